@@ -1,0 +1,88 @@
+//! Diagnostics: errors and warnings as data. Text is made at the edge (`report`).
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The conversion fails.
+    Error,
+    /// Something of the input has no effect, or not the effect one would expect.
+    Warning,
+    /// Something worth knowing.
+    Info,
+}
+
+/// A place in one of the documents at hand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Name of the document; of a file: its path as the user gave it.
+    pub document: Option<String>,
+    /// RFC 6901 pointer into a JSON or YAML document.
+    pub pointer: Option<String>,
+    /// Line of a text document, from 1. Set by plugins for templates, and by the YAML reader.
+    pub line: Option<u32>,
+    /// Column, from 1, with `line`.
+    pub column: Option<u32>,
+}
+
+/// Something to tell the user. Never holds a value of a variable or a property.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad.
+    pub severity: Severity,
+    /// Stable code: `ops-missing-key`.
+    pub code: String,
+    /// One sentence, without the place.
+    pub message: String,
+    /// Where.
+    pub place: Place,
+    /// What to do next.
+    pub help: Option<String>,
+}
+
+// === impl Diagnostic ===
+
+impl Diagnostic {
+    /// An error without a place.
+    pub fn error(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Error, code: code.into(), message: message.into(), place: Place::default(), help: None }
+    }
+
+    /// A warning without a place.
+    pub fn warning(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(code, message) }
+    }
+
+    /// In this document.
+    #[must_use]
+    pub fn in_document(mut self, name: impl Into<String>) -> Self {
+        self.place.document = Some(name.into());
+        self
+    }
+
+    /// At this pointer of the document.
+    #[must_use]
+    pub fn at(mut self, pointer: impl ToString) -> Self {
+        self.place.pointer = Some(pointer.to_string());
+        self
+    }
+
+    /// At this line and column (from 1) of the document.
+    #[must_use]
+    pub fn on_line(mut self, line: u32, column: Option<u32>) -> Self {
+        self.place.line = Some(line);
+        self.place.column = column;
+        self
+    }
+
+    /// With advice.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Is it an error?
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}

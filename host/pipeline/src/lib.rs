@@ -1,0 +1,8 @@
+//! The thinking room of the host: inputs, stage order, bundle, diagnostics. No tokio, kube, wasmtime, file system or clock.
+
+pub mod diagnostic;
+pub mod stage;
+pub mod yaml;
+
+pub use diagnostic::{Diagnostic, Place, Severity};
+pub use stage::{Stage, StageError, Stages};

@@ -1,0 +1,55 @@
+//! What YAML has and JSON lacks, escaped with U+0000 as `wit/types` says.
+
+use crate::{Map, Tree, json};
+
+const MARK: char = '\0';
+
+/// The member name for a mapping key that is any scalar or collection.
+pub fn key(value: &Tree) -> String {
+    match value {
+        Tree::String(text) if !text.starts_with(MARK) => text.clone(),
+        other => format!("{MARK}{}", json::to_text(other)),
+    }
+}
+
+/// The mapping key that a member name stands for.
+pub fn unkey(name: &str) -> Tree {
+    match name.strip_prefix(MARK) {
+        None => name.into(),
+        Some(text) => json::parse(text).unwrap_or_else(|_| name.into()),
+    }
+}
+
+/// A number that JSON lacks: `.nan`, `.inf` or `-.inf`.
+pub fn special(text: &str) -> Tree {
+    Tree::Object(Map::from([(MARK.to_string(), text.into())]))
+}
+
+/// `.nan`, `.inf` or `-.inf`, where the tree is such a number.
+pub fn as_special(value: &Tree) -> Option<&str> {
+    let map = value.as_object()?;
+    match (map.len(), map.get_index(0)?) {
+        (1, (name, Tree::String(text))) if name == "\0" => Some(text),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_every_kind_come_back() {
+        for text in ["\"plain\"", "\"\\u0000x\"", "false", "7", "1.50", "null", "[1]", "\"\""] {
+            let value = json::parse(text).unwrap();
+            assert_eq!(unkey(&key(&value)), value, "{text}");
+        }
+        assert_eq!(key(&Tree::Bool(false)), "\0false");
+    }
+
+    #[test]
+    fn numbers_that_json_lacks_are_told_apart() {
+        assert_eq!(as_special(&special(".inf")), Some(".inf"));
+        assert_eq!(as_special(&Tree::object()), None);
+    }
+}

@@ -1,0 +1,15 @@
+//! Documents as the stages see them: a JSON tree that loses nothing, its text form, pointers into it, and BOSH's placeholders.
+//!
+//! Pure: no WIT, no IO. Shared by plugins and host, so that both read and write the contract's `json` (see `wit/types`) the same way.
+
+pub mod escape;
+pub mod json;
+pub mod pointer;
+mod serde_impl;
+pub mod tree;
+
+pub use pointer::Pointer;
+pub use tree::{Map, Number, Tree};
+
+/// Deepest nesting of a document, as BOSH's manifests never need and hostile ones use to exhaust a stack.
+pub const MAX_DEPTH: usize = 128;

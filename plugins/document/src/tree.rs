@@ -1,0 +1,232 @@
+//! The tree: JSON's six kinds, members in order, numbers by their literal text.
+
+use indexmap::IndexMap;
+
+/// Members of an object, in document order.
+pub type Map = IndexMap<String, Tree>;
+
+/// A JSON document.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Tree {
+    /// `null`
+    #[default]
+    Null,
+    /// `true`, `false`
+    Bool(bool),
+    /// A number, by its text.
+    Number(Number),
+    /// A string.
+    String(String),
+    /// A list.
+    Array(Vec<Tree>),
+    /// An object.
+    Object(Map),
+}
+
+/// A number as JSON spells it. Equality is equality of the text: `1.0` is not `1`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Number(Box<str>);
+
+// === impl Number ===
+
+impl Number {
+    /// The number with this text, or `None` where the text is no JSON number.
+    pub fn new(text: &str) -> Option<Self> {
+        crate::json::is_number(text).then(|| Self(text.into()))
+    }
+
+    /// For the JSON reader, which has checked the text already.
+    pub(crate) fn from_checked(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    /// The literal text.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
+    /// No fraction and no exponent.
+    pub fn is_integer(&self) -> bool {
+        !self.0.contains(['.', 'e', 'E'])
+    }
+
+    /// The value, where it is an integer that fits.
+    pub fn as_i64(&self) -> Option<i64> {
+        self.is_integer().then(|| self.0.parse().ok()).flatten()
+    }
+
+    /// The value, where it is an integer that fits.
+    pub fn as_u64(&self) -> Option<u64> {
+        self.is_integer().then(|| self.0.parse().ok()).flatten()
+    }
+
+    /// The nearest double.
+    pub fn as_f64(&self) -> f64 {
+        self.0.parse().unwrap_or(f64::NAN)
+    }
+}
+
+impl From<i64> for Number {
+    fn from(value: i64) -> Self {
+        Self(value.to_string().into())
+    }
+}
+
+impl From<u64> for Number {
+    fn from(value: u64) -> Self {
+        Self(value.to_string().into())
+    }
+}
+
+// === impl Tree ===
+
+impl Tree {
+    /// An empty object.
+    pub fn object() -> Self {
+        Self::Object(Map::new())
+    }
+
+    /// The member `key` of an object.
+    pub fn get(&self, key: &str) -> Option<&Tree> {
+        self.as_object()?.get(key)
+    }
+
+    /// The member `key` of an object.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Tree> {
+        self.as_object_mut()?.get_mut(key)
+    }
+
+    /// The member `key` of an object, where it is a string.
+    pub fn str(&self, key: &str) -> Option<&str> {
+        self.get(key)?.as_str()
+    }
+
+    /// Sets a member of an object; anything else becomes an object first.
+    pub fn set(&mut self, key: impl Into<String>, value: impl Into<Tree>) -> &mut Self {
+        if !matches!(self, Self::Object(_)) {
+            *self = Self::object();
+        }
+        if let Self::Object(map) = self {
+            map.insert(key.into(), value.into());
+        }
+        self
+    }
+
+    /// The same, for building in one expression.
+    #[must_use]
+    pub fn with(mut self, key: impl Into<String>, value: impl Into<Tree>) -> Self {
+        self.set(key, value);
+        self
+    }
+
+    /// The text of a string.
+    pub fn as_str(&self) -> Option<&str> {
+        if let Self::String(text) = self { Some(text) } else { None }
+    }
+
+    /// The value of a boolean.
+    pub fn as_bool(&self) -> Option<bool> {
+        if let Self::Bool(value) = self { Some(*value) } else { None }
+    }
+
+    /// The value of a number that is an integer and fits.
+    pub fn as_i64(&self) -> Option<i64> {
+        if let Self::Number(number) = self { number.as_i64() } else { None }
+    }
+
+    /// The items of a list.
+    pub fn as_array(&self) -> Option<&Vec<Tree>> {
+        if let Self::Array(items) = self { Some(items) } else { None }
+    }
+
+    /// The items of a list.
+    pub fn as_array_mut(&mut self) -> Option<&mut Vec<Tree>> {
+        if let Self::Array(items) = self { Some(items) } else { None }
+    }
+
+    /// The members of an object.
+    pub fn as_object(&self) -> Option<&Map> {
+        if let Self::Object(map) = self { Some(map) } else { None }
+    }
+
+    /// The members of an object.
+    pub fn as_object_mut(&mut self) -> Option<&mut Map> {
+        if let Self::Object(map) = self { Some(map) } else { None }
+    }
+
+    /// The items of the list under `key`, none where there is no such list.
+    pub fn items(&self, key: &str) -> &[Tree] {
+        self.get(key).and_then(Self::as_array).map_or(&[], Vec::as_slice)
+    }
+
+    /// `null`?
+    pub fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+}
+
+impl From<&str> for Tree {
+    fn from(text: &str) -> Self {
+        Self::String(text.into())
+    }
+}
+
+impl From<String> for Tree {
+    fn from(text: String) -> Self {
+        Self::String(text)
+    }
+}
+
+impl From<bool> for Tree {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl From<i64> for Tree {
+    fn from(value: i64) -> Self {
+        Self::Number(value.into())
+    }
+}
+
+impl From<u64> for Tree {
+    fn from(value: u64) -> Self {
+        Self::Number(value.into())
+    }
+}
+
+impl From<u32> for Tree {
+    fn from(value: u32) -> Self {
+        Self::Number(u64::from(value).into())
+    }
+}
+
+impl From<Number> for Tree {
+    fn from(value: Number) -> Self {
+        Self::Number(value)
+    }
+}
+
+impl From<Map> for Tree {
+    fn from(map: Map) -> Self {
+        Self::Object(map)
+    }
+}
+
+impl<T: Into<Tree>> From<Vec<T>> for Tree {
+    fn from(items: Vec<T>) -> Self {
+        Self::Array(items.into_iter().map(Into::into).collect())
+    }
+}
+
+impl<T: Into<Tree>> From<Option<T>> for Tree {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+impl<K: Into<String>, V: Into<Tree>> FromIterator<(K, V)> for Tree {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(members: I) -> Self {
+        Self::Object(members.into_iter().map(|(key, value)| (key.into(), value.into())).collect())
+    }
+}
