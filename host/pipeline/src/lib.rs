@@ -1,7 +1,11 @@
 //! The thinking room of the host: inputs, stage order, bundle, diagnostics. No tokio, kube, wasmtime, file system or clock.
 
 pub mod diagnostic;
+pub mod plain;
+pub mod release;
+pub mod report;
 pub mod stage;
+pub mod variables;
 pub mod yaml;
 
 pub use diagnostic::{Diagnostic, Place, Severity};

@@ -1,1 +1,5 @@
-//! Being written.
+//! What several stages know of a deployment: names, instances, addons. Pure; no WIT.
+
+pub mod addons;
+pub mod instances;
+pub mod names;

@@ -1,0 +1,1 @@
+//! Which addons go where, by BOSH's placement rules.

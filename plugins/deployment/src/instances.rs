@@ -1,0 +1,1 @@
+//! Instances of a group over AZs and replicas: index, id, address.
