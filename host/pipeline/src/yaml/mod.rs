@@ -10,12 +10,15 @@
 
 mod base64;
 mod marks;
+mod members;
 mod order;
 mod reader;
+mod relaxed;
 mod scalar;
 mod style;
 mod syntax;
 mod timestamp;
+mod value;
 mod writer;
 
 pub use marks::{Mark, Span};
