@@ -5,7 +5,7 @@ use crate::{codes, convert, report, request};
 use boson_document::{Tree, json};
 use exports::boson::bpm::conversion as wit;
 
-wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/bpm"], world: "boson:bpm/bpm@1.0.0" });
+wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/bpm"], world: "boson:bpm/bpm@1.0.0", generate_all });
 
 struct Plugin;
 
