@@ -7,10 +7,7 @@ use crate::release::{Job, Release};
 use crate::stage::{BpmCopy, JobFiles, Rendered, ResolvedGroup, StageError, Stages, Template};
 use crate::yaml;
 use boson_document::Tree;
-use std::collections::BTreeSet;
-
-/// Destination that makes a template the job's bpm configuration.
-pub const BPM: &str = "config/bpm.yml";
+use std::collections::{BTreeSet, HashMap};
 
 /// Stands for the pod's address where a file is rendered only to see whether it can be: BOSH's own placeholder.
 const ANY_IP: &str = "127.0.0.1";
@@ -94,14 +91,14 @@ pub fn find<'a>(releases: &'a [Release], job: &Tree) -> Option<&'a Job> {
 
 fn run(stages: &dyn Stages, work: &Work<'_>) -> Outcome {
     let mut outcome = Outcome { bpm: None, diagnostics: Vec::new() };
-    let (bpm, mut others): (Vec<_>, Vec<_>) = work
-        .files
-        .templates
-        .iter()
-        .map(|file| (file.destination == BPM, Template { name: &file.document_name, text: &file.text }))
+    let names: Vec<String> = work.files.templates.iter().map(|file| work.files.template_name(file)).collect();
+    let monit = format!("{}/monit", work.files.name);
+    let named = work.files.templates.iter().zip(&names);
+    let (bpm, mut others): (Vec<_>, Vec<_>) = named
+        .map(|(file, name)| (file.destination == Job::BPM, Template { name, text: &file.text }))
         .partition(|(is_bpm, _)| *is_bpm);
-    if let Some(monit) = &work.files.monit {
-        others.insert(0, (false, Template { name: &monit.document_name, text: &monit.text }));
+    if let Some(text) = &work.files.monit {
+        others.insert(0, (false, Template { name: &monit, text }));
     }
     for (templates, ip) in [(others, ANY_IP), (bpm, POD_IP)] {
         let templates: Vec<Template<'_>> = templates.into_iter().map(|(_, template)| template).collect();
@@ -126,9 +123,11 @@ fn run(stages: &dyn Stages, work: &Work<'_>) -> Outcome {
 /// Adds what BOSH says around a template's error: job, group, file and line.
 fn explain(mut said: Diagnostic, work: &Work<'_>, ip: &str) -> Diagnostic {
     let job = work.job.str("name").unwrap_or_default();
-    let file = said.place.document.as_deref().map(|name| name.strip_prefix(&format!("{job}/")).unwrap_or(name));
+    let prefix = format!("{job}/");
+    let file = said.place.document.take().map(|name| name.strip_prefix(&prefix).map_or(name.clone(), str::to_string));
     let inner = match file {
         Some(file) => {
+            said.place.document = Some(file_name(work.files, &file));
             let line = said.place.line.map_or("(unknown)".to_string(), |line| line.to_string());
             format!("Error filling in template '{file}' (line {line}: {})", said.message)
         }
@@ -145,8 +144,16 @@ fn explain(mut said: Diagnostic, work: &Work<'_>, ip: &str) -> Diagnostic {
     said
 }
 
+/// The file that a template's short name stands for.
+fn file_name(files: &Job, source: &str) -> String {
+    if source == "monit" {
+        return files.monit_document.clone();
+    }
+    files.templates.iter().find(|file| file.source == source).map_or(source.to_string(), |file| file.document_name.clone())
+}
+
 fn mentions_ip(files: &Job) -> bool {
-    files.templates.iter().any(|file| file.destination == BPM && (file.text.contains("spec.ip") || file.text.contains("spec.networks")))
+    files.templates.iter().any(|file| file.destination == Job::BPM && (file.text.contains("spec.ip") || file.text.contains("spec.networks")))
 }
 
 /// Puts the bpm files of all instances together: one copy for each different text, read as YAML.
@@ -156,19 +163,19 @@ fn collect(
     outcomes: Vec<Outcome>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (Vec<Vec<JobFiles>>, Vec<yaml::Document>) {
-    let mut rendered: Vec<(usize, &Tree, u32, Rendered)> = Vec::new();
+    let mut rendered: HashMap<*const Tree, Vec<(u32, Rendered)>> = HashMap::new();
     for (one, outcome) in work.iter().zip(outcomes) {
-        if let Some((index, file)) = outcome.bpm {
-            rendered.push((one.group, one.job, index, file));
+        if let Some(bpm) = outcome.bpm {
+            rendered.entry(std::ptr::from_ref(one.job)).or_default().push(bpm);
         }
     }
     let mut documents = Vec::new();
     let mut all = Vec::new();
-    for (number, group) in groups.iter().enumerate() {
+    for group in groups {
         let mut files = Vec::new();
         for job in jobs(group) {
-            let here = rendered.iter().filter(|(group, of, ..)| *group == number && std::ptr::eq(*of, job));
-            let copies = copies(here.map(|(.., index, file)| (*index, file)), &group.name, &mut documents, diagnostics);
+            let here = rendered.get(&std::ptr::from_ref(job)).map_or(&[][..], Vec::as_slice);
+            let copies = copies(here, &group.name, &mut documents, diagnostics);
             files.push(JobFiles {
                 job: job.str("name").unwrap_or_default().to_string(),
                 release: job.str("release").unwrap_or_default().to_string(),
@@ -182,8 +189,8 @@ fn collect(
     (all, documents)
 }
 
-fn copies<'r>(
-    rendered: impl Iterator<Item = (u32, &'r Rendered)>,
+fn copies(
+    rendered: &[(u32, Rendered)],
     group: &str,
     documents: &mut Vec<yaml::Document>,
     diagnostics: &mut Vec<Diagnostic>,
@@ -191,8 +198,8 @@ fn copies<'r>(
     let mut texts: Vec<(&str, &str, Vec<u32>)> = Vec::new();
     for (index, file) in rendered {
         match texts.iter_mut().find(|(_, text, _)| *text == file.content) {
-            Some((.., instances)) => instances.push(index),
-            None => texts.push((&file.name, &file.content, vec![index])),
+            Some((.., instances)) => instances.push(*index),
+            None => texts.push((&file.name, &file.content, vec![*index])),
         }
     }
     let several = texts.len() > 1;
@@ -206,7 +213,7 @@ fn copies<'r>(
                 copies.push(BpmCopy { document_name: name, instances, bpm: document.tree.clone() });
                 documents.push(document);
             }
-            Err(diagnostic) => diagnostics.push(*diagnostic),
+            Err(diagnostic) => diagnostics.push(diagnostic),
         }
     }
     copies
@@ -216,9 +223,9 @@ fn copies<'r>(
 pub fn with_release_files(mut files: Vec<JobFiles>, group: &ResolvedGroup, releases: &[Release]) -> Vec<JobFiles> {
     for (one, job) in files.iter_mut().zip(jobs(group)) {
         if let Some(found) = find(releases, job) {
-            let destinations: BTreeSet<&str> = found.templates.iter().map(|file| file.destination.as_str()).collect();
+            let destinations: BTreeSet<&str> = found.destinations().collect();
             one.templates = destinations.into_iter().map(str::to_string).collect();
-            one.monitored = found.monitored();
+            one.monitored = found.is_monitored();
         }
     }
     files
