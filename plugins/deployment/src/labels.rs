@@ -52,6 +52,8 @@ pub const VARIABLE_NAME: &str = "variableName";
 
 /// Annotation: name of a variable as the manifest has it, before it was sanitized.
 pub const VARIABLE: &str = "quarks.cloudfoundry.org/variable";
+/// Annotation: `update_mode` of a variable.
+pub const UPDATE_MODE: &str = "quarks.cloudfoundry.org/update-mode";
 /// Annotation: the deployment's name as the user gave it, where a label cannot hold it.
 pub const DEPLOYMENT: &str = "quarks.cloudfoundry.org/deployment";
 /// Annotation of pods and Secrets of links: JSON list of links consumed.
