@@ -1,6 +1,8 @@
 //! The thinking room of the host: inputs, stage order, bundle, diagnostics. No tokio, kube, wasmtime, file system or clock.
 
+pub mod bundle;
 pub mod diagnostic;
+mod object;
 pub mod plain;
 pub mod release;
 pub mod report;
