@@ -73,7 +73,11 @@ impl Kind {
 impl Filter {
     /// Reads the addon's `include` or `exclude`, absent or not; what cannot be read adds problems and asks for nothing.
     pub fn read(addon: &Tree, kind: Kind, problems: &mut Vec<Problem>) -> Self {
-        let mut reader = Reader { filter: addon.get(kind.name()), kind, problems };
+        let mut reader = Reader {
+            filter: addon.get(kind.name()),
+            kind,
+            problems,
+        };
         reader.check();
         Self {
             kind,
@@ -91,7 +95,9 @@ impl Filter {
         if self.is_empty() {
             return self.kind == Kind::Include;
         }
-        let any = |wanted: &HashSet<String>, found: &[String]| wanted.is_empty() || found.iter().any(|name| wanted.contains(name));
+        let any = |wanted: &HashSet<String>, found: &[String]| {
+            wanted.is_empty() || found.iter().any(|name| wanted.contains(name))
+        };
         (self.lifecycle.is_empty() || self.lifecycle == group.lifecycle)
             && any(&self.azs, &group.azs)
             && any(&self.systems, &group.systems)
@@ -118,22 +124,40 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn error(&mut self, message: String, pointer: Pointer) {
-        self.problems.push(Problem { harmless: false, message, pointer });
+        self.problems.push(Problem {
+            harmless: false,
+            message,
+            pointer,
+        });
     }
 
     fn check(&mut self) {
         let Some(filter) = self.filter else { return };
         let Some(members) = filter.as_object() else {
-            let message = format!("Property '{}' value ({}) did not match the required type 'Hash'", self.kind.name(), shown(filter));
+            let message = format!(
+                "Property '{}' value ({}) did not match the required type 'Hash'",
+                self.kind.name(),
+                shown(filter)
+            );
             return self.error(message, Pointer::root());
         };
-        if members.get("deployments").is_some_and(|listed| listed.as_array().is_none_or(|items| !items.is_empty())) {
+        if members
+            .get("deployments")
+            .is_some_and(|listed| listed.as_array().is_none_or(|items| !items.is_empty()))
+        {
             let message = "Deployment filter is not allowed for deployment level addons.".into();
             self.error(message, Pointer::root().at("deployments"));
         }
-        for key in members.keys().filter(|key| *key != "deployments" && !KEYS.contains(&key.as_str())) {
+        for key in members
+            .keys()
+            .filter(|key| *key != "deployments" && !KEYS.contains(&key.as_str()))
+        {
             let message = format!("The key '{key}' of an addon's '{}' has no effect", self.kind.name());
-            self.problems.push(Problem { harmless: true, message, pointer: Pointer::root().at(key) });
+            self.problems.push(Problem {
+                harmless: true,
+                message,
+                pointer: Pointer::root().at(key),
+            });
         }
     }
 
@@ -142,7 +166,10 @@ impl<'a> Reader<'a> {
             None => &[],
             Some(Tree::Array(items)) => items,
             Some(other) => {
-                let message = format!("Property '{key}' value ({}) did not match the required type 'Array'", shown(other));
+                let message = format!(
+                    "Property '{key}' value ({}) did not match the required type 'Array'",
+                    shown(other)
+                );
                 self.error(message, Pointer::root().at(key));
                 &[]
             }
@@ -163,10 +190,13 @@ impl<'a> Reader<'a> {
                     jobs.insert((name.into(), release.into()));
                 }
                 (name, release) => {
-                    let told = [("name", name), ("release", release)].map(|(key, text)| text.map(|text| format!("{key:?} => {text:?}")));
+                    let told = [("name", name), ("release", release)]
+                        .map(|(key, text)| text.map(|text| format!("{key:?} => {text:?}")));
                     let told = told.into_iter().flatten().collect::<Vec<_>>().join(", ");
-                    let message =
-                        format!("Job {{{told}}} in deployment config's {} section must have both name and release.", self.kind.name());
+                    let message = format!(
+                        "Job {{{told}}} in deployment config's {} section must have both name and release.",
+                        self.kind.name()
+                    );
                     self.error(message, Pointer::root().at("jobs").at(index));
                 }
             }
@@ -182,7 +212,10 @@ impl<'a> Reader<'a> {
                     systems.insert(os.into());
                 }
                 None => {
-                    let message = format!("Stemcell {{}} in deployment config's {} section must have an os name.", self.kind.name());
+                    let message = format!(
+                        "Stemcell {{}} in deployment config's {} section must have an os name.",
+                        self.kind.name()
+                    );
                     self.error(message, Pointer::root().at("stemcell").at(index));
                 }
             }
@@ -195,7 +228,10 @@ impl<'a> Reader<'a> {
             None => String::new(),
             Some(Tree::String(lifecycle)) => lifecycle.clone(),
             Some(other) => {
-                let message = format!("Property 'lifecycle' value ({}) did not match the required type 'String'", shown(other));
+                let message = format!(
+                    "Property 'lifecycle' value ({}) did not match the required type 'String'",
+                    shown(other)
+                );
                 self.error(message, Pointer::root().at("lifecycle"));
                 String::new()
             }
@@ -245,16 +281,31 @@ mod tests {
             (r#"{"include": {"instance_groups": ["db", "web"]}}"#, true),
             (r#"{"include": {"instance_groups": ["db"]}}"#, false),
             (r#"{"include": {"jobs": [{"name": "nginx", "release": "web"}]}}"#, true),
-            (r#"{"include": {"jobs": [{"name": "nginx", "release": "other"}]}}"#, false),
-            (r#"{"include": {"jobs": [{"name": "nginx", "release": "web"}], "instance_groups": ["db"]}}"#, false),
-            (r#"{"include": {"stemcell": [{"os": "ubuntu-jammy"}], "azs": ["z2"]}}"#, true),
-            (r#"{"include": {"stemcell": [{"os": "ubuntu-noble"}], "azs": ["z2"]}}"#, false),
+            (
+                r#"{"include": {"jobs": [{"name": "nginx", "release": "other"}]}}"#,
+                false,
+            ),
+            (
+                r#"{"include": {"jobs": [{"name": "nginx", "release": "web"}], "instance_groups": ["db"]}}"#,
+                false,
+            ),
+            (
+                r#"{"include": {"stemcell": [{"os": "ubuntu-jammy"}], "azs": ["z2"]}}"#,
+                true,
+            ),
+            (
+                r#"{"include": {"stemcell": [{"os": "ubuntu-noble"}], "azs": ["z2"]}}"#,
+                false,
+            ),
             (r#"{"include": {"networks": ["other"]}}"#, false),
             (r#"{"include": {"lifecycle": "errand"}}"#, false),
             (r#"{"exclude": {"lifecycle": "service"}}"#, false),
             (r#"{"exclude": {"azs": ["z1"]}}"#, false),
             (r#"{"exclude": {"azs": ["z1"], "instance_groups": ["db"]}}"#, true),
-            (r#"{"include": {"azs": ["z1"]}, "exclude": {"instance_groups": ["web"]}}"#, false),
+            (
+                r#"{"include": {"azs": ["z1"]}, "exclude": {"instance_groups": ["web"]}}"#,
+                false,
+            ),
             (r#"{"include": {"instance_groups": [7]}}"#, false),
         ] {
             assert_eq!(applies(addon), expected, "{addon}");
@@ -264,7 +315,11 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_filter_is_told_in_boshs_words() {
         for (addon, message, pointer) in [
-            (r#"{"include": null}"#, "Property 'include' value (nil) did not match the required type 'Hash'", ""),
+            (
+                r#"{"include": null}"#,
+                "Property 'include' value (nil) did not match the required type 'Hash'",
+                "",
+            ),
             (
                 r#"{"include": {"deployments": ["x"]}}"#,
                 "Deployment filter is not allowed for deployment level addons.",
@@ -280,12 +335,23 @@ mod tests {
                 "Stemcell {} in deployment config's include section must have an os name.",
                 "/stemcell/0",
             ),
-            (r#"{"include": {"azs": "z1"}}"#, "Property 'azs' value (...) did not match the required type 'Array'", "/azs"),
-            (r#"{"include": {"teams": ["t"]}}"#, "The key 'teams' of an addon's 'include' has no effect", "/teams"),
+            (
+                r#"{"include": {"azs": "z1"}}"#,
+                "Property 'azs' value (...) did not match the required type 'Array'",
+                "/azs",
+            ),
+            (
+                r#"{"include": {"teams": ["t"]}}"#,
+                "The key 'teams' of an addon's 'include' has no effect",
+                "/teams",
+            ),
         ] {
             let mut problems = Vec::new();
             Filter::read(&json::parse(addon).unwrap(), Kind::Include, &mut problems);
-            let told: Vec<_> = problems.iter().map(|p| (p.message.as_str(), p.pointer.to_string())).collect();
+            let told: Vec<_> = problems
+                .iter()
+                .map(|p| (p.message.as_str(), p.pointer.to_string()))
+                .collect();
             assert_eq!(told, [(message, pointer.to_string())], "{addon}");
         }
     }

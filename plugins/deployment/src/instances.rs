@@ -47,7 +47,10 @@ impl Layout<'_> {
 
     /// `spec.index` of the replica number `ordinal` (from 0) in the AZ number `az_index` (from 1).
     pub fn index(&self, az_index: u32, ordinal: u32) -> u32 {
-        az_index.saturating_sub(1).saturating_mul(self.replicas).saturating_add(ordinal)
+        az_index
+            .saturating_sub(1)
+            .saturating_mul(self.replicas)
+            .saturating_add(ordinal)
     }
 
     /// All instances, in the order of `index`. As many as [`Layout::count`] says: check it first.
@@ -102,25 +105,46 @@ mod tests {
     fn instances(azs: &[&str], replicas: u32) -> Vec<(u32, u32, u32, String)> {
         let azs: Vec<String> = azs.iter().map(|az| az.to_string()).collect();
         let names = Names::new("dep", "ns", "cluster.local").unwrap();
-        let all = Layout { group: "web", azs: &azs, replicas }.instances(&names).unwrap();
-        all.into_iter().map(|i| (i.index, i.az_index, i.ordinal, i.az)).collect()
+        let all = Layout {
+            group: "web",
+            azs: &azs,
+            replicas,
+        }
+        .instances(&names)
+        .unwrap();
+        all.into_iter()
+            .map(|i| (i.index, i.az_index, i.ordinal, i.az))
+            .collect()
     }
 
     #[test]
     fn indexes_count_replicas_zone_by_zone() {
-        let expected: Vec<_> =
-            [(0, 1, 0, "z1"), (1, 1, 1, "z1"), (2, 2, 0, "z2"), (3, 2, 1, "z2")].map(|(i, z, o, n)| (i, z, o, n.into())).into();
+        let expected: Vec<_> = [(0, 1, 0, "z1"), (1, 1, 1, "z1"), (2, 2, 0, "z2"), (3, 2, 1, "z2")]
+            .map(|(i, z, o, n)| (i, z, o, n.into()))
+            .into();
         assert_eq!(instances(&["z1", "z2"], 2), expected);
-        assert_eq!(instances(&[], 2), [(0, 1, 0, "1".to_string()), (1, 1, 1, "1".to_string())]);
+        assert_eq!(
+            instances(&[], 2),
+            [(0, 1, 0, "1".to_string()), (1, 1, 1, "1".to_string())]
+        );
         assert_eq!(instances(&["z1"], 0), []);
     }
 
     #[test]
     fn an_instance_has_its_own_service_and_a_name_for_each_job() {
         let names = Names::new("dep", "ns", "cluster.local").unwrap();
-        let all = Layout { group: "web_app", azs: &[], replicas: 2 }.instances(&names).unwrap();
+        let all = Layout {
+            group: "web_app",
+            azs: &[],
+            replicas: 2,
+        }
+        .instances(&names)
+        .unwrap();
         assert_eq!(all[1].address, "dep-web-app-1.ns.svc.cluster.local");
-        assert_eq!((all[1].name("nginx"), all[1].id("nginx")), ("web_app-nginx".into(), "web_app-1-nginx".into()));
+        assert_eq!(
+            (all[1].name("nginx"), all[1].id("nginx")),
+            ("web_app-nginx".into(), "web_app-1-nginx".into())
+        );
         assert!(all[0].bootstrap() && !all[1].bootstrap());
     }
 }

@@ -18,7 +18,9 @@ const JOB_KEYS: [&str; 5] = ["name", "release", "properties", "consumes", "provi
 
 /// Places all addons, one after the other; what is wrong goes to the report.
 pub fn place<'a>(manifest: &mut Manifest<'a>, specs: &Specs<'a>, report: &mut Report) {
-    let Some(listed) = manifest.tree.get("addons") else { return };
+    let Some(listed) = manifest.tree.get("addons") else {
+        return;
+    };
     let place = Pointer::root().at("addons");
     let Some(addons) = listed.as_array() else {
         if let Some(members) = Members::of(manifest.tree, Pointer::root(), report) {
@@ -29,8 +31,12 @@ pub fn place<'a>(manifest: &mut Manifest<'a>, specs: &Specs<'a>, report: &mut Re
     let mut sites = sites(manifest);
     let mut total: usize = manifest.groups.iter().map(|group| group.jobs.len()).sum();
     for (index, tree) in addons.iter().enumerate() {
-        let Some(addon) = Addon::read(tree, place.at(index), manifest, specs, report) else { continue };
-        let applies: Vec<usize> = (0..sites.len()).filter(|index| addon.applies(&sites[*index].candidate)).collect();
+        let Some(addon) = Addon::read(tree, place.at(index), manifest, specs, report) else {
+            continue;
+        };
+        let applies: Vec<usize> = (0..sites.len())
+            .filter(|index| addon.applies(&sites[*index].candidate))
+            .collect();
         total += applies.len() * addon.jobs.len();
         if total > MOST_JOBS {
             let message = format!("The instance groups have more than {MOST_JOBS} jobs, those of addons included");
@@ -66,20 +72,31 @@ fn sites(manifest: &Manifest<'_>) -> Vec<Site> {
 fn candidate(group: &Group<'_>, manifest: &Manifest<'_>, systems: &HashMap<&str, &str>) -> Candidate {
     let stemcell = group.tree.str("stemcell").and_then(|alias| systems.get(alias));
     // Where the group names no stemcell, its releases carry theirs.
-    let releases = group.jobs.iter().filter_map(|job| manifest.releases.get(&job.release)?.system());
+    let releases = group
+        .jobs
+        .iter()
+        .filter_map(|job| manifest.releases.get(&job.release)?.system());
     let systems = match stemcell {
         Some(system) => vec![system.to_string()],
         None => releases.map(String::from).collect(),
     };
     // An auto-errand is an errand that runs without being asked.
-    let lifecycle = if group.lifecycle == "auto-errand" { "errand" } else { &group.lifecycle };
+    let lifecycle = if group.lifecycle == "auto-errand" {
+        "errand"
+    } else {
+        &group.lifecycle
+    };
     Candidate {
         name: group.name.clone(),
         lifecycle: lifecycle.into(),
         azs: group.azs.clone(),
         networks: group.networks(),
         systems,
-        jobs: group.jobs.iter().map(|job| (job.name.clone(), job.release.clone())).collect(),
+        jobs: group
+            .jobs
+            .iter()
+            .map(|job| (job.name.clone(), job.release.clone()))
+            .collect(),
     }
 }
 
@@ -100,7 +117,13 @@ struct AddonJob<'a> {
 // === impl Addon ===
 
 impl<'a> Addon<'a> {
-    fn read(tree: &'a Tree, place: Pointer, manifest: &Manifest<'a>, specs: &Specs<'a>, report: &mut Report) -> Option<Self> {
+    fn read(
+        tree: &'a Tree,
+        place: Pointer,
+        manifest: &Manifest<'a>,
+        specs: &Specs<'a>,
+        report: &mut Report,
+    ) -> Option<Self> {
         let members = Members::of(tree, place, report)?;
         members.required_string("name", report);
         unused(&members, &ADDON_KEYS, "an addon", report);
@@ -123,7 +146,12 @@ impl<'a> Addon<'a> {
     fn join(&self, group: &mut Group<'a>, site: &mut Site, report: &mut Report) {
         for addon in &self.jobs {
             let read = Job::read(&addon.members, addon.spec, &addon.inherited, report);
-            let job = Job { name: addon.name.clone(), release: addon.release.clone(), custom: &[], ..read };
+            let job = Job {
+                name: addon.name.clone(),
+                release: addon.release.clone(),
+                custom: &[],
+                ..read
+            };
             if !site.names.insert(job.name.clone()) {
                 collision(&job, &group.name, report);
                 continue;
@@ -152,7 +180,12 @@ fn filter(members: &Members<'_>, tree: &Tree, kind: Kind, report: &mut Report) -
 pub fn unused(members: &Members<'_>, known: &[&str], what: &str, report: &mut Report) {
     for key in members.all().keys().filter(|key| !known.contains(&key.as_str())) {
         let message = format!("The key '{}' of {what} has no effect", plain(key));
-        report.warning(codes::UNUSED_KEY, members.place.at(key), message, "take it out, or check its spelling");
+        report.warning(
+            codes::UNUSED_KEY,
+            members.place.at(key),
+            message,
+            "take it out, or check its spelling",
+        );
     }
 }
 
@@ -168,7 +201,10 @@ impl<'a> AddonJob<'a> {
         report: &mut Report,
     ) -> Option<Self> {
         let members = Members::of(tree, place, report)?;
-        let (name, release) = (members.required_string("name", report), members.required_string("release", report));
+        let (name, release) = (
+            members.required_string("name", report),
+            members.required_string("release", report),
+        );
         let (name, release) = (name?, release?);
         unused(&members, &JOB_KEYS, "an addon's job", report);
         if !manifest.releases.contains_key(&release) {
@@ -183,9 +219,19 @@ impl<'a> AddonJob<'a> {
             return None;
         }
         let Some(spec) = specs.find(&release, &name) else {
-            unknown_job(members.place.at("name"), format!("Can't find job '{}'", plain(&name)), report);
+            unknown_job(
+                members.place.at("name"),
+                format!("Can't find job '{}'", plain(&name)),
+                report,
+            );
             return None;
         };
-        Some(Self { name, release, members, spec, inherited })
+        Some(Self {
+            name,
+            release,
+            members,
+            spec,
+            inherited,
+        })
     }
 }

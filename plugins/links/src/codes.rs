@@ -101,8 +101,16 @@ mod tests {
         let names: HashSet<_> = ALL.iter().map(|code| code.name).collect();
         assert_eq!(names.len(), ALL.len());
         for code in ALL {
-            assert!(code.name.starts_with("links-") && !code.name.contains(' '), "{}", code.name);
-            assert!(code.explanation.len() > 60 && !code.title.ends_with('.'), "{}", code.name);
+            assert!(
+                code.name.starts_with("links-") && !code.name.contains(' '),
+                "{}",
+                code.name
+            );
+            assert!(
+                code.explanation.len() > 60 && !code.title.ends_with('.'),
+                "{}",
+                code.name
+            );
         }
     }
 }

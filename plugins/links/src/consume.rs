@@ -49,7 +49,15 @@ pub enum Way {
 /// Keys that make a link manual, in the order of its content.
 const MANUAL: [&str; 3] = ["instances", "properties", "address"];
 /// Keys that the manifest may give for a consumed link.
-const KEYS: [&str; 7] = ["from", "deployment", "network", "ip_addresses", "instances", "properties", "address"];
+const KEYS: [&str; 7] = [
+    "from",
+    "deployment",
+    "network",
+    "ip_addresses",
+    "instances",
+    "properties",
+    "address",
+];
 
 /// The names that the deployment at hand goes by.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +78,14 @@ pub fn consumed<'a>(
 ) -> Vec<Consumer> {
     let mut consumers = Vec::new();
     for (index, job) in group.jobs.iter().enumerate() {
-        let mut reader = Reader { group, job, number, index, deployments, report };
+        let mut reader = Reader {
+            group,
+            job,
+            number,
+            index,
+            deployments,
+            report,
+        };
         let links = &specs.of(job).consumes;
         consumers.extend(links.iter().filter_map(|link| reader.consumer(link)));
         reader.unknown(links);
@@ -137,7 +152,10 @@ impl<'r> Reader<'r, '_> {
             return Some(());
         }
         if hash(given).is_none() {
-            let message = format!("Consumer '{link}' {} specified in the manifest should only be a hash or string 'nil'", self.site());
+            let message = format!(
+                "Consumer '{link}' {} specified in the manifest should only be a hash or string 'nil'",
+                self.site()
+            );
             self.error(consumer.place.clone(), message);
             return None;
         }
@@ -145,8 +163,13 @@ impl<'r> Reader<'r, '_> {
         self.check(&members, &link)?;
         unused(&members, &KEYS, "a consumed link", self.report);
         if MANUAL.iter().any(|key| members.get(key).is_some()) {
-            let ignored: Vec<_> = ["deployment", "network", "ip_addresses"].into_iter().filter(|key| members.get(key).is_some()).collect();
-            ignored.into_iter().for_each(|key| self.without_effect(&members, key, &link));
+            let ignored: Vec<_> = ["deployment", "network", "ip_addresses"]
+                .into_iter()
+                .filter(|key| members.get(key).is_some())
+                .collect();
+            ignored
+                .into_iter()
+                .for_each(|key| self.without_effect(&members, key, &link));
             consumer.way = Way::Manual(self.manual(&members)?);
             return Some(());
         }
@@ -162,14 +185,27 @@ impl<'r> Reader<'r, '_> {
         let has = |key: &str| members.get(key).is_some();
         let (at, site) = (|key: &str| members.place.at(key), self.site());
         let mut faults = Vec::new();
-        for key in ["instances", "properties"].into_iter().filter(|key| has(key) && has("from")) {
-            faults.push((at("from"), format!("Cannot specify both '{key}' and 'from' keys for link '{link}' {site}.")));
+        for key in ["instances", "properties"]
+            .into_iter()
+            .filter(|key| has(key) && has("from"))
+        {
+            faults.push((
+                at("from"),
+                format!("Cannot specify both '{key}' and 'from' keys for link '{link}' {site}."),
+            ));
         }
         if has("properties") && !has("instances") {
-            faults.push((at("properties"), format!("Cannot specify 'properties' without 'instances' for link '{link}' {site}.")));
+            faults.push((
+                at("properties"),
+                format!("Cannot specify 'properties' without 'instances' for link '{link}' {site}."),
+            ));
         }
-        if members.get("ip_addresses").is_some_and(|value| value.as_bool().is_none()) {
-            let message = format!("Cannot specify non boolean values for 'ip_addresses' field for link '{link}' {site}.");
+        if members
+            .get("ip_addresses")
+            .is_some_and(|value| value.as_bool().is_none())
+        {
+            let message =
+                format!("Cannot specify non boolean values for 'ip_addresses' field for link '{link}' {site}.");
             faults.push((at("ip_addresses"), message));
         }
         if let Some(key) = ["name", "type"].into_iter().find(|key| has(key)) {
@@ -195,11 +231,15 @@ impl<'r> Reader<'r, '_> {
     fn without_effect(&mut self, members: &Members<'_>, key: &str, link: &str) {
         let message = format!("The key '{key}' of the consumed link '{link}' has no effect in Kubernetes");
         let help = "every instance has one address, the DNS name of its Service";
-        self.report.warning(codes::UNUSED_KEY, members.place.at(key), message, help);
+        self.report
+            .warning(codes::UNUSED_KEY, members.place.at(key), message, help);
     }
 
     fn deployment(&mut self, members: &Members<'_>, consumer: &Consumer) -> Option<()> {
-        let Some(value) = members.get("deployment").filter(|value| !matches!(value, Tree::Null | Tree::Bool(false))) else {
+        let Some(value) = members
+            .get("deployment")
+            .filter(|value| !matches!(value, Tree::Null | Tree::Bool(false)))
+        else {
             return Some(());
         };
         let other = crate::value::text(value).unwrap_or_else(|| class(value).into());
@@ -208,13 +248,17 @@ impl<'r> Reader<'r, '_> {
         }
         let message = format!(
             "Link '{}' in job '{}' from instance group '{}' consumes from deployment '{}', but the deployment does not exist.",
-            members.get("from").and_then(crate::value::text).unwrap_or_else(|| consumer.original.clone()),
+            members
+                .get("from")
+                .and_then(crate::value::text)
+                .unwrap_or_else(|| consumer.original.clone()),
             self.job.name,
             self.group.name,
             plain(&other)
         );
         let help = "links to other deployments are not possible: give its `instances`, `properties` and `address` here instead";
-        self.report.error_with_help(codes::UNKNOWN_DEPLOYMENT, members.place.at("deployment"), message, help);
+        self.report
+            .error_with_help(codes::UNKNOWN_DEPLOYMENT, members.place.at("deployment"), message, help);
         None
     }
 
@@ -242,18 +286,38 @@ impl<'r> Reader<'r, '_> {
     fn unknown(&mut self, links: &[Consumes]) {
         let known: HashSet<&str> = links.iter().map(|link| link.name.as_str()).collect();
         let in_job = self.job.consumes.map(|map| (map, self.job.place.at("consumes")));
-        let in_quarks = self.job.quarks("consumes").and_then(|(links, at)| Some((hash(links)?, at)));
+        let in_quarks = self
+            .job
+            .quarks("consumes")
+            .and_then(|(links, at)| Some((hash(links)?, at)));
         let mut unknown = Vec::new();
         for (map, at) in in_job.into_iter().chain(in_quarks) {
-            unknown.extend(map.keys().filter(|name| !known.contains(name.as_str())).map(|name| (name.clone(), at.at(name))));
+            unknown.extend(
+                map.keys()
+                    .filter(|name| !known.contains(name.as_str()))
+                    .map(|name| (name.clone(), at.at(name))),
+            );
         }
         for (name, at) in unknown {
-            let message = format!("Job '{}' does not define link consumer '{}' in the release spec", self.job.name, plain(&name));
-            self.report.warning(codes::UNKNOWN_LINK, at, message, "check the link's name against the job's spec");
+            let message = format!(
+                "Job '{}' does not define link consumer '{}' in the release spec",
+                self.job.name,
+                plain(&name)
+            );
+            self.report.warning(
+                codes::UNKNOWN_LINK,
+                at,
+                message,
+                "check the link's name against the job's spec",
+            );
         }
     }
 }
 
 fn last_piece(name: &str) -> String {
-    crate::properties::pieces(name).last().copied().unwrap_or_default().to_string()
+    crate::properties::pieces(name)
+        .last()
+        .copied()
+        .unwrap_or_default()
+        .to_string()
 }

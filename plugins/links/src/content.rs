@@ -30,7 +30,13 @@ pub struct TooLarge(pub String);
 impl<'c> Content<'c> {
     /// For a deployment in a cluster of this domain.
     pub fn new(deployment: &'c str, cluster_domain: &str, names: &'c Names) -> Self {
-        Self { deployment, domain: format!("svc.{}", cluster_domain.trim_matches('.')), names, instances: 0, bytes: 0 }
+        Self {
+            deployment,
+            domain: format!("svc.{}", cluster_domain.trim_matches('.')),
+            names,
+            instances: 0,
+            bytes: 0,
+        }
     }
 
     /// Takes note of objects for instances, and of bytes, before they are made.
@@ -41,10 +47,15 @@ impl<'c> Content<'c> {
         self.instances = self.instances.saturating_add(instances);
         self.bytes = self.bytes.saturating_add(bytes);
         if self.instances > MOST_INSTANCES {
-            return Err(TooLarge(format!("The instances of all jobs and links are more than {MOST_INSTANCES}")));
+            return Err(TooLarge(format!(
+                "The instances of all jobs and links are more than {MOST_INSTANCES}"
+            )));
         }
         if self.bytes > MOST_BYTES {
-            return Err(TooLarge(format!("The properties of all links have more than {} MiB", MOST_BYTES >> 20)));
+            return Err(TooLarge(format!(
+                "The properties of all links have more than {} MiB",
+                MOST_BYTES >> 20
+            )));
         }
         Ok(())
     }
@@ -81,10 +92,16 @@ impl<'c> Content<'c> {
         let link = Tree::object().with("deployment_name", self.deployment);
         let Source::Job(job) = provider.source else {
             // A disk is no group of instances.
-            return Ok(link.with("instances", Tree::Array(Vec::new())).with("properties", provider.properties.clone()));
+            return Ok(link
+                .with("instances", Tree::Array(Vec::new()))
+                .with("properties", provider.properties.clone()));
         };
         let job = &group.jobs[job].name;
-        let instances: Vec<Tree> = group.instances.iter().map(|instance| link_instance(job, instance)).collect();
+        let instances: Vec<Tree> = group
+            .instances
+            .iter()
+            .map(|instance| link_instance(job, instance))
+            .collect();
         Ok(link
             .with("domain", self.domain.as_str())
             .with("default_network", "default")
@@ -97,7 +114,11 @@ impl<'c> Content<'c> {
 
     /// How many objects and bytes [`Content::link`] makes.
     pub fn cost(provider: &Provider, groups: &[Group<'_>]) -> (u64, usize) {
-        let instances = if provider.source == Source::Disk { 0 } else { groups[provider.group].instances.len() };
+        let instances = if provider.source == Source::Disk {
+            0
+        } else {
+            groups[provider.group].instances.len()
+        };
         (instances as u64, weight(&provider.properties))
     }
 }

@@ -36,7 +36,14 @@ impl Diagnostic {
     /// An error for text that is no document.
     pub fn malformed(message: String, document: &str) -> Self {
         let pointer = Pointer::root();
-        Self { severity: Severity::Error, code: codes::MALFORMED_DOCUMENT, message, document: document.into(), pointer, help: None }
+        Self {
+            severity: Severity::Error,
+            code: codes::MALFORMED_DOCUMENT,
+            message,
+            document: document.into(),
+            pointer,
+            help: None,
+        }
     }
 }
 
@@ -59,7 +66,10 @@ pub struct Report {
 impl Report {
     /// For the manifest of this name.
     pub fn new(manifest: &str) -> Self {
-        Self { manifest: manifest.into(), ..Self::default() }
+        Self {
+            manifest: manifest.into(),
+            ..Self::default()
+        }
     }
 
     /// An error in the manifest.
@@ -68,7 +78,13 @@ impl Report {
     }
 
     /// An error in the manifest, with advice.
-    pub fn error_with_help(&mut self, code: &'static Code, at: Pointer, message: impl Into<String>, help: impl Into<String>) {
+    pub fn error_with_help(
+        &mut self,
+        code: &'static Code,
+        at: Pointer,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
         self.add(Severity::Error, code, None, at, message.into(), Some(help.into()));
     }
 
@@ -91,7 +107,11 @@ impl Report {
         message: String,
         help: Option<String>,
     ) {
-        if !self.seen.insert((code.name, format!("{}{pointer}", document.unwrap_or_default()), message.clone())) {
+        if !self.seen.insert((
+            code.name,
+            format!("{}{pointer}", document.unwrap_or_default()),
+            message.clone(),
+        )) {
             return;
         }
         let count = match severity {
@@ -101,7 +121,14 @@ impl Report {
         *count += 1;
         if *count <= MOST {
             let document = document.unwrap_or(&self.manifest).to_string();
-            self.diagnostics.push(Diagnostic { severity, code, message, document, pointer, help });
+            self.diagnostics.push(Diagnostic {
+                severity,
+                code,
+                message,
+                document,
+                pointer,
+                help,
+            });
         }
     }
 
@@ -112,12 +139,22 @@ impl Report {
 
     /// All of them, in order; a last one says how many were left out.
     pub fn into_diagnostics(mut self) -> Vec<Diagnostic> {
-        for (severity, count, word) in [(Severity::Error, self.errors, "errors"), (Severity::Warning, self.warnings, "warnings")] {
+        for (severity, count, word) in [
+            (Severity::Error, self.errors, "errors"),
+            (Severity::Warning, self.warnings, "warnings"),
+        ] {
             if count > MOST {
                 let message = format!("{} more {word} are left out", count - MOST);
                 let document = self.manifest.clone();
                 let help = Some("mend what is told, and run it again".into());
-                self.diagnostics.push(Diagnostic { severity, code: codes::LIMIT, message, document, pointer: Pointer::root(), help });
+                self.diagnostics.push(Diagnostic {
+                    severity,
+                    code: codes::LIMIT,
+                    message,
+                    document,
+                    pointer: Pointer::root(),
+                    help,
+                });
             }
         }
         self.diagnostics

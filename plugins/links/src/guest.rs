@@ -12,7 +12,11 @@ export!(Plugin);
 
 impl world::Guest for Plugin {
     fn describe() -> wit::Description {
-        let code = |code: &&crate::Code| wit::Code { name: code.name.into(), title: code.title.into(), explanation: code.explanation.into() };
+        let code = |code: &&crate::Code| wit::Code {
+            name: code.name.into(),
+            title: code.title.into(),
+            explanation: code.explanation.into(),
+        };
         wit::Description {
             name: "links".into(),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -30,17 +34,49 @@ impl world::Guest for Plugin {
         jobs: Vec<world::JobSpec>,
         _: String,
     ) -> Result<world::Resolved, Vec<wit::Diagnostic>> {
-        let wit::Deployment { name: deployment, namespace, cluster_domain, .. } = deployment;
-        let deployment = Deployment { name: deployment, namespace, cluster_domain };
-        let read = |job: world::JobSpec| {
-            Ok(JobSpec { spec: parse(&job.spec, &job.document_name)?, release: job.release, job: job.job, document_name: job.document_name })
+        let wit::Deployment {
+            name: deployment,
+            namespace,
+            cluster_domain,
+            ..
+        } = deployment;
+        let deployment = Deployment {
+            name: deployment,
+            namespace,
+            cluster_domain,
         };
-        let jobs = jobs.into_iter().map(read).collect::<Result<Vec<_>, Vec<wit::Diagnostic>>>()?;
+        let read = |job: world::JobSpec| {
+            Ok(JobSpec {
+                spec: parse(&job.spec, &job.document_name)?,
+                release: job.release,
+                job: job.job,
+                document_name: job.document_name,
+            })
+        };
+        let jobs = jobs
+            .into_iter()
+            .map(read)
+            .collect::<Result<Vec<_>, Vec<wit::Diagnostic>>>()?;
         let resolved = crate::resolve(&parse(&document, &name)?, &name, &deployment, &jobs).map_err(told)?;
-        let group = |group: crate::GroupDocument| world::ResolvedGroup { name: group.name, document: json::to_text(&group.document) };
+        let group = |group: crate::GroupDocument| world::ResolvedGroup {
+            name: group.name,
+            document: json::to_text(&group.document),
+        };
         let provider = |provider: crate::Provided| {
-            let crate::Provided { name, kind, group, job, properties } = provider;
-            world::Provider { name, type_: kind, group, job, properties: json::to_text(&properties) }
+            let crate::Provided {
+                name,
+                kind,
+                group,
+                job,
+                properties,
+            } = provider;
+            world::Provider {
+                name,
+                type_: kind,
+                group,
+                job,
+                properties: json::to_text(&properties),
+            }
         };
         Ok(world::Resolved {
             groups: resolved.groups.into_iter().map(group).collect(),

@@ -103,7 +103,11 @@ impl<'a> Specs<'a> {
     /// Reads all specs; what is wrong goes to the report.
     pub fn read(jobs: &'a [JobSpec], report: &mut Report) -> Self {
         let all = jobs.iter().map(|job| Spec::read(job, report)).collect();
-        let by_name = jobs.iter().enumerate().map(|(index, job)| ((job.release.as_str(), job.job.as_str()), index)).collect();
+        let by_name = jobs
+            .iter()
+            .enumerate()
+            .map(|(index, job)| ((job.release.as_str(), job.job.as_str()), index))
+            .collect();
         Self { all, by_name }
     }
 
@@ -137,13 +141,25 @@ impl<'a> Manifest<'a> {
     /// Reads a manifest; what is wrong goes to the report.
     pub fn read(tree: &'a Tree, specs: &Specs<'a>, report: &mut Report) -> Self {
         let Some(members) = Members::of(tree, Pointer::root(), report) else {
-            return Self { tree, releases: HashMap::new(), groups: Vec::new() };
+            return Self {
+                tree,
+                releases: HashMap::new(),
+                groups: Vec::new(),
+            };
         };
         let releases = releases(&members, report);
         let global = members.object("properties", report);
-        let mut reader = GroupReader { specs, releases: &releases, global, canonical: HashSet::new(), report };
+        let mut reader = GroupReader {
+            specs,
+            releases: &releases,
+            global,
+            canonical: HashSet::new(),
+            report,
+        };
         let listed = members.list("instance_groups", reader.report).iter().enumerate();
-        let groups = listed.filter_map(|(index, item)| reader.group(item, members.place.at("instance_groups").at(index))).collect();
+        let groups = listed
+            .filter_map(|(index, item)| reader.group(item, members.place.at("instance_groups").at(index)))
+            .collect();
         Self { tree, releases, groups }
     }
 }
@@ -154,12 +170,24 @@ fn releases<'a>(members: &Members<'a>, report: &mut Report) -> HashMap<String, R
     }
     let mut releases = HashMap::new();
     for (index, tree) in members.list("releases", report).iter().enumerate() {
-        let Some(entry) = Members::of(tree, members.place.at("releases").at(index), report) else { continue };
-        let (name, version) = (entry.required_string("name", report), entry.required_string("version", report));
+        let Some(entry) = Members::of(tree, members.place.at("releases").at(index), report) else {
+            continue;
+        };
+        let (name, version) = (
+            entry.required_string("name", report),
+            entry.required_string("version", report),
+        );
         let Some(name) = name else { continue };
-        let release = Release { tree, version: version.unwrap_or_default() };
+        let release = Release {
+            tree,
+            version: version.unwrap_or_default(),
+        };
         if releases.insert(name.clone(), release).is_some() {
-            report.error(codes::DUPLICATE_NAME, entry.place.at("name"), format!("Duplicate release name '{}'", plain(&name)));
+            report.error(
+                codes::DUPLICATE_NAME,
+                entry.place.at("name"),
+                format!("Duplicate release name '{}'", plain(&name)),
+            );
         }
     }
     releases
@@ -169,8 +197,16 @@ fn releases<'a>(members: &Members<'a>, report: &mut Report) -> HashMap<String, R
 pub fn is_dns(job: &str, release: &str, place: &Pointer, report: &mut Report) -> bool {
     let found = DNS_RELEASES.contains(&release);
     if found {
-        let message = format!("Job '{}' of the release '{release}' has no effect: the cluster's DNS resolves names", plain(job));
-        report.warning(codes::DNS_JOB, place.clone(), message, "take the job out, or leave it for deployments with BOSH");
+        let message = format!(
+            "Job '{}' of the release '{release}' has no effect: the cluster's DNS resolves names",
+            plain(job)
+        );
+        report.warning(
+            codes::DNS_JOB,
+            place.clone(),
+            message,
+            "take the job out, or leave it for deployments with BOSH",
+        );
     }
     found
 }
@@ -190,13 +226,29 @@ impl<'a> GroupReader<'_, 'a> {
         let members = Members::of(tree, place, self.report)?;
         let name = members.required_string("name", self.report)?;
         self.name(&name, &members);
-        let lifecycle = members.string("lifecycle", self.report).unwrap_or_else(|| "service".into());
+        let lifecycle = members
+            .string("lifecycle", self.report)
+            .unwrap_or_else(|| "service".into());
         let jobs = self.jobs(&members, &name);
         let replicas = self.replicas(&members, &name);
         let azs = self.azs(&members, &name);
-        let disks = members.get("persistent_disks").and_then(Tree::as_array).into_iter().flatten();
+        let disks = members
+            .get("persistent_disks")
+            .and_then(Tree::as_array)
+            .into_iter()
+            .flatten();
         let disks = disks.filter_map(|disk| disk.str("name").map(String::from)).collect();
-        Some(Group { tree, place: members.place, name, lifecycle, azs, replicas, instances: Vec::new(), jobs, disks })
+        Some(Group {
+            tree,
+            place: members.place,
+            name,
+            lifecycle,
+            azs,
+            replicas,
+            instances: Vec::new(),
+            jobs,
+            disks,
+        })
     }
 
     fn name(&mut self, name: &str, members: &Members<'a>) {
@@ -209,7 +261,10 @@ impl<'a> GroupReader<'_, 'a> {
             }
         }
         if !self.canonical.insert(canonical) {
-            let message = format!("Invalid instance group name '{}', canonical name already taken", plain(name));
+            let message = format!(
+                "Invalid instance group name '{}', canonical name already taken",
+                plain(name)
+            );
             self.report.error(codes::DUPLICATE_NAME, at, message);
         }
     }
@@ -217,21 +272,29 @@ impl<'a> GroupReader<'_, 'a> {
     fn replicas(&mut self, members: &Members<'a>, group: &str) -> i64 {
         let replicas = members.required_integer("instances", self.report).unwrap_or(0);
         if replicas < 0 {
-            let message = format!("'instances' value ({replicas}) of the instance group '{group}' should be greater than -1");
-            self.report.error(codes::WRONG_TYPE, members.place.at("instances"), message);
+            let message =
+                format!("'instances' value ({replicas}) of the instance group '{group}' should be greater than -1");
+            self.report
+                .error(codes::WRONG_TYPE, members.place.at("instances"), message);
         }
         replicas.max(0)
     }
 
     fn azs(&mut self, members: &Members<'a>, group: &str) -> Vec<String> {
-        let Some(value) = members.get("azs").filter(|value| !value.is_null()) else { return Vec::new() };
+        let Some(value) = members.get("azs").filter(|value| !value.is_null()) else {
+            return Vec::new();
+        };
         let (mut azs, place) = (Vec::new(), members.place.at("azs"));
         let Some(items) = value.as_array() else {
             members.wrong("azs", value, "Array", self.report);
             return azs;
         };
         if items.is_empty() {
-            self.report.error(codes::ZONES, place, format!("Instance group '{group}' has empty availability zones"));
+            self.report.error(
+                codes::ZONES,
+                place,
+                format!("Instance group '{group}' has empty availability zones"),
+            );
             return azs;
         }
         let mut seen = HashSet::new();
@@ -239,12 +302,16 @@ impl<'a> GroupReader<'_, 'a> {
             match item {
                 Tree::String(az) if seen.insert(az) => azs.push(az.clone()),
                 Tree::String(az) => {
-                    let message = format!("Instance group '{group}' lists the availability zone '{}' twice", plain(az));
+                    let message = format!(
+                        "Instance group '{group}' lists the availability zone '{}' twice",
+                        plain(az)
+                    );
                     self.report.error(codes::ZONES, place.at(index), message);
                 }
                 other => {
                     let shown = text(other).unwrap_or_else(|| "...".into());
-                    let message = format!("Instance group '{group}' has invalid availability zone '{shown}', string expected");
+                    let message =
+                        format!("Instance group '{group}' has invalid availability zone '{shown}', string expected");
                     self.report.error(codes::ZONES, place.at(index), message);
                 }
             }
@@ -262,7 +329,9 @@ impl<'a> GroupReader<'_, 'a> {
         let mut names = HashSet::new();
         let mut jobs = Vec::new();
         for (index, item) in members.list("jobs", self.report).iter().enumerate() {
-            let Some(job) = self.job(item, members.place.at("jobs").at(index), group, &inherited) else { continue };
+            let Some(job) = self.job(item, members.place.at("jobs").at(index), group, &inherited) else {
+                continue;
+            };
             if !names.insert(job.name.clone()) {
                 collision(&job, group, self.report);
             }
@@ -283,15 +352,23 @@ impl<'a> GroupReader<'_, 'a> {
 
     fn job(&mut self, tree: &'a Tree, place: Pointer, group: &str, inherited: &Properties<'a>) -> Option<Job<'a>> {
         let members = Members::of(tree, place, self.report)?;
-        let (name, release) = (members.required_string("name", self.report), members.required_string("release", self.report));
+        let (name, release) = (
+            members.required_string("name", self.report),
+            members.required_string("release", self.report),
+        );
         let (name, release) = (name?, release?);
         if is_dns(&name, &release, &members.place, self.report) {
             return None;
         }
         if !self.releases.contains_key(&release) {
-            let message = format!("Job '{}' (instance group '{group}') references an unknown release '{}'", plain(&name), plain(&release));
+            let message = format!(
+                "Job '{}' (instance group '{group}') references an unknown release '{}'",
+                plain(&name),
+                plain(&release)
+            );
             let help = "add the release to the top-level list `releases`";
-            self.report.error_with_help(codes::UNKNOWN_RELEASE, members.place.at("release"), message, help);
+            self.report
+                .error_with_help(codes::UNKNOWN_RELEASE, members.place.at("release"), message, help);
             return None;
         }
         let Some(spec) = self.specs.find(&release, &name) else {
@@ -299,7 +376,11 @@ impl<'a> GroupReader<'_, 'a> {
             unknown_job(members.place.at("name"), message, self.report);
             return None;
         };
-        Some(Job { name, release, ..Job::read(&members, spec, inherited, self.report) })
+        Some(Job {
+            name,
+            release,
+            ..Job::read(&members, spec, inherited, self.report)
+        })
     }
 }
 
@@ -311,14 +392,22 @@ pub fn unknown_job(at: Pointer, message: String, report: &mut Report) {
 
 /// Tells that a group has two jobs of one name.
 pub fn collision(job: &Job<'_>, group: &str, report: &mut Report) {
-    let message = format!("Colocated job '{}' is already added to the instance group '{}'", plain(&job.name), plain(group));
+    let message = format!(
+        "Colocated job '{}' is already added to the instance group '{}'",
+        plain(&job.name),
+        plain(group)
+    );
     report.error(codes::COLOCATED_JOB, job.place.clone(), message);
 }
 
 /// BOSH's canonical form of a name.
 fn canonical(name: &str) -> String {
-    let lower = name.chars().map(|c| if c == '_' { '-' } else { c.to_ascii_lowercase() });
-    lower.filter(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || *c == '-').collect()
+    let lower = name
+        .chars()
+        .map(|c| if c == '_' { '-' } else { c.to_ascii_lowercase() });
+    lower
+        .filter(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || *c == '-')
+        .collect()
 }
 
 // === impl Job ===
@@ -330,7 +419,9 @@ impl<'a> Job<'a> {
             name: String::new(),
             release: String::new(),
             place: members.place.clone(),
-            properties: members.object("properties", report).map_or_else(|| inherited.clone(), Properties::Own),
+            properties: members
+                .object("properties", report)
+                .map_or_else(|| inherited.clone(), Properties::Own),
             consumes: members.object("consumes", report),
             provides: members.object("provides", report),
             custom: members.list("custom_provider_definitions", report),
@@ -340,7 +431,12 @@ impl<'a> Job<'a> {
 
     /// The member of the job's property `quarks` (older name `bosh_containerization`).
     pub fn quarks(&self, key: &str) -> Option<(&Tree, Pointer)> {
-        QUARKS.iter().find_map(|name| Some((self.properties.get(*name)?.get(key)?, self.place.at("properties").at(name).at(key))))
+        QUARKS.iter().find_map(|name| {
+            Some((
+                self.properties.get(*name)?.get(key)?,
+                self.place.at("properties").at(name).at(key),
+            ))
+        })
     }
 }
 
@@ -349,12 +445,20 @@ impl<'a> Job<'a> {
 impl Group<'_> {
     /// Names of its networks.
     pub fn networks(&self) -> Vec<String> {
-        self.tree.items("networks").iter().filter_map(|network| network.str("name").map(String::from)).collect()
+        self.tree
+            .items("networks")
+            .iter()
+            .filter_map(|network| network.str("name").map(String::from))
+            .collect()
     }
 
     /// `spec.persistent_disk` in MB.
     pub fn persistent_disk(&self) -> Tree {
-        self.tree.get("persistent_disk").filter(|size| size.as_i64().is_some()).cloned().unwrap_or_else(|| Tree::from(0_i64))
+        self.tree
+            .get("persistent_disk")
+            .filter(|size| size.as_i64().is_some())
+            .cloned()
+            .unwrap_or_else(|| Tree::from(0_i64))
     }
 }
 

@@ -63,7 +63,11 @@ pub fn bind(given: &Map, spec: &Spec<'_>) -> Result<Map, Vec<Mismatch>> {
             }
         }
     }
-    if mismatches.is_empty() { Ok(bound) } else { Err(mismatches) }
+    if mismatches.is_empty() {
+        Ok(bound)
+    } else {
+        Err(mismatches)
+    }
 }
 
 /// The value at a path, unless null; else how many pieces lead to the value that should be a hash, and its class.
@@ -84,7 +88,9 @@ fn provided<'m>(given: &'m Map, pieces: &[&str]) -> Result<Option<&'m Tree>, (us
 /// # Errors
 /// The class of a value on the way that is no hash.
 pub fn place(into: &mut Map, pieces: &[&str], value: Tree) -> Result<(), &'static str> {
-    let Some((last, way)) = pieces.split_last() else { return Ok(()) };
+    let Some((last, way)) = pieces.split_last() else {
+        return Ok(());
+    };
     let mut map = into;
     for piece in way {
         let next = map.entry((*piece).to_string()).or_default();
@@ -100,10 +106,15 @@ pub fn place(into: &mut Map, pieces: &[&str], value: Tree) -> Result<(), &'stati
 
 /// A value, its hashes sorted by key, but for those inside lists.
 pub fn sorted(value: &Tree) -> Tree {
-    let Some(map) = value.as_object() else { return value.clone() };
+    let Some(map) = value.as_object() else {
+        return value.clone();
+    };
     let mut members: Vec<_> = map.iter().collect();
     members.sort_by(|(one, _), (other, _)| by_key(one, other));
-    members.into_iter().map(|(key, value)| (key.clone(), sorted(value))).collect()
+    members
+        .into_iter()
+        .map(|(key, value)| (key.clone(), sorted(value)))
+        .collect()
 }
 
 fn by_key(one: &str, other: &str) -> Ordering {
@@ -138,7 +149,10 @@ pub struct Known<'s> {
 impl<'s> Known<'s> {
     /// The path of a dotted name means something, with all below it.
     pub fn add(&mut self, name: &'s str) {
-        let node = pieces(name).into_iter().take(MOST_PIECES).fold(self, |node, piece| node.below.entry(piece).or_default());
+        let node = pieces(name)
+            .into_iter()
+            .take(MOST_PIECES)
+            .fold(self, |node, piece| node.below.entry(piece).or_default());
         node.whole = true;
     }
 
@@ -178,7 +192,12 @@ mod tests {
 
     fn bound(given: &str, properties: &str) -> Result<String, Vec<Mismatch>> {
         let spec = json::parse(&format!(r#"{{"name": "j", "properties": {properties}}}"#)).unwrap();
-        let from = JobSpec { release: "r".into(), job: "j".into(), spec, document_name: "spec".into() };
+        let from = JobSpec {
+            release: "r".into(),
+            job: "j".into(),
+            spec,
+            document_name: "spec".into(),
+        };
         let mut report = Report::new("m");
         let spec = Spec::read(&from, &mut report);
         assert_eq!(report.into_diagnostics(), []);
@@ -190,20 +209,52 @@ mod tests {
     fn every_declared_property_exists_and_no_other() {
         for (given, properties, expected) in [
             (r#"{"a": 1, "b": 2}"#, r#"{"a": {}}"#, r#"{"a":1}"#),
-            (r#"{}"#, r#"{"a": {"default": 5}, "b.c": {}}"#, r#"{"a":5,"b":{"c":null}}"#),
+            (
+                r#"{}"#,
+                r#"{"a": {"default": 5}, "b.c": {}}"#,
+                r#"{"a":5,"b":{"c":null}}"#,
+            ),
             (r#"{"a": null}"#, r#"{"a": {"default": 5}}"#, r#"{"a":5}"#),
             (r#"{"a": false}"#, r#"{"a": {"default": true}}"#, r#"{"a":false}"#),
             (r#"{"a": {}}"#, r#"{"a": {"default": {"x": 1}}}"#, r#"{"a":{}}"#),
-            (r#"{"a": {"y": 1}}"#, r#"{"a": {"default": {"x": 1}}}"#, r#"{"a":{"y":1}}"#),
-            (r#"{"a": {"z": {"b": 1, "a": [{"d": 1, "c": 2}]}, "b": 2}}"#, r#"{"a": {}}"#, r#"{"a":{"b":2,"z":{"a":[{"d":1,"c":2}],"b":1}}}"#),
+            (
+                r#"{"a": {"y": 1}}"#,
+                r#"{"a": {"default": {"x": 1}}}"#,
+                r#"{"a":{"y":1}}"#,
+            ),
+            (
+                r#"{"a": {"z": {"b": 1, "a": [{"d": 1, "c": 2}]}, "b": 2}}"#,
+                r#"{"a": {}}"#,
+                r#"{"a":{"b":2,"z":{"a":[{"d":1,"c":2}],"b":1}}}"#,
+            ),
             // Both a parent and its child are declared: the child's default fills in a key of the user's hash.
-            (r#"{"a": {"x": 1}}"#, r#"{"a": {}, "a.b": {"default": 7}}"#, r#"{"a":{"x":1,"b":7}}"#),
+            (
+                r#"{"a": {"x": 1}}"#,
+                r#"{"a": {}, "a.b": {"default": 7}}"#,
+                r#"{"a":{"x":1,"b":7}}"#,
+            ),
             (r#"{}"#, r#"{"a": {}, "a.b": {}}"#, r#"{"a":{"b":null}}"#),
-            (r#"{}"#, r#"{"a": {"default": false}, "a.b": {}}"#, r#"{"a":{"b":null}}"#),
-            (r#"{"a": {"b": 1}}"#, r#"{"a.b": {}, "a": {"default": 1}}"#, r#"{"a":{"b":1}}"#),
+            (
+                r#"{}"#,
+                r#"{"a": {"default": false}, "a.b": {}}"#,
+                r#"{"a":{"b":null}}"#,
+            ),
+            (
+                r#"{"a": {"b": 1}}"#,
+                r#"{"a.b": {}, "a": {"default": 1}}"#,
+                r#"{"a":{"b":1}}"#,
+            ),
             (r#"{"a": null}"#, r#"{"a.b": {"default": 1}}"#, r#"{"a":{"b":1}}"#),
-            (r#"{"n": 123456789012345678901234567890, "f": 1.10}"#, r#"{"n": {}, "f": {}}"#, r#"{"n":123456789012345678901234567890,"f":1.10}"#),
-            (r#"{"a": {"\u000010": 1, "\u00009": 2}}"#, r#"{"a": {}}"#, "{\"a\":{\"\\u00009\":2,\"\\u000010\":1}}"),
+            (
+                r#"{"n": 123456789012345678901234567890, "f": 1.10}"#,
+                r#"{"n": {}, "f": {}}"#,
+                r#"{"n":123456789012345678901234567890,"f":1.10}"#,
+            ),
+            (
+                r#"{"a": {"\u000010": 1, "\u00009": 2}}"#,
+                r#"{"a": {}}"#,
+                "{\"a\":{\"\\u00009\":2,\"\\u000010\":1}}",
+            ),
             (r#"{}"#, r#"{"a": "only a description"}"#, r#"{"a":null}"#),
         ] {
             assert_eq!(bound(given, properties).unwrap(), expected, "{given} {properties}");
@@ -214,14 +265,27 @@ mod tests {
     fn a_value_where_a_hash_must_be_is_an_error() {
         for (given, properties, class, path) in [
             (r#"{"a": "x"}"#, r#"{"a.b": {}}"#, "String", Some(vec!["a"])),
-            (r#"{"a": {"b": 7}}"#, r#"{"a.b.c": {}}"#, "Integer", Some(vec!["a", "b"])),
+            (
+                r#"{"a": {"b": 7}}"#,
+                r#"{"a.b.c": {}}"#,
+                "Integer",
+                Some(vec!["a", "b"]),
+            ),
             (r#"{"a": false}"#, r#"{"a.b": {}}"#, "FalseClass", Some(vec!["a"])),
             (r#"{}"#, r#"{"a": {"default": "x"}, "a.b": {}}"#, "String", None),
         ] {
             let mismatches = bound(given, properties).unwrap_err();
             let told = &mismatches[0];
-            assert!(told.message.ends_with(&format!("expects a hash, but received '{class}'")), "{}", told.message);
-            assert_eq!(told.given, path.map(|path| path.into_iter().map(String::from).collect()));
+            assert!(
+                told.message
+                    .ends_with(&format!("expects a hash, but received '{class}'")),
+                "{}",
+                told.message
+            );
+            assert_eq!(
+                told.given,
+                path.map(|path| path.into_iter().map(String::from).collect())
+            );
         }
     }
 
@@ -231,6 +295,9 @@ mod tests {
         let mut known = Known::default();
         known.add("a.b");
         known.add("whole");
-        assert_eq!(known.unknown(given.as_object().unwrap(), 9), [vec!["a", "typo"], vec!["other"]]);
+        assert_eq!(
+            known.unknown(given.as_object().unwrap(), 9),
+            [vec!["a", "typo"], vec!["other"]]
+        );
     }
 }

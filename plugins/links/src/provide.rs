@@ -45,7 +45,14 @@ const KEYS: [&str; 3] = ["as", "shared", "aliases"];
 pub fn provided<'a>(number: usize, group: &Group<'a>, specs: &Specs<'a>, report: &mut Report) -> Vec<Provider> {
     let mut providers = Vec::new();
     for (index, job) in group.jobs.iter().enumerate() {
-        let mut reader = Reader { group, job, spec: specs.of(job), number, index, report };
+        let mut reader = Reader {
+            group,
+            job,
+            spec: specs.of(job),
+            number,
+            index,
+            report,
+        };
         reader.providers(&mut providers);
     }
     let disk = |name: &String| Provider {
@@ -79,11 +86,30 @@ impl<'a> Reader<'_, 'a> {
         for link in custom.iter().chain(&self.spec.provides) {
             providers.extend(self.provider(link, &defaults));
         }
-        let known: HashSet<&str> = custom.iter().chain(&self.spec.provides).map(|link| link.name.as_str()).collect();
-        for name in self.job.provides.into_iter().flat_map(Map::keys).filter(|name| !known.contains(name.as_str())) {
-            let message = format!("Job '{}' does not define link provider '{}' in the release spec", self.job.name, plain(name));
+        let known: HashSet<&str> = custom
+            .iter()
+            .chain(&self.spec.provides)
+            .map(|link| link.name.as_str())
+            .collect();
+        for name in self
+            .job
+            .provides
+            .into_iter()
+            .flat_map(Map::keys)
+            .filter(|name| !known.contains(name.as_str()))
+        {
+            let message = format!(
+                "Job '{}' does not define link provider '{}' in the release spec",
+                self.job.name,
+                plain(name)
+            );
             let at = self.job.place.at("provides").at(name);
-            self.report.warning(codes::UNKNOWN_LINK, at, message, "check the link's name against the job's spec");
+            self.report.warning(
+                codes::UNKNOWN_LINK,
+                at,
+                message,
+                "check the link's name against the job's spec",
+            );
         }
     }
 
@@ -117,7 +143,10 @@ impl<'a> Reader<'_, 'a> {
             return Some(());
         }
         if hash(given).is_none() {
-            let message = format!("Provider '{link}' {} specified in the manifest should only be a hash or string 'nil'", self.site());
+            let message = format!(
+                "Provider '{link}' {} specified in the manifest should only be a hash or string 'nil'",
+                self.site()
+            );
             self.report.error(codes::DECLARATION, at, message);
             return None;
         }
@@ -132,9 +161,17 @@ impl<'a> Reader<'_, 'a> {
         }
         unused(&members, &KEYS, "a provided link", self.report);
         let shared = members.get("shared").is_some_and(|shared| *shared == Tree::Bool(true));
-        for key in ["shared", "aliases"].into_iter().filter(|key| members.get(key).is_some() && (*key != "shared" || shared)) {
+        for key in ["shared", "aliases"]
+            .into_iter()
+            .filter(|key| members.get(key).is_some() && (*key != "shared" || shared))
+        {
             let message = format!("The key '{key}' of the provided link '{link}' has no effect in Kubernetes");
-            self.report.warning(codes::UNUSED_KEY, members.place.at(key), message, "other deployments reach the group by its Service's name");
+            self.report.warning(
+                codes::UNUSED_KEY,
+                members.place.at(key),
+                message,
+                "other deployments reach the group by its Service's name",
+            );
         }
         Some(())
     }
@@ -147,8 +184,13 @@ impl<'a> Reader<'_, 'a> {
                 (Some(value), _) => value.clone(),
                 (None, Some(default)) => default.cloned().unwrap_or_default(),
                 (None, None) => {
-                    let message = format!("Link property {} in template {} is not defined in release spec", plain(name), self.job.name);
-                    self.report.error(codes::PROVIDED_PROPERTY, self.job.place.clone(), message);
+                    let message = format!(
+                        "Link property {} in template {} is not defined in release spec",
+                        plain(name),
+                        self.job.name
+                    );
+                    self.report
+                        .error(codes::PROVIDED_PROPERTY, self.job.place.clone(), message);
                     sound = false;
                     continue;
                 }
@@ -166,20 +208,34 @@ impl<'a> Reader<'_, 'a> {
         let (mut custom, mut names) = (Vec::new(), HashSet::new());
         for (index, item) in self.job.custom.iter().enumerate() {
             let at = self.job.place.at("custom_provider_definitions").at(index);
-            let Some(members) = Members::of(item, at, self.report) else { continue };
-            let Some([name, kind]) = self.custom_name(&members) else { continue };
+            let Some(members) = Members::of(item, at, self.report) else {
+                continue;
+            };
+            let Some([name, kind]) = self.custom_name(&members) else {
+                continue;
+            };
             let told = format!("Custom provider '{}' {}", plain(&name), self.site());
             if self.spec.provides.iter().any(|link| link.name == name) {
                 let message = format!("{told} is already defined in release '{}'", self.job.release);
-                self.report.error(codes::CUSTOM_PROVIDER, members.place.at("name"), message);
+                self.report
+                    .error(codes::CUSTOM_PROVIDER, members.place.at("name"), message);
             } else if !names.insert(name.clone()) {
-                self.report.error(codes::CUSTOM_PROVIDER, members.place.at("name"), format!("{told} is defined multiple times in manifest."));
+                self.report.error(
+                    codes::CUSTOM_PROVIDER,
+                    members.place.at("name"),
+                    format!("{told} is defined multiple times in manifest."),
+                );
             }
             let (properties, wrong) = property_names(members.get("properties"));
             if let (Some(_), Some(value)) = (wrong, members.get("properties")) {
                 members.wrong("properties", value, "Array", self.report);
             }
-            unused(&members, &["name", "type", "properties"], "a custom provider", self.report);
+            unused(
+                &members,
+                &["name", "type", "properties"],
+                "a custom provider",
+                self.report,
+            );
             custom.push(Provides { name, kind, properties });
         }
         custom
@@ -194,7 +250,8 @@ impl<'a> Reader<'_, 'a> {
                     "{title} for custom link provider definition in manifest {} must be a valid non-empty string.",
                     self.site()
                 );
-                self.report.error(codes::CUSTOM_PROVIDER, members.place.clone(), message);
+                self.report
+                    .error(codes::CUSTOM_PROVIDER, members.place.clone(), message);
             }
             text.map(String::from)
         });
@@ -207,7 +264,9 @@ impl<'a> Reader<'_, 'a> {
 
 /// BOSH's words for keys that belong to the release.
 pub fn name_or_type(link: &str, place: &str) -> String {
-    format!("Cannot specify 'name' or 'type' properties in the manifest for link '{link}' {place}. Please provide these keys in the release only.")
+    format!(
+        "Cannot specify 'name' or 'type' properties in the manifest for link '{link}' {place}. Please provide these keys in the release only."
+    )
 }
 
 /// The value at a path; a null on the way ends it, a null at its end is a value.

@@ -34,14 +34,26 @@ impl<'p> Providers<'p> {
     pub fn new(all: &'p [Provider]) -> Self {
         let (mut by_kind, mut by_name) = (HashMap::new(), HashMap::new());
         for (index, provider) in all.iter().enumerate().filter(|(_, provider)| provider.consumable) {
-            by_kind.entry(provider.kind.as_str()).or_insert_with(Vec::new).push(index);
-            by_name.entry((provider.kind.as_str(), provider.name.as_str())).or_insert_with(Vec::new).push(index);
+            by_kind
+                .entry(provider.kind.as_str())
+                .or_insert_with(Vec::new)
+                .push(index);
+            by_name
+                .entry((provider.kind.as_str(), provider.name.as_str()))
+                .or_insert_with(Vec::new)
+                .push(index);
         }
         Self { all, by_kind, by_name }
     }
 
     /// The one provider of a link; none where it is optional. Anything else goes to the report.
-    pub fn find(&self, consumer: &Consumer, groups: &[Group<'_>], deployment: &str, report: &mut Report) -> Option<Found> {
+    pub fn find(
+        &self,
+        consumer: &Consumer,
+        groups: &[Group<'_>],
+        deployment: &str,
+        report: &mut Report,
+    ) -> Option<Found> {
         let candidates = match &consumer.way {
             Way::Manual(_) => return Some(Found::Manual),
             Way::Blocked => None,
@@ -59,23 +71,45 @@ impl<'p> Providers<'p> {
     }
 
     fn unresolved(&self, consumer: &Consumer, groups: &[Group<'_>], report: &mut Report) {
-        let message = format!("{} Details below:\n  - No link providers found", header(consumer, groups));
+        let message = format!(
+            "{} Details below:\n  - No link providers found",
+            header(consumer, groups)
+        );
         let kind = &consumer.kind;
         let others = self.by_kind.get(kind.as_str()).map_or(&[][..], Vec::as_slice);
-        let mut names: Vec<&str> = others.iter().take(MOST_NAMED).map(|index| self.all[*index].name.as_str()).collect();
+        let mut names: Vec<&str> = others
+            .iter()
+            .take(MOST_NAMED)
+            .map(|index| self.all[*index].name.as_str())
+            .collect();
         names.dedup();
         let help = match (&consumer.way, names.is_empty()) {
             (Way::Blocked, _) => "the link is not optional, so it cannot be `nil`".to_string(),
-            (_, true) => format!("add a job that provides a link of the type '{kind}', or give the link's `instances` and `properties` here"),
-            (_, false) => format!("providers of the type '{kind}' are named: {}; set `from` to one of them", names.join(", ")),
+            (_, true) => format!(
+                "add a job that provides a link of the type '{kind}', or give the link's `instances` and `properties` here"
+            ),
+            (_, false) => format!(
+                "providers of the type '{kind}' are named: {}; set `from` to one of them",
+                names.join(", ")
+            ),
         };
         report.error_with_help(codes::UNRESOLVED, consumer.place.clone(), message, help);
     }
 
-    fn ambiguous(&self, consumer: &Consumer, many: &[usize], groups: &[Group<'_>], deployment: &str, report: &mut Report) {
+    fn ambiguous(
+        &self,
+        consumer: &Consumer,
+        many: &[usize],
+        groups: &[Group<'_>],
+        deployment: &str,
+        report: &mut Report,
+    ) {
         let mut message = format!("{} Multiple link providers found:", header(consumer, groups));
         for index in many.iter().take(MOST_NAMED) {
-            message += &format!("\n  - {}", detail(&self.all[*index], consumer.network.as_deref(), groups, deployment));
+            message += &format!(
+                "\n  - {}",
+                detail(&self.all[*index], consumer.network.as_deref(), groups, deployment)
+            );
         }
         if many.len() > MOST_NAMED {
             message += &format!("\n  - and {} more", many.len() - MOST_NAMED);
@@ -87,7 +121,11 @@ impl<'p> Providers<'p> {
 
 fn header(consumer: &Consumer, groups: &[Group<'_>]) -> String {
     let group = &groups[consumer.group];
-    let alias = if consumer.name == consumer.original { String::new() } else { format!("alias '{}' and ", consumer.name) };
+    let alias = if consumer.name == consumer.original {
+        String::new()
+    } else {
+        format!("alias '{}' and ", consumer.name)
+    };
     format!(
         "Failed to resolve link '{}' with {alias}type '{}' from job '{}' in instance group '{}'.",
         consumer.original, consumer.kind, group.jobs[consumer.job].name, group.name
@@ -97,11 +135,24 @@ fn header(consumer: &Consumer, groups: &[Group<'_>]) -> String {
 fn detail(provider: &Provider, network: Option<&str>, groups: &[Group<'_>], deployment: &str) -> String {
     let group = &groups[provider.group];
     let Source::Job(job) = provider.source else {
-        let none = if network.is_some() { " does not contain any networks" } else { "" };
-        return format!("Disk link provider '{}' from instance group '{}'{none}", provider.original, group.name);
+        let none = if network.is_some() {
+            " does not contain any networks"
+        } else {
+            ""
+        };
+        return format!(
+            "Disk link provider '{}' from instance group '{}'{none}",
+            provider.original, group.name
+        );
     };
-    let alias = if provider.name == provider.original { String::new() } else { format!("with alias '{}' ", provider.name) };
-    let miss = network.map_or_else(String::new, |network| format!(" does not belong to network '{network}'"));
+    let alias = if provider.name == provider.original {
+        String::new()
+    } else {
+        format!("with alias '{}' ", provider.name)
+    };
+    let miss = network.map_or_else(String::new, |network| {
+        format!(" does not belong to network '{network}'")
+    });
     format!(
         "Link provider '{}' {alias}from job '{}' in instance group '{}' in deployment '{deployment}'{miss}",
         provider.original, group.jobs[job].name, group.name

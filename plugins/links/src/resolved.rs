@@ -30,23 +30,45 @@ impl<'m, 'a> Documents<'m, 'a> {
     pub fn new(manifest: &'m Manifest<'a>, deployment: &'m str) -> Self {
         let mut stemcells: HashMap<&str, Vec<&Tree>> = HashMap::new();
         for stemcell in manifest.tree.items("stemcells") {
-            stemcells.entry(stemcell.str("alias").unwrap_or_default()).or_default().push(stemcell);
+            stemcells
+                .entry(stemcell.str("alias").unwrap_or_default())
+                .or_default()
+                .push(stemcell);
         }
-        Self { manifest, deployment, stemcells }
+        Self {
+            manifest,
+            deployment,
+            stemcells,
+        }
     }
 
     /// The document of a group; `data` has an entry for each of its jobs.
     pub fn document(&self, group: &Group<'a>, data: Vec<JobData>) -> Tree {
         let top = |key: &str| self.manifest.tree.get(key);
-        let mut document = Tree::object().with("name", self.deployment).with("releases", self.releases(group));
-        let stemcells = group.tree.str("stemcell").and_then(|alias| self.stemcells.get(alias)).into_iter().flatten();
-        document.set("stemcells", stemcells.map(|stemcell| (*stemcell).clone()).collect::<Vec<_>>());
+        let mut document = Tree::object()
+            .with("name", self.deployment)
+            .with("releases", self.releases(group));
+        let stemcells = group
+            .tree
+            .str("stemcell")
+            .and_then(|alias| self.stemcells.get(alias))
+            .into_iter()
+            .flatten();
+        document.set(
+            "stemcells",
+            stemcells.map(|stemcell| (*stemcell).clone()).collect::<Vec<_>>(),
+        );
         for key in ["update", "tags"] {
             if let Some(value) = top(key) {
                 document.set(key, value.clone());
             }
         }
-        let jobs: Vec<Tree> = group.jobs.iter().zip(data).map(|(job, data)| self.job(job, data)).collect();
+        let jobs: Vec<Tree> = group
+            .jobs
+            .iter()
+            .zip(data)
+            .map(|(job, data)| self.job(job, data))
+            .collect();
         let mut entry = group.tree.clone();
         if let Some(update) = update(top("update"), group.tree.get("update")) {
             entry.set("update", update);
@@ -62,19 +84,37 @@ impl<'m, 'a> Documents<'m, 'a> {
     fn releases(&self, group: &Group<'a>) -> Vec<Tree> {
         let used: HashSet<&str> = group.jobs.iter().map(|job| job.release.as_str()).collect();
         let listed = self.manifest.tree.items("releases").iter();
-        listed.filter(|release| release.get("name").and_then(crate::value::text).is_some_and(|name| used.contains(name.as_str()))).cloned().collect()
+        listed
+            .filter(|release| {
+                release
+                    .get("name")
+                    .and_then(crate::value::text)
+                    .is_some_and(|name| used.contains(name.as_str()))
+            })
+            .cloned()
+            .collect()
     }
 
     fn job(&self, job: &Job<'a>, data: JobData) -> Tree {
-        let version = self.manifest.releases.get(&job.release).map(|release| release.version.as_str()).unwrap_or_default();
-        let release = Tree::object().with("name", job.release.as_str()).with("version", version);
+        let version = self
+            .manifest
+            .releases
+            .get(&job.release)
+            .map(|release| release.version.as_str())
+            .unwrap_or_default();
+        let release = Tree::object()
+            .with("name", job.release.as_str())
+            .with("version", version);
         let quarks = quarks(job)
             .with("instances", data.instances)
             .with("consumes", data.consumes)
             .with("release", release);
         let mut properties = data.properties;
         properties.insert(QUARKS[0].into(), quarks);
-        Tree::object().with("name", job.name.as_str()).with("release", job.release.as_str()).with("properties", properties)
+        Tree::object()
+            .with("name", job.name.as_str())
+            .with("release", job.release.as_str())
+            .with("properties", properties)
     }
 }
 

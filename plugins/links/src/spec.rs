@@ -67,7 +67,11 @@ pub struct Consumes {
 impl<'s> Spec<'s> {
     /// Reads a spec; what is wrong goes to the report.
     pub fn read(from: &'s JobSpec, report: &mut Report) -> Self {
-        let mut reader = Reader { job: &from.job, document: &from.document_name, report };
+        let mut reader = Reader {
+            job: &from.job,
+            document: &from.document_name,
+            report,
+        };
         reader.name(&from.spec);
         Self {
             document: &from.document_name,
@@ -100,7 +104,10 @@ impl Reader<'_> {
                 let at = Pointer::root();
                 let at = if name.is_some() { at.at("name") } else { at };
                 // Sic: the director's own spelling.
-                self.error(at, format!("Inconsistent name for job '{job}'(exptected: '{job}', got: '{got}')"));
+                self.error(
+                    at,
+                    format!("Inconsistent name for job '{job}'(exptected: '{job}', got: '{got}')"),
+                );
             }
         }
     }
@@ -119,7 +126,10 @@ impl Reader<'_> {
         let mut properties = Vec::new();
         for (name, definition) in declared {
             match definition {
-                Tree::Object(members) => properties.push(Property { name, default: members.get("default") }),
+                Tree::Object(members) => properties.push(Property {
+                    name,
+                    default: members.get("default"),
+                }),
                 // A description where the definition should be: BOSH finds no default in it.
                 Tree::String(_) => properties.push(Property { name, default: None }),
                 _ => self.error(place.at(name), invalid.clone()),
@@ -133,7 +143,8 @@ impl Reader<'_> {
         for (place, item) in self.links(spec, "provides") {
             let Some((name, kind)) = named(item) else { continue };
             if item.contains_key("optional") {
-                let message = format!("Link '{name}' of type '{kind}' is a provides link, not allowed to have 'optional' key");
+                let message =
+                    format!("Link '{name}' of type '{kind}' is a provides link, not allowed to have 'optional' key");
                 self.error(place.at("optional"), message);
             }
             let properties = self.link_properties(item, &place);
@@ -149,7 +160,11 @@ impl Reader<'_> {
         let mut consumes = Vec::new();
         for (_, item) in self.links(spec, "consumes") {
             if let Some((name, kind)) = named(item) {
-                consumes.push(Consumes { name, kind, optional: truthy(item.get("optional")) });
+                consumes.push(Consumes {
+                    name,
+                    kind,
+                    optional: truthy(item.get("optional")),
+                });
             }
         }
         self.duplicates("consumes", consumes.iter().map(|link| link.name.as_str()));
@@ -162,7 +177,10 @@ impl Reader<'_> {
             None | Some(Tree::Null) => return Vec::new(),
             Some(Tree::Array(items)) => items,
             Some(_) => {
-                let message = format!("Job '{}' has invalid spec format: '{key}' must be an array of hashes with name and type", self.job);
+                let message = format!(
+                    "Job '{}' has invalid spec format: '{key}' must be an array of hashes with name and type",
+                    self.job
+                );
                 self.error(place, message);
                 return Vec::new();
             }
@@ -172,13 +190,21 @@ impl Reader<'_> {
             let place = place.at(index);
             let title = if key == "provides" { "Provides" } else { "Consumes" };
             match hash(item) {
-                None => self.error(place, format!("{title} section in the release spec must be a list of hashes")),
+                None => self.error(
+                    place,
+                    format!("{title} section in the release spec must be a list of hashes"),
+                ),
                 Some(link) if !link.contains_key("name") || !link.contains_key("type") => {
-                    let message = format!("Each {key} item in the {key} section of the release spec must contain 'name' and 'type'");
+                    let message = format!(
+                        "Each {key} item in the {key} section of the release spec must contain 'name' and 'type'"
+                    );
                     self.error(place, message);
                 }
                 Some(link) if named(link).is_none() => {
-                    let message = format!("Job '{}' has invalid spec format: '{key}' must be an array of hashes with name and type", self.job);
+                    let message = format!(
+                        "Job '{}' has invalid spec format: '{key}' must be an array of hashes with name and type",
+                        self.job
+                    );
                     self.error(place, message);
                 }
                 Some(link) => links.push((place, link)),
@@ -191,7 +217,10 @@ impl Reader<'_> {
         let place = place.at("properties");
         let (names, wrong) = property_names(link.get("properties"));
         if let Some(class) = wrong {
-            self.error(place, format!("Property 'properties' value ({class}) did not match the required type 'Array'"));
+            self.error(
+                place,
+                format!("Property 'properties' value ({class}) did not match the required type 'Array'"),
+            );
         }
         names
     }
@@ -200,7 +229,11 @@ impl Reader<'_> {
         let mut seen = std::collections::HashSet::new();
         for (index, name) in names.enumerate() {
             if !seen.insert(name) {
-                let message = format!("Job '{}' specifies duplicate {key} link with name '{}'", self.job, plain(name));
+                let message = format!(
+                    "Job '{}' specifies duplicate {key} link with name '{}'",
+                    self.job,
+                    plain(name)
+                );
                 self.error(Pointer::root().at(key).at(index), message);
             }
         }

@@ -75,7 +75,11 @@ pub fn resolve(
     let mut report = Report::new(document_name);
     let resolved = run(document, deployment, jobs, &mut report);
     match resolved {
-        Some((groups, providers)) if !report.failed() => Ok(Resolved { groups, providers, diagnostics: report.into_diagnostics() }),
+        Some((groups, providers)) if !report.failed() => Ok(Resolved {
+            groups,
+            providers,
+            diagnostics: report.into_diagnostics(),
+        }),
         _ => Err(report.into_diagnostics()),
     }
 }
@@ -102,7 +106,14 @@ fn run(
         return None;
     }
     let content = Content::new(&deployment.name, &deployment.cluster_domain, &names);
-    let mut stage = Stage { manifest: &manifest, specs: &specs, providers: &providers, deployment, content, report };
+    let mut stage = Stage {
+        manifest: &manifest,
+        specs: &specs,
+        providers: &providers,
+        deployment,
+        content,
+        report,
+    };
     let data = stage.data(&consumers)?;
     if stage.report.failed() {
         return None;
@@ -117,13 +128,23 @@ const MOST_OF_A_GROUP: u64 = 10_000;
 fn lay_out(manifest: &mut Manifest<'_>, names: &Names, report: &mut Report) {
     for group in &mut manifest.groups {
         let replicas = u32::try_from(group.replicas).unwrap_or(u32::MAX);
-        let layout = Layout { group: &group.name, azs: &group.azs, replicas };
+        let layout = Layout {
+            group: &group.name,
+            azs: &group.azs,
+            replicas,
+        };
         if layout.count() > MOST_OF_A_GROUP {
-            let message = format!("Instance group '{}' has more than {MOST_OF_A_GROUP} instances over its AZs", plain(&group.name));
+            let message = format!(
+                "Instance group '{}' has more than {MOST_OF_A_GROUP} instances over its AZs",
+                plain(&group.name)
+            );
             report.error(codes::LIMIT, group.place.at("instances"), message);
             continue;
         }
-        match layout.instances(names).and_then(|instances| names.group_address(&group.name).map(|_| instances)) {
+        match layout
+            .instances(names)
+            .and_then(|instances| names.group_address(&group.name).map(|_| instances))
+        {
             Ok(instances) => group.instances = instances,
             Err(error) => report.error(codes::NAME, group.place.at("name"), error.to_string()),
         }
@@ -136,7 +157,10 @@ fn declared(
     deployment: &Deployment,
     report: &mut Report,
 ) -> (Vec<Provider>, Vec<Vec<Consumer>>) {
-    let deployments = Deployments { name: &deployment.name, manifest: manifest.tree.str("name") };
+    let deployments = Deployments {
+        name: &deployment.name,
+        manifest: manifest.tree.str("name"),
+    };
     let (mut providers, mut consumers) = (Vec::new(), Vec::new());
     for (number, group) in manifest.groups.iter().enumerate() {
         for job in &group.jobs {
@@ -152,16 +176,29 @@ fn declared(
 fn given_data(job: &Job<'_>, report: &mut Report) {
     let place = job.place.at("properties");
     for name in QUARKS {
-        let Some(given) = job.properties.get(name) else { continue };
-        let Some(members) = value::Members::of(given, place.at(name), report) else { continue };
-        for key in ["instances", "release"].into_iter().filter(|key| members.get(key).is_some()) {
-            let message = format!("The key '{key}' of the property '{name}' of job '{}' has no effect: it is computed", job.name);
+        let Some(given) = job.properties.get(name) else {
+            continue;
+        };
+        let Some(members) = value::Members::of(given, place.at(name), report) else {
+            continue;
+        };
+        for key in ["instances", "release"]
+            .into_iter()
+            .filter(|key| members.get(key).is_some())
+        {
+            let message = format!(
+                "The key '{key}' of the property '{name}' of job '{}' has no effect: it is computed",
+                job.name
+            );
             report.warning(codes::GIVEN_DATA, members.place.at(key), message, "take it out");
         }
         members.object("consumes", report);
     }
     if QUARKS.iter().all(|name| job.properties.contains_key(*name)) {
-        let message = format!("Job '{}' has both the properties '{}' and '{}'", job.name, QUARKS[0], QUARKS[1]);
+        let message = format!(
+            "Job '{}' has both the properties '{}' and '{}'",
+            job.name, QUARKS[0], QUARKS[1]
+        );
         let help = "move everything under `quarks`: what both have is taken from there";
         report.warning(codes::GIVEN_DATA, place.at(QUARKS[1]), message, help);
     }
@@ -179,7 +216,11 @@ fn offered(providers: &[Provider], manifest: &Manifest<'_>) -> Vec<Provided> {
             properties: provider.properties.clone(),
         })
     };
-    providers.iter().filter(|provider| provider.consumable).filter_map(offer).collect()
+    providers
+        .iter()
+        .filter(|provider| provider.consumable)
+        .filter_map(offer)
+        .collect()
 }
 
 struct Stage<'r, 'a> {
@@ -204,11 +245,21 @@ impl<'a> Stage<'_, 'a> {
         for (group, consumers) in self.manifest.groups.iter().zip(consumers) {
             let mut data = Vec::new();
             for job in &group.jobs {
-                data.push(self.job(group, job).map_err(|error| self.too_large(group, error)).ok()?);
+                data.push(
+                    self.job(group, job)
+                        .map_err(|error| self.too_large(group, error))
+                        .ok()?,
+                );
             }
             for consumer in consumers {
-                let Some(found) = providers.find(consumer, &self.manifest.groups, &self.deployment.name, self.report) else { continue };
-                let link = self.link(consumer, found).map_err(|error| self.too_large(group, error)).ok()?;
+                let Some(found) = providers.find(consumer, &self.manifest.groups, &self.deployment.name, self.report)
+                else {
+                    continue;
+                };
+                let link = self
+                    .link(consumer, found)
+                    .map_err(|error| self.too_large(group, error))
+                    .ok()?;
                 data[consumer.job].consumes.insert(consumer.original.clone(), link);
             }
             all.push(data);
@@ -222,9 +273,17 @@ impl<'a> Stage<'_, 'a> {
 
     fn job(&mut self, group: &Group<'a>, job: &Job<'a>) -> Result<JobData, TooLarge> {
         self.content.spend(group.instances.len() as u64, 0)?;
-        let instances = group.instances.iter().map(|instance| self.content.spec(group, &job.name, instance)).collect();
+        let instances = group
+            .instances
+            .iter()
+            .map(|instance| self.content.spec(group, &job.name, instance))
+            .collect();
         self.unused(job);
-        Ok(JobData { properties: self.bound(job), instances, consumes: Map::new() })
+        Ok(JobData {
+            properties: self.bound(job),
+            instances,
+            consumes: Map::new(),
+        })
     }
 
     fn bound(&mut self, job: &Job<'a>) -> Map {
@@ -241,7 +300,8 @@ impl<'a> Stage<'_, 'a> {
                 }
                 None => {
                     let at = Pointer::root().at("properties").at(&mismatch.property);
-                    self.report.error_in(spec.document, codes::PROPERTY_TYPE, at, mismatch.message);
+                    self.report
+                        .error_in(spec.document, codes::PROPERTY_TYPE, at, mismatch.message);
                 }
             }
         }
@@ -254,30 +314,49 @@ impl<'a> Stage<'_, 'a> {
         let mut known = Known::default();
         QUARKS.into_iter().for_each(|name| known.add(name));
         spec.properties.iter().for_each(|property| known.add(property.name));
-        spec.provides.iter().flat_map(|link| &link.properties).for_each(|name| known.add(name));
-        let custom = job.custom.iter().flat_map(|link| link.items("properties")).filter_map(Tree::as_str);
+        spec.provides
+            .iter()
+            .flat_map(|link| &link.properties)
+            .for_each(|name| known.add(name));
+        let custom = job
+            .custom
+            .iter()
+            .flat_map(|link| link.items("properties"))
+            .filter_map(Tree::as_str);
         custom.for_each(|name| known.add(name));
         if !matches!(job.properties, crate::manifest::Properties::Own(_)) {
             return;
         }
         for path in known.unknown(&job.properties, MOST_UNUSED) {
             let dotted = path.iter().map(|key| plain(key)).collect::<Vec<_>>().join(".");
-            let message = format!("Property '{dotted}' is not declared by job '{}' of release '{}'", job.name, job.release);
+            let message = format!(
+                "Property '{dotted}' is not declared by job '{}' of release '{}'",
+                job.name, job.release
+            );
             let at = job.place.at("properties").join(&path);
-            self.report.warning(codes::UNUSED_PROPERTY, at, message, "templates do not see it: check its spelling, or take it out");
+            self.report.warning(
+                codes::UNUSED_PROPERTY,
+                at,
+                message,
+                "templates do not see it: check its spelling, or take it out",
+            );
         }
     }
 
     fn link(&mut self, consumer: &Consumer, found: Found) -> Result<Tree, TooLarge> {
         let (Found::Provider(index), groups) = (found, &self.manifest.groups) else {
-            let Way::Manual(content) = &consumer.way else { return Ok(Tree::Null) };
+            let Way::Manual(content) = &consumer.way else {
+                return Ok(Tree::Null);
+            };
             self.content.spend(0, value::weight(content))?;
             return Ok(content.clone());
         };
         let provider = &self.providers[index];
         let (instances, bytes) = Content::cost(provider, groups);
         self.content.spend(instances, bytes)?;
-        self.content.link(provider, groups).map_err(|error| TooLarge(error.to_string()))
+        self.content
+            .link(provider, groups)
+            .map_err(|error| TooLarge(error.to_string()))
     }
 
     fn documents(&mut self, data: Vec<Vec<JobData>>) -> Vec<GroupDocument> {
@@ -286,10 +365,16 @@ impl<'a> Stage<'_, 'a> {
         for (group, data) in self.manifest.groups.iter().zip(data) {
             let document = documents.document(group, data);
             if depth(&document) > MAX_DEPTH {
-                let message = format!("The resolved document of the instance group '{}' is nested too deep", plain(&group.name));
+                let message = format!(
+                    "The resolved document of the instance group '{}' is nested too deep",
+                    plain(&group.name)
+                );
                 self.report.error(codes::TOO_DEEP, group.place.clone(), message);
             }
-            made.push(GroupDocument { name: group.name.clone(), document });
+            made.push(GroupDocument {
+                name: group.name.clone(),
+                document,
+            });
         }
         made
     }

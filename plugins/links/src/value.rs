@@ -19,7 +19,10 @@ impl<'m> Members<'m> {
         if let Some(map) = hash(tree) {
             return Some(Self { map, place });
         }
-        let message = format!("Object ({}) did not match the required type 'Hash'", inspect(tree, false));
+        let message = format!(
+            "Object ({}) did not match the required type 'Hash'",
+            inspect(tree, false)
+        );
         report.error(codes::WRONG_TYPE, place, message);
         None
     }
@@ -58,7 +61,11 @@ impl<'m> Members<'m> {
             None => self.missing(key, report),
             Some(Tree::Number(number)) if number.is_integer() => {
                 // One that does not fit is out of every range too.
-                return Some(number.as_i64().unwrap_or(if number.text().starts_with('-') { i64::MIN } else { i64::MAX }));
+                return Some(number.as_i64().unwrap_or(if number.text().starts_with('-') {
+                    i64::MIN
+                } else {
+                    i64::MAX
+                }));
             }
             Some(value) => self.wrong(key, value, "Integer", report),
         }
@@ -95,8 +102,10 @@ impl<'m> Members<'m> {
 
     /// Tells that a value has the wrong type.
     pub fn wrong(&self, key: &str, value: &Tree, wanted: &str, report: &mut Report) {
-        let message =
-            format!("Property '{key}' value ({}) did not match the required type '{wanted}'", inspect(value, PLAIN.contains(&key)));
+        let message = format!(
+            "Property '{key}' value ({}) did not match the required type '{wanted}'",
+            inspect(value, PLAIN.contains(&key))
+        );
         report.error(codes::WRONG_TYPE, self.place.at(key), message);
     }
 }
@@ -153,7 +162,12 @@ pub fn weight(value: &Tree) -> usize {
         Tree::Number(number) => number.text().len() + 1,
         Tree::String(text) => text.len() + 3,
         Tree::Array(items) => items.iter().map(weight).sum::<usize>() + 3,
-        Tree::Object(map) => map.iter().map(|(name, value)| name.len() + 4 + weight(value)).sum::<usize>() + 3,
+        Tree::Object(map) => {
+            map.iter()
+                .map(|(name, value)| name.len() + 4 + weight(value))
+                .sum::<usize>()
+                + 3
+        }
     }
 }
 
@@ -175,7 +189,9 @@ fn inspect(value: &Tree, is_plain: bool) -> String {
 }
 
 fn inspect_members(map: &Map) -> String {
-    let member = |(key, value): (&String, &Tree)| format!("{:?} => {}", plain(key), inspect(value, PLAIN.contains(&key.as_str())));
+    let member = |(key, value): (&String, &Tree)| {
+        format!("{:?} => {}", plain(key), inspect(value, PLAIN.contains(&key.as_str())))
+    };
     let mut members: Vec<String> = map.iter().take(SHOWN).map(member).collect();
     if map.len() > SHOWN {
         members.push("...".into());
