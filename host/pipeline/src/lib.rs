@@ -7,6 +7,7 @@ mod object;
 pub mod plain;
 pub mod release;
 pub mod report;
+pub mod scrub;
 pub mod stage;
 pub mod variables;
 pub mod yaml;
