@@ -131,7 +131,6 @@ pub const MANIFEST: &[Key] = &[
     used("addons", Kind::Array),
     needed("addons[].name", Kind::String),
     used("addons[].jobs", Kind::Array),
-    used("addons[].jobs[].*", Kind::Any),
     used("addons[].properties", Kind::Hash),
     used("addons[].include", Kind::Hash),
     used("addons[].exclude", Kind::Hash),
