@@ -1,6 +1,6 @@
 //! The command line: what may be typed. Each command's own options lie with the command.
 
-use crate::command::{completions, convert, explain, interpolate, plugin, render, run_plugin};
+use crate::command::{completions, convert, explain, interpolate, plugin, render, run_plugin, util};
 use crate::output::Color;
 use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
@@ -47,6 +47,9 @@ pub enum Command {
     Explain(explain::ExplainArguments),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArguments),
+    /// What the pods of a deployment run
+    #[command(subcommand)]
+    Util(util::UtilCommand),
     /// Compile a component to machine code and nothing else: what the sandbox calls, in a process with limits of its own
     #[command(hide = true)]
     CompilePlugin {

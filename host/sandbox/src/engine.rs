@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wasmtime::{
     Config, Engine, EngineWeak, InstanceAllocationStrategy, PoolingAllocationConfig, RegallocAlgorithm, Strategy,
-    WasmBacktraceDetails,
+    WasmBacktraceDetails, WasmFeatures,
 };
 
 /// Machine code is compiled for this target's baseline, so that code shipped with the host runs on every CPU of the kind.
@@ -118,7 +118,8 @@ fn config(limits: &Limits) -> wasmtime::Result<Config> {
         .wasm_backtrace_details(WasmBacktraceDetails::Disable)
         .wasm_backtrace_max_frames(NonZeroUsize::new(32))
         .native_unwind_info(false)
-        // What the contract does not need is surface.
+        // What the contract does not need is surface. By name of the proposal, because wasmtime has the other setters only with crate features.
+        .wasm_features(WasmFeatures::THREADS | WasmFeatures::GC | WasmFeatures::EXCEPTIONS, false)
         .wasm_memory64(false)
         .wasm_multi_memory(false)
         .concurrency_support(false);

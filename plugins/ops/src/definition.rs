@@ -108,7 +108,7 @@ fn malformed(name: &str, found: &Tree, wanted: &str, at: Pointer) -> Diagnostic 
         Tree::Object(_) => "!!map",
     };
     let message = format!("Deserializing ops file '{name}': cannot unmarshal {found} into {wanted}");
-    Diagnostic::new(Code::MalformedFile, message, name, at)
+    Diagnostic::new(Code::MalformedFile, message, name).at(at)
 }
 
 /// A scalar where a string is wanted: its text.
@@ -215,13 +215,13 @@ impl Definition {
         if !missing {
             at.push(part);
         }
-        Diagnostic::new(failure.code, format!("{subject} within\n{shown}"), name, at)
+        Diagnostic::new(failure.code, format!("{subject} within\n{shown}"), name).at(at)
     }
 }
 
 fn unused(name: &str, position: usize, definition: &Definition) -> Vec<Diagnostic> {
     let at = Pointer::root().at(position);
-    let warning = |key: &str, message: String| Diagnostic::new(Code::UnusedKey, message, name, at.at(key));
+    let warning = |key: &str, message: String| Diagnostic::new(Code::UnusedKey, message, name).at(at.at(key));
     let mut out: Vec<_> = definition
         .unused
         .iter()

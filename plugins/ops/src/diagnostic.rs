@@ -12,21 +12,28 @@ pub struct Diagnostic {
     pub message: String,
     /// Name of the document.
     pub document: String,
-    /// Where in it.
-    pub pointer: Pointer,
+    /// Where in it, where that is known.
+    pub pointer: Option<Pointer>,
 }
 
 // === impl Diagnostic ===
 
 impl Diagnostic {
-    /// A diagnostic about a place in a document.
-    pub fn new(code: Code, message: impl Into<String>, document: &str, pointer: Pointer) -> Self {
+    /// A diagnostic about a document.
+    pub fn new(code: Code, message: impl Into<String>, document: &str) -> Self {
         Self {
             code,
             message: message.into(),
             document: document.to_string(),
-            pointer,
+            pointer: None,
         }
+    }
+
+    /// At this place of it.
+    #[must_use]
+    pub fn at(mut self, pointer: Pointer) -> Self {
+        self.pointer = Some(pointer);
+        self
     }
 
     /// What to do next.

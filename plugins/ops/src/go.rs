@@ -94,15 +94,12 @@ fn go_number(number: &Number) -> GoNumber {
 }
 
 /// What becomes of a value when go-patch copies it through YAML text: yaml.v2 writes a double without fraction below a million
-/// as an integer, and that is how it comes back.
+/// as an integer, and that is how it comes back. Keys stay as they are: `1.0` and `1` would become one.
 pub fn copied(value: Tree) -> Tree {
     match value {
         Tree::Number(number) => Tree::Number(copied_number(number)),
         Tree::Array(items) => Tree::Array(items.into_iter().map(copied).collect()),
-        Tree::Object(map) => map
-            .into_iter()
-            .map(|(name, value)| (copied_key(name), copied(value)))
-            .collect(),
+        Tree::Object(map) => map.into_iter().map(|(name, value)| (name, copied(value))).collect(),
         other => other,
     }
 }
@@ -114,13 +111,6 @@ fn copied_number(number: Number) -> Number {
         GoNumber::Float(value) if value.fract() == 0.0 && value.abs() < 1e6 => Number::from(value as i64),
         _ => number,
     }
-}
-
-fn copied_key(name: String) -> String {
-    if name.starts_with('\0') && name.len() > 1 {
-        return escape::key(&copied(escape::unkey(&name)));
-    }
-    name
 }
 
 /// How many containers the value nests, as JSON text has it.

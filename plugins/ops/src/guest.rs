@@ -69,8 +69,7 @@ impl world::Guest for Plugin {
 }
 
 fn parse(text: &str, name: &str) -> Result<Tree, Vec<wit::Diagnostic>> {
-    let malformed =
-        |error: json::Error| Diagnostic::new(Code::MalformedDocument, error.to_string(), name, Pointer::root());
+    let malformed = |error: json::Error| Diagnostic::new(Code::MalformedDocument, error.to_string(), name);
     json::parse(text).map_err(|error| told(vec![malformed(error)]))
 }
 
@@ -85,7 +84,7 @@ fn told(diagnostics: Vec<Diagnostic>) -> Vec<wit::Diagnostic> {
         help: diagnostic.help().map(Into::into),
         message: diagnostic.message,
         document: Some(diagnostic.document),
-        pointer: Some(diagnostic.pointer.to_string()),
+        pointer: diagnostic.pointer.as_ref().map(Pointer::to_string),
         line: None,
         extensions: Vec::new(),
     };

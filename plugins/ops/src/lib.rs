@@ -30,6 +30,7 @@ use definition::{Action, Operation};
 use failure::{Attempt, Failure};
 use origins::{Step, Trace};
 use path::Path;
+use std::borrow::Cow;
 
 /// One ops file.
 #[derive(Clone, Debug)]
@@ -71,16 +72,11 @@ pub fn apply(document: Tree, document_name: &str, files: Vec<OperationsFile>) ->
                 .map_err(|failure| vec![failed(failure, &names[file], position)])?;
         }
     }
-    let origins = trace.origins(document_name, &names).unwrap_or_else(|| {
-        let message = "Where the parts of the document come from is not recorded: there are too many";
-        diagnostics.push(Diagnostic::new(
-            Code::OriginsLeftOut,
-            message,
-            document_name,
-            Pointer::root(),
-        ));
-        Vec::new()
-    });
+    let (origins, complete) = trace.origins(document_name, &names);
+    if !complete {
+        let message = "Where some parts of the document come from is not recorded: there are too many";
+        diagnostics.push(Diagnostic::new(Code::OriginsLeftOut, message, document_name));
+    }
     Ok(Applied {
         document,
         origins,
@@ -95,10 +91,15 @@ pub fn apply(document: Tree, document_name: &str, files: Vec<OperationsFile>) ->
 pub fn find(document: &Tree, document_name: &str, path: &str) -> Result<Tree, Diagnostic> {
     let mut place = Pointer::root();
     let found = Path::parse(path).and_then(|path| find::find(document, &path, &mut place));
-    match found {
-        Ok(value) => Ok(value.into_owned()),
-        Err(Failure { code, message }) => Err(Diagnostic::new(code, message, document_name, place)),
-    }
+    found.map(Cow::into_owned).map_err(|Failure { code, message }| {
+        let diagnostic = Diagnostic::new(code, message, document_name);
+        // A path that cannot be read is no matter of the document's.
+        if code == Code::PathSyntax {
+            diagnostic
+        } else {
+            diagnostic.at(place)
+        }
+    })
 }
 
 fn perform(document: &mut Tree, trace: &mut Trace, operation: Operation, step: Step) -> Attempt<()> {
@@ -118,5 +119,5 @@ fn failed(failure: Failure, file: &str, position: usize) -> Diagnostic {
         "path"
     };
     let message = format!("Error '{}': {}", definition::label(file, position), failure.message);
-    Diagnostic::new(failure.code, message, file, Pointer::root().at(position).at(part))
+    Diagnostic::new(failure.code, message, file).at(Pointer::root().at(position).at(part))
 }

@@ -36,10 +36,8 @@ pub struct Origin {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     from: From,
-    /// Of a map: the members that were touched.
-    members: BTreeMap<String, Trace>,
-    /// Of an array that was touched: all items, because one insertion moves all that follow.
-    items: Option<Vec<Trace>>,
+    /// Boxed, because an array that is touched has a trace for each of its items, and most have nothing below.
+    below: Option<Box<Below>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,51 +50,64 @@ enum From {
     Operation(Step, Part),
 }
 
+/// What was touched below a value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Below {
+    /// Of a map: the members that were touched.
+    members: BTreeMap<String, Trace>,
+    /// Of an array that was touched: all items, because one insertion moves all that follow.
+    items: Option<Vec<Trace>>,
+}
+
 // === impl Trace ===
 
 impl Trace {
     /// Of the document as it came.
     pub fn untouched() -> Self {
-        Self::new(From::Parent)
+        Self {
+            from: From::Parent,
+            below: None,
+        }
     }
 
     /// Of a value that an operation brought.
     pub fn operation(step: Step, part: Part) -> Self {
-        Self::new(From::Operation(step, part))
-    }
-
-    fn new(from: From) -> Self {
         Self {
-            from,
-            members: BTreeMap::new(),
-            items: None,
+            from: From::Operation(step, part),
+            below: None,
         }
     }
 
     /// Of a member of the map that this is the trace of.
     pub fn member(&mut self, name: &str) -> &mut Self {
-        self.members.entry(name.to_string()).or_insert_with(Self::untouched)
+        self.below
+            .get_or_insert_default()
+            .members
+            .entry(name.to_string())
+            .or_insert_with(Self::untouched)
     }
 
     /// Forgets a member that was removed.
     pub fn forget(&mut self, name: &str) {
-        self.members.remove(name);
-    }
-
-    fn is_plain(&self) -> bool {
-        self.members.is_empty() && self.items.is_none()
+        if let Some(below) = &mut self.below {
+            below.members.remove(name);
+        }
     }
 
     /// Of the items of the array that this is the trace of. `length` is the array's now.
     pub fn items(&mut self, length: usize) -> &mut Vec<Self> {
-        self.items
-            .get_or_insert_with(|| (0..length).map(|number| Self::new(From::Item(number))).collect())
+        let item = |number| Self {
+            from: From::Item(number),
+            below: None,
+        };
+        self.below
+            .get_or_insert_default()
+            .items
+            .get_or_insert_with(|| (0..length).map(item).collect())
     }
 
-    /// What of the result does not come from the same place of the input document. In the order of the result's pointers.
-    ///
-    /// `None` where the list would be longer than a reply may be.
-    pub fn origins(&self, document: &str, files: &[String]) -> Option<Vec<Origin>> {
+    /// What of the result does not come from the same place of the input document, and whether that is all of it.
+    pub fn origins(&self, document: &str, files: &[String]) -> (Vec<Origin>, bool) {
         let mut walk = Walk {
             document,
             files,
@@ -112,11 +123,11 @@ impl Trace {
             },
             true,
         );
-        (walk.room > 0).then_some(walk.origins)
+        (walk.origins, walk.room > 0)
     }
 }
 
-/// Most bytes of pointers in a list of origins: a long key above a long list would make it the product of the two.
+/// Most bytes in a list of origins: a long key above a long list would make it the product of the two.
 const MAX_TEXT: usize = 8 << 20;
 
 /// A place in the input document or in an ops file.
@@ -151,12 +162,13 @@ impl Walk<'_> {
         if !implied {
             self.list(&source);
         }
-        for (name, member) in &trace.members {
+        let Some(below) = &trace.below else { return };
+        for (name, member) in &below.members {
             self.below(name, member, &source, name);
         }
-        for (number, item) in trace.items.iter().flatten().enumerate() {
+        for (number, item) in below.items.iter().flatten().enumerate() {
             match item.from {
-                From::Item(old) if old == number && item.is_plain() => {}
+                From::Item(old) if old == number && item.below.is_none() => {}
                 From::Item(old) => self.below(&number.to_string(), item, &source, &old.to_string()),
                 _ => self.below(&number.to_string(), item, &source, &number.to_string()),
             }

@@ -9,6 +9,7 @@ pub mod interpolate;
 pub mod plugin;
 pub mod render;
 pub mod run_plugin;
+pub mod util;
 
 use crate::arguments::{Arguments, Command};
 use crate::exit::Failed;
@@ -31,6 +32,7 @@ pub fn run() -> Result<(), Failed> {
         Command::Plugin(command) => plugin::run(&command, color),
         Command::Explain(arguments) => explain::run(&arguments, color),
         Command::Completions(arguments) => completions::run(&arguments),
+        Command::Util(command) => util::run(&command, color),
         Command::CompilePlugin { component, output } => compile_plugin::run(&component, &output),
     }
 }

@@ -2,15 +2,17 @@
 //! parallel where groups are independent, and gathers what they say.
 
 pub mod context;
+mod needed;
 pub mod parallel;
 pub mod rendering;
 
-use crate::bundle::{self, Bundle};
+use crate::bundle::Bundle;
 use crate::diagnostic::Diagnostic;
 use crate::plain;
 use crate::release::Release;
-use crate::stage::{Deployment, GroupRequest, JobSpec, Named, ResolvedGroup, StageError, Stages, Variable};
+use crate::stage::{Deployment, GroupRequest, JobFiles, Named, Reply, ResolvedGroup, StageError, Stages, Variable};
 use crate::yaml;
+use boson_deployment::names::Names;
 use boson_document::{Pointer, Tree};
 
 /// What to make.
@@ -40,35 +42,29 @@ pub struct Inputs<'a> {
     pub threads: usize,
 }
 
-/// A conversion that succeeded.
+/// What a conversion gave: objects, or why there are none.
 pub struct Conversion {
     /// In a stable order.
-    pub bundle: Bundle,
-    /// Warnings.
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-/// A conversion that did not.
-pub struct Refused {
-    /// At least one error.
+    pub result: Result<Vec<Tree>, Failed>,
+    /// Errors, where it failed, and the warnings of all stages that were reached.
     pub diagnostics: Vec<Diagnostic>,
     /// Rendered documents that diagnostics name. They may hold secrets: places only, no excerpts.
     pub rendered: Vec<yaml::Document>,
 }
 
-/// Converts. `progress` is told what is being done.
-///
-/// # Errors
-/// Everything that the stage which failed has found, and the warnings of those before.
-pub fn convert(stages: &dyn Stages, inputs: &Inputs<'_>, progress: &dyn Fn(&str)) -> Result<Conversion, Refused> {
+/// The diagnostics say why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failed;
+
+/// Converts. `progress` is told what is being done. A stage that fails ends it, with everything that it has found and the warnings of those before.
+pub fn convert(stages: &dyn Stages, inputs: &Inputs<'_>, progress: &dyn Fn(&str)) -> Conversion {
     let mut run = Run { stages, inputs, diagnostics: Vec::new(), rendered: Vec::new() };
-    match run.objects(progress) {
-        Ok(bundle) => Ok(Conversion { bundle, diagnostics: run.diagnostics }),
-        Err(errors) => {
-            run.diagnostics.extend(errors);
-            Err(Refused { diagnostics: run.diagnostics, rendered: run.rendered })
-        }
-    }
+    let result = run.objects(progress).map_err(|errors| {
+        // Errors first: nobody scrolls past two hundred warnings to find out what failed.
+        run.diagnostics.splice(0..0, errors);
+        Failed
+    });
+    Conversion { result, diagnostics: run.diagnostics, rendered: run.rendered }
 }
 
 struct Run<'a> {
@@ -83,34 +79,33 @@ type Outcome<T> = Result<T, Vec<Diagnostic>>;
 // === impl Run ===
 
 impl Run<'_> {
-    fn objects(&mut self, progress: &dyn Fn(&str)) -> Outcome<Bundle> {
+    fn objects(&mut self, progress: &dyn Fn(&str)) -> Outcome<Vec<Tree>> {
         let inputs = self.inputs;
+        let names = names(inputs.deployment)?;
+        let specs = needed::specs(inputs.manifest, inputs.releases)?;
+        self.diagnostics.extend(needed::versions(inputs.manifest, inputs.releases));
         progress("resolving links");
-        let specs = specs(inputs.releases);
         let resolved = self.stages.resolve(inputs.manifest, inputs.deployment, &specs);
         let groups = self.keep(resolved)?.groups;
         progress("rendering templates");
-        let (files, said, documents) = rendering::render(self.stages, &groups, inputs.releases, inputs.threads)?;
-        self.diagnostics.extend(said);
-        self.rendered = documents;
+        let files = self.render(&groups)?;
         progress("converting to Kubernetes objects");
         let deployment = self.stages.convert_deployment(inputs.deployment, inputs.manifest, inputs.variables);
-        let converted = self.convert_groups(&groups, files);
+        let converted = self.convert_groups(&names, &groups, files);
         let (first, rest) = self.both(deployment, converted)?;
-        let bundle = Bundle::new(inputs.deployment, first.into_iter().chain(rest))?;
-        let bundle = self.transform(bundle)?;
-        self.lower(bundle, &groups)
+        let bundle = self.bundle(first.into_iter().chain(rest).collect())?;
+        self.lower(bundle, &names, &groups)
     }
 
     /// Warnings are kept, errors end it.
-    fn keep<T>(&mut self, reply: Result<(T, Vec<Diagnostic>), StageError>) -> Outcome<T> {
+    fn keep<T>(&mut self, reply: Reply<T>) -> Outcome<T> {
         let (value, said) = reply.map_err(StageError::into_diagnostics)?;
         self.diagnostics.extend(said);
         Ok(value)
     }
 
     /// Two stages that do not need each other: errors of both are told at once.
-    fn both<A, B>(&mut self, a: Result<(A, Vec<Diagnostic>), StageError>, b: Outcome<B>) -> Outcome<(A, B)> {
+    fn both<A, B>(&mut self, a: Reply<A>, b: Outcome<B>) -> Outcome<(A, B)> {
         match (self.keep(a), b) {
             (Ok(a), Ok(b)) => Ok((a, b)),
             (Err(mut a), Err(b)) => {
@@ -121,18 +116,25 @@ impl Run<'_> {
         }
     }
 
-    fn convert_groups(&mut self, groups: &[ResolvedGroup], files: Vec<Vec<crate::stage::JobFiles>>) -> Outcome<Vec<Tree>> {
+    fn render(&mut self, groups: &[ResolvedGroup]) -> Outcome<Vec<Vec<JobFiles>>> {
+        let rendering = rendering::render(self.stages, groups, self.inputs.releases, self.inputs.threads)?;
+        self.diagnostics.extend(rendering.warnings);
+        self.rendered = rendering.documents;
+        Ok(rendering.files)
+    }
+
+    fn convert_groups(&mut self, names: &Names, groups: &[ResolvedGroup], files: Vec<Vec<JobFiles>>) -> Outcome<Vec<Tree>> {
         let inputs = self.inputs;
-        let work: Vec<(&ResolvedGroup, Vec<crate::stage::JobFiles>)> = groups.iter().zip(files).collect();
-        let replies = parallel::map(&work, inputs.threads, |(group, files)| {
-            let pointer = pointer(inputs.manifest.tree, &group.name);
+        let work: Vec<(&ResolvedGroup, Vec<JobFiles>)> = groups.iter().zip(files).collect();
+        let replies = parallel::map(&work, inputs.threads, |(group, jobs)| {
+            let secret = names.resolved(&group.name, Some(plain::FIRST_VERSION)).map_err(|error| unnamed(&error))?;
             self.stages.convert_group(&GroupRequest {
                 deployment: inputs.deployment,
                 group: &group.document,
                 document_name: inputs.manifest.name,
-                pointer: &pointer,
-                jobs: rendering::with_release_files(files.clone(), group, inputs.releases),
-                resolved_secret: &plain::resolved_secret_name(inputs.deployment, &group.name),
+                pointer: &pointer(inputs.manifest.tree, &group.name),
+                jobs: jobs.clone(),
+                resolved_secret: &secret,
             })
         });
         let (mut objects, mut errors) = (Vec::new(), Vec::new());
@@ -145,32 +147,53 @@ impl Run<'_> {
         if errors.is_empty() { Ok(objects) } else { Err(errors) }
     }
 
-    /// The hooks, in order, each on the result of the one before.
-    fn transform(&mut self, mut bundle: Bundle) -> Outcome<Bundle> {
+    /// Checks what the plugins made, and lets the hooks at it, in order, each on the result of the one before.
+    fn bundle(&mut self, objects: Vec<Tree>) -> Outcome<Bundle> {
+        let mut bundle = Bundle::new(self.inputs.deployment);
+        bundle.add(objects, "bpm")?;
         for nth in 0..self.stages.transforms() {
-            let reply = self.stages.transform(nth, self.inputs.deployment, &bundle.objects);
+            let reply = self.stages.transform(nth, self.inputs.deployment, bundle.objects());
             let edits = self.keep(reply)?;
-            bundle = bundle::edit(bundle, self.inputs.deployment, edits)?;
+            bundle.edit(edits, &format!("resources {}", nth + 1))?;
         }
         Ok(bundle)
     }
 
-    fn lower(&mut self, bundle: Bundle, groups: &[ResolvedGroup]) -> Outcome<Bundle> {
-        match self.inputs.target {
-            Target::Quarks => Ok(bundle),
-            Target::Kubernetes => plain::lower(bundle, self.inputs.deployment, groups, self.inputs.values),
+    fn lower(&mut self, bundle: Bundle, names: &Names, groups: &[ResolvedGroup]) -> Outcome<Vec<Tree>> {
+        let inputs = self.inputs;
+        if inputs.target == Target::Quarks {
+            return Ok(bundle.into_objects());
         }
+        let (plain, said) = plain::lower(bundle.into_objects(), inputs.values)?;
+        self.diagnostics.extend(said);
+        let mut whole = Bundle::new(inputs.deployment);
+        // What pods mount comes first.
+        whole.add(resolved_secrets(names, groups)?, "the host")?;
+        whole.add(plain, "the host")?;
+        Ok(whole.into_objects())
     }
 }
 
-fn specs(releases: &[Release]) -> Vec<JobSpec<'_>> {
-    let mut specs = Vec::new();
-    for release in releases {
-        for job in &release.jobs {
-            specs.push(JobSpec { release: &release.name, job: &job.name, spec: &job.spec.tree, document_name: &job.spec.name });
+fn resolved_secrets(names: &Names, groups: &[ResolvedGroup]) -> Outcome<Vec<Tree>> {
+    let (mut secrets, mut errors) = (Vec::new(), Vec::new());
+    for group in groups {
+        match plain::resolved::resolved_secret(names, &group.name, plain::FIRST_VERSION, yaml::write(&group.document)) {
+            Ok(secret) => secrets.push(secret),
+            Err(error) => errors.push(*error),
         }
     }
-    specs
+    if errors.is_empty() { Ok(secrets) } else { Err(errors) }
+}
+
+fn names(deployment: &Deployment) -> Outcome<Names> {
+    Names::new(&deployment.name, &deployment.namespace, &deployment.cluster_domain)
+        .map_err(|error| unnamed(&error).into_diagnostics())
+}
+
+fn unnamed(error: &boson_deployment::names::NameError) -> StageError {
+    StageError::Input(vec![
+        Diagnostic::error("convert-no-name", error.to_string()).help("choose another name: --name for the deployment"),
+    ])
 }
 
 /// Where the group of this name is in the manifest.

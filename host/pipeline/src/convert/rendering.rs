@@ -12,6 +12,16 @@ use std::collections::{BTreeSet, HashMap};
 /// Stands for the pod's address where a file is rendered only to see whether it can be: BOSH's own placeholder.
 const ANY_IP: &str = "127.0.0.1";
 
+/// What rendering a deployment gave.
+pub struct Rendering {
+    /// For each group its jobs, in order.
+    pub files: Vec<Vec<JobFiles>>,
+    /// Warnings.
+    pub warnings: Vec<Diagnostic>,
+    /// The rendered bpm files, which later diagnostics may name.
+    pub documents: Vec<yaml::Document>,
+}
+
 /// A job of a group and its release's files.
 struct Work<'a> {
     group: usize,
@@ -36,7 +46,7 @@ pub fn render(
     groups: &[ResolvedGroup],
     releases: &[Release],
     threads: usize,
-) -> Result<(Vec<Vec<JobFiles>>, Vec<Diagnostic>, Vec<yaml::Document>), Vec<Diagnostic>> {
+) -> Result<Rendering, Vec<Diagnostic>> {
     let work = work(groups, releases);
     let outcomes = parallel::map(&work, threads, |one| run(stages, one));
     let mut diagnostics = Vec::new();
@@ -55,8 +65,11 @@ pub fn render(
     if diagnostics.iter().any(Diagnostic::is_error) {
         return Err(diagnostics);
     }
-    let (files, documents) = collect(groups, &work, outcomes, &mut diagnostics);
-    if diagnostics.iter().any(Diagnostic::is_error) { Err(diagnostics) } else { Ok((files, diagnostics, documents)) }
+    let (files, documents) = collect(groups, releases, &work, outcomes, &mut diagnostics);
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return Err(diagnostics);
+    }
+    Ok(Rendering { files, warnings: diagnostics, documents })
 }
 
 fn work<'a>(groups: &'a [ResolvedGroup], releases: &'a [Release]) -> Vec<Work<'a>> {
@@ -159,6 +172,7 @@ fn mentions_ip(files: &Job) -> bool {
 /// Puts the bpm files of all instances together: one copy for each different text, read as YAML.
 fn collect(
     groups: &[ResolvedGroup],
+    releases: &[Release],
     work: &[Work<'_>],
     outcomes: Vec<Outcome>,
     diagnostics: &mut Vec<Diagnostic>,
@@ -176,11 +190,13 @@ fn collect(
         for job in jobs(group) {
             let here = rendered.get(&std::ptr::from_ref(job)).map_or(&[][..], Vec::as_slice);
             let copies = copies(here, &group.name, &mut documents, diagnostics);
+            let found = find(releases, job);
+            let destinations: BTreeSet<&str> = found.into_iter().flat_map(Job::destinations).collect();
             files.push(JobFiles {
                 job: job.str("name").unwrap_or_default().to_string(),
                 release: job.str("release").unwrap_or_default().to_string(),
-                templates: Vec::new(),
-                monitored: false,
+                templates: destinations.into_iter().map(str::to_string).collect(),
+                monitored: found.is_some_and(Job::is_monitored),
                 bpm: copies,
             });
         }
@@ -217,16 +233,4 @@ fn copies(
         }
     }
     copies
-}
-
-/// Adds what the release says of each job's files.
-pub fn with_release_files(mut files: Vec<JobFiles>, group: &ResolvedGroup, releases: &[Release]) -> Vec<JobFiles> {
-    for (one, job) in files.iter_mut().zip(jobs(group)) {
-        if let Some(found) = find(releases, job) {
-            let destinations: BTreeSet<&str> = found.destinations().collect();
-            one.templates = destinations.into_iter().map(str::to_string).collect();
-            one.monitored = found.is_monitored();
-        }
-    }
-    files
 }
