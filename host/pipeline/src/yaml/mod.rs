@@ -1,1 +1,95 @@
-//! YAML as BOSH reads and writes it (gopkg.in/yaml.v2), with positions.
+//! YAML as BOSH's command line reads and writes it (gopkg.in/yaml.v2 2.4.0), with the place of every value.
+//!
+//! What differs from YAML 1.2, and so from most libraries, is in `scalar` (what a plain word means) and in `reader` (merge keys,
+//! aliases, the first document counts). What JSON lacks is escaped as `boson_document::escape` says.
+
+#![allow(
+    clippy::result_large_err,
+    reason = "a text is refused once, at most; a box would be in every caller's way"
+)]
+
+mod base64;
+mod marks;
+mod members;
+mod order;
+mod reader;
+mod relaxed;
+mod scalar;
+mod style;
+mod syntax;
+mod timestamp;
+mod value;
+mod writer;
+
+pub use marks::{Mark, Span};
+pub use writer::{write, write_manifest};
+
+use crate::diagnostic::Diagnostic;
+use boson_document::{Pointer, Tree};
+use std::sync::Arc;
+
+/// Largest text that is read, in bytes.
+pub const MAX_BYTES: usize = 32 << 20;
+
+/// A document, its text, and where in it everything is.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// Name: of a file, its path as the user gave it.
+    pub name: String,
+    /// The text, without byte order mark.
+    pub text: Arc<str>,
+    /// Content.
+    pub tree: Tree,
+    /// Places of the content.
+    pub marks: Mark,
+    /// What was read and has no effect: keys that are given twice, further documents.
+    pub warnings: Vec<Diagnostic>,
+}
+
+// === impl Document ===
+
+impl Document {
+    /// Where the value at this pointer begins; of the deepest part that exists where the pointer goes further.
+    pub fn place(&self, pointer: &Pointer) -> Span {
+        self.marks.find(&self.tree, pointer).0.value
+    }
+
+    /// Where the key of the member at this pointer is (of what is no member: the value); of the deepest part that exists
+    /// where the pointer goes further.
+    pub fn key_place(&self, pointer: &Pointer) -> Span {
+        self.marks.find(&self.tree, pointer).0.key
+    }
+
+    /// How many tokens of the pointer exist in this document.
+    pub fn depth_of(&self, pointer: &Pointer) -> usize {
+        self.marks.find(&self.tree, pointer).1
+    }
+}
+
+/// Reads the first document of a text. Text without any is null.
+///
+/// # Errors
+/// One diagnostic, with line and column: `yaml-syntax`, `yaml-tag`, `yaml-key`, `yaml-merge`, `yaml-anchor`, `yaml-aliases`,
+/// `yaml-depth`, `yaml-size`, `yaml-control`.
+pub fn read(name: &str, text: &str) -> Result<Document, Diagnostic> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    syntax::check_text(name, text)?;
+    let (tree, marks, warnings) = reader::read(name, text)?;
+    Ok(Document {
+        name: name.to_string(),
+        text: text.into(),
+        tree,
+        marks,
+        warnings,
+    })
+}
+
+/// The same for bytes.
+///
+/// # Errors
+/// As [`read`], and `yaml-encoding` for what is not UTF-8.
+pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<Document, Diagnostic> {
+    syntax::check_size(name, bytes.len())?;
+    let text = std::str::from_utf8(bytes).map_err(|error| syntax::not_utf8(name, bytes, error.valid_up_to()))?;
+    read(name, text)
+}

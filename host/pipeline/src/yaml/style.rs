@@ -1,0 +1,174 @@
+//! How a string is written so that every reader takes it for that string: plain, quoted or as a block.
+
+use super::scalar::Scalar;
+
+/// A way to write a scalar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// As it is.
+    Plain,
+    /// In single quotes.
+    Single,
+    /// In double quotes, with escapes.
+    Double,
+    /// Lines after `|`.
+    Literal,
+}
+
+/// The style of a string. `key`: it stands before a `:` on one line.
+pub(super) fn of_string(text: &str, key: bool) -> Style {
+    let shape = Shape::of(text);
+    if text.contains('\n') {
+        return if key || !shape.block {
+            Style::Double
+        } else {
+            Style::Literal
+        };
+    }
+    if Scalar::plain(text) != Scalar::String {
+        return Style::Double;
+    }
+    match (shape.plain, shape.single) {
+        (true, _) if misread(text) => Style::Double,
+        (true, _) if !(key && text.is_empty()) => Style::Plain,
+        (_, true) => Style::Single,
+        _ => Style::Double,
+    }
+}
+
+/// Strings in which libyaml finds line breaks.
+pub(super) fn is_multiline(text: &str) -> bool {
+    text.contains(is_break)
+}
+
+fn is_break(c: char) -> bool {
+    matches!(c, '\r' | '\n' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// What may be written without escape. Beyond the sixteen-bit plane nothing, as in yaml.v2.
+pub(super) fn is_printable(c: char) -> bool {
+    matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}')
+        && !matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// Which styles can carry a string.
+struct Shape {
+    plain: bool,
+    single: bool,
+    block: bool,
+}
+
+// === impl Shape ===
+
+impl Shape {
+    fn of(text: &str) -> Self {
+        if text.is_empty() {
+            return Self {
+                plain: true,
+                single: true,
+                block: false,
+            };
+        }
+        let special = !text.chars().all(is_printable);
+        let breaks = is_multiline(text);
+        let edge = |c: Option<char>| c.is_some_and(|c| c == ' ' || is_break(c));
+        let edges = edge(text.chars().next()) || edge(text.chars().next_back());
+        let pair = |first: fn(char) -> bool, then: fn(char) -> bool| {
+            text.chars().zip(text.chars().skip(1)).any(|(a, b)| first(a) && then(b))
+        };
+        let break_space = pair(is_break, |c| c == ' ');
+        let space_break = pair(|c| c == ' ', is_break);
+        Self {
+            plain: !(special || breaks || edges || indicators(text)),
+            single: !(special || break_space || space_break),
+            block: !(special || space_break || text.ends_with(' ')),
+        }
+    }
+}
+
+/// Whether something in the text would be taken for syntax.
+fn indicators(text: &str) -> bool {
+    if text.starts_with("---") || text.starts_with("...") {
+        return true;
+    }
+    let bytes = text.as_bytes();
+    let blank_at = |at: usize| bytes.get(at).is_none_or(|byte| matches!(byte, b' ' | b'\t'));
+    match bytes[0] {
+        b'#' | b',' | b'[' | b']' | b'{' | b'}' | b'&' | b'*' | b'!' | b'|' | b'>' | b'\'' | b'"' | b'%' | b'@'
+        | b'`' => return true,
+        b'-' | b'?' | b':' if blank_at(1) => return true,
+        _ => {}
+    }
+    bytes.iter().enumerate().skip(1).any(|(at, byte)| match byte {
+        b':' => blank_at(at + 1),
+        b'#' => blank_at(at - 1),
+        _ => false,
+    })
+}
+
+/// Strings that yaml.v2 reads as strings and others do not: Ruby's Psych, and readers of YAML 1.1 and 1.2.
+fn misread(text: &str) -> bool {
+    let Some(first) = text.bytes().next() else { return false };
+    match first {
+        b'0'..=b'9' | b'+' | b'-' | b'.' => {
+            like_number(text) || like_time(text) || is_any(text, &[".nan", ".inf", "+.inf", "-.inf"])
+        }
+        b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' => {
+            is_any(text, &["yes", "no", "true", "false", "on", "off", "null"])
+        }
+        // Psych makes a symbol of it.
+        b':' => true,
+        b'=' => text == "=",
+        _ => false,
+    }
+}
+
+fn is_any(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| text.eq_ignore_ascii_case(word))
+}
+
+/// Digits with what may stand among them: `1,000`, `1:30`, `0x_f`, `1_0.5e+3`.
+fn like_number(text: &str) -> bool {
+    let rest = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let based = |prefix: [&str; 2]| prefix.iter().find_map(|prefix| rest.strip_prefix(prefix));
+    let separated = |digits: &str, is_digit: fn(&u8) -> bool| {
+        digits
+            .bytes()
+            .all(|byte| is_digit(&byte) || matches!(byte, b'_' | b','))
+    };
+    if let Some(digits) = based(["0x", "0X"]) {
+        return separated(digits, u8::is_ascii_hexdigit);
+    }
+    if let Some(digits) = based(["0b", "0B"]).or_else(|| based(["0o", "0O"])) {
+        return separated(digits, u8::is_ascii_digit);
+    }
+    let (digits, power) = rest
+        .split_once(['e', 'E'])
+        .map_or((rest, None), |(digits, power)| (digits, Some(power)));
+    let power =
+        power.is_none_or(|power| separated(power.strip_prefix(['+', '-']).unwrap_or(power), u8::is_ascii_digit));
+    power
+        && digits.bytes().any(|byte| byte.is_ascii_digit())
+        && digits.bytes().filter(|byte| *byte == b'.').count() <= 1
+        && digits
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || matches!(byte, b'_' | b',' | b'.' | b':'))
+}
+
+/// A date, with or without a time, in any of the forms of YAML 1.1.
+fn like_time(text: &str) -> bool {
+    let mut parts = text.trim_start_matches('-').splitn(3, '-');
+    let year = parts
+        .next()
+        .is_some_and(|year| year.len() == 4 && year.bytes().all(|byte| byte.is_ascii_digit()));
+    let month = parts
+        .next()
+        .is_some_and(|month| matches!(month.len(), 1 | 2) && month.bytes().all(|byte| byte.is_ascii_digit()));
+    let day = parts.next().is_some_and(|day| {
+        day.starts_with(|c: char| c.is_ascii_digit())
+            && day.bytes().all(|byte| {
+                byte.is_ascii_digit() || matches!(byte, b' ' | b'\t' | b':' | b'.' | b'+' | b'-' | b'T' | b't' | b'Z')
+            })
+    });
+    year && month && day
+}

@@ -1,0 +1,200 @@
+//! What is wrong with a text, in libyaml's words where it has some, and where.
+
+use super::{MAX_BYTES, Span};
+use crate::diagnostic::Diagnostic;
+use saphyr_parser::ScanError;
+
+/// Refuses what no reader should be given: too much text, control characters.
+pub(super) fn check_text(name: &str, text: &str) -> Result<(), Diagnostic> {
+    check_size(name, text.len())?;
+    // Bytes first: nearly every text has none of these, and needs no decoding to know it.
+    let suspect = |byte: u8| {
+        byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r') || byte == 0x7f || byte == 0xc2 || byte == 0xef
+    };
+    if !text.bytes().any(suspect) {
+        return Ok(());
+    }
+    match text.char_indices().find(|(_, c)| is_control(*c)) {
+        None => Ok(()),
+        Some((offset, c)) => {
+            let (line, column) = position(text.as_bytes(), offset);
+            Err(Diagnostic::error("yaml-control", "control characters are not allowed")
+                .in_document(name)
+                .on_line(line, Some(column))
+                .help(format!(
+                    "write U+{:04X} as \"\\x{:02x}\" in a double-quoted string, or remove it",
+                    c as u32, c as u32
+                )))
+        }
+    }
+}
+
+fn is_control(c: char) -> bool {
+    !matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
+        || c == '\u{feff}'
+}
+
+/// Refuses texts that are too long.
+pub(super) fn check_size(name: &str, bytes: usize) -> Result<(), Diagnostic> {
+    if bytes <= MAX_BYTES {
+        return Ok(());
+    }
+    Err(Diagnostic::error(
+        "yaml-size",
+        format!("the document has {bytes} bytes, more than the {MAX_BYTES} that are read"),
+    )
+    .in_document(name)
+    .on_line(1, Some(1))
+    .help("keep large files out of the manifest"))
+}
+
+/// The diagnostic for bytes that are no UTF-8 from `offset` on.
+pub(super) fn not_utf8(name: &str, bytes: &[u8], offset: usize) -> Diagnostic {
+    let (line, column) = position(bytes, offset);
+    let utf16 = matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
+    let help = if utf16 {
+        "the file is UTF-16: save it as UTF-8"
+    } else {
+        "save the file as UTF-8; binary content goes into a `!!binary` value, as base64"
+    };
+    Diagnostic::error("yaml-encoding", "the document is not UTF-8")
+        .in_document(name)
+        .on_line(line, Some(column))
+        .help(help)
+}
+
+/// Line and column of a byte offset.
+fn position(bytes: &[u8], offset: usize) -> (u32, u32) {
+    let before = &bytes[..offset];
+    let newlines = before.iter().filter(|byte| **byte == b'\n').count();
+    let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    // Continuation bytes begin no character.
+    let characters = before[start..].iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+    (count(newlines + 1), count(characters + 1))
+}
+
+pub(super) fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// An error at a place of a document.
+pub(super) fn error(name: &str, code: &str, at: Span, message: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(code, message)
+        .in_document(name)
+        .on_line(at.line, Some(at.column))
+}
+
+/// The diagnostic for what the scanner found.
+pub(super) fn scan_error(name: &str, text: &str, found: &ScanError, at: Span) -> Diagnostic {
+    let info = found.info();
+    if info == "while parsing node, found unknown anchor" {
+        let anchor = name_after(text, at);
+        return error(name, "yaml-anchor", at, format!("unknown anchor '{anchor}' referenced"))
+            .help("an anchor (`&name`) stands before the aliases (`*name`) that use it, in the same document");
+    }
+    if info == "recursion limit exceeded" {
+        return too_deep(name, at);
+    }
+    let (message, help) = words(info);
+    let diagnostic = error(name, "yaml-syntax", at, message);
+    if help.is_empty() {
+        diagnostic
+    } else {
+        diagnostic.help(help)
+    }
+}
+
+/// Nesting that no manifest needs.
+pub(super) fn too_deep(name: &str, at: Span) -> Diagnostic {
+    error(
+        name,
+        "yaml-depth",
+        at,
+        format!("the document is nested more than {} deep", boson_document::MAX_DEPTH),
+    )
+}
+
+/// A list or mapping where a key should be.
+pub(super) fn collection_key(name: &str, at: Span) -> Diagnostic {
+    error(
+        name,
+        "yaml-key",
+        at,
+        "invalid map key: neither a list nor a mapping can be a key",
+    )
+    .help("a value that begins with `{` or `[`, such as a placeholder of another tool, needs quotes")
+}
+
+/// Something after `<<:` that can't be merged. `list`: an alias of a list.
+pub(super) fn no_mapping(name: &str, at: Span, list: bool) -> Diagnostic {
+    let found = error(
+        name,
+        "yaml-merge",
+        at,
+        "map merge requires map or sequence of maps as the value",
+    );
+    if list {
+        found.help("an alias of a list can't be merged; write the list out: `<<: [*first, *second]`")
+    } else {
+        found
+    }
+}
+
+/// The name of the anchor or alias that stands at a place.
+pub(super) fn name_after(text: &str, at: Span) -> String {
+    let line = text.split('\n').nth(at.line.saturating_sub(1) as usize).unwrap_or("");
+    let word = line
+        .chars()
+        .skip(at.column as usize)
+        .take_while(|c| !c.is_whitespace() && !matches!(c, ',' | '[' | ']' | '{' | '}'));
+    word.take(64).collect()
+}
+
+/// What libyaml says, and what one can do.
+fn words(info: &str) -> (String, &'static str) {
+    let (message, help) = match info {
+        "mapping values are not allowed in this context" => (
+            info,
+            "a plain value that holds `: ` needs quotes; or the indentation is off",
+        ),
+        "simple key expected" | "simple key expect ':'" => (
+            "could not find expected ':'",
+            "a key needs `: ` after it; keys of one mapping begin in the same column",
+        ),
+        "while parsing a block mapping, did not find expected key" => (
+            "did not find expected key",
+            "keys of one mapping begin in the same column",
+        ),
+        "while parsing a block collection, did not find expected '-' indicator" => (
+            "did not find expected '-' indicator",
+            "items of one list begin in the same column",
+        ),
+        "while parsing a flow mapping, did not find expected ',' or '}'" => ("did not find expected ',' or '}'", ""),
+        "while parsing a flow sequence, expected ',' or ']'" => ("did not find expected ',' or ']'", ""),
+        "illegal placement of ':' indicator" => ("did not find expected ',' or ']'", "a `[` before it is not closed"),
+        "misplaced bracket" => (
+            "found a closing bracket that nothing opened",
+            "a plain value that begins with a bracket needs quotes",
+        ),
+        "invalid trailing content after double-quoted scalar" => (
+            "found text after the closing quote",
+            "a quote inside the value is doubled (`''`) or escaped (`\\\"`)",
+        ),
+        "while parsing a node, did not find expected node content" => ("did not find expected node content", ""),
+        "tabs disallowed within this context (block indentation)"
+        | "tab cannot be used as indentation"
+        | "tabs disallowed in this context" => {
+            ("found a tab character that violates indentation", "indent with spaces")
+        }
+        _ if info.starts_with("while scanning a plain scalar, found a tab") => {
+            ("found a tab character that violates indentation", "indent with spaces")
+        }
+        _ if info.starts_with("unexpected character: `") => (
+            "found character that cannot start any token",
+            "a plain value can't begin with `%`, `@` or a backtick: quote it",
+        ),
+        _ if info.starts_with("while ") => (info.split_once(", ").map_or(info, |(_, rest)| rest), ""),
+        _ => (info, ""),
+    };
+    (message.to_string(), help)
+}
