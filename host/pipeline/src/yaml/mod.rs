@@ -9,6 +9,7 @@
 )]
 
 mod base64;
+mod codes;
 mod marks;
 mod members;
 mod order;
@@ -21,6 +22,7 @@ mod timestamp;
 mod value;
 mod writer;
 
+pub use codes::CODES;
 pub use marks::{Mark, Span};
 pub use writer::{write, write_manifest};
 
