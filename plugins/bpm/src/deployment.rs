@@ -78,7 +78,17 @@ fn check(request: &DeploymentRequest, place: &Place, report: &mut Report) {
         &place.at("instance_groups"),
         report,
     );
+    groups(document, &place.at("instance_groups"), report);
     jobs(document, place, report);
+}
+
+/// What resolved documents do not show: the properties of a group are in those of its jobs already.
+fn groups(document: &Tree, place: &Place, report: &mut Report) {
+    for (index, group) in document.items("instance_groups").iter().enumerate() {
+        if group.get("properties").is_some() {
+            report.error(codes::REFUSED_KEY, &place.at(index).at("properties"), keys::PROPERTIES);
+        }
+    }
 }
 
 fn releases(request: &DeploymentRequest, place: &Place, report: &mut Report) {

@@ -72,7 +72,8 @@ const fn refused(path: &'static str, text: &'static str) -> Key {
 const FEATURE: &str = "the director feature does not exist in Kubernetes";
 const AGENT: &str = "there is no BOSH agent in a container";
 const NO_VM: &str = "there are no virtual machines in Kubernetes";
-const PROPERTIES: &str = "Key 'properties' is not supported here: move the properties to the jobs that use them";
+/// Why `properties` of manifests and groups are refused.
+pub const PROPERTIES: &str = "Key 'properties' is not supported here: move the properties to the jobs that use them";
 
 /// The manifest, but for its instance groups.
 pub const MANIFEST: &[Key] = &[
@@ -130,7 +131,6 @@ pub const MANIFEST: &[Key] = &[
     used("addons", Kind::Array),
     needed("addons[].name", Kind::String),
     used("addons[].jobs", Kind::Array),
-    used("addons[].jobs[].*", Kind::Any),
     used("addons[].properties", Kind::Hash),
     used("addons[].include", Kind::Hash),
     used("addons[].exclude", Kind::Hash),
