@@ -167,7 +167,7 @@ fn secret_documents_show_places_and_no_text() {
         assert!(!shown.contains("hunter") && shown.contains("--> vars.yml:"), "{shown}");
     }
     let by_line = Diagnostic::error("x", "y").in_document("vars.yml").on_line(1, Some(1));
-    assert_eq!(shown(by_line, &sources()), "error[x]: y\n--> vars.yml:1:1\n\n");
+    assert_eq!(shown(by_line, &sources()), "error[x]: y\n --> vars.yml:1:1\n\n");
     assert!(!format!("{:?}", sources()).contains("text: \"password"));
 }
 
@@ -178,7 +178,7 @@ fn unknown_documents_and_missing_places_are_no_problem() {
     let unknown = plain.clone().in_document("gone.yml").at("/a/b~1c");
     assert_eq!(
         shown(unknown, &sources()),
-        "error[x]: y\n--> gone.yml\n  = path: /a/b~1c\n\n"
+        "error[x]: y\n --> gone.yml\n  = path: /a/b~1c\n\n"
     );
     let beyond = plain.clone().in_document("manifest.yml").at("/instance_groups/7/name");
     assert!(shown(beyond, &sources()).contains("--> manifest.yml:2:1\n"));
@@ -196,7 +196,7 @@ error[ops-␛[0m]: first
   {
     \"Type\": \"x\"
   }␛]0;title␇
---> a␛[2J␊b.yml
+ --> a␛[2J␊b.yml
   = help: one
           two␍\\u{202e}
 
@@ -219,7 +219,7 @@ fn colors_are_codes_around_the_same_text() {
         .in_document("manifest.yml")
         .at("/name")
         .help("z");
-    let colored = text(&[diagnostic.clone()], &sources(), true);
+    let colored = text(std::slice::from_ref(&diagnostic), &sources(), true);
     assert!(colored.starts_with("\u{1b}[1;33mwarning[x]\u{1b}[0m\u{1b}[1m: y\u{1b}[0m\n"));
     let mut plain = String::new();
     let mut rest = colored.as_str();
@@ -236,19 +236,14 @@ fn documents_without_text_show_their_value() {
     sources.add_tree("input", &yaml::read("", "{b: [1, {name: x, c: d}]}").unwrap().tree);
     let expected = "\
 error[x]: y
---> input
- |
- |     c: d
- |     ^^^^
- = path: /b/name=x/c
+ --> input
+  |
+  | - c: d
+  |      ^
+  = path: /b/name=x/c
 
 ";
-    let _ = expected;
-    let shown = shown(Diagnostic::error("x", "y").in_document("input").at("/b/1/c"), &sources);
-    assert!(
-        shown.contains("--> input\n") && shown.contains("c: d\n") && shown.contains("path: /b/name=x/c"),
-        "{shown}"
-    );
+    assert_eq!(shown(Diagnostic::error("x", "y").in_document("input").at("/b/1/c"), &sources), expected);
 }
 
 #[test]
