@@ -1,1 +1,104 @@
-//! Being written.
+//! The harness: runs the real `host` binary on folders, and compares what it says with what it should.
+
+use anyhow::{Context, Result, bail};
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// What a run of `host` gave.
+#[derive(Debug)]
+pub struct Ran {
+    /// Exit code; -1 for a signal.
+    pub code: i32,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+/// The repository's root.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
+}
+
+/// The `host` binary that was built together with this test.
+///
+/// # Errors
+/// It was not built: `cargo test --workspace` and `make build` do.
+pub fn binary() -> Result<PathBuf> {
+    let test = std::env::current_exe().context("no path of the running test")?;
+    let binary = test.ancestors().nth(2).context("the test lies in no target directory")?.join("host");
+    if binary.is_file() { Ok(binary) } else { bail!("{} is missing: run `make build` first", binary.display()) }
+}
+
+/// Runs `host` in `directory`, with nothing on standard input, a home of its own and no color.
+///
+/// # Errors
+/// The binary is missing or cannot be started.
+pub fn host<A: AsRef<OsStr>>(directory: &Path, arguments: impl IntoIterator<Item = A>) -> Result<Ran> {
+    host_with_input(directory, arguments, &[])
+}
+
+/// The same, with this on standard input.
+///
+/// # Errors
+/// As [`host`].
+pub fn host_with_input<A: AsRef<OsStr>>(directory: &Path, arguments: impl IntoIterator<Item = A>, input: &[u8]) -> Result<Ran> {
+    let mut child = Command::new(binary()?)
+        .args(arguments)
+        .current_dir(directory)
+        .env_remove("BOSON_PLUGINS_DIR")
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let mut stdin = child.stdin.take().context("no standard input")?;
+    let input = input.to_vec();
+    // On a thread of its own: a child that answers before it has read everything would block both of us.
+    let feeder = std::thread::spawn(move || drop(std::io::Write::write_all(&mut stdin, &input)));
+    let Output { status, stdout, stderr } = child.wait_with_output()?;
+    let _ = feeder.join();
+    Ok(Ran {
+        code: status.code().unwrap_or(-1),
+        stdout: String::from_utf8_lossy(&stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&stderr).into_owned(),
+    })
+}
+
+/// Compares `text` with the file, or rewrites the file where `BLESS` is set. `None`: as it should be; else what differs.
+///
+/// # Errors
+/// The file cannot be read or written.
+pub fn compare(file: &Path, text: &str) -> Result<Option<String>> {
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(file, text)?;
+        return Ok(None);
+    }
+    let wanted = fs::read_to_string(file).with_context(|| format!("{} (BLESS=1 writes it)", file.display()))?;
+    if wanted == text {
+        return Ok(None);
+    }
+    let (line, (want, got)) = (1..)
+        .zip(wanted.lines().chain(std::iter::repeat("(end)")).zip(text.lines().chain(std::iter::repeat("(end)"))))
+        .find(|(_, (want, got))| want != got || *want == "(end)")
+        .unwrap_or((0, ("", "")));
+    Ok(Some(format!("{}:{line}\n  wanted: {want}\n  got:    {got}", file.display())))
+}
+
+/// The folders directly below `directory`, sorted.
+///
+/// # Errors
+/// The directory cannot be read.
+pub fn folders(directory: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}

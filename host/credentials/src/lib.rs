@@ -1,1 +1,25 @@
-//! Being written.
+//! Makes passwords, keys and certificates as the bosh command line does: same options, defaults, encodings and error texts.
+//!
+//! What is outside (clock, randomness, new RSA keys) comes through [`Source`], so that all else is a pure function.
+//! Certificates are written with x509-cert and not with rcgen, because rcgen keeps one value per attribute of the issuer's
+//! name: leaves of a CA with two organizational units would not verify.
+//!
+//! # Caveats
+//! Type errors of options and CA variables do not quote the value, as BOSH's do: it may be a secret.
+
+mod certificate;
+mod error;
+mod generate;
+mod options;
+mod password;
+mod pem_text;
+mod rsa;
+mod signer;
+mod source;
+mod ssh;
+mod user;
+
+pub use error::{Cause, Error, SignerCause};
+pub use generate::{Request, generate, ignored_options, key_demand, signer_name};
+pub use rsa::{KeySize, RsaKey};
+pub use source::{Source, System, prepare_keys};

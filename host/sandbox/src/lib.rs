@@ -1,1 +1,28 @@
-//! Being written.
+//! Runs plugins: wasmtime and nothing else. Knows the engine, its limits, the cache of machine code, and how a call of the contract becomes a
+//! call of a component; does not know Kubernetes.
+//!
+//! ```text
+//! bytes -> Sandbox::load (checked, compiled or from the cache) -> Plugin
+//! Plugins (one for each stage) : pipeline::Stages -- every call: fresh instance, own store, limits, then nothing is left of it
+//! ```
+
+mod bindings;
+mod cache;
+mod call;
+mod component;
+mod conversions;
+mod engine;
+mod error;
+pub mod json_call;
+mod limits;
+mod plugin;
+mod slots;
+mod stages;
+
+pub use cache::Cache;
+pub use call::Measures;
+pub use engine::Sandbox;
+pub use error::{Failure, FailureKind};
+pub use limits::Limits;
+pub use plugin::{Code, Description, Digest, Plugin, Source};
+pub use stages::Plugins;

@@ -1,1 +1,358 @@
 //! Which addons go where, by BOSH's placement rules.
+//!
+//! An addon applies to a group that its `include` matches and its `exclude` does not. Within a list of a filter any entry is enough;
+//! of several lists all must match. An `include` that asks for nothing matches every group, errands too; an `exclude` that asks for
+//! nothing matches none.
+
+use boson_document::{Pointer, Tree};
+use std::collections::HashSet;
+
+/// What filters look at in an instance group.
+#[derive(Clone, Debug, Default)]
+pub struct Candidate {
+    /// Name.
+    pub name: String,
+    /// `service` or `errand`.
+    pub lifecycle: String,
+    /// Names of the AZs.
+    pub azs: Vec<String>,
+    /// Names of the networks.
+    pub networks: Vec<String>,
+    /// Operating systems: of the group's stemcell, or of its releases'.
+    pub systems: Vec<String>,
+    /// Name and release of the jobs, those of addons placed before included.
+    pub jobs: Vec<(String, String)>,
+}
+
+/// Which of an addon's two filters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `include`
+    Include,
+    /// `exclude`
+    Exclude,
+}
+
+/// An `include` or `exclude`.
+#[derive(Clone, Debug)]
+pub struct Filter {
+    kind: Kind,
+    groups: HashSet<String>,
+    jobs: HashSet<(String, String)>,
+    systems: HashSet<String>,
+    networks: HashSet<String>,
+    azs: HashSet<String>,
+    lifecycle: String,
+}
+
+/// What is wrong with a filter, or has no effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// It only has no effect.
+    pub harmless: bool,
+    /// In BOSH's words.
+    pub message: String,
+    /// Where, below the filter.
+    pub pointer: Pointer,
+}
+
+// === impl Kind ===
+
+impl Kind {
+    /// The addon's key.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Include => "include",
+            Self::Exclude => "exclude",
+        }
+    }
+}
+
+// === impl Filter ===
+
+impl Filter {
+    /// Reads the addon's `include` or `exclude`, absent or not; what cannot be read adds problems and asks for nothing.
+    pub fn read(addon: &Tree, kind: Kind, problems: &mut Vec<Problem>) -> Self {
+        let mut reader = Reader {
+            filter: addon.get(kind.name()),
+            kind,
+            problems,
+        };
+        reader.check();
+        Self {
+            kind,
+            groups: reader.strings("instance_groups"),
+            jobs: reader.jobs(),
+            systems: reader.systems(),
+            networks: reader.strings("networks"),
+            azs: reader.strings("azs"),
+            lifecycle: reader.lifecycle(),
+        }
+    }
+
+    /// Does the filter match the group?
+    pub fn matches(&self, group: &Candidate) -> bool {
+        if self.is_empty() {
+            return self.kind == Kind::Include;
+        }
+        let any = |wanted: &HashSet<String>, found: &[String]| {
+            wanted.is_empty() || found.iter().any(|name| wanted.contains(name))
+        };
+        (self.lifecycle.is_empty() || self.lifecycle == group.lifecycle)
+            && any(&self.azs, &group.azs)
+            && any(&self.systems, &group.systems)
+            && any(&self.networks, &group.networks)
+            && (self.jobs.is_empty() || group.jobs.iter().any(|job| self.jobs.contains(job)))
+            && (self.groups.is_empty() || self.groups.contains(&group.name))
+    }
+
+    fn is_empty(&self) -> bool {
+        let lists = [&self.groups, &self.systems, &self.networks, &self.azs];
+        self.lifecycle.is_empty() && self.jobs.is_empty() && lists.into_iter().all(HashSet::is_empty)
+    }
+}
+
+const KEYS: [&str; 6] = ["instance_groups", "jobs", "stemcell", "networks", "azs", "lifecycle"];
+
+struct Reader<'a> {
+    filter: Option<&'a Tree>,
+    kind: Kind,
+    problems: &'a mut Vec<Problem>,
+}
+
+// === impl Reader ===
+
+impl<'a> Reader<'a> {
+    fn error(&mut self, message: String, pointer: Pointer) {
+        self.problems.push(Problem {
+            harmless: false,
+            message,
+            pointer,
+        });
+    }
+
+    fn check(&mut self) {
+        let Some(filter) = self.filter else { return };
+        let Some(members) = filter.as_object() else {
+            let message = format!(
+                "Property '{}' value ({}) did not match the required type 'Hash'",
+                self.kind.name(),
+                shown(filter)
+            );
+            return self.error(message, Pointer::root());
+        };
+        if members
+            .get("deployments")
+            .is_some_and(|listed| listed.as_array().is_none_or(|items| !items.is_empty()))
+        {
+            let message = "Deployment filter is not allowed for deployment level addons.".into();
+            self.error(message, Pointer::root().at("deployments"));
+        }
+        for key in members
+            .keys()
+            .filter(|key| *key != "deployments" && !KEYS.contains(&key.as_str()))
+        {
+            let message = format!("The key '{key}' of an addon's '{}' has no effect", self.kind.name());
+            self.problems.push(Problem {
+                harmless: true,
+                message,
+                pointer: Pointer::root().at(key),
+            });
+        }
+    }
+
+    fn list(&mut self, key: &str) -> &'a [Tree] {
+        match self.filter.and_then(|filter| filter.get(key)) {
+            None => &[],
+            Some(Tree::Array(items)) => items,
+            Some(other) => {
+                let message = format!(
+                    "Property '{key}' value ({}) did not match the required type 'Array'",
+                    shown(other)
+                );
+                self.error(message, Pointer::root().at(key));
+                &[]
+            }
+        }
+    }
+
+    fn strings(&mut self, key: &str) -> HashSet<String> {
+        let listed = self.list(key).iter();
+        // An entry of another type matches no group in BOSH, but it still makes the filter ask for something.
+        listed.map(|item| item.as_str().unwrap_or("\0").to_string()).collect()
+    }
+
+    fn jobs(&mut self) -> HashSet<(String, String)> {
+        let mut jobs = HashSet::new();
+        for (index, item) in self.list("jobs").iter().enumerate() {
+            match (item.str("name"), item.str("release")) {
+                (Some(name), Some(release)) if !name.is_empty() && !release.is_empty() => {
+                    jobs.insert((name.into(), release.into()));
+                }
+                (name, release) => {
+                    let told = [("name", name), ("release", release)]
+                        .map(|(key, text)| text.map(|text| format!("{key:?} => {text:?}")));
+                    let told = told.into_iter().flatten().collect::<Vec<_>>().join(", ");
+                    let message = format!(
+                        "Job {{{told}}} in deployment config's {} section must have both name and release.",
+                        self.kind.name()
+                    );
+                    self.error(message, Pointer::root().at("jobs").at(index));
+                }
+            }
+        }
+        jobs
+    }
+
+    fn systems(&mut self) -> HashSet<String> {
+        let mut systems = HashSet::new();
+        for (index, item) in self.list("stemcell").iter().enumerate() {
+            match item.str("os").filter(|os| !os.is_empty()) {
+                Some(os) => {
+                    systems.insert(os.into());
+                }
+                None => {
+                    let message = format!(
+                        "Stemcell {{}} in deployment config's {} section must have an os name.",
+                        self.kind.name()
+                    );
+                    self.error(message, Pointer::root().at("stemcell").at(index));
+                }
+            }
+        }
+        systems
+    }
+
+    fn lifecycle(&mut self) -> String {
+        match self.filter.and_then(|filter| filter.get("lifecycle")) {
+            None => String::new(),
+            Some(Tree::String(lifecycle)) => lifecycle.clone(),
+            Some(other) => {
+                let message = format!(
+                    "Property 'lifecycle' value ({}) did not match the required type 'String'",
+                    shown(other)
+                );
+                self.error(message, Pointer::root().at("lifecycle"));
+                String::new()
+            }
+        }
+    }
+}
+
+/// As Ruby prints it, but for what may be secret or long.
+fn shown(value: &Tree) -> &'static str {
+    match value {
+        Tree::Null => "nil",
+        Tree::Bool(true) => "true",
+        Tree::Bool(false) => "false",
+        _ => "...",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_document::json;
+
+    fn candidate() -> Candidate {
+        Candidate {
+            name: "web".into(),
+            lifecycle: "service".into(),
+            azs: vec!["z1".into(), "z2".into()],
+            networks: vec!["default".into()],
+            systems: vec!["ubuntu-jammy".into()],
+            jobs: vec![("nginx".into(), "web".into())],
+        }
+    }
+
+    fn applies(addon: &str) -> bool {
+        let (addon, mut problems) = (json::parse(addon).unwrap(), Vec::new());
+        let [include, exclude] = [Kind::Include, Kind::Exclude].map(|kind| Filter::read(&addon, kind, &mut problems));
+        assert_eq!(problems, [], "{addon:?}");
+        include.matches(&candidate()) && !exclude.matches(&candidate())
+    }
+
+    #[test]
+    fn placement_follows_boshs_rules() {
+        for (addon, expected) in [
+            (r#"{}"#, true),
+            (r#"{"include": {}}"#, true),
+            (r#"{"exclude": {}}"#, true),
+            (r#"{"include": {"instance_groups": ["db", "web"]}}"#, true),
+            (r#"{"include": {"instance_groups": ["db"]}}"#, false),
+            (r#"{"include": {"jobs": [{"name": "nginx", "release": "web"}]}}"#, true),
+            (
+                r#"{"include": {"jobs": [{"name": "nginx", "release": "other"}]}}"#,
+                false,
+            ),
+            (
+                r#"{"include": {"jobs": [{"name": "nginx", "release": "web"}], "instance_groups": ["db"]}}"#,
+                false,
+            ),
+            (
+                r#"{"include": {"stemcell": [{"os": "ubuntu-jammy"}], "azs": ["z2"]}}"#,
+                true,
+            ),
+            (
+                r#"{"include": {"stemcell": [{"os": "ubuntu-noble"}], "azs": ["z2"]}}"#,
+                false,
+            ),
+            (r#"{"include": {"networks": ["other"]}}"#, false),
+            (r#"{"include": {"lifecycle": "errand"}}"#, false),
+            (r#"{"exclude": {"lifecycle": "service"}}"#, false),
+            (r#"{"exclude": {"azs": ["z1"]}}"#, false),
+            (r#"{"exclude": {"azs": ["z1"], "instance_groups": ["db"]}}"#, true),
+            (
+                r#"{"include": {"azs": ["z1"]}, "exclude": {"instance_groups": ["web"]}}"#,
+                false,
+            ),
+            (r#"{"include": {"instance_groups": [7]}}"#, false),
+        ] {
+            assert_eq!(applies(addon), expected, "{addon}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_filter_is_told_in_boshs_words() {
+        for (addon, message, pointer) in [
+            (
+                r#"{"include": null}"#,
+                "Property 'include' value (nil) did not match the required type 'Hash'",
+                "",
+            ),
+            (
+                r#"{"include": {"deployments": ["x"]}}"#,
+                "Deployment filter is not allowed for deployment level addons.",
+                "/deployments",
+            ),
+            (
+                r#"{"include": {"jobs": [{"name": "a"}]}}"#,
+                r#"Job {"name" => "a"} in deployment config's include section must have both name and release."#,
+                "/jobs/0",
+            ),
+            (
+                r#"{"include": {"stemcell": [{}]}}"#,
+                "Stemcell {} in deployment config's include section must have an os name.",
+                "/stemcell/0",
+            ),
+            (
+                r#"{"include": {"azs": "z1"}}"#,
+                "Property 'azs' value (...) did not match the required type 'Array'",
+                "/azs",
+            ),
+            (
+                r#"{"include": {"teams": ["t"]}}"#,
+                "The key 'teams' of an addon's 'include' has no effect",
+                "/teams",
+            ),
+        ] {
+            let mut problems = Vec::new();
+            Filter::read(&json::parse(addon).unwrap(), Kind::Include, &mut problems);
+            let told: Vec<_> = problems
+                .iter()
+                .map(|p| (p.message.as_str(), p.pointer.to_string()))
+                .collect();
+            assert_eq!(told, [(message, pointer.to_string())], "{addon}");
+        }
+    }
+}

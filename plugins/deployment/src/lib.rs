@@ -2,4 +2,5 @@
 
 pub mod addons;
 pub mod instances;
+pub mod labels;
 pub mod names;

@@ -1,1 +1,531 @@
 //! Names of Kubernetes objects: sanitized, cut to their limits, never two inputs for one name.
+//!
+//! A [`Names`] knows the deployment and gives the name of everything made for it. A name over its limit keeps its first characters
+//! and ends in the md5 of the whole. Sanitizing forgets differences (`a_b` and `a-b` are one name): whoever makes objects of
+//! several inputs [claims](Taken::claim) each name, so that the second input is an error instead of a lost object.
+
+use md5::{Digest, Md5};
+use std::collections::HashMap;
+use std::fmt;
+
+/// Longest DNS label: Services, containers, ports' hosts, label values.
+pub const LABEL_LIMIT: usize = 63;
+/// Longest DNS name: Secrets, and the full address of a Service.
+pub const SUBDOMAIN_LIMIT: usize = 253;
+/// Longest name of a StatefulSet: its pods carry name and revision hash in one label.
+pub const STATEFUL_SET_LIMIT: usize = 52;
+/// Length of an md5 in hexadecimal digits.
+const DIGEST: usize = 32;
+
+/// Why there is no such name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NameError {
+    /// Nothing is left of it once it is sanitized.
+    Empty {
+        /// What it names: `instance group`.
+        what: &'static str,
+        /// As the user wrote it.
+        input: String,
+    },
+    /// Names of Services begin with the deployment's, and must begin with a letter.
+    NoLetter {
+        /// The deployment.
+        deployment: String,
+    },
+    /// What follows the Service's name in an address leaves no room for the digest of a name that must be cut.
+    AddressTooLong {
+        /// Name of the Service before it is cut.
+        service: String,
+        /// All from the first dot on.
+        suffix: String,
+    },
+    /// Two inputs have the same name.
+    Taken {
+        /// Kind of the object.
+        kind: &'static str,
+        /// The name.
+        name: String,
+        /// Who has it.
+        first: String,
+        /// Who wants it too.
+        second: String,
+    },
+}
+
+// === impl NameError ===
+
+impl fmt::Display for NameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty { what, input } => {
+                write!(
+                    f,
+                    "The name '{input}' of the {what} has no letter or digit that a Kubernetes name can hold"
+                )
+            }
+            Self::NoLetter { deployment } => write!(
+                f,
+                "The deployment name '{deployment}' does not begin with a letter, as names of Kubernetes Services must"
+            ),
+            Self::AddressTooLong { service, suffix } => write!(
+                f,
+                "The address '{service}{suffix}' has more than {SUBDOMAIN_LIMIT} characters, and '{suffix}' leaves no room to cut it"
+            ),
+            Self::Taken {
+                kind,
+                name,
+                first,
+                second,
+            } => {
+                write!(
+                    f,
+                    "{first} and {second} have the same {kind} name '{name}' in Kubernetes"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for NameError {}
+
+/// A DNS label of any text: `_` to `-`, lower case, nothing outside `[a-z0-9-]`, no `-` at either end. May be empty; not cut.
+pub fn label(text: &str) -> String {
+    kept(text, false).trim_matches('-').to_string()
+}
+
+/// A DNS subdomain of any text: as [`label`], but dots stay between labels that are not empty. May be empty; not cut.
+pub fn subdomain(text: &str) -> String {
+    let kept = kept(text, true);
+    let labels: Vec<&str> = kept
+        .split('.')
+        .map(|part| part.trim_matches('-'))
+        .filter(|part| !part.is_empty())
+        .collect();
+    labels.join(".")
+}
+
+fn kept(text: &str, dots: bool) -> String {
+    let lower = text
+        .chars()
+        .map(|c| if c == '_' { '-' } else { c.to_ascii_lowercase() });
+    lower
+        .filter(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || *c == '-' || (dots && *c == '.'))
+        .collect()
+}
+
+/// A name of at most `limit` characters that ends in `ending`: the base, or its first characters and its digest.
+///
+/// A limit that the digest does not fit into cuts the digest.
+pub fn cut(base: &str, ending: &str, limit: usize) -> String {
+    let room = limit.saturating_sub(ending.len());
+    if base.len() <= room {
+        return format!("{base}{ending}");
+    }
+    let digest = format!("{:x}", Md5::digest(base));
+    let start: String = base.chars().take(room.saturating_sub(DIGEST)).collect();
+    format!("{start}{}{ending}", &digest[..DIGEST.min(room)])
+}
+
+/// Name of a container, an init container or a volume of a pod.
+pub fn container(parts: &[&str]) -> String {
+    cut(&label(&parts.join("-")), "", LABEL_LIMIT)
+}
+
+/// The names of one deployment's objects.
+#[derive(Clone, Debug)]
+pub struct Names {
+    deployment: String,
+    subdomain: String,
+    /// `.<namespace>.svc.<cluster domain>`
+    suffix: String,
+}
+
+// === impl Names ===
+
+impl Names {
+    /// For a deployment and where it goes.
+    ///
+    /// # Errors
+    /// A deployment whose sanitized name does not begin with a letter.
+    pub fn new(deployment: &str, namespace: &str, cluster_domain: &str) -> Result<Self, NameError> {
+        let (name, subdomain) = (label(deployment), subdomain(deployment));
+        if !name.starts_with(|c: char| c.is_ascii_lowercase()) {
+            return Err(NameError::NoLetter {
+                deployment: deployment.into(),
+            });
+        }
+        let domain = cluster_domain.trim_matches('.');
+        Ok(Self {
+            deployment: name,
+            subdomain,
+            suffix: format!(".{namespace}.svc.{domain}"),
+        })
+    }
+
+    /// The deployment as a label value and as the beginning of other names.
+    pub fn deployment(&self) -> String {
+        cut(&self.deployment, "", LABEL_LIMIT)
+    }
+
+    // --- QuarksJobs of the conversion ---
+
+    /// QuarksJob that writes the desired manifest.
+    pub fn variable_interpolation(&self) -> String {
+        cut(&format!("var-interpolation-{}", self.deployment), "", LABEL_LIMIT)
+    }
+
+    /// QuarksJob that writes the resolved groups.
+    pub fn data_gathering(&self) -> String {
+        cut(&format!("data-gathering-{}", self.deployment), "", LABEL_LIMIT)
+    }
+
+    /// QuarksJob that writes the rendered bpm.
+    pub fn bpm_configs(&self) -> String {
+        cut(&format!("bpm-configs-{}", self.deployment), "", LABEL_LIMIT)
+    }
+
+    // --- Secrets ---
+
+    /// Secret with the manifest, ops applied.
+    pub fn with_ops(&self) -> String {
+        self.secret("with-ops", "")
+    }
+
+    /// Secret with the manifest, variables replaced; without a version: the series.
+    pub fn desired_manifest(&self, version: Option<u32>) -> String {
+        self.secret("desired-manifest", &version_ending(version))
+    }
+
+    /// Secret with the resolved document of a group; without a version: the series.
+    ///
+    /// # Errors
+    /// A group name of which nothing is left.
+    pub fn resolved(&self, group: &str, version: Option<u32>) -> Result<String, NameError> {
+        Ok(self.secret(
+            &format!("ig-resolved.{}", group_label(group)?),
+            &version_ending(version),
+        ))
+    }
+
+    /// Secret with the rendered bpm of a group; without a version: the series.
+    ///
+    /// # Errors
+    /// A group name of which nothing is left.
+    pub fn bpm(&self, group: &str, version: Option<u32>) -> Result<String, NameError> {
+        Ok(self.secret(&format!("bpm.{}", group_label(group)?), &version_ending(version)))
+    }
+
+    /// QuarksSecret and Secret of a variable that the manifest defines.
+    ///
+    /// # Errors
+    /// A variable name of which nothing is left.
+    pub fn variable(&self, variable: &str) -> Result<String, NameError> {
+        Ok(self.secret(&named("var-", variable, "variable")?, ""))
+    }
+
+    /// Secret of a variable that the manifest only uses, made by the user.
+    ///
+    /// # Errors
+    /// A variable name of which nothing is left.
+    pub fn implicit_variable(&self, variable: &str) -> Result<String, NameError> {
+        Ok(self.secret(&named("var-implicit-", variable, "variable")?, ""))
+    }
+
+    /// Image pull Secret of a release with credentials.
+    ///
+    /// # Errors
+    /// A release name of which nothing is left.
+    pub fn release_credentials(&self, release: &str) -> Result<String, NameError> {
+        Ok(self.secret(&named("release-", release, "release")?, ""))
+    }
+
+    /// Secret with the properties of a link.
+    pub fn link(&self, kind: &str, name: &str) -> String {
+        cut(
+            &subdomain(&format!("link-{}-{kind}-{name}", self.subdomain)),
+            "",
+            SUBDOMAIN_LIMIT,
+        )
+    }
+
+    fn secret(&self, rest: &str, ending: &str) -> String {
+        cut(&format!("{}.{rest}", self.subdomain), ending, SUBDOMAIN_LIMIT)
+    }
+
+    // --- workloads ---
+
+    /// QuarksStatefulSet, or QuarksJob of an errand: `<deployment>-<group>`.
+    ///
+    /// # Errors
+    /// A group name of which nothing is left.
+    pub fn group(&self, group: &str) -> Result<String, NameError> {
+        Ok(cut(&self.group_base(group)?, "", LABEL_LIMIT))
+    }
+
+    /// StatefulSet of a version of a group in its zone number `az` (from 0; none: a group without zones).
+    ///
+    /// # Errors
+    /// A group name of which nothing is left.
+    pub fn stateful_set(&self, group: &str, az: Option<u32>, version: u32) -> Result<String, NameError> {
+        let zone = az.map_or_else(String::new, |az| format!("-z{az}"));
+        Ok(cut(
+            &self.group_base(group)?,
+            &format!("{zone}-v{version}"),
+            STATEFUL_SET_LIMIT,
+        ))
+    }
+
+    fn group_base(&self, group: &str) -> Result<String, NameError> {
+        Ok(format!("{}-{}", self.deployment, group_label(group)?))
+    }
+
+    // --- Services ---
+
+    /// Headless Service of a group.
+    ///
+    /// # Errors
+    /// A group name of which nothing is left, a namespace and domain that leave no room.
+    pub fn service(&self, group: &str) -> Result<String, NameError> {
+        self.fit(self.group_base(group)?)
+    }
+
+    /// Service of the instance with this `spec.index`.
+    ///
+    /// # Errors
+    /// As [`Names::service`].
+    pub fn instance_service(&self, group: &str, index: u32) -> Result<String, NameError> {
+        self.fit(format!("{}-{index}", self.group_base(group)?))
+    }
+
+    /// Full DNS name of a group's headless Service: `link().address`.
+    ///
+    /// # Errors
+    /// As [`Names::service`].
+    pub fn group_address(&self, group: &str) -> Result<String, NameError> {
+        Ok(self.service(group)? + &self.suffix)
+    }
+
+    /// Full DNS name of an instance's Service: `spec.address`.
+    ///
+    /// # Errors
+    /// As [`Names::service`].
+    pub fn instance_address(&self, group: &str, index: u32) -> Result<String, NameError> {
+        Ok(self.instance_service(group, index)? + &self.suffix)
+    }
+
+    fn fit(&self, service: String) -> Result<String, NameError> {
+        let limit = SUBDOMAIN_LIMIT.saturating_sub(self.suffix.len()).min(LABEL_LIMIT);
+        // With no character before it, a digest could begin the name with a digit.
+        if service.len() > limit && limit <= DIGEST {
+            return Err(NameError::AddressTooLong {
+                service,
+                suffix: self.suffix.clone(),
+            });
+        }
+        Ok(cut(&service, "", limit))
+    }
+}
+
+fn group_label(group: &str) -> Result<String, NameError> {
+    let name = label(group);
+    if name.is_empty() {
+        Err(NameError::Empty {
+            what: "instance group",
+            input: group.into(),
+        })
+    } else {
+        Ok(name)
+    }
+}
+
+/// Sanitized together, as the predecessor did: users know these names.
+fn named(prefix: &str, input: &str, what: &'static str) -> Result<String, NameError> {
+    if subdomain(input).is_empty() {
+        return Err(NameError::Empty {
+            what,
+            input: input.into(),
+        });
+    }
+    Ok(subdomain(&format!("{prefix}{input}")))
+}
+
+fn version_ending(version: Option<u32>) -> String {
+    version.map_or_else(String::new, |version| format!("-v{version}"))
+}
+
+/// The names in use, and who uses them.
+#[derive(Clone, Debug, Default)]
+pub struct Taken(HashMap<(&'static str, String), String>);
+
+// === impl Taken ===
+
+impl Taken {
+    /// Takes a name of a kind (`Service`) for an input (`instance group 'nats'`). The same input may take it again.
+    ///
+    /// # Errors
+    /// Another input has it.
+    pub fn claim(&mut self, kind: &'static str, name: &str, by: &str) -> Result<(), NameError> {
+        let first = self.0.entry((kind, name.to_string())).or_insert_with(|| by.to_string());
+        if first == by {
+            return Ok(());
+        }
+        Err(NameError::Taken {
+            kind,
+            name: name.into(),
+            first: first.clone(),
+            second: by.into(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names() -> Names {
+        Names::new("nats-deployment", "default", "cluster.local").unwrap()
+    }
+
+    #[test]
+    fn the_sources_examples_have_the_sources_names() {
+        let names = names();
+        assert_eq!(names.with_ops(), "nats-deployment.with-ops");
+        assert_eq!(names.desired_manifest(Some(1)), "nats-deployment.desired-manifest-v1");
+        assert_eq!(
+            names.resolved("nats", Some(1)).unwrap(),
+            "nats-deployment.ig-resolved.nats-v1"
+        );
+        assert_eq!(names.bpm("nats", None).unwrap(), "nats-deployment.bpm.nats");
+        assert_eq!(
+            names.variable("nats-password").unwrap(),
+            "nats-deployment.var-nats-password"
+        );
+        assert_eq!(
+            names.implicit_variable("system-domain").unwrap(),
+            "nats-deployment.var-implicit-system-domain"
+        );
+        assert_eq!(
+            names.release_credentials("nats").unwrap(),
+            "nats-deployment.release-nats"
+        );
+        assert_eq!(names.link("nats", "nats-tls"), "link-nats-deployment-nats-nats-tls");
+        assert_eq!(names.group("nats").unwrap(), "nats-deployment-nats");
+        assert_eq!(names.stateful_set("nats", None, 1).unwrap(), "nats-deployment-nats-v1");
+        assert_eq!(
+            names.stateful_set("nats", Some(0), 2).unwrap(),
+            "nats-deployment-nats-z0-v2"
+        );
+        assert_eq!(names.service("nats").unwrap(), "nats-deployment-nats");
+        assert_eq!(
+            names.instance_address("nats", 1).unwrap(),
+            "nats-deployment-nats-1.default.svc.cluster.local"
+        );
+        assert_eq!(
+            names.group_address("nats").unwrap(),
+            "nats-deployment-nats.default.svc.cluster.local"
+        );
+        assert_eq!(names.variable_interpolation(), "var-interpolation-nats-deployment");
+    }
+
+    #[test]
+    fn texts_are_sanitized() {
+        for (text, as_label, as_subdomain) in [
+            ("Diego_Cell", "diego-cell", "diego-cell"),
+            ("-a.b-", "ab", "a.b"),
+            ("a.-b..c.", "a-bc", "a.b.c"),
+            ("/cred/hub", "credhub", "credhub"),
+            ("é!", "", ""),
+        ] {
+            assert_eq!(
+                (label(text).as_str(), subdomain(text).as_str()),
+                (as_label, as_subdomain),
+                "{text}"
+            );
+        }
+        assert_eq!(names().variable("-x_Y.").unwrap(), "nats-deployment.var--x-y");
+    }
+
+    #[test]
+    fn a_long_service_name_keeps_31_characters_and_its_digest() {
+        let group = "g".repeat(60);
+        let full = format!("nats-deployment-{group}-7");
+        let expected = format!("{}{:x}", &full[..31], Md5::digest(&full));
+        assert_eq!(names().instance_service(&group, 7).unwrap(), expected);
+        assert_eq!(expected.len(), 63);
+        let fits = "g".repeat(63 - "nats-deployment-".len());
+        assert_eq!(names().service(&fits).unwrap(), format!("nats-deployment-{fits}"));
+    }
+
+    #[test]
+    fn a_long_address_cuts_the_service_until_its_digest_has_no_room() {
+        let group = "g".repeat(40);
+        let domain = |suffix: usize| "d".repeat(suffix - ".ns.svc.".len());
+        let tight = Names::new("dep", "ns", &domain(220)).unwrap();
+        let address = tight.instance_address(&group, 0).unwrap();
+        assert_eq!(address.len(), 253);
+        assert!(address.starts_with('d'), "{address}");
+        let over = Names::new("dep", "ns", &domain(221)).unwrap();
+        assert!(matches!(
+            over.instance_address(&group, 0),
+            Err(NameError::AddressTooLong { .. })
+        ));
+        assert!(
+            over.instance_address("g", 0).is_ok(),
+            "a name that needs no cut is fine"
+        );
+    }
+
+    #[test]
+    fn a_stateful_set_is_cut_before_its_ending() {
+        let name = names().stateful_set(&"g".repeat(60), Some(1), 12).unwrap();
+        assert_eq!(name.len(), STATEFUL_SET_LIMIT);
+        assert!(name.starts_with("nats-deploym") && name.ends_with("-z1-v12"), "{name}");
+        let other = names()
+            .stateful_set(&format!("{}x", "g".repeat(59)), Some(1), 12)
+            .unwrap();
+        assert_ne!(name, other);
+        let most = names().stateful_set(&"g".repeat(60), Some(u32::MAX), u32::MAX).unwrap();
+        assert_eq!(most.len(), STATEFUL_SET_LIMIT);
+    }
+
+    #[test]
+    fn a_long_secret_is_cut_at_253() {
+        let name = names().resolved(&"g".repeat(300), Some(3)).unwrap();
+        assert_eq!(name.len(), SUBDOMAIN_LIMIT);
+        assert!(name.ends_with("-v3"));
+    }
+
+    #[test]
+    fn names_that_cannot_be_are_refused() {
+        for deployment in ["3scale", "", "__", "-9a"] {
+            assert!(
+                matches!(Names::new(deployment, "ns", "d"), Err(NameError::NoLetter { .. })),
+                "{deployment}"
+            );
+        }
+        assert!(matches!(
+            names().group("__"),
+            Err(NameError::Empty {
+                what: "instance group",
+                ..
+            })
+        ));
+        assert!(matches!(
+            names().variable("//"),
+            Err(NameError::Empty { what: "variable", .. })
+        ));
+    }
+
+    #[test]
+    fn two_inputs_never_have_one_name() {
+        let mut taken = Taken::default();
+        taken.claim("Service", "dep-a-0", "instance group 'a-0'").unwrap();
+        taken.claim("Service", "dep-a-0", "instance group 'a-0'").unwrap();
+        taken.claim("Secret", "dep-a-0", "instance group 'a'").unwrap();
+        let error = taken
+            .claim("Service", "dep-a-0", "instance 0 of instance group 'a'")
+            .unwrap_err();
+        let text = "instance group 'a-0' and instance 0 of instance group 'a' have the same Service name 'dep-a-0' in Kubernetes";
+        assert_eq!(error.to_string(), text);
+    }
+}

@@ -4,6 +4,7 @@
 
 pub mod escape;
 pub mod json;
+pub mod placeholder;
 pub mod pointer;
 mod serde_impl;
 pub mod tree;

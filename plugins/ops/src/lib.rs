@@ -1,1 +1,123 @@
-//! Being written.
+//! The ops stage: operations of ops files change the manifest, by go-patch's rules and with its words (`bosh interpolate -o`).
+//!
+//! Pure: documents in, document and diagnostics out. The document is changed in place; a failure gives no document at all.
+
+pub mod codes;
+pub mod definition;
+pub mod diagnostic;
+pub mod failure;
+pub mod path;
+
+mod find;
+mod go;
+mod locate;
+mod origins;
+mod redacted;
+mod remove;
+mod replace;
+mod test;
+
+#[cfg(target_family = "wasm")]
+#[allow(unsafe_code, reason = "generated bindings")]
+mod guest;
+
+pub use codes::Code;
+pub use diagnostic::Diagnostic;
+pub use origins::Origin;
+
+use boson_document::{Pointer, Tree};
+use definition::{Action, Operation};
+use failure::{Attempt, Failure};
+use origins::{Step, Trace};
+use path::Path;
+use std::borrow::Cow;
+
+/// One ops file.
+#[derive(Clone, Debug)]
+pub struct OperationsFile {
+    /// Name of the document, for diagnostics.
+    pub name: String,
+    /// A list of operations, or null for an empty file.
+    pub operations: Tree,
+}
+
+/// What the operations made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Applied {
+    /// The result.
+    pub document: Tree,
+    /// What does not come from the same pointer of the input document.
+    pub origins: Vec<Origin>,
+    /// Warnings.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Applies the operations of all files in order.
+///
+/// # Errors
+/// The first file with wrong definitions, before anything is applied; else the first operation that fails.
+pub fn apply(document: Tree, document_name: &str, files: Vec<OperationsFile>) -> Result<Applied, Vec<Diagnostic>> {
+    let mut diagnostics = Vec::new();
+    let mut names = Vec::with_capacity(files.len());
+    let mut operations = Vec::with_capacity(files.len());
+    for OperationsFile { name, operations: tree } in files {
+        operations.push(definition::read(&name, tree, &mut diagnostics)?);
+        names.push(name);
+    }
+    let mut document = document;
+    let mut trace = Trace::untouched();
+    for (file, operations) in operations.into_iter().enumerate() {
+        for (position, operation) in operations.into_iter().enumerate() {
+            perform(&mut document, &mut trace, operation, Step { file, position })
+                .map_err(|failure| vec![failed(failure, &names[file], position)])?;
+        }
+    }
+    let (origins, complete) = trace.origins(document_name, &names);
+    if !complete {
+        let message = "Where some parts of the document come from is not recorded: there are too many";
+        diagnostics.push(Diagnostic::new(Code::OriginsLeftOut, message, document_name));
+    }
+    Ok(Applied {
+        document,
+        origins,
+        diagnostics,
+    })
+}
+
+/// The value at a path of the operations' grammar.
+///
+/// # Errors
+/// The path cannot be read, or leads nowhere. The diagnostic points at the deepest value that was reached.
+pub fn find(document: &Tree, document_name: &str, path: &str) -> Result<Tree, Diagnostic> {
+    let mut place = Pointer::root();
+    let found = Path::parse(path).and_then(|path| find::find(document, &path, &mut place));
+    found.map(Cow::into_owned).map_err(|Failure { code, message }| {
+        let diagnostic = Diagnostic::new(code, message, document_name);
+        // A path that cannot be read is no matter of the document's.
+        if code == Code::PathSyntax {
+            diagnostic
+        } else {
+            diagnostic.at(place)
+        }
+    })
+}
+
+fn perform(document: &mut Tree, trace: &mut Trace, operation: Operation, step: Step) -> Attempt<()> {
+    let path = &operation.path;
+    match operation.action {
+        Action::Replace(value) => replace::replace(document, trace, path, value, step),
+        Action::Remove => remove::remove(document, trace, path),
+        Action::Test(value) => test::value(document, path, &value),
+        Action::TestAbsent => test::absent(document, path),
+    }
+}
+
+fn failed(failure: Failure, file: &str, position: usize) -> Diagnostic {
+    let part = if failure.code == Code::ValueDiffers {
+        "value"
+    } else {
+        "path"
+    };
+    let message = format!("Error '{}': {}", definition::label(file, position), failure.message);
+    Diagnostic::new(failure.code, message, file).at(Pointer::root().at(position).at(part))
+}

@@ -9,15 +9,20 @@
 )]
 
 mod base64;
+mod codes;
 mod marks;
+mod members;
 mod order;
 mod reader;
+mod relaxed;
 mod scalar;
 mod style;
 mod syntax;
 mod timestamp;
+mod value;
 mod writer;
 
+pub use codes::CODES;
 pub use marks::{Mark, Span};
 pub use writer::{write, write_manifest};
 

@@ -1,0 +1,53 @@
+# Boson: `make demo` shows it, `make test` proves it. Everything else is a part of these.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.SILENT:
+.PHONY: demo test build plugins setup lint bench clean help
+
+# With CI=true cargo's target directory lies in the cache, outside the checkout (see .ci/env).
+TARGET := $(shell source .ci/env && echo $$TARGET)
+HOST := $(TARGET)/release/host
+ifdef CI
+export CARGO_TARGET_DIR := $(TARGET)
+endif
+
+help: ## this list
+	grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+
+demo: ## install what is missing, build, convert docs/examples/nats
+	.ci/setup build
+	$(MAKE) build
+	echo '$$ host convert docs/examples/nats/manifest.yml ...' >&2
+	$(HOST) convert docs/examples/nats/manifest.yml -o docs/examples/nats/ops/scale.yml \
+	  -v system_domain=example.com --release docs/examples/nats/releases/messaging --release docs/examples/nats/releases/smoke
+
+test: ## install what is missing, build, lint, run all tests
+	.ci/setup test
+	$(MAKE) build lint
+	source .ci/env
+	cargo test --release --workspace --locked
+
+build: plugins ## host and plugins, in target/release/host and target/plugins
+	$(HOST) plugin precompile $(TARGET)/plugins
+
+plugins:
+	source .ci/env
+	.ci/guests
+	cargo build --release --workspace --locked
+	$(TARGET)/release/boson-build --ruby $$RUBY_WASM --wasm-dir $(TARGET)/wasm32-unknown-unknown/plugin --out $(TARGET)/plugins
+
+lint: ## formatting, clippy, licences and bans
+	source .ci/env
+	cargo fmt --all --check
+	cargo clippy --release --workspace --all-targets --locked -- -D warnings
+	cargo deny --locked check bans licenses sources
+
+bench: build ## measures what the README promises, as a table
+	cargo bench --workspace --locked
+
+setup: ## install what building and testing need
+	.ci/setup
+
+clean: ## forget what was built in this checkout
+	cargo clean

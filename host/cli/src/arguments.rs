@@ -1,0 +1,61 @@
+//! The command line: what may be typed. Each command's own options lie with the command.
+
+use crate::command::{completions, convert, explain, interpolate, plugin, render, run_plugin, util};
+use crate::output::Color;
+use clap::builder::Styles;
+use clap::builder::styling::AnsiColor;
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Runs BOSH deployments on Kubernetes.
+#[derive(Parser, Debug)]
+#[command(name = "host", version, styles = STYLES, max_term_width = 110, propagate_version = true)]
+#[command(after_help = "Exit codes: 0 done, 1 something is wrong with the input, 2 wrong usage, 70 a bug of ours.")]
+pub struct Arguments {
+    /// When to color messages
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t, global = true)]
+    pub color: Color,
+    /// Say more on standard error; twice: every call of a plugin
+    #[arg(long, short = 'V', action = clap::ArgAction::Count, global = true)]
+    pub verbose: u8,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Convert a BOSH deployment to Kubernetes resources
+    Convert(Box<convert::ConvertArguments>),
+    /// Apply ops files and variables to a manifest, as `bosh interpolate` does
+    #[command(visible_alias = "int")]
+    Interpolate(Box<interpolate::InterpolateArguments>),
+    /// Render the templates of a job
+    Render(Box<render::RenderArguments>),
+    /// Run one function of a plugin in the sandbox
+    RunPlugin(run_plugin::RunPluginArguments),
+    /// List the plugins, or prepare them
+    #[command(subcommand)]
+    Plugin(plugin::PluginCommand),
+    /// Explain a diagnostic code
+    Explain(explain::ExplainArguments),
+    /// Print a completion script for a shell
+    Completions(completions::CompletionsArguments),
+    /// What the pods of a deployment run
+    #[command(subcommand)]
+    Util(util::UtilCommand),
+    /// Compile a component to machine code and nothing else: what the sandbox calls, in a process with limits of its own
+    #[command(hide = true)]
+    CompilePlugin {
+        /// The component
+        component: PathBuf,
+        /// Where to write the machine code
+        output: PathBuf,
+    },
+}

@@ -1,0 +1,100 @@
+//! `host explain`: what a diagnostic code means.
+
+use crate::exit::Failed;
+use crate::output::{self, Color};
+use crate::plugins::{self, PluginArguments};
+use boson_pipeline::Stage;
+use boson_pipeline::codes;
+use boson_pipeline::report::Sources;
+use boson_sandbox::FailureKind;
+use clap::Args;
+
+/// Explain a diagnostic code
+#[derive(Args, Debug)]
+#[command(after_help = "Example: host explain ops-missing-key")]
+pub struct ExplainArguments {
+    /// The code, as in `error[CODE]`; all codes are listed without one
+    code: Option<String>,
+    #[command(flatten)]
+    plugins: PluginArguments,
+}
+
+/// Name, title, explanation.
+type Entry = (String, String, String);
+
+pub fn run(arguments: &ExplainArguments, color: Color) -> Result<(), Failed> {
+    let entries = entries(&arguments.plugins, color);
+    let Some(code) = &arguments.code else {
+        let width = entries.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
+        let list: String = entries.iter().map(|(name, title, _)| format!("{name:width$}  {title}\n")).collect();
+        return Ok(output::print(&list)?);
+    };
+    let wanted = code.trim_start_matches(|c: char| !c.is_alphanumeric());
+    match entries.iter().find(|(name, ..)| name == wanted) {
+        Some((name, title, explanation)) => Ok(output::print(&format!("{name}: {title}\n\n{}\n", wrapped(explanation)))?),
+        None => {
+            let near: Vec<&str> = near(wanted, &entries);
+            let hint = if near.is_empty() { String::new() } else { format!("; near it: {}", near.join(", ")) };
+            output::complain(&format!("error: there is no diagnostic code '{wanted}'{hint}\n"));
+            Err(Failed::Input)
+        }
+    }
+}
+
+/// The host's codes, the sandbox's, and those of every plugin that describes itself.
+fn entries(arguments: &PluginArguments, color: Color) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = codes::all().iter().map(|code| (code.name.into(), code.title.into(), code.explanation.into())).collect();
+    for kind in FailureKind::ALL {
+        let (title, explanation) = kind.explanation();
+        entries.push((kind.code().into(), title.into(), explanation.into()));
+    }
+    match plugins::load(arguments, &Stage::ALL, &[]) {
+        Ok(plugins) => {
+            for plugin in plugins.iter() {
+                match plugin.describe(plugins.sandbox()) {
+                    Ok(said) => entries.extend(said.codes.into_iter().map(|code| (code.name, code.title, code.explanation))),
+                    Err(failure) => output::show(&[failure.diagnostic()], &Sources::default(), color),
+                }
+            }
+        }
+        Err(diagnostics) => output::show(&diagnostics, &Sources::default(), color),
+    }
+    entries.sort();
+    entries.dedup_by(|a, b| a.0 == b.0);
+    entries
+}
+
+/// Codes that share most words with what was typed.
+fn near<'e>(typed: &str, entries: &'e [Entry]) -> Vec<&'e str> {
+    let words: Vec<&str> = typed.split('-').filter(|word| word.len() > 2).collect();
+    let score = |name: &str| words.iter().filter(|word| name.contains(*word)).count();
+    let best = entries.iter().map(|(name, ..)| score(name)).max().unwrap_or(0);
+    entries.iter().map(|(name, ..)| name.as_str()).filter(|name| best > 0 && score(name) == best).take(5).collect()
+}
+
+/// Breaks paragraphs at 100 columns; lines that are indented or part of a code block stay.
+fn wrapped(text: &str) -> String {
+    let mut out = String::new();
+    let mut code = false;
+    for line in text.lines() {
+        code ^= line.starts_with("```");
+        if code || line.starts_with([' ', '-', '`']) {
+            out.push_str(line);
+        } else {
+            let mut column = 0;
+            for word in line.split(' ') {
+                if column > 0 && column + word.len() > 99 {
+                    out.push('\n');
+                    column = 0;
+                } else if column > 0 {
+                    out.push(' ');
+                    column += 1;
+                }
+                out.push_str(word);
+                column += word.len();
+            }
+        }
+        out.push('\n');
+    }
+    out.trim_end().to_string()
+}

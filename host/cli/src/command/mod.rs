@@ -1,0 +1,47 @@
+//! The commands, one file each.
+
+pub mod compile_plugin;
+pub mod completions;
+pub mod convert;
+pub mod explain;
+pub mod inputs;
+pub mod interpolate;
+pub mod plugin;
+pub mod render;
+pub mod run_plugin;
+pub mod util;
+
+use crate::arguments::{Arguments, Command};
+use crate::exit::Failed;
+use clap::Parser;
+use tracing_subscriber::filter::LevelFilter;
+
+/// Reads the command line and does what it says.
+///
+/// # Errors
+/// See [`Failed`]. Wrong usage ends the process with code 2 right here.
+pub fn run() -> Result<(), Failed> {
+    let arguments = Arguments::parse();
+    log(arguments.verbose);
+    let color = arguments.color;
+    match arguments.command {
+        Command::Convert(arguments) => convert::run(&arguments, color),
+        Command::Interpolate(arguments) => interpolate::run(&arguments, color),
+        Command::Render(arguments) => render::run(&arguments, color),
+        Command::RunPlugin(arguments) => run_plugin::run(&arguments, color),
+        Command::Plugin(command) => plugin::run(&command, color),
+        Command::Explain(arguments) => explain::run(&arguments, color),
+        Command::Completions(arguments) => completions::run(&arguments),
+        Command::Util(command) => util::run(&command, color),
+        Command::CompilePlugin { component, output } => compile_plugin::run(&component, &output),
+    }
+}
+
+fn log(verbose: u8) {
+    let level = match verbose {
+        0 => LevelFilter::WARN,
+        1 => LevelFilter::INFO,
+        _ => LevelFilter::DEBUG,
+    };
+    tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).without_time().with_target(false).init();
+}

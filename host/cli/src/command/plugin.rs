@@ -1,0 +1,78 @@
+//! `host plugin`: which plugins there are, and machine code for them.
+
+use crate::exit::{self, Failed};
+use crate::output::{self, Color};
+use crate::plugins::{self, PluginArguments};
+use boson_pipeline::report::Sources;
+use boson_pipeline::{Diagnostic, Stage};
+use boson_sandbox::{Cache, Limits, Sandbox};
+use clap::Subcommand;
+use std::path::PathBuf;
+
+/// About plugins.
+#[derive(Subcommand, Debug)]
+pub enum PluginCommand {
+    /// List what a conversion would use: stage, name, version, digest, source
+    #[command(after_help = "Example: host plugin list --plugin resources=./my-labels.wasm")]
+    List {
+        #[command(flatten)]
+        plugins: PluginArguments,
+    },
+    /// Write machine code beside the components of an installation, so that they load in milliseconds
+    #[command(after_help = "Example: host plugin precompile /usr/share/boson/plugins")]
+    Precompile {
+        /// Directory with `ops.wasm` and the others
+        directory: PathBuf,
+    },
+}
+
+pub fn run(command: &PluginCommand, color: Color) -> Result<(), Failed> {
+    match command {
+        PluginCommand::List { plugins } => list(plugins, color),
+        PluginCommand::Precompile { directory } => precompile(directory, color),
+    }
+}
+
+fn list(arguments: &PluginArguments, color: Color) -> Result<(), Failed> {
+    let fail = |diagnostics: Vec<Diagnostic>| {
+        output::show(&diagnostics, &Sources::default(), color);
+        exit::failed(&diagnostics, !arguments.replacements.is_empty())
+    };
+    let plugins = plugins::load(arguments, &Stage::ALL, &[]).map_err(fail)?;
+    let mut rows = vec![["STAGE", "NAME", "VERSION", "DIGEST", "SOURCE"].map(str::to_string)];
+    for plugin in plugins.iter() {
+        let said = plugin.describe(plugins.sandbox()).map_err(|failure| fail(vec![failure.diagnostic()]))?;
+        let digest = format!("sha256:{}", &plugin.digest.hex()[..12]);
+        rows.push([plugin.stage.to_string(), said.name, said.version, digest, plugin.source.to_string()]);
+    }
+    Ok(output::print(&table(&rows))?)
+}
+
+fn table(rows: &[[String; 5]]) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; 5] = std::array::from_fn(width);
+    let line = |row: &[String; 5]| {
+        let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        format!("{}\n", cells.join("  ").trim_end())
+    };
+    rows.iter().map(line).collect()
+}
+
+fn precompile(directory: &std::path::Path, color: Color) -> Result<(), Failed> {
+    let fail = |failure: boson_sandbox::Failure| {
+        output::show(&[failure.diagnostic()], &Sources::default(), color);
+        Failed::Input
+    };
+    let sandbox = Sandbox::new(Limits::default(), Cache::none()).map_err(fail)?;
+    for stage in Stage::ALL {
+        let file = directory.join(format!("{stage}.wasm"));
+        if !file.is_file() {
+            continue;
+        }
+        let started = std::time::Instant::now();
+        if sandbox.precompile(&file).map_err(fail)? {
+            output::complain(&format!("precompiled {} in {:.1} s\n", file.display(), started.elapsed().as_secs_f32()));
+        }
+    }
+    Ok(())
+}

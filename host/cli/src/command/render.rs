@@ -1,0 +1,196 @@
+//! `host render`: templates of one job, or a stream of single templates.
+
+use crate::command::inputs;
+use crate::exit::{self, Failed};
+use crate::files;
+use crate::output::{self, Color};
+use crate::plugins::{self, PluginArguments};
+use boson_document::{Tree, json};
+use boson_pipeline::release::{Job, Release};
+use boson_pipeline::report::Sources;
+use boson_pipeline::stage::{StageError, Template};
+use boson_pipeline::{Diagnostic, Stage, Stages};
+use boson_sandbox::Plugins;
+use clap::Args;
+use std::io::{BufRead, Write};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError, mpsc};
+
+const EXAMPLES: &str = "\
+The context is the instance's spec hash: deployment, name, index, id, az, address, bootstrap, ip, networks, properties, links, release, ...
+
+With --batch, each line of standard input is {\"id\", \"name\", \"template\", \"context\"}, and each line of the output {\"id\", \"output\"} or
+{\"id\", \"error\": {\"message\"}}, in any order.
+
+Examples:
+  host render --release ./nats-release --job nats --context spec.yml
+  host render --release ./nats-release --job nats --context spec.yml --out /var/vcap/jobs/nats
+  host render --batch < cases.jsonl";
+
+/// Render the templates of a job
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct RenderArguments {
+    /// The release: a directory, a tarball or an image layout
+    #[arg(long, value_name = "PATH", required_unless_present = "batch")]
+    release: Option<PathBuf>,
+    /// The job of the release
+    #[arg(long, value_name = "JOB", required_unless_present = "batch")]
+    job: Option<String>,
+    /// The context: a YAML or JSON file
+    #[arg(long, value_name = "FILE", required_unless_present = "batch")]
+    context: Option<PathBuf>,
+    /// Only this template, by its source or its destination
+    #[arg(long, value_name = "NAME")]
+    template: Option<String>,
+    /// Write the files below this directory instead of printing them
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Render templates from standard input, one JSON object a line
+    #[arg(long, conflicts_with_all = ["release", "job", "context", "template", "out"])]
+    batch: bool,
+    #[command(flatten)]
+    plugins: PluginArguments,
+}
+
+pub fn run(arguments: &RenderArguments, color: Color) -> Result<(), Failed> {
+    let mut sources = Sources::default();
+    let foreign = !arguments.plugins.replacements.is_empty();
+    let result = load(arguments, &mut sources).and_then(|plugins| {
+        if arguments.batch { batch(&plugins) } else { one_job(arguments, &plugins, &mut sources) }
+    });
+    result.map_err(|error| match error {
+        Error::Input(diagnostics) => {
+            output::show(&diagnostics, &sources, color);
+            exit::failed(&diagnostics, foreign)
+        }
+        Error::Io(error) => error.into(),
+    })
+}
+
+enum Error {
+    Input(Vec<Diagnostic>),
+    Io(anyhow::Error),
+}
+
+impl From<Box<Diagnostic>> for Error {
+    fn from(diagnostic: Box<Diagnostic>) -> Self {
+        Self::Input(vec![*diagnostic])
+    }
+}
+
+impl From<Vec<Diagnostic>> for Error {
+    fn from(diagnostics: Vec<Diagnostic>) -> Self {
+        Self::Input(diagnostics)
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Self::Io(error.into())
+    }
+}
+
+fn load(arguments: &RenderArguments, sources: &mut Sources) -> Result<Plugins, Error> {
+    let settings = inputs::settings(&arguments.plugins, sources)?;
+    Ok(plugins::load(&arguments.plugins, &[Stage::Render], &settings)?)
+}
+
+fn one_job(arguments: &RenderArguments, plugins: &Plugins, sources: &mut Sources) -> Result<(), Error> {
+    let (Some(path), Some(name), Some(context)) = (&arguments.release, &arguments.job, &arguments.context) else { return Ok(()) };
+    let release = boson_releases::read(path, None, &mut |_| {})?;
+    let job = job(&release, name)?;
+    let context = inputs::document(context, sources)?;
+    let wanted: Vec<_> = job.templates.iter().filter(|file| arguments.template.as_ref().is_none_or(|name| *name == file.source || *name == file.destination)).collect();
+    if wanted.is_empty() {
+        let names: Vec<&str> = job.templates.iter().map(|file| file.source.as_str()).collect();
+        return Err(Box::new(Diagnostic::error("release-no-template", format!("job '{name}' has no such template")).help(format!("it has: {}", names.join(", ")))).into());
+    }
+    let names: Vec<String> = wanted.iter().map(|file| job.template_name(file)).collect();
+    for (file, name) in wanted.iter().zip(&names) {
+        sources.add_text(name, &file.text);
+    }
+    let templates: Vec<Template<'_>> = wanted.iter().zip(&names).map(|(file, name)| Template { name, text: &file.text }).collect();
+    let (rendered, _) = plugins.render(&templates, &context).map_err(|error| Error::Input(error.into_diagnostics()))?;
+    let files = wanted.iter().zip(rendered);
+    match &arguments.out {
+        Some(directory) => {
+            for (file, rendered) in files {
+                let path = directory.join(&file.destination);
+                let mode = if file.destination.starts_with("bin/") || file.executable { 0o755 } else { 0o600 };
+                if let Some(parent) = path.parent() {
+                    std::fs::create_dir_all(parent)?;
+                }
+                files::write(&path, rendered.content.as_bytes(), mode).map_err(Error::Io)?;
+            }
+            Ok(())
+        }
+        None => {
+            let several = wanted.len() > 1;
+            let text: String = files.map(|(file, rendered)| if several { format!("==> {} <==\n{}\n", file.destination, rendered.content) } else { rendered.content }).collect();
+            Ok(output::print(&text)?)
+        }
+    }
+}
+
+fn job<'r>(release: &'r Release, name: &str) -> Result<&'r Job, Box<Diagnostic>> {
+    release.job(name).ok_or_else(|| {
+        let names: Vec<&str> = release.jobs.iter().map(|job| job.name.as_str()).collect();
+        Box::new(
+            Diagnostic::error("release-no-job", format!("Job '{name}' not found in release '{}'", release.name))
+                .help(format!("it has: {}", names.join(", "))),
+        )
+    })
+}
+
+/// One line in, one line out, on every core.
+fn batch(plugins: &Plugins) -> Result<(), Error> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    // Bounded, so that a long input is not held in memory while templates are slow.
+    let (send, receive) = mpsc::sync_channel::<String>(threads * 4);
+    let receive = Mutex::new(receive);
+    let out = Mutex::new(std::io::stdout());
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| work(plugins, &receive, &out))).collect();
+        for line in std::io::stdin().lock().lines() {
+            let line = line?;
+            if !line.trim().is_empty() && send.send(line).is_err() {
+                break;
+            }
+        }
+        drop(send);
+        workers.into_iter().try_for_each(|worker| worker.join().unwrap_or(Ok(())))
+    })?;
+    Ok(())
+}
+
+fn work(plugins: &Plugins, receive: &Mutex<mpsc::Receiver<String>>, out: &Mutex<std::io::Stdout>) -> std::io::Result<()> {
+    loop {
+        let next = receive.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(line) = next else { return Ok(()) };
+        let answer = answer(plugins, &line);
+        let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+        writeln!(out, "{}", json::to_text(&answer))?;
+        out.flush()?;
+    }
+}
+
+fn answer(plugins: &Plugins, line: &str) -> Tree {
+    let error = |id: Tree, message: &str| Tree::object().with("id", id).with("error", Tree::object().with("message", message));
+    let question = match json::parse(line) {
+        Ok(question) => question,
+        Err(problem) => return error(Tree::Null, &format!("not JSON: {problem}")),
+    };
+    let id = question.get("id").cloned().unwrap_or_default();
+    let Some(text) = question.str("template") else { return error(id, "the member 'template' is missing") };
+    let template = Template { name: question.str("name").unwrap_or("template"), text };
+    let context = question.get("context").cloned().unwrap_or_else(Tree::object);
+    match plugins.render(&[template], &context) {
+        Ok((files, _)) => {
+            let content = files.into_iter().next().map(|file| file.content).unwrap_or_default();
+            Tree::object().with("id", id).with("output", content)
+        }
+        Err(StageError::Input(said)) => error(id, said.first().map_or("no message", |one| one.message.as_str())),
+        Err(StageError::Plugin(said)) => error(id, &said.message),
+    }
+}

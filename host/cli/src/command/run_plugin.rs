@@ -1,0 +1,177 @@
+//! `host run-plugin`: one call of one plugin, in exactly the sandbox that conversions use.
+
+use crate::command::inputs;
+use crate::exit::Failed;
+use crate::files;
+use crate::output::{self, Color};
+use crate::plugins;
+use boson_document::{Tree, json};
+use boson_pipeline::report::{self, Sources};
+use boson_pipeline::{Diagnostic, Place, Severity};
+use boson_sandbox::json_call::{JsonCallError, JsonReply};
+use boson_sandbox::{Limits, Measures, Plugin, Sandbox};
+use clap::Args;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+The input is one JSON object with a member for each parameter of the function, as `wit/` documents it; where the contract has JSON text, JSON
+stands as it is. What `settings` is not given is taken from --settings, or {}.
+
+Examples:
+  host run-plugin target/plugins/ops.wasm --call find <<< '{\"document\": {\"a\": [7]}, \"document-name\": \"m.yml\", \"path\": \"/a/0\"}'
+  host run-plugin ./my-rule.wasm --call describe < /dev/null";
+
+/// Run one function of a plugin in the sandbox
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct RunPluginArguments {
+    /// The component
+    component: PathBuf,
+    /// The function; may be left out where the stage has one besides `describe`
+    #[arg(long, value_name = "FUNCTION")]
+    call: Option<String>,
+    /// Settings: a YAML or JSON file
+    #[arg(long, value_name = "FILE")]
+    settings: Option<PathBuf>,
+    /// The arguments: a JSON file
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    input: PathBuf,
+    /// Fuel for the call instead of the usual amount
+    #[arg(long, value_name = "UNITS", help_heading = "Limits")]
+    fuel: Option<u64>,
+    /// Memory for the call in MiB instead of the usual amount
+    #[arg(long, value_name = "MIB", help_heading = "Limits")]
+    memory: Option<usize>,
+    /// Seconds for the call instead of the usual number
+    #[arg(long, value_name = "SECONDS", help_heading = "Limits")]
+    deadline: Option<u64>,
+}
+
+pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), Failed> {
+    let mut sources = Sources::default();
+    let fail = |diagnostics: Vec<Diagnostic>, sources: &Sources| {
+        output::show(&diagnostics, sources, color);
+        Failed::Input
+    };
+    let settings = match &arguments.settings {
+        Some(file) => inputs::document(file, &mut sources).map_err(|one| fail(vec![*one], &sources))?,
+        None => Tree::object(),
+    };
+    let limits = limits(arguments);
+    let (sandbox, plugin) = load(arguments, limits.clone(), &settings).map_err(|one| fail(vec![one], &sources))?;
+    let function = function(arguments, &sandbox, &plugin).map_err(|one| fail(vec![one], &sources))?;
+    let input = input(arguments, &function).map_err(|one| fail(vec![*one], &sources))?;
+    register(&input, &mut sources);
+    match sandbox.call_json(&plugin, &function, &input) {
+        Ok(reply) => show_reply(&reply, &limits, &sources, color),
+        Err(JsonCallError::Arguments(message)) => Err(fail(vec![Diagnostic::error("plugin-arguments", message).help("see `wit/` for the function's parameters")], &sources)),
+        Err(JsonCallError::Plugin(failure, measures)) => {
+            let result = fail(vec![failure.diagnostic()], &sources);
+            output::complain(&measured(&measures, None, &limits));
+            Err(result)
+        }
+    }
+}
+
+fn limits(arguments: &RunPluginArguments) -> Limits {
+    let usual = Limits::default();
+    Limits {
+        fuel: arguments.fuel.unwrap_or(usual.fuel),
+        memory: arguments.memory.map_or(usual.memory, |mib| mib.saturating_mul(1 << 20)),
+        deadline: arguments.deadline.map_or(usual.deadline, Duration::from_secs),
+        ..usual
+    }
+}
+
+fn load(arguments: &RunPluginArguments, limits: Limits, settings: &Tree) -> Result<(Sandbox, Plugin), Diagnostic> {
+    let sandbox = plugins::sandbox(limits).map_err(|failure| failure.diagnostic())?;
+    let plugin = sandbox.load_file(&arguments.component).map_err(|failure| failure.diagnostic())?;
+    Ok((sandbox, plugin.with_settings(settings)))
+}
+
+fn function(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) -> Result<String, Diagnostic> {
+    if let Some(name) = &arguments.call {
+        return Ok(name.clone());
+    }
+    let names = sandbox.functions(plugin);
+    let mut stage = names.iter().filter(|name| *name != "describe");
+    match (stage.next(), stage.next()) {
+        (Some(only), None) => Ok(only.clone()),
+        _ => Err(Diagnostic::error("plugin-function-needed", format!("the stage '{}' has several functions", plugin.stage))
+            .help(format!("name one with --call: {}", names.join(", ")))),
+    }
+}
+
+fn input(arguments: &RunPluginArguments, function: &str) -> Result<Tree, Box<Diagnostic>> {
+    if function == "describe" {
+        return Ok(Tree::object());
+    }
+    let name = files::name(&arguments.input);
+    let bytes = files::read(&arguments.input)?;
+    let refuse = |message: String| Box::new(Diagnostic::error("plugin-arguments", message).in_document(&name));
+    let text = String::from_utf8(bytes).map_err(|_| refuse("the input is not UTF-8".to_string()))?;
+    json::parse(&text).map_err(|error| refuse(format!("the input is not JSON: {error}")))
+}
+
+/// Lets diagnostics show excerpts: documents of the input, by the names that the input gives them.
+fn register(input: &Tree, sources: &mut Sources) {
+    let mut add = |name: Option<&str>, tree: Option<&Tree>| {
+        if let (Some(name), Some(tree)) = (name, tree) {
+            sources.add_tree(name, tree);
+        }
+    };
+    add(input.str("document-name"), input.get("document"));
+    for file in input.items("files") {
+        add(file.str("name"), file.get("operations"));
+    }
+}
+
+fn show_reply(reply: &JsonReply, limits: &Limits, sources: &Sources, color: Color) -> Result<(), Failed> {
+    let text = serde_json::to_string_pretty(&reply.value).unwrap_or_else(|_| json::to_text(&reply.value));
+    output::print(&format!("{text}\n"))?;
+    let said = if reply.failed { &reply.value } else { reply.value.get("diagnostics").unwrap_or(&Tree::Null) };
+    let diagnostics: Vec<Diagnostic> = said.as_array().into_iter().flatten().map(diagnostic).collect();
+    output::complain(&report::text(&diagnostics, sources, color.enabled()));
+    output::complain(&measured(&reply.measures, Some(json::to_text(&reply.value).len()), limits));
+    if reply.failed { Err(Failed::Input) } else { Ok(()) }
+}
+
+fn diagnostic(said: &Tree) -> Diagnostic {
+    let text = |name: &str| said.str(name).map(str::to_string);
+    let line = said.get("line").and_then(Tree::as_i64).and_then(|line| u32::try_from(line).ok());
+    let severity = match said.str("severity") {
+        Some("warning") => Severity::Warning,
+        Some("info") => Severity::Info,
+        _ => Severity::Error,
+    };
+    Diagnostic {
+        severity,
+        code: text("code").unwrap_or_default(),
+        message: text("message").unwrap_or_default(),
+        place: Place { document: text("document"), pointer: text("pointer"), line, column: None },
+        help: text("help"),
+    }
+}
+
+/// The four numbers that plugin authors watch, each against its limit.
+fn measured(measures: &Measures, output: Option<usize>, limits: &Limits) -> String {
+    let share = |used: f64, limit: f64| format!("{:5.1} %", 100.0 * used / limit);
+    let mut rows = vec![
+        ("fuel", format!("{} of {}", measures.fuel, limits.fuel), share(measures.fuel as f64, limits.fuel as f64)),
+        (
+            "peak memory",
+            format!("{:.1} of {} MiB", measures.memory as f64 / f64::from(1 << 20), limits.memory >> 20),
+            share(measures.memory as f64, limits.memory as f64),
+        ),
+        (
+            "time",
+            format!("{:.2} ms of {} s", measures.elapsed.as_secs_f64() * 1e3, limits.deadline.as_secs()),
+            share(measures.elapsed.as_secs_f64(), limits.deadline.as_secs_f64()),
+        ),
+    ];
+    if let Some(bytes) = output {
+        rows.push(("output", format!("{bytes} bytes of {} MiB", limits.output >> 20), share(bytes as f64, limits.output as f64)));
+    }
+    rows.iter().map(|(name, used, share)| format!("{name:<12} {used:<32} {share}\n")).collect()
+}

@@ -1,0 +1,111 @@
+//! The one door to standard output and standard error.
+
+use boson_pipeline::Diagnostic;
+use boson_pipeline::report::{self, Sources};
+use clap::ValueEnum;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+/// When to color.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+// === impl Color ===
+
+impl Color {
+    /// Whether to color what goes to standard error.
+    pub fn enabled(self) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => {
+                let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+                let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+                std::io::stderr().is_terminal() && !refused && !dumb
+            }
+        }
+    }
+}
+
+/// Writes to standard output.
+///
+/// # Errors
+/// The stream is closed or full.
+pub fn print(text: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// Writes to standard error, whatever becomes of it.
+pub fn complain(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Shows diagnostics on standard error, and counts them in a last line where there are several.
+pub fn show(diagnostics: &[Diagnostic], sources: &Sources, color: Color) {
+    if diagnostics.is_empty() {
+        return;
+    }
+    let mut text = report::text(diagnostics, sources, color.enabled());
+    let errors = diagnostics.iter().filter(|one| one.is_error()).count();
+    let warnings = diagnostics.len() - errors;
+    if diagnostics.len() > 1 {
+        text.push_str(&format!("{}\n", counted(errors, warnings)));
+    }
+    complain(&text);
+}
+
+fn counted(errors: usize, warnings: usize) -> String {
+    let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    match (errors, warnings) {
+        (0, warnings) => plural(warnings, "warning"),
+        (errors, 0) => plural(errors, "error"),
+        (errors, warnings) => format!("{}, {}", plural(errors, "error"), plural(warnings, "warning")),
+    }
+}
+
+/// A line that says what is being done; only on a terminal.
+pub struct Progress(Option<ProgressBar>);
+
+// === impl Progress ===
+
+impl Progress {
+    /// Shown after a moment, so that what is quick stays quiet.
+    pub fn start() -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self(None);
+        }
+        let bar = ProgressBar::new_spinner();
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(Duration::from_millis(120));
+        Self(Some(bar))
+    }
+
+    /// Now doing this.
+    pub fn say(&self, what: &str) {
+        if let Some(bar) = &self.0 {
+            bar.set_message(what.to_string());
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        // Before anything else is written to the terminal: a half-erased line would garble it.
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! Value of a variable of type `certificate`.
+
+use crate::options::{Kind, Options};
+use crate::signer::Signer;
+use crate::{Cause, KeySize, RsaKey, Source, pem_text};
+use boson_document::Tree;
+use std::net::IpAddr;
+use std::time::{Duration, SystemTime};
+use x509_cert::attr::AttributeTypeAndValue;
+use x509_cert::builder::profile::BuilderProfile;
+use x509_cert::builder::{Builder, CertificateBuilder, Result as Built};
+use x509_cert::der::asn1::{Any, BitString, Ia5String, OctetString, SetOfVec};
+use x509_cert::der::oid::ObjectIdentifier;
+use x509_cert::der::oid::db::{rfc4519, rfc5280, rfc5912};
+use x509_cert::der::{Decode, Document, Encode, Tag, oid};
+use x509_cert::ext::pkix::name::GeneralName;
+use x509_cert::ext::pkix::{
+    AuthorityKeyIdentifier, BasicConstraints, ExtendedKeyUsage, KeyUsage, KeyUsages, SubjectAltName,
+    SubjectKeyIdentifier,
+};
+use x509_cert::ext::{Extension, ToExtension};
+use x509_cert::name::{Name, RdnSequence, RelativeDistinguishedName};
+use x509_cert::serial_number::SerialNumber;
+use x509_cert::spki::{
+    self, AlgorithmIdentifierOwned, DynSignatureAlgorithmIdentifier, EncodePublicKey, SubjectPublicKeyInfoOwned,
+    SubjectPublicKeyInfoRef,
+};
+use x509_cert::time::{Time, Validity};
+use x509_cert::{TbsCertificate, builder};
+
+/// Names and types of the options, in alphabetical order.
+pub(crate) const OPTIONS: &[(&str, Kind)] = &[
+    ("alternative_names", Kind::Texts),
+    ("ca", Kind::Text),
+    ("common_name", Kind::Text),
+    ("duration", Kind::Int64),
+    ("extended_key_usage", Kind::Texts),
+    ("is_ca", Kind::Bool),
+    ("key_length", Kind::Int),
+    ("organization", Kind::Text),
+];
+
+const DEFAULT_KEY_LENGTH: i64 = 3072;
+const DEFAULT_DAYS: i64 = 365;
+/// BOSH counts in nanoseconds, 64 bits: with more days it wraps round and the certificate is expired from the start.
+const MAX_DAYS: i64 = i64::MAX / 1_000_000_000 / 86_400;
+
+/// What to certify.
+struct Plan {
+    size: KeySize,
+    days: i64,
+    is_ca: bool,
+    ca: String,
+    subject: Name,
+    usages: Vec<ObjectIdentifier>,
+    names: Vec<GeneralName>,
+}
+
+/// A new certificate. `signer` is the value of the variable that the option `ca` names.
+pub(crate) fn value(options: &Tree, signer: Option<&Tree>, source: &dyn Source) -> Result<Tree, Cause> {
+    let options = Options::read("certificate", options, OPTIONS)?;
+    let mut plan = Plan::start(&options)?;
+    let signer = match plan.ca.as_str() {
+        "" => None,
+        name => Some(Signer::load(name, signer).map_err(Cause::Signer)?),
+    };
+    if !plan.is_ca {
+        plan.add_leaf(&options, signer.is_some())?;
+    }
+    let key = source.key(plan.size)?;
+    let der = plan.sign(&key, signer.as_ref(), source)?;
+    let ca = signer.map_or_else(|| der.clone(), |signer| signer.certificate);
+    Ok(Tree::object()
+        .with("certificate", pem_text::write("CERTIFICATE", &der))
+        .with("private_key", key.private_pem())
+        .with("ca", pem_text::write("CERTIFICATE", &ca)))
+}
+
+/// The size of key that the options ask for.
+pub(crate) fn key_size(options: &Options<'_>) -> Result<KeySize, Cause> {
+    let bits = match options.integer("key_length") {
+        0 => DEFAULT_KEY_LENGTH,
+        bits => bits,
+    };
+    KeySize::from_bits(bits).ok_or(Cause::InvalidKeyLength(bits))
+}
+
+// === impl Plan ===
+
+impl Plan {
+    /// What roots, intermediates and leaves have in common.
+    fn start(options: &Options<'_>) -> Result<Self, Cause> {
+        let size = key_size(options)?;
+        let is_ca = options.flag("is_ca");
+        let days = match options.integer("duration") {
+            days if days <= 0 => DEFAULT_DAYS,
+            days if days <= MAX_DAYS => days,
+            days => return Err(Cause::ExcessiveDuration(days, MAX_DAYS)),
+        };
+        let organization = Some(options.text("organization")).filter(|text| !text.is_empty());
+        let organization = organization.unwrap_or_else(|| "Cloud Foundry".to_string());
+        let subject = subject(&organization, &options.text("common_name")).map_err(|error| unsigned(is_ca, error))?;
+        Ok(Self {
+            size,
+            days,
+            is_ca,
+            ca: options.text("ca"),
+            subject,
+            usages: Vec::new(),
+            names: Vec::new(),
+        })
+    }
+
+    /// What only leaves have.
+    fn add_leaf(&mut self, options: &Options<'_>, signed: bool) -> Result<(), Cause> {
+        if !signed {
+            return Err(Cause::MissingCa);
+        }
+        for usage in options.texts("extended_key_usage") {
+            self.usages.push(match usage.as_str() {
+                "client_auth" => rfc5280::ID_KP_CLIENT_AUTH,
+                "server_auth" => rfc5280::ID_KP_SERVER_AUTH,
+                _ => return Err(Cause::UnsupportedUsage(usage)),
+            });
+        }
+        if self.usages.is_empty() {
+            self.usages.push(rfc5280::ID_KP_SERVER_AUTH);
+        }
+        self.names = alternative_names(&options.texts("alternative_names"))?;
+        Ok(())
+    }
+
+    /// The certificate, DER.
+    fn sign(self, key: &RsaKey, signer: Option<&Signer>, source: &dyn Source) -> Result<Vec<u8>, Cause> {
+        let is_ca = self.is_ca;
+        if signer.is_some_and(|signer| signer.key.public_info() != signer.public_info) {
+            return Err(unsigned(
+                is_ca,
+                "x509: provided PrivateKey doesn't match parent's PublicKey",
+            ));
+        }
+        let mut serial = [0; 16];
+        source.fill(&mut serial)?;
+        let signing = SigningKey(signer.map_or(key, |signer| &signer.key));
+        let write = || -> Built<CertificateBuilder<Profile>> {
+            let identifier = signer.map_or_else(|| Some(key.identifier()), |signer| signer.identifier.clone());
+            let validity = validity(source.now(), self.days)?;
+            let issuer = signer.map_or(&self.subject, |signer| &signer.name).clone();
+            let extensions = self.extensions(key.identifier(), identifier)?;
+            let profile = Profile {
+                subject: self.subject,
+                issuer,
+                extensions,
+            };
+            let info = SubjectPublicKeyInfoOwned::from_der(key.public_info())?;
+            CertificateBuilder::new(profile, SerialNumber::new(&serial)?, validity, info)
+        };
+        let mut builder = write().map_err(|error| unsigned(is_ca, error))?;
+        let body = builder.finalize(&signing).map_err(|error| unsigned(is_ca, error))?;
+        let signature = signing.0.sign(&body)?;
+        let assemble = || {
+            builder
+                .assemble(BitString::from_bytes(&signature)?, &signing)?
+                .to_der()
+                .map_err(Into::into)
+        };
+        assemble().map_err(|error: builder::Error| unsigned(is_ca, error))
+    }
+
+    /// In Go's order.
+    fn extensions(&self, own: Vec<u8>, signer: Option<Vec<u8>>) -> Built<Vec<Extension>> {
+        let usage = match self.is_ca {
+            true => KeyUsages::KeyCertSign | KeyUsages::CRLSign,
+            false => KeyUsages::KeyEncipherment | KeyUsages::DigitalSignature,
+        };
+        let constraints = BasicConstraints {
+            ca: self.is_ca,
+            path_len_constraint: None,
+        };
+        let mut list = vec![self.extension(true, &KeyUsage(usage))?];
+        if !self.usages.is_empty() {
+            list.push(self.extension(false, &ExtendedKeyUsage(self.usages.clone()))?);
+        }
+        list.push(self.extension(true, &constraints)?);
+        list.push(self.extension(false, &SubjectKeyIdentifier(OctetString::new(own)?))?);
+        if let Some(id) = signer {
+            let id = AuthorityKeyIdentifier {
+                key_identifier: Some(OctetString::new(id)?),
+                ..Default::default()
+            };
+            list.push(self.extension(false, &id)?);
+        }
+        if !self.names.is_empty() {
+            list.push(self.extension(false, &SubjectAltName(self.names.clone()))?);
+        }
+        Ok(list)
+    }
+
+    fn extension<T: oid::AssociatedOid + Encode>(&self, critical: bool, content: &T) -> Built<Extension> {
+        Ok((critical, content).to_extension(&self.subject, &[])?)
+    }
+}
+
+/// C, O and, unless empty, CN.
+fn subject(organization: &str, common_name: &str) -> x509_cert::der::Result<Name> {
+    let mut names = RdnSequence::default();
+    for (oid, text) in [
+        (rfc4519::COUNTRY_NAME, "US"),
+        (rfc4519::ORGANIZATION_NAME, organization),
+        (rfc4519::COMMON_NAME, common_name),
+    ] {
+        if text.is_empty() {
+            continue;
+        }
+        // Go's choice of string type; a reader that compares names byte by byte would see another issuer.
+        let printable = |c: char| c.is_ascii_alphanumeric() || " '()+,-./:=?".contains(c);
+        let tag = if text.chars().all(printable) {
+            Tag::PrintableString
+        } else {
+            Tag::Utf8String
+        };
+        let value = Any::new(tag, text.as_bytes())?;
+        let set = SetOfVec::try_from(vec![AttributeTypeAndValue { oid, value }])?;
+        names.push(RelativeDistinguishedName::try_from(set.into_vec())?);
+    }
+    Ok(Name::hazmat_from_rdn_sequence(names))
+}
+
+/// Names first, then addresses, as Go writes them.
+fn alternative_names(texts: &[String]) -> Result<Vec<GeneralName>, Cause> {
+    let (mut names, mut addresses) = (Vec::new(), Vec::new());
+    for text in texts {
+        if let Ok(address) = text.parse::<IpAddr>() {
+            let bytes = match address.to_canonical() {
+                IpAddr::V4(address) => address.octets().to_vec(),
+                IpAddr::V6(address) => address.octets().to_vec(),
+            };
+            addresses.push(GeneralName::IpAddress(
+                OctetString::new(bytes).map_err(|error| unsigned(false, error))?,
+            ));
+        } else {
+            let name = Ia5String::new(text);
+            let refused = |_| unsigned(false, format!("x509: {text:?} cannot be encoded as an IA5String"));
+            names.push(GeneralName::DnsName(name.map_err(refused)?));
+        }
+    }
+    names.extend(addresses);
+    Ok(names)
+}
+
+fn validity(now: SystemTime, days: i64) -> Built<Validity> {
+    let length = Duration::from_secs(days.unsigned_abs().saturating_mul(86_400));
+    let end = now
+        .checked_add(length)
+        .ok_or(x509_cert::der::Error::from(x509_cert::der::ErrorKind::DateTime))?;
+    Ok(Validity::new(Time::try_from(now)?, Time::try_from(end)?))
+}
+
+fn unsigned(is_ca: bool, reason: impl ToString) -> Cause {
+    Cause::Signing {
+        is_ca,
+        reason: reason.to_string(),
+    }
+}
+
+/// Names and extensions, ready made.
+struct Profile {
+    subject: Name,
+    issuer: Name,
+    extensions: Vec<Extension>,
+}
+
+impl BuilderProfile for Profile {
+    fn get_issuer(&self, _: &Name) -> Name {
+        self.issuer.clone()
+    }
+
+    fn get_subject(&self) -> Name {
+        self.subject.clone()
+    }
+
+    fn build_extensions(
+        &self,
+        _: SubjectPublicKeyInfoRef<'_>,
+        _: SubjectPublicKeyInfoRef<'_>,
+        _: &TbsCertificate,
+    ) -> Built<Vec<Extension>> {
+        Ok(self.extensions.clone())
+    }
+}
+
+/// The signer's key as the builder wants to see it.
+struct SigningKey<'k>(&'k RsaKey);
+
+/// Its public half.
+#[derive(Clone)]
+struct PublicKey(Vec<u8>);
+
+impl signature::Keypair for SigningKey<'_> {
+    type VerifyingKey = PublicKey;
+
+    fn verifying_key(&self) -> PublicKey {
+        PublicKey(self.0.public_info().to_vec())
+    }
+}
+
+impl EncodePublicKey for PublicKey {
+    fn to_public_key_der(&self) -> spki::Result<Document> {
+        Ok(Document::try_from(self.0.as_slice())?)
+    }
+}
+
+impl DynSignatureAlgorithmIdentifier for SigningKey<'_> {
+    fn signature_algorithm_identifier(&self) -> spki::Result<AlgorithmIdentifierOwned> {
+        Ok(AlgorithmIdentifierOwned {
+            oid: rfc5912::SHA_256_WITH_RSA_ENCRYPTION,
+            parameters: Some(Any::null()),
+        })
+    }
+}

@@ -1,0 +1,138 @@
+//! Why a value could not be made, in BOSH's words.
+
+use std::fmt;
+
+/// A variable that got no value. Its text is BOSH's and holds no value of any variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// The variable.
+    pub variable: String,
+    /// What was wrong.
+    pub cause: Cause,
+}
+
+/// What was wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Cause {
+    /// A type that nobody generates.
+    #[error("Unsupported value type: {0}")]
+    UnsupportedType(String),
+    /// Options that the type does not know, or of another type.
+    #[error("Failed to generate {kind}, parameters are invalid: {reason}")]
+    InvalidOptions {
+        /// The variable's type.
+        kind: &'static str,
+        /// What is wrong with them.
+        reason: String,
+    },
+    /// `length` below zero.
+    #[error("Failed to generate password, 'length' param cannot be negative")]
+    NegativeLength,
+    /// `length` beyond what a Secret holds.
+    #[error("Failed to generate password, 'length' param cannot be greater than {0}")]
+    ExcessiveLength(usize),
+    /// An RSA key of a size that BOSH does not make.
+    #[error("Invalid key_length: {0}.  Must be one of: [2048 3072 4096]")]
+    InvalidKeyLength(i64),
+    /// `duration` beyond what BOSH's clock counts to (it wraps round there and makes an expired certificate).
+    #[error("Invalid duration: {0}.  Must be at most {1} days")]
+    ExcessiveDuration(i64, i64),
+    /// A leaf without a signer.
+    #[error("Missing required CA name")]
+    MissingCa,
+    /// A usage that BOSH does not know.
+    #[error("Unsupported extended key usage value: {0}")]
+    UnsupportedUsage(String),
+    /// The signer is unusable.
+    #[error("Loading certificates: {0}")]
+    Signer(SignerCause),
+    /// The certificate could not be written or signed.
+    #[error("{}: {reason}", if *.is_ca { "Generating CA certificate" } else { "Generating certificate" })]
+    Signing {
+        /// Was it to be a CA?
+        is_ca: bool,
+        /// What went wrong.
+        reason: String,
+    },
+    /// No key.
+    #[error("Generating Key: {0}")]
+    Key(&'static str),
+    /// No randomness.
+    #[error("Reading random bytes: the system has none to give")]
+    Entropy,
+}
+
+/// Why a variable can't sign.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SignerCause {
+    /// No value.
+    #[error("Expected to find variable '{0}' with a certificate")]
+    Missing(String),
+    /// A value of another shape.
+    #[error("Expected variable '{0}' to be deserializable: {1}")]
+    Shape(String, String),
+    /// No certificate in it.
+    #[error("Certificate did not contain PEM formatted block")]
+    NoCertificate,
+    /// A broken one.
+    #[error("Parsing certificate: x509: malformed certificate")]
+    BadCertificate,
+    /// No key in it.
+    #[error("Private key did not contain PEM formatted block")]
+    NoKey,
+    /// A broken one, or one in another format than PKCS#1.
+    #[error("Parsing private key: {0}")]
+    BadKey(&'static str),
+}
+
+// === impl Error ===
+
+impl Cause {
+    /// With the variable's name.
+    pub(crate) fn of(self, variable: &str) -> Error {
+        Error {
+            variable: variable.to_string(),
+            cause: self,
+        }
+    }
+
+    /// Stable code for diagnostics.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::UnsupportedType(_) => "credentials-unsupported-type",
+            Self::InvalidOptions { .. }
+            | Self::NegativeLength
+            | Self::ExcessiveLength(_)
+            | Self::InvalidKeyLength(_)
+            | Self::ExcessiveDuration(..)
+            | Self::UnsupportedUsage(_) => "credentials-invalid-options",
+            Self::MissingCa => "credentials-missing-ca",
+            Self::Signer(_) => "credentials-unusable-ca",
+            Self::Signing { .. } => "credentials-signing-failed",
+            Self::Key(_) | Self::Entropy => "credentials-no-randomness",
+        }
+    }
+
+    /// What to do next.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::UnsupportedType(_) => Some("use password, certificate, rsa, ssh or user, or give the value yourself"),
+            Self::MissingCa => Some("set `ca` to the name of the signing certificate, or `is_ca: true`"),
+            Self::Signer(SignerCause::Missing(_)) => {
+                Some("define the CA before the certificates it signs, or give its value")
+            }
+            Self::Signer(SignerCause::BadKey(_)) => {
+                Some("the key of a CA has to be RSA, as `RSA PRIVATE KEY` (PKCS#1)")
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Generating variable '{}': {}", self.variable, self.cause)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,68 @@
+//! The front door: a request becomes a value.
+
+use crate::options::Options;
+use crate::{Cause, Error, KeySize, Source, certificate, password, rsa, ssh, user};
+use boson_document::Tree;
+
+/// A variable that wants a value.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Name, for errors.
+    pub name: &'a str,
+    /// Type: `password`, `rsa`, `ssh`, `certificate` or `user`.
+    pub kind: &'a str,
+    /// Options, placeholders replaced; null for none.
+    pub options: &'a Tree,
+    /// Value of the variable that [`signer_name`] names, where there is one.
+    pub signer: Option<&'a Tree>,
+}
+
+/// Makes a value: a string for passwords, an object for all others.
+///
+/// # Errors
+/// Options that the type does not take, a signer that can't sign, no randomness. Nothing is generated then.
+pub fn generate(request: &Request<'_>, source: &dyn Source) -> Result<Tree, Error> {
+    let value = match request.kind {
+        "password" => password::value(request.options, source),
+        "rsa" => rsa::value(source),
+        "ssh" => ssh::value(source),
+        "certificate" => certificate::value(request.options, request.signer, source),
+        "user" => user::value(request.options, source),
+        other => Err(Cause::UnsupportedType(other.to_string())),
+    };
+    value.map_err(|cause| cause.of(request.name))
+}
+
+/// The variable that has to have a value before this one can be generated: the CA of a certificate.
+pub fn signer_name<'a>(kind: &str, options: &'a Tree) -> Option<&'a str> {
+    options
+        .str("ca")
+        .filter(|name| kind == "certificate" && !name.is_empty())
+}
+
+/// The size of key that this variable will ask for, to make it ahead of time ([`crate::System::prepare`]).
+pub fn key_demand(kind: &str, options: &Tree) -> Option<KeySize> {
+    match kind {
+        "rsa" | "ssh" => Some(KeySize::Rsa2048),
+        "certificate" => {
+            let options = Options::read("certificate", options, certificate::OPTIONS).ok()?;
+            certificate::key_size(&options).ok()
+        }
+        _ => None,
+    }
+}
+
+/// Options that BOSH accepts and does nothing with; worth a warning each.
+pub fn ignored_options<'a>(kind: &str, options: &'a Tree) -> Vec<&'a str> {
+    let names = options
+        .as_object()
+        .into_iter()
+        .flat_map(|map| map.keys().map(String::as_str));
+    let is_ca = options.get("is_ca").and_then(Tree::as_bool).unwrap_or(false);
+    let ignored = |name: &&str| match kind {
+        "rsa" | "ssh" => true,
+        "certificate" => is_ca && matches!(*name, "alternative_names" | "extended_key_usage"),
+        _ => false,
+    };
+    names.filter(ignored).collect()
+}

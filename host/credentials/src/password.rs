@@ -1,0 +1,48 @@
+//! Value of a variable of type `password`.
+
+use crate::options::{Kind, Options};
+use crate::{Cause, Source};
+use boson_document::Tree;
+
+const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+const DEFAULT_LENGTH: usize = 20;
+/// What a Secret holds, so that a typing error can't exhaust memory.
+const MAX_LENGTH: usize = 1 << 20;
+
+/// Names and types of the options.
+pub(crate) const OPTIONS: &[(&str, Kind)] = &[("length", Kind::Int)];
+
+/// A new password.
+pub(crate) fn value(options: &Tree, source: &dyn Source) -> Result<Tree, Cause> {
+    let options = Options::read("password", options, OPTIONS)?;
+    Ok(random(length(&options)?, source)?.into())
+}
+
+/// The length that the options ask for.
+pub(crate) fn length(options: &Options<'_>) -> Result<usize, Cause> {
+    match options.integer("length") {
+        0 => Ok(DEFAULT_LENGTH),
+        length if length < 0 => Err(Cause::NegativeLength),
+        length => usize::try_from(length)
+            .ok()
+            .filter(|l| *l <= MAX_LENGTH)
+            .ok_or(Cause::ExcessiveLength(MAX_LENGTH)),
+    }
+}
+
+/// So many letters and digits, each as likely as the others.
+pub(crate) fn random(length: usize, source: &dyn Source) -> Result<String, Cause> {
+    // 252 = 7 * 36: the bytes above would make the first letters of the alphabet likelier.
+    const FAIR: u8 = 252;
+    let mut text = String::with_capacity(length);
+    let mut bytes = [0; 64];
+    while text.len() < length {
+        source.fill(&mut bytes)?;
+        let letters = bytes
+            .iter()
+            .filter(|byte| **byte < FAIR)
+            .map(|byte| char::from(LETTERS[usize::from(byte % 36)]));
+        text.extend(letters.take(length - text.len()));
+    }
+    Ok(text)
+}

@@ -1,0 +1,91 @@
+//! The CA that signs, read from the value of its variable.
+
+use crate::options::{complaint, mismatch, scalar_text};
+use crate::{RsaKey, SignerCause, pem_text};
+use boson_document::Tree;
+use x509_cert::certificate::{CertificateInner, Raw};
+use x509_cert::der::oid::AssociatedOid;
+use x509_cert::der::{Decode, Encode};
+use x509_cert::ext::pkix::SubjectKeyIdentifier;
+use x509_cert::name::Name;
+
+/// A CA that can sign. That it is one by its own flags is not checked, as BOSH does not.
+#[derive(Debug)]
+pub(crate) struct Signer {
+    /// Its certificate, DER.
+    pub certificate: Vec<u8>,
+    /// Its subject, to be the issuer.
+    pub name: Name,
+    /// Its subject key identifier, if it has one.
+    pub identifier: Option<Vec<u8>>,
+    /// Its public key, DER.
+    pub public_info: Vec<u8>,
+    /// Its private key.
+    pub key: RsaKey,
+}
+
+// === impl Signer ===
+
+impl Signer {
+    /// Reads the value of the variable `name`.
+    pub fn load(name: &str, value: Option<&Tree>) -> Result<Self, SignerCause> {
+        let value = value.ok_or_else(|| SignerCause::Missing(name.to_string()))?;
+        let [certificate, key] = texts(name, value)?;
+        let certificate = pem_text::first_block(&certificate).ok_or(SignerCause::NoCertificate)?;
+        let parsed = CertificateInner::<Raw>::from_der(&certificate).map_err(|_| SignerCause::BadCertificate)?;
+        let body = parsed.tbs_certificate();
+        let public_info = body
+            .subject_public_key_info()
+            .to_der()
+            .map_err(|_| SignerCause::BadCertificate)?;
+        let identifier = body
+            .extensions()
+            .into_iter()
+            .flatten()
+            .find(|e| e.extn_id == SubjectKeyIdentifier::OID);
+        let identifier = identifier.map(|extension| SubjectKeyIdentifier::from_der(extension.extn_value.as_bytes()));
+        let identifier = identifier.transpose().map_err(|_| SignerCause::BadCertificate)?;
+        Ok(Self {
+            name: body.subject().clone(),
+            identifier: identifier
+                .map(|id| id.0.as_bytes().to_vec())
+                .filter(|id| !id.is_empty()),
+            public_info,
+            key: private_key(&key)?,
+            certificate,
+        })
+    }
+}
+
+/// The two members that count, as text.
+fn texts(name: &str, value: &Tree) -> Result<[String; 2], SignerCause> {
+    let shape = |found: &Tree, wanted| SignerCause::Shape(name.to_string(), complaint(&[mismatch(1, found, wanted)]));
+    if !matches!(value, Tree::Null | Tree::Object(_)) {
+        return Err(shape(value, "opts.CertVal"));
+    }
+    let text = |member| match value.get(member).unwrap_or(&Tree::Null) {
+        found @ (Tree::Array(_) | Tree::Object(_)) => Err(shape(found, "string")),
+        scalar => Ok(scalar_text(scalar)),
+    };
+    Ok([text("certificate")?, text("private_key")?])
+}
+
+fn private_key(text: &str) -> Result<RsaKey, SignerCause> {
+    let der = pem_text::first_block(text).ok_or(SignerCause::NoKey)?;
+    RsaKey::from_pkcs1(&der).ok_or_else(|| SignerCause::BadKey(reason(&der)))
+}
+
+/// What such a key is instead.
+fn reason(der: &[u8]) -> &'static str {
+    if pkcs8::PrivateKeyInfoRef::try_from(der).is_ok() {
+        return "x509: failed to parse private key (use ParsePKCS8PrivateKey instead for this key format)";
+    }
+    // An elliptic curve's key (RFC 5915) differs from RSA's in its version: 1 and not 0.
+    match pkcs1::RsaPrivateKeyRef::try_from(der) {
+        Ok(_) => "x509: the key is shorter than 2048 bits, longer than 8192, or inconsistent",
+        Err(_) if der.get(0..1) == Some(&[0x30]) && der.windows(3).take(4).any(|w| w == [2, 1, 1]) => {
+            "x509: failed to parse private key (use ParseECPrivateKey instead for this key format)"
+        }
+        Err(_) => "x509: malformed private key",
+    }
+}

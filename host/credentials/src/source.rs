@@ -1,0 +1,97 @@
+//! Where clock, randomness and new keys come from.
+
+use crate::{Cause, KeySize, RsaKey};
+use std::collections::HashMap;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::SystemTime;
+
+/// Clock, randomness and new keys.
+pub trait Source {
+    /// The current time.
+    fn now(&self) -> SystemTime;
+    /// Fills the bytes with randomness fit for secrets.
+    ///
+    /// # Errors
+    /// [`Cause::Entropy`].
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), Cause>;
+    /// A key that nobody else got.
+    ///
+    /// # Errors
+    /// [`Cause::Key`].
+    fn key(&self, size: KeySize) -> Result<RsaKey, Cause>;
+}
+
+/// The machine's clock and generator, with keys that may have been made ahead of time.
+#[derive(Debug, Default)]
+pub struct System {
+    ready: Mutex<HashMap<KeySize, Vec<RsaKey>>>,
+}
+
+// === impl System ===
+
+impl System {
+    /// With no key made ahead.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Makes keys ahead, on as many threads as the machine has cores. Each is handed out once.
+    ///
+    /// # Errors
+    /// [`Cause::Key`].
+    pub fn prepare(&self, demand: &[KeySize]) -> Result<(), Cause> {
+        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        let keys = prepare_keys(demand, threads)?;
+        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        for key in keys {
+            ready.entry(key.size()).or_default().push(key);
+        }
+        Ok(())
+    }
+}
+
+impl Source for System {
+    fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
+
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), Cause> {
+        aws_lc_rs::rand::fill(bytes).map_err(|_| Cause::Entropy)
+    }
+
+    fn key(&self, size: KeySize) -> Result<RsaKey, Cause> {
+        let ready = self
+            .ready
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_mut(&size)
+            .and_then(Vec::pop);
+        ready.map_or_else(|| RsaKey::generate(size), Ok)
+    }
+}
+
+/// Makes these keys on that many threads; in no particular order.
+///
+/// # Errors
+/// [`Cause::Key`].
+pub fn prepare_keys(demand: &[KeySize], threads: usize) -> Result<Vec<RsaKey>, Cause> {
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<Vec<RsaKey>, Cause> {
+        let mut keys = Vec::new();
+        while let Some(size) = demand.get(next.fetch_add(1, Ordering::Relaxed)) {
+            keys.push(RsaKey::generate(*size)?);
+        }
+        Ok(keys)
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads.min(demand.len())).map(|_| scope.spawn(work)).collect();
+        let mut keys = Vec::with_capacity(demand.len());
+        for worker in workers {
+            keys.extend(worker.join().map_err(|_| Cause::Key("a thread died"))??);
+        }
+        Ok(keys)
+    })
+}

@@ -1,0 +1,48 @@
+//! Value of a variable of type `ssh`: an RSA key and its public half as `authorized_keys` has it.
+
+use crate::{Cause, KeySize, RsaKey, Source};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use boson_document::Tree;
+use md5::{Digest, Md5};
+
+const ALGORITHM: &str = "ssh-rsa";
+
+/// A new key.
+pub(crate) fn value(source: &dyn Source) -> Result<Tree, Cause> {
+    let key = source.key(KeySize::Rsa2048)?;
+    let blob = wire(&key);
+    Ok(Tree::object()
+        .with("private_key", key.private_pem())
+        .with("public_key", format!("{ALGORITHM} {}\n", STANDARD.encode(&blob)))
+        .with("public_key_fingerprint", fingerprint(&blob)))
+}
+
+/// The public key as RFC 4253 section 6.6 writes it.
+fn wire(key: &RsaKey) -> Vec<u8> {
+    let mut blob = Vec::new();
+    for field in [
+        ALGORITHM.as_bytes().to_vec(),
+        integer(key.exponent()),
+        integer(key.modulus()),
+    ] {
+        blob.extend(u32::try_from(field.len()).unwrap_or(u32::MAX).to_be_bytes());
+        blob.extend(field);
+    }
+    blob
+}
+
+/// A positive integer: a zero byte goes before one whose highest bit is set, else it would be negative.
+fn integer(bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    if bytes.first().is_some_and(|byte| byte & 0x80 != 0) {
+        bytes.insert(0, 0);
+    }
+    bytes
+}
+
+/// MD5, as OpenSSH showed it before 6.8, without its prefix.
+fn fingerprint(blob: &[u8]) -> String {
+    let pairs: Vec<String> = Md5::digest(blob).iter().map(|byte| format!("{byte:02x}")).collect();
+    pairs.join(":")
+}

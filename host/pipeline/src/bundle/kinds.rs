@@ -1,0 +1,141 @@
+//! Which kinds a conversion may make, and how long their names are. The one table of it.
+
+use crate::Diagnostic;
+use crate::object::{fault, name};
+use boson_deployment::labels;
+use boson_deployment::names::{LABEL_LIMIT, STATEFUL_SET_LIMIT, SUBDOMAIN_LIMIT};
+use boson_document::Tree;
+
+/// What a name has to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameRule {
+    /// RFC 1123 subdomain: labels joined by dots.
+    Subdomain(usize),
+    /// RFC 1123 label: letters, digits, `-`.
+    Label(usize),
+    /// RFC 1035 label: the same, and a letter to begin with.
+    Service,
+}
+
+/// A kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// `apps/v1`
+    pub api_version: &'static str,
+    /// `StatefulSet`
+    pub kind: &'static str,
+    /// Its names.
+    pub names: NameRule,
+}
+
+const fn kind(api_version: &'static str, kind: &'static str, names: NameRule) -> Kind {
+    Kind {
+        api_version,
+        kind,
+        names,
+    }
+}
+
+/// All kinds. No roles, ServiceAccounts or webhooks: a plugin must not gain rights through what it returns.
+pub const KINDS: &[Kind] = &[
+    // Both become names of what carries more characters: a Job's pods, a StatefulSet's version.
+    kind(labels::API_VERSION, "QuarksStatefulSet", NameRule::Label(LABEL_LIMIT)),
+    kind(labels::API_VERSION, "QuarksJob", NameRule::Label(LABEL_LIMIT)),
+    kind(
+        labels::API_VERSION,
+        "QuarksSecret",
+        NameRule::Subdomain(SUBDOMAIN_LIMIT),
+    ),
+    kind("v1", "Secret", NameRule::Subdomain(SUBDOMAIN_LIMIT)),
+    kind("v1", "ConfigMap", NameRule::Subdomain(SUBDOMAIN_LIMIT)),
+    kind("v1", "Service", NameRule::Service),
+    kind("v1", "PersistentVolumeClaim", NameRule::Subdomain(SUBDOMAIN_LIMIT)),
+    // Longer ones are accepted and make no pod: name and revision go into one label.
+    kind("apps/v1", "StatefulSet", NameRule::Label(STATEFUL_SET_LIMIT)),
+    kind("apps/v1", "Deployment", NameRule::Label(LABEL_LIMIT)),
+    kind("batch/v1", "Job", NameRule::Label(LABEL_LIMIT)),
+    kind("batch/v1", "CronJob", NameRule::Label(52)),
+    kind("policy/v1", "PodDisruptionBudget", NameRule::Subdomain(SUBDOMAIN_LIMIT)),
+    kind(
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        NameRule::Subdomain(SUBDOMAIN_LIMIT),
+    ),
+    kind(
+        "networking.k8s.io/v1",
+        "NetworkPolicy",
+        NameRule::Subdomain(SUBDOMAIN_LIMIT),
+    ),
+    kind("networking.k8s.io/v1", "Ingress", NameRule::Subdomain(SUBDOMAIN_LIMIT)),
+];
+
+/// Types of Secrets that Kubernetes answers with rights: a plugin would read a token of any account.
+const SECRET_TYPES_REFUSED: [&str; 2] = ["kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token"];
+
+/// Is the object of an allowed kind, and is its name one?
+pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
+    let (version, kind) = (
+        object.str("apiVersion").unwrap_or_default(),
+        object.str("kind").unwrap_or_default(),
+    );
+    let known = KINDS
+        .iter()
+        .find(|known| known.api_version == version && known.kind == kind);
+    let Some(known) = known else {
+        let why =
+            format!("objects of apiVersion '{version}' and this kind are not among those that a conversion may make");
+        return Err(fault(object, "bundle-kind-not-allowed", &why));
+    };
+    if let Err(why) = known.names.check(name(object)) {
+        return Err(fault(object, "bundle-invalid-name", &why));
+    }
+    if kind == "Secret"
+        && object
+            .str("type")
+            .is_some_and(|kind| SECRET_TYPES_REFUSED.contains(&kind))
+    {
+        return Err(fault(
+            object,
+            "bundle-kind-not-allowed",
+            "Secrets of this type give rights in the cluster",
+        ));
+    }
+    Ok(())
+}
+
+// === impl NameRule ===
+
+impl NameRule {
+    /// Is it such a name?
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check(self, name: &str) -> Result<(), String> {
+        let limit = match self {
+            Self::Subdomain(limit) | Self::Label(limit) => limit,
+            Self::Service => LABEL_LIMIT,
+        };
+        if name.len() > limit {
+            return Err(format!(
+                "its name has {} characters, and names of this kind have at most {limit}",
+                name.len()
+            ));
+        }
+        let good = match self {
+            Self::Subdomain(_) => name.split('.').all(is_label),
+            Self::Label(_) => is_label(name),
+            Self::Service => is_label(name) && name.starts_with(|c: char| c.is_ascii_lowercase()),
+        };
+        if good {
+            Ok(())
+        } else {
+            Err("its name is none that Kubernetes takes for this kind".into())
+        }
+    }
+}
+
+fn is_label(text: &str) -> bool {
+    let end = |byte: Option<u8>| byte.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    let inside = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    text.bytes().all(inside) && end(text.bytes().next()) && end(text.bytes().last())
+}

@@ -1,0 +1,235 @@
+//! The objects of a conversion, checked as they come back from plugins: nothing gets past here that the host would not write itself.
+//!
+//! # Guarantees
+//! Every object is of an [allowed kind](kinds::KINDS), has a name that Kubernetes takes and no other object of its kind has, belongs to the
+//! deployment by namespace and label, and is within the [limits]. A call that fails changes nothing.
+
+pub mod kinds;
+pub mod limits;
+pub mod patch;
+
+use crate::Diagnostic;
+use crate::object::{fault, name};
+use crate::stage::{Deployment, Edits, ObjectReference};
+use boson_deployment::labels;
+use boson_deployment::names::{LABEL_LIMIT, cut, label};
+use boson_document::Tree;
+use std::collections::HashMap;
+
+/// Label on every object: what made it.
+pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+/// Label on every object: the deployment, for tools that do not know the operator's labels.
+pub const PART_OF: &str = "app.kubernetes.io/part-of";
+/// Value of [`MANAGED_BY`].
+pub const MANAGER: &str = "boson";
+
+/// The objects of one deployment, in the order in which they came.
+#[derive(Clone, Debug)]
+pub struct Bundle {
+    namespace: String,
+    deployment: String,
+    objects: Vec<Tree>,
+    /// Where each object is, by group, kind and name.
+    index: HashMap<Identity, usize>,
+}
+
+type Identity = (String, String, String);
+
+// === impl Bundle ===
+
+impl Bundle {
+    /// Without objects.
+    pub fn new(deployment: &Deployment) -> Self {
+        let name = cut(&label(&deployment.name), "", LABEL_LIMIT);
+        Self {
+            namespace: deployment.namespace.clone(),
+            deployment: name,
+            objects: Vec::new(),
+            index: HashMap::new(),
+        }
+    }
+
+    /// The objects so far.
+    pub fn objects(&self) -> &[Tree] {
+        &self.objects
+    }
+
+    /// The objects.
+    pub fn into_objects(self) -> Vec<Tree> {
+        self.objects
+    }
+
+    /// Takes what a plugin made. `from` names it in diagnostics.
+    ///
+    /// # Errors
+    /// All that is wrong with any of the objects.
+    pub fn add(&mut self, objects: Vec<Tree>, from: &str) -> Result<(), Vec<Diagnostic>> {
+        let before = self.objects.len();
+        let errors = objects.into_iter().filter_map(|object| self.add_one(object).err());
+        let errors: Vec<_> = errors.map(|error| by(*error, from)).collect();
+        if errors.is_empty() {
+            return Ok(());
+        }
+        self.objects.truncate(before);
+        self.index.retain(|_, at| *at < before);
+        Err(errors)
+    }
+
+    /// Applies what a plugin of the resources stage wants: patches, then removals, then additions.
+    ///
+    /// # Errors
+    /// All that is wrong with any of the edits.
+    pub fn edit(&mut self, edits: Edits, from: &str) -> Result<(), Vec<Diagnostic>> {
+        let mut edited = self.clone();
+        let mut errors = Vec::new();
+        let mut budget = patch::Budget::default();
+        for (object, operations) in &edits.patches {
+            errors.extend(edited.patch(object, operations, &mut budget).err().map(|error| *error));
+        }
+        errors.extend(edited.remove(&edits.removals));
+        for object in edits.additions {
+            errors.extend(edited.add_one(object).err().map(|error| *error));
+        }
+        if !errors.is_empty() {
+            return Err(errors.into_iter().map(|error| by(error, from)).collect());
+        }
+        *self = edited;
+        Ok(())
+    }
+
+    fn remove(&mut self, removals: &[ObjectReference]) -> Vec<Diagnostic> {
+        let mut keep = vec![true; self.objects.len()];
+        let mut errors = Vec::new();
+        for object in removals {
+            match self.find(object) {
+                Ok(at) => keep[at] = false,
+                Err(error) => errors.push(*error),
+            }
+        }
+        let mut keep = keep.into_iter();
+        self.objects.retain(|_| keep.next().unwrap_or(true));
+        self.index = self
+            .objects
+            .iter()
+            .enumerate()
+            .map(|(at, object)| (identity(object), at))
+            .collect();
+        errors
+    }
+
+    fn add_one(&mut self, mut object: Tree) -> Result<(), Box<Diagnostic>> {
+        kinds::check(&object)?;
+        self.own(&mut object)?;
+        limits::check(&object)?;
+        if self.objects.len() >= limits::OBJECTS {
+            return Err(fault(
+                &object,
+                "bundle-too-many-objects",
+                &format!("a deployment has at most {} objects", limits::OBJECTS),
+            ));
+        }
+        let key = identity(&object);
+        if self.index.contains_key(&key) {
+            return Err(fault(
+                &object,
+                "bundle-duplicate-object",
+                "there are two objects of this kind and name",
+            ));
+        }
+        self.index.insert(key, self.objects.len());
+        self.objects.push(object);
+        Ok(())
+    }
+
+    fn patch(
+        &mut self,
+        reference: &ObjectReference,
+        operations: &Tree,
+        budget: &mut patch::Budget,
+    ) -> Result<(), Box<Diagnostic>> {
+        let at = self.find(reference)?;
+        let mut object = self.objects[at].clone();
+        patch::apply(&mut object, operations, budget)
+            .map_err(|error| fault(&self.objects[at], "bundle-patch-failed", &error.to_string()))?;
+        if identity(&object) != identity(&self.objects[at]) {
+            let error = fault(
+                &self.objects[at],
+                "bundle-identity-changed",
+                "a patch must not change the object's kind or name",
+            );
+            return Err(Box::new(error.help("remove the object and add another one")));
+        }
+        kinds::check(&object)?;
+        self.own(&mut object)?;
+        limits::check(&object)?;
+        self.objects[at] = object;
+        Ok(())
+    }
+
+    fn find(&self, wanted: &ObjectReference) -> Result<usize, Box<Diagnostic>> {
+        let key = (
+            group(&wanted.api_version).to_string(),
+            wanted.kind.clone(),
+            wanted.name.clone(),
+        );
+        self.index.get(&key).copied().ok_or_else(|| {
+            let message = format!(
+                "There is no {} '{}' of {} to change",
+                wanted.kind, wanted.name, wanted.api_version
+            );
+            Box::new(Diagnostic::error("bundle-no-such-object", message))
+        })
+    }
+
+    /// Makes the object the deployment's.
+    fn own(&self, object: &mut Tree) -> Result<(), Box<Diagnostic>> {
+        let metadata = object.get("metadata").cloned().unwrap_or_else(Tree::object);
+        let foreign = |what: &str| Err(fault(object, "bundle-foreign-object", what));
+        match metadata.get("namespace").unwrap_or(&Tree::Null) {
+            Tree::Null => {}
+            Tree::String(namespace) if *namespace == self.namespace => {}
+            _ => return foreign("it is in another namespace than the deployment"),
+        }
+        let mut labels = metadata
+            .get("labels")
+            .filter(|l| l.as_object().is_some())
+            .cloned()
+            .unwrap_or_else(Tree::object);
+        match labels.get(labels::DEPLOYMENT_NAME).unwrap_or(&Tree::Null) {
+            Tree::Null => {}
+            Tree::String(name) if *name == self.deployment => {}
+            _ => return foreign("its label names another deployment"),
+        }
+        if metadata.get("ownerReferences").is_some() || metadata.get("finalizers").is_some() {
+            return foreign("owners and finalizers are set by the host alone");
+        }
+        labels.set(labels::DEPLOYMENT_NAME, self.deployment.as_str());
+        labels.set(MANAGED_BY, MANAGER).set(PART_OF, self.deployment.as_str());
+        object.set(
+            "metadata",
+            metadata
+                .with("namespace", self.namespace.as_str())
+                .with("labels", labels),
+        );
+        Ok(())
+    }
+}
+
+fn by(mut error: Diagnostic, from: &str) -> Diagnostic {
+    error.message = format!("{} (made by {from})", error.message);
+    error
+}
+
+fn identity(object: &Tree) -> Identity {
+    let group = group(object.str("apiVersion").unwrap_or_default());
+    (
+        group.to_string(),
+        object.str("kind").unwrap_or_default().to_string(),
+        name(object).to_string(),
+    )
+}
+
+/// API group of an `apiVersion`, empty for Kubernetes' core.
+fn group(api_version: &str) -> &str {
+    api_version.rsplit_once('/').map_or("", |(group, _)| group)
+}

@@ -1,0 +1,246 @@
+//! JSON Patch (RFC 6902) on a tree.
+//!
+//! Our own six operations and not a library's: those work on numbers that lose their spelling, reorder members on removal, and let a patch of
+//! forty `copy` operations fill the memory.
+
+use boson_document::{MAX_DEPTH, Map, Pointer, Tree, json};
+use std::fmt;
+
+/// Operations in one patch.
+const OPERATIONS: usize = 10_000;
+/// Bytes, as JSON, of the objects that a plugin patches and of all that its patches add.
+const BYTES: usize = 128 << 20;
+/// Bytes, as JSON, that one patch may add; more than any object has.
+const GROWTH: usize = 4 << 20;
+/// Members and items that all removals and insertions of a plugin may shift: half a second or so.
+const SHIFTS: usize = 20_000_000;
+
+/// What the patches of one plugin may still use up.
+#[derive(Debug)]
+pub struct Budget {
+    bytes: usize,
+    shifts: usize,
+    /// Of the patch at hand.
+    growth: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self {
+            bytes: BYTES,
+            shifts: SHIFTS,
+            growth: GROWTH,
+        }
+    }
+}
+
+/// Why a patch does not apply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// Which operation, from 0.
+    pub operation: usize,
+    /// What was wrong with it.
+    pub reason: &'static str,
+    /// Its path, as far as it had one.
+    pub path: String,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "operation {} of its patch, at '{}': {}",
+            self.operation, self.path, self.reason
+        )
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Applies a patch: a list of operations.
+///
+/// # Errors
+/// The first operation that does not apply; the tree is then half patched.
+pub fn apply(tree: &mut Tree, patch: &Tree, budget: &mut Budget) -> Result<(), Error> {
+    let fail = |operation, reason, path: &str| {
+        Err(Error {
+            operation,
+            reason,
+            path: path.to_string(),
+        })
+    };
+    let Some(operations) = patch.as_array() else {
+        return fail(0, "a patch is a list of operations", "");
+    };
+    if operations.len() > OPERATIONS {
+        return fail(OPERATIONS, "there are too many operations", "");
+    }
+    budget.growth = GROWTH;
+    // Many patches of one large object cost as much as one patch of many operations.
+    if let Err(reason) = budget.spend(tree) {
+        return fail(0, reason, "");
+    }
+    for (nth, operation) in operations.iter().enumerate() {
+        apply_one(tree, operation, budget)
+            .or_else(|reason| fail(nth, reason, operation.str("path").unwrap_or_default()))?;
+    }
+    Ok(())
+}
+
+fn apply_one(tree: &mut Tree, operation: &Tree, budget: &mut Budget) -> Result<(), &'static str> {
+    let pointer = |member: &str| operation.str(member).and_then(pointer);
+    let path = pointer("path").ok_or("its path is no JSON pointer")?;
+    let value = || operation.get("value").ok_or("it has no value");
+    let from = || pointer("from").ok_or("its 'from' is no JSON pointer");
+    match operation.str("op").unwrap_or_default() {
+        "add" => add(tree, &path, budget.grow(value()?.clone(), &path)?, budget),
+        "remove" => remove(tree, &path, budget).map(|_| ()),
+        "replace" => {
+            *find(tree, &path)? = budget.grow(value()?.clone(), &path)?;
+            Ok(())
+        }
+        "test" if same(find(tree, &path)?, value()?) => Ok(()),
+        "test" => Err("the test failed: the value is another one"),
+        "copy" => {
+            let copy = find(tree, &from()?)?.clone();
+            add(tree, &path, budget.grow(copy, &path)?, budget)
+        }
+        "move" => {
+            let from = from()?;
+            if path != from && path.below(&from).is_some() {
+                return Err("nothing can be moved into itself");
+            }
+            let moved = remove(tree, &from, budget)?;
+            add(tree, &path, budget.grow(moved, &path)?, budget)
+        }
+        _ => Err("its 'op' is none of add, remove, replace, move, copy and test"),
+    }
+}
+
+/// Reads a pointer strictly: `~` is only ever part of `~0` and `~1`.
+fn pointer(text: &str) -> Option<Pointer> {
+    let escapes = text.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
+    Pointer::parse(text).filter(|_| escapes)
+}
+
+// === impl Budget ===
+
+impl Budget {
+    /// A value that goes to this place.
+    fn grow(&mut self, value: Tree, path: &Pointer) -> Result<Tree, &'static str> {
+        let size = self.spend(&value)?;
+        self.growth = self
+            .growth
+            .checked_sub(size)
+            .ok_or("the patch makes the object too large")?;
+        if path.tokens().len() + depth(&value) > MAX_DEPTH {
+            Err("the result is nested too deeply")
+        } else {
+            Ok(value)
+        }
+    }
+
+    /// A value of this size is copied.
+    fn spend(&mut self, value: &Tree) -> Result<usize, &'static str> {
+        let size = json::to_text(value).len();
+        self.bytes = self.bytes.checked_sub(size).ok_or("the patches take too much work")?;
+        Ok(size)
+    }
+
+    /// So many members or items move.
+    fn shift(&mut self, count: usize) -> Result<(), &'static str> {
+        self.shifts = self.shifts.checked_sub(count).ok_or("the patches take too much work")?;
+        Ok(())
+    }
+}
+
+fn depth(tree: &Tree) -> usize {
+    match tree {
+        Tree::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Tree::Object(map) => 1 + map.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+const NOTHING: &str = "there is nothing at this place";
+
+fn find<'t>(tree: &'t mut Tree, path: &Pointer) -> Result<&'t mut Tree, &'static str> {
+    path.tokens()
+        .iter()
+        .try_fold(tree, |tree, token| match tree {
+            Tree::Object(map) => map.get_mut(token),
+            Tree::Array(items) => position(token).and_then(|at| items.get_mut(at)),
+            _ => None,
+        })
+        .ok_or(NOTHING)
+}
+
+/// Container of a place, and the place's last token.
+fn parent<'t, 'p>(tree: &'t mut Tree, path: &'p Pointer) -> Result<Option<(&'t mut Tree, &'p str)>, &'static str> {
+    let Some((last, above)) = path.tokens().split_last() else {
+        return Ok(None);
+    };
+    Ok(Some((find(tree, &Pointer::from(above.to_vec()))?, last)))
+}
+
+fn add(tree: &mut Tree, path: &Pointer, value: Tree, budget: &mut Budget) -> Result<(), &'static str> {
+    match parent(tree, path)? {
+        None => *tree = value,
+        Some((Tree::Object(map), name)) => {
+            map.insert(name.to_string(), value);
+        }
+        Some((Tree::Array(items), "-")) => items.push(value),
+        Some((Tree::Array(items), token)) => {
+            let at = position(token)
+                .filter(|at| *at <= items.len())
+                .ok_or("the list has no such position")?;
+            budget.shift(items.len() - at)?;
+            items.insert(at, value);
+        }
+        Some(_) => return Err("what is above this place is neither an object nor a list"),
+    }
+    Ok(())
+}
+
+fn remove(tree: &mut Tree, path: &Pointer, budget: &mut Budget) -> Result<Tree, &'static str> {
+    match parent(tree, path)? {
+        None => Err("the whole object can't be removed by a patch"),
+        // Not `swap_remove`: the members after it keep their order.
+        Some((Tree::Object(map), name)) => {
+            budget.shift(map.len())?;
+            Map::shift_remove(map, name).ok_or(NOTHING)
+        }
+        Some((Tree::Array(items), token)) => match position(token) {
+            Some(at) if at < items.len() => {
+                budget.shift(items.len() - at)?;
+                Ok(items.remove(at))
+            }
+            _ => Err(NOTHING),
+        },
+        Some(_) => Err(NOTHING),
+    }
+}
+
+/// An index by RFC 6901: no sign, no leading zeros.
+fn position(token: &str) -> Option<usize> {
+    let plain = token.bytes().all(|byte| byte.is_ascii_digit()) && (token == "0" || !token.starts_with('0'));
+    plain.then(|| token.parse().ok()).flatten()
+}
+
+/// Equality by RFC 6902: numbers by their value, members in any order.
+fn same(left: &Tree, right: &Tree) -> bool {
+    match (left, right) {
+        (Tree::Number(left), Tree::Number(right)) => match left.is_integer() && right.is_integer() {
+            true => left.text() == right.text() || left.as_i64().is_some_and(|value| right.as_i64() == Some(value)),
+            false => left.as_f64().total_cmp(&right.as_f64()).is_eq(),
+        },
+        (Tree::Array(left), Tree::Array(right)) => {
+            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
+        }
+        (Tree::Object(left), Tree::Object(right)) => {
+            let member = |(name, value): (&String, &Tree)| right.get(name).is_some_and(|other| same(value, other));
+            left.len() == right.len() && left.iter().all(member)
+        }
+        (left, right) => left == right,
+    }
+}

@@ -1,0 +1,72 @@
+//! What templates see: the spec hash of one job on one instance, taken from the ig-resolved document.
+
+use boson_document::{Map, Tree};
+
+/// The text that stands for the instance's address until its pod exists. Kubernetes expands it in `args` and `env`.
+pub const POD_IP: &str = "$(POD_IP)";
+
+/// The context of `job` (an entry of the resolved group's `jobs`) on its instance number `nth`, with `ip` for the pod's address.
+/// `None` where there is no such instance.
+pub fn context(job: &Tree, nth: usize, ip: &str) -> Option<Tree> {
+    let quarks = job.get("properties")?.get("quarks")?;
+    let mut context = quarks.items("instances").get(nth)?.clone();
+    replace_ip(&mut context, ip);
+    let links = quarks.get("consumes").cloned().unwrap_or_else(Tree::object);
+    let release = quarks.get("release").cloned().unwrap_or_else(Tree::object);
+    context.set("release", release).set("properties", properties(job)).set("links", links);
+    Some(context)
+}
+
+/// How many instances the job has.
+pub fn instances(job: &Tree) -> usize {
+    job.get("properties").and_then(|properties| properties.get("quarks")).map_or(0, |quarks| quarks.items("instances").len())
+}
+
+/// `spec.index` of the job's instance number `nth`.
+pub fn index(job: &Tree, nth: usize) -> Option<u32> {
+    let instance = job.get("properties")?.get("quarks")?.items("instances").get(nth)?;
+    instance.get("index")?.as_i64().and_then(|index| u32::try_from(index).ok())
+}
+
+/// The bound properties, without what is for us alone.
+fn properties(job: &Tree) -> Tree {
+    let Some(Tree::Object(all)) = job.get("properties") else { return Tree::object() };
+    let declared = job.get("properties").and_then(|properties| properties.get("quarks")).and_then(|quarks| quarks.get("declared"));
+    let mut seen: Map = all.iter().filter(|(name, _)| *name != "quarks").map(|(name, value)| (name.clone(), value.clone())).collect();
+    if let Some(value) = declared {
+        // A job that declares a property of our name sees its own value.
+        seen.insert("quarks".into(), value.clone());
+    }
+    Tree::Object(seen)
+}
+
+fn replace_ip(tree: &mut Tree, ip: &str) {
+    match tree {
+        Tree::String(text) if text == POD_IP => *text = ip.to_string(),
+        Tree::Array(items) => items.iter_mut().for_each(|item| replace_ip(item, ip)),
+        Tree::Object(map) => map.values_mut().for_each(|value| replace_ip(value, ip)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_document::json::parse;
+
+    #[test]
+    fn a_context_has_the_instance_the_properties_and_the_links() {
+        let job = parse(
+            r#"{"name":"app","properties":{"port":1,"quarks":{"instances":[{"index":0,"ip":"$(POD_IP)","networks":{"default":{"ip":"$(POD_IP)"}}}],
+                "consumes":{"db":{"address":"x"}},"release":{"name":"r","version":"1"}}}}"#,
+        )
+        .unwrap();
+        let wanted = parse(
+            r#"{"index":0,"ip":"10.0.0.1","networks":{"default":{"ip":"10.0.0.1"}},"release":{"name":"r","version":"1"},"properties":{"port":1},
+                "links":{"db":{"address":"x"}}}"#,
+        );
+        assert_eq!(context(&job, 0, "10.0.0.1"), Some(wanted.unwrap()));
+        assert_eq!(context(&job, 1, "10.0.0.1"), None);
+        assert_eq!((instances(&job), index(&job, 0)), (1, Some(0)));
+    }
+}

@@ -1,0 +1,206 @@
+//! From a manifest to Kubernetes objects: the flow after ops and variables. Decides nothing that a rule decides; calls the stages in order, in
+//! parallel where groups are independent, and gathers what they say.
+
+pub mod context;
+mod needed;
+pub mod parallel;
+pub mod rendering;
+
+use crate::bundle::Bundle;
+use crate::diagnostic::Diagnostic;
+use crate::plain;
+use crate::release::Release;
+use crate::stage::{Deployment, GroupRequest, JobFiles, Named, Reply, ResolvedGroup, StageError, Stages, Variable};
+use crate::yaml;
+use boson_deployment::names::Names;
+use boson_document::{Pointer, Tree};
+
+/// What to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Objects of the operator, as it would create them.
+    Quarks,
+    /// Objects that any cluster accepts.
+    Kubernetes,
+}
+
+/// All that a conversion starts from.
+pub struct Inputs<'a> {
+    /// Name and place of the deployment.
+    pub deployment: &'a Deployment,
+    /// The manifest, ops applied, variables replaced.
+    pub manifest: Named<'a>,
+    /// Variables that the manifest defines.
+    pub variables: &'a [Variable],
+    /// Value of every variable, by name: for the plain target's Secrets.
+    pub values: &'a Tree,
+    /// Releases at hand.
+    pub releases: &'a [Release],
+    /// What to make.
+    pub target: Target,
+    /// Threads to work on.
+    pub threads: usize,
+}
+
+/// What a conversion gave: objects, or why there are none.
+pub struct Conversion {
+    /// In a stable order.
+    pub result: Result<Vec<Tree>, Failed>,
+    /// Errors, where it failed, and the warnings of all stages that were reached.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Rendered documents that diagnostics name. They may hold secrets: places only, no excerpts.
+    pub rendered: Vec<yaml::Document>,
+}
+
+/// The diagnostics say why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failed;
+
+/// Converts. `progress` is told what is being done. A stage that fails ends it, with everything that it has found and the warnings of those before.
+pub fn convert(stages: &dyn Stages, inputs: &Inputs<'_>, progress: &dyn Fn(&str)) -> Conversion {
+    let mut run = Run { stages, inputs, diagnostics: Vec::new(), rendered: Vec::new() };
+    let result = run.objects(progress).map_err(|errors| {
+        // Errors first: nobody scrolls past two hundred warnings to find out what failed.
+        run.diagnostics.splice(0..0, errors);
+        Failed
+    });
+    Conversion { result, diagnostics: run.diagnostics, rendered: run.rendered }
+}
+
+struct Run<'a> {
+    stages: &'a dyn Stages,
+    inputs: &'a Inputs<'a>,
+    diagnostics: Vec<Diagnostic>,
+    rendered: Vec<yaml::Document>,
+}
+
+type Outcome<T> = Result<T, Vec<Diagnostic>>;
+
+// === impl Run ===
+
+impl Run<'_> {
+    fn objects(&mut self, progress: &dyn Fn(&str)) -> Outcome<Vec<Tree>> {
+        let inputs = self.inputs;
+        let names = names(inputs.deployment)?;
+        let specs = needed::specs(inputs.manifest, inputs.releases)?;
+        self.diagnostics.extend(needed::versions(inputs.manifest, inputs.releases));
+        progress("resolving links");
+        let resolved = self.stages.resolve(inputs.manifest, inputs.deployment, &specs);
+        let groups = self.keep(resolved)?.groups;
+        progress("rendering templates");
+        let files = self.render(&groups)?;
+        progress("converting to Kubernetes objects");
+        let deployment = self.stages.convert_deployment(inputs.deployment, inputs.manifest, inputs.variables);
+        let converted = self.convert_groups(&names, &groups, files);
+        let (first, rest) = self.both(deployment, converted)?;
+        let bundle = self.bundle(first.into_iter().chain(rest).collect())?;
+        self.lower(bundle, &names, &groups)
+    }
+
+    /// Warnings are kept, errors end it.
+    fn keep<T>(&mut self, reply: Reply<T>) -> Outcome<T> {
+        let (value, said) = reply.map_err(StageError::into_diagnostics)?;
+        self.diagnostics.extend(said);
+        Ok(value)
+    }
+
+    /// Two stages that do not need each other: errors of both are told at once.
+    fn both<A, B>(&mut self, a: Reply<A>, b: Outcome<B>) -> Outcome<(A, B)> {
+        match (self.keep(a), b) {
+            (Ok(a), Ok(b)) => Ok((a, b)),
+            (Err(mut a), Err(b)) => {
+                a.extend(b);
+                Err(a)
+            }
+            (Err(errors), Ok(_)) | (Ok(_), Err(errors)) => Err(errors),
+        }
+    }
+
+    fn render(&mut self, groups: &[ResolvedGroup]) -> Outcome<Vec<Vec<JobFiles>>> {
+        let rendering = rendering::render(self.stages, groups, self.inputs.releases, self.inputs.threads)?;
+        self.diagnostics.extend(rendering.warnings);
+        self.rendered = rendering.documents;
+        Ok(rendering.files)
+    }
+
+    fn convert_groups(&mut self, names: &Names, groups: &[ResolvedGroup], files: Vec<Vec<JobFiles>>) -> Outcome<Vec<Tree>> {
+        let inputs = self.inputs;
+        let work: Vec<(&ResolvedGroup, Vec<JobFiles>)> = groups.iter().zip(files).collect();
+        let replies = parallel::map(&work, inputs.threads, |(group, jobs)| {
+            let secret = names.resolved(&group.name, Some(plain::FIRST_VERSION)).map_err(|error| unnamed(&error))?;
+            self.stages.convert_group(&GroupRequest {
+                deployment: inputs.deployment,
+                group: &group.document,
+                document_name: inputs.manifest.name,
+                pointer: &pointer(inputs.manifest.tree, &group.name),
+                jobs: jobs.clone(),
+                resolved_secret: &secret,
+            })
+        });
+        let (mut objects, mut errors) = (Vec::new(), Vec::new());
+        for reply in replies {
+            match self.keep(reply) {
+                Ok(some) => objects.extend(some),
+                Err(some) => errors.extend(some),
+            }
+        }
+        if errors.is_empty() { Ok(objects) } else { Err(errors) }
+    }
+
+    /// Checks what the plugins made, and lets the hooks at it, in order, each on the result of the one before.
+    fn bundle(&mut self, objects: Vec<Tree>) -> Outcome<Bundle> {
+        let mut bundle = Bundle::new(self.inputs.deployment);
+        bundle.add(objects, "bpm")?;
+        for nth in 0..self.stages.transforms() {
+            let reply = self.stages.transform(nth, self.inputs.deployment, bundle.objects());
+            let edits = self.keep(reply)?;
+            bundle.edit(edits, &format!("resources {}", nth + 1))?;
+        }
+        Ok(bundle)
+    }
+
+    fn lower(&mut self, bundle: Bundle, names: &Names, groups: &[ResolvedGroup]) -> Outcome<Vec<Tree>> {
+        let inputs = self.inputs;
+        if inputs.target == Target::Quarks {
+            return Ok(bundle.into_objects());
+        }
+        let (mut plain, said) = plain::lower(bundle.into_objects(), inputs.values)?;
+        self.diagnostics.extend(said);
+        let secrets = resolved_secrets(names, groups)?;
+        plain::resolved::mark_pods(&mut plain, &secrets);
+        let mut whole = Bundle::new(inputs.deployment);
+        // What pods mount comes first.
+        whole.add(secrets, "the host")?;
+        whole.add(plain, "the host")?;
+        Ok(whole.into_objects())
+    }
+}
+
+fn resolved_secrets(names: &Names, groups: &[ResolvedGroup]) -> Outcome<Vec<Tree>> {
+    let (mut secrets, mut errors) = (Vec::new(), Vec::new());
+    for group in groups {
+        match plain::resolved::resolved_secret(names, group, plain::FIRST_VERSION) {
+            Ok(secret) => secrets.push(secret),
+            Err(error) => errors.push(*error),
+        }
+    }
+    if errors.is_empty() { Ok(secrets) } else { Err(errors) }
+}
+
+fn names(deployment: &Deployment) -> Outcome<Names> {
+    Names::new(&deployment.name, &deployment.namespace, &deployment.cluster_domain)
+        .map_err(|error| unnamed(&error).into_diagnostics())
+}
+
+fn unnamed(error: &boson_deployment::names::NameError) -> StageError {
+    StageError::Input(vec![
+        Diagnostic::error("convert-no-name", error.to_string()).help("choose another name: --name for the deployment"),
+    ])
+}
+
+/// Where the group of this name is in the manifest.
+fn pointer(manifest: &Tree, group: &str) -> String {
+    let index = manifest.items("instance_groups").iter().position(|one| one.str("name") == Some(group));
+    let root = Pointer::root().at("instance_groups");
+    index.map_or(root.clone(), |index| root.at(index)).to_string()
+}

@@ -1,0 +1,79 @@
+//! Which jobs of which releases a manifest needs, and whether they are at hand.
+
+use crate::diagnostic::Diagnostic;
+use crate::release::Release;
+use crate::stage::{JobSpec, Named};
+use boson_document::{Pointer, Tree};
+use std::collections::BTreeMap;
+
+/// Specs of the jobs that the manifest uses. Others are left out: large releases have a hundred jobs, and each spec is read and written once more
+/// on its way into the links stage.
+///
+/// # Errors
+/// Every release that jobs need and that is not at hand, all at once.
+pub fn specs<'r>(manifest: Named<'_>, releases: &'r [Release]) -> Result<Vec<JobSpec<'r>>, Vec<Diagnostic>> {
+    let used = used(manifest.tree);
+    let listed: Vec<&str> = manifest.tree.items("releases").iter().filter_map(|release| release.str("name")).collect();
+    let mut missing: BTreeMap<&str, &Pointer> = BTreeMap::new();
+    let mut specs = Vec::new();
+    for ((release, job), pointer) in &used {
+        match releases.iter().find(|one| one.name == *release) {
+            Some(found) => specs.extend(found.job(job).map(|files| JobSpec {
+                release: &found.name,
+                job: &files.name,
+                spec: &files.spec.tree,
+                document_name: &files.spec.name,
+            })),
+            // One that the manifest does not list is the links stage's to refuse, in BOSH's words.
+            None if listed.contains(release) => drop(missing.entry(release).or_insert(pointer)),
+            None => {}
+        }
+    }
+    if missing.is_empty() {
+        return Ok(specs);
+    }
+    let say = |(release, pointer): (&str, &Pointer)| {
+        Diagnostic::error("release-not-at-hand", format!("release '{release}' is needed and not at hand"))
+            .in_document(manifest.name)
+            .at(pointer)
+            .help(format!("name its directory, tarball or image layout: --release {release}=PATH"))
+    };
+    Err(missing.into_iter().map(say).collect())
+}
+
+/// Warnings about releases at hand of another version than the manifest names.
+pub fn versions(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
+    let mut warnings = Vec::new();
+    for (index, listed) in manifest.tree.items("releases").iter().enumerate() {
+        let found = releases.iter().find(|release| Some(release.name.as_str()) == listed.str("name"));
+        let Some((at_hand, wanted)) = found.and_then(|release| Some((release.version.as_deref()?, listed.get("version")?))) else { continue };
+        let wanted = match wanted {
+            Tree::String(text) => text.clone(),
+            Tree::Number(number) => number.text().to_string(),
+            _ => continue,
+        };
+        if wanted != at_hand {
+            let name = listed.str("name").unwrap_or_default();
+            let message = format!("release '{name}' at hand is version {at_hand}, the manifest names {wanted}");
+            let place = Pointer::root().at("releases").at(index).at("version");
+            warnings.push(Diagnostic::warning("release-other-version", message).in_document(manifest.name).at(place));
+        }
+    }
+    warnings
+}
+
+/// Release and job of every job of groups and addons, with the first place that names it.
+fn used(manifest: &Tree) -> BTreeMap<(&str, &str), Pointer> {
+    let mut used = BTreeMap::new();
+    for section in ["instance_groups", "addons"] {
+        for (nth, owner) in manifest.items(section).iter().enumerate() {
+            for (index, job) in owner.items("jobs").iter().enumerate() {
+                if let (Some(release), Some(name)) = (job.str("release"), job.str("name")) {
+                    let place = Pointer::root().at(section).at(nth).at("jobs").at(index).at("release");
+                    used.entry((release, name)).or_insert(place);
+                }
+            }
+        }
+    }
+    used
+}

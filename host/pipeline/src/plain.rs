@@ -1,1 +1,0 @@
-//! The plain target: objects of the operator become objects that any cluster accepts.

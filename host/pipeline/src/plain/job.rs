@@ -1,0 +1,79 @@
+//! QuarksJob to Job.
+
+use crate::Diagnostic;
+use crate::object::{annotations, fault, map, merge, metadata, namespace};
+use boson_deployment::{labels, names};
+use boson_document::Tree;
+
+/// Whether a Job starts by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Run {
+    /// At once: an auto-errand.
+    Now,
+    /// When someone sets `suspend: false`: an errand.
+    Later,
+}
+
+// === impl Run ===
+
+impl Run {
+    /// What the trigger of a QuarksJob says.
+    ///
+    /// # Errors
+    /// A strategy that does not exist.
+    pub fn of(job: &Tree) -> Result<Self, Box<Diagnostic>> {
+        let strategy = job
+            .get("spec")
+            .and_then(|spec| spec.get("trigger"))
+            .and_then(|trigger| trigger.str("strategy"));
+        match strategy {
+            Some("now" | "once") => Ok(Self::Now),
+            Some("manual" | "done") => Ok(Self::Later),
+            _ => Err(fault(
+                job,
+                "plain-invalid-object",
+                "its trigger's strategy is none of manual, now, once and done",
+            )),
+        }
+    }
+}
+
+/// The Job that a QuarksJob asks for, under this name.
+pub fn job(job: &Tree, name: &str, run: Run) -> Tree {
+    let template = job
+        .get("spec")
+        .and_then(|spec| spec.get("template"))
+        .unwrap_or(&Tree::Null);
+    let name = names::cut(name, "", names::LABEL_LIMIT);
+    let own = Tree::object().with(
+        labels::QUARKS_JOB_NAME,
+        names::cut(crate::object::name(job), "", names::LABEL_LIMIT),
+    );
+    let labels = merge(merge(map(job, "labels"), &map(template, "labels")), &own);
+    let annotations = merge(annotations(job), &map(template, "annotations"));
+    let mut spec = template.get("spec").cloned().unwrap_or_else(Tree::object);
+    let mut pods = spec.get("template").cloned().unwrap_or_else(Tree::object);
+    let marked = merge(map(&pods, "labels"), &own);
+    pods.set(
+        "metadata",
+        pods.get("metadata")
+            .cloned()
+            .unwrap_or_else(Tree::object)
+            .with("labels", marked),
+    );
+    if let Some(pod) = pods.get_mut("spec")
+        && pod.get("restartPolicy").is_none_or(Tree::is_null)
+    {
+        // The pods' default, Always, is refused in a Job. An errand runs once, as BOSH runs it.
+        pod.set("restartPolicy", "Never");
+    }
+    spec.set("template", pods);
+    if run == Run::Later {
+        spec.set("suspend", true);
+    }
+    Tree::object()
+        .with("apiVersion", "batch/v1")
+        .with("kind", "Job")
+        .with("metadata", metadata(&name, namespace(job), labels, annotations))
+        .with("spec", spec)
+}

@@ -1,0 +1,101 @@
+//! The plain target: objects of the operator become objects that any cluster accepts.
+//!
+//! Each kind has a pure plan function of its own (what a controller would make of one object); [`lower`] applies them to a whole conversion and
+//! says what has no effect without the operator.
+
+pub mod job;
+pub mod resolved;
+pub mod secret;
+pub mod stateful_set;
+mod zone;
+
+use crate::object::{fault, name};
+use crate::{Diagnostic, Severity};
+use boson_deployment::labels;
+use boson_document::Tree;
+
+/// Version of all that a conversion makes: there is no earlier one on a desk.
+pub const FIRST_VERSION: u32 = 1;
+
+/// Replaces every object of the operator, in place; the others stay as they are. `values`: object of variable -> value.
+///
+/// # Errors
+/// A QuarksSecret whose variable has no value, and objects that their own controllers would refuse; all of them at once.
+pub fn lower(objects: Vec<Tree>, values: &Tree) -> Result<(Vec<Tree>, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let (mut plain, mut diagnostics) = (Vec::with_capacity(objects.len()), Vec::new());
+    for object in objects {
+        if object.str("apiVersion") != Some(labels::API_VERSION) {
+            plain.push(without_active(object));
+            continue;
+        }
+        match lower_one(&object, values) {
+            Ok(made) => plain.extend(made),
+            Err(error) => diagnostics.push(*error),
+        }
+        diagnostics.extend(unheeded(&object));
+    }
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        Err(diagnostics)
+    } else {
+        Ok((plain, diagnostics))
+    }
+}
+
+fn lower_one(object: &Tree, values: &Tree) -> Result<Vec<Tree>, Box<Diagnostic>> {
+    match object.str("kind").unwrap_or_default() {
+        "QuarksStatefulSet" => stateful_set::stateful_sets(object, FIRST_VERSION),
+        "QuarksJob" => Ok(vec![job::job(object, name(object), job::Run::of(object)?)]),
+        "QuarksSecret" => {
+            let variable = secret::variable(object);
+            let value = variable.and_then(|variable| values.get(variable));
+            let why = "there is no value of its variable to put into a Secret";
+            let value = value.ok_or_else(|| fault(object, "plain-missing-value", why))?;
+            Ok(vec![secret::secret(object, value)?])
+        }
+        _ => Err(fault(object, "plain-unknown-kind", "this kind has no plain form")),
+    }
+}
+
+/// A Service that selects pods by what only the operator sets would have none.
+fn without_active(mut object: Tree) -> Tree {
+    if object.str("kind") == Some("Service")
+        && let Some(Tree::Object(selector)) = object.get_mut("spec").and_then(|spec| spec.get_mut("selector"))
+    {
+        selector.shift_remove(labels::POD_ACTIVE);
+    }
+    object
+}
+
+/// What the operator would do and nobody does without it.
+fn unheeded(object: &Tree) -> Vec<Diagnostic> {
+    let is_set = |path: &[&str]| {
+        let value = path
+            .iter()
+            .try_fold(object, |tree, key| tree.get(key))
+            .unwrap_or(&Tree::Null);
+        !value.is_null()
+            && value.as_array().is_none_or(|a| !a.is_empty())
+            && value.as_object().is_none_or(|o| !o.is_empty())
+    };
+    let table: [(&[&str], &str); 3] = [
+        (
+            &["spec", "activePassiveProbes"],
+            "Services lead to all of its pods: which one is active, nobody finds out without the operator",
+        ),
+        (
+            &["spec", "output", "outputMap"],
+            "what its containers write is not kept without the operator",
+        ),
+        (
+            &["spec", "copies"],
+            "the Secret is not copied to other namespaces without the operator",
+        ),
+    ];
+    let unheeded = table.iter().filter(|(path, _)| is_set(path));
+    unheeded
+        .map(|(_, why)| Diagnostic {
+            severity: Severity::Warning,
+            ..*fault(object, "plain-needs-operator", why)
+        })
+        .collect()
+}

@@ -1,0 +1,136 @@
+//! QuarksSecret and a value to Secret.
+
+use crate::Diagnostic;
+use crate::bundle::limits::{DATA_LIMIT, is_data_key};
+use crate::object::{annotations, fault, map, merge, metadata, namespace};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use boson_deployment::labels;
+use boson_document::{Tree, json};
+
+/// Keys without which Kubernetes refuses a Secret of a type.
+const REQUIRED: &[(&str, &[&str])] = &[
+    ("kubernetes.io/tls", &["tls.crt", "tls.key"]),
+    ("kubernetes.io/basic-auth", &["username"]),
+];
+
+/// The variable that a QuarksSecret stands for, by the name that it has in the manifest.
+pub fn variable(object: &Tree) -> Option<&str> {
+    let member = |map: &str, key: &str| object.get("metadata")?.get(map)?.str(key);
+    member("annotations", labels::VARIABLE).or_else(|| member("labels", labels::VARIABLE_NAME))
+}
+
+/// The Secret that a QuarksSecret asks for, with the value that was generated for it or that the user gave.
+///
+/// # Errors
+/// A type that has no value of its own, keys that a Secret does not take, more than it holds.
+pub fn secret(object: &Tree, value: &Tree) -> Result<Tree, Box<Diagnostic>> {
+    let spec = object.get("spec").unwrap_or(&Tree::Null);
+    let name = spec.str("secretName").unwrap_or_else(|| crate::object::name(object));
+    let (kind, entries) = entries(object, spec, value)?;
+    let own = map(object, "labels").get(labels::DEPLOYMENT_NAME).cloned();
+    let labels: Tree = own.map(|own| (labels::DEPLOYMENT_NAME, own)).into_iter().collect();
+    let labels = merge(labels, spec.get("secretLabels").unwrap_or(&Tree::Null));
+    let labels = labels.with(labels::SECRET_KIND, labels::secret_kind::GENERATED);
+    let mut annotations = annotations(object);
+    if let Some(map) = annotations.as_object_mut() {
+        // It tells when to generate a value, which is no property of the value.
+        map.shift_remove(labels::UPDATE_MODE);
+    }
+    let annotations = merge(annotations, spec.get("secretAnnotations").unwrap_or(&Tree::Null));
+    let secret = Tree::object()
+        .with("apiVersion", "v1")
+        .with("kind", "Secret")
+        .with("metadata", metadata(name, namespace(object), labels, annotations))
+        .with("type", kind);
+    let needed = REQUIRED
+        .iter()
+        .find(|(of, _)| *of == kind)
+        .map_or(&[][..], |(_, keys)| *keys);
+    if let Some(key) = needed.iter().find(|key| entries.iter().all(|(name, _)| name != *key)) {
+        return Err(fault(
+            object,
+            "plain-invalid-value",
+            &format!("its value has nothing for the key '{key}'"),
+        ));
+    }
+    with_data(secret, &entries)
+}
+
+/// Key and text.
+type Entries = Vec<(String, String)>;
+
+/// Type of the Secret and its entries, as text.
+fn entries(object: &Tree, spec: &Tree, value: &Tree) -> Result<(&'static str, Entries), Box<Diagnostic>> {
+    let renamed = |names: &[(&str, &str)]| {
+        let present = names
+            .iter()
+            .filter_map(|(from, to)| Some(((*to).to_string(), text(value.get(from)?))));
+        present.collect::<Vec<_>>()
+    };
+    let certificate = spec.get("request").and_then(|request| request.get("certificate"));
+    match spec.str("type").unwrap_or_default() {
+        "tls" => Ok((
+            "kubernetes.io/tls",
+            renamed(&[("certificate", "tls.crt"), ("private_key", "tls.key"), ("ca", "ca")]),
+        )),
+        "basic-auth" => Ok((
+            "kubernetes.io/basic-auth",
+            renamed(&[("username", "username"), ("password", "password")]),
+        )),
+        "certificate" => {
+            let mut entries = members(value);
+            let is_ca = certificate
+                .and_then(|request| request.get("isCA"))
+                .and_then(Tree::as_bool)
+                .unwrap_or(false);
+            if value.as_object().is_some() && value.get("is_ca").is_none() {
+                entries.push(("is_ca".into(), is_ca.to_string()));
+            }
+            Ok(("Opaque", entries))
+        }
+        "dockerconfigjson" | "templatedconfig" | "copy" => Err(fault(
+            object,
+            "plain-unsupported-secret",
+            "a Secret of this type is made from others in the cluster, by the operator",
+        )),
+        _ => Ok(("Opaque", members(value))),
+    }
+}
+
+/// A scalar is the entry `password`, `((x))`; members are `((x.key))`.
+fn members(value: &Tree) -> Entries {
+    match value {
+        Tree::Object(map) => map.iter().map(|(key, value)| (key.clone(), text(value))).collect(),
+        scalar => vec![("password".into(), text(scalar))],
+    }
+}
+
+fn text(value: &Tree) -> String {
+    match value {
+        Tree::String(text) => text.clone(),
+        Tree::Null => String::new(),
+        other => json::to_text(other),
+    }
+}
+
+/// Sets `data`.
+pub(crate) fn with_data(secret: Tree, entries: &[(String, String)]) -> Result<Tree, Box<Diagnostic>> {
+    if let Some((key, _)) = entries.iter().find(|(key, _)| !is_data_key(key)) {
+        return Err(fault(
+            &secret,
+            "plain-invalid-key",
+            &format!("Kubernetes takes no key '{key}' in a Secret"),
+        ));
+    }
+    let size: usize = entries.iter().map(|(_, value)| value.len()).sum();
+    if size > DATA_LIMIT {
+        let why = format!("it would hold {size} bytes, and a Secret holds at most {DATA_LIMIT}");
+        return Err(fault(&secret, "plain-secret-too-large", &why));
+    }
+    let data: Tree = entries
+        .iter()
+        .map(|(key, value)| (key.as_str(), STANDARD.encode(value)))
+        .collect();
+    Ok(secret.with("data", data))
+}

@@ -1,0 +1,136 @@
+//! QuarksStatefulSet to StatefulSets: one a zone.
+
+use super::zone::{NODE_LABEL, Zone};
+use crate::Diagnostic;
+use crate::object::{annotations, fault, map, merge, metadata, name, namespace};
+use boson_deployment::{labels, names};
+use boson_document::{Tree, json};
+use std::collections::HashSet;
+
+/// The StatefulSets of a QuarksStatefulSet at one version: one for each zone, or one where it has none.
+///
+/// Names are `<name>[-z<zone, from 0>]-v<version>`, cut to what Kubernetes takes.
+///
+/// # Errors
+/// No template, zones that are no label values or occur twice.
+pub fn stateful_sets(set: &Tree, version: u32) -> Result<Vec<Tree>, Box<Diagnostic>> {
+    let spec = set.get("spec").unwrap_or(&Tree::Null);
+    let template = spec
+        .get("template")
+        .filter(|template| template.get("spec").and_then(|s| s.get("template")).is_some());
+    let template = template.ok_or_else(|| fault(set, "plain-invalid-object", "it has no template of a StatefulSet"))?;
+    let zones = zones(set, spec)?;
+    let one = |zone: &Zone<'_>| stateful_set(set, spec, template, zone, version);
+    Ok(zones.iter().map(one).collect())
+}
+
+fn zones<'t>(set: &Tree, spec: &'t Tree) -> Result<Vec<Zone<'t>>, Box<Diagnostic>> {
+    let names = spec.items("zones");
+    if names.is_empty() {
+        return Ok(vec![Zone {
+            index: 0,
+            name: None,
+            count: 1,
+        }]);
+    }
+    let count = u32::try_from(names.len()).unwrap_or(u32::MAX);
+    let mut seen = HashSet::new();
+    (0..)
+        .zip(names)
+        .map(|(index, name)| {
+            let name = name.as_str().filter(|name| is_label_value(name) && !name.is_empty());
+            let name = name.ok_or_else(|| {
+                fault(
+                    set,
+                    "plain-invalid-zone",
+                    "a zone's name is not one that a node label holds",
+                )
+            })?;
+            if !seen.insert(name) {
+                return Err(fault(
+                    set,
+                    "plain-invalid-zone",
+                    &format!("the zone '{name}' occurs twice"),
+                ));
+            }
+            Ok(Zone {
+                index,
+                name: Some(name),
+                count,
+            })
+        })
+        .collect()
+}
+
+fn stateful_set(set: &Tree, spec: &Tree, template: &Tree, zone: &Zone<'_>, version: u32) -> Tree {
+    let name = names::cut(
+        name(set),
+        &format!("{}-v{version}", zone.ending()),
+        names::STATEFUL_SET_LIMIT,
+    );
+    let own = zone.labels().with(labels::STATEFUL_SET_NAME, name.as_str());
+    let labels = merge(merge(map(set, "labels"), &map(template, "labels")), &own);
+    let mut annotations = merge(annotations(set), &map(template, "annotations"));
+    annotations.set(labels::VERSION, version.to_string());
+    if zone.name.is_some() {
+        annotations.set(labels::ZONES, json::to_text(&Tree::from(spec.items("zones").to_vec())));
+    }
+    let inner = template.get("spec").unwrap_or(&Tree::Null);
+    Tree::object()
+        .with("apiVersion", "apps/v1")
+        .with("kind", "StatefulSet")
+        .with("metadata", metadata(&name, namespace(set), labels, annotations))
+        .with("spec", stateful_set_spec(set, spec, inner, zone, own))
+}
+
+fn stateful_set_spec(set: &Tree, spec: &Tree, inner: &Tree, zone: &Zone<'_>, own: Tree) -> Tree {
+    let replicas = inner.get("replicas").and_then(Tree::as_i64).unwrap_or(1);
+    let told = spec.get("injectReplicasEnv").and_then(Tree::as_bool).unwrap_or(true);
+    let mut pods = inner.get("template").cloned().unwrap_or_default();
+    // Not the other labels of the pods: they may change, and a selector can not.
+    let selector = [labels::AZ_INDEX, labels::STATEFUL_SET_NAME].map(|key| (key, own.get(key).cloned()));
+    let selector: Tree = selector.into_iter().collect();
+    pods.set(
+        "metadata",
+        pods.get("metadata")
+            .cloned()
+            .unwrap_or_else(Tree::object)
+            .with("labels", merge(map(&pods, "labels"), &own)),
+    );
+    if let Some(pod) = pods.get_mut("spec") {
+        zone.set_environment(pod, told.then_some(replicas));
+        zone.set_affinity(pod, spec.str("zoneNodeLabel").unwrap_or(NODE_LABEL));
+    }
+    let mut result = inner.clone();
+    result
+        .set("replicas", replicas)
+        .set("selector", Tree::object().with("matchLabels", selector))
+        .set("template", pods);
+    for (key, default) in defaults(set) {
+        if result.get(key).is_none_or(Tree::is_null) {
+            result.set(key, default);
+        }
+    }
+    result
+}
+
+/// What a template may leave open.
+fn defaults(set: &Tree) -> [(&'static str, Tree); 3] {
+    [
+        ("serviceName", name(set).into()),
+        // In order, a pod that waits for its peers, or one with a broken template, would keep all others from starting.
+        ("podManagementPolicy", "Parallel".into()),
+        ("updateStrategy", Tree::object().with("type", "RollingUpdate")),
+    ]
+}
+
+/// At most 63 letters, digits, `-`, `_`, `.`, a letter or digit at both ends; may be empty.
+pub(crate) fn is_label_value(text: &str) -> bool {
+    let outside = |byte: u8| byte.is_ascii_alphanumeric();
+    let ends = [text.bytes().next(), text.bytes().last()];
+    text.len() <= names::LABEL_LIMIT
+        && text
+            .bytes()
+            .all(|byte| outside(byte) || matches!(byte, b'-' | b'_' | b'.'))
+        && ends.into_iter().flatten().all(outside)
+}

@@ -1,0 +1,400 @@
+//! What may come back from a plugin, and what becomes of it.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails says so")]
+
+use boson_document::{Tree, json};
+use boson_pipeline::bundle::patch::{self, Budget};
+use boson_pipeline::bundle::{Bundle, kinds};
+use boson_pipeline::stage::{Deployment, Edits, ObjectReference};
+
+fn tree(text: &str) -> Tree {
+    json::parse(text).unwrap()
+}
+
+fn bundle() -> Bundle {
+    let text = |text: &str| text.to_string();
+    let (name, namespace, cluster_domain) = (text("My_dep"), text("ns"), text("cluster.local"));
+    Bundle::new(&Deployment {
+        name,
+        namespace,
+        cluster_domain,
+        operator_image: text("host"),
+        registry: None,
+    })
+}
+
+fn object(kind: &str, name: &str) -> Tree {
+    let version = kinds::KINDS
+        .iter()
+        .find(|known| known.kind == kind)
+        .map_or("v1", |known| known.api_version);
+    Tree::object()
+        .with("apiVersion", version)
+        .with("kind", kind)
+        .with("metadata", Tree::object().with("name", name))
+}
+
+fn refusal(object: Tree) -> String {
+    let mut bundle = bundle();
+    let errors = bundle.add(vec![object], "the bpm plugin").unwrap_err();
+    assert!(bundle.objects().is_empty());
+    assert!(errors[0].message.ends_with("(made by the bpm plugin)"));
+    format!("{}: {}", errors[0].code, errors[0].message)
+}
+
+#[test]
+fn every_object_becomes_the_deployments() {
+    let mut bundle = bundle();
+    let mut labeled = object("Secret", "b");
+    labeled
+        .get_mut("metadata")
+        .unwrap()
+        .set("labels", Tree::object().with("mine", "1"))
+        .set("namespace", "ns");
+    bundle.add(vec![object("Service", "a"), labeled], "x").unwrap();
+    let metadata: Vec<_> = bundle
+        .objects()
+        .iter()
+        .map(|object| json::to_text(object.get("metadata").unwrap()))
+        .collect();
+    let ours = r#""quarks.cloudfoundry.org/deployment-name":"my-dep","app.kubernetes.io/managed-by":"boson","app.kubernetes.io/part-of":"my-dep""#;
+    assert_eq!(
+        metadata[0],
+        format!(r#"{{"name":"a","namespace":"ns","labels":{{{ours}}}}}"#)
+    );
+    assert_eq!(
+        metadata[1],
+        format!(r#"{{"name":"b","labels":{{"mine":"1",{ours}}},"namespace":"ns"}}"#)
+    );
+}
+
+#[test]
+fn kinds_that_give_rights_do_not_get_through() {
+    for text in [
+        r#"{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "x"}}"#,
+        r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}}"#,
+        r#"{"apiVersion": "evil/v1", "kind": "Secret", "metadata": {"name": "x"}}"#,
+        r#"{"apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "x"}}"#,
+        r#"{"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token", "metadata": {"name": "x"}}"#,
+        r#"[]"#,
+    ] {
+        assert!(refusal(tree(text)).starts_with("bundle-kind-not-allowed"), "{text}");
+    }
+}
+
+#[test]
+fn objects_of_others_do_not_get_through() {
+    for metadata in [
+        r#"{"name": "x", "namespace": "kube-system"}"#,
+        r#"{"name": "x", "namespace": 7}"#,
+        r#"{"name": "x", "labels": {"quarks.cloudfoundry.org/deployment-name": "other"}}"#,
+        r#"{"name": "x", "ownerReferences": []}"#,
+        r#"{"name": "x", "finalizers": ["f"]}"#,
+    ] {
+        let refusal = refusal(object("Secret", "x").with("metadata", tree(metadata)));
+        assert!(refusal.starts_with("bundle-foreign-object"), "{metadata}: {refusal}");
+    }
+}
+
+#[test]
+fn names_obey_the_rules_of_their_kind() {
+    let (label, long) = ("n".repeat(63), "n".repeat(64));
+    for (kind, name, good) in [
+        ("Secret", "a.b-c", true),
+        ("Secret", "a..b", false),
+        ("Secret", "A", false),
+        ("Secret", "", false),
+        ("Secret", &"n".repeat(254), false),
+        ("Secret", &long, true),
+        ("Service", "a-1", true),
+        ("Service", "1-a", false),
+        ("Service", "a.b", false),
+        ("Service", &label, true),
+        ("Service", &long, false),
+        ("StatefulSet", &"n".repeat(52), true),
+        ("StatefulSet", &"n".repeat(53), false),
+        ("Job", &label, true),
+        ("Job", &long, false),
+        ("Job", "-a", false),
+        ("QuarksSecret", "dep.var-x", true),
+    ] {
+        let mut bundle = bundle();
+        let answer = bundle.add(vec![object(kind, name)], "x");
+        assert_eq!(answer.is_ok(), good, "{kind} {name}: {answer:?}");
+    }
+    assert!(refusal(object("StatefulSet", &long)).contains("64 characters, and names of this kind have at most 52"));
+}
+
+#[test]
+fn sizes_are_kubernetes_sizes() {
+    let full = Tree::object().with("k", "x".repeat(1 << 20));
+    let mut bundle = bundle();
+    bundle
+        .add(vec![object("ConfigMap", "fits").with("data", full.clone())], "x")
+        .unwrap();
+    for (object, code) in [
+        (
+            object("ConfigMap", "x")
+                .with("data", full.clone())
+                .with("binaryData", tree(r#"{"b": "eA=="}"#)),
+            "bundle-object-too-large",
+        ),
+        (
+            object("Secret", "x").with("stringData", full.with("l", "y")),
+            "bundle-object-too-large",
+        ),
+        (
+            object("Service", "x").with("spec", "y".repeat(1_500_000)),
+            "bundle-object-too-large",
+        ),
+        (
+            object("Secret", "x").with("data", tree(r#"{"k": "not base64!"}"#)),
+            "bundle-invalid-data",
+        ),
+        (
+            object("Secret", "x").with("data", tree(r#"{"k": 7}"#)),
+            "bundle-invalid-data",
+        ),
+        (
+            object("ConfigMap", "x").with("data", tree(r#"{"a/b": ""}"#)),
+            "bundle-invalid-data",
+        ),
+        (
+            object("Service", "x").with("spec", tree(r#"{"\u00007": 1}"#)),
+            "bundle-not-json",
+        ),
+    ] {
+        assert!(refusal(object).starts_with(code), "{code}");
+    }
+}
+
+#[test]
+fn two_objects_of_one_name_are_an_error_and_nothing_is_taken() {
+    let mut bundle = bundle();
+    bundle.add(vec![object("Secret", "a")], "x").unwrap();
+    let errors = bundle
+        .add(
+            vec![
+                object("Secret", "b"),
+                object("Secret", "a"),
+                object("Secret", "b"),
+                object("Service", "a"),
+            ],
+            "y",
+        )
+        .unwrap_err();
+    assert_eq!(
+        errors.iter().map(|error| error.code.as_str()).collect::<Vec<_>>(),
+        ["bundle-duplicate-object"; 2]
+    );
+    assert_eq!(bundle.objects().len(), 1);
+    bundle.add(vec![object("Secret", "b")], "y").unwrap();
+}
+
+fn reference(kind: &str, name: &str) -> ObjectReference {
+    let api_version = kinds::KINDS
+        .iter()
+        .find(|known| known.kind == kind)
+        .unwrap()
+        .api_version
+        .to_string();
+    ObjectReference {
+        api_version,
+        kind: kind.into(),
+        name: name.into(),
+    }
+}
+
+#[test]
+fn hooks_patch_remove_and_add() {
+    let mut bundle = bundle();
+    bundle
+        .add(["a", "b", "c"].map(|name| object("Service", name)).to_vec(), "x")
+        .unwrap();
+    let patch = tree(r#"[{"op": "add", "path": "/spec", "value": {"type": "NodePort"}}]"#);
+    let edits = Edits {
+        patches: vec![(reference("Service", "c"), patch)],
+        removals: vec![reference("Service", "a")],
+        additions: vec![object("Service", "a"), object("NetworkPolicy", "n")],
+    };
+    bundle.edit(edits, "hook").unwrap();
+    let names: Vec<_> = bundle
+        .objects()
+        .iter()
+        .map(|object| object.get("metadata").unwrap().str("name").unwrap())
+        .collect();
+    assert_eq!(names, ["b", "c", "a", "n"]);
+    assert_eq!(bundle.objects()[1].get("spec").unwrap().str("type"), Some("NodePort"));
+}
+
+#[test]
+fn hooks_can_not_do_more_than_plugins_and_fail_as_a_whole() {
+    let one = |path: &str, value: &str| tree(&format!(r#"[{{"op": "add", "path": "{path}", "value": {value}}}]"#));
+    for (patch, code) in [
+        (one("/metadata/name", r#""z""#), "bundle-identity-changed"),
+        (one("/kind", r#""Pod""#), "bundle-identity-changed"),
+        (one("/metadata/namespace", r#""z""#), "bundle-foreign-object"),
+        (one("/metadata/ownerReferences", "[]"), "bundle-foreign-object"),
+        (one("/spec/x/y", "1"), "bundle-patch-failed"),
+        (tree("{}"), "bundle-patch-failed"),
+    ] {
+        let mut bundle = bundle();
+        bundle
+            .add(vec![object("Service", "a"), object("Service", "b")], "x")
+            .unwrap();
+        let before = bundle.objects().to_vec();
+        let edits = Edits {
+            patches: vec![(reference("Service", "a"), patch)],
+            removals: vec![reference("Service", "b")],
+            additions: Vec::new(),
+        };
+        let errors = bundle.edit(edits, "hook").unwrap_err();
+        assert_eq!(errors[0].code, code, "{}", errors[0].message);
+        assert_eq!(bundle.objects(), before);
+    }
+    let edits = Edits {
+        removals: vec![reference("Service", "a")],
+        ..Edits::default()
+    };
+    assert_eq!(
+        bundle().edit(edits, "hook").unwrap_err()[0].code,
+        "bundle-no-such-object"
+    );
+}
+
+#[test]
+fn patches_follow_rfc_6902() {
+    for (document, operations, wanted) in [
+        (
+            r#"{"a":1}"#,
+            r#"[{"op":"add","path":"/b","value":1.10}]"#,
+            r#"{"a":1,"b":1.10}"#,
+        ),
+        (
+            r#"{"a":[1,2]}"#,
+            r#"[{"op":"add","path":"/a/1","value":9},{"op":"add","path":"/a/-","value":3}]"#,
+            r#"{"a":[1,9,2,3]}"#,
+        ),
+        (
+            r#"{"a":1,"b":2,"c":3}"#,
+            r#"[{"op":"remove","path":"/a"}]"#,
+            r#"{"b":2,"c":3}"#,
+        ),
+        (r#"[1,2]"#, r#"[{"op":"remove","path":"/0"}]"#, "[2]"),
+        (
+            r#"{"a":1}"#,
+            r#"[{"op":"replace","path":"/a","value":{"x":[]}}]"#,
+            r#"{"a":{"x":[]}}"#,
+        ),
+        (
+            r#"{"a":{"b":1},"c":{}}"#,
+            r#"[{"op":"move","from":"/a/b","path":"/c/d"}]"#,
+            r#"{"a":{},"c":{"d":1}}"#,
+        ),
+        (
+            r#"{"a":[1,2,3]}"#,
+            r#"[{"op":"move","from":"/a/0","path":"/a/2"}]"#,
+            r#"{"a":[2,3,1]}"#,
+        ),
+        (
+            r#"{"a":{"b":1}}"#,
+            r#"[{"op":"copy","from":"/a","path":"/c"},{"op":"test","path":"/c","value":{"b":1.0}}]"#,
+            r#"{"a":{"b":1},"c":{"b":1}}"#,
+        ),
+        (
+            r#"{"a/b":1,"m~n":2}"#,
+            r#"[{"op":"test","path":"/a~1b","value":1},{"op":"remove","path":"/m~0n"}]"#,
+            r#"{"a/b":1}"#,
+        ),
+        (r#"{"":1}"#, r#"[{"op":"replace","path":"","value":7}]"#, "7"),
+        (
+            r#"{"a":{"x":1,"y":2}}"#,
+            r#"[{"op":"test","path":"/a","value":{"y":2,"x":1}}]"#,
+            r#"{"a":{"x":1,"y":2}}"#,
+        ),
+    ] {
+        let mut document_tree = tree(document);
+        patch::apply(&mut document_tree, &tree(operations), &mut Budget::default()).unwrap();
+        assert_eq!(json::to_text(&document_tree), wanted, "{document} {operations}");
+    }
+}
+
+#[test]
+fn operations_that_do_not_apply_say_which_and_why() {
+    for (operation, reason) in [
+        (
+            r#"{"op":"add","path":"/a/3","value":1}"#,
+            "the list has no such position",
+        ),
+        (
+            r#"{"op":"add","path":"/a/01","value":1}"#,
+            "the list has no such position",
+        ),
+        (
+            r#"{"op":"add","path":"/x/y","value":1}"#,
+            "there is nothing at this place",
+        ),
+        (
+            r#"{"op":"add","path":"/b/y","value":1}"#,
+            "what is above this place is neither an object nor a list",
+        ),
+        (r#"{"op":"add","path":"/b"}"#, "it has no value"),
+        (r#"{"op":"remove","path":"/a/-"}"#, "there is nothing at this place"),
+        (
+            r#"{"op":"remove","path":""}"#,
+            "the whole object can't be removed by a patch",
+        ),
+        (
+            r#"{"op":"replace","path":"/x","value":1}"#,
+            "there is nothing at this place",
+        ),
+        (
+            r#"{"op":"test","path":"/b","value":"1"}"#,
+            "the test failed: the value is another one",
+        ),
+        (
+            r#"{"op":"move","from":"/a","path":"/a/0"}"#,
+            "nothing can be moved into itself",
+        ),
+        (r#"{"op":"copy","path":"/a"}"#, "its 'from' is no JSON pointer"),
+        (r#"{"op":"remove","path":"a"}"#, "its path is no JSON pointer"),
+        (r#"{"op":"remove","path":"/a~2"}"#, "its path is no JSON pointer"),
+        (
+            r#"{"op":"merge","path":"/a"}"#,
+            "its 'op' is none of add, remove, replace, move, copy and test",
+        ),
+    ] {
+        let error = patch::apply(
+            &mut tree(r#"{"a":[1,2],"b":1}"#),
+            &tree(&format!(r#"[{{"op":"test","path":"/b","value":1}},{operation}]"#)),
+            &mut Budget::default(),
+        )
+        .unwrap_err();
+        assert_eq!((error.operation, error.reason), (1, reason), "{operation}");
+    }
+}
+
+#[test]
+fn a_patch_can_not_grow_without_bound() {
+    let double = r#"{"op":"copy","from":"/a","path":"/a/-"}"#;
+    let patch = tree(&format!("[{}]", vec![double; 60].join(",")));
+    let error = patch::apply(&mut tree(r#"{"a":["0123456789"]}"#), &patch, &mut Budget::default()).unwrap_err();
+    assert!(
+        error.reason.contains("too large") || error.reason.contains("too deeply"),
+        "{error}"
+    );
+    let wide = r#"{"op":"copy","from":"","path":"/b"},{"op":"copy","from":"","path":"/c"}"#;
+    let patch = tree(&format!("[{}]", vec![wide; 60].join(",")));
+    assert!(patch::apply(&mut tree(r#"{"a":"0123456789"}"#), &patch, &mut Budget::default()).is_err());
+}
+
+#[test]
+fn patches_can_not_work_without_bound() {
+    let items = vec!["1"; 100_000].join(",");
+    let patch = tree(&format!(
+        "[{}]",
+        vec![r#"{"op":"remove","path":"/0"}"#; 10_000].join(",")
+    ));
+    let error = patch::apply(&mut tree(&format!("[{items}]")), &patch, &mut Budget::default()).unwrap_err();
+    assert_eq!(error.reason, "the patches take too much work");
+}

@@ -1,0 +1,20 @@
+//! The host's side of the contract: the one `bindgen!` of Boson. Its types stay here and in `conversions`; everything else speaks the
+//! pipeline's nouns. The world below exports all stages at once only so that one macro call covers them; a plugin exports one.
+
+wasmtime::component::bindgen!({
+    path: [
+        "../../wit/types", "../../wit/ops", "../../wit/variables", "../../wit/links",
+        "../../wit/render", "../../wit/bpm", "../../wit/resources",
+    ],
+    inline: "
+        package boson:host@1.0.0;
+        world every-stage {
+            export boson:ops/operations@1.0.0;
+            export boson:variables/interpolation@1.0.0;
+            export boson:links/resolution@1.0.0;
+            export boson:render/templates@1.0.0;
+            export boson:bpm/conversion@1.0.0;
+            export boson:resources/transformation@1.0.0;
+        }
+    ",
+});

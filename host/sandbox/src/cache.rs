@@ -1,0 +1,171 @@
+//! Machine code: compiled once, kept by digest of the component and of the engine.
+//!
+//! Machine code is as powerful as the host itself, so it is read from two places only: a directory of our own (mode 0700, file names that
+//! nobody but us writes), and the installation's plugin folder, which is trusted as the binary beside it is. Never from a user.
+
+use crate::engine::Sandbox;
+use crate::error::{Failure, FailureKind};
+use crate::plugin::Digest;
+use std::fs;
+use std::hash::{Hash, Hasher};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use wasmtime::component::Component;
+
+/// How long a foreign component may take to compile. CRuby takes 10 s on two cores.
+const COMPILE_DEADLINE: Duration = Duration::from_secs(120);
+
+/// Where machine code is kept, and how foreign components are compiled.
+pub struct Cache {
+    directory: Option<PathBuf>,
+    compiler: Option<PathBuf>,
+}
+
+// === impl Cache ===
+
+impl Cache {
+    /// `directory`: made with mode 0700 where missing; one that others may write to is not used. `compiler`: a program that is called as `<compiler> compile-plugin <component> <output>`
+    /// and bounds itself; without one, compilation happens in this process.
+    pub fn new(directory: Option<PathBuf>, compiler: Option<PathBuf>) -> Self {
+        let directory = directory.filter(|path| match private(path) {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "plugins are compiled anew each time: the cache directory cannot be used");
+                false
+            }
+        });
+        Self { directory, compiler }
+    }
+
+    /// No cache, compilation in this process: for tests and one-off use.
+    pub fn none() -> Self {
+        Self { directory: None, compiler: None }
+    }
+
+    /// The component's machine code, from the cache or freshly compiled.
+    pub(crate) fn component(&self, sandbox: &Sandbox, name: &str, digest: &Digest, bytes: &[u8]) -> Result<Component, Failure> {
+        let file = self.directory.as_ref().map(|directory| directory.join(file_name(sandbox, digest)));
+        if let Some(component) = file.as_deref().and_then(|file| load(sandbox, file)) {
+            return Ok(component);
+        }
+        let code = self.compile(sandbox, name, bytes)?;
+        if let Some(file) = &file
+            && let Err(error) = write_whole(file, &code)
+        {
+            tracing::warn!(path = %file.display(), %error, "compiled code was not kept");
+        }
+        trusted(sandbox, &code).map_err(|error| Failure::new(FailureKind::Refused, name, format!("does not load: {error:#}")))
+    }
+
+    fn compile(&self, sandbox: &Sandbox, name: &str, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
+        let (Some(compiler), Some(directory)) = (&self.compiler, &self.directory) else {
+            return sandbox.compile(name, bytes);
+        };
+        let scratch = directory.join(format!("compile-{}-{}", std::process::id(), scratch_number()));
+        let result = compile_apart(compiler, &scratch, name, bytes);
+        let _ = fs::remove_dir_all(&scratch);
+        result
+    }
+}
+
+/// Machine code beside a built-in plugin: `<stage>.wasm` -> `<stage>.<engine>.cwasm`. The engine's hash is part of the name, so that code of
+/// another version is passed over rather than refused.
+pub(crate) fn beside(sandbox: &Sandbox, component: &Path) -> PathBuf {
+    component.with_extension(format!("{:016x}.cwasm", engine_hash(sandbox)))
+}
+
+/// Loads machine code from a file that only we or the installation could have written.
+pub(crate) fn load(sandbox: &Sandbox, file: &Path) -> Option<Component> {
+    if !file.exists() {
+        return None;
+    }
+    #[allow(unsafe_code, reason = "the file lies in our own 0700 directory or in the installation, see the module's doc")]
+    // SAFETY: nobody who could not replace this binary itself could have written the file.
+    let component = unsafe { Component::deserialize_file(&sandbox.engine, file) };
+    component.inspect_err(|error| tracing::warn!(path = %file.display(), %error, "machine code does not load; compiling anew")).ok()
+}
+
+fn trusted(sandbox: &Sandbox, code: &[u8]) -> wasmtime::Result<Component> {
+    #[allow(unsafe_code, reason = "the bytes were compiled just now, by us or by our own child process")]
+    // SAFETY: as above.
+    unsafe {
+        Component::deserialize(&sandbox.engine, code)
+    }
+}
+
+fn compile_apart(compiler: &Path, scratch: &Path, name: &str, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
+    let refused = |message: String| Failure::new(FailureKind::Refused, name, message);
+    let io = |error: std::io::Error| refused(format!("cannot be compiled: {error}"));
+    fs::DirBuilder::new().mode(0o700).create(scratch).map_err(io)?;
+    let (input, output) = (scratch.join("in.wasm"), scratch.join("out.cwasm"));
+    fs::write(&input, bytes).map_err(io)?;
+    let mut child = Command::new(compiler)
+        .arg("compile-plugin")
+        .args([&input, &output])
+        .env_clear()
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(io)?;
+    let started = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(io)? {
+            break status;
+        }
+        if started.elapsed() > COMPILE_DEADLINE {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(refused(format!("takes more than {} s to compile", COMPILE_DEADLINE.as_secs())));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    if status.success() {
+        return fs::read(&output).map_err(io);
+    }
+    let said = child.wait_with_output().map(|output| String::from_utf8_lossy(&output.stderr).into_owned()).unwrap_or_default();
+    let said = said.lines().last().unwrap_or("the compiler ran out of memory or time").to_string();
+    Err(refused(format!("cannot be compiled: {said}")))
+}
+
+fn file_name(sandbox: &Sandbox, digest: &Digest) -> String {
+    format!("{}-{:016x}.cwasm", digest.hex(), engine_hash(sandbox))
+}
+
+/// Version and settings of the compiler.
+fn engine_hash(sandbox: &Sandbox) -> u64 {
+    #[allow(deprecated, reason = "SipHasher::new() is stable over processes, which the default hasher does not promise")]
+    let mut hasher = std::hash::SipHasher::new();
+    sandbox.engine.precompile_compatibility_hash().hash(&mut hasher);
+    hasher.finish()
+}
+
+fn private(path: &Path) -> std::io::Result<()> {
+    fs::DirBuilder::new().mode(0o700).recursive(true).create(path)?;
+    let metadata = fs::symlink_metadata(path)?;
+    let ours = metadata.uid() == fs::metadata("/proc/self")?.uid();
+    if !metadata.is_dir() || !ours {
+        return Err(std::io::Error::other("it is not a directory of this user"));
+    }
+    if metadata.permissions().mode() & 0o022 != 0 {
+        return Err(std::io::Error::other("others may write to it"));
+    }
+    Ok(())
+}
+
+/// A file that is there whole or not at all: another process may look for it at the same time.
+pub(crate) fn write_whole(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let scratch = file.with_extension(format!("{}-{}.new", std::process::id(), scratch_number()));
+    let mut out = fs::OpenOptions::new().write(true).create_new(true).open(&scratch)?;
+    let written = out.write_all(bytes).and_then(|()| out.sync_all()).and_then(|()| fs::rename(&scratch, file));
+    written.inspect_err(|_| drop(fs::remove_file(&scratch)))
+}
+
+fn scratch_number() -> u64 {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}

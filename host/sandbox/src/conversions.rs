@@ -1,0 +1,132 @@
+//! Between the contract's types and the pipeline's nouns. What comes from a plugin is foreign text: it is bounded and cleaned here.
+
+use crate::bindings::boson::types::types as wit;
+use crate::bindings::exports::boson::bpm::conversion as wit_bpm;
+use crate::error::{Failure, FailureKind};
+use boson_document::{Tree, json};
+use boson_pipeline::stage::{Deployment, GroupRequest, JobFiles, Reply, StageError, Variable, fail_on_errors};
+use boson_pipeline::{Diagnostic, Place, Severity};
+
+/// Diagnostics kept of one reply. More say nothing that the first ones did not.
+const MAX_DIAGNOSTICS: usize = 500;
+/// Bytes of one text of a diagnostic.
+const MAX_TEXT: usize = 16 << 10;
+
+/// A document of a reply.
+pub(crate) fn document(plugin: &str, what: &str, text: &str) -> Result<Tree, Failure> {
+    json::parse(text).map_err(|error| {
+        Failure::new(FailureKind::Malformed, plugin, format!("gave a reply that breaks the contract: `{what}` is not JSON: {error}"))
+    })
+}
+
+/// Several documents of a reply.
+pub(crate) fn documents(plugin: &str, what: &str, texts: &[String]) -> Result<Vec<Tree>, Failure> {
+    texts.iter().map(|text| document(plugin, what, text)).collect()
+}
+
+pub(crate) fn failed(failure: &Failure) -> StageError {
+    StageError::Plugin(Box::new(failure.diagnostic()))
+}
+
+/// The reply of a stage function: its value with warnings, or the user's errors.
+pub(crate) fn reply<T>(value: T, diagnostics: Vec<wit::Diagnostic>) -> Reply<T> {
+    fail_on_errors(value, diagnostics_from(diagnostics))
+}
+
+/// `err(list<diagnostic>)`. A plugin that fails without saying why is at fault itself.
+pub(crate) fn refusal(plugin: &str, diagnostics: Vec<wit::Diagnostic>) -> StageError {
+    let diagnostics = diagnostics_from(diagnostics);
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return StageError::Input(diagnostics);
+    }
+    failed(&Failure::new(FailureKind::Malformed, plugin, "failed without an error diagnostic that says why"))
+}
+
+fn diagnostics_from(mut all: Vec<wit::Diagnostic>) -> Vec<Diagnostic> {
+    let more = all.len().saturating_sub(MAX_DIAGNOSTICS);
+    all.truncate(MAX_DIAGNOSTICS);
+    let mut kept: Vec<Diagnostic> = all.into_iter().map(Diagnostic::from).collect();
+    if more > 0 {
+        kept.push(Diagnostic::warning("plugin-many-diagnostics", format!("{more} more diagnostics are not shown")));
+    }
+    kept
+}
+
+/// Keeps lines and tabs, and drops what could steer a terminal.
+fn clean(mut text: String) -> String {
+    if text.len() > MAX_TEXT {
+        let cut = (0..=MAX_TEXT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        text.truncate(cut);
+        text.push('…');
+    }
+    text.retain(|c| !c.is_control() || matches!(c, '\n' | '\t'));
+    text
+}
+
+impl From<wit::Diagnostic> for Diagnostic {
+    fn from(said: wit::Diagnostic) -> Self {
+        let severity = match said.severity {
+            wit::Severity::Error => Severity::Error,
+            wit::Severity::Warning => Severity::Warning,
+            wit::Severity::Info => Severity::Info,
+        };
+        let place =
+            Place { document: said.document.map(clean), pointer: said.pointer.map(clean), line: said.line, column: None };
+        Self { severity, code: clean(said.code), message: clean(said.message), place, help: said.help.map(clean) }
+    }
+}
+
+impl From<&Deployment> for wit::Deployment {
+    fn from(deployment: &Deployment) -> Self {
+        Self {
+            name: deployment.name.clone(),
+            namespace: deployment.namespace.clone(),
+            cluster_domain: deployment.cluster_domain.clone(),
+            operator_image: deployment.operator_image.clone(),
+            registry: deployment.registry.clone(),
+            extensions: Vec::new(),
+        }
+    }
+}
+
+impl From<&Variable> for wit_bpm::Variable {
+    fn from(variable: &Variable) -> Self {
+        Self {
+            name: variable.name.clone(),
+            kind: variable.kind.clone(),
+            options: json::to_text(&variable.options),
+            update_mode: variable.update_mode.clone(),
+            pointer: variable.pointer.clone(),
+        }
+    }
+}
+
+impl From<&JobFiles> for wit_bpm::JobFiles {
+    fn from(job: &JobFiles) -> Self {
+        let copies = job.bpm.iter().map(|copy| wit_bpm::BpmCopy {
+            document_name: copy.document_name.clone(),
+            instances: copy.instances.clone(),
+            bpm: json::to_text(&copy.bpm),
+        });
+        Self {
+            job: job.job.clone(),
+            release: job.release.clone(),
+            templates: job.templates.clone(),
+            monitored: job.monitored,
+            bpm: copies.collect(),
+        }
+    }
+}
+
+impl From<&GroupRequest<'_>> for wit_bpm::GroupRequest {
+    fn from(request: &GroupRequest<'_>) -> Self {
+        Self {
+            deployment: request.deployment.into(),
+            group: json::to_text(request.group),
+            document_name: request.document_name.into(),
+            pointer: request.pointer.into(),
+            jobs: request.jobs.iter().map(Into::into).collect(),
+            resolved_secret: request.resolved_secret.into(),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The engine: one configuration for compiling and running, narrowed to what the contract needs.
+
+use crate::cache::Cache;
+use crate::error::{Failure, FailureKind};
+use crate::limits::Limits;
+use crate::slots::Slots;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+use wasmtime::{
+    Config, Engine, EngineWeak, InstanceAllocationStrategy, PoolingAllocationConfig, RegallocAlgorithm, Strategy,
+    WasmBacktraceDetails, WasmFeatures,
+};
+
+/// Machine code is compiled for this target's baseline, so that code shipped with the host runs on every CPU of the kind.
+#[cfg(target_arch = "x86_64")]
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+#[cfg(target_arch = "aarch64")]
+const TARGET: &str = "aarch64-unknown-linux-gnu";
+
+/// How often the epoch advances. A deadline is at most this much late.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Calls that may run at once. Each may hold `Limits::memory`; the machine's cores are the useful bound.
+const MAX_CALLS: u32 = 16;
+
+/// The place where plugins run.
+#[derive(Clone)]
+pub struct Sandbox {
+    pub(crate) engine: Engine,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) cache: Arc<Cache>,
+    pub(crate) slots: Arc<Slots>,
+}
+
+// === impl Sandbox ===
+
+impl Sandbox {
+    /// An engine with its pool and its ticker.
+    ///
+    /// # Errors
+    /// A CPU or an operating system that wasmtime does not support.
+    pub fn new(limits: Limits, cache: Cache) -> Result<Self, Failure> {
+        let engine = pooled(&limits).or_else(|_| on_demand(&limits)).map_err(|error| {
+            Failure::new(FailureKind::Refused, "any", format!("cannot run: no sandbox on this machine: {error:#}"))
+        })?;
+        start_ticker(engine.weak());
+        Ok(Self { engine, limits: Arc::new(limits), cache: Arc::new(cache), slots: Arc::new(Slots::new(MAX_CALLS)) })
+    }
+
+    /// The limits of a call.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Compiles a component to machine code for engines like this one.
+    ///
+    /// # Caveats
+    /// Takes seconds, and memory that no limit covers: foreign code is compiled in a process of its own (see `cache`).
+    ///
+    /// # Errors
+    /// Not a valid component.
+    pub fn compile(&self, name: &str, component: &[u8]) -> Result<Vec<u8>, Failure> {
+        self.engine
+            .precompile_component(component)
+            .map_err(|error| Failure::new(FailureKind::Refused, name, format!("is not a valid component: {error:#}")))
+    }
+
+    /// Ticks until `deadline`, one more because the first may come at once.
+    pub(crate) fn deadline_ticks(&self) -> u64 {
+        let ticks = self.limits.deadline.as_millis() / TICK.as_millis();
+        u64::try_from(ticks).unwrap_or(u64::MAX - 1) + 1
+    }
+}
+
+fn pooled(limits: &Limits) -> wasmtime::Result<Engine> {
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(MAX_CALLS)
+        .total_core_instances(MAX_CALLS * 8)
+        .max_core_instances_per_component(8)
+        .total_memories(MAX_CALLS)
+        .max_memories_per_component(2)
+        .total_tables(MAX_CALLS * 4)
+        .max_tables_per_component(4)
+        .table_elements(limits.table_elements)
+        .max_memory_size(limits.memory)
+        .max_component_instance_size(4 << 20)
+        .max_core_instance_size(4 << 20)
+        // Nothing of a call stays: pages are given back rather than cleared and kept.
+        .linear_memory_keep_resident(0)
+        .table_keep_resident(0)
+        .max_unused_warm_slots(2);
+    let mut config = config(limits)?;
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
+    Engine::new(&config)
+}
+
+/// Where address space is scarce (a container with a virtual memory limit) the pool cannot be reserved. Slower, but the same answers.
+fn on_demand(limits: &Limits) -> wasmtime::Result<Engine> {
+    Engine::new(&config(limits)?)
+}
+
+fn config(limits: &Limits) -> wasmtime::Result<Config> {
+    let mut config = Config::new();
+    config
+        .strategy(Strategy::Cranelift)
+        .target(TARGET)?
+        .consume_fuel(true)
+        .epoch_interruption(true)
+        .max_wasm_stack(limits.stack)
+        .cranelift_regalloc_algorithm(RegallocAlgorithm::Backtracking)
+        // The same bits on every machine.
+        .cranelift_nan_canonicalization(true)
+        .relaxed_simd_deterministic(true)
+        // Copy-on-write images: CRuby's 36 MB heap is mapped, not copied. Above this size wasmtime copies page by page (11 ms).
+        .memory_init_cow(true)
+        .memory_guaranteed_dense_image_size(128 << 20)
+        .wasm_backtrace_details(WasmBacktraceDetails::Disable)
+        .wasm_backtrace_max_frames(NonZeroUsize::new(32))
+        .native_unwind_info(false)
+        // What the contract does not need is surface. By name of the proposal, because wasmtime has the other setters only with crate features.
+        .wasm_features(WasmFeatures::THREADS | WasmFeatures::GC | WasmFeatures::EXCEPTIONS, false)
+        .wasm_memory64(false)
+        .wasm_multi_memory(false)
+        .concurrency_support(false);
+    Ok(config)
+}
+
+/// Advances the epoch for as long as the engine lives. Always on: a deadline without a ticker would never strike.
+fn start_ticker(engine: EngineWeak) {
+    // A thread of its own: an executor's thread may be the very one that a plugin blocks.
+    let spawned = std::thread::Builder::new().name("epoch".into()).spawn(move || {
+        while let Some(engine) = engine.upgrade() {
+            engine.increment_epoch();
+            drop(engine);
+            std::thread::sleep(TICK);
+        }
+    });
+    if let Err(error) = spawned {
+        tracing::error!(%error, "no thread for deadlines; only fuel bounds a call now");
+    }
+}

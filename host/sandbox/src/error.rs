@@ -1,0 +1,130 @@
+//! Why a plugin gave no reply, sorted so that each has its own advice.
+
+use boson_pipeline::Diagnostic;
+use std::fmt;
+
+/// The classes of failure that are a plugin's fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// It was not loaded: not a component, imports something, exports no stage, machine code.
+    Refused,
+    /// It ran into `unreachable` or another trap.
+    Trapped,
+    /// It used up its fuel.
+    OutOfFuel,
+    /// It asked for more memory or table than it may have.
+    OverMemory,
+    /// Its reply was larger than allowed.
+    OverOutput,
+    /// It ran longer than the wall clock allows.
+    Deadline,
+    /// Its reply breaks the contract.
+    Malformed,
+}
+
+/// A plugin that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Class.
+    pub kind: FailureKind,
+    /// Plugin: `ops` or a file's name.
+    pub plugin: String,
+    /// What happened, one sentence.
+    pub message: String,
+    /// Function names from the innermost outwards, for a trap.
+    pub functions: Vec<String>,
+}
+
+// === impl FailureKind ===
+
+impl FailureKind {
+    /// All, for the registry of codes.
+    pub const ALL: [Self; 7] = [
+        Self::Refused,
+        Self::Trapped,
+        Self::OutOfFuel,
+        Self::OverMemory,
+        Self::OverOutput,
+        Self::Deadline,
+        Self::Malformed,
+    ];
+
+    /// Stable code.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Refused => "plugin-refused",
+            Self::Trapped => "plugin-trapped",
+            Self::OutOfFuel => "plugin-out-of-fuel",
+            Self::OverMemory => "plugin-over-memory",
+            Self::OverOutput => "plugin-over-output",
+            Self::Deadline => "plugin-deadline",
+            Self::Malformed => "plugin-malformed-reply",
+        }
+    }
+
+    /// Title and explanation, for `host explain`.
+    pub fn explanation(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Refused => (
+                "a plugin was not loaded",
+                "A plugin is a WebAssembly component that exports one stage of the contract and imports nothing but types. Anything else is refused before it runs: \
+                 core modules, components that import a function or a resource (WASI included), precompiled machine code.",
+            ),
+            Self::Trapped => (
+                "a plugin stopped with a trap",
+                "A trap is a bug of the plugin: an error of your input comes back as diagnostics instead. The functions listed were active, innermost first. \
+                 Report it to the plugin's author together with the input.",
+            ),
+            Self::OutOfFuel => (
+                "a plugin used up its fuel",
+                "Each call has a fixed amount of fuel, about one unit an instruction, so that the same input fails the same way on every machine. \
+                 In the render stage the usual reason is a template that loops for ever.",
+            ),
+            Self::OverMemory => (
+                "a plugin asked for too much memory",
+                "The memories and tables of one call together have an upper bound. A template that builds a huge string runs into it.",
+            ),
+            Self::OverOutput => (
+                "a plugin's reply is too large",
+                "What one call hands back is bounded, because it is held in the host's memory.",
+            ),
+            Self::Deadline => (
+                "a plugin ran for too long",
+                "Besides fuel, each call has a wall-clock limit. It strikes on a machine that is overloaded; try again.",
+            ),
+            Self::Malformed => (
+                "a plugin's reply breaks the contract",
+                "A document was not JSON, or a reply named something that does not exist. This is a bug of the plugin.",
+            ),
+        }
+    }
+}
+
+// === impl Failure ===
+
+impl Failure {
+    pub(crate) fn new(kind: FailureKind, plugin: &str, message: impl Into<String>) -> Self {
+        Self { kind, plugin: plugin.into(), message: message.into(), functions: Vec::new() }
+    }
+
+    /// As data for the user.
+    pub fn diagnostic(&self) -> Diagnostic {
+        let help = match self.kind {
+            FailureKind::Refused | FailureKind::Malformed => "the plugin has to be mended or rebuilt against `wit/`".to_string(),
+            FailureKind::Trapped if self.functions.is_empty() => "this is a bug of the plugin, not of your input".to_string(),
+            FailureKind::Trapped => format!("this is a bug of the plugin, not of your input; it was in: {}", self.functions.join(" < ")),
+            FailureKind::OutOfFuel => "something loops for ever, or the input is far larger than expected".to_string(),
+            FailureKind::OverMemory | FailureKind::OverOutput => "the input makes the plugin build something huge".to_string(),
+            FailureKind::Deadline => "try again when the machine is less busy".to_string(),
+        };
+        Diagnostic::error(self.kind.code(), self.to_string()).help(help)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "plugin '{}' {}", self.plugin, self.message)
+    }
+}
+
+impl std::error::Error for Failure {}

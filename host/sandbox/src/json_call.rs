@@ -1,0 +1,183 @@
+//! Any function of any plugin, called with JSON and answering in JSON: what `host run-plugin` and plugin authors use. Same sandbox, same limits.
+//!
+//! Arguments are one object, a member for each parameter (`document-name`); records are objects, lists lists, options null or the value, enums and
+//! variants their case's name (`{"case": payload}` with a payload). Where the contract has JSON text, JSON stands as it is.
+
+use crate::call::Measures;
+use crate::component::interface;
+use crate::engine::Sandbox;
+use crate::error::Failure;
+use crate::plugin::Plugin;
+use boson_document::{Map, Tree, json};
+use wasmtime::component::{ComponentExportIndex, Type, Val};
+
+/// Members that hold JSON text, by the contract.
+const JSON_MEMBERS: [&str; 15] = [
+    "document", "operations", "settings", "options", "consumes", "values", "spec", "properties", "context", "group", "bpm", "objects",
+    "additions", "patch", "settings-schema",
+];
+
+/// What a call gave.
+#[derive(Debug)]
+pub struct JsonReply {
+    /// The value of `ok(..)` or of a function without errors; of `err(..)` where `failed`.
+    pub value: Tree,
+    /// It was `err(..)`.
+    pub failed: bool,
+    /// What it used.
+    pub measures: Measures,
+}
+
+/// Why a call could not be made or gave no reply.
+#[derive(Debug)]
+pub enum JsonCallError {
+    /// The arguments do not fit the function.
+    Arguments(String),
+    /// The plugin failed.
+    Plugin(Failure, Measures),
+}
+
+impl Sandbox {
+    /// Names of the functions of the plugin's stage.
+    pub fn functions(&self, plugin: &Plugin) -> Vec<String> {
+        let component = plugin.pre.component();
+        let Some((item, _)) = component.get_export(None, interface(plugin.stage)) else { return Vec::new() };
+        let wasmtime::component::types::ComponentItem::ComponentInstance(instance) = item else { return Vec::new() };
+        instance
+            .exports(&self.engine)
+            .filter(|(_, item)| matches!(item.ty, wasmtime::component::types::ComponentItem::ComponentFunc(_)))
+            .map(|(name, _)| name.to_string())
+            .collect()
+    }
+
+    /// Calls `function` of the plugin's stage.
+    ///
+    /// # Errors
+    /// No such function, arguments that do not fit, or a plugin that failed. An `err(..)` of the function is no error here.
+    pub fn call_json(&self, plugin: &Plugin, function: &str, arguments: &Tree) -> Result<JsonReply, JsonCallError> {
+        let unknown = || {
+            let names = self.functions(plugin).join(", ");
+            JsonCallError::Arguments(format!("the plugin has no function '{function}'; it has: {names}"))
+        };
+        let component = plugin.pre.component();
+        let (_, stage) = component.get_export(None, interface(plugin.stage)).ok_or_else(unknown)?;
+        let (_, index): (_, ComponentExportIndex) = component.get_export(Some(&stage), function).ok_or_else(unknown)?;
+        let mut wrong = None;
+        let (result, measures) = self.call(plugin, |store, instance| {
+            let func = instance.get_func(&mut *store, index).ok_or_else(|| wasmtime::Error::msg("no such function"))?;
+            let kind = func.ty(&*store);
+            let params = match lower_all(kind.params(), arguments, plugin) {
+                Ok(params) => params,
+                Err(message) => {
+                    wrong = Some(message);
+                    return Ok(None);
+                }
+            };
+            let mut results = vec![Val::Bool(false); kind.results().len()];
+            func.call(&mut *store, &params, &mut results)?;
+            Ok(results.into_iter().next())
+        });
+        if let Some(message) = wrong {
+            return Err(JsonCallError::Arguments(message));
+        }
+        let value = result.map_err(|failure| JsonCallError::Plugin(failure, measures))?;
+        let (value, failed) = match value {
+            Some(Val::Result(Ok(value))) => (value.map_or(Tree::Null, |value| lift(&value, true)), false),
+            Some(Val::Result(Err(value))) => (value.map_or(Tree::Null, |value| lift(&value, false)), true),
+            Some(value) => (lift(&value, false), false),
+            None => (Tree::Null, false),
+        };
+        Ok(JsonReply { value, failed, measures })
+    }
+}
+
+fn lower_all<'a>(params: impl Iterator<Item = (&'a str, Type)>, arguments: &Tree, plugin: &Plugin) -> Result<Vec<Val>, String> {
+    let Some(given) = arguments.as_object() else {
+        return Err("the input has to be one JSON object with a member for each parameter".to_string());
+    };
+    let params: Vec<(&str, Type)> = params.collect();
+    if let Some(name) = given.keys().find(|name| !params.iter().any(|(param, _)| param == name)) {
+        let names: Vec<&str> = params.iter().map(|(name, _)| *name).collect();
+        return Err(format!("'{name}' is no parameter; the parameters are: {}", names.join(", ")));
+    }
+    let settings = json::parse(&plugin.settings).unwrap_or_default();
+    params
+        .iter()
+        .map(|(name, kind)| match given.get(*name) {
+            Some(value) => lower(value, kind, name),
+            None if *name == "settings" => lower(&settings, kind, name),
+            None => lower(&Tree::Null, kind, name).map_err(|_| format!("the parameter '{name}' is missing")),
+        })
+        .collect()
+}
+
+/// A value of the component model from JSON. `name` is the member or parameter that it is for.
+fn lower(value: &Tree, kind: &Type, name: &str) -> Result<Val, String> {
+    let wrong = |wanted: &str| Err(format!("'{name}' should be {wanted}"));
+    match (kind, value) {
+        (Type::String, _) if JSON_MEMBERS.contains(&name) => Ok(Val::String(json::to_text(value))),
+        (Type::String, Tree::String(text)) => Ok(Val::String(text.clone())),
+        (Type::String, _) => wrong("a string"),
+        (Type::Bool, Tree::Bool(value)) => Ok(Val::Bool(*value)),
+        (Type::Bool, _) => wrong("true or false"),
+        (Type::U32, _) => match value.as_i64().and_then(|value| u32::try_from(value).ok()) {
+            Some(value) => Ok(Val::U32(value)),
+            None => wrong("a whole number from 0"),
+        },
+        (Type::Option(_), Tree::Null) => Ok(Val::Option(None)),
+        (Type::Option(option), value) => Ok(Val::Option(Some(Box::new(lower(value, &option.ty(), name)?)))),
+        (Type::List(list), Tree::Array(items)) => {
+            items.iter().map(|item| lower(item, &list.ty(), name)).collect::<Result<_, _>>().map(Val::List)
+        }
+        (Type::List(_), Tree::Null) => Ok(Val::List(Vec::new())),
+        (Type::List(_), _) => wrong("a list"),
+        (Type::Tuple(tuple), Tree::Array(items)) if items.len() == tuple.types().len() => {
+            items.iter().zip(tuple.types()).map(|(item, kind)| lower(item, &kind, name)).collect::<Result<_, _>>().map(Val::Tuple)
+        }
+        (Type::Record(record), Tree::Object(map)) => {
+            let mut fields = Vec::new();
+            for field in record.fields() {
+                let value = map.get(field.name).unwrap_or(&Tree::Null);
+                fields.push((field.name.to_string(), lower(value, &field.ty, field.name)?));
+            }
+            Ok(Val::Record(fields))
+        }
+        (Type::Record(_), _) => wrong("an object"),
+        (Type::Enum(cases), Tree::String(case)) if cases.names().any(|name| name == case) => Ok(Val::Enum(case.clone())),
+        _ => wrong("of another type"),
+    }
+}
+
+/// JSON from a value of the component model. `text_is_json`: the value itself is JSON text (`find`).
+fn lift(value: &Val, text_is_json: bool) -> Tree {
+    match value {
+        Val::Bool(value) => (*value).into(),
+        Val::U8(value) => u64::from(*value).into(),
+        Val::U16(value) => u64::from(*value).into(),
+        Val::U32(value) => u64::from(*value).into(),
+        Val::U64(value) => (*value).into(),
+        Val::S8(value) => i64::from(*value).into(),
+        Val::S16(value) => i64::from(*value).into(),
+        Val::S32(value) => i64::from(*value).into(),
+        Val::S64(value) => (*value).into(),
+        Val::String(text) if text_is_json => json::parse(text).unwrap_or_else(|_| text.as_str().into()),
+        Val::String(text) => text.as_str().into(),
+        Val::Enum(case) => case.as_str().into(),
+        Val::Option(value) => value.as_deref().map_or(Tree::Null, |value| lift(value, text_is_json)),
+        Val::List(items) | Val::Tuple(items) => Tree::Array(items.iter().map(|item| lift(item, text_is_json)).collect()),
+        Val::Record(fields) => {
+            // In a diagnostic or an origin, `document` is a name.
+            let names_documents = fields.iter().any(|(name, _)| name == "severity" || name == "source");
+            let member = |(name, value): &(String, Val)| {
+                let is_json = JSON_MEMBERS.contains(&name.as_str()) && !names_documents;
+                (name.clone(), lift(value, is_json))
+            };
+            Tree::Object(fields.iter().map(member).collect::<Map>())
+        }
+        Val::Variant(case, payload) => match payload {
+            None => case.as_str().into(),
+            Some(payload) => Tree::object().with(case.as_str(), lift(payload, text_is_json)),
+        },
+        other => format!("{other:?}").into(),
+    }
+}

@@ -1,0 +1,105 @@
+//! The diagnostics this stage may give, each explained.
+
+/// What a code means (`wit/types`).
+#[derive(Clone, Copy, Debug)]
+pub struct Code {
+    /// The code.
+    pub name: &'static str,
+    /// One line.
+    pub title: &'static str,
+    /// Why it happens, what to do. Markdown.
+    pub explanation: &'static str,
+}
+
+macro_rules! codes {
+    ($($constant:ident = $name:literal, $title:literal, $explanation:literal;)*) => {
+        $(#[doc = $title] pub const $constant: &str = $name;)*
+        /// All of them.
+        pub const CODES: &[Code] = &[$(Code { name: $name, title: $title, explanation: $explanation }),*];
+    };
+}
+
+codes! {
+    WRONG_TYPE = "bpm-wrong-type", "A value of the manifest has the wrong type",
+        "BOSH's types hold: a `String` may be given as a number, an `Integer` must be a number without fraction, `null` is no value of any type.\n\nQuote versions: `version: 1.10` is the number 1.1.";
+    MISSING_KEY = "bpm-missing-key", "A required key is missing",
+        "The object at this place lacks a key that BOSH, or the conversion, cannot do without.";
+    UNKNOWN_KEY = "bpm-unknown-key", "A key is not known",
+        "The key has no effect. Often it is a typing error, or a key at the wrong depth. BOSH ignores such keys in silence.";
+    IGNORED_KEY = "bpm-ignored-key", "A key has no effect in Kubernetes",
+        "BOSH knows the key, but what it controls does not exist in Kubernetes, or not yet in this product. Removing it changes nothing.";
+    REFUSED_KEY = "bpm-refused-key", "A key cannot be honoured",
+        "Going on without this key would give a deployment that is not the one described. Change the manifest, for example by an ops file.";
+    BAD_VALUE = "bpm-bad-value", "A value of the manifest is not among those possible",
+        "The message says which values are.";
+    DUPLICATE = "bpm-duplicate-name", "A name is given twice",
+        "Names of releases, stemcell aliases, instance groups and jobs of a group are unique.";
+    LATEST = "bpm-latest-version", "A version is 'latest'",
+        "Images are named by exact versions: `latest` and `<prefix>.latest` cannot be resolved without a director. Write the version.";
+    NO_IMAGE = "bpm-no-image", "The image of a release cannot be told",
+        "An image is `<url>/<release>:<os>-<stemcell version>-<release version>`. The `url` of a release is a registry and organisation; a download (`https://...`) is none. `--registry` (or `conversion.registry`) stands in for all releases. Operating system and stemcell version come from the release's own `stemcell`, else from the stemcell of the instance group.";
+    IMAGE_TAG = "bpm-image-tag", "A version is spelled differently in an image tag",
+        "Tags of images cannot hold `+`: it becomes `-`. The image must have been pushed with that tag.";
+    NAME = "bpm-name", "Kubernetes has no name for this",
+        "Names in Kubernetes hold lower-case letters, digits and `-`; `_` becomes `-`, all else is dropped. What is left must not be empty, and the name of a deployment must begin with a letter.";
+    NAME_TAKEN = "bpm-name-taken", "Two things have the same name in Kubernetes",
+        "Sanitizing made two names equal (`a_b` and `a-b`), or an ending did (group `a` with instance 0, and group `a-0`). Rename one of them.";
+    UNKNOWN_RELEASE = "bpm-unknown-release", "A job's release is not listed",
+        "Every job names a release of the manifest's `releases`.";
+    NO_BPM = "bpm-no-information", "A job has processes but no bpm information",
+        "The job's `monit` file starts processes, but no template becomes `config/bpm.yml`, so nothing says which containers to make. Give it in the job property `quarks.bpm`:\n\n```yaml\nproperties:\n  quarks:\n    bpm:\n      processes:\n      - name: server\n        executable: /var/vcap/packages/server/bin/server\n```";
+    SCHEMA = "bpm-schema", "A bpm.yml cannot be read",
+        "The rendered file does not have BPM's shape: wrong type of a value, or a value that BPM refuses. The message is BPM's own. For rendered files the place is in the rendered text, not in the template.";
+    UNKNOWN_BPM_KEY = "bpm-unknown-bpm-key", "A key of bpm.yml is not known",
+        "BPM ignores keys that it does not know, in silence. Often it is a typing error.";
+    DROPPED = "bpm-dropped", "A setting of bpm.yml has no effect",
+        "Containers have no such setting, or it needs the process wrapper, which does not exist yet.";
+    VOLUME = "bpm-volume", "A volume is not what it is under BPM",
+        "Containers do not see the directories of the node. A volume outside `/var/vcap` begins as an empty directory of the pod; patterns cannot be expanded.";
+    ROOT = "bpm-runs-as-root", "A process runs as root to get its capabilities",
+        "Kubernetes gives added capabilities to root only. Until the process wrapper exists, which drops to vcap and keeps them, such a process runs as root.";
+    SCRIPT = "bpm-script", "A lifecycle script does not run, or not as under BOSH",
+        "`pre-start` scripts run as init containers. `pre-stop` and `drain` run before the first process of their job is stopped; other processes do not wait for them. `post-start`, `post-stop` and `post-deploy` do not run yet.";
+    INSTANCES_DIFFER = "bpm-instances-differ", "The bpm.yml of a job differs between instances",
+        "All pods of an instance group are made from one template. What shapes the pod must be equal for all instances; `executable`, `args` and `env` may differ only once the process wrapper exists. `spec.ip` is no such difference. The job property `quarks.bpm` is merged over the rendered file: a value given there is the same for all.";
+    POD_IP = "bpm-pod-ip", "The address of the pod is used where it is not known",
+        "While bpm.yml is rendered, `spec.ip` is the text `$(POD_IP)`, which Kubernetes replaces in `executable`, `args` and `env` only.";
+    PERSISTENT_DISK = "bpm-persistent-disk", "A process wants a persistent disk that the group does not have",
+        "`persistent_disk: true` in bpm.yml needs `persistent_disk` (MiB) on the instance group.";
+    ERRAND = "bpm-errand", "An errand that cannot be",
+        "An errand group becomes one Job: it has exactly one instance, and needs no Service.";
+    PORT = "bpm-port", "A port that cannot be",
+        "`quarks.ports` has entries `{name, protocol, internal}`: protocol is TCP, UDP or SCTP, internal a port number. Entries of all jobs of a group make one list: equal ones are merged, different ones must not share a name or a number.";
+    PROBE = "bpm-probe", "A health check that cannot be",
+        "A probe is a Kubernetes Probe with exactly one of `exec`, `httpGet`, `tcpSocket` and `grpc`, given for a process of the job.";
+    METADATA = "bpm-metadata", "A tag, label or annotation that Kubernetes does not take",
+        "Keys are `[prefix/]name` with at most 63 letters, digits, `-`, `_` and `.` in the name; values of labels obey the same rule and may be empty. Values are texts, numbers or booleans.";
+    SETTINGS = "bpm-agent-settings", "A setting under env.bosh.agent.settings that cannot be",
+        "These settings are copied to the pod and have Kubernetes' own shape.";
+    VARIABLE = "bpm-variable", "A variable that cannot be generated in the cluster",
+        "Types are `password`, `certificate`, `rsa`, `ssh` and `user`, and those of QuarksSecrets: `tls`, `basic-auth`, `dockerconfigjson`, `templatedconfig`, `copy`.";
+    NOTHING_TO_RUN = "bpm-nothing-to-run", "An instance group has no process",
+        "A pod needs a container. A group without any process gives no workload; its files and scripts have no place to be.";
+    DNS = "bpm-dns", "A job of BOSH DNS",
+        "Jobs of the releases `bosh-dns` and `bosh-dns-aliases` never become containers. Their aliases are not converted to DNS configuration yet.";
+    MALFORMED = "bpm-malformed-request", "The request does not have the shape of the contract",
+        "The resolved document must hold exactly one instance group, and the files of each of its jobs must be given. This is a defect of the stage before, not of the manifest.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_and_explained() {
+        let mut names: Vec<&str> = CODES.iter().map(|code| code.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), CODES.len());
+        assert!(
+            CODES
+                .iter()
+                .all(|code| code.name.starts_with("bpm-") && !code.title.is_empty() && code.explanation.len() > 20)
+        );
+    }
+}

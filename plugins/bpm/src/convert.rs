@@ -1,0 +1,74 @@
+//! The two functions of the stage.
+
+use crate::codes;
+use crate::group::Group;
+use crate::report::Report;
+use crate::request::{Converted, DeploymentRequest, GroupRequest, Reply};
+use crate::volumes::{self, Volumes};
+use crate::{deployment, init, services, workload};
+use boson_deployment::names::Taken;
+use boson_document::Tree;
+
+/// Objects of one instance group: Services, claims of an errand, QuarksStatefulSet or QuarksJob.
+///
+/// # Errors
+/// What is wrong with the input, as much at once as can be told.
+pub fn group(request: &GroupRequest, settings: &Tree) -> Reply {
+    let mut report = Report::default();
+    let objects = Group::read(request, settings, &mut report).map(|group| objects(&group, &mut report));
+    reply(objects.unwrap_or_default(), report)
+}
+
+fn objects(group: &Group, report: &mut Report) -> Vec<Tree> {
+    let mut taken = Taken::default();
+    for (name, by) in init::names_of(group) {
+        if let Err(error) = taken.claim("container", &name, &by) {
+            report.error(codes::NAME_TAKEN, &group.place.at("jobs"), error.to_string());
+        }
+    }
+    let alone = group.processes() == 1;
+    for job in &group.jobs {
+        job.scripts
+            .warn(&job.name, job.processes.len(), alone, &job.place, report);
+    }
+    let volumes = Volumes::plan(group, report);
+    volumes::check_extra(group, &volumes, report);
+
+    if group.processes() == 0 {
+        let text = format!("Instance group '{}' has no process: nothing is made of it", group.name);
+        report.warning(codes::NOTHING_TO_RUN, &group.place, text);
+        return Vec::new();
+    }
+    let made = services::of_group(group).and_then(|services| Ok((services, workload::of_group(group, &volumes)?)));
+    match made {
+        Ok((mut objects, workload)) => {
+            objects.extend(volumes::claims(group));
+            objects.push(workload);
+            objects
+        }
+        Err(error) => {
+            report.error(codes::NAME, &group.place.at("name"), error.to_string());
+            Vec::new()
+        }
+    }
+}
+
+/// Objects that belong to no single group: pull Secrets, QuarksSecrets. Checks the manifest outside its instance groups, and its jobs' keys.
+///
+/// # Errors
+/// What is wrong with the input, as much at once as can be told.
+pub fn deployment(request: &DeploymentRequest, _settings: &Tree) -> Reply {
+    let mut report = Report::default();
+    let objects = deployment::objects(request, &mut report);
+    reply(objects, report)
+}
+
+fn reply(objects: Vec<Tree>, report: Report) -> Reply {
+    if report.failed() {
+        return Err(report.into_diagnostics());
+    }
+    Ok(Converted {
+        objects,
+        diagnostics: report.into_diagnostics(),
+    })
+}

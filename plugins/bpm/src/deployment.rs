@@ -1,0 +1,287 @@
+//! What belongs to no single instance group: checks of the manifest, pull Secrets of releases, QuarksSecrets of variables.
+
+use crate::codes;
+use crate::image;
+use crate::keys;
+use crate::metadata::{Metadata, Use, user_map};
+use crate::release;
+use crate::report::{Place, Report};
+use crate::request::DeploymentRequest;
+use crate::rollout;
+use crate::value::text;
+use crate::variables;
+use boson_deployment::labels;
+use boson_deployment::names::{NameError, Names, Taken};
+use boson_document::Tree;
+use std::collections::HashSet;
+
+/// Checks the manifest, makes the objects.
+pub fn objects(request: &DeploymentRequest, report: &mut Report) -> Vec<Tree> {
+    let place = Place::new(&request.document_name, "");
+    let document = &request.document;
+    check(request, &place, report);
+    let names = match Names::new(
+        &request.deployment.name,
+        &request.deployment.namespace,
+        &request.deployment.cluster_domain,
+    ) {
+        Ok(names) => names,
+        Err(error) => {
+            report.error(codes::NAME, &place.at("name"), error.to_string());
+            return Vec::new();
+        }
+    };
+    let annotations = user_map(document.get("tags"), Use::Annotations, &place.at("tags"), report);
+    let metadata = Metadata {
+        annotations,
+        ..Metadata::default()
+    }
+    .label(labels::DEPLOYMENT_NAME, names.deployment());
+    let mut taken = Taken::default();
+    claim_groups(&names, document, &place, &mut taken, report);
+    let mut objects = pull_secrets(request, &names, &metadata, &mut taken, report);
+    for variable in &request.variables {
+        let place = Place::new(&request.document_name, &variable.pointer);
+        objects.extend(variables::object(
+            variable, &names, &metadata, &mut taken, &place, report,
+        ));
+    }
+    objects
+}
+
+fn check(request: &DeploymentRequest, place: &Place, report: &mut Report) {
+    let document = &request.document;
+    keys::walk(keys::MANIFEST, document, place, report);
+    if let Some(features) = document.get("features") {
+        keys::features(features, &place.at("features"), report);
+    }
+    if let Some(name) = text(document, "name").filter(|name| *name != request.deployment.name) {
+        let text = format!(
+            "Key 'name' has no effect: the deployment is called '{}', not '{name}'",
+            request.deployment.name
+        );
+        report.warning(codes::IGNORED_KEY, &place.at("name"), text);
+    }
+    if let Some(update) = document.get("update") {
+        rollout::check(update, &place.at("update"), report);
+    }
+    if document.get("release").is_some() && document.get("releases").is_some() {
+        let text = "Deployment manifest contains both 'release' and 'releases' sections, please use one of the two.";
+        report.error(codes::REFUSED_KEY, &place.at("release"), text);
+    }
+    releases(request, &place.at("releases"), report);
+    stemcells(document, &place.at("stemcells"), report);
+    duplicates(
+        document.items("instance_groups"),
+        "name",
+        "instance group name",
+        &place.at("instance_groups"),
+        report,
+    );
+    groups(document, &place.at("instance_groups"), report);
+    jobs(document, place, report);
+}
+
+/// What resolved documents do not show: the properties of a group are in those of its jobs already.
+fn groups(document: &Tree, place: &Place, report: &mut Report) {
+    for (index, group) in document.items("instance_groups").iter().enumerate() {
+        if group.get("properties").is_some() {
+            report.error(codes::REFUSED_KEY, &place.at(index).at("properties"), keys::PROPERTIES);
+        }
+    }
+}
+
+fn releases(request: &DeploymentRequest, place: &Place, report: &mut Report) {
+    let releases = request.document.items("releases");
+    duplicates(releases, "name", "release name", place, report);
+    for (index, release) in releases.iter().enumerate() {
+        let place = place.at(index);
+        let name = release.str("name").unwrap_or_default();
+        if release::is_dns(name) {
+            continue;
+        }
+        if image::url(release, request.deployment.registry.as_deref()).is_none() {
+            let what = if release.str("url").is_some_and(|url| !url.is_empty()) {
+                format!(
+                    "Release '{name}' has a 'url' to download it from, where a registry and organization are needed"
+                )
+            } else {
+                format!("Release '{name}' has no 'url': the registry and organization that hold its image")
+            };
+            let place = if release.get("url").is_some() {
+                place.at("url")
+            } else {
+                place.clone()
+            };
+            report
+                .error(codes::NO_IMAGE, &place, what)
+                .help("Set it, or give one registry for all releases: --registry URL.");
+        }
+        let stemcell = release.get("stemcell").map(|stemcell| (stemcell, place.at("stemcell")));
+        for (tree, place) in [Some((release, place)), stemcell].into_iter().flatten() {
+            let version = text(tree, "version").unwrap_or_default();
+            version_checks(&format!("release '{name}'"), &version, &place.at("version"), report);
+        }
+    }
+}
+
+fn version_checks(of: &str, version: &str, place: &Place, report: &mut Report) {
+    if image::is_latest(version) {
+        let text = format!("Version '{version}' of {of} is not supported: images are named by exact versions");
+        report.error(codes::LATEST, place, text);
+    }
+    if version.contains('+') {
+        let text = format!(
+            "Version '{version}' of {of} is '{}' in the tag of its image",
+            image::tag(version)
+        );
+        report.warning(codes::IMAGE_TAG, place, text);
+    }
+}
+
+fn stemcells(document: &Tree, place: &Place, report: &mut Report) {
+    let stemcells = document.items("stemcells");
+    let mut aliases = HashSet::new();
+    for (index, stemcell) in stemcells.iter().enumerate() {
+        let place = place.at(index);
+        let alias = stemcell.str("alias").unwrap_or_default();
+        if stemcell.get("alias").is_some() && !aliases.insert(alias) {
+            report.error(
+                codes::DUPLICATE,
+                &place.at("alias"),
+                format!("Duplicate stemcell alias '{alias}'"),
+            );
+        }
+        if stemcell.get("os").is_none() && stemcell.get("name").is_none() && stemcell.as_object().is_some() {
+            let text = format!(
+                "Required property 'os' or 'name' was not specified in object ({})",
+                crate::value::inspect(stemcell)
+            );
+            report.error(codes::MISSING_KEY, &place, text);
+        }
+        let used = document
+            .items("instance_groups")
+            .iter()
+            .any(|group| group.str("stemcell") == Some(alias));
+        if !used && !alias.is_empty() {
+            let text = format!("Stemcell '{alias}' has no effect: no instance group uses it");
+            report.warning(codes::IGNORED_KEY, &place, text);
+        } else if used {
+            let version = text(stemcell, "version").unwrap_or_default();
+            version_checks(&format!("stemcell '{alias}'"), &version, &place.at("version"), report);
+        }
+    }
+}
+
+fn duplicates(items: &[Tree], key: &str, what: &str, place: &Place, report: &mut Report) {
+    let mut seen = HashSet::new();
+    for (index, item) in items.iter().enumerate() {
+        if let Some(name) = item.str(key).filter(|name| !seen.insert(*name)) {
+            report.error(
+                codes::DUPLICATE,
+                &place.at(index).at(key),
+                format!("Duplicate {what} '{name}'"),
+            );
+        }
+    }
+}
+
+/// Keys of all jobs, of groups and addons, where they stand in the manifest.
+fn jobs(document: &Tree, place: &Place, report: &mut Report) {
+    for section in ["instance_groups", "addons"] {
+        for (index, owner) in document.items(section).iter().enumerate() {
+            for (number, job) in owner.items("jobs").iter().enumerate() {
+                let place = place.at(section).at(index).at("jobs").at(number);
+                keys::walk(keys::JOB, job, &place, report);
+                quarks(job, &place.at("properties"), report);
+            }
+        }
+    }
+}
+
+fn quarks(job: &Tree, place: &Place, report: &mut Report) {
+    for name in ["quarks", "bosh_containerization"] {
+        if let Some(tree) = job.get("properties").and_then(|properties| properties.get(name)) {
+            keys::walk(keys::QUARKS, tree, &place.at(name), report);
+        }
+    }
+}
+
+/// Names of all groups' objects: two groups, or a group and another's instance, must not share one.
+fn claim_groups(names: &Names, document: &Tree, place: &Place, taken: &mut Taken, report: &mut Report) {
+    for (index, group) in document.items("instance_groups").iter().enumerate() {
+        let Some(name) = text(group, "name") else { continue };
+        let zones = group.items("azs").len().max(1) as u64;
+        let count = group
+            .get("instances")
+            .and_then(Tree::as_i64)
+            .and_then(|count| u64::try_from(count).ok())
+            .unwrap_or(0);
+        let total = count.saturating_mul(zones).min(u64::from(crate::group::MOST_INSTANCES)) as u32;
+        if let Err(error) = claim_group(names, &name, total, taken) {
+            let code = if matches!(error, NameError::Taken { .. }) {
+                codes::NAME_TAKEN
+            } else {
+                codes::NAME
+            };
+            report.error(
+                code,
+                &place.at("instance_groups").at(index).at("name"),
+                error.to_string(),
+            );
+        }
+    }
+}
+
+fn claim_group(names: &Names, group: &str, total: u32, taken: &mut Taken) -> Result<(), NameError> {
+    let by = format!("instance group '{group}'");
+    taken.claim("workload", &names.group(group)?, &by)?;
+    taken.claim("Secret", &names.resolved(group, None)?, &by)?;
+    taken.claim("Secret", &names.bpm(group, None)?, &by)?;
+    taken.claim("Service", &names.service(group)?, &by)?;
+    (0..total).try_for_each(|index| {
+        let by = format!("instance {index} of instance group '{group}'");
+        taken.claim("Service", &names.instance_service(group, index)?, &by)
+    })
+}
+
+fn pull_secrets(
+    request: &DeploymentRequest,
+    names: &Names,
+    metadata: &Metadata,
+    taken: &mut Taken,
+    report: &mut Report,
+) -> Vec<Tree> {
+    let mut objects = Vec::new();
+    for (index, release) in request.document.items("releases").iter().enumerate() {
+        let place = Place::new(&request.document_name, "")
+            .at("releases")
+            .at(index)
+            .at("name");
+        let Some(credentials) = release
+            .get("credentials")
+            .filter(|credentials| credentials.as_object().is_some())
+        else {
+            continue;
+        };
+        let (Some(username), Some(password)) = (text(credentials, "username"), text(credentials, "password")) else {
+            continue;
+        };
+        let Some(url) = image::url(release, request.deployment.registry.as_deref()) else {
+            continue;
+        };
+        let release = release.str("name").unwrap_or_default();
+        let name = names.release_credentials(release);
+        match name.and_then(|name| {
+            taken
+                .claim("Secret", &name, &format!("the credentials of release '{release}'"))
+                .map(|()| name)
+        }) {
+            Ok(name) => objects.push(image::pull_secret(&name, metadata, &url, &username, &password)),
+            Err(error) => {
+                report.error(codes::NAME_TAKEN, &place, error.to_string());
+            }
+        }
+    }
+    objects
+}

@@ -1,0 +1,426 @@
+//! An instance group as the conversion needs it: read from the resolved document, every error of it told at once.
+
+use crate::codes;
+use crate::image;
+use crate::job::Job;
+use crate::keys;
+use crate::metadata::{Metadata, Use, user_map};
+use crate::ports::{self, Port};
+use crate::report::{Place, Report};
+use crate::request::{Deployment, GroupRequest};
+use crate::rollout;
+use crate::settings::Settings;
+use crate::value::{inspect, text};
+use boson_deployment::{labels, names};
+use boson_document::{Map, Tree};
+use std::collections::HashSet;
+
+/// Most instances of a group over its zones; each has a Service.
+pub const MOST_INSTANCES: u32 = 10_000;
+
+/// What runs a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lifecycle {
+    /// For ever: a QuarksStatefulSet.
+    Service,
+    /// When asked: a QuarksJob with trigger `manual`.
+    Errand,
+    /// Once: a QuarksJob with trigger `once`.
+    AutoErrand,
+}
+
+/// Disks of a group, sizes in MiB.
+#[derive(Clone, Debug, Default)]
+pub struct Disks {
+    /// The persistent disk.
+    pub persistent: Option<u64>,
+    /// Its StorageClass; none: the cluster's default.
+    pub class: Option<String>,
+    /// The ephemeral disk.
+    pub ephemeral: Option<u64>,
+}
+
+/// An instance group.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The deployment.
+    pub deployment: Deployment,
+    /// Names of its objects.
+    pub names: names::Names,
+    /// Name, as in the manifest.
+    pub name: String,
+    /// Name, as part of Kubernetes names and as a label value.
+    pub slug: String,
+    /// Where it is in the manifest.
+    pub place: Place,
+    /// What runs it.
+    pub lifecycle: Lifecycle,
+    /// Instances in each zone.
+    pub instances: u32,
+    /// Its zones; none: anywhere.
+    pub zones: Vec<String>,
+    /// What its objects carry.
+    pub metadata: Metadata,
+    /// What its pods carry.
+    pub pod_metadata: Metadata,
+    /// Annotations that drive updates.
+    pub rollout: Map,
+    /// Its disks.
+    pub disks: Disks,
+    /// CPUs of the group's VM.
+    pub cpu: Option<u64>,
+    /// Memory of the group's VM, MiB.
+    pub ram: Option<u64>,
+    /// `env.bosh.agent.settings`.
+    pub settings: Settings,
+    /// Its jobs that become containers or contribute files.
+    pub jobs: Vec<Job>,
+    /// Ports of all jobs.
+    pub ports: Vec<Port>,
+    /// Names of pull Secrets of its releases.
+    pub pull_secrets: Vec<String>,
+    /// Name of the Secret with the resolved document.
+    pub resolved_secret: String,
+}
+
+// === impl Group ===
+
+impl Group {
+    /// Reads it; `None` where the report says why not.
+    pub fn read(request: &GroupRequest, settings: &Tree, report: &mut Report) -> Option<Self> {
+        let place = Place::new(&request.document_name, &request.pointer);
+        let Some([tree]) = request
+            .group
+            .get("instance_groups")
+            .and_then(Tree::as_array)
+            .map(Vec::as_slice)
+        else {
+            report.error(
+                codes::MALFORMED,
+                &place,
+                "The resolved document does not hold exactly one instance group",
+            );
+            return None;
+        };
+        keys::walk(keys::GROUP, tree, &place, report);
+        let name = text(tree, "name").unwrap_or_default();
+        let deployment = &request.deployment;
+        let names = match names::Names::new(&deployment.name, &deployment.namespace, &deployment.cluster_domain) {
+            Ok(names) => names,
+            Err(error) => {
+                report.error(
+                    codes::NAME,
+                    &Place::new(&request.document_name, "/name"),
+                    error.to_string(),
+                );
+                return None;
+            }
+        };
+        if let Err(error) = names.group(&name) {
+            report.error(codes::NAME, &place.at("name"), error.to_string());
+        }
+        let lifecycle = lifecycle(tree, &name, &place, report);
+        let zones = zones(tree, &name, &place, report);
+        let instances = instances(tree, &name, lifecycle, zones.len(), &place, report);
+        let agent = Settings::read(tree, &place, report);
+        let group = Self {
+            deployment: deployment.clone(),
+            slug: names::cut(&names::label(&name), "", names::LABEL_LIMIT),
+            lifecycle,
+            instances,
+            zones,
+            metadata: Metadata::default(),
+            pod_metadata: Metadata::default(),
+            rollout: rollout::annotations(tree, &request.group, &place, report),
+            disks: disks(tree, &name, &place, report),
+            cpu: resource(tree, "cpu", &place, report),
+            ram: resource(tree, "ram", &place, report),
+            settings: agent,
+            jobs: Vec::new(),
+            ports: Vec::new(),
+            pull_secrets: Vec::new(),
+            resolved_secret: request.resolved_secret.clone(),
+            names,
+            name,
+            place,
+        };
+        Some(
+            group
+                .with_metadata(tree, &request.group, report)
+                .with_jobs(request, tree, settings, report),
+        )
+    }
+
+    fn with_metadata(mut self, tree: &Tree, document: &Tree, report: &mut Report) -> Self {
+        let place = self.place.at("tags");
+        let mut annotations = user_map(
+            document.get("tags"),
+            Use::Annotations,
+            &Place::new(&place.document, "/tags"),
+            report,
+        );
+        annotations.extend(user_map(tree.get("tags"), Use::Annotations, &place, report));
+        annotations.extend(self.settings.annotations.clone());
+        let own = Metadata {
+            labels: self.settings.labels.clone(),
+            annotations: self.settings.annotations.clone(),
+        };
+        self.pod_metadata = own
+            .label(labels::DEPLOYMENT_NAME, self.names.deployment())
+            .label(labels::INSTANCE_GROUP_NAME, self.slug.as_str());
+        self.metadata = Metadata {
+            labels: self.pod_metadata.labels.clone(),
+            annotations,
+        };
+        self
+    }
+
+    fn with_jobs(mut self, request: &GroupRequest, tree: &Tree, settings: &Tree, report: &mut Report) -> Self {
+        let mut names = HashSet::new();
+        if tree.get("jobs").is_none_or(Tree::is_null) {
+            report.error(
+                codes::MISSING_KEY,
+                &self.place,
+                format!("Instance group '{}' does not specify jobs key", self.name),
+            );
+        }
+        if tree.items("jobs").len() != request.jobs.len() {
+            let text = "The request does not have the files of every job of the instance group";
+            report.error(codes::MALFORMED, &self.place.at("jobs"), text);
+        }
+        for (index, (job, files)) in tree.items("jobs").iter().zip(&request.jobs).enumerate() {
+            let place = self.place.at("jobs").at(index);
+            if !names.insert(files.job.clone()) {
+                let text = format!(
+                    "Colocated job '{}' is already added to the instance group '{}'",
+                    files.job, self.name
+                );
+                report.error(codes::DUPLICATE, &place, text);
+            } else if crate::release::is_dns(&files.release) {
+                let text = format!(
+                    "Job '{}' of BOSH DNS has no effect: aliases are not converted yet",
+                    files.job
+                );
+                report.warning(codes::DNS, &place, text);
+            } else {
+                let job = Job::read(&self, request, job, files, settings, &place, report);
+
+                self.jobs.push(job);
+            }
+        }
+        self.check_images(request, report);
+        self.ports = ports::merge(&self.jobs, report);
+
+        if self.lifecycle != Lifecycle::Service && !self.ports.is_empty() {
+            let text = format!(
+                "Ports of the errand '{}' have no effect: an errand has no Service",
+                self.name
+            );
+            report.warning(codes::ERRAND, &self.place, text);
+        }
+        self.pull_secrets = pull_secrets(&self, &request.group);
+        self
+    }
+
+    /// One error for each release whose stemcell is not known, one for all whose own entry says too little: those have errors there.
+    fn check_images(&self, request: &GroupRequest, report: &mut Report) {
+        let registry = request.deployment.registry.as_deref();
+        let told = |name: &str| {
+            let found = request
+                .group
+                .items("releases")
+                .iter()
+                .find(|release| release.str("name") == Some(name));
+            found.is_none_or(|release| image::is_told(release, registry))
+        };
+        let mut seen = HashSet::new();
+        let wrong = self
+            .jobs
+            .iter()
+            .filter(|job| job.image_error.is_some() && seen.insert(job.release.as_str()));
+        let (wrong, untold): (Vec<&Job>, Vec<&Job>) = wrong.partition(|job| told(&job.release));
+        for job in wrong {
+            let error = job.image_error.as_deref().unwrap_or_default();
+            let text = format!(
+                "Instance group '{}' cannot have containers of job '{}': {error}",
+                self.name, job.name
+            );
+            report.error(codes::NO_IMAGE, &job.place.at("release"), text);
+        }
+        if !untold.is_empty() {
+            let names: Vec<&str> = untold.iter().map(|job| job.release.as_str()).collect();
+            let why = "they have no 'url' that names a registry, or no exact version";
+            let text = format!(
+                "Instance group '{}' has no images of the releases {}: {why}",
+                self.name,
+                names.join(", ")
+            );
+            report.error(codes::NO_IMAGE, &self.place, text);
+        }
+    }
+
+    /// Instances over all zones.
+    pub fn total(&self) -> u32 {
+        self.instances
+            .saturating_mul(u32::try_from(self.zones.len().max(1)).unwrap_or(u32::MAX))
+    }
+
+    /// How many containers run processes.
+    pub fn processes(&self) -> usize {
+        self.jobs.iter().map(|job| job.processes.len()).sum()
+    }
+}
+
+fn lifecycle(tree: &Tree, name: &str, place: &Place, report: &mut Report) -> Lifecycle {
+    match tree.str("lifecycle") {
+        None | Some("service") => Lifecycle::Service,
+        Some("errand") => Lifecycle::Errand,
+        Some("auto-errand") => Lifecycle::AutoErrand,
+        Some(other) => {
+            let text = format!(
+                "Invalid lifecycle '{other}' for '{name}', valid lifecycle profiles are: service, errand, auto-errand"
+            );
+            report.error(codes::BAD_VALUE, &place.at("lifecycle"), text);
+            Lifecycle::Service
+        }
+    }
+}
+
+fn zones(tree: &Tree, name: &str, place: &Place, report: &mut Report) -> Vec<String> {
+    let Some(azs) = tree.get("azs").and_then(Tree::as_array) else {
+        return Vec::new();
+    };
+    let place = place.at("azs");
+    if azs.is_empty() {
+        report.error(
+            codes::BAD_VALUE,
+            &place,
+            format!("Instance group '{name}' has empty availability zones"),
+        );
+    }
+    let mut zones = Vec::new();
+    for (index, az) in azs.iter().enumerate() {
+        let at = place.at(index);
+        match az.as_str() {
+            None => {
+                let text = format!(
+                    "Instance group '{name}' has invalid availability zone '{}', string expected",
+                    inspect(az)
+                );
+                report.error(codes::BAD_VALUE, &at, text);
+            }
+            Some(az) if az.is_empty() || !crate::metadata::is_label_value(az) => {
+                let text = format!("Availability zone '{az}' cannot be the value of a node's label");
+                report.error(codes::METADATA, &at, text);
+            }
+            Some(az) if zones.iter().any(|zone| zone == az) => {
+                report.error(
+                    codes::DUPLICATE,
+                    &at,
+                    format!("Availability zone '{az}' of instance group '{name}' is given twice"),
+                );
+            }
+            Some(az) => zones.push(az.to_string()),
+        }
+    }
+    zones
+}
+
+fn instances(tree: &Tree, name: &str, lifecycle: Lifecycle, zones: usize, place: &Place, report: &mut Report) -> u32 {
+    let Some(value) = tree
+        .get("instances")
+        .filter(|value| matches!(value, Tree::Number(number) if number.is_integer()))
+    else {
+        return 0;
+    };
+    let place = place.at("instances");
+    let most = MOST_INSTANCES / u32::try_from(zones.max(1)).unwrap_or(MOST_INSTANCES);
+    let count = value
+        .as_i64()
+        .and_then(|count| u32::try_from(count).ok())
+        .filter(|count| *count <= most);
+    match count {
+        Some(count) if lifecycle != Lifecycle::Service && (count != 1 || zones > 1) => {
+            let text = format!(
+                "Instance group '{name}' is an errand: 'instances' must be 1, in one availability zone at most"
+            );
+            report.error(codes::ERRAND, &place, text);
+            0
+        }
+        Some(count) => count,
+        None if inspect(value).starts_with('-') => {
+            report.error(
+                codes::BAD_VALUE,
+                &place,
+                format!("'instances' value ({}) should be greater than -1", inspect(value)),
+            );
+            0
+        }
+        None => {
+            report.error(
+                codes::BAD_VALUE,
+                &place,
+                format!("'instances' value ({}) should be less than {most}", inspect(value)),
+            );
+            0
+        }
+    }
+}
+
+fn disks(tree: &Tree, name: &str, place: &Place, report: &mut Report) -> Disks {
+    let size = tree.get("persistent_disk").and_then(Tree::as_i64);
+    if size.is_some_and(|size| size < 0) {
+        let text = format!(
+            "Instance group '{name}' references an invalid persistent disk size '{}'",
+            size.unwrap_or_default()
+        );
+        report.error(codes::BAD_VALUE, &place.at("persistent_disk"), text);
+    }
+    let persistent = size.and_then(|size| u64::try_from(size).ok()).filter(|size| *size > 0);
+    let class = text(tree, "persistent_disk_type");
+    if let Some(class) = &class {
+        if persistent.is_none() {
+            let text = format!(
+                "Instance group '{name}' has a 'persistent_disk_type' without a size: set 'persistent_disk', in MiB"
+            );
+            report.error(codes::REFUSED_KEY, &place.at("persistent_disk_type"), text);
+        } else if !crate::metadata::is_subdomain(class) {
+            let text = format!("'{class}' cannot be the name of a StorageClass");
+            report.error(codes::BAD_VALUE, &place.at("persistent_disk_type"), text);
+        }
+    }
+    Disks {
+        persistent,
+        class,
+        ephemeral: resource(tree, "ephemeral_disk_size", place, report),
+    }
+}
+
+/// A size of `vm_resources`.
+fn resource(tree: &Tree, key: &str, place: &Place, report: &mut Report) -> Option<u64> {
+    let size = tree.get("vm_resources")?.get(key)?.as_i64()?;
+    if size <= 0 {
+        let text = format!("'{key}' value ({size}) should be greater than 0");
+        report.error(codes::BAD_VALUE, &place.at("vm_resources").at(key), text);
+    }
+    u64::try_from(size).ok()
+}
+
+/// Pull Secrets of the releases with credentials that the group's containers come from.
+fn pull_secrets(group: &Group, document: &Tree) -> Vec<String> {
+    let with_credentials = |release: &&Tree| {
+        release
+            .get("credentials")
+            .is_some_and(|credentials| !credentials.is_null())
+    };
+    let used = |release: &&Tree| {
+        group
+            .jobs
+            .iter()
+            .any(|job| Some(job.release.as_str()) == release.str("name"))
+    };
+    let releases = document.items("releases").iter().filter(with_credentials).filter(used);
+    releases
+        .filter_map(|release| group.names.release_credentials(release.str("name")?).ok())
+        .collect()
+}

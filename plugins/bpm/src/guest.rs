@@ -1,0 +1,55 @@
+//! The WIT glue: records of the contract to our nouns and back.
+#![allow(unsafe_code, missing_docs, reason = "generated bindings")]
+
+use crate::{codes, convert, report, request};
+use boson_document::{Tree, json};
+use exports::boson::bpm::conversion as wit;
+
+wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/bpm"], world: "boson:bpm/bpm@1.0.0", generate_all });
+
+mod records;
+
+struct Plugin;
+
+export!(Plugin);
+
+impl wit::Guest for Plugin {
+    fn describe() -> wit::Description {
+        wit::Description {
+            name: "bpm".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            stage: "bpm".into(),
+            settings_schema: crate::SETTINGS_SCHEMA.into(),
+            codes: codes::CODES.iter().map(Into::into).collect(),
+            extensions: Vec::new(),
+        }
+    }
+
+    fn convert_deployment(
+        request: wit::DeploymentRequest,
+        settings: String,
+    ) -> Result<wit::Converted, Vec<wit::Diagnostic>> {
+        reply(convert::deployment(&request.into(), &tree(&settings)))
+    }
+
+    fn convert_group(request: wit::GroupRequest, settings: String) -> Result<wit::Converted, Vec<wit::Diagnostic>> {
+        reply(convert::group(&request.into(), &tree(&settings)))
+    }
+}
+
+/// The host sends JSON only; what is none reads as null and fails as a missing key.
+fn tree(text: &str) -> Tree {
+    json::parse(text).unwrap_or_default()
+}
+
+fn reply(reply: request::Reply) -> Result<wit::Converted, Vec<wit::Diagnostic>> {
+    let all = |diagnostics: Vec<report::Diagnostic>| diagnostics.into_iter().map(Into::into).collect::<Vec<_>>();
+    match reply {
+        Ok(converted) => Ok(wit::Converted {
+            objects: converted.objects.iter().map(json::to_text).collect(),
+            diagnostics: all(converted.diagnostics),
+            extensions: Vec::new(),
+        }),
+        Err(diagnostics) => Err(all(diagnostics)),
+    }
+}

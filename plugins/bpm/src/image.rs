@@ -1,0 +1,209 @@
+//! Images of releases: `<url>/<release>:<os>-<stemcell version>-<release version>`, and the pull Secrets of those with credentials.
+
+use crate::metadata::Metadata;
+use crate::object::object;
+use crate::value;
+use boson_document::{Tree, json};
+
+/// What a version must not be.
+pub fn is_latest(version: &str) -> bool {
+    version == "latest" || version.ends_with(".latest")
+}
+
+/// A registry and organisation, where the release has one or another stands in for it.
+pub fn url(release: &Tree, registry: Option<&str>) -> Option<String> {
+    let own = || release.str("url").filter(|url| !url.contains("://"));
+    let url = registry.or_else(own)?.trim_end_matches('/');
+    (!url.is_empty()).then(|| url.to_string())
+}
+
+/// Does the release say what an image needs of it? Whether it does is told where the release is.
+pub fn is_told(release: &Tree, registry: Option<&str>) -> bool {
+    let latest = |tree: &Tree| value::text(tree, "version").is_none_or(|version| is_latest(&version));
+    url(release, registry).is_some() && !latest(release) && !release.get("stemcell").is_some_and(latest)
+}
+
+/// The image of a release in a group whose stemcell has this alias.
+///
+/// # Errors
+/// Why there is none, as the end of a sentence.
+pub fn of_release(
+    document: &Tree,
+    release: &Tree,
+    stemcell: Option<&str>,
+    registry: Option<&str>,
+) -> Result<String, String> {
+    let name = release.str("name").unwrap_or_default();
+    let untold = || format!("release '{name}' has no 'url' that names a registry, or no exact version");
+    let url = url(release, registry)
+        .filter(|_| is_told(release, registry))
+        .ok_or_else(untold)?;
+    let version = value::text(release, "version").ok_or_else(untold)?;
+    let alias = || {
+        document
+            .items("stemcells")
+            .iter()
+            .find(|entry| stemcell.is_some() && entry.str("alias") == stemcell)
+    };
+    let stemcell = release.get("stemcell").or_else(alias);
+    let part = |key: &str| {
+        stemcell
+            .and_then(|stemcell| value::text(stemcell, key))
+            .filter(|text| !text.is_empty())
+    };
+    let (Some(os), Some(stemcell_version)) = (part("os"), part("version")) else {
+        return Err(format!(
+            "neither release '{name}' nor the instance group tells os and version of a stemcell"
+        ));
+    };
+    if is_latest(&stemcell_version) {
+        return Err(format!("the stemcell of release '{name}' has no exact version"));
+    }
+    let tag = tag(&format!("{os}-{stemcell_version}-{version}"));
+    let image = format!("{url}/{name}:{tag}");
+    if is_reference(&url, name, &tag) {
+        Ok(image)
+    } else {
+        Err(format!("'{image}' is no reference of an image"))
+    }
+}
+
+/// A tag: they cannot hold `+`.
+pub fn tag(text: &str) -> String {
+    text.replace('+', "-")
+}
+
+fn is_reference(url: &str, name: &str, tag: &str) -> bool {
+    let component = |part: &str| {
+        let inside = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+        !part.is_empty() && part.bytes().all(|b| inside(b) || matches!(b, b'.' | b'_' | b'-'))
+    };
+    let host = |part: &str| {
+        !part.is_empty()
+            && part
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b':' | b'[' | b']'))
+    };
+    let mut parts = url.split('/');
+    let tagged = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-');
+    parts.next().is_some_and(host)
+        && parts.all(component)
+        && component(name)
+        && tag.len() <= 128
+        && tag.bytes().all(tagged)
+        && !tag.starts_with(['.', '-'])
+}
+
+/// The Secret with which images of a release are pulled.
+pub fn pull_secret(name: &str, metadata: &Metadata, url: &str, username: &str, password: &str) -> Tree {
+    let auth = base64(format!("{username}:{password}").as_bytes());
+    let entry = object! { "username" => username, "password" => password, "auth" => auth };
+    let config = object! { "auths" => object! { registry(url) => entry } };
+    object! {
+        "apiVersion" => "v1",
+        "kind" => "Secret",
+        "metadata" => metadata.named(name),
+        "type" => "kubernetes.io/dockerconfigjson",
+        "data" => object! { ".dockerconfigjson" => base64(json::to_text(&config).as_bytes()) },
+    }
+}
+
+/// The registry of an image as credentials name it.
+fn registry(url: &str) -> String {
+    let host = url.split('/').next().unwrap_or_default();
+    let named = host.contains(['.', ':']) || host == "localhost";
+    if !named || matches!(host, "docker.io" | "index.docker.io") {
+        "https://index.docker.io/v1/".into()
+    } else {
+        host.into()
+    }
+}
+
+/// Base 64 with padding.
+pub fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
+        let group = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for (place, shift) in [18, 12, 6, 0].into_iter().enumerate() {
+            let digit = char::from(DIGITS[(group >> shift) as usize & 63]);
+            out.push(if place <= chunk.len() { digit } else { '=' });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn image(release: &str, stemcell: Option<&str>, registry: Option<&str>) -> Result<String, String> {
+        let document = json::parse(
+            r#"{"stemcells": [{"alias": "default", "os": "opensuse-42.3", "version": "28.g8-30.263-7.0.0"}]}"#,
+        )
+        .unwrap();
+        of_release(&document, &json::parse(release).unwrap(), stemcell, registry)
+    }
+
+    #[test]
+    fn images_are_named_by_release_and_stemcell() {
+        let plain = r#"{"name": "nats", "version": 33, "url": "docker.io/cf/"}"#;
+        let own = r#"{"name": "nats", "version": "33+dev.1", "url": "docker.io/cf", "stemcell": {"os": "jammy", "version": "1.10"}}"#;
+        let download = r#"{"name": "nats", "version": "33", "url": "https://bosh.io/d/nats"}"#;
+        for (release, stemcell, registry, expected) in [
+            (
+                plain,
+                Some("default"),
+                None,
+                Ok("docker.io/cf/nats:opensuse-42.3-28.g8-30.263-7.0.0-33"),
+            ),
+            (own, Some("default"), None, Ok("docker.io/cf/nats:jammy-1.10-33-dev.1")),
+            (
+                download,
+                Some("default"),
+                Some("r.example:5000/x/"),
+                Ok("r.example:5000/x/nats:opensuse-42.3-28.g8-30.263-7.0.0-33"),
+            ),
+            (
+                download,
+                Some("default"),
+                None,
+                Err("release 'nats' has no 'url' that names a registry, or no exact version"),
+            ),
+            (
+                plain,
+                None,
+                None,
+                Err("neither release 'nats' nor the instance group tells os and version of a stemcell"),
+            ),
+            (
+                r#"{"name": "n", "version": "1.latest", "url": "x"}"#,
+                Some("default"),
+                None,
+                Err("release 'n' has no 'url' that names a registry, or no exact version"),
+            ),
+        ] {
+            assert_eq!(
+                image(release, stemcell, registry).as_deref().map_err(String::as_str),
+                expected
+            );
+        }
+    }
+
+    #[test]
+    fn credentials_are_what_the_kubelet_reads() {
+        for (text, expected) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foobar", "Zm9vYmFy"),
+        ] {
+            assert_eq!(base64(text.as_bytes()), expected);
+        }
+        assert_eq!(registry("docker.io/cf"), "https://index.docker.io/v1/");
+        assert_eq!(registry("cfcontainers"), "https://index.docker.io/v1/");
+        assert_eq!(registry("localhost:5000/cf"), "localhost:5000");
+    }
+}

@@ -1,0 +1,448 @@
+//! Every key of a manifest and its fate: used, warned about or refused. The tables, and the walk that applies them.
+//!
+//! Tables hold the paths below one root: the [manifest](MANIFEST), an [instance group](GROUP) of the resolved document, a [job](JOB), the job
+//! property [`quarks`](QUARKS). A path's tokens are member names, `[]` for the items of a list, `*` for any name. What is below a key
+//! without deeper paths is free. A key that no table knows is warned about.
+
+use crate::codes;
+use crate::report::{Place, Report};
+use crate::value::{Kind, class, inspect};
+use boson_document::{Tree, escape};
+
+/// What becomes of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It has its effect, here or in another stage.
+    Used,
+    /// It has no effect; why.
+    Warned(&'static str),
+    /// It cannot be; BOSH's words or ours.
+    Refused(&'static str),
+}
+
+/// One key.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// Path below the table's root.
+    pub path: &'static str,
+    /// Type.
+    pub kind: Kind,
+    /// BOSH, or our use of it, asks for it.
+    pub required: bool,
+    /// What becomes of it.
+    pub fate: Fate,
+}
+
+const fn used(path: &'static str, kind: Kind) -> Key {
+    Key {
+        path,
+        kind,
+        required: false,
+        fate: Fate::Used,
+    }
+}
+
+const fn needed(path: &'static str, kind: Kind) -> Key {
+    Key {
+        path,
+        kind,
+        required: true,
+        fate: Fate::Used,
+    }
+}
+
+const fn warned(path: &'static str, kind: Kind, why: &'static str) -> Key {
+    Key {
+        path,
+        kind,
+        required: false,
+        fate: Fate::Warned(why),
+    }
+}
+
+const fn refused(path: &'static str, text: &'static str) -> Key {
+    Key {
+        path,
+        kind: Kind::Any,
+        required: false,
+        fate: Fate::Refused(text),
+    }
+}
+
+const FEATURE: &str = "the director feature does not exist in Kubernetes";
+const AGENT: &str = "there is no BOSH agent in a container";
+const NO_VM: &str = "there are no virtual machines in Kubernetes";
+/// Why `properties` of manifests and groups are refused.
+pub const PROPERTIES: &str = "Key 'properties' is not supported here: move the properties to the jobs that use them";
+
+/// The manifest, but for its instance groups.
+pub const MANIFEST: &[Key] = &[
+    used("name", Kind::String),
+    warned("director_uuid", Kind::String, "there is no director"),
+    used("features", Kind::Hash),
+    warned(
+        "features.converge_variables",
+        Kind::Any,
+        "a variable whose options change is always generated again",
+    ),
+    used("features.use_dns_addresses", Kind::Any),
+    warned("features.use_short_dns_addresses", Kind::Any, FEATURE),
+    warned("features.use_link_dns_names", Kind::Any, FEATURE),
+    warned("features.randomize_az_placement", Kind::Any, FEATURE),
+    warned("features.use_tmpfs_config", Kind::Any, FEATURE),
+    needed("releases", Kind::Array),
+    needed("releases[].name", Kind::String),
+    needed("releases[].version", Kind::String),
+    used("releases[].url", Kind::String),
+    warned("releases[].sha1", Kind::String, "the registry vouches for its images"),
+    used("releases[].stemcell", Kind::Hash),
+    needed("releases[].stemcell.os", Kind::String),
+    needed("releases[].stemcell.version", Kind::String),
+    warned(
+        "releases[].exported_from",
+        Kind::Array,
+        "the release's image is told by its 'stemcell'",
+    ),
+    used("releases[].credentials", Kind::Hash),
+    needed("releases[].credentials.username", Kind::String),
+    needed("releases[].credentials.password", Kind::String),
+    used("stemcells", Kind::Array),
+    needed("stemcells[].alias", Kind::String),
+    used("stemcells[].os", Kind::String),
+    warned(
+        "stemcells[].name",
+        Kind::String,
+        "images are named by a stemcell's 'os'",
+    ),
+    needed("stemcells[].version", Kind::String),
+    used("update", Kind::Hash),
+    used("update.canaries", Kind::String),
+    used("update.max_in_flight", Kind::String),
+    used("update.canary_watch_time", Kind::String),
+    used("update.update_watch_time", Kind::String),
+    used("update.serial", Kind::Boolean),
+    warned("update.vm_strategy", Kind::String, NO_VM),
+    warned(
+        "update.initial_deploy_az_update_strategy",
+        Kind::String,
+        "zones are deployed at the same time",
+    ),
+    used("instance_groups", Kind::Array),
+    used("addons", Kind::Array),
+    needed("addons[].name", Kind::String),
+    used("addons[].jobs", Kind::Array),
+    used("addons[].properties", Kind::Hash),
+    used("addons[].include", Kind::Hash),
+    used("addons[].exclude", Kind::Hash),
+    used("variables", Kind::Array),
+    used("variables[].name", Kind::Any),
+    used("variables[].type", Kind::Any),
+    used("variables[].options", Kind::Any),
+    used("variables[].update_mode", Kind::Any),
+    used("variables[].consumes", Kind::Any),
+    used("tags", Kind::Hash),
+    refused("properties", PROPERTIES),
+    refused(
+        "vm_types",
+        "Deployment manifest contains 'vm_types' section, but this can only be set in a cloud-config.",
+    ),
+    refused(
+        "azs",
+        "Deployment manifest contains 'azs' section, but this can only be set in a cloud-config.",
+    ),
+    refused(
+        "disk_types",
+        "Deployment manifest contains 'disk_types' section, but this can only be set in a cloud-config.",
+    ),
+    refused(
+        "compilation",
+        "Deployment manifest contains 'compilation' section, but this can only be set in a cloud-config.",
+    ),
+    refused(
+        "networks",
+        "Deployment 'networks' are no longer supported. Network definitions must now be provided in a cloud-config.",
+    ),
+    refused(
+        "disk_pools",
+        "disk_pools is no longer supported. Disk definitions must now be provided as disk_types in a cloud-config",
+    ),
+    refused(
+        "jobs",
+        "Jobs are no longer supported, please use instance groups instead",
+    ),
+    refused(
+        "resource_pools",
+        "resource_pools is no longer supported. You must now define resources in a cloud-config",
+    ),
+];
+
+/// An instance group of the resolved document. Its jobs are checked [where they stand in the manifest](JOB).
+pub const GROUP: &[Key] = &[
+    needed("name", Kind::String),
+    needed("instances", Kind::Integer),
+    used("jobs", Kind::Array),
+    used("azs", Kind::Array),
+    used("lifecycle", Kind::String),
+    used("stemcell", Kind::String),
+    warned(
+        "vm_type",
+        Kind::String,
+        "there are no virtual machines in Kubernetes: 'vm_resources' sets the size",
+    ),
+    used("vm_resources", Kind::Hash),
+    needed("vm_resources.cpu", Kind::Integer),
+    needed("vm_resources.ram", Kind::Integer),
+    needed("vm_resources.ephemeral_disk_size", Kind::Integer),
+    warned("vm_extensions", Kind::Array, NO_VM),
+    used("persistent_disk", Kind::Integer),
+    used("persistent_disk_type", Kind::String),
+    refused(
+        "persistent_disks",
+        "Key 'persistent_disks' is not supported: use 'persistent_disk' and 'persistent_disk_type'",
+    ),
+    warned(
+        "networks",
+        Kind::Array,
+        "all instances are in the network of the cluster",
+    ),
+    used("update", Kind::Hash),
+    used("update.canaries", Kind::String),
+    used("update.max_in_flight", Kind::String),
+    used("update.canary_watch_time", Kind::String),
+    used("update.update_watch_time", Kind::String),
+    used("update.serial", Kind::Boolean),
+    warned("update.vm_strategy", Kind::String, NO_VM),
+    warned(
+        "update.initial_deploy_az_update_strategy",
+        Kind::String,
+        "zones are deployed at the same time",
+    ),
+    warned(
+        "migrated_from",
+        Kind::Array,
+        "instances of another group are not taken over",
+    ),
+    used("env", Kind::Hash),
+    warned(
+        "env.persistent_disk_fs",
+        Kind::Any,
+        "the StorageClass decides on the file system",
+    ),
+    warned(
+        "env.persistent_disk_mount_options",
+        Kind::Any,
+        "the StorageClass decides on the mount options",
+    ),
+    used("env.bosh", Kind::Hash),
+    used("env.bosh.agent", Kind::Hash),
+    used("env.bosh.agent.settings", Kind::Hash),
+    used("env.bosh.agent.settings.affinity", Kind::Hash),
+    used("env.bosh.agent.settings.labels", Kind::Hash),
+    used("env.bosh.agent.settings.annotations", Kind::Hash),
+    used("env.bosh.agent.settings.tolerations", Kind::Array),
+    used("env.bosh.agent.settings.imagePullSecrets", Kind::Array),
+    used("env.bosh.agent.settings.serviceAccountName", Kind::String),
+    used("env.bosh.agent.settings.automountServiceAccountToken", Kind::Boolean),
+    used("env.bosh.agent.settings.disable_log_sidecar", Kind::Boolean),
+    used("env.bosh.agent.settings.ephemeralAsPVC", Kind::Boolean),
+    used("env.bosh.agent.settings.disks", Kind::Array),
+    used("env.bosh.agent.settings.jobBackoffLimit", Kind::Integer),
+    warned(
+        "env.bosh.agent.settings.preRenderOps",
+        Kind::Any,
+        "operations on resolved documents are not supported yet",
+    ),
+    used("env.bosh.agent.settings.injectReplicasEnv", Kind::Boolean),
+    used("env.bosh.agent.settings.terminationGracePeriodSeconds", Kind::Integer),
+    used("env.bosh.agent.settings.dns", Kind::String),
+    warned("env.bosh.agent.*", Kind::Any, AGENT),
+    warned("env.bosh.*", Kind::Any, AGENT),
+    used("tags", Kind::Hash),
+    warned("state", Kind::Any, "instances are started and stopped by Kubernetes"),
+    warned(
+        "instance_states",
+        Kind::Any,
+        "instances are started and stopped by Kubernetes",
+    ),
+    refused("properties", PROPERTIES),
+    refused(
+        "template",
+        "Instance group '{name}' specifies template or templates. This is no longer supported, please use jobs instead",
+    ),
+    refused(
+        "templates",
+        "Instance group '{name}' specifies template or templates. This is no longer supported, please use jobs instead",
+    ),
+    refused(
+        "resource_pool",
+        "Instance groups no longer support resource_pool, please use 'vm_type' or 'vm_resources' keys",
+    ),
+    refused(
+        "persistent_disk_pool",
+        "`persistent_disk_pool` is not supported as an `instance_groups` key. Please use `persistent_disk_type` instead.",
+    ),
+];
+
+/// A job of an instance group or an addon.
+pub const JOB: &[Key] = &[
+    needed("name", Kind::String),
+    needed("release", Kind::String),
+    used("properties", Kind::Hash),
+    used("consumes", Kind::Any),
+    used("provides", Kind::Any),
+    used("custom_provider_definitions", Kind::Array),
+];
+
+/// The job property `quarks`, older name `bosh_containerization`.
+pub const QUARKS: &[Key] = &[
+    used("ports", Kind::Array),
+    needed("ports[].name", Kind::String),
+    used("ports[].protocol", Kind::String),
+    needed("ports[].internal", Kind::Integer),
+    used("run", Kind::Hash),
+    warned(
+        "run.scaling",
+        Kind::Any,
+        "the number of instances is the instance group's",
+    ),
+    used("run.capabilities", Kind::Array),
+    used("run.memory", Kind::Integer),
+    used("run.virtual-cpus", Kind::Number),
+    used("run.healthcheck", Kind::Hash),
+    used("run.healthcheck.*", Kind::Hash),
+    used("run.healthcheck.*.readiness", Kind::Hash),
+    used("run.healthcheck.*.liveness", Kind::Hash),
+    used("run.healthcheck.*.startup", Kind::Hash),
+    used("run.security_context", Kind::Hash),
+    used("bpm", Kind::Hash),
+    used("bpm.processes", Kind::Array),
+    used("envs", Kind::Array),
+    warned(
+        "pre_render_scripts",
+        Kind::Any,
+        "scripts that change templates before they are rendered are not supported yet",
+    ),
+    used("post_start", Kind::Hash),
+    warned(
+        "post_start.condition",
+        Kind::Any,
+        "post-start scripts need the process wrapper, which does not exist yet",
+    ),
+    used("activePassiveProbes", Kind::Hash),
+    used("debug", Kind::Boolean),
+    used("consumes", Kind::Any),
+    used("instances", Kind::Any),
+    used("release", Kind::Any),
+    used("is_addon", Kind::Any),
+];
+
+/// Applies a table to a value: types, required keys, fates.
+pub fn walk(table: &[Key], tree: &Tree, place: &Place, report: &mut Report) {
+    object(table, "", tree, place, report);
+}
+
+fn object(table: &[Key], prefix: &str, tree: &Tree, place: &Place, report: &mut Report) {
+    let Some(map) = tree.as_object().filter(|_| escape::as_special(tree).is_none()) else {
+        let text = format!("Object ({}) did not match the required type 'Hash'", inspect(tree));
+        report.error(codes::WRONG_TYPE, place, text);
+        return;
+    };
+    for (name, value) in map {
+        match find(table, prefix, name) {
+            Some(key) => {
+                if let Some(text) = refusal(key, tree) {
+                    report.error(codes::REFUSED_KEY, &place.at(name), text);
+                } else {
+                    member(table, key, name, value, &place.at(name), report);
+                }
+            }
+            None => {
+                let text = format!("Key '{}' is not known and has no effect", plain(name));
+                report.warning(codes::UNKNOWN_KEY, &place.at(name), text);
+            }
+        }
+    }
+    for key in table.iter().filter(|key| key.required) {
+        let Some(name) = key.path.strip_prefix(prefix).filter(|name| !name.contains(['.', '['])) else {
+            continue;
+        };
+        if !map.contains_key(name) {
+            let text = format!(
+                "Required property '{name}' was not specified in object ({})",
+                inspect(tree)
+            );
+            report.error(codes::MISSING_KEY, place, text);
+        }
+    }
+}
+
+/// The entry for a member of the object whose members' paths begin with `prefix`: by name, or the `*` of that object.
+fn find<'t>(table: &'t [Key], prefix: &str, name: &str) -> Option<&'t Key> {
+    let under = |token: &str| table.iter().find(|key| key.path.strip_prefix(prefix) == Some(token));
+    under(name).filter(|_| name != "*").or_else(|| under("*"))
+}
+
+/// The words for a key that cannot be, `{name}` in them replaced by the name of the object that has it.
+fn refusal(key: &Key, owner: &Tree) -> Option<String> {
+    let Fate::Refused(text) = key.fate else { return None };
+    Some(text.replace("{name}", &crate::value::text(owner, "name").unwrap_or_default()))
+}
+
+fn member(table: &[Key], key: &Key, name: &str, value: &Tree, place: &Place, report: &mut Report) {
+    if let Fate::Warned(why) = key.fate {
+        report.warning(
+            codes::IGNORED_KEY,
+            place,
+            format!("Key '{}' has no effect: {why}", plain(name)),
+        );
+    }
+    if !key.kind.takes(value) {
+        let text = format!(
+            "Property '{}' value ({}) did not match the required type '{}'",
+            plain(name),
+            inspect(value),
+            key.kind.name()
+        );
+        report.error(codes::WRONG_TYPE, place, text);
+        return;
+    }
+    below(table, key.path, value, place, report);
+}
+
+/// What is below a key that has the right type.
+fn below(table: &[Key], path: &str, value: &Tree, place: &Place, report: &mut Report) {
+    let (members, items) = (format!("{path}."), format!("{path}[]."));
+    let has = |prefix: &str| table.iter().any(|key| key.path.starts_with(prefix));
+    match value {
+        Tree::Object(_) if has(&members) => object(table, &members, value, place, report),
+        Tree::Array(list) if has(&items) => {
+            for (index, item) in list.iter().enumerate() {
+                object(table, &items, item, &place.at(index), report);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A key as YAML had it: one that is no string shows its text.
+fn plain(name: &str) -> String {
+    crate::value::scalar(&escape::unkey(name)).unwrap_or_else(|| "...".into())
+}
+
+/// The members of `features`, which BOSH checks in other words.
+pub fn features(features: &Tree, place: &Place, report: &mut Report) {
+    for (name, value) in features.as_object().into_iter().flatten() {
+        let known = find(MANIFEST, "features.", name).is_some();
+        if known && value.as_bool().is_none() {
+            let text = format!(
+                "Key '{name}' in 'features' expected to be a boolean, but received '{}'",
+                class(value)
+            );
+            report.error(codes::WRONG_TYPE, &place.at(name), text);
+        }
+    }
+    if features.get("use_dns_addresses") == Some(&Tree::Bool(false)) {
+        let text = "Feature 'use_dns_addresses' cannot be false: addresses are always DNS names in Kubernetes";
+        report.error(codes::REFUSED_KEY, &place.at("use_dns_addresses"), text);
+    }
+}

@@ -1,0 +1,240 @@
+//! One list of processes for all instances of a job, or errors that say where the instances' bpm.yml files differ.
+
+use super::{Process, decode, merge, rules};
+use crate::codes;
+use crate::object::object;
+use crate::report::{Place, Report};
+use crate::request::{BpmCopy, JobFiles};
+use boson_document::Tree;
+use std::collections::HashSet;
+
+/// What a job is called in messages.
+#[derive(Clone, Copy, Debug)]
+pub struct JobPlace<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its place in the manifest.
+    pub place: &'a Place,
+}
+
+/// The processes of a job, each with the place that describes it; `property` is `quarks.bpm`.
+pub fn of_job(
+    job: JobPlace<'_>,
+    files: &JobFiles,
+    property: Option<&Tree>,
+    report: &mut Report,
+) -> Vec<(Process, Place)> {
+    let own = job.place.at("properties").at("quarks").at("bpm");
+    let empty = [BpmCopy {
+        document_name: own.document.clone(),
+        instances: Vec::new(),
+        bpm: Tree::Null,
+    }];
+    let given = property
+        .map(|property| decode::document(property, &own, report))
+        .unwrap_or_default();
+    let copies = if files.bpm.is_empty() {
+        &empty[..]
+    } else {
+        &files.bpm[..]
+    };
+    let mut readings: Vec<Reading<'_>> = Vec::new();
+    for copy in copies {
+        let rendered = decode::document(&copy.bpm, &Place::new(&copy.document_name, ""), report);
+        readings.push(Reading {
+            copy,
+            processes: merged(copy, property, &rendered, &given),
+        });
+    }
+    let Some((first, others)) = readings.split_first() else {
+        return Vec::new();
+    };
+    let mut quiet = Report::default();
+    for other in others {
+        compare(job, first, other, report);
+    }
+    first
+        .processes
+        .iter()
+        .for_each(|(process, place)| rules::check(process, job.name, place, report));
+    others
+        .iter()
+        .flat_map(|other| &other.processes)
+        .for_each(|(process, place)| rules::check(process, job.name, place, &mut quiet));
+    if quiet.failed() && !report.failed() {
+        others
+            .iter()
+            .flat_map(|other| &other.processes)
+            .for_each(|(process, place)| rules::check(process, job.name, place, report));
+    }
+    let processes = unique(first, report);
+    processes
+        .iter()
+        .for_each(|(process, place)| rules::dropped(process, place, report));
+    processes
+}
+
+/// A copy as read.
+struct Reading<'a> {
+    copy: &'a BpmCopy,
+    processes: Vec<(Process, Place)>,
+}
+
+/// The merged processes; the place of each is where its rendered form is, else that of the property.
+fn merged(
+    copy: &BpmCopy,
+    property: Option<&Tree>,
+    rendered: &[(Process, Place)],
+    given: &[(Process, Place)],
+) -> Vec<(Process, Place)> {
+    let tree = object! { "processes" => merge::over(&copy.bpm, property) };
+    // What it says has been said of both parts, with their places.
+    let processes = decode::document(&tree, &Place::new("", ""), &mut Report::default());
+    let of = |index: usize, process: &Process| match rendered.get(index) {
+        Some((_, place)) => place.clone(),
+        None => given
+            .iter()
+            .find(|(other, _)| other.name == process.name)
+            .map_or_else(|| Place::new("", ""), |(_, place)| place.clone()),
+    };
+    processes
+        .into_iter()
+        .enumerate()
+        .map(|(index, (process, _))| (process.clone(), of(index, &process)))
+        .collect()
+}
+
+/// BPM takes the first process of a name.
+fn unique(reading: &Reading<'_>, report: &mut Report) -> Vec<(Process, Place)> {
+    let mut names = HashSet::new();
+    let mut out = Vec::new();
+    for (process, place) in &reading.processes {
+        if names.insert(process.name.clone()) {
+            out.push((
+                Process {
+                    place: place.clone(),
+                    ..process.clone()
+                },
+                place.clone(),
+            ));
+        } else {
+            let text = format!("Process '{}' is given twice: the second has no effect", process.name);
+            report.warning(codes::UNKNOWN_BPM_KEY, place, text);
+        }
+    }
+    out
+}
+
+fn compare(job: JobPlace<'_>, first: &Reading<'_>, other: &Reading<'_>, report: &mut Report) {
+    let names = |reading: &Reading<'_>| {
+        reading
+            .processes
+            .iter()
+            .map(|(process, _)| process.name.clone())
+            .collect::<Vec<_>>()
+    };
+    let between = format!(
+        "between instances {} and {}",
+        list(&first.copy.instances),
+        list(&other.copy.instances)
+    );
+    if names(first) != names(other) {
+        let text = format!("Job '{}' has not the same processes in its bpm.yml {between}", job.name);
+        report.error(
+            codes::INSTANCES_DIFFER,
+            &Place::new(&other.copy.document_name, "/processes"),
+            text,
+        );
+        return;
+    }
+    for ((a, _), (b, place)) in first.processes.iter().zip(&other.processes) {
+        for (field, pointer, entry_point) in differences(a, b) {
+            let text = format!(
+                "Job '{}', process '{}': '{field}' of bpm.yml differs {between}",
+                job.name, a.name
+            );
+            let mut at = place.clone();
+            pointer.iter().for_each(|token| at.pointer.push(token));
+            let diagnostic = report.error(codes::INSTANCES_DIFFER, &at, text);
+            diagnostic.help(if entry_point {
+                format!("Set '{field}' in the job property quarks.bpm, the same for all instances, or run one instance.")
+            } else {
+                "All pods of an instance group are made from one template: make the template independent of the instance.".to_string()
+            });
+        }
+    }
+}
+
+/// Field, tokens of its place below the process, and whether the process wrapper will be able to bridge it.
+type Difference = (&'static str, &'static [&'static str], bool);
+
+fn differences(a: &Process, b: &Process) -> Vec<Difference> {
+    let fields: [(bool, Difference); 17] = [
+        (a.executable == b.executable, ("executable", &["executable"], true)),
+        (a.args == b.args, ("args", &["args"], true)),
+        (a.env == b.env, ("env", &["env"], true)),
+        (a.workdir == b.workdir, ("workdir", &["workdir"], false)),
+        (
+            a.pre_start == b.pre_start,
+            ("hooks.pre_start", &["hooks", "pre_start"], false),
+        ),
+        (
+            a.capabilities == b.capabilities,
+            ("capabilities", &["capabilities"], false),
+        ),
+        (
+            a.limits.memory == b.limits.memory,
+            ("limits.memory", &["limits", "memory"], false),
+        ),
+        (a.limits.cpu == b.limits.cpu, ("limits.cpu", &["limits", "cpu"], false)),
+        (
+            a.limits.open_files == b.limits.open_files,
+            ("limits.open_files", &["limits", "open_files"], false),
+        ),
+        (
+            a.limits.processes == b.limits.processes,
+            ("limits.processes", &["limits", "processes"], false),
+        ),
+        (
+            a.limits.core_file_size == b.limits.core_file_size,
+            ("limits.core_file_size", &["limits", "core_file_size"], false),
+        ),
+        (a.requests == b.requests, ("requests", &["requests"], false)),
+        (
+            a.ephemeral_disk == b.ephemeral_disk,
+            ("ephemeral_disk", &["ephemeral_disk"], false),
+        ),
+        (
+            a.persistent_disk == b.persistent_disk,
+            ("persistent_disk", &["persistent_disk"], false),
+        ),
+        (
+            a.additional_volumes == b.additional_volumes,
+            ("additional_volumes", &["additional_volumes"], false),
+        ),
+        (
+            (a.privileged, a.host_pid_namespace, &a.unrestricted_volumes)
+                == (b.privileged, b.host_pid_namespace, &b.unrestricted_volumes),
+            ("unsafe", &["unsafe"], false),
+        ),
+        (
+            a.shutdown_signal == b.shutdown_signal,
+            ("shutdown_signal", &["shutdown_signal"], false),
+        ),
+    ];
+    fields
+        .into_iter()
+        .filter(|(same, _)| !same)
+        .map(|(_, difference)| difference)
+        .collect()
+}
+
+/// `0, 2` or `0, 2, 3 and 7 more`.
+fn list(instances: &[u32]) -> String {
+    const SHOWN: usize = 3;
+    let shown: Vec<String> = instances.iter().take(SHOWN).map(u32::to_string).collect();
+    match instances.len() {
+        0..=SHOWN => shown.join(", "),
+        more => format!("{} and {} more", shown.join(", "), more - SHOWN),
+    }
+}

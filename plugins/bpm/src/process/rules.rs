@@ -1,0 +1,239 @@
+//! BPM's own checks of a process, in its words and its order, and what containers cannot have.
+
+use super::{POD_IP, Process, Volume};
+use crate::bytes;
+use crate::codes;
+use crate::job::is_env_name;
+use crate::report::{Place, Report};
+use crate::resources;
+
+/// What BPM refuses. All of a process is told, where BPM stops at the first.
+pub fn check(process: &Process, job: &str, place: &Place, report: &mut Report) {
+    let mut wrong = |place: Place, text: String| {
+        report.error(
+            codes::SCHEMA,
+            &place,
+            format!("failed to parse job configuration: {text}"),
+        );
+    };
+    if process.name.is_empty() {
+        wrong(place.clone(), "invalid config: name".into());
+    }
+    if process.executable.is_empty() {
+        wrong(place.clone(), "invalid config: executable".into());
+    }
+    for (index, volume) in process.additional_volumes.iter().enumerate() {
+        if let Some(text) = bad_volume(volume, job) {
+            wrong(place.at("additional_volumes").at(index).at("path"), text);
+        }
+    }
+    if !matches!(process.shutdown_signal.as_str(), "" | "TERM" | "INT") {
+        let text = "shutdown signal should either be 'TERM' or 'INT' (or left unspecified)";
+        wrong(
+            place.at("shutdown_signal"),
+            format!("{text}, but got '{}'", process.shutdown_signal),
+        );
+    }
+    if process
+        .limits
+        .memory
+        .as_deref()
+        .is_some_and(|memory| bytes::parse(memory).is_none())
+    {
+        report.error(codes::SCHEMA, &place.at("limits").at("memory"), bytes::BAD_AMOUNT);
+    }
+    if process.pre_start.as_deref() == Some("") {
+        report.error(
+            codes::SCHEMA,
+            &place.at("hooks"),
+            "prestart hook failed: exec: no command",
+        );
+    }
+    if process.limits.cpu.as_deref().is_some_and(|cpu| !resources::is_cpu(cpu)) {
+        report.error(
+            codes::SCHEMA,
+            &place.at("limits").at("cpu"),
+            "'limits.cpu' is a number of CPUs, or thousandths of them: 500m",
+        );
+    }
+    for (name, _) in process.env.iter().filter(|(name, _)| !is_env_name(name)) {
+        report.error(
+            codes::SCHEMA,
+            &place.at("env").at(name),
+            "This cannot be the name of an environment variable",
+        );
+    }
+    pod_ip(process, place, report);
+}
+
+fn bad_volume(volume: &Volume, job: &str) -> Option<String> {
+    let path = volume.path.as_str();
+    let clean = clean(path);
+    if clean != path {
+        return Some(format!(
+            "volume path must be canonical, expected {clean} but got {path}"
+        ));
+    }
+    if path == format!("/var/vcap/data/{job}") || path == format!("/var/vcap/store/{job}") {
+        return Some(format!(
+            "invalid volume path: {path} cannot conflict with default job data or store directories"
+        ));
+    }
+    (!path.starts_with("/var/vcap/")).then(|| format!("invalid volume path: {path} must be within /var/vcap"))
+}
+
+/// The shortest spelling of a path, by its text alone.
+pub fn clean(path: &str) -> String {
+    let rooted = path.starts_with('/');
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            ".." if rooted => {}
+            other => parts.push(other),
+        }
+    }
+    match (rooted, parts.is_empty()) {
+        (true, _) => format!("/{}", parts.join("/")),
+        (false, true) => ".".into(),
+        (false, false) => parts.join("/"),
+    }
+}
+
+/// Kubernetes expands the text that stands for `spec.ip` in command, args and env; anywhere else it would stay as it is.
+fn pod_ip(process: &Process, place: &Place, report: &mut Report) {
+    let volumes = process
+        .additional_volumes
+        .iter()
+        .chain(&process.unrestricted_volumes)
+        .map(|volume| ("volumes", volume.path.as_str()));
+    let env = process.env.iter().map(|(name, _)| ("the names of env", name.as_str()));
+    let others = [
+        ("name", Some(process.name.as_str())),
+        ("workdir", Some(process.workdir.as_str())),
+        ("hooks.pre_start", process.pre_start.as_deref()),
+    ];
+    let others = others.into_iter().filter_map(|(field, text)| Some((field, text?)));
+    for (field, text) in others.chain(volumes).chain(env) {
+        if text.contains(POD_IP) {
+            let text = format!("'spec.ip' cannot be used in {field}: the address of a pod is known only once it runs");
+            report.error(codes::POD_IP, place, text);
+        }
+    }
+}
+
+/// Warns of all that containers have no field for.
+pub fn dropped(process: &Process, place: &Place, report: &mut Report) {
+    let limits = &process.limits;
+    let wrapper = "needs the process wrapper, which does not exist yet";
+    let settings = [
+        ("limits", "open_files", limits.open_files.is_some(), wrapper),
+        ("limits", "processes", limits.processes.is_some(), wrapper),
+        ("limits", "core_file_size", limits.core_file_size.is_some(), wrapper),
+        ("", "shutdown_signal", process.shutdown_signal == "INT", wrapper),
+        (
+            "unsafe",
+            "host_pid_namespace",
+            process.host_pid_namespace,
+            "a container has its own processes",
+        ),
+    ];
+    for (section, key, given, why) in settings {
+        if given {
+            let place = if section.is_empty() {
+                place.at(key)
+            } else {
+                place.at(section).at(key)
+            };
+            let name = if section.is_empty() {
+                key.to_string()
+            } else {
+                format!("{section}.{key}")
+            };
+            report.warning(
+                codes::DROPPED,
+                &place,
+                format!(
+                    "'{name}' of process '{}' has no effect: it {}",
+                    process.name,
+                    because(why)
+                ),
+            );
+        }
+    }
+    for (key, section, volumes) in [
+        ("additional_volumes", "", &process.additional_volumes),
+        ("unrestricted_volumes", "unsafe", &process.unrestricted_volumes),
+    ] {
+        let base = if section.is_empty() {
+            place.at(key)
+        } else {
+            place.at(section).at(key)
+        };
+        for (index, volume) in volumes.iter().enumerate().filter(|(_, volume)| volume.shared) {
+            let text = format!(
+                "'shared' of volume '{}' has no effect: containers do not share mounts",
+                volume.path
+            );
+            report.warning(codes::DROPPED, &base.at(index).at("shared"), text);
+        }
+    }
+}
+
+fn because(why: &str) -> String {
+    if why.starts_with("needs") {
+        why.into()
+    } else {
+        format!("is not possible, {why}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_cleaned_as_go_does() {
+        for (path, expected) in [
+            ("/var/vcap/data/", "/var/vcap/data"),
+            ("//a//b", "/a/b"),
+            ("/a/../b", "/b"),
+            ("/..", "/"),
+            ("", "."),
+            ("a/./b/..", "a"),
+            ("../a", "../a"),
+        ] {
+            assert_eq!(clean(path), expected, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn volumes_are_refused_in_bpms_words() {
+        let bad = |path: &str| {
+            bad_volume(
+                &Volume {
+                    path: path.into(),
+                    ..Volume::default()
+                },
+                "api",
+            )
+        };
+        assert_eq!(bad("/var/vcap/data/other"), None);
+        assert_eq!(bad("/var/vcap/sys/run/api"), None);
+        let text = "volume path must be canonical, expected /var/vcap/x but got /var/vcap/x/";
+        assert_eq!(bad("/var/vcap/x/").as_deref(), Some(text));
+        let text = "invalid volume path: /var/vcap/data/api cannot conflict with default job data or store directories";
+        assert_eq!(bad("/var/vcap/data/api").as_deref(), Some(text));
+        assert_eq!(
+            bad("/var/vcap").as_deref(),
+            Some("invalid volume path: /var/vcap must be within /var/vcap")
+        );
+        assert_eq!(
+            bad("/etc").as_deref(),
+            Some("invalid volume path: /etc must be within /var/vcap")
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! What there is to tell the user: diagnostics, collected, each once.
+
+use boson_document::Pointer;
+use std::collections::HashSet;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Severity {
+    /// The conversion fails.
+    Error,
+    /// Something of the input has no effect, or not the effect one would expect.
+    Warning,
+}
+
+/// Something to tell the user (`wit/types`). Never holds a value of a variable or a property.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad.
+    pub severity: Severity,
+    /// One of [`crate::codes::CODES`].
+    pub code: &'static str,
+    /// One sentence, without the place.
+    pub message: String,
+    /// The document it is about.
+    pub document: String,
+    /// Place in it: RFC 6901 pointer.
+    pub pointer: String,
+    /// What to do next.
+    pub help: Option<String>,
+}
+
+// === impl Diagnostic ===
+
+impl Diagnostic {
+    /// With advice.
+    pub fn help(&mut self, help: impl Into<String>) {
+        self.help = Some(help.into());
+    }
+}
+
+/// A place in one of the documents.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Name of the document.
+    pub document: String,
+    /// Where in it.
+    pub pointer: Pointer,
+}
+
+// === impl Place ===
+
+impl Place {
+    /// A place by the text of its pointer; a text that is none is the whole document.
+    pub fn new(document: &str, pointer: &str) -> Self {
+        Self {
+            document: document.into(),
+            pointer: Pointer::parse(pointer).unwrap_or_default(),
+        }
+    }
+
+    /// The place below.
+    #[must_use]
+    pub fn at(&self, token: impl ToString) -> Self {
+        Self {
+            document: self.document.clone(),
+            pointer: self.pointer.at(token),
+        }
+    }
+}
+
+/// Collects diagnostics.
+#[derive(Debug, Default)]
+pub struct Report {
+    diagnostics: Vec<Diagnostic>,
+    /// Hashed code, message and pointer of all, so that copies of one document do not repeat each other's errors.
+    seen: HashSet<(&'static str, String, String)>,
+    /// Where a repeated diagnostic goes.
+    repeated: Option<Diagnostic>,
+}
+
+// === impl Report ===
+
+impl Report {
+    /// Adds an error; the reply takes advice.
+    pub fn error(&mut self, code: &'static str, place: &Place, message: impl Into<String>) -> &mut Diagnostic {
+        self.add(Severity::Error, code, place, message.into())
+    }
+
+    /// Adds a warning; the reply takes advice.
+    pub fn warning(&mut self, code: &'static str, place: &Place, message: impl Into<String>) -> &mut Diagnostic {
+        self.add(Severity::Warning, code, place, message.into())
+    }
+
+    fn add(&mut self, severity: Severity, code: &'static str, place: &Place, message: String) -> &mut Diagnostic {
+        let pointer = place.pointer.to_string();
+        let fresh = self.seen.insert((code, message.clone(), pointer.clone()));
+        let diagnostic = Diagnostic {
+            severity,
+            code,
+            message,
+            document: place.document.clone(),
+            pointer,
+            help: None,
+        };
+        if !fresh {
+            return self.repeated.insert(diagnostic);
+        }
+        self.diagnostics.push(diagnostic);
+        let last = self.diagnostics.len() - 1;
+        &mut self.diagnostics[last]
+    }
+
+    /// Is there an error?
+    pub fn failed(&self) -> bool {
+        self.diagnostics
+            .iter()
+            .any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+
+    /// All of them, in order.
+    pub fn into_diagnostics(self) -> Vec<Diagnostic> {
+        self.diagnostics
+    }
+}

@@ -1,0 +1,102 @@
+//! What the stage is asked and what it gives: the nouns of `wit/bpm`, without its bindings.
+
+use crate::report::Diagnostic;
+use boson_document::Tree;
+
+/// The deployment at hand and where it goes.
+#[derive(Clone, Debug)]
+pub struct Deployment {
+    /// Name.
+    pub name: String,
+    /// Kubernetes namespace.
+    pub namespace: String,
+    /// `cluster.local`.
+    pub cluster_domain: String,
+    /// Image with the `host` binary.
+    pub operator_image: String,
+    /// Stands in for every release's `url`.
+    pub registry: Option<String>,
+}
+
+/// A rendered `bpm.yml` and the instances it holds for.
+#[derive(Clone, Debug)]
+pub struct BpmCopy {
+    /// Name of the document, for diagnostics.
+    pub document_name: String,
+    /// `spec.index` of each.
+    pub instances: Vec<u32>,
+    /// Content.
+    pub bpm: Tree,
+}
+
+/// A job of the group, beyond what the resolved document says.
+#[derive(Clone, Debug)]
+pub struct JobFiles {
+    /// Job.
+    pub job: String,
+    /// Release.
+    pub release: String,
+    /// Destinations of the templates, relative to the job's directory.
+    pub templates: Vec<String>,
+    /// `monit` names a process.
+    pub monitored: bool,
+    /// One for each different rendering.
+    pub bpm: Vec<BpmCopy>,
+}
+
+/// Request of convert-group.
+#[derive(Clone, Debug)]
+pub struct GroupRequest {
+    /// Deployment.
+    pub deployment: Deployment,
+    /// The resolved document.
+    pub group: Tree,
+    /// Name of the manifest's document.
+    pub document_name: String,
+    /// The group in it.
+    pub pointer: String,
+    /// In the order of the group's jobs.
+    pub jobs: Vec<JobFiles>,
+    /// Name of the Secret that holds `group`.
+    pub resolved_secret: String,
+}
+
+/// A variable that the deployment defines.
+#[derive(Clone, Debug)]
+pub struct Variable {
+    /// Name.
+    pub name: String,
+    /// Type.
+    pub kind: String,
+    /// Options, placeholders replaced.
+    pub options: Tree,
+    /// `no-overwrite`, `overwrite`, `converge`.
+    pub update_mode: Option<String>,
+    /// Place of its definition in the manifest.
+    pub pointer: String,
+}
+
+/// Request of convert-deployment.
+#[derive(Clone, Debug)]
+pub struct DeploymentRequest {
+    /// Deployment.
+    pub deployment: Deployment,
+    /// The manifest, variables replaced.
+    pub document: Tree,
+    /// Its name.
+    pub document_name: String,
+    /// What it defines.
+    pub variables: Vec<Variable>,
+}
+
+/// What the stage gives.
+#[derive(Clone, Debug, Default)]
+pub struct Converted {
+    /// Kubernetes objects, what others need first.
+    pub objects: Vec<Tree>,
+    /// Warnings.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A reply, or diagnostics of which at least one is an error.
+pub type Reply = Result<Converted, Vec<Diagnostic>>;

@@ -1,0 +1,105 @@
+//! The `update` block: how a group goes from one version to the next, as annotations for the rollout controller.
+
+use crate::codes;
+use crate::report::{Place, Report};
+use crate::value::text;
+use boson_deployment::labels;
+use boson_document::{Map, Tree};
+
+/// Annotations of a group's update block, which holds the manifest's merged with its own.
+pub fn annotations(group: &Tree, document: &Tree, place: &Place, report: &mut Report) -> Map {
+    let mut out = Map::new();
+    let Some(update) = group.get("update") else { return out };
+    let place = place.at("update");
+    for (key, annotation) in [("canaries", labels::CANARIES), ("max_in_flight", labels::MAX_IN_FLIGHT)] {
+        if let Some(count) = count(update, key, &place, report) {
+            out.insert(annotation.into(), count.into());
+        }
+    }
+    for (key, annotation) in [
+        ("canary_watch_time", labels::CANARY_WATCH_TIME),
+        ("update_watch_time", labels::UPDATE_WATCH_TIME),
+    ] {
+        if let Some(longest) = watch_time(update, key, &place, report) {
+            out.insert(annotation.into(), longest.into());
+        }
+    }
+    let above = document.get("update").and_then(|update| update.get("serial"));
+    if update.get("serial") == Some(&Tree::Bool(true)) && above != Some(&Tree::Bool(true)) {
+        serial(&place, report);
+    }
+    out
+}
+
+/// Checks an update block and warns of what has no effect.
+pub fn check(update: &Tree, place: &Place, report: &mut Report) {
+    for key in ["canaries", "max_in_flight"] {
+        count(update, key, place, report);
+    }
+    for key in ["canary_watch_time", "update_watch_time"] {
+        watch_time(update, key, place, report);
+    }
+    if update.get("serial") == Some(&Tree::Bool(true)) {
+        serial(place, report);
+    }
+    let strategies = [
+        ("vm_strategy", &["create-swap-delete", "delete-create"][..], ""),
+        ("initial_deploy_az_update_strategy", &["parallel", "serial"][..], "'"),
+    ];
+    for (key, valid, quote) in strategies {
+        if let Some(value) = update.str(key).filter(|value| !valid.contains(value)) {
+            let text = format!(
+                "Invalid {key} '{value}', valid strategies are: {quote}{}{quote}",
+                valid.join(", ")
+            );
+            report.error(codes::BAD_VALUE, &place.at(key), text);
+        }
+    }
+}
+
+fn serial(place: &Place, report: &mut Report) {
+    let text = "Key 'serial' has no effect: all instance groups are deployed at the same time";
+    report.warning(codes::IGNORED_KEY, &place.at("serial"), text);
+}
+
+/// A number or a percentage.
+fn count(update: &Tree, key: &str, place: &Place, report: &mut Report) -> Option<String> {
+    let text = text(update, key)?;
+    let digits = text.strip_suffix('%').unwrap_or(&text);
+    if digits.is_empty() || digits.len() > 9 || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        report.error(codes::BAD_VALUE, &place.at(key), "cannot be calculated");
+        return None;
+    }
+    Some(text)
+}
+
+/// The longest of `N` or `N-M` milliseconds.
+fn watch_time(update: &Tree, key: &str, place: &Place, report: &mut Report) -> Option<String> {
+    let text = text(update, key)?;
+    let number = |part: &str| {
+        let part = part.trim();
+        (!part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
+            .then(|| part.parse::<u64>().ok())
+            .flatten()
+    };
+    let (from, to) = text.split_once('-').unwrap_or((&text, &text));
+    match (number(from), number(to)) {
+        (Some(from), Some(to)) if from <= to => Some(to.to_string()),
+        (Some(_), Some(_)) => {
+            report.error(
+                codes::BAD_VALUE,
+                &place.at(key),
+                "Min watch time cannot be greater than max watch time",
+            );
+            None
+        }
+        _ => {
+            report.error(
+                codes::BAD_VALUE,
+                &place.at(key),
+                "Watch time should be an integer or a range of two integers",
+            );
+            None
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Services of a group: one headless for all, one for each instance.
+
+use crate::group::{Group, Lifecycle};
+use crate::object::{compact, object};
+use boson_deployment::labels;
+use boson_deployment::names::NameError;
+use boson_document::Tree;
+
+/// All of them.
+///
+/// # Errors
+/// A name or address that Kubernetes cannot have.
+pub fn of_group(group: &Group) -> Result<Vec<Tree>, NameError> {
+    if group.lifecycle != Lifecycle::Service {
+        return Ok(Vec::new());
+    }
+    let mut out = vec![service(
+        group,
+        &group.names.service(&group.name)?,
+        selector(group),
+        true,
+    )];
+    for index in 0..group.total() {
+        let selector = selector(group)
+            .with(labels::AZ_INDEX, (index / group.instances.max(1)).to_string())
+            .with(
+                labels::KUBERNETES_POD_INDEX,
+                (index % group.instances.max(1)).to_string(),
+            );
+        // Kubernetes refuses a Service with an address but without ports.
+        let headless = group.ports.is_empty();
+        out.push(service(
+            group,
+            &group.names.instance_service(&group.name, index)?,
+            selector,
+            headless,
+        ));
+    }
+    Ok(out)
+}
+
+/// Pods of the group; with active/passive probes: those that are active.
+fn selector(group: &Group) -> Tree {
+    let mut selector = object! {
+        labels::DEPLOYMENT_NAME => group.names.deployment(),
+        labels::INSTANCE_GROUP_NAME => group.slug.as_str(),
+    };
+    if group.jobs.iter().any(|job| !job.quarks.active_passive.is_empty()) {
+        selector.set(labels::POD_ACTIVE, "active");
+    }
+    selector
+}
+
+/// Headless ones tell addresses of pods that are not ready: peers must find each other while they start.
+fn service(group: &Group, name: &str, selector: Tree, headless: bool) -> Tree {
+    let ports: Vec<Tree> = group.ports.iter().map(port).collect();
+    let mut spec = object! { "selector" => selector, "ports" => ports };
+    if headless {
+        spec.set("clusterIP", "None").set("publishNotReadyAddresses", true);
+    }
+    object! { "apiVersion" => "v1", "kind" => "Service", "metadata" => group.metadata.named(name), "spec" => compact(spec) }
+}
+
+fn port(port: &crate::ports::Port) -> Tree {
+    let number = u32::from(port.number);
+    object! { "name" => port.name.as_str(), "protocol" => port.protocol.as_str(), "port" => number, "targetPort" => number }
+}

@@ -1,0 +1,160 @@
+//! `env.bosh.agent.settings`: what goes into the pod as it is.
+
+use crate::codes;
+use crate::metadata::{Use, user_map};
+use crate::report::{Place, Report};
+use crate::value::text;
+use boson_document::{Map, Tree};
+
+/// The settings of a group.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Labels of all objects.
+    pub labels: Map,
+    /// Annotations of all objects.
+    pub annotations: Map,
+    /// Members of the pod, under Kubernetes' own names.
+    pub pod: Map,
+    /// Names of pull Secrets, as Kubernetes has them.
+    pub pull_secrets: Vec<Tree>,
+    /// Address of a name server.
+    pub dns: Option<String>,
+    /// The ephemeral disk is a claim.
+    pub ephemeral_claim: bool,
+    /// More disks.
+    pub disks: Vec<ExtraDisk>,
+    /// Of errands.
+    pub backoff_limit: Option<i64>,
+    /// Containers are told the number of replicas.
+    pub replicas_env: Option<bool>,
+}
+
+/// A disk for some of the containers.
+#[derive(Clone, Debug, Default)]
+pub struct ExtraDisk {
+    /// A PersistentVolumeClaim.
+    pub claim: Option<Tree>,
+    /// A volume of the pod.
+    pub volume: Option<Tree>,
+    /// A mount.
+    pub mount: Option<Tree>,
+    /// Only containers of this job.
+    pub job: Option<String>,
+    /// Only containers of this process.
+    pub process: Option<String>,
+    /// Only processes with (or without) an ephemeral disk.
+    pub ephemeral: Option<bool>,
+    /// Only processes with (or without) a persistent disk.
+    pub persistent: Option<bool>,
+}
+
+// === impl Settings ===
+
+impl Settings {
+    /// Reads them from a group.
+    pub fn read(group: &Tree, place: &Place, report: &mut Report) -> Self {
+        let path = ["env", "bosh", "agent", "settings"];
+        let Some(tree) = path.iter().try_fold(group, |tree, key| tree.get(key)) else {
+            return Self::default();
+        };
+        let place = path.iter().fold(place.clone(), |place, key| place.at(key));
+        let mut pod = Map::new();
+        for key in [
+            "affinity",
+            "tolerations",
+            "serviceAccountName",
+            "automountServiceAccountToken",
+            "terminationGracePeriodSeconds",
+        ] {
+            if let Some(value) = tree.get(key).filter(|value| !value.is_null()) {
+                pod.insert(key.into(), value.clone());
+            }
+        }
+        if tree
+            .get("terminationGracePeriodSeconds")
+            .and_then(Tree::as_i64)
+            .is_some_and(|seconds| seconds < 0)
+        {
+            let text = "'terminationGracePeriodSeconds' should be greater than 0";
+            report.error(codes::SETTINGS, &place.at("terminationGracePeriodSeconds"), text);
+        }
+        Self {
+            labels: user_map(tree.get("labels"), Use::Labels, &place.at("labels"), report),
+            annotations: user_map(
+                tree.get("annotations"),
+                Use::Annotations,
+                &place.at("annotations"),
+                report,
+            ),
+            pod,
+            pull_secrets: pull_secrets(tree, &place, report),
+            dns: text(tree, "dns").filter(|dns| !dns.is_empty()),
+            ephemeral_claim: tree.get("ephemeralAsPVC") == Some(&Tree::Bool(true)),
+            disks: disks(tree, &place, report),
+            backoff_limit: tree.get("jobBackoffLimit").and_then(Tree::as_i64),
+            replicas_env: tree.get("injectReplicasEnv").and_then(Tree::as_bool),
+        }
+    }
+}
+
+fn pull_secrets(tree: &Tree, place: &Place, report: &mut Report) -> Vec<Tree> {
+    let place = place.at("imagePullSecrets");
+    for (index, item) in tree.items("imagePullSecrets").iter().enumerate() {
+        if item.str("name").is_none() {
+            report.error(
+                codes::SETTINGS,
+                &place.at(index),
+                "An entry of 'imagePullSecrets' is an object with a 'name'",
+            );
+        }
+    }
+    tree.items("imagePullSecrets").to_vec()
+}
+
+fn disks(tree: &Tree, place: &Place, report: &mut Report) -> Vec<ExtraDisk> {
+    const KNOWN: [&str; 4] = ["pvc", "volume", "volumeMount", "filters"];
+    let mut out = Vec::new();
+    for (index, item) in tree.items("disks").iter().enumerate() {
+        let place = place.at("disks").at(index);
+        let Some(map) = item.as_object() else {
+            report.error(
+                codes::SETTINGS,
+                &place,
+                "A disk is an object with 'pvc', 'volume', 'volumeMount' and 'filters'",
+            );
+            continue;
+        };
+        for key in map.keys().filter(|key| !KNOWN.contains(&key.as_str())) {
+            report.warning(
+                codes::UNKNOWN_KEY,
+                &place.at(key),
+                format!("Key '{key}' is not known and has no effect"),
+            );
+        }
+        for (key, named) in [
+            ("pvc", item.get("pvc").and_then(|pvc| pvc.get("metadata"))),
+            ("volume", item.get("volume")),
+        ] {
+            if item.get(key).is_some_and(|value| !value.is_null()) && named.and_then(|tree| tree.str("name")).is_none()
+            {
+                report.error(
+                    codes::SETTINGS,
+                    &place.at(key),
+                    format!("The '{key}' of a disk has no name"),
+                );
+            }
+        }
+        let part = |key: &str| item.get(key).filter(|value| value.as_object().is_some()).cloned();
+        let filters = part("filters").unwrap_or_default();
+        out.push(ExtraDisk {
+            claim: part("pvc"),
+            volume: part("volume"),
+            mount: part("volumeMount"),
+            job: text(&filters, "job_name").filter(|name| !name.is_empty()),
+            process: text(&filters, "process_name").filter(|name| !name.is_empty()),
+            ephemeral: filters.get("ephemeral").and_then(Tree::as_bool),
+            persistent: filters.get("persistent").and_then(Tree::as_bool),
+        });
+    }
+    out
+}

@@ -1,0 +1,179 @@
+//! A QuarksSecret for each variable that the manifest defines: the cluster generates its value.
+
+use crate::codes;
+use crate::metadata::Metadata;
+use crate::object::{compact, object};
+use crate::report::{Place, Report};
+use crate::request::Variable;
+use crate::value::text;
+use boson_deployment::labels;
+use boson_deployment::names::{LABEL_LIMIT, NameError, Names, Taken, cut, label};
+use boson_document::Tree;
+
+/// BOSH's types and the predecessor's.
+const TYPES: [&str; 10] = [
+    "password",
+    "certificate",
+    "rsa",
+    "ssh",
+    "user",
+    "tls",
+    "basic-auth",
+    "dockerconfigjson",
+    "templatedconfig",
+    "copy",
+];
+
+/// Options of certificates: ours, the name in `request.certificate`.
+const CERTIFICATE: [(&str, &str); 9] = [
+    ("common_name", "commonName"),
+    ("alternative_names", "alternativeNames"),
+    ("is_ca", "isCA"),
+    ("organization", "organization"),
+    ("duration", "duration"),
+    ("key_length", "keyLength"),
+    ("extended_key_usage", "usages"),
+    ("signer_type", "signerType"),
+    ("activateEKSWorkaroundForSAN", "activateEKSWorkaroundForSAN"),
+];
+
+/// Options of all types that go beside the request.
+const COMMON: [&str; 1] = ["copies"];
+
+/// The QuarksSecret of a variable; none where the report says why.
+pub fn object(
+    variable: &Variable,
+    names: &Names,
+    metadata: &Metadata,
+    taken: &mut Taken,
+    place: &Place,
+    report: &mut Report,
+) -> Option<Tree> {
+    let by = format!("variable '{}'", variable.name);
+    let name = names
+        .variable(&variable.name)
+        .and_then(|name| taken.claim("Secret", &name, &by).map(|()| name));
+    let name = match name {
+        Ok(name) => name,
+        Err(error) => {
+            let code = if matches!(error, NameError::Taken { .. }) {
+                codes::NAME_TAKEN
+            } else {
+                codes::NAME
+            };
+            report.error(code, &place.at("name"), error.to_string());
+            return None;
+        }
+    };
+    if !TYPES.contains(&variable.kind.as_str()) {
+        let text = format!(
+            "Variable '{}' has the type '{}', which cannot be generated",
+            variable.name, variable.kind
+        );
+        report.error(codes::VARIABLE, &place.at("type"), text);
+        return None;
+    }
+    let mut annotated = metadata.clone().annotate(labels::VARIABLE, variable.name.as_str());
+    if let Some(mode) = &variable.update_mode {
+        annotated = annotated.annotate(labels::UPDATE_MODE, mode.as_str());
+    }
+    let secret_labels = object! { labels::DEPLOYMENT_NAME => names.deployment() };
+    let spec = compact(object! {
+        "type" => variable.kind.as_str(),
+        "secretName" => name.as_str(),
+        "request" => request(variable, names, place, report),
+        "copies" => variable.options.get("copies").cloned().unwrap_or_default(),
+        "secretLabels" => secret_labels,
+        "secretAnnotations" => object! { labels::VARIABLE => variable.name.as_str() },
+    });
+    let annotated = annotated.label(labels::VARIABLE_NAME, cut(&label(&variable.name), "", LABEL_LIMIT));
+    Some(object! {
+        "apiVersion" => labels::API_VERSION,
+        "kind" => "QuarksSecret",
+        "metadata" => annotated.named(&name),
+        "spec" => spec,
+    })
+}
+
+/// `request`: one member, named like the type.
+fn request(variable: &Variable, names: &Names, place: &Place, report: &mut Report) -> Tree {
+    let options = &variable.options;
+    let (member, known, tree) = match variable.kind.as_str() {
+        "password" => ("password", &["length"][..], pick(options, &[("length", "length")])),
+        "user" => (
+            "user",
+            &["username", "length"][..],
+            pick(options, &[("username", "username"), ("length", "length")]),
+        ),
+        "rsa" => (
+            "rsa",
+            &["key_length"][..],
+            pick(options, &[("key_length", "keyLength")]),
+        ),
+        "ssh" => (
+            "ssh",
+            &["key_length", "ssh_comment"][..],
+            pick(options, &[("key_length", "keyLength"), ("ssh_comment", "comment")]),
+        ),
+        "certificate" | "tls" => (
+            "certificate",
+            &["ca", "serviceRef"][..],
+            certificate(options, names, place, report),
+        ),
+        "basic-auth" => (
+            "basic-auth",
+            &["username"][..],
+            pick(options, &[("username", "username")]),
+        ),
+        // The predecessor's own: their request is written as it is.
+        _ => return options.clone(),
+    };
+    for (key, _) in options.as_object().into_iter().flatten() {
+        let of_certificate = member == "certificate" && CERTIFICATE.iter().any(|(name, _)| name == key);
+        if !known.contains(&key.as_str()) && !of_certificate && !COMMON.contains(&key.as_str()) {
+            let text = format!(
+                "Option '{key}' of variable '{}' has no effect in the cluster",
+                variable.name
+            );
+            report.warning(codes::UNKNOWN_KEY, &place.at("options").at(key), text);
+        }
+    }
+    if tree.as_object().is_none_or(|map| map.is_empty()) {
+        Tree::Null
+    } else {
+        object! { member => tree }
+    }
+}
+
+fn pick(options: &Tree, keys: &[(&str, &str)]) -> Tree {
+    let given = keys
+        .iter()
+        .filter_map(|(from, to)| Some((*to, options.get(from)?.clone())));
+    given.filter(|(_, value)| !value.is_null()).collect()
+}
+
+fn certificate(options: &Tree, names: &Names, place: &Place, report: &mut Report) -> Tree {
+    let mut out = pick(options, &CERTIFICATE);
+    let usages = options.items("extended_key_usage").iter().filter_map(Tree::as_str);
+    let usages: Vec<String> = usages.map(|usage| usage.replace('_', " ")).collect();
+    if !usages.is_empty() {
+        // Kubernetes' words: `client auth`, `server auth`.
+        out.set("usages", usages);
+    }
+    if let Some(ca) = text(options, "ca").filter(|ca| !ca.is_empty()) {
+        match names.variable(&ca) {
+            Ok(secret) => {
+                out.set("CARef", object! { "name" => secret.as_str(), "key" => "certificate" });
+                out.set("CAKeyRef", object! { "name" => secret, "key" => "private_key" });
+            }
+            Err(error) => {
+                report.error(codes::NAME, &place.at("options").at("ca"), error.to_string());
+            }
+        }
+    }
+    let services: Vec<Tree> = options.items("serviceRef").to_vec();
+    if !services.is_empty() {
+        out.set("serviceRef", services);
+    }
+    out
+}

@@ -1,0 +1,85 @@
+//! What runs a group: a QuarksStatefulSet or a QuarksJob.
+
+use crate::group::{Group, Lifecycle};
+use crate::object::{compact, object};
+use crate::pod;
+use crate::volumes::{self, Volumes};
+use boson_deployment::labels;
+use boson_deployment::names::NameError;
+use boson_document::{Map, Tree};
+
+/// Label of a node that tells its zone.
+const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
+
+/// The workload.
+///
+/// # Errors
+/// A name that Kubernetes cannot have.
+pub fn of_group(group: &Group, volumes: &Volumes) -> Result<Tree, NameError> {
+    match group.lifecycle {
+        Lifecycle::Service => stateful_set(group, volumes),
+        Lifecycle::Errand => job(group, volumes, "manual", "Never"),
+        Lifecycle::AutoErrand => job(group, volumes, "once", "OnFailure"),
+    }
+}
+
+fn stateful_set(group: &Group, volumes: &Volumes) -> Result<Tree, NameError> {
+    let selector = object! {
+        labels::DEPLOYMENT_NAME => group.names.deployment(),
+        labels::INSTANCE_GROUP_NAME => group.slug.as_str(),
+    };
+    let set = compact(object! {
+        "replicas" => group.instances,
+        "serviceName" => group.names.service(&group.name)?,
+        // All at once: members of a cluster wait for each other, one after the other they would wait for ever.
+        "podManagementPolicy" => "Parallel",
+        "selector" => object! { "matchLabels" => selector },
+        "template" => pod::template(group, volumes, None),
+        "volumeClaimTemplates" => volumes::claim_templates(group),
+    });
+    let mut metadata = group.metadata.clone();
+    metadata.annotations.extend(group.rollout.clone());
+    let mut spec = compact(object! {
+        "zones" => group.zones.clone(),
+        "zoneNodeLabel" => (!group.zones.is_empty()).then_some(ZONE_LABEL),
+        "updateOnConfigChange" => true,
+        "injectReplicasEnv" => group.settings.replicas_env,
+        "activePassiveProbes" => active_passive(group),
+    });
+    spec.set("template", object! { "metadata" => metadata.unnamed(), "spec" => set });
+    object(group, "QuarksStatefulSet", spec)
+}
+
+fn active_passive(group: &Group) -> Map {
+    group
+        .jobs
+        .iter()
+        .flat_map(|job| job.quarks.active_passive.clone())
+        .collect()
+}
+
+fn job(group: &Group, volumes: &Volumes, strategy: &str, restart_policy: &str) -> Result<Tree, NameError> {
+    // A failed errand stays failed, as in BOSH, unless the user says otherwise.
+    let retries = group.settings.backoff_limit.or((strategy == "manual").then_some(0));
+    let job = compact(
+        object! { "backoffLimit" => retries, "template" => pod::template(group, volumes, Some(restart_policy)) },
+    );
+    let mut spec = object! { "trigger" => object! { "strategy" => strategy } };
+    if strategy == "once" {
+        spec.set("updateOnConfigChange", true);
+    }
+    spec.set(
+        "template",
+        object! { "metadata" => group.metadata.unnamed(), "spec" => job },
+    );
+    object(group, "QuarksJob", spec)
+}
+
+fn object(group: &Group, kind: &str, spec: Tree) -> Result<Tree, NameError> {
+    Ok(object! {
+        "apiVersion" => labels::API_VERSION,
+        "kind" => kind,
+        "metadata" => group.metadata.named(&group.names.group(&group.name)?),
+        "spec" => spec,
+    })
+}

@@ -1,0 +1,114 @@
+//! Labels, annotations and API names on the objects of a deployment: the compatibility surface, spelled once.
+
+/// The API group of the operator's kinds.
+pub const GROUP: &str = "quarks.cloudfoundry.org";
+/// `apiVersion` of the operator's kinds.
+pub const API_VERSION: &str = "quarks.cloudfoundry.org/v1alpha1";
+
+// === labels ===
+
+/// Label, and annotation on objects of links: which deployment it belongs to.
+pub const DEPLOYMENT_NAME: &str = "quarks.cloudfoundry.org/deployment-name";
+/// Label: which instance group it belongs to.
+pub const INSTANCE_GROUP_NAME: &str = "quarks.cloudfoundry.org/instance-group-name";
+/// Label: version of the desired manifest that it was made from.
+pub const DEPLOYMENT_VERSION: &str = "quarks.cloudfoundry.org/deployment-version";
+/// Label: what a Secret of the flow holds, one of [`secret_type`].
+pub const SECRET_TYPE: &str = "quarks.cloudfoundry.org/secret-type";
+/// Label: where a Secret comes from, one of [`secret_kind`].
+pub const SECRET_KIND: &str = "quarks.cloudfoundry.org/secret-kind";
+/// Label: number of a versioned Secret.
+pub const SECRET_VERSION: &str = "quarks.cloudfoundry.org/secret-version";
+/// Label `"true"`: output that links are made from.
+pub const ENTANGLEMENT: &str = "quarks.cloudfoundry.org/entanglement";
+/// Label: container that an output Secret comes from.
+pub const CONTAINER_NAME: &str = "quarks.cloudfoundry.org/container-name";
+/// Label: `REMOTE_ID` of that container.
+pub const REMOTE_ID: &str = "quarks.cloudfoundry.org/remote-id";
+/// Label: QuarksJob of a Job and its pod.
+pub const QUARKS_JOB_NAME: &str = "quarks.cloudfoundry.org/qjob-name";
+/// Label: zone of a StatefulSet and its pods, from 0; `"0"` without zones.
+pub const AZ_INDEX: &str = "quarks.cloudfoundry.org/az-index";
+/// Label: name of that zone.
+pub const AZ_NAME: &str = "quarks.cloudfoundry.org/az-name";
+/// Label: name of the StatefulSet of a pod.
+pub const STATEFUL_SET_NAME: &str = "quarks.cloudfoundry.org/quarks-statefulset-name";
+/// Label `active` on a pod whose active/passive probe succeeded.
+pub const POD_ACTIVE: &str = "quarks.cloudfoundry.org/pod-active";
+/// Label: ordinal of a pod, as the predecessor's webhook set it.
+pub const POD_ORDINAL: &str = "quarks.cloudfoundry.org/pod-ordinal";
+/// Label that Kubernetes itself sets on the pods of a StatefulSet: the ordinal.
+pub const KUBERNETES_POD_INDEX: &str = "apps.kubernetes.io/pod-index";
+/// Label of a namespace that an operator serves.
+pub const MONITORED: &str = "quarks.cloudfoundry.org/monitored";
+/// Label of a namespace: ServiceAccount of the conversion Jobs.
+pub const QUARKS_JOB_SERVICE_ACCOUNT: &str = "quarks.cloudfoundry.org/qjob-service-account";
+/// Label of a ConfigMap that asks for rotation of Secrets.
+pub const SECRET_ROTATION: &str = "quarks.cloudfoundry.org/secret-rotation";
+/// Label that the predecessor put on QuarksSecrets of variables: the variable's name, sanitized.
+pub const VARIABLE_NAME: &str = "variableName";
+
+// === annotations ===
+
+/// Annotation: name of a variable as the manifest has it, before it was sanitized.
+pub const VARIABLE: &str = "quarks.cloudfoundry.org/variable";
+/// Annotation: `update_mode` of a variable.
+pub const UPDATE_MODE: &str = "quarks.cloudfoundry.org/update-mode";
+/// Annotation: the deployment's name as the user gave it, where a label cannot hold it.
+pub const DEPLOYMENT: &str = "quarks.cloudfoundry.org/deployment";
+/// Annotation of pods and Secrets of links: JSON list of links consumed.
+pub const CONSUMES: &str = "quarks.cloudfoundry.org/consumes";
+/// Annotation of Secrets and Services of links: JSON of the link provided.
+pub const PROVIDES: &str = "quarks.cloudfoundry.org/provides";
+/// Annotation of a Service: the Secret whose link it gives address and instances to.
+pub const LINK_PROVIDER_NAME: &str = "quarks.cloudfoundry.org/link-provider-name";
+/// Annotation `"true"` of an implicit variable's Secret: its value is JSON.
+pub const JSON_VALUE: &str = "quarks.cloudfoundry.org/json-value";
+/// Annotation `gzip` of a Secret whose data is compressed.
+pub const ENCODING: &str = "quarks.cloudfoundry.org/encoding";
+/// Annotation: JSON list of the zones of a StatefulSet.
+pub const ZONES: &str = "quarks.cloudfoundry.org/zones";
+/// Annotation: version of a StatefulSet.
+pub const VERSION: &str = "quarks.cloudfoundry.org/version";
+/// Annotation `"true"`: the rollout controller drives this StatefulSet.
+pub const CANARY_ROLLOUT_ENABLED: &str = "quarks.cloudfoundry.org/canary-rollout-enabled";
+/// Annotation: state of the rollout.
+pub const CANARY_ROLLOUT: &str = "quarks.cloudfoundry.org/canary-rollout";
+/// Annotation: longest time for a canary, milliseconds.
+pub const CANARY_WATCH_TIME: &str = "quarks.cloudfoundry.org/canary-watch-time-ms";
+/// Annotation: longest time for an update, milliseconds.
+pub const UPDATE_WATCH_TIME: &str = "quarks.cloudfoundry.org/update-watch-time-ms";
+/// Annotation: `canaries` of the update block as written, a number or a percentage.
+pub const CANARIES: &str = "quarks.cloudfoundry.org/canaries";
+/// Annotation: `max_in_flight` of the update block as written, a number or a percentage.
+pub const MAX_IN_FLIGHT: &str = "quarks.cloudfoundry.org/max-in-flight";
+/// Annotation: when the rollout began.
+pub const UPDATE_START_TIME: &str = "quarks.cloudfoundry.org/update-start-time";
+/// Annotation: who made a versioned Secret.
+pub const SOURCE_DESCRIPTION: &str = "quarks.cloudfoundry.org/source-description";
+/// Annotation: restart the owner when a mounted Secret or ConfigMap changes.
+pub const RESTART_ON_UPDATE: &str = "quarks.cloudfoundry.org/restart-on-update";
+/// Annotation: set to force a restart.
+pub const RESTART: &str = "quarks.cloudfoundry.org/restart";
+/// Annotation: consent to receive copies of a Secret.
+pub const SECRET_COPY_OF: &str = "quarks.cloudfoundry.org/secret-copy-of";
+
+/// Values of [`SECRET_TYPE`].
+pub mod secret_type {
+    /// The manifest with its ops applied.
+    pub const WITH_OPS: &str = "with-ops";
+    /// The desired manifest.
+    pub const DESIRED: &str = "desired";
+    /// The resolved document of a group.
+    pub const RESOLVED: &str = "ig-resolved";
+    /// The rendered bpm of a group.
+    pub const BPM: &str = "bpm";
+}
+
+/// Values of [`SECRET_KIND`].
+pub mod secret_kind {
+    /// The value of a variable.
+    pub const GENERATED: &str = "generated";
+    /// One of a series of immutable versions.
+    pub const VERSIONED: &str = "versionedSecret";
+}

@@ -1,0 +1,323 @@
+//! Links that jobs consume: what the release asks for and what the manifest says of it.
+
+use crate::addons::unused;
+use crate::codes;
+use crate::diagnostic::Report;
+use crate::manifest::{Group, Job, Specs};
+use crate::provide::name_or_type;
+use crate::spec::Consumes;
+use crate::value::{Members, class, hash, plain};
+use boson_document::{Map, Pointer, Tree};
+use std::collections::HashSet;
+
+/// A link that a job consumes.
+#[derive(Clone, Debug)]
+pub struct Consumer {
+    /// Name in the release: under which templates find it.
+    pub original: String,
+    /// Name that an explicit link looks for: `from`, after its last dot.
+    pub name: String,
+    /// Type.
+    pub kind: String,
+    /// It may be absent.
+    pub optional: bool,
+    /// How it is to be found.
+    pub way: Way,
+    /// `network`, which BOSH's error texts mention.
+    pub network: Option<String>,
+    /// Number of the instance group.
+    pub group: usize,
+    /// Number of the job in the group.
+    pub job: usize,
+    /// The manifest's entry, or the job.
+    pub place: Pointer,
+}
+
+/// How a consumed link is to be found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Way {
+    /// Any provider of the type.
+    Implicit,
+    /// The provider of the type with the name.
+    Explicit,
+    /// Not at all: `nil`.
+    Blocked,
+    /// The manifest has its content.
+    Manual(Tree),
+}
+
+/// Keys that make a link manual, in the order of its content.
+const MANUAL: [&str; 3] = ["instances", "properties", "address"];
+/// Keys that the manifest may give for a consumed link.
+const KEYS: [&str; 7] = [
+    "from",
+    "deployment",
+    "network",
+    "ip_addresses",
+    "instances",
+    "properties",
+    "address",
+];
+
+/// The names that the deployment at hand goes by.
+#[derive(Clone, Copy, Debug)]
+pub struct Deployments<'d> {
+    /// Name of the resource.
+    pub name: &'d str,
+    /// The manifest's `name`.
+    pub manifest: Option<&'d str>,
+}
+
+/// The links that all jobs of a group consume; what is wrong goes to the report.
+pub fn consumed<'a>(
+    number: usize,
+    group: &Group<'a>,
+    specs: &Specs<'a>,
+    deployments: Deployments<'_>,
+    report: &mut Report,
+) -> Vec<Consumer> {
+    let mut consumers = Vec::new();
+    for (index, job) in group.jobs.iter().enumerate() {
+        let mut reader = Reader {
+            group,
+            job,
+            number,
+            index,
+            deployments,
+            report,
+        };
+        let links = &specs.of(job).consumes;
+        consumers.extend(links.iter().filter_map(|link| reader.consumer(link)));
+        reader.unknown(links);
+    }
+    consumers
+}
+
+struct Reader<'r, 'a> {
+    group: &'r Group<'a>,
+    job: &'r Job<'a>,
+    number: usize,
+    index: usize,
+    deployments: Deployments<'r>,
+    report: &'r mut Report,
+}
+
+// === impl Reader ===
+
+impl<'r> Reader<'r, '_> {
+    fn site(&self) -> String {
+        format!("in job '{}' in instance group '{}'", self.job.name, self.group.name)
+    }
+
+    fn error(&mut self, at: Pointer, message: String) {
+        self.report.error(codes::DECLARATION, at, message);
+    }
+
+    fn consumer(&mut self, link: &Consumes) -> Option<Consumer> {
+        let mut consumer = Consumer {
+            original: link.name.clone(),
+            name: last_piece(&link.name),
+            kind: link.kind.clone(),
+            optional: link.optional,
+            way: Way::Implicit,
+            network: None,
+            group: self.number,
+            job: self.index,
+            place: self.job.place.clone(),
+        };
+        if let Some(given) = self.job.consumes.and_then(|consumes| consumes.get(&link.name)) {
+            consumer.place = self.job.place.at("consumes").at(&link.name);
+            self.given(given, &mut consumer)?;
+        }
+        if let Some((data, at)) = self.stand_in(&link.name) {
+            consumer.place = at.clone();
+            let members = Members::of(data, at, self.report)?;
+            consumer.way = Way::Manual(self.manual(&members)?);
+        }
+        Some(consumer)
+    }
+
+    /// Data of the link that the user gives in the property `quarks`.
+    fn stand_in(&self, link: &str) -> Option<(&'r Tree, Pointer)> {
+        let job: &'r Job<'_> = self.job;
+        let (links, at) = job.quarks("consumes")?;
+        Some((links.get(link)?, at.at(link)))
+    }
+
+    /// What the manifest says of the link.
+    fn given(&mut self, given: &Tree, consumer: &mut Consumer) -> Option<()> {
+        let link = plain(&consumer.original);
+        if given.as_str() == Some("nil") {
+            consumer.way = Way::Blocked;
+            return Some(());
+        }
+        if hash(given).is_none() {
+            let message = format!(
+                "Consumer '{link}' {} specified in the manifest should only be a hash or string 'nil'",
+                self.site()
+            );
+            self.error(consumer.place.clone(), message);
+            return None;
+        }
+        let members = Members::of(given, consumer.place.clone(), self.report)?;
+        self.check(&members, &link)?;
+        unused(&members, &KEYS, "a consumed link", self.report);
+        if MANUAL.iter().any(|key| members.get(key).is_some()) {
+            let ignored: Vec<_> = ["deployment", "network", "ip_addresses"]
+                .into_iter()
+                .filter(|key| members.get(key).is_some())
+                .collect();
+            ignored
+                .into_iter()
+                .for_each(|key| self.without_effect(&members, key, &link));
+            consumer.way = Way::Manual(self.manual(&members)?);
+            return Some(());
+        }
+        consumer.way = Way::Explicit;
+        if members.get("from").is_some() {
+            consumer.name = last_piece(&members.string("from", self.report)?);
+        }
+        self.addresses(&members, consumer, &link);
+        self.deployment(&members, consumer)
+    }
+
+    fn check(&mut self, members: &Members<'_>, link: &str) -> Option<()> {
+        let has = |key: &str| members.get(key).is_some();
+        let (at, site) = (|key: &str| members.place.at(key), self.site());
+        let mut faults = Vec::new();
+        for key in ["instances", "properties"]
+            .into_iter()
+            .filter(|key| has(key) && has("from"))
+        {
+            faults.push((
+                at("from"),
+                format!("Cannot specify both '{key}' and 'from' keys for link '{link}' {site}."),
+            ));
+        }
+        if has("properties") && !has("instances") {
+            faults.push((
+                at("properties"),
+                format!("Cannot specify 'properties' without 'instances' for link '{link}' {site}."),
+            ));
+        }
+        if members
+            .get("ip_addresses")
+            .is_some_and(|value| value.as_bool().is_none())
+        {
+            let message =
+                format!("Cannot specify non boolean values for 'ip_addresses' field for link '{link}' {site}.");
+            faults.push((at("ip_addresses"), message));
+        }
+        if let Some(key) = ["name", "type"].into_iter().find(|key| has(key)) {
+            faults.push((at(key), name_or_type(link, &site)));
+        }
+        let sound = faults.is_empty();
+        for (at, message) in faults {
+            self.error(at, message);
+        }
+        sound.then_some(())
+    }
+
+    fn addresses(&mut self, members: &Members<'_>, consumer: &mut Consumer, link: &str) {
+        if let Some(network) = members.get("network").filter(|network| !network.is_null()) {
+            consumer.network = crate::value::text(network);
+            self.without_effect(members, "network", link);
+        }
+        if members.get("ip_addresses") == Some(&Tree::Bool(true)) {
+            self.without_effect(members, "ip_addresses", link);
+        }
+    }
+
+    fn without_effect(&mut self, members: &Members<'_>, key: &str, link: &str) {
+        let message = format!("The key '{key}' of the consumed link '{link}' has no effect in Kubernetes");
+        let help = "every instance has one address, the DNS name of its Service";
+        self.report
+            .warning(codes::UNUSED_KEY, members.place.at(key), message, help);
+    }
+
+    fn deployment(&mut self, members: &Members<'_>, consumer: &Consumer) -> Option<()> {
+        let Some(value) = members
+            .get("deployment")
+            .filter(|value| !matches!(value, Tree::Null | Tree::Bool(false)))
+        else {
+            return Some(());
+        };
+        let other = crate::value::text(value).unwrap_or_else(|| class(value).into());
+        if other == self.deployments.name || Some(other.as_str()) == self.deployments.manifest {
+            return Some(());
+        }
+        let message = format!(
+            "Link '{}' in job '{}' from instance group '{}' consumes from deployment '{}', but the deployment does not exist.",
+            members
+                .get("from")
+                .and_then(crate::value::text)
+                .unwrap_or_else(|| consumer.original.clone()),
+            self.job.name,
+            self.group.name,
+            plain(&other)
+        );
+        let help = "links to other deployments are not possible: give its `instances`, `properties` and `address` here instead";
+        self.report
+            .error_with_help(codes::UNKNOWN_DEPLOYMENT, members.place.at("deployment"), message, help);
+        None
+    }
+
+    /// The content of a manual link.
+    fn manual(&mut self, members: &Members<'_>) -> Option<Tree> {
+        let mut content = Map::new();
+        for key in MANUAL {
+            content.insert(key.into(), members.get(key).cloned().unwrap_or_default());
+        }
+        // In BOSH templates crash on a manual link that only has an address.
+        if content["instances"].is_null() {
+            content.insert("instances".into(), Tree::Array(Vec::new()));
+        }
+        let Some(instances) = content["instances"].as_array() else {
+            members.wrong("instances", &content["instances"], "Array", self.report);
+            return None;
+        };
+        if let Some(index) = instances.iter().position(|instance| hash(instance).is_none()) {
+            Members::of(&instances[index], members.place.at("instances").at(index), self.report)?;
+        }
+        content.insert("deployment_name".into(), self.deployments.name.into());
+        Some(Tree::Object(content))
+    }
+
+    fn unknown(&mut self, links: &[Consumes]) {
+        let known: HashSet<&str> = links.iter().map(|link| link.name.as_str()).collect();
+        let in_job = self.job.consumes.map(|map| (map, self.job.place.at("consumes")));
+        let in_quarks = self
+            .job
+            .quarks("consumes")
+            .and_then(|(links, at)| Some((hash(links)?, at)));
+        let mut unknown = Vec::new();
+        for (map, at) in in_job.into_iter().chain(in_quarks) {
+            unknown.extend(
+                map.keys()
+                    .filter(|name| !known.contains(name.as_str()))
+                    .map(|name| (name.clone(), at.at(name))),
+            );
+        }
+        for (name, at) in unknown {
+            let message = format!(
+                "Job '{}' does not define link consumer '{}' in the release spec",
+                self.job.name,
+                plain(&name)
+            );
+            self.report.warning(
+                codes::UNKNOWN_LINK,
+                at,
+                message,
+                "check the link's name against the job's spec",
+            );
+        }
+    }
+}
+
+fn last_piece(name: &str) -> String {
+    crate::properties::pieces(name)
+        .last()
+        .copied()
+        .unwrap_or_default()
+        .to_string()
+}

@@ -1,0 +1,137 @@
+//! What templates see of instances and links.
+
+use crate::manifest::Group;
+use crate::provide::{Provider, Source};
+use crate::value::weight;
+use boson_deployment::instances::Instance;
+use boson_deployment::names::{NameError, Names};
+use boson_document::Tree;
+
+/// Most objects for instances, in `spec`s and links together: they are what a misplaced `instances: 100000` multiplies.
+const MOST_INSTANCES: u64 = 60_000;
+/// Most bytes of properties in links.
+const MOST_BYTES: usize = 64 << 20;
+
+/// What is the same for all of a deployment.
+pub struct Content<'c> {
+    deployment: &'c str,
+    domain: String,
+    names: &'c Names,
+    instances: u64,
+    bytes: usize,
+}
+
+/// The deployment is too large.
+#[derive(Debug, PartialEq, Eq)]
+pub struct TooLarge(pub String);
+
+// === impl Content ===
+
+impl<'c> Content<'c> {
+    /// For a deployment in a cluster of this domain.
+    pub fn new(deployment: &'c str, cluster_domain: &str, names: &'c Names) -> Self {
+        Self {
+            deployment,
+            domain: format!("svc.{}", cluster_domain.trim_matches('.')),
+            names,
+            instances: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Takes note of objects for instances, and of bytes, before they are made.
+    ///
+    /// # Errors
+    /// They are too many.
+    pub fn spend(&mut self, instances: u64, bytes: usize) -> Result<(), TooLarge> {
+        self.instances = self.instances.saturating_add(instances);
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.instances > MOST_INSTANCES {
+            return Err(TooLarge(format!(
+                "The instances of all jobs and links are more than {MOST_INSTANCES}"
+            )));
+        }
+        if self.bytes > MOST_BYTES {
+            return Err(TooLarge(format!(
+                "The properties of all links have more than {} MiB",
+                MOST_BYTES >> 20
+            )));
+        }
+        Ok(())
+    }
+
+    /// `spec` of a job on an instance, but for `properties`, `links` and `release`.
+    pub fn spec(&self, group: &Group<'_>, job: &str, instance: &Instance) -> Tree {
+        let network = Tree::object()
+            .with("type", "dynamic")
+            .with("ip", POD_IP)
+            .with("default", vec!["dns", "gateway"])
+            .with("dns_record_name", instance.address.as_str());
+        Tree::object()
+            .with("name", instance.name(job))
+            .with("index", instance.index)
+            .with("id", instance.id(job))
+            .with("az", instance.az.as_str())
+            .with("address", instance.address.as_str())
+            .with("bootstrap", instance.bootstrap())
+            .with("ip", POD_IP)
+            .with("deployment", self.deployment)
+            .with("job", Tree::object().with("name", group.name.as_str()))
+            .with("networks", Tree::object().with("default", network))
+            .with("dns_domain_name", self.domain.as_str())
+            .with("persistent_disk", group.persistent_disk())
+            .with("properties_need_filtering", true)
+    }
+
+    /// A link as its consumers' templates see it.
+    ///
+    /// # Errors
+    /// No Service can have the group's name.
+    pub fn link(&self, provider: &Provider, groups: &[Group<'_>]) -> Result<Tree, NameError> {
+        let group = &groups[provider.group];
+        let link = Tree::object().with("deployment_name", self.deployment);
+        let Source::Job(job) = provider.source else {
+            // A disk is no group of instances.
+            return Ok(link
+                .with("instances", Tree::Array(Vec::new()))
+                .with("properties", provider.properties.clone()));
+        };
+        let job = &group.jobs[job].name;
+        let instances: Vec<Tree> = group
+            .instances
+            .iter()
+            .map(|instance| link_instance(job, instance))
+            .collect();
+        Ok(link
+            .with("domain", self.domain.as_str())
+            .with("default_network", "default")
+            .with("instance_group", group.name.as_str())
+            .with("group_name", format!("{}-{}", provider.name, provider.kind))
+            .with("address", self.names.group_address(&group.name)?)
+            .with("instances", instances)
+            .with("properties", provider.properties.clone()))
+    }
+
+    /// How many objects and bytes [`Content::link`] makes.
+    pub fn cost(provider: &Provider, groups: &[Group<'_>]) -> (u64, usize) {
+        let instances = if provider.source == Source::Disk {
+            0
+        } else {
+            groups[provider.group].instances.len()
+        };
+        (instances as u64, weight(&provider.properties))
+    }
+}
+
+/// Kubernetes expands it in arguments and environment, and templates rendered in the pod see the address itself.
+const POD_IP: &str = "$(POD_IP)";
+
+fn link_instance(job: &str, instance: &Instance) -> Tree {
+    Tree::object()
+        .with("name", instance.name(job))
+        .with("index", instance.index)
+        .with("id", instance.id(job))
+        .with("az", instance.az.as_str())
+        .with("address", instance.address.as_str())
+        .with("bootstrap", instance.bootstrap())
+}

@@ -1,0 +1,277 @@
+//! Links that jobs provide, with the properties that they expose.
+
+use crate::addons::unused;
+use crate::codes;
+use crate::diagnostic::Report;
+use crate::manifest::{Group, Job, Specs};
+use crate::properties::{pieces, place};
+use crate::spec::{Provides, Spec, property_names};
+use crate::value::{Members, hash, plain};
+use boson_document::{Map, Pointer, Tree};
+use std::collections::{HashMap, HashSet};
+
+/// Who provides a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The job of this number in its group.
+    Job(usize),
+    /// A persistent disk.
+    Disk,
+}
+
+/// A link that is provided.
+#[derive(Clone, Debug)]
+pub struct Provider {
+    /// Name in the release, or of the custom definition.
+    pub original: String,
+    /// Name, `as` considered.
+    pub name: String,
+    /// Type.
+    pub kind: String,
+    /// Number of the instance group.
+    pub group: usize,
+    /// Who provides it.
+    pub source: Source,
+    /// The exposed properties.
+    pub properties: Tree,
+    /// `nil` takes it out of every match.
+    pub consumable: bool,
+}
+
+/// Keys that the manifest may give for a provided link.
+const KEYS: [&str; 3] = ["as", "shared", "aliases"];
+
+/// The links that all jobs and disks of a group provide, in BOSH's order; what is wrong goes to the report.
+pub fn provided<'a>(number: usize, group: &Group<'a>, specs: &Specs<'a>, report: &mut Report) -> Vec<Provider> {
+    let mut providers = Vec::new();
+    for (index, job) in group.jobs.iter().enumerate() {
+        let mut reader = Reader {
+            group,
+            job,
+            spec: specs.of(job),
+            number,
+            index,
+            report,
+        };
+        reader.providers(&mut providers);
+    }
+    let disk = |name: &String| Provider {
+        original: name.clone(),
+        name: name.clone(),
+        kind: "disk".into(),
+        group: number,
+        source: Source::Disk,
+        properties: Tree::object().with("name", name.as_str()),
+        consumable: true,
+    };
+    providers.extend(group.disks.iter().map(disk));
+    providers
+}
+
+struct Reader<'r, 'a> {
+    group: &'r Group<'a>,
+    job: &'r Job<'a>,
+    spec: &'r Spec<'a>,
+    number: usize,
+    index: usize,
+    report: &'r mut Report,
+}
+
+// === impl Reader ===
+
+impl<'a> Reader<'_, 'a> {
+    fn providers(&mut self, providers: &mut Vec<Provider>) {
+        let defaults: HashMap<&str, Option<&Tree>> = self.spec.properties.iter().map(|p| (p.name, p.default)).collect();
+        let custom = self.custom();
+        for link in custom.iter().chain(&self.spec.provides) {
+            providers.extend(self.provider(link, &defaults));
+        }
+        let known: HashSet<&str> = custom
+            .iter()
+            .chain(&self.spec.provides)
+            .map(|link| link.name.as_str())
+            .collect();
+        for name in self
+            .job
+            .provides
+            .into_iter()
+            .flat_map(Map::keys)
+            .filter(|name| !known.contains(name.as_str()))
+        {
+            let message = format!(
+                "Job '{}' does not define link provider '{}' in the release spec",
+                self.job.name,
+                plain(name)
+            );
+            let at = self.job.place.at("provides").at(name);
+            self.report.warning(
+                codes::UNKNOWN_LINK,
+                at,
+                message,
+                "check the link's name against the job's spec",
+            );
+        }
+    }
+
+    fn site(&self) -> String {
+        format!("in job '{}' in instance group '{}'", self.job.name, self.group.name)
+    }
+
+    fn provider(&mut self, link: &Provides<'_>, defaults: &HashMap<&str, Option<&Tree>>) -> Option<Provider> {
+        let mut provider = Provider {
+            original: link.name.clone(),
+            name: link.name.clone(),
+            kind: link.kind.clone(),
+            group: self.number,
+            source: Source::Job(self.index),
+            properties: Tree::Null,
+            consumable: true,
+        };
+        if let Some(given) = self.job.provides.and_then(|provides| provides.get(&link.name)) {
+            let at = self.job.place.at("provides").at(&link.name);
+            self.given(given, at, &mut provider)?;
+        }
+        provider.properties = self.exposed(link, defaults)?;
+        Some(provider)
+    }
+
+    /// What the manifest says of the link.
+    fn given(&mut self, given: &Tree, at: Pointer, provider: &mut Provider) -> Option<()> {
+        let link = plain(&provider.original);
+        if given.as_str() == Some("nil") {
+            provider.consumable = false;
+            return Some(());
+        }
+        if hash(given).is_none() {
+            let message = format!(
+                "Provider '{link}' {} specified in the manifest should only be a hash or string 'nil'",
+                self.site()
+            );
+            self.report.error(codes::DECLARATION, at, message);
+            return None;
+        }
+        let members = Members::of(given, at, self.report)?;
+        if let Some(key) = ["name", "type"].into_iter().find(|key| members.get(key).is_some()) {
+            let message = name_or_type(&link, &self.site());
+            self.report.error(codes::DECLARATION, members.place.at(key), message);
+            return None;
+        }
+        if let Some(name) = members.string("as", self.report) {
+            provider.name = name;
+        }
+        unused(&members, &KEYS, "a provided link", self.report);
+        let shared = members.get("shared").is_some_and(|shared| *shared == Tree::Bool(true));
+        for key in ["shared", "aliases"]
+            .into_iter()
+            .filter(|key| members.get(key).is_some() && (*key != "shared" || shared))
+        {
+            let message = format!("The key '{key}' of the provided link '{link}' has no effect in Kubernetes");
+            self.report.warning(
+                codes::UNUSED_KEY,
+                members.place.at(key),
+                message,
+                "other deployments reach the group by its Service's name",
+            );
+        }
+        Some(())
+    }
+
+    fn exposed(&mut self, link: &Provides<'_>, defaults: &HashMap<&str, Option<&Tree>>) -> Option<Tree> {
+        let (mut exposed, mut sound) = (Map::new(), true);
+        for name in &link.properties {
+            let path = pieces(name);
+            let value = match (find(&self.job.properties, &path), defaults.get(name)) {
+                (Some(value), _) => value.clone(),
+                (None, Some(default)) => default.cloned().unwrap_or_default(),
+                (None, None) => {
+                    let message = format!(
+                        "Link property {} in template {} is not defined in release spec",
+                        plain(name),
+                        self.job.name
+                    );
+                    self.report
+                        .error(codes::PROVIDED_PROPERTY, self.job.place.clone(), message);
+                    sound = false;
+                    continue;
+                }
+            };
+            if let Err(class) = place(&mut exposed, &path, value) {
+                let message = format!("Property '{}' expects a hash, but received '{class}'", plain(name));
+                self.report.error(codes::PROPERTY_TYPE, self.job.place.clone(), message);
+                sound = false;
+            }
+        }
+        sound.then_some(Tree::Object(exposed))
+    }
+
+    fn custom(&mut self) -> Vec<Provides<'a>> {
+        let (mut custom, mut names) = (Vec::new(), HashSet::new());
+        for (index, item) in self.job.custom.iter().enumerate() {
+            let at = self.job.place.at("custom_provider_definitions").at(index);
+            let Some(members) = Members::of(item, at, self.report) else {
+                continue;
+            };
+            let Some([name, kind]) = self.custom_name(&members) else {
+                continue;
+            };
+            let told = format!("Custom provider '{}' {}", plain(&name), self.site());
+            if self.spec.provides.iter().any(|link| link.name == name) {
+                let message = format!("{told} is already defined in release '{}'", self.job.release);
+                self.report
+                    .error(codes::CUSTOM_PROVIDER, members.place.at("name"), message);
+            } else if !names.insert(name.clone()) {
+                self.report.error(
+                    codes::CUSTOM_PROVIDER,
+                    members.place.at("name"),
+                    format!("{told} is defined multiple times in manifest."),
+                );
+            }
+            let (properties, wrong) = property_names(members.get("properties"));
+            if let (Some(_), Some(value)) = (wrong, members.get("properties")) {
+                members.wrong("properties", value, "Array", self.report);
+            }
+            unused(
+                &members,
+                &["name", "type", "properties"],
+                "a custom provider",
+                self.report,
+            );
+            custom.push(Provides { name, kind, properties });
+        }
+        custom
+    }
+
+    fn custom_name(&mut self, members: &Members<'_>) -> Option<[String; 2]> {
+        let found = ["name", "type"].map(|key| {
+            let text = members.get(key).and_then(Tree::as_str).filter(|text| !text.is_empty());
+            if text.is_none() {
+                let title = if key == "name" { "Name" } else { "Type" };
+                let message = format!(
+                    "{title} for custom link provider definition in manifest {} must be a valid non-empty string.",
+                    self.site()
+                );
+                self.report
+                    .error(codes::CUSTOM_PROVIDER, members.place.clone(), message);
+            }
+            text.map(String::from)
+        });
+        match found {
+            [Some(name), Some(kind)] => Some([name, kind]),
+            _ => None,
+        }
+    }
+}
+
+/// BOSH's words for keys that belong to the release.
+pub fn name_or_type(link: &str, place: &str) -> String {
+    format!(
+        "Cannot specify 'name' or 'type' properties in the manifest for link '{link}' {place}. Please provide these keys in the release only."
+    )
+}
+
+/// The value at a path; a null on the way ends it, a null at its end is a value.
+fn find<'m>(properties: &'m Map, path: &[&str]) -> Option<&'m Tree> {
+    let (last, way) = path.split_last()?;
+    let map = way.iter().try_fold(properties, |map, piece| hash(map.get(*piece)?))?;
+    map.get(*last)
+}

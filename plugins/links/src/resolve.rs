@@ -1,0 +1,160 @@
+//! Which provider a consumed link gets: BOSH's matching rules and error texts.
+
+use crate::codes;
+use crate::consume::{Consumer, Way};
+use crate::diagnostic::Report;
+use crate::manifest::Group;
+use crate::provide::{Provider, Source};
+use std::collections::HashMap;
+
+/// Where the content of a link comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The provider of this number.
+    Provider(usize),
+    /// The manifest.
+    Manual,
+}
+
+/// Most providers that an error names.
+const MOST_NAMED: usize = 30;
+
+/// All providers, by what consumers look for.
+#[derive(Debug)]
+pub struct Providers<'p> {
+    all: &'p [Provider],
+    by_kind: HashMap<&'p str, Vec<usize>>,
+    by_name: HashMap<(&'p str, &'p str), Vec<usize>>,
+}
+
+// === impl Providers ===
+
+impl<'p> Providers<'p> {
+    /// Sorts providers by type and name; those that cannot be consumed are left out.
+    pub fn new(all: &'p [Provider]) -> Self {
+        let (mut by_kind, mut by_name) = (HashMap::new(), HashMap::new());
+        for (index, provider) in all.iter().enumerate().filter(|(_, provider)| provider.consumable) {
+            by_kind
+                .entry(provider.kind.as_str())
+                .or_insert_with(Vec::new)
+                .push(index);
+            by_name
+                .entry((provider.kind.as_str(), provider.name.as_str()))
+                .or_insert_with(Vec::new)
+                .push(index);
+        }
+        Self { all, by_kind, by_name }
+    }
+
+    /// The one provider of a link; none where it is optional. Anything else goes to the report.
+    pub fn find(
+        &self,
+        consumer: &Consumer,
+        groups: &[Group<'_>],
+        deployment: &str,
+        report: &mut Report,
+    ) -> Option<Found> {
+        let candidates = match &consumer.way {
+            Way::Manual(_) => return Some(Found::Manual),
+            Way::Blocked => None,
+            Way::Implicit => self.by_kind.get(consumer.kind.as_str()),
+            Way::Explicit => self.by_name.get(&(consumer.kind.as_str(), consumer.name.as_str())),
+        };
+        let candidates = candidates.map_or(&[][..], Vec::as_slice);
+        match candidates {
+            [one] => return Some(Found::Provider(*one)),
+            [] if consumer.optional && consumer.way != Way::Explicit => {}
+            [] => self.unresolved(consumer, groups, report),
+            many => self.ambiguous(consumer, many, groups, deployment, report),
+        }
+        None
+    }
+
+    fn unresolved(&self, consumer: &Consumer, groups: &[Group<'_>], report: &mut Report) {
+        let message = format!(
+            "{} Details below:\n  - No link providers found",
+            header(consumer, groups)
+        );
+        let kind = &consumer.kind;
+        let others = self.by_kind.get(kind.as_str()).map_or(&[][..], Vec::as_slice);
+        let mut names: Vec<&str> = others
+            .iter()
+            .take(MOST_NAMED)
+            .map(|index| self.all[*index].name.as_str())
+            .collect();
+        names.dedup();
+        let help = match (&consumer.way, names.is_empty()) {
+            (Way::Blocked, _) => "the link is not optional, so it cannot be `nil`".to_string(),
+            (_, true) => format!(
+                "add a job that provides a link of the type '{kind}', or give the link's `instances` and `properties` here"
+            ),
+            (_, false) => format!(
+                "providers of the type '{kind}' are named: {}; set `from` to one of them",
+                names.join(", ")
+            ),
+        };
+        report.error_with_help(codes::UNRESOLVED, consumer.place.clone(), message, help);
+    }
+
+    fn ambiguous(
+        &self,
+        consumer: &Consumer,
+        many: &[usize],
+        groups: &[Group<'_>],
+        deployment: &str,
+        report: &mut Report,
+    ) {
+        let mut message = format!("{} Multiple link providers found:", header(consumer, groups));
+        for index in many.iter().take(MOST_NAMED) {
+            message += &format!(
+                "\n  - {}",
+                detail(&self.all[*index], consumer.network.as_deref(), groups, deployment)
+            );
+        }
+        if many.len() > MOST_NAMED {
+            message += &format!("\n  - and {} more", many.len() - MOST_NAMED);
+        }
+        let help = "name one with `consumes: {link: {from: name}}`; give providers of the same name others with `provides: {link: {as: name}}`";
+        report.error_with_help(codes::AMBIGUOUS, consumer.place.clone(), message, help);
+    }
+}
+
+fn header(consumer: &Consumer, groups: &[Group<'_>]) -> String {
+    let group = &groups[consumer.group];
+    let alias = if consumer.name == consumer.original {
+        String::new()
+    } else {
+        format!("alias '{}' and ", consumer.name)
+    };
+    format!(
+        "Failed to resolve link '{}' with {alias}type '{}' from job '{}' in instance group '{}'.",
+        consumer.original, consumer.kind, group.jobs[consumer.job].name, group.name
+    )
+}
+
+fn detail(provider: &Provider, network: Option<&str>, groups: &[Group<'_>], deployment: &str) -> String {
+    let group = &groups[provider.group];
+    let Source::Job(job) = provider.source else {
+        let none = if network.is_some() {
+            " does not contain any networks"
+        } else {
+            ""
+        };
+        return format!(
+            "Disk link provider '{}' from instance group '{}'{none}",
+            provider.original, group.name
+        );
+    };
+    let alias = if provider.name == provider.original {
+        String::new()
+    } else {
+        format!("with alias '{}' ", provider.name)
+    };
+    let miss = network.map_or_else(String::new, |network| {
+        format!(" does not belong to network '{network}'")
+    });
+    format!(
+        "Link provider '{}' {alias}from job '{}' in instance group '{}' in deployment '{deployment}'{miss}",
+        provider.original, group.jobs[job].name, group.name
+    )
+}

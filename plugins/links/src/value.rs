@@ -1,0 +1,200 @@
+//! Values of the manifest by BOSH's rules: required keys, types, and their error texts without what may be secret.
+
+use crate::codes;
+use crate::diagnostic::Report;
+use boson_document::{Map, Pointer, Tree, escape};
+
+/// Reads the members of one object; what is wrong goes to the report.
+pub struct Members<'m> {
+    map: &'m Map,
+    /// Place of the object.
+    pub place: Pointer,
+}
+
+// === impl Members ===
+
+impl<'m> Members<'m> {
+    /// The members of a value that must be an object.
+    pub fn of(tree: &'m Tree, place: Pointer, report: &mut Report) -> Option<Self> {
+        if let Some(map) = hash(tree) {
+            return Some(Self { map, place });
+        }
+        let message = format!(
+            "Object ({}) did not match the required type 'Hash'",
+            inspect(tree, false)
+        );
+        report.error(codes::WRONG_TYPE, place, message);
+        None
+    }
+
+    /// The member, of any type.
+    pub fn get(&self, key: &str) -> Option<&'m Tree> {
+        self.map.get(key)
+    }
+
+    /// All members.
+    pub fn all(&self) -> &'m Map {
+        self.map
+    }
+
+    /// A string; a number becomes one.
+    pub fn string(&self, key: &str, report: &mut Report) -> Option<String> {
+        let value = self.get(key)?;
+        let text = text(value);
+        if text.is_none() {
+            self.wrong(key, value, "String", report);
+        }
+        text
+    }
+
+    /// A string that must be there.
+    pub fn required_string(&self, key: &str, report: &mut Report) -> Option<String> {
+        if self.get(key).is_none() {
+            self.missing(key, report);
+        }
+        self.string(key, report)
+    }
+
+    /// An integer that must be there.
+    pub fn required_integer(&self, key: &str, report: &mut Report) -> Option<i64> {
+        match self.get(key) {
+            None => self.missing(key, report),
+            Some(Tree::Number(number)) if number.is_integer() => {
+                // One that does not fit is out of every range too.
+                return Some(number.as_i64().unwrap_or(if number.text().starts_with('-') {
+                    i64::MIN
+                } else {
+                    i64::MAX
+                }));
+            }
+            Some(value) => self.wrong(key, value, "Integer", report),
+        }
+        None
+    }
+
+    /// A list; none where the key is absent.
+    pub fn list(&self, key: &str, report: &mut Report) -> &'m [Tree] {
+        match self.get(key) {
+            None => &[],
+            Some(Tree::Array(items)) => items,
+            Some(value) => {
+                self.wrong(key, value, "Array", report);
+                &[]
+            }
+        }
+    }
+
+    /// An object, where there is one.
+    pub fn object(&self, key: &str, report: &mut Report) -> Option<&'m Map> {
+        let value = self.get(key)?;
+        if hash(value).is_none() {
+            self.wrong(key, value, "Hash", report);
+        }
+        hash(value)
+    }
+
+    /// Tells that a key is missing.
+    pub fn missing(&self, key: &str, report: &mut Report) {
+        let shown = inspect_members(self.map);
+        let message = format!("Required property '{key}' was not specified in object ({shown})");
+        report.error(codes::MISSING_KEY, self.place.clone(), message);
+    }
+
+    /// Tells that a value has the wrong type.
+    pub fn wrong(&self, key: &str, value: &Tree, wanted: &str, report: &mut Report) {
+        let message = format!(
+            "Property '{key}' value ({}) did not match the required type '{wanted}'",
+            inspect(value, PLAIN.contains(&key))
+        );
+        report.error(codes::WRONG_TYPE, self.place.at(key), message);
+    }
+}
+
+/// The members of an object that is a hash in YAML too (not an escaped number).
+pub fn hash(value: &Tree) -> Option<&Map> {
+    value.as_object().filter(|_| escape::as_special(value).is_none())
+}
+
+/// The text of a string, or of a number as Ruby prints it.
+pub fn text(value: &Tree) -> Option<String> {
+    match value {
+        Tree::String(text) => Some(text.clone()),
+        Tree::Number(number) if number.is_integer() => Some(number.text().into()),
+        // Ruby has read the number: `1.10` is printed as `1.1`.
+        Tree::Number(number) => Some(format!("{:?}", number.as_f64())),
+        _ => None,
+    }
+}
+
+/// Name of a value's Ruby class.
+pub fn class(value: &Tree) -> &'static str {
+    match value {
+        Tree::Null => "NilClass",
+        Tree::Bool(true) => "TrueClass",
+        Tree::Bool(false) => "FalseClass",
+        Tree::Number(number) if number.is_integer() => "Integer",
+        Tree::Number(_) => "Float",
+        Tree::String(_) => "String",
+        Tree::Array(_) => "Array",
+        Tree::Object(_) if escape::as_special(value).is_some() => "Float",
+        Tree::Object(_) => "Hash",
+    }
+}
+
+/// A member's name as one may print it.
+pub fn plain(name: &str) -> String {
+    name.trim_start_matches('\0').chars().take(128).collect()
+}
+
+/// How many levels a value is nested, scalars being 0.
+pub fn depth(value: &Tree) -> usize {
+    match value {
+        Tree::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Tree::Object(map) => 1 + map.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// About how many bytes a value has as JSON text.
+pub fn weight(value: &Tree) -> usize {
+    match value {
+        Tree::Null | Tree::Bool(_) => 5,
+        Tree::Number(number) => number.text().len() + 1,
+        Tree::String(text) => text.len() + 3,
+        Tree::Array(items) => items.iter().map(weight).sum::<usize>() + 3,
+        Tree::Object(map) => {
+            map.iter()
+                .map(|(name, value)| name.len() + 4 + weight(value))
+                .sum::<usize>()
+                + 3
+        }
+    }
+}
+
+/// Keys whose scalars say how a deployment is built and are no secrets.
+const PLAIN: [&str; 7] = ["name", "release", "version", "instances", "lifecycle", "alias", "os"];
+/// Most members that are printed.
+const SHOWN: usize = 8;
+
+fn inspect(value: &Tree, is_plain: bool) -> String {
+    match value {
+        Tree::Null => "nil".into(),
+        Tree::Bool(value) => value.to_string(),
+        Tree::Number(number) if is_plain => number.text().chars().take(64).collect(),
+        Tree::String(text) if is_plain && text.len() <= 64 => format!("{text:?}"),
+        Tree::Array(items) if items.is_empty() => "[]".into(),
+        Tree::Object(map) if map.is_empty() => "{}".into(),
+        _ => "...".into(),
+    }
+}
+
+fn inspect_members(map: &Map) -> String {
+    let member = |(key, value): (&String, &Tree)| {
+        format!("{:?} => {}", plain(key), inspect(value, PLAIN.contains(&key.as_str())))
+    };
+    let mut members: Vec<String> = map.iter().take(SHOWN).map(member).collect();
+    if map.len() > SHOWN {
+        members.push("...".into());
+    }
+    format!("{{{}}}", members.join(", "))
+}

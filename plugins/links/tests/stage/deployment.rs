@@ -1,0 +1,115 @@
+//! A deployment to resolve: a manifest and jobs' specs as JSON values.
+
+use boson_document::{Pointer, Tree, json};
+use boson_links::{Deployment, Diagnostic, JobSpec, Resolved, Severity, resolve};
+use serde_json::{Value, json as value};
+
+/// A deployment `dep` in namespace `ns`.
+pub struct Case {
+    manifest: Value,
+    jobs: Vec<JobSpec>,
+}
+
+pub fn tree(value: &Value) -> Tree {
+    json::parse(&value.to_string()).unwrap()
+}
+
+impl Case {
+    /// Groups with the release `r`, version 1.
+    pub fn new(groups: Value) -> Self {
+        let manifest =
+            value!({"name": "manifest", "releases": [{"name": "r", "version": "1"}], "instance_groups": groups});
+        Self {
+            manifest,
+            jobs: Vec::new(),
+        }
+    }
+
+    /// A top-level key of the manifest.
+    pub fn key(mut self, key: &str, value: Value) -> Self {
+        self.manifest[key] = value;
+        self
+    }
+
+    /// A job of the release `r`: its spec but for the name.
+    pub fn job(self, name: &str, spec: Value) -> Self {
+        self.job_of("r", name, spec)
+    }
+
+    pub fn job_of(mut self, release: &str, name: &str, mut spec: Value) -> Self {
+        if spec.get("name").is_none() {
+            spec["name"] = name.into();
+        }
+        let document_name = format!("{release}/jobs/{name}/spec");
+        self.jobs.push(JobSpec {
+            release: release.into(),
+            job: name.into(),
+            spec: tree(&spec),
+            document_name,
+        });
+        self
+    }
+
+    pub fn resolve(&self) -> Result<Resolved, Vec<Diagnostic>> {
+        let deployment = Deployment {
+            name: "dep".into(),
+            namespace: "ns".into(),
+            cluster_domain: "cluster.local".into(),
+        };
+        resolve(&tree(&self.manifest), "manifest.yml", &deployment, &self.jobs)
+    }
+
+    /// It resolves; the warnings are dropped.
+    pub fn resolved(&self) -> Resolved {
+        self.resolve().unwrap_or_else(|diagnostics| panic!("{diagnostics:#?}"))
+    }
+
+    /// Pointer (with the document, where it is not the manifest) and message of all errors.
+    pub fn errors(&self) -> Vec<(String, String)> {
+        told(&self.resolve().expect_err("it should not resolve"), Severity::Error)
+    }
+
+    pub fn warnings(&self) -> Vec<(String, String)> {
+        told(&self.resolved().diagnostics, Severity::Warning)
+    }
+}
+
+fn told(diagnostics: &[Diagnostic], severity: Severity) -> Vec<(String, String)> {
+    let place = |d: &Diagnostic| match d.document.as_str() {
+        "manifest.yml" => d.pointer.to_string(),
+        document => format!("{document}#{}", d.pointer),
+    };
+    diagnostics
+        .iter()
+        .filter(|d| d.severity == severity)
+        .map(|d| (place(d), d.message.clone()))
+        .collect()
+}
+
+/// A group of one instance with these jobs of the release `r`.
+pub fn group(name: &str, jobs: Value) -> Value {
+    value!({"name": name, "instances": 1, "jobs": jobs})
+}
+
+/// A value in the resolved document of a group, as JSON text.
+pub fn at(resolved: &Resolved, group: &str, pointer: &str) -> String {
+    let document = &resolved
+        .groups
+        .iter()
+        .find(|g| g.name == group)
+        .expect("the group")
+        .document;
+    Pointer::parse(pointer)
+        .unwrap()
+        .find(document)
+        .map_or_else(|| "(absent)".into(), json::to_text)
+}
+
+/// A value below the first job's `quarks`.
+pub fn quarks(resolved: &Resolved, group: &str, pointer: &str) -> String {
+    at(
+        resolved,
+        group,
+        &format!("/instance_groups/0/jobs/0/properties/quarks{pointer}"),
+    )
+}

@@ -1,0 +1,350 @@
+//! Links: who provides what a job consumes, what it exposes, and what is told where that is not clear.
+
+use crate::deployment::{Case, group, quarks};
+use serde_json::{Value, json};
+
+/// A group `app` whose job `web` consumes the link `db` of type `pg`, with this entry in the manifest, and groups with jobs `pg`.
+fn consumer(optional: bool, consumes: Value, providers: &[(&str, Value)]) -> Case {
+    let web = json!([{"name": "web", "release": "r", "consumes": consumes}]);
+    let provider =
+        |(name, provides): &(&str, Value)| group(name, json!([{"name": "pg", "release": "r", "provides": provides}]));
+    let groups: Vec<Value> = std::iter::once(group("app", web))
+        .chain(providers.iter().map(provider))
+        .collect();
+    Case::new(groups.into())
+        .job("web", json!({"consumes": [{"name": "db", "type": "pg", "optional": optional}]}))
+        .job("pg", json!({"provides": [{"name": "pgdb", "type": "pg", "properties": ["port"]}], "properties": {"port": {"default": 5432}}}))
+}
+
+#[test]
+fn the_provider_is_found_by_boshs_rules() {
+    let (none, one) = (json!({}), [("pg1", json!({}))]);
+    let two = [("pg1", json!({})), ("pg2", json!({}))];
+    let renamed = [("pg1", json!({})), ("pg2", json!({"pgdb": {"as": "main"}}))];
+    let hidden = [("pg1", json!({"pgdb": "nil"})), ("pg2", json!({}))];
+    for (consumes, providers, expected) in [
+        (none.clone(), &one[..], Some("\"pg1\"")),
+        (json!({"db": {"from": "pgdb"}}), &one[..], Some("\"pg1\"")),
+        (json!({"db": {"from": "other.pgdb"}}), &one[..], Some("\"pg1\"")),
+        (
+            json!({"db": {"from": "pgdb", "deployment": "dep"}}),
+            &one[..],
+            Some("\"pg1\""),
+        ),
+        (
+            json!({"db": {"from": "pgdb", "deployment": "manifest"}}),
+            &one[..],
+            Some("\"pg1\""),
+        ),
+        (json!({"db": {"from": "main"}}), &renamed[..], Some("\"pg2\"")),
+        (json!({"db": {"from": "pgdb"}}), &renamed[..], Some("\"pg1\"")),
+        (none.clone(), &hidden[..], Some("\"pg2\"")),
+        // Explicit, so by name, and nobody is called `db`.
+        (json!({"db": {}}), &one[..], None),
+        (none.clone(), &[], None),
+        (none, &two[..], None),
+        (json!({"db": "nil"}), &one[..], None),
+        (json!({"db": {"from": "pgdb"}}), &two[..], None),
+    ] {
+        let case = consumer(false, consumes.clone(), providers);
+        match expected {
+            Some(group) => assert_eq!(
+                quarks(&case.resolved(), "app", "/consumes/db/instance_group"),
+                group,
+                "{consumes}"
+            ),
+            None => assert_eq!(case.errors().len(), 1, "{consumes}"),
+        }
+    }
+}
+
+#[test]
+fn an_optional_link_may_be_absent_but_never_ambiguous() {
+    let two = [("pg1", json!({})), ("pg2", json!({}))];
+    for (consumes, providers, errors) in [
+        (json!({}), &[][..], 0),
+        (json!({"db": "nil"}), &two[..], 0),
+        (json!({"db": {"from": "other"}}), &two[..], 1),
+        (json!({}), &two[..], 1),
+    ] {
+        let case = consumer(true, consumes.clone(), providers);
+        if errors == 0 {
+            assert_eq!(quarks(&case.resolved(), "app", "/consumes"), "{}", "{consumes}");
+        } else {
+            assert_eq!(case.errors().len(), errors, "{consumes}");
+        }
+    }
+}
+
+#[test]
+fn errors_are_boshs_and_name_the_entry() {
+    let app = "/instance_groups/0/jobs/0";
+    let two = [("pg1", json!({})), ("pg2", json!({"pgdb": {"as": "pg-two"}}))];
+    for (consumes, providers, pointer, message) in [
+        (
+            json!({}),
+            &[][..],
+            "",
+            "Failed to resolve link 'db' with type 'pg' from job 'web' in instance group 'app'. Details below:\n  - No link providers found",
+        ),
+        (
+            json!({"db": {"from": "main"}}),
+            &two[..],
+            "/consumes/db",
+            "Failed to resolve link 'db' with alias 'main' and type 'pg' from job 'web' in instance group 'app'. Details below:\n  - No link providers found",
+        ),
+        (
+            json!({}),
+            &two[..],
+            "",
+            "Failed to resolve link 'db' with type 'pg' from job 'web' in instance group 'app'. Multiple link providers found:\n  - \
+             Link provider 'pgdb' from job 'pg' in instance group 'pg1' in deployment 'dep'\n  - \
+             Link provider 'pgdb' with alias 'pg-two' from job 'pg' in instance group 'pg2' in deployment 'dep'",
+        ),
+        (
+            json!({"db": {"from": "pgdb", "deployment": "other"}}),
+            &two[..],
+            "/consumes/db/deployment",
+            "Link 'pgdb' in job 'web' from instance group 'app' consumes from deployment 'other', but the deployment does not exist.",
+        ),
+        (
+            json!({"db": null}),
+            &two[..],
+            "/consumes/db",
+            "Consumer 'db' in job 'web' in instance group 'app' specified in the manifest should only be a hash or string 'nil'",
+        ),
+        (
+            json!({"db": {"instances": [], "from": "x"}}),
+            &two[..],
+            "/consumes/db/from",
+            "Cannot specify both 'instances' and 'from' keys for link 'db' in job 'web' in instance group 'app'.",
+        ),
+        (
+            json!({"db": {"properties": {}}}),
+            &two[..],
+            "/consumes/db/properties",
+            "Cannot specify 'properties' without 'instances' for link 'db' in job 'web' in instance group 'app'.",
+        ),
+        (
+            json!({"db": {"from": "pgdb", "ip_addresses": "yes"}}),
+            &two[..],
+            "/consumes/db/ip_addresses",
+            "Cannot specify non boolean values for 'ip_addresses' field for link 'db' in job 'web' in instance group 'app'.",
+        ),
+        (
+            json!({"db": {"type": "pg"}}),
+            &two[..],
+            "/consumes/db/type",
+            "Cannot specify 'name' or 'type' properties in the manifest for link 'db' in job 'web' in instance group 'app'. \
+             Please provide these keys in the release only.",
+        ),
+    ] {
+        let errors = consumer(false, consumes.clone(), providers).errors();
+        assert_eq!(errors, [(format!("{app}{pointer}"), message.to_string())], "{consumes}");
+    }
+}
+
+#[test]
+fn a_provider_that_is_set_up_wrongly_is_told_in_boshs_words() {
+    let site = "in job 'pg' in instance group 'pg1'";
+    for (provides, custom, pointer, message) in [
+        (
+            json!({"pgdb": null}),
+            json!([]),
+            "/provides/pgdb",
+            format!("Provider 'pgdb' {site} specified in the manifest should only be a hash or string 'nil'"),
+        ),
+        (
+            json!({"pgdb": {"name": "x"}}),
+            json!([]),
+            "/provides/pgdb/name",
+            format!(
+                "Cannot specify 'name' or 'type' properties in the manifest for link 'pgdb' {site}. Please provide these keys in the release only."
+            ),
+        ),
+        (
+            json!({}),
+            json!([{"name": "", "type": "t"}]),
+            "/custom_provider_definitions/0",
+            format!("Name for custom link provider definition in manifest {site} must be a valid non-empty string."),
+        ),
+        (
+            json!({}),
+            json!([{"name": "pgdb", "type": "t"}]),
+            "/custom_provider_definitions/0/name",
+            format!("Custom provider 'pgdb' {site} is already defined in release 'r'"),
+        ),
+        (
+            json!({}),
+            json!([{"name": "c", "type": "t"}, {"name": "c", "type": "t"}]),
+            "/custom_provider_definitions/1/name",
+            format!("Custom provider 'c' {site} is defined multiple times in manifest."),
+        ),
+        (
+            json!({}),
+            json!([{"name": "c", "type": "t", "properties": ["absent"]}]),
+            "",
+            "Link property absent in template pg is not defined in release spec".to_string(),
+        ),
+    ] {
+        let job = json!([{"name": "pg", "release": "r", "provides": provides, "custom_provider_definitions": custom}]);
+        let case =
+            Case::new(json!([group("pg1", job)])).job("pg", json!({"provides": [{"name": "pgdb", "type": "pg"}]}));
+        assert_eq!(
+            case.errors(),
+            [(format!("/instance_groups/0/jobs/0{pointer}"), message)]
+        );
+    }
+}
+
+#[test]
+fn all_errors_of_all_groups_come_together() {
+    let jobs = || json!([{"name": "web", "release": "r"}]);
+    let case = Case::new(json!([group("a", jobs()), group("b", jobs())])).job(
+        "web",
+        json!({"consumes": [{"name": "x", "type": "x"}, {"name": "y", "type": "y"}]}),
+    );
+    let places: Vec<String> = case.errors().into_iter().map(|(place, _)| place).collect();
+    assert_eq!(places.len(), 4);
+    assert_eq!(places[3], "/instance_groups/1/jobs/0");
+}
+
+#[test]
+fn a_link_shows_the_providers_instances_and_addresses() {
+    let db = json!({"name": "db", "instances": 2, "azs": ["z1", "z2"], "jobs": [{"name": "pg", "release": "r"}]});
+    let web = group("app", json!([{"name": "web", "release": "r"}]));
+    let case = Case::new(json!([web, db]))
+        .job("web", json!({"consumes": [{"name": "db", "type": "pg"}]}))
+        .job("pg", json!({"provides": [{"name": "pgdb", "type": "pg"}]}));
+    let resolved = case.resolved();
+    let link = |pointer: &str| quarks(&resolved, "app", &format!("/consumes/db{pointer}"));
+    assert_eq!(link("/address"), "\"dep-db.ns.svc.cluster.local\"");
+    assert_eq!(link("/properties"), "{}");
+    assert_eq!(
+        link("/instances/2"),
+        r#"{"name":"db-pg","index":2,"id":"db-2-pg","az":"z2","address":"dep-db-2.ns.svc.cluster.local","bootstrap":false}"#
+    );
+    assert_eq!(link("/instances/4"), "(absent)");
+}
+
+#[test]
+fn exposed_properties_are_the_manifests_or_the_specs_defaults() {
+    let spec = json!({
+        "provides": [{"name": "pgdb", "type": "pg", "properties": ["port", "tls.ca", "tls.key", "nothing", "users"]}],
+        "properties": {"port": {"default": 1}, "tls.ca": {"default": "ca"}, "tls.key": {"default": "key"}, "nothing": {}, "users.admin": {}}
+    });
+    let given = json!({"port": null, "tls": {"ca": "mine"}, "users": {"b": 1, "a": 2}, "secret": "s3cret"});
+    let groups = json!([
+        group("app", json!([{"name": "web", "release": "r"}])),
+        group("db", json!([{"name": "pg", "release": "r", "properties": given}])),
+    ]);
+    let case = Case::new(groups)
+        .job("web", json!({"consumes": [{"name": "db", "type": "pg"}]}))
+        .job("pg", spec);
+    let resolved = case.resolved();
+    // An explicit null stays null here, unlike in the job's own properties; what is exposed as a whole keeps the manifest's order.
+    let expected = r#"{"port":null,"tls":{"ca":"mine","key":"key"},"nothing":null,"users":{"b":1,"a":2}}"#;
+    assert_eq!(quarks(&resolved, "app", "/consumes/db/properties"), expected);
+    assert_eq!(
+        boson_document::json::to_text(&resolved.providers[0].properties),
+        expected
+    );
+}
+
+#[test]
+fn a_manual_link_is_exactly_what_the_manifest_says() {
+    for (entry, expected) in [
+        (
+            json!({"instances": [{"address": "10.0.0.1", "extra": 1}], "properties": {"port": 1}, "address": "a"}),
+            r#"{"instances":[{"address":"10.0.0.1","extra":1}],"properties":{"port":1},"address":"a","deployment_name":"dep"}"#,
+        ),
+        (
+            json!({"instances": []}),
+            r#"{"instances":[],"properties":null,"address":null,"deployment_name":"dep"}"#,
+        ),
+        (
+            json!({"address": "a"}),
+            r#"{"instances":[],"properties":null,"address":"a","deployment_name":"dep"}"#,
+        ),
+    ] {
+        let case = consumer(false, json!({"db": entry}), &[("pg1", json!({}))]);
+        assert_eq!(quarks(&case.resolved(), "app", "/consumes/db"), expected);
+    }
+}
+
+#[test]
+fn link_data_in_the_property_quarks_stands_in_for_the_deployments() {
+    let given = json!({"quarks": {"ports": [], "consumes": {"db": {"address": "pg.example", "instances": []}}}});
+    let groups = json!([group(
+        "app",
+        json!([{"name": "web", "release": "r", "properties": given}])
+    )]);
+    let case = Case::new(groups).job("web", json!({"consumes": [{"name": "db", "type": "pg"}]}));
+    assert_eq!(
+        quarks(&case.resolved(), "app", "/consumes/db/address"),
+        "\"pg.example\""
+    );
+    assert_eq!(quarks(&case.resolved(), "app", "/ports"), "[]");
+}
+
+#[test]
+fn a_job_may_consume_its_own_link_and_custom_providers_provide() {
+    let job = json!([{"name": "peer", "release": "r", "custom_provider_definitions": [{"name": "c", "type": "ct", "properties": ["p"]}],
+        "provides": {"c": {"as": "custom"}}, "consumes": {"mine": {"from": "custom"}}}]);
+    let case = Case::new(json!([group("g", job)])).job(
+        "peer",
+        json!({"provides": [{"name": "peers", "type": "pt"}], "consumes": [{"name": "peers", "type": "pt"}, {"name": "mine", "type": "ct"}],
+            "properties": {"p": {"default": 7}}}),
+    );
+    let resolved = case.resolved();
+    assert_eq!(quarks(&resolved, "g", "/consumes/peers/instances/0/id"), "\"g-0-peer\"");
+    assert_eq!(quarks(&resolved, "g", "/consumes/mine/properties"), r#"{"p":7}"#);
+    let told: Vec<_> = resolved
+        .providers
+        .iter()
+        .map(|p| (p.name.as_str(), p.kind.as_str(), p.job.as_str()))
+        .collect();
+    assert_eq!(told, [("custom", "ct", "peer"), ("peers", "pt", "peer")]);
+}
+
+#[test]
+fn disks_provide_links_of_their_own_type() {
+    let mut db = group("db", json!([{"name": "pg", "release": "r"}]));
+    db["persistent_disks"] = json!([{"name": "store", "type": "fast"}]);
+    let case = Case::new(json!([db])).job("pg", json!({"consumes": [{"name": "store", "type": "disk"}]}));
+    assert_eq!(
+        quarks(&case.resolved(), "db", "/consumes/store"),
+        r#"{"deployment_name":"dep","instances":[],"properties":{"name":"store"}}"#
+    );
+}
+
+#[test]
+fn what_has_no_effect_is_told() {
+    let consumes = json!({"db": {"from": "pgdb", "network": "n", "ip_addresses": true, "odd": 1}, "unknown": {}});
+    let provides = json!({"pgdb": {"shared": true, "aliases": [{"domain": "x"}]}, "unknown": {}});
+    let warnings = consumer(false, consumes, &[("pg1", provides)]).warnings();
+    let places: Vec<&str> = warnings.iter().map(|(place, _)| place.as_str()).collect();
+    let (app, pg) = ("/instance_groups/0/jobs/0", "/instance_groups/1/jobs/0");
+    for pointer in [
+        format!("{app}/consumes/db/odd"),
+        format!("{app}/consumes/db/network"),
+        format!("{app}/consumes/db/ip_addresses"),
+        format!("{app}/consumes/unknown"),
+        format!("{pg}/provides/pgdb/shared"),
+        format!("{pg}/provides/pgdb/aliases"),
+        format!("{pg}/provides/unknown"),
+    ] {
+        assert!(places.contains(&pointer.as_str()), "{pointer} {places:?}");
+    }
+    assert_eq!(places.len(), 7, "{warnings:?}");
+}
+
+#[test]
+fn false_and_empty_declarations_warn_of_nothing() {
+    let case = consumer(
+        false,
+        json!({"db": {"from": "pgdb", "ip_addresses": false}}),
+        &[("pg1", json!({"pgdb": {"shared": false}}))],
+    );
+    assert_eq!(case.warnings(), []);
+}

@@ -1,0 +1,7 @@
+//! The stage as its callers see it: manifest and specs in, resolved documents and diagnostics out.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod deployment;
+mod groups;
+mod links;
+mod sizes;

@@ -1,0 +1,95 @@
+//! Large and hostile input: bounded, refused with words, never a panic.
+
+use crate::deployment::{Case, group};
+use serde_json::{Value, json};
+
+#[test]
+fn too_many_instances_are_refused() {
+    for instances in [10_001, u64::MAX] {
+        let web = json!({"name": "web", "instances": instances, "jobs": [{"name": "j", "release": "r"}]});
+        let errors = Case::new(json!([web])).job("j", json!({})).errors();
+        assert_eq!(
+            errors,
+            [(
+                "/instance_groups/0/instances".to_string(),
+                "Instance group 'web' has more than 10000 instances over its AZs".to_string()
+            )]
+        );
+    }
+    let errors = Case::new(json!([{"name": "web", "instances": -1, "jobs": []}])).errors();
+    assert_eq!(errors.len(), 1);
+}
+
+#[test]
+fn links_cannot_multiply_instances_without_bounds() {
+    let mut groups = vec![json!({"name": "many", "instances": 5000, "jobs": [{"name": "p", "release": "r"}]})];
+    groups.extend((0..100).map(|n| group(&format!("g{n}"), json!([{"name": "c", "release": "r"}]))));
+    let case = Case::new(groups.into())
+        .job("p", json!({"provides": [{"name": "l", "type": "t"}]}))
+        .job("c", json!({"consumes": [{"name": "l", "type": "t"}]}));
+    let errors = case.errors();
+    assert_eq!(errors.len(), 1);
+    assert_eq!(errors[0].1, "The instances of all jobs and links are more than 60000");
+}
+
+#[test]
+fn addons_cannot_multiply_jobs_without_bounds() {
+    let groups: Vec<Value> = (0..200).map(|n| group(&format!("g{n}"), json!([]))).collect();
+    let jobs: Vec<Value> = (0..200)
+        .map(|n| json!({"name": format!("j{n}"), "release": "r"}))
+        .collect();
+    let case = (0..200).fold(Case::new(groups.into()), |case, n| {
+        case.job(&format!("j{n}"), json!({}))
+    });
+    let errors = case.key("addons", json!([{"name": "a", "jobs": jobs}])).errors();
+    assert_eq!(
+        errors[0].1,
+        "The instance groups have more than 20000 jobs, those of addons included"
+    );
+}
+
+#[test]
+fn the_number_of_diagnostics_is_bounded() {
+    let jobs: Vec<Value> = (0..1000)
+        .map(|n| json!({"name": format!("j{n}"), "release": "x"}))
+        .collect();
+    let errors = Case::new(json!([group("g", jobs.into())])).errors();
+    assert_eq!(errors.len(), 501);
+    assert_eq!(errors[500].1, "500 more errors are left out");
+}
+
+#[test]
+fn a_document_that_gets_too_deep_is_refused() {
+    let deep = (0..120).fold(json!(1), |inner, _| json!([inner]));
+    let jobs = json!([{"name": "j", "release": "r", "properties": {"a": deep}}]);
+    let spec = json!({"properties": {"a": {}}, "provides": [{"name": "l", "type": "t", "properties": ["a"]}], "consumes": [{"name": "l", "type": "t"}]});
+    let errors = Case::new(json!([group("g", jobs)])).job("j", spec).errors();
+    assert_eq!(
+        errors,
+        [(
+            "/instance_groups/0".to_string(),
+            "The resolved document of the instance group 'g' is nested too deep".to_string()
+        )]
+    );
+    let name = vec!["a"; 100_000].join(".");
+    let errors = Case::new(json!([group("g", json!([{"name": "j", "release": "r"}]))]))
+        .job("j", json!({"properties": {name: {}}}))
+        .errors();
+    assert_eq!(errors.len(), 1);
+}
+
+#[test]
+fn documents_of_no_shape_are_told_and_nothing_else() {
+    for top in [
+        json!({}),
+        json!({"releases": {}}),
+        json!({"releases": [1, null, {}], "instance_groups": [1, [], null]}),
+    ] {
+        let case = ["releases", "instance_groups"]
+            .iter()
+            .fold(Case::new(json!([])), |case, key| {
+                case.key(key, top.get(*key).cloned().unwrap_or(json!(7)))
+            });
+        assert!(!case.errors().is_empty(), "{top}");
+    }
+}

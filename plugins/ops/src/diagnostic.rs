@@ -1,0 +1,43 @@
+//! What this stage has to tell: the contract's diagnostic without the contract's bindings.
+
+use crate::codes::Code;
+use boson_document::Pointer;
+
+/// Something to tell the user about the input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Which kind. It says the severity, too.
+    pub code: Code,
+    /// In go-patch's words.
+    pub message: String,
+    /// Name of the document.
+    pub document: String,
+    /// Where in it, where that is known.
+    pub pointer: Option<Pointer>,
+}
+
+// === impl Diagnostic ===
+
+impl Diagnostic {
+    /// A diagnostic about a document.
+    pub fn new(code: Code, message: impl Into<String>, document: &str) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            document: document.to_string(),
+            pointer: None,
+        }
+    }
+
+    /// At this place of it.
+    #[must_use]
+    pub fn at(mut self, pointer: Pointer) -> Self {
+        self.pointer = Some(pointer);
+        self
+    }
+
+    /// What to do next.
+    pub fn help(&self) -> Option<&'static str> {
+        self.code.help()
+    }
+}

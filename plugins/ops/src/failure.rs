@@ -1,0 +1,108 @@
+//! Why an operation failed, in go-patch's words.
+
+use crate::codes::Code;
+use crate::go;
+use crate::path::{Modifier, Prefix};
+use boson_document::{Map, Tree, escape};
+
+/// A failure, not yet told which operation of which file it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Which kind.
+    pub code: Code,
+    /// Go-patch's words.
+    pub message: String,
+}
+
+/// A result of this stage's parts.
+pub type Attempt<T> = Result<T, Failure>;
+
+// === impl Failure ===
+
+impl Failure {
+    /// A failure in these words.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+        }
+    }
+
+    /// The key is not in the map.
+    pub fn missing_key(key: &str, at: Prefix<'_>, map: &Map) -> Self {
+        let found = match map.is_empty() {
+            true => "found no other map keys".to_string(),
+            false => format!("found map keys: '{}'", text_keys(map).join("', '")),
+        };
+        Self::new(
+            Code::MissingKey,
+            format!("Expected to find a map key '{key}' for path '{at}' ({found})"),
+        )
+    }
+
+    /// Not a map.
+    pub fn no_map(at: Prefix<'_>, found: &Tree) -> Self {
+        Self::mismatch("a map", at, found)
+    }
+
+    /// Not an array.
+    pub fn no_array(at: Prefix<'_>, found: &Tree) -> Self {
+        Self::mismatch("an array", at, found)
+    }
+
+    fn mismatch(wanted: &str, at: Prefix<'_>, found: &Tree) -> Self {
+        let found = go::type_name(found);
+        Self::new(
+            Code::TypeMismatch,
+            format!("Expected to find {wanted} at path '{at}' but found '{found}'"),
+        )
+    }
+
+    /// The index is out of the array. `index` is the one after modifiers, negative ones as they are.
+    pub fn missing_index(index: i64, length: usize, at: Prefix<'_>) -> Self {
+        let message =
+            format!("Expected to find array index '{index}' but found array of length '{length}' for path '{at}'");
+        Self::new(Code::MissingIndex, message)
+    }
+
+    /// None or several items match.
+    pub fn matches(count: usize, at: Prefix<'_>) -> Self {
+        let message = format!("Expected to find exactly one matching array item for path '{at}' but found {count}");
+        Self::new(Code::NoSingleMatch, message)
+    }
+
+    /// `/-` where it means nothing.
+    pub fn after_last(at: Prefix<'_>) -> Self {
+        let message = format!("Expected to not find token 'patch.AfterLastIndexToken' at path '{at}'");
+        Self::new(Code::TokenNotAllowed, message)
+    }
+
+    /// `:before` or `:after` where nothing can be inserted.
+    pub fn not_a_shift(modifier: Modifier) -> Self {
+        let found = modifier.type_name();
+        let message =
+            format!("Expected to find one of the following modifiers: 'prev', 'next', but found modifier '{found}'");
+        Self::new(Code::ModifierNotAllowed, message)
+    }
+
+    /// A modifier that follows `:before` or `:after`.
+    pub fn modifier_after(insertion: &str, modifier: Modifier) -> Self {
+        let found = modifier.type_name();
+        let message =
+            format!("Expected to not find any modifiers after '{insertion}' modifier, but found modifier '{found}'");
+        Self::new(Code::ModifierNotAllowed, message)
+    }
+}
+
+/// The keys that are strings, sorted by bytes: others cannot be addressed by a path.
+fn text_keys(map: &Map) -> Vec<String> {
+    let mut keys: Vec<_> = map
+        .keys()
+        .filter_map(|name| match escape::unkey(name) {
+            Tree::String(key) => Some(key),
+            _ => None,
+        })
+        .collect();
+    keys.sort_unstable();
+    keys
+}

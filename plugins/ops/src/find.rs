@@ -1,0 +1,87 @@
+//! Find: the value at a path, never changing the document. What is optional and missing is imagined.
+
+use crate::codes::Code;
+use crate::failure::{Attempt, Failure};
+use crate::path::{Path, Token};
+use crate::{go, locate};
+use boson_document::{Pointer, Tree};
+use std::borrow::Cow;
+
+/// The value at the path. `place` is left at the deepest value of the document that was reached.
+pub fn find<'t>(document: &'t Tree, path: &Path, place: &mut Pointer) -> Attempt<Cow<'t, Tree>> {
+    let mut current = Cow::Borrowed(document);
+    for position in 0..path.tokens().len() {
+        current = step(current, path, position, place)?;
+    }
+    Ok(current)
+}
+
+fn step<'t>(current: Cow<'t, Tree>, path: &Path, position: usize, place: &mut Pointer) -> Attempt<Cow<'t, Tree>> {
+    let at = path.upto(position);
+    let token = &path.tokens()[position];
+    match token {
+        Token::AfterLast => Err(Failure::new(
+            Code::TokenNotAllowed,
+            format!("Expected not to find after last index token in path '{path}' (not supported in find operations)"),
+        )),
+        Token::Index { .. } | Token::Matching { .. } => match locate::item(token, locate::array(&current, at)?, at)? {
+            Some(number) => Ok(item(current, number, place)),
+            None => Ok(Cow::Owned(imagined_item(token))),
+        },
+        Token::Key { key, optional } => {
+            let map = locate::map(&current, at)?;
+            let name = go::member(key);
+            if map.contains_key(&*name) {
+                return Ok(member(current, &name, place));
+            }
+            if *optional {
+                imagined(path, position)
+            } else {
+                Err(Failure::missing_key(key, at, map))
+            }
+        }
+    }
+}
+
+fn item<'t>(current: Cow<'t, Tree>, number: usize, place: &mut Pointer) -> Cow<'t, Tree> {
+    match current {
+        Cow::Borrowed(Tree::Array(items)) => {
+            place.push(number);
+            items.get(number).map_or(Cow::Owned(Tree::Null), Cow::Borrowed)
+        }
+        Cow::Owned(Tree::Array(mut items)) => Cow::Owned(items.swap_remove(number)),
+        other => other,
+    }
+}
+
+fn member<'t>(current: Cow<'t, Tree>, name: &str, place: &mut Pointer) -> Cow<'t, Tree> {
+    match current {
+        Cow::Borrowed(tree) => {
+            place.push(name);
+            tree.get(name).map_or(Cow::Owned(Tree::Null), Cow::Borrowed)
+        }
+        Cow::Owned(mut tree) => Cow::Owned(tree.get_mut(name).map(std::mem::take).unwrap_or_default()),
+    }
+}
+
+/// What a missing optional key stands for: null at the end of the path, else what the next token can step into.
+fn imagined<'t>(path: &Path, position: usize) -> Attempt<Cow<'t, Tree>> {
+    match path.tokens().get(position + 1) {
+        None => Ok(Cow::Owned(Tree::Null)),
+        Some(Token::Matching { .. }) => Ok(Cow::Owned(Tree::Array(Vec::new()))),
+        Some(Token::Key { .. }) => Ok(Cow::Owned(Tree::object())),
+        Some(_) => {
+            let at = path.upto(position + 1);
+            let message = format!("Expected to find key or matching index token at path '{at}'");
+            Err(Failure::new(Code::CannotCreate, message))
+        }
+    }
+}
+
+/// The item that an optional matcher stands for where nothing matches.
+pub fn imagined_item(token: &Token) -> Tree {
+    match token {
+        Token::Matching { key, value, .. } => Tree::object().with(go::member(key), value.as_str()),
+        _ => Tree::Null,
+    }
+}

@@ -1,0 +1,92 @@
+//! The plugin: this stage behind the contract's world `ops`.
+
+use crate::{Code, Diagnostic, Origin};
+use boson::types::types as wit;
+use boson_document::{Pointer, Tree, json};
+use exports::boson::ops::operations as world;
+
+wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/ops"], world: "boson:ops/ops@1.0.0", generate_all });
+
+struct Plugin;
+export!(Plugin);
+
+impl world::Guest for Plugin {
+    fn describe() -> wit::Description {
+        let code = |code: Code| wit::Code {
+            name: code.name().into(),
+            title: code.title().into(),
+            explanation: code.explanation().into(),
+        };
+        wit::Description {
+            name: "ops".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            stage: "ops".into(),
+            settings_schema: r#"{"type":"object","additionalProperties":false}"#.into(),
+            codes: Code::all().map(code).collect(),
+            extensions: Vec::new(),
+        }
+    }
+
+    fn apply(
+        document: String,
+        name: String,
+        files: Vec<world::OperationsFile>,
+        _: String,
+    ) -> Result<world::Applied, Vec<wit::Diagnostic>> {
+        let read = |file: world::OperationsFile| {
+            Ok(crate::OperationsFile {
+                operations: parse(&file.operations, &file.name)?,
+                name: file.name,
+            })
+        };
+        let files = files
+            .into_iter()
+            .map(read)
+            .collect::<Result<_, Vec<wit::Diagnostic>>>()?;
+        let applied = crate::apply(parse(&document, &name)?, &name, files).map_err(told)?;
+        let origin = |Origin {
+                          pointer,
+                          document,
+                          source,
+                      }| world::Origin {
+            pointer,
+            document,
+            source,
+        };
+        Ok(world::Applied {
+            document: json::to_text(&applied.document),
+            origins: applied.origins.into_iter().map(origin).collect(),
+            diagnostics: told(applied.diagnostics),
+            extensions: Vec::new(),
+        })
+    }
+
+    fn find(document: String, name: String, path: String, _: String) -> Result<String, Vec<wit::Diagnostic>> {
+        let found =
+            crate::find(&parse(&document, &name)?, &name, &path).map_err(|diagnostic| told(vec![diagnostic]))?;
+        Ok(json::to_text(&found))
+    }
+}
+
+fn parse(text: &str, name: &str) -> Result<Tree, Vec<wit::Diagnostic>> {
+    let malformed = |error: json::Error| Diagnostic::new(Code::MalformedDocument, error.to_string(), name);
+    json::parse(text).map_err(|error| told(vec![malformed(error)]))
+}
+
+fn told(diagnostics: Vec<Diagnostic>) -> Vec<wit::Diagnostic> {
+    let tell = |diagnostic: Diagnostic| wit::Diagnostic {
+        severity: match diagnostic.code {
+            code if code.is_warning() => wit::Severity::Warning,
+            code if code.is_info() => wit::Severity::Info,
+            _ => wit::Severity::Error,
+        },
+        code: diagnostic.code.name().into(),
+        help: diagnostic.help().map(Into::into),
+        message: diagnostic.message,
+        document: Some(diagnostic.document),
+        pointer: diagnostic.pointer.as_ref().map(Pointer::to_string),
+        line: None,
+        extensions: Vec::new(),
+    };
+    diagnostics.into_iter().map(tell).collect()
+}

@@ -1,0 +1,122 @@
+//! One step of a path in one value: the rules that all operations share.
+
+use crate::failure::{Attempt, Failure};
+use crate::go;
+use crate::path::{Modifier, Prefix, Token};
+use boson_document::{Map, Tree};
+
+/// Where `:before`, `:after` or a plain index put a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slot {
+    /// In the place of this item.
+    Item(usize),
+    /// As a new item with this number.
+    New(usize),
+}
+
+/// The items, where the value is an array.
+pub fn array<'t>(value: &'t Tree, at: Prefix<'_>) -> Attempt<&'t Vec<Tree>> {
+    value.as_array().ok_or_else(|| Failure::no_array(at, value))
+}
+
+/// The same, to change them.
+pub fn array_mut<'t>(value: &'t mut Tree, at: Prefix<'_>) -> Attempt<&'t mut Vec<Tree>> {
+    match value {
+        Tree::Array(items) => Ok(items),
+        other => Err(Failure::no_array(at, other)),
+    }
+}
+
+/// The members, where the value is a map.
+pub fn map<'t>(value: &'t Tree, at: Prefix<'_>) -> Attempt<&'t Map> {
+    go::as_map(value).ok_or_else(|| Failure::no_map(at, value))
+}
+
+/// The same, to change them.
+pub fn map_mut<'t>(value: &'t mut Tree, at: Prefix<'_>) -> Attempt<&'t mut Map> {
+    map(value, at)?;
+    match value {
+        Tree::Object(map) => Ok(map),
+        other => Err(Failure::no_map(at, other)),
+    }
+}
+
+/// Number of the item that an index or a matcher means. None: an optional matcher that nothing matches.
+pub fn item(token: &Token, items: &[Tree], at: Prefix<'_>) -> Attempt<Option<usize>> {
+    let Some((index, modifiers)) = hit(token, items, at)? else {
+        return Ok(None);
+    };
+    concrete(index, modifiers, items.len(), at).map(Some)
+}
+
+/// Where the last token of a replace puts its value. None: an optional matcher that nothing matches.
+pub fn slot(token: &Token, items: &[Tree], at: Prefix<'_>) -> Attempt<Option<Slot>> {
+    let Some((index, modifiers)) = hit(token, items, at)? else {
+        return Ok(None);
+    };
+    let insertion = modifiers
+        .iter()
+        .position(|modifier| matches!(modifier, Modifier::Before | Modifier::After));
+    let (shifts, rest) = modifiers.split_at(insertion.unwrap_or(modifiers.len()));
+    if let [insertion, surplus, ..] = rest {
+        let name = if *insertion == Modifier::Before {
+            "before"
+        } else {
+            "after"
+        };
+        return Err(Failure::modifier_after(name, *surplus));
+    }
+    let number = concrete(index, shifts, items.len(), at)?;
+    Ok(Some(match rest.first() {
+        None => Slot::Item(number),
+        Some(Modifier::After) => Slot::New(number + 1),
+        Some(_) => Slot::New(number),
+    }))
+}
+
+/// The index that a token means before its modifiers are applied.
+fn hit<'p>(token: &'p Token, items: &[Tree], at: Prefix<'_>) -> Attempt<Option<(i64, &'p [Modifier])>> {
+    match token {
+        Token::Index { index, modifiers } => Ok(Some((*index, modifiers))),
+        Token::Matching {
+            key,
+            value,
+            optional,
+            modifiers,
+        } => {
+            let name = go::member(key);
+            let matches = |item: &Tree| go::as_map(item)?.get(&*name)?.as_str().map(|text| text == value);
+            let mut found = (0_i64..)
+                .zip(items)
+                .filter(|(_, item)| matches(item).unwrap_or(false))
+                .map(|(index, _)| index);
+            match (found.next(), found.count()) {
+                (Some(index), 0) => Ok(Some((index, modifiers))),
+                (None, _) if *optional => Ok(None),
+                (first, more) => Err(Failure::matches(usize::from(first.is_some()) + more, at)),
+            }
+        }
+        Token::AfterLast | Token::Key { .. } => Err(Failure::after_last(at)),
+    }
+}
+
+/// Shifts an index and checks it. Shifts come before the check and negative numbers count from the end, so `/0:prev` is the
+/// last item: as go-patch has it.
+fn concrete(index: i64, shifts: &[Modifier], length: usize, at: Prefix<'_>) -> Attempt<usize> {
+    let mut shifted = index;
+    for shift in shifts {
+        shifted = match shift {
+            Modifier::Prev => shifted.wrapping_sub(1),
+            Modifier::Next => shifted.wrapping_add(1),
+            other => return Err(Failure::not_a_shift(*other)),
+        };
+    }
+    let from_end = shifted < 0;
+    // `!shifted` is `-shifted - 1`, without overflow.
+    let distance = usize::try_from(if from_end { !shifted } else { shifted }).unwrap_or(usize::MAX);
+    match distance < length {
+        false => Err(Failure::missing_index(shifted, length, at)),
+        true if from_end => Ok(length - 1 - distance),
+        true => Ok(distance),
+    }
+}

@@ -1,0 +1,208 @@
+//! Where the parts of the result come from: a shadow of the document that grows only where operations reach.
+
+use boson_document::Pointer;
+use std::collections::BTreeMap;
+
+/// Which operation of which file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Position of the file.
+    pub file: usize,
+    /// Position of the operation in it.
+    pub position: usize,
+}
+
+/// The part of an operation that a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The value was created because the path asked for it.
+    Path,
+    /// The value is the operation's.
+    Value,
+}
+
+/// Where a part of the result comes from: the contract's `origin`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// RFC 6901 pointer into the result.
+    pub pointer: String,
+    /// Name of the document that the value comes from.
+    pub document: String,
+    /// RFC 6901 pointer into that document.
+    pub source: String,
+}
+
+/// Where one value of the document comes from, and what below it comes from elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    from: From,
+    /// Boxed, because an array that is touched has a trace for each of its items, and most have nothing below.
+    below: Option<Box<Below>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum From {
+    /// The place of the same name below the parent's source.
+    Parent,
+    /// The item of this number below the parent's source.
+    Item(usize),
+    /// An operation.
+    Operation(Step, Part),
+}
+
+/// What was touched below a value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Below {
+    /// Of a map: the members that were touched.
+    members: BTreeMap<String, Trace>,
+    /// Of an array that was touched: all items, because one insertion moves all that follow.
+    items: Option<Vec<Trace>>,
+}
+
+// === impl Trace ===
+
+impl Trace {
+    /// Of the document as it came.
+    pub fn untouched() -> Self {
+        Self {
+            from: From::Parent,
+            below: None,
+        }
+    }
+
+    /// Of a value that an operation brought.
+    pub fn operation(step: Step, part: Part) -> Self {
+        Self {
+            from: From::Operation(step, part),
+            below: None,
+        }
+    }
+
+    /// Of a member of the map that this is the trace of.
+    pub fn member(&mut self, name: &str) -> &mut Self {
+        self.below
+            .get_or_insert_default()
+            .members
+            .entry(name.to_string())
+            .or_insert_with(Self::untouched)
+    }
+
+    /// Forgets a member that was removed.
+    pub fn forget(&mut self, name: &str) {
+        if let Some(below) = &mut self.below {
+            below.members.remove(name);
+        }
+    }
+
+    /// Of the items of the array that this is the trace of. `length` is the array's now.
+    pub fn items(&mut self, length: usize) -> &mut Vec<Self> {
+        let item = |number| Self {
+            from: From::Item(number),
+            below: None,
+        };
+        self.below
+            .get_or_insert_default()
+            .items
+            .get_or_insert_with(|| (0..length).map(item).collect())
+    }
+
+    /// What of the result does not come from the same place of the input document, and whether that is all of it.
+    pub fn origins(&self, document: &str, files: &[String]) -> (Vec<Origin>, bool) {
+        let mut walk = Walk {
+            document,
+            files,
+            origins: Vec::new(),
+            room: MAX_TEXT,
+            place: Pointer::root(),
+        };
+        walk.value(
+            self,
+            Source {
+                file: None,
+                pointer: Pointer::root(),
+            },
+            true,
+        );
+        (walk.origins, walk.room > 0)
+    }
+}
+
+/// Most bytes in a list of origins: a long key above a long list would make it the product of the two.
+const MAX_TEXT: usize = 8 << 20;
+
+/// A place in the input document or in an ops file.
+#[derive(Clone)]
+struct Source {
+    file: Option<usize>,
+    pointer: Pointer,
+}
+
+struct Walk<'a> {
+    document: &'a str,
+    files: &'a [String],
+    origins: Vec<Origin>,
+    room: usize,
+    place: Pointer,
+}
+
+// === impl Walk ===
+
+impl Walk<'_> {
+    /// `source`: where the value at `self.place` comes from if its trace does not say otherwise. `implied`: the origins listed
+    /// so far say so.
+    fn value(&mut self, trace: &Trace, mut source: Source, mut implied: bool) {
+        if let From::Operation(step, part) = trace.from {
+            let part = if part == Part::Path { "path" } else { "value" };
+            source = Source {
+                file: Some(step.file),
+                pointer: Pointer::root().at(step.position).at(part),
+            };
+            implied = false;
+        }
+        if !implied {
+            self.list(&source);
+        }
+        let Some(below) = &trace.below else { return };
+        for (name, member) in &below.members {
+            self.below(name, member, &source, name);
+        }
+        for (number, item) in below.items.iter().flatten().enumerate() {
+            match item.from {
+                From::Item(old) if old == number && item.below.is_none() => {}
+                From::Item(old) => self.below(&number.to_string(), item, &source, &old.to_string()),
+                _ => self.below(&number.to_string(), item, &source, &number.to_string()),
+            }
+        }
+    }
+
+    fn below(&mut self, token: &str, trace: &Trace, parent: &Source, old: &str) {
+        if self.room == 0 {
+            return;
+        }
+        self.place.push(token);
+        self.value(
+            trace,
+            Source {
+                file: parent.file,
+                pointer: parent.pointer.at(old),
+            },
+            token == old,
+        );
+        self.place.pop();
+    }
+
+    fn list(&mut self, source: &Source) {
+        let document = match source.file {
+            None => self.document,
+            Some(file) => self.files.get(file).map_or("", String::as_str),
+        };
+        let origin = Origin {
+            pointer: self.place.to_string(),
+            document: document.into(),
+            source: source.pointer.to_string(),
+        };
+        let size = origin.pointer.len() + origin.document.len() + origin.source.len();
+        self.room = self.room.saturating_sub(size);
+        self.origins.push(origin);
+    }
+}

@@ -1,0 +1,136 @@
+//! Replace: sets, inserts or appends a value, and creates what an optional path lacks.
+
+use crate::codes::Code;
+use crate::failure::{Attempt, Failure};
+use crate::find::imagined_item;
+use crate::locate::Slot;
+use crate::origins::{Part, Step, Trace};
+use crate::path::{Path, Token};
+use crate::{go, locate};
+use boson_document::{MAX_DEPTH, Tree};
+
+/// Puts `value` at the path. `step` says which operation that is, for the trace.
+pub fn replace(document: &mut Tree, trace: &mut Trace, path: &Path, value: Tree, step: Step) -> Attempt<()> {
+    let value = go::copied(value);
+    // Every token but the whole-document path adds a level, existing or created: without the check a chain of operations could
+    // nest the document until a reader's stack ends.
+    if path.tokens().len() + go::nesting(&value) > MAX_DEPTH {
+        return Err(Failure::new(
+            Code::TooDeep,
+            format!("The document would be nested deeper than {MAX_DEPTH} levels"),
+        ));
+    }
+    let Some(last) = path.tokens().len().checked_sub(1) else {
+        *document = value;
+        *trace = Trace::operation(step, Part::Value);
+        return Ok(());
+    };
+    let (mut tree, mut trace) = (document, trace);
+    for position in 0..last {
+        (tree, trace) = descend(tree, trace, path, position, step)?;
+    }
+    put(tree, trace, path, value, step)
+}
+
+type Place<'t> = (&'t mut Tree, &'t mut Trace);
+
+fn descend<'t>(
+    tree: &'t mut Tree,
+    trace: &'t mut Trace,
+    path: &Path,
+    position: usize,
+    step: Step,
+) -> Attempt<Place<'t>> {
+    let at = path.upto(position);
+    match &path.tokens()[position] {
+        Token::Key { key, optional } => {
+            let map = locate::map_mut(tree, at)?;
+            let name = go::member(key);
+            if !map.contains_key(&*name) {
+                if !optional {
+                    return Err(Failure::missing_key(key, at, map));
+                }
+                let created = created(path, position)?;
+                *trace.member(&name) = Trace::operation(step, Part::Path);
+                return Ok((
+                    map.entry(name.into_owned()).or_insert(created),
+                    trace.member(&go::member(key)),
+                ));
+            }
+            let child = trace.member(&name);
+            Ok((map.entry(name.into_owned()).or_default(), child))
+        }
+        token => {
+            let items = locate::array_mut(tree, at)?;
+            let number = match locate::item(token, items, at)? {
+                Some(number) => number,
+                None => append(items, trace, imagined_item(token), imagined_trace(token, step)),
+            };
+            let length = items.len();
+            Ok((&mut items[number], &mut trace.items(length)[number]))
+        }
+    }
+}
+
+/// What a missing optional key becomes: what the next token can step into.
+fn created(path: &Path, position: usize) -> Attempt<Tree> {
+    match path.tokens().get(position + 1) {
+        Some(Token::Key { .. }) => Ok(Tree::object()),
+        Some(Token::Matching { .. } | Token::AfterLast) => Ok(Tree::Array(Vec::new())),
+        _ => {
+            let at = path.upto(position + 1);
+            let message = format!("Expected to find key, matching index or after last index token at path '{at}'");
+            Err(Failure::new(Code::CannotCreate, message))
+        }
+    }
+}
+
+fn imagined_trace(token: &Token, step: Step) -> Trace {
+    let mut trace = Trace::operation(step, Part::Path);
+    if let Token::Matching { key, .. } = token {
+        *trace.member(&go::member(key)) = Trace::operation(step, Part::Path);
+    }
+    trace
+}
+
+fn append(items: &mut Vec<Tree>, trace: &mut Trace, value: Tree, from: Trace) -> usize {
+    trace.items(items.len()).push(from);
+    items.push(value);
+    items.len() - 1
+}
+
+fn put(tree: &mut Tree, trace: &mut Trace, path: &Path, value: Tree, step: Step) -> Attempt<()> {
+    let last = path.tokens().len() - 1;
+    let at = path.upto(last);
+    let from = Trace::operation(step, Part::Value);
+    match &path.tokens()[last] {
+        Token::Key { key, optional } => {
+            let map = locate::map_mut(tree, at)?;
+            let name = go::member(key);
+            if !optional && !map.contains_key(&*name) {
+                return Err(Failure::missing_key(key, at, map));
+            }
+            *trace.member(&name) = from;
+            map.insert(name.into_owned(), value);
+        }
+        token => {
+            let items = locate::array_mut(tree, at)?;
+            let slot = match token {
+                Token::AfterLast => None,
+                other => locate::slot(other, items, at)?,
+            };
+            let traces = trace.items(items.len());
+            match slot.unwrap_or(Slot::New(items.len())) {
+                Slot::Item(number) => {
+                    traces[number] = from;
+                    items[number] = value;
+                }
+                Slot::New(number) => {
+                    traces.insert(number, from);
+                    items.insert(number, value);
+                }
+            }
+        }
+    }
+    Ok(())
+}

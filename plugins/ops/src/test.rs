@@ -1,0 +1,35 @@
+//! Test: the value at a path is the expected one, or there is none.
+
+use crate::codes::Code;
+use crate::failure::{Attempt, Failure};
+use crate::find::find;
+use crate::go;
+use crate::path::Path;
+use boson_document::{Pointer, Tree};
+
+/// Passes where the value at the path equals `expected`.
+pub fn value(document: &Tree, path: &Path, expected: &Tree) -> Attempt<()> {
+    let found = find(document, path, &mut Pointer::root())?;
+    if go::equal(&found, expected) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Code::ValueDiffers,
+        "Found value does not match expected value",
+    ))
+}
+
+/// Passes where the very last token of the path is a key or an index that is missing. A missing parent, a wrong type and a
+/// matcher without match fail with their own words: as go-patch has it.
+pub fn absent(document: &Tree, path: &Path) -> Attempt<()> {
+    let mut reached = Pointer::root();
+    match find(document, path, &mut reached) {
+        Ok(_) => Err(Failure::new(Code::NotAbsent, format!("Expected to not find '{path}'"))),
+        Err(failure) if is_missing(&failure) && reached.tokens().len() + 1 == path.tokens().len() => Ok(()),
+        Err(failure) => Err(failure),
+    }
+}
+
+fn is_missing(failure: &Failure) -> bool {
+    matches!(failure.code, Code::MissingKey | Code::MissingIndex)
+}

@@ -1,0 +1,157 @@
+//! Plugins that misbehave: each is refused or stopped, told apart, and harms nothing but its own call.
+
+use boson_tests::{Ran, host_with_input};
+use std::path::{Path, PathBuf};
+use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
+use wit_parser::Resolve;
+
+const FIND: &str = r#"{"document": {"a": 1}, "document-name": "m.yml", "path": "/a"}"#;
+
+/// A component of the ops world whose `find` has this body; the results are at 0 for `describe`, `find` and `apply` alike.
+fn plugin(scratch: &Path, find: &str, extra: &str) -> PathBuf {
+    let text = format!(
+        r#"(module
+            {extra}
+            (memory (export "memory") 2)
+            (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 65536))
+            (func (export "boson:ops/operations@1.0.0#describe") (result i32) unreachable)
+            (func (export "boson:ops/operations@1.0.0#apply") (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32) unreachable)
+            (func $find (export "boson:ops/operations@1.0.0#find") (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32) {find}))"#
+    );
+    write(scratch, &component(&text, "ops", &[]))
+}
+
+fn component(core: &str, world: &str, more_wit: &[(&str, &str)]) -> Vec<u8> {
+    let mut resolve = Resolve::default();
+    let wit = boson_tests::root().join("wit");
+    resolve.push_dir(wit.join("types")).unwrap();
+    let (mut package, _) = resolve.push_dir(wit.join("ops")).unwrap();
+    for (name, text) in more_wit {
+        package = resolve.push_str(name, text).unwrap();
+    }
+    let world = resolve.select_world(&[package], Some(world)).unwrap();
+    let mut module = wat::parse_str(core).unwrap();
+    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();
+    ComponentEncoder::default().module(&module).unwrap().encode().unwrap()
+}
+
+fn write(scratch: &Path, bytes: &[u8]) -> PathBuf {
+    let file = scratch.join("plugin.wasm");
+    std::fs::write(&file, bytes).unwrap();
+    file
+}
+
+fn call(scratch: &Path, plugin: &Path, more: &[&str]) -> Ran {
+    let mut arguments = vec!["run-plugin", plugin.to_str().unwrap(), "--call", "find"];
+    arguments.extend(more);
+    host_with_input(scratch, arguments, FIND.as_bytes()).unwrap()
+}
+
+#[track_caller]
+fn fails_with(ran: &Ran, code: &str, words: &str) {
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains(&format!("error[{code}]")), "{}", ran.stderr);
+    assert!(ran.stderr.contains(words), "{}", ran.stderr);
+    assert_eq!(ran.stdout, "");
+}
+
+#[test]
+fn a_loop_runs_out_of_fuel() {
+    let scratch = tempfile::tempdir().unwrap();
+    let plugin = plugin(scratch.path(), "(loop (br 0)) unreachable", "");
+    let ran = call(scratch.path(), &plugin, &["--fuel", "1000000"]);
+    fails_with(&ran, "plugin-out-of-fuel", "used up its 1000000 units of fuel");
+    let again = call(scratch.path(), &plugin, &["--fuel", "1000000"]);
+    let fuel = |ran: &Ran| ran.stderr.lines().find(|line| line.starts_with("fuel")).map(str::to_string);
+    assert_eq!(fuel(&ran), fuel(&again), "fuel is the same on every run");
+}
+
+#[test]
+fn a_loop_with_too_much_fuel_meets_the_deadline() {
+    let scratch = tempfile::tempdir().unwrap();
+    let plugin = plugin(scratch.path(), "(loop (br 0)) unreachable", "");
+    fails_with(&call(scratch.path(), &plugin, &["--deadline", "1", "--fuel", "1000000000000000"]), "plugin-deadline", "more than 1 s");
+}
+
+#[test]
+fn memory_is_bounded() {
+    let scratch = tempfile::tempdir().unwrap();
+    let plugin = plugin(scratch.path(), "(loop (drop (memory.grow (i32.const 16))) (br 0)) unreachable", "");
+    fails_with(&call(scratch.path(), &plugin, &["--memory", "4"]), "plugin-over-memory", "4 MiB");
+}
+
+#[test]
+fn tables_are_bounded() {
+    let scratch = tempfile::tempdir().unwrap();
+    let grow = "(loop (drop (table.grow $t (ref.null func) (i32.const 50000))) (br 0)) unreachable";
+    let plugin = plugin(scratch.path(), grow, "(table $t 1 funcref)");
+    fails_with(&call(scratch.path(), &plugin, &[]), "plugin-over-memory", "table elements");
+}
+
+#[test]
+fn a_trap_names_the_functions() {
+    let scratch = tempfile::tempdir().unwrap();
+    let plugin = plugin(scratch.path(), "(call $inner) (i32.const 0)", "(func $inner unreachable)");
+    let ran = call(scratch.path(), &plugin, &[]);
+    fails_with(&ran, "plugin-trapped", "unreachable");
+    assert!(ran.stderr.contains("inner < "), "{}", ran.stderr);
+}
+
+#[test]
+fn a_reply_larger_than_allowed_is_stopped() {
+    let scratch = tempfile::tempdir().unwrap();
+    // ok(string) of 100 MB, after memory for it was had
+    let big = "(drop (memory.grow (i32.const 1700)))
+        (i32.store8 (i32.const 0) (i32.const 0)) (i32.store (i32.const 4) (i32.const 16)) (i32.store (i32.const 8) (i32.const 100000000))
+        (memory.fill (i32.const 16) (i32.const 32) (i32.const 100000000)) (i32.const 0)";
+    fails_with(&call(scratch.path(), &plugin(scratch.path(), big, ""), &[]), "plugin-over-output", "64 MiB");
+}
+
+#[test]
+fn a_reply_outside_of_memory_is_malformed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let wild = "(i32.store8 (i32.const 0) (i32.const 0)) (i32.store (i32.const 4) (i32.const -16)) (i32.store (i32.const 8) (i32.const 4096)) (i32.const 0)";
+    let ran = call(scratch.path(), &plugin(scratch.path(), wild, ""), &[]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("error[plugin-"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_imports_a_function_is_refused_by_name() {
+    let scratch = tempfile::tempdir().unwrap();
+    let core = r#"(module (import "evil:clock/clock@0.1.0" "now" (func (result i64))) (memory (export "memory") 1)
+        (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) unreachable))"#;
+    let wit = "package evil:clock@0.1.0; interface clock { now: func() -> u64; } world w { import clock; }";
+    let plugin = write(scratch.path(), &component(core, "w", &[("evil.wit", wit)]));
+    fails_with(&call(scratch.path(), &plugin, &[]), "plugin-refused", "function 'evil:clock/clock@0.1.0#now'");
+}
+
+#[test]
+fn what_is_no_plugin_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    for (bytes, words) in [
+        (wat::parse_str("(module)").unwrap(), "is a core module"),
+        (wat::parse_str("(component)").unwrap(), "exports no stage of the contract"),
+        (b"#!/bin/sh".to_vec(), "is not a WebAssembly component"),
+        (b"\0asm\x0d\0\x01\0garbage".to_vec(), "plugin '"),
+        (Vec::new(), "is not a WebAssembly component"),
+    ] {
+        let plugin = write(scratch.path(), &bytes);
+        fails_with(&call(scratch.path(), &plugin, &[]), "plugin-refused", words);
+    }
+    fails_with(&call(scratch.path(), &scratch.path().join("missing.wasm"), &[]), "plugin-refused", "cannot be read");
+}
+
+#[test]
+fn machine_code_is_never_taken_from_a_user() {
+    let scratch = tempfile::tempdir().unwrap();
+    let component = plugin(scratch.path(), "unreachable", "");
+    let code = scratch.path().join("plugin.cwasm");
+    let ran = host_with_input(scratch.path(), ["compile-plugin".as_ref(), component.as_os_str(), code.as_os_str()], b"").unwrap();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    fails_with(&call(scratch.path(), &code, &[]), "plugin-refused", "is machine code");
+    // Beside a component of the user's plugin directory it is passed over.
+    std::fs::write(scratch.path().join("ops.wasm"), b"junk").unwrap();
+    let ran = host_with_input(scratch.path(), ["plugin", "list", "--plugins-dir", "."], b"").unwrap();
+    assert!(ran.stderr.contains("is not a WebAssembly component"), "{}", ran.stderr);
+}
