@@ -3,10 +3,12 @@
 //! What is read is not trusted: paths stay inside of what the user named, sizes are bounded, and nothing is written anywhere. Packages
 //! and sources are never read; of archives they are skipped.
 
+mod blobs;
 mod detect;
 mod digest;
 mod directory;
 mod entries;
+mod image;
 mod limits;
 mod stream;
 mod tarball;

@@ -4,6 +4,7 @@
 //! that is wrong with a release is reported at once, in BOSH's words where BOSH has some.
 
 pub mod archive;
+mod codes;
 pub mod files;
 pub mod image;
 mod job;
@@ -11,6 +12,7 @@ pub mod source;
 mod spec;
 pub mod version;
 
+pub use codes::CODES;
 pub use files::{Entry, File, Files, Naming};
 
 use crate::diagnostic::Diagnostic;
