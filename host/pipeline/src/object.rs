@@ -26,6 +26,16 @@ pub(crate) fn map(object: &Tree, member: &str) -> Tree {
         .unwrap_or_else(Tree::object)
 }
 
+/// Annotations that an object passes on to those made from it.
+pub(crate) fn annotations(object: &Tree) -> Tree {
+    let mut annotations = map(object, "annotations");
+    if let Some(map) = annotations.as_object_mut() {
+        // What kubectl remembers of one object would make it undo changes of the other.
+        map.retain(|key, _| !key.starts_with("kubectl.kubernetes.io/"));
+    }
+    annotations
+}
+
 /// Members of the second are set in the first.
 pub(crate) fn merge(mut into: Tree, from: &Tree) -> Tree {
     for (key, value) in from.as_object().into_iter().flatten() {

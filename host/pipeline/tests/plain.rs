@@ -8,6 +8,7 @@ use boson_deployment::names::Names;
 use boson_document::{Pointer, Tree, json};
 use boson_pipeline::Severity;
 use boson_pipeline::plain::{lower, resolved, stateful_set};
+use boson_pipeline::stage::ResolvedGroup;
 
 fn tree(text: &str) -> Tree {
     json::parse(text).unwrap()
@@ -393,20 +394,93 @@ fn plain_objects_stay_as_they_are() {
     );
 }
 
+fn group(name: &str, more: &str) -> ResolvedGroup {
+    let document = tree(&format!(
+        r#"{{"z": "{more}", "instance_groups": [{{"name": "{name}", "instances": 3}}]}}"#
+    ));
+    ResolvedGroup {
+        name: name.into(),
+        document,
+    }
+}
+
 #[test]
 fn the_resolved_document_goes_into_a_versioned_secret() {
     let names = Names::new("dep", "ns", "cluster.local").unwrap();
-    let secret = resolved::resolved_secret(&names, "my_group", 1, "a: b\n".into()).unwrap();
+    let secret = resolved::resolved_secret(&names, &group("my_group", "b"), 1).unwrap();
     assert_eq!(
         at(&secret, "/metadata/name").as_str(),
         Some("dep.ig-resolved.my-group-v1")
     );
-    assert_eq!(decoded(&secret), "properties.yaml=a: b\n");
-    assert_eq!(secret.get("immutable"), Some(&Tree::Bool(true)));
+    let document = "---\nz: b\ninstance_groups:\n- name: my_group\n  instances: 3\n";
+    assert_eq!(decoded(&secret), format!("properties.yaml={document} replicas=3"));
     assert_eq!(
         json::to_text(at(&secret, "/metadata/labels")),
         r#"{"quarks.cloudfoundry.org/deployment-name":"dep","quarks.cloudfoundry.org/instance-group-name":"my-group","quarks.cloudfoundry.org/secret-type":"ig-resolved","quarks.cloudfoundry.org/secret-kind":"versionedSecret","quarks.cloudfoundry.org/secret-version":"1"}"#
     );
-    let error = resolved::resolved_secret(&names, "g", 1, "x".repeat(1_100_000)).unwrap_err();
+    let error = resolved::resolved_secret(&names, &group("g", &"x".repeat(1_100_000)), 1).unwrap_err();
     assert_eq!(error.code, "plain-secret-too-large");
+}
+
+#[test]
+fn a_changed_document_restarts_the_pods_that_render_it() {
+    let names = Names::new("dep", "ns", "cluster.local").unwrap();
+    let volume = r#""volumes": [{"name": "x", "emptyDir": {}}, {"name": "ig-resolved", "secret": {"secretName": "dep.ig-resolved.nats-v1"}}],"#;
+    let digest = |document: &str, volume: &str| {
+        let mut objects = stateful_set::stateful_sets(&set("", volume, ""), 1).unwrap();
+        resolved::mark_pods(
+            &mut objects,
+            &[resolved::resolved_secret(&names, &group("nats", document), 1).unwrap()],
+        );
+        json::to_text(at(&objects[0], "/spec/template/metadata/annotations"))
+    };
+    assert!(digest("a", volume).starts_with(r#"{"a":"b","quarks.cloudfoundry.org/resolved-digest":""#));
+    assert_eq!(digest("a", volume), digest("a", volume));
+    assert_ne!(digest("a", volume), digest("b", volume));
+    assert_eq!(digest("a", ""), r#"{"a":"b"}"#);
+}
+
+#[test]
+fn services_lead_to_all_pods_where_nobody_marks_active_ones() {
+    let service = tree(
+        r#"{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "x"}, "spec": {"selector": {"a": "b", "quarks.cloudfoundry.org/pod-active": "active", "c": "d"}}}"#,
+    );
+    let (made, _) = lower(vec![service], &Tree::object()).unwrap();
+    assert_eq!(json::to_text(at(&made[0], "/spec/selector")), r#"{"a":"b","c":"d"}"#);
+}
+
+#[test]
+fn secrets_take_over_what_describes_the_value_only() {
+    let mut object = quarks_secret(
+        "password",
+        r#", "secretLabels": {"l": "1"}, "secretAnnotations": {"m": "2"}"#,
+    );
+    let annotations = object.get_mut("metadata").unwrap().get_mut("annotations").unwrap();
+    annotations.set("quarks.cloudfoundry.org/update-mode", "converge");
+    annotations
+        .set("kubectl.kubernetes.io/last-applied-configuration", "{}")
+        .set("tag", "t");
+    object
+        .get_mut("metadata")
+        .unwrap()
+        .get_mut("labels")
+        .unwrap()
+        .set("variableName", "my-var");
+    let (made, _) = lower(vec![object], &Tree::object().with("my_var", "x")).unwrap();
+    assert_eq!(
+        json::to_text(at(&made[0], "/metadata")),
+        r#"{"name":"dep.var-my-var","labels":{"quarks.cloudfoundry.org/deployment-name":"dep","l":"1","quarks.cloudfoundry.org/secret-kind":"generated"},"annotations":{"quarks.cloudfoundry.org/variable":"my_var","tag":"t","m":"2"}}"#
+    );
+}
+
+#[test]
+fn replicas_that_the_template_takes_from_elsewhere_stay_so() {
+    let own = r#""containers": [{"name": "c", "image": "x", "env": [{"name": "REPLICAS", "valueFrom": {"secretKeyRef": {"name": "s", "key": "replicas"}}}]}], "x": ["#;
+    let text = json::to_text(&set("", "", "")).replace(r#""containers":["#, own);
+    let made = stateful_set::stateful_sets(&tree(&text), 1).unwrap();
+    let text = json::to_text(&made[0]);
+    assert!(
+        text.contains("secretKeyRef") && !text.contains(r#"{"name":"REPLICAS","value""#),
+        "{text}"
+    );
 }

@@ -164,11 +164,13 @@ impl Run<'_> {
         if inputs.target == Target::Quarks {
             return Ok(bundle.into_objects());
         }
-        let (plain, said) = plain::lower(bundle.into_objects(), inputs.values)?;
+        let (mut plain, said) = plain::lower(bundle.into_objects(), inputs.values)?;
         self.diagnostics.extend(said);
+        let secrets = resolved_secrets(names, groups)?;
+        plain::resolved::mark_pods(&mut plain, &secrets);
         let mut whole = Bundle::new(inputs.deployment);
         // What pods mount comes first.
-        whole.add(resolved_secrets(names, groups)?, "the host")?;
+        whole.add(secrets, "the host")?;
         whole.add(plain, "the host")?;
         Ok(whole.into_objects())
     }
@@ -177,7 +179,7 @@ impl Run<'_> {
 fn resolved_secrets(names: &Names, groups: &[ResolvedGroup]) -> Outcome<Vec<Tree>> {
     let (mut secrets, mut errors) = (Vec::new(), Vec::new());
     for group in groups {
-        match plain::resolved::resolved_secret(names, &group.name, plain::FIRST_VERSION, yaml::write(&group.document)) {
+        match plain::resolved::resolved_secret(names, group, plain::FIRST_VERSION) {
             Ok(secret) => secrets.push(secret),
             Err(error) => errors.push(*error),
         }

@@ -1,7 +1,7 @@
 //! QuarksJob to Job.
 
 use crate::Diagnostic;
-use crate::object::{fault, map, merge, metadata, namespace};
+use crate::object::{annotations, fault, map, merge, metadata, namespace};
 use boson_deployment::{labels, names};
 use boson_document::Tree;
 
@@ -50,7 +50,7 @@ pub fn job(job: &Tree, name: &str, run: Run) -> Tree {
         names::cut(crate::object::name(job), "", names::LABEL_LIMIT),
     );
     let labels = merge(merge(map(job, "labels"), &map(template, "labels")), &own);
-    let annotations = merge(map(job, "annotations"), &map(template, "annotations"));
+    let annotations = merge(annotations(job), &map(template, "annotations"));
     let mut spec = template.get("spec").cloned().unwrap_or_else(Tree::object);
     let mut pods = spec.get("template").cloned().unwrap_or_else(Tree::object);
     let marked = merge(map(&pods, "labels"), &own);

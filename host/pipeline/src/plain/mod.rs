@@ -25,7 +25,7 @@ pub fn lower(objects: Vec<Tree>, values: &Tree) -> Result<(Vec<Tree>, Vec<Diagno
     let (mut plain, mut diagnostics) = (Vec::with_capacity(objects.len()), Vec::new());
     for object in objects {
         if object.str("apiVersion") != Some(labels::API_VERSION) {
-            plain.push(object);
+            plain.push(without_active(object));
             continue;
         }
         match lower_one(&object, values) {
@@ -56,6 +56,16 @@ fn lower_one(object: &Tree, values: &Tree) -> Result<Vec<Tree>, Box<Diagnostic>>
     }
 }
 
+/// A Service that selects pods by what only the operator sets would have none.
+fn without_active(mut object: Tree) -> Tree {
+    if object.str("kind") == Some("Service")
+        && let Some(Tree::Object(selector)) = object.get_mut("spec").and_then(|spec| spec.get_mut("selector"))
+    {
+        selector.shift_remove(labels::POD_ACTIVE);
+    }
+    object
+}
+
 /// What the operator would do and nobody does without it.
 fn unheeded(object: &Tree) -> Vec<Diagnostic> {
     let is_set = |path: &[&str]| {
@@ -70,7 +80,7 @@ fn unheeded(object: &Tree) -> Vec<Diagnostic> {
     let table: [(&[&str], &str); 3] = [
         (
             &["spec", "activePassiveProbes"],
-            "no pod is marked as active without the operator, so Services that select active pods find none",
+            "Services lead to all of its pods: which one is active, nobody finds out without the operator",
         ),
         (
             &["spec", "output", "outputMap"],

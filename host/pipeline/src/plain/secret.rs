@@ -2,7 +2,7 @@
 
 use crate::Diagnostic;
 use crate::bundle::limits::{DATA_LIMIT, is_data_key};
-use crate::object::{fault, map, merge, metadata, namespace};
+use crate::object::{annotations, fault, map, merge, metadata, namespace};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_deployment::labels;
@@ -28,9 +28,16 @@ pub fn secret(object: &Tree, value: &Tree) -> Result<Tree, Box<Diagnostic>> {
     let spec = object.get("spec").unwrap_or(&Tree::Null);
     let name = spec.str("secretName").unwrap_or_else(|| crate::object::name(object));
     let (kind, entries) = entries(object, spec, value)?;
-    let metadata_of = |member: &str, extra: &str| merge(map(object, member), spec.get(extra).unwrap_or(&Tree::Null));
-    let labels = metadata_of("labels", "secretLabels").with(labels::SECRET_KIND, labels::secret_kind::GENERATED);
-    let annotations = metadata_of("annotations", "secretAnnotations");
+    let own = map(object, "labels").get(labels::DEPLOYMENT_NAME).cloned();
+    let labels: Tree = own.map(|own| (labels::DEPLOYMENT_NAME, own)).into_iter().collect();
+    let labels = merge(labels, spec.get("secretLabels").unwrap_or(&Tree::Null));
+    let labels = labels.with(labels::SECRET_KIND, labels::secret_kind::GENERATED);
+    let mut annotations = annotations(object);
+    if let Some(map) = annotations.as_object_mut() {
+        // It tells when to generate a value, which is no property of the value.
+        map.shift_remove(labels::UPDATE_MODE);
+    }
+    let annotations = merge(annotations, spec.get("secretAnnotations").unwrap_or(&Tree::Null));
     let secret = Tree::object()
         .with("apiVersion", "v1")
         .with("kind", "Secret")

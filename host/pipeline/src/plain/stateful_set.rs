@@ -2,7 +2,7 @@
 
 use super::zone::{NODE_LABEL, Zone};
 use crate::Diagnostic;
-use crate::object::{fault, map, merge, metadata, name, namespace};
+use crate::object::{annotations, fault, map, merge, metadata, name, namespace};
 use boson_deployment::{labels, names};
 use boson_document::{Tree, json};
 use std::collections::HashSet;
@@ -70,7 +70,7 @@ fn stateful_set(set: &Tree, spec: &Tree, template: &Tree, zone: &Zone<'_>, versi
     );
     let own = zone.labels().with(labels::STATEFUL_SET_NAME, name.as_str());
     let labels = merge(merge(map(set, "labels"), &map(template, "labels")), &own);
-    let mut annotations = merge(map(set, "annotations"), &map(template, "annotations"));
+    let mut annotations = merge(annotations(set), &map(template, "annotations"));
     annotations.set(labels::VERSION, version.to_string());
     if zone.name.is_some() {
         annotations.set(labels::ZONES, json::to_text(&Tree::from(spec.items("zones").to_vec())));

@@ -34,25 +34,29 @@ impl Zone<'_> {
         }
     }
 
-    /// Sets the environment of every container of a pod. `replicas`: none where the pod is not to be told.
+    /// Tells every container of a pod its zone, and the replicas where the template leaves that to us.
     pub fn set_environment(&self, pod: &mut Tree, replicas: Option<i64>) {
-        let zone = self.name.unwrap_or_default().to_string();
+        let zone = self.name.unwrap_or_default();
         let (index, count) = ((self.index + 1).to_string(), self.count.to_string());
-        let mut always = vec![
-            ("KUBE_AZ", zone.clone()),
-            ("BOSH_AZ", zone.clone()),
-            ("CF_OPERATOR_AZ", zone),
-            ("AZ_INDEX", index.clone()),
+        let mut rules = vec![
+            ("KUBE_AZ", zone, Rule::WhereFree),
+            ("BOSH_AZ", zone, Rule::WhereFree),
+            ("CF_OPERATOR_AZ", zone, Rule::WhereFree),
+            ("AZ_INDEX", &index, Rule::Always),
+            // The oldest source's names: only where the conversion asked for them.
+            ("BOSH_AZ_INDEX", &index, Rule::WhereSet),
+            ("BOSH_AZ_COUNT", &count, Rule::WhereSet),
         ];
-        // The oldest source's names: only where the conversion asked for them.
-        let mut existing = vec![("BOSH_AZ_INDEX", index), ("BOSH_AZ_COUNT", count)];
-        if let Some(replicas) = replicas {
-            always.push(("REPLICAS", replicas.to_string()));
-            existing.push(("BOSH_REPLICA_COUNT", replicas.to_string()));
+        let replicas = replicas
+            .filter(|_| !knows_replicas(pod))
+            .map(|replicas| replicas.to_string());
+        if let Some(replicas) = &replicas {
+            rules.push(("REPLICAS", replicas, Rule::Always));
+            rules.push(("BOSH_REPLICA_COUNT", replicas, Rule::WhereSet));
         }
         for list in ["initContainers", "containers"] {
             for container in pod.get_mut(list).and_then(Tree::as_array_mut).into_iter().flatten() {
-                set_variables(container, &always, &existing);
+                set_variables(container, &rules);
             }
         }
     }
@@ -98,30 +102,38 @@ fn member(tree: &Tree, key: &str) -> Tree {
         .unwrap_or_else(Tree::object)
 }
 
+/// When a variable is set.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// Whatever is there.
+    Always,
+    /// Only where a container has none of this name.
+    WhereFree,
+    /// Only where a container has one of this name.
+    WhereSet,
+}
+
+/// Does the template say itself where the number comes from? As text in it, scaling would restart every pod.
+fn knows_replicas(pod: &Tree) -> bool {
+    let containers = ["initContainers", "containers"]
+        .into_iter()
+        .flat_map(|list| pod.items(list));
+    let mut variables = containers.flat_map(|container| container.items("env"));
+    variables.any(|variable| variable.str("name") == Some("REPLICAS") && variable.get("valueFrom").is_some())
+}
+
 /// New variables come first, so that the container's own may refer to them by `$(AZ_INDEX)`.
-fn set_variables(container: &mut Tree, always: &[(&str, String)], existing: &[(&str, String)]) {
+fn set_variables(container: &mut Tree, rules: &[(&str, &str, Rule)]) {
     let mut env = container.items("env").to_vec();
-    let mut replace = |name: &str, value: &str| {
-        let found = env.iter_mut().find(|variable| variable.str("name") == Some(name));
-        let is_new = found.is_none();
-        if let Some(variable) = found {
-            *variable = variable_of(name, value);
-        }
-        is_new
-    };
-    existing.iter().for_each(|(name, value)| {
-        replace(name, value);
-    });
     let mut new: Vec<Tree> = Vec::new();
-    for (name, value) in always {
-        if replace(name, value) {
-            new.push(variable_of(name, value));
+    for (name, value, rule) in rules {
+        let variable = Tree::object().with("name", *name).with("value", *value);
+        match (env.iter_mut().find(|variable| variable.str("name") == Some(name)), rule) {
+            (Some(found), Rule::Always | Rule::WhereSet) => *found = variable,
+            (None, Rule::Always | Rule::WhereFree) => new.push(variable),
+            _ => {}
         }
     }
     new.append(&mut env);
     container.set("env", new);
-}
-
-fn variable_of(name: &str, value: &str) -> Tree {
-    Tree::object().with("name", name).with("value", value)
 }
