@@ -1,12 +1,14 @@
 //! The thinking room of the host: inputs, stage order, bundle, diagnostics. No tokio, kube, wasmtime, file system or clock.
 
 pub mod bundle;
+pub mod codes;
 pub mod convert;
 pub mod diagnostic;
 mod object;
 pub mod plain;
 pub mod release;
 pub mod report;
+pub mod scrub;
 pub mod stage;
 pub mod variables;
 pub mod yaml;

@@ -3,13 +3,13 @@
 use crate::group::{Group, Lifecycle};
 use crate::job::Job;
 use crate::object::{compact, object};
-use crate::ports::is_container_port_name;
+use crate::ports::{Port, is_container_port_name};
 use crate::process::{POD_IP, Process};
 use crate::volumes::Volumes;
 use crate::{resources, security};
 use boson_deployment::labels;
 use boson_deployment::names;
-use boson_document::{Map, Tree};
+use boson_document::Tree;
 use indexmap::IndexMap;
 
 /// The container of a process; `first` of its job.
@@ -27,9 +27,9 @@ pub fn of_process(group: &Group, volumes: &Volumes, job: &Job, process: &Process
         "workingDir" => workdir,
         "env" => environment(group, job, process),
         "resources" => resources::of_process(group, job, process),
-        "ports" => if first { ports(job) } else { Vec::new() },
+        "ports" => if first { ports(group, job) } else { Vec::new() },
         "volumeMounts" => volumes.of_process(group, job, process),
-        "lifecycle" => if first { job.scripts.lifecycle(&job.name) } else { None },
+        "lifecycle" => if first && group.lifecycle == Lifecycle::Service { job.scripts.lifecycle(&job.name) } else { None },
         "securityContext" => security::of_process(job, process),
     };
     for (member, probe) in job.quarks.probes.get(&process.name).into_iter().flatten() {
@@ -133,16 +133,21 @@ pub fn environment(group: &Group, job: &Job, process: &Process) -> Vec<Tree> {
     env.into_values().collect()
 }
 
-fn ports(job: &Job) -> Vec<Tree> {
-    let mut seen = Map::new();
-    for port in &job.quarks.ports {
+/// The group's ports that this job was the first to name.
+fn ports(group: &Group, job: &Job) -> Vec<Tree> {
+    let tree = |port: &Port| {
         let mut tree = object! { "containerPort" => u32::from(port.number), "protocol" => port.protocol.as_str() };
         if is_container_port_name(&port.name) {
             tree.set("name", port.name.as_str());
         }
-        seen.entry(format!("{} {}", port.protocol, port.number)).or_insert(tree);
-    }
-    seen.into_values().collect()
+        tree
+    };
+    group
+        .ports
+        .iter()
+        .filter(|port| port.job == job.name)
+        .map(tree)
+        .collect()
 }
 
 #[cfg(test)]

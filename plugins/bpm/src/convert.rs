@@ -31,8 +31,9 @@ fn objects(group: &Group, report: &mut Report) -> Vec<Tree> {
         job.scripts
             .warn(&job.name, job.processes.len(), alone, &job.place, report);
     }
-    volumes::check_extra(group, report, &group.place);
     let volumes = Volumes::plan(group, report);
+    volumes::check_extra(group, &volumes, report);
+
     if group.processes() == 0 {
         let text = format!("Instance group '{}' has no process: nothing is made of it", group.name);
         report.warning(codes::NOTHING_TO_RUN, &group.place, text);

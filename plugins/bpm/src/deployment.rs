@@ -78,7 +78,17 @@ fn check(request: &DeploymentRequest, place: &Place, report: &mut Report) {
         &place.at("instance_groups"),
         report,
     );
+    groups(document, &place.at("instance_groups"), report);
     jobs(document, place, report);
+}
+
+/// What resolved documents do not show: the properties of a group are in those of its jobs already.
+fn groups(document: &Tree, place: &Place, report: &mut Report) {
+    for (index, group) in document.items("instance_groups").iter().enumerate() {
+        if group.get("properties").is_some() {
+            report.error(codes::REFUSED_KEY, &place.at(index).at("properties"), keys::PROPERTIES);
+        }
+    }
 }
 
 fn releases(request: &DeploymentRequest, place: &Place, report: &mut Report) {
@@ -192,7 +202,7 @@ fn jobs(document: &Tree, place: &Place, report: &mut Report) {
 fn quarks(job: &Tree, place: &Place, report: &mut Report) {
     for name in ["quarks", "bosh_containerization"] {
         if let Some(tree) = job.get("properties").and_then(|properties| properties.get(name)) {
-            keys::walk(keys::QUARKS, tree, &place.at(name), report);
+            keys::walk_properties(keys::QUARKS, tree, &place.at(name), report);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! An instance group as the conversion needs it: read from the resolved document, every error of it told at once.
 
 use crate::codes;
+use crate::image;
 use crate::job::Job;
 use crate::keys;
 use crate::metadata::{Metadata, Use, user_map};
@@ -175,7 +176,6 @@ impl Group {
     }
 
     fn with_jobs(mut self, request: &GroupRequest, tree: &Tree, settings: &Tree, report: &mut Report) -> Self {
-        let mut images = HashSet::new();
         let mut names = HashSet::new();
         if tree.get("jobs").is_none_or(Tree::is_null) {
             report.error(
@@ -204,20 +204,13 @@ impl Group {
                 report.warning(codes::DNS, &place, text);
             } else {
                 let job = Job::read(&self, request, job, files, settings, &place, report);
-                job.image_error
-                    .iter()
-                    .filter(|error| images.insert((*error).clone()))
-                    .for_each(|error| {
-                        let text = format!(
-                            "Instance group '{}' cannot have containers of job '{}': {error}",
-                            self.name, job.name
-                        );
-                        report.error(codes::NO_IMAGE, &place.at("release"), text);
-                    });
+
                 self.jobs.push(job);
             }
         }
+        self.check_images(request, report);
         self.ports = ports::merge(&self.jobs, report);
+
         if self.lifecycle != Lifecycle::Service && !self.ports.is_empty() {
             let text = format!(
                 "Ports of the errand '{}' have no effect: an errand has no Service",
@@ -227,6 +220,43 @@ impl Group {
         }
         self.pull_secrets = pull_secrets(&self, &request.group);
         self
+    }
+
+    /// One error for each release whose stemcell is not known, one for all whose own entry says too little: those have errors there.
+    fn check_images(&self, request: &GroupRequest, report: &mut Report) {
+        let registry = request.deployment.registry.as_deref();
+        let told = |name: &str| {
+            let found = request
+                .group
+                .items("releases")
+                .iter()
+                .find(|release| release.str("name") == Some(name));
+            found.is_none_or(|release| image::is_told(release, registry))
+        };
+        let mut seen = HashSet::new();
+        let wrong = self
+            .jobs
+            .iter()
+            .filter(|job| job.image_error.is_some() && seen.insert(job.release.as_str()));
+        let (wrong, untold): (Vec<&Job>, Vec<&Job>) = wrong.partition(|job| told(&job.release));
+        for job in wrong {
+            let error = job.image_error.as_deref().unwrap_or_default();
+            let text = format!(
+                "Instance group '{}' cannot have containers of job '{}': {error}",
+                self.name, job.name
+            );
+            report.error(codes::NO_IMAGE, &job.place.at("release"), text);
+        }
+        if !untold.is_empty() {
+            let names: Vec<&str> = untold.iter().map(|job| job.release.as_str()).collect();
+            let why = "they have no 'url' that names a registry, or no exact version";
+            let text = format!(
+                "Instance group '{}' has no images of the releases {}: {why}",
+                self.name,
+                names.join(", ")
+            );
+            report.error(codes::NO_IMAGE, &self.place, text);
+        }
     }
 
     /// Instances over all zones.
@@ -322,7 +352,7 @@ fn instances(tree: &Tree, name: &str, lifecycle: Lifecycle, zones: usize, place:
             report.error(
                 codes::BAD_VALUE,
                 &place,
-                format!("'instances' value ({}) should be greater than 0", inspect(value)),
+                format!("'instances' value ({}) should be greater than -1", inspect(value)),
             );
             0
         }

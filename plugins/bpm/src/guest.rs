@@ -7,23 +7,20 @@ use exports::boson::bpm::conversion as wit;
 
 wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/bpm"], world: "boson:bpm/bpm@1.0.0", generate_all });
 
+mod records;
+
 struct Plugin;
 
 export!(Plugin);
 
 impl wit::Guest for Plugin {
     fn describe() -> wit::Description {
-        let code = |code: &codes::Code| boson::types::types::Code {
-            name: code.name.into(),
-            title: code.title.into(),
-            explanation: code.explanation.into(),
-        };
         wit::Description {
             name: "bpm".into(),
             version: env!("CARGO_PKG_VERSION").into(),
             stage: "bpm".into(),
             settings_schema: crate::SETTINGS_SCHEMA.into(),
-            codes: codes::CODES.iter().map(code).collect(),
+            codes: codes::CODES.iter().map(Into::into).collect(),
             extensions: Vec::new(),
         }
     }
@@ -54,86 +51,5 @@ fn reply(reply: request::Reply) -> Result<wit::Converted, Vec<wit::Diagnostic>> 
             extensions: Vec::new(),
         }),
         Err(diagnostics) => Err(all(diagnostics)),
-    }
-}
-
-impl From<report::Diagnostic> for wit::Diagnostic {
-    fn from(ours: report::Diagnostic) -> Self {
-        Self {
-            severity: match ours.severity {
-                report::Severity::Error => boson::types::types::Severity::Error,
-                report::Severity::Warning => boson::types::types::Severity::Warning,
-            },
-            code: ours.code.into(),
-            message: ours.message,
-            document: Some(ours.document),
-            pointer: Some(ours.pointer),
-            line: None,
-            help: ours.help,
-            extensions: Vec::new(),
-        }
-    }
-}
-
-impl From<wit::Deployment> for request::Deployment {
-    fn from(wit: wit::Deployment) -> Self {
-        let wit::Deployment {
-            name,
-            namespace,
-            cluster_domain,
-            operator_image,
-            registry,
-            extensions: _,
-        } = wit;
-        Self {
-            name,
-            namespace,
-            cluster_domain,
-            operator_image,
-            registry,
-        }
-    }
-}
-
-impl From<wit::GroupRequest> for request::GroupRequest {
-    fn from(wit: wit::GroupRequest) -> Self {
-        let copy = |copy: wit::BpmCopy| request::BpmCopy {
-            document_name: copy.document_name,
-            instances: copy.instances,
-            bpm: tree(&copy.bpm),
-        };
-        let job = |files: wit::JobFiles| request::JobFiles {
-            job: files.job,
-            release: files.release,
-            templates: files.templates,
-            monitored: files.monitored,
-            bpm: files.bpm.into_iter().map(copy).collect(),
-        };
-        Self {
-            deployment: wit.deployment.into(),
-            group: tree(&wit.group),
-            document_name: wit.document_name,
-            pointer: wit.pointer,
-            jobs: wit.jobs.into_iter().map(job).collect(),
-            resolved_secret: wit.resolved_secret,
-        }
-    }
-}
-
-impl From<wit::DeploymentRequest> for request::DeploymentRequest {
-    fn from(wit: wit::DeploymentRequest) -> Self {
-        let variable = |variable: wit::Variable| request::Variable {
-            name: variable.name,
-            kind: variable.kind,
-            options: tree(&variable.options),
-            update_mode: variable.update_mode,
-            pointer: variable.pointer,
-        };
-        Self {
-            deployment: wit.deployment.into(),
-            document: tree(&wit.document),
-            document_name: wit.document_name,
-            variables: wit.variables.into_iter().map(variable).collect(),
-        }
     }
 }

@@ -17,6 +17,12 @@ pub fn url(release: &Tree, registry: Option<&str>) -> Option<String> {
     (!url.is_empty()).then(|| url.to_string())
 }
 
+/// Does the release say what an image needs of it? Whether it does is told where the release is.
+pub fn is_told(release: &Tree, registry: Option<&str>) -> bool {
+    let latest = |tree: &Tree| value::text(tree, "version").is_none_or(|version| is_latest(&version));
+    url(release, registry).is_some() && !latest(release) && !release.get("stemcell").is_some_and(latest)
+}
+
 /// The image of a release in a group whose stemcell has this alias.
 ///
 /// # Errors
@@ -28,8 +34,11 @@ pub fn of_release(
     registry: Option<&str>,
 ) -> Result<String, String> {
     let name = release.str("name").unwrap_or_default();
-    let url = url(release, registry).ok_or_else(|| format!("release '{name}' has no 'url' that names a registry"))?;
-    let version = value::text(release, "version").ok_or_else(|| format!("release '{name}' has no version"))?;
+    let untold = || format!("release '{name}' has no 'url' that names a registry, or no exact version");
+    let url = url(release, registry)
+        .filter(|_| is_told(release, registry))
+        .ok_or_else(untold)?;
+    let version = value::text(release, "version").ok_or_else(untold)?;
     let alias = || {
         document
             .items("stemcells")
@@ -47,10 +56,8 @@ pub fn of_release(
             "neither release '{name}' nor the instance group tells os and version of a stemcell"
         ));
     };
-    if is_latest(&version) || is_latest(&stemcell_version) {
-        return Err(format!(
-            "'latest' is no version that names an image of release '{name}'"
-        ));
+    if is_latest(&stemcell_version) {
+        return Err(format!("the stemcell of release '{name}' has no exact version"));
     }
     let tag = tag(&format!("{os}-{stemcell_version}-{version}"));
     let image = format!("{url}/{name}:{tag}");
@@ -162,7 +169,7 @@ mod tests {
                 download,
                 Some("default"),
                 None,
-                Err("release 'nats' has no 'url' that names a registry"),
+                Err("release 'nats' has no 'url' that names a registry, or no exact version"),
             ),
             (
                 plain,
@@ -174,7 +181,7 @@ mod tests {
                 r#"{"name": "n", "version": "1.latest", "url": "x"}"#,
                 Some("default"),
                 None,
-                Err("'latest' is no version that names an image of release 'n'"),
+                Err("release 'n' has no 'url' that names a registry, or no exact version"),
             ),
         ] {
             assert_eq!(

@@ -28,7 +28,11 @@ pub fn containers(group: &Group, volumes: &Volumes) -> Vec<Tree> {
 
 /// Names of all of them and of the containers, each with what it is made for.
 pub fn names_of(group: &Group) -> Vec<(String, String)> {
-    let mut out = Vec::new();
+    let fixed = ["template-render", "create-dirs"];
+    let mut out: Vec<(String, String)> = fixed
+        .iter()
+        .map(|name| (name.to_string(), format!("the init container '{name}'")))
+        .collect();
     for job in &group.jobs {
         out.push((
             names::container(&["spec-copier", &job.release]),

@@ -72,7 +72,11 @@ impl Job {
         report: &mut Report,
     ) -> Self {
         let property = place.at("properties").at("quarks");
-        let quarks = tree.get("quarks").filter(|quarks| quarks.as_object().is_some());
+        let given = tree
+            .get("properties")
+            .and_then(|properties| properties.get("quarks"))
+            .or_else(|| tree.get("quarks"));
+        let quarks = given.filter(|quarks| quarks.as_object().is_some());
         let processes = processes(group, files, quarks, place, report);
         let image = image_of(request, files, place, report);
         let has = |path: &str| files.templates.iter().any(|template| template == path);

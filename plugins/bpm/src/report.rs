@@ -39,7 +39,7 @@ impl Diagnostic {
 }
 
 /// A place in one of the documents.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Name of the document.
     pub document: String,

@@ -91,7 +91,8 @@ impl Scripts {
 
 /// BOSH's protocol: the script prints how many seconds to wait; a negative number means to ask again after them.
 const DRAIN: &str = r#"state=job_shutdown
-while seconds=$("$1/drain" "$state" hash_unchanged user_unchanged | tail -n 1); do
+while :; do
+  seconds=$("$1/drain" "$state" hash_unchanged) || exit
   case "$seconds" in
     -[0-9]*) sleep "${seconds#-}"; state=job_check_status ;;
     [0-9]*) sleep "$seconds"; exit 0 ;;

@@ -14,11 +14,12 @@ use crate::group::{Group, Lifecycle};
 use crate::job::Job;
 use crate::object::object;
 use crate::process::{Process, Volume, clean};
-use crate::report::{Place, Report};
+use crate::report::Report;
 use crate::settings::ExtraDisk;
 use boson_deployment::names::container;
 use boson_document::Tree;
 use indexmap::IndexMap;
+use std::collections::HashSet;
 
 /// Where a path of a process is.
 enum Site {
@@ -67,7 +68,7 @@ impl Volumes {
                 "Volume '{}' of process '{}' of job '{}' {why}",
                 volume.path, process.name, job.name
             );
-            report.warning(codes::VOLUME, &group.place, text);
+            report.warning(codes::VOLUME, &process.place, text);
         };
         match site(group, job, volume, unrestricted) {
             Site::Below(..) | Site::There(None) => {}
@@ -99,7 +100,8 @@ impl Volumes {
         }
         out.extend(self.own.values().map(|name| empty(name)));
         for disk in &group.settings.disks {
-            out.extend(disk.volume.clone());
+            let volume = disk.volume.clone().filter(|volume| !out.contains(volume));
+            out.extend(volume);
             if let (Some(claim), true) = (claim_name(disk), group.lifecycle != Lifecycle::Service) {
                 let source = object! { "claimName" => extra_claim(group, claim) };
                 out.push(object! { "name" => claim, "persistentVolumeClaim" => source });
@@ -390,16 +392,41 @@ fn site(group: &Group, job: &Job, volume: &Volume, unrestricted: bool) -> Site {
     }
 }
 
-/// Warns of mounts of extra disks that name no volume of the pod.
-pub fn check_extra(group: &Group, report: &mut Report, place: &Place) {
-    for disk in &group.settings.disks {
-        if let Some(mount) = &disk.mount
-            && (mount.str("name").is_none() || mount.str("mountPath").is_none())
-        {
+/// Checks that mounts of extra disks name a volume of the pod, and that no volume is given twice.
+pub fn check_extra(group: &Group, volumes: &Volumes, report: &mut Report) {
+    let place = ["env", "bosh", "agent", "settings", "disks"]
+        .iter()
+        .fold(group.place.clone(), |place, key| place.at(key));
+    let name = |tree: &Tree| tree.str("name").unwrap_or_default().to_string();
+    let templates: Vec<Tree> = claim_templates(group)
+        .into_iter()
+        .filter_map(|claim| claim.get("metadata").cloned())
+        .collect();
+    let mut names = HashSet::new();
+    for known in volumes.list(group).iter().chain(&templates).map(name) {
+        if !names.insert(known.clone()) {
             report.error(
                 codes::SETTINGS,
-                place,
-                "The 'volumeMount' of a disk needs 'name' and 'mountPath'",
+                &place,
+                format!("The pod has two volumes called '{known}'"),
+            );
+        }
+    }
+    for (index, disk) in group.settings.disks.iter().enumerate() {
+        let Some(mount) = &disk.mount else { continue };
+        let place = place.at(index).at("volumeMount");
+        if !names.contains(&name(mount)) {
+            report.error(
+                codes::SETTINGS,
+                &place,
+                format!("The pod has no volume called '{}'", name(mount)),
+            );
+        }
+        if mount.str("mountPath").is_none() {
+            report.error(
+                codes::SETTINGS,
+                &place,
+                "The 'volumeMount' of a disk has no 'mountPath'",
             );
         }
     }

@@ -38,7 +38,11 @@ fn files(tree: &Tree) -> JobFiles {
     let text = |item: &Tree| item.as_str().unwrap().to_string();
     let copy = |copy: &Tree| BpmCopy {
         document_name: copy.str("document_name").unwrap().into(),
-        instances: copy.items("instances").iter().map(|index| index.as_i64().unwrap() as u32).collect(),
+        instances: copy
+            .items("instances")
+            .iter()
+            .map(|index| index.as_i64().unwrap() as u32)
+            .collect(),
         bpm: copy.get("bpm").unwrap().clone(),
     };
     JobFiles {
@@ -52,7 +56,11 @@ fn files(tree: &Tree) -> JobFiles {
 
 fn told(diagnostics: &[Diagnostic]) -> Tree {
     let one = |diagnostic: &Diagnostic| {
-        let severity = if diagnostic.severity == Severity::Error { "error" } else { "warning" };
+        let severity = if diagnostic.severity == Severity::Error {
+            "error"
+        } else {
+            "warning"
+        };
         Tree::object()
             .with("severity", severity)
             .with("code", diagnostic.code)
@@ -65,7 +73,10 @@ fn told(diagnostics: &[Diagnostic]) -> Tree {
 #[test]
 fn groups_become_the_objects_expected() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let mut cases: Vec<_> = fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut cases: Vec<_> = fs::read_dir(&root)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     cases.sort();
     assert!(!cases.is_empty());
     let mut wrong = Vec::new();
@@ -74,7 +85,9 @@ fn groups_become_the_objects_expected() {
             Ok(converted) => (converted.objects, converted.diagnostics),
             Err(diagnostics) => (Vec::new(), diagnostics),
         };
-        let actual = Tree::object().with("objects", objects).with("diagnostics", told(&diagnostics));
+        let actual = Tree::object()
+            .with("objects", objects)
+            .with("diagnostics", told(&diagnostics));
         let text = serde_json::to_string_pretty(&actual).unwrap() + "\n";
         let path = case.join("expected.json");
         if std::env::var_os("BLESS").is_some() {
@@ -83,5 +96,8 @@ fn groups_become_the_objects_expected() {
             wrong.push(case.file_name().unwrap().to_string_lossy().into_owned());
         }
     }
-    assert!(wrong.is_empty(), "different from expected.json: {wrong:?}; BLESS=1 rewrites them");
+    assert!(
+        wrong.is_empty(),
+        "different from expected.json: {wrong:?}; BLESS=1 rewrites them"
+    );
 }

@@ -21,6 +21,15 @@ pub struct Placeholder<'t> {
     pub spaced: bool,
 }
 
+/// What a string is to its document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The key of a member.
+    Key,
+    /// A value.
+    Value,
+}
+
 /// The placeholders of a string, from left to right. Takes time linear in its length.
 pub fn scan(text: &str) -> impl Iterator<Item = Placeholder<'_>> {
     let mut from = 0;
@@ -55,7 +64,7 @@ pub fn whole(text: &str) -> Option<Placeholder<'_>> {
 /// The document is no deeper than [`crate::MAX_DEPTH`].
 pub fn roots(tree: &Tree) -> BTreeMap<String, Pointer> {
     let mut found = BTreeMap::new();
-    each_string(tree, &mut Pointer::root(), &mut |text, place| {
+    each_string(tree, &mut Pointer::root(), &mut |text, place, _| {
         for placeholder in scan(text) {
             if !found.contains_key(placeholder.root()) {
                 found.insert(placeholder.root().to_string(), place.clone());
@@ -65,10 +74,10 @@ pub fn roots(tree: &Tree) -> BTreeMap<String, Pointer> {
     found
 }
 
-/// Visits every string of a document: a member's key (where it is a string) before its value.
-pub fn each_string(tree: &Tree, place: &mut Pointer, visit: &mut dyn FnMut(&str, &Pointer)) {
+/// Visits every string of a document: a member's key (where it is a string) before its value, both at the member's place.
+pub fn each_string(tree: &Tree, place: &mut Pointer, visit: &mut dyn FnMut(&str, &Pointer, Part)) {
     match tree {
-        Tree::String(text) => visit(text, place),
+        Tree::String(text) => visit(text, place, Part::Value),
         Tree::Array(items) => {
             for (index, item) in items.iter().enumerate() {
                 place.push(index);
@@ -83,11 +92,11 @@ pub fn each_string(tree: &Tree, place: &mut Pointer, visit: &mut dyn FnMut(&str,
     }
 }
 
-fn each_member(map: &Map, place: &mut Pointer, visit: &mut dyn FnMut(&str, &Pointer)) {
+fn each_member(map: &Map, place: &mut Pointer, visit: &mut dyn FnMut(&str, &Pointer, Part)) {
     for (name, value) in map {
         place.push(name);
         if let Tree::String(key) = escape::unkey(name) {
-            visit(&key, place);
+            visit(&key, place, Part::Key);
         }
         each_string(value, place, visit);
         place.pop();

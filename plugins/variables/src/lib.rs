@@ -1,1 +1,56 @@
-//! Being written.
+//! The variables stage: what the manifest's `variables` section defines, what its placeholders refer to, and the values in their places.
+//!
+//! Two sets of rules ([`Rules`]): those of `bosh interpolate` and those of the director. Pure: values come in, nothing is generated.
+//!
+//! # Caveats
+//! Where BOSH quotes a value in an error, `<redacted>` stands here: it may be a secret.
+
+pub mod codes;
+pub mod diagnostic;
+pub mod plan;
+pub mod rules;
+
+mod cli;
+mod definitions;
+mod director;
+mod find;
+mod go;
+mod names;
+mod satisfied;
+mod validation;
+mod walk;
+
+#[cfg(target_family = "wasm")]
+#[allow(unsafe_code, reason = "generated bindings")]
+mod guest;
+
+pub use codes::Code;
+pub use diagnostic::Diagnostic;
+pub use plan::{Definition, Plan, Reference, plan};
+pub use rules::{Rules, SETTINGS_SCHEMA};
+
+use boson_document::{Map, Tree};
+
+/// A document whose placeholders are replaced.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interpolated {
+    /// The result.
+    pub document: Tree,
+    /// Names that had no value, sorted, and the first place of each.
+    pub missing: Vec<Reference>,
+    /// Names of values that were used, sorted.
+    pub used: Vec<String>,
+    /// Warnings.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Replaces placeholders by values; takes entries out of `variables` whose variable has one.
+///
+/// # Errors
+/// Everything that is wrong with the placeholders, up to [`diagnostic::MAX`]. A name without a value is no error.
+pub fn interpolate(document: Tree, values: &Map, rules: Rules) -> Result<Interpolated, Vec<Diagnostic>> {
+    match rules {
+        Rules::Cli => cli::interpolate(document, values),
+        Rules::Director => director::interpolate(document, values),
+    }
+}

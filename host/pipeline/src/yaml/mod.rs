@@ -8,16 +8,20 @@
     reason = "a text is refused once, at most; a box would be in every caller's way"
 )]
 
-mod base64;
+mod codes;
 mod marks;
+mod members;
 mod order;
 mod reader;
+mod relaxed;
 mod scalar;
 mod style;
 mod syntax;
 mod timestamp;
+mod value;
 mod writer;
 
+pub use codes::CODES;
 pub use marks::{Mark, Span};
 pub use writer::{write, write_manifest};
 

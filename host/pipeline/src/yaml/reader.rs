@@ -1,11 +1,14 @@
 //! Events of the parser become a tree and its marks.
 
 use super::marks::{Mark, Span};
-use super::scalar::{Scalar, format_float};
-use super::syntax::{self, count, error};
+use super::members::Members;
+use super::relaxed::Repairs;
+use super::syntax::{self, count};
+use super::value;
 use crate::diagnostic::Diagnostic;
-use boson_document::{MAX_DEPTH, Map, Number, Tree, escape};
-use saphyr_parser::{Event, Parser, ScalarStyle, StrInput, Tag};
+use boson_document::{MAX_DEPTH, Tree};
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, StrInput};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Most values that aliases may add: a document of a few lines must not fill the memory.
@@ -13,22 +16,52 @@ const MAX_ALIASED: usize = 1_000_000;
 /// Most bytes of text that aliases may add.
 const MAX_ALIASED_BYTES: usize = 64 << 20;
 
-type Result<T> = std::result::Result<T, Diagnostic>;
-
 /// Reads the first document.
-pub(super) fn read(name: &str, text: &str) -> Result<(Tree, Mark, Vec<Diagnostic>)> {
-    let mut reader = Reader {
-        name,
-        text,
-        parser: Parser::new_from_str(text),
-        anchors: HashMap::new(),
-        size: Size::default(),
-        aliased: Size::default(),
-        warnings: Vec::new(),
+pub(super) fn read(name: &str, source: &str) -> Result<(Tree, Mark, Vec<Diagnostic>), Diagnostic> {
+    let ended = source.ends_with(['\n', '\r']);
+    // The parser makes up a line break at the end of a block; with a real one there, `end_block` knows what to take back.
+    let mut text = if ended {
+        Cow::Borrowed(source)
+    } else {
+        Cow::Owned(format!("{source}\n"))
     };
-    let node = reader.document()?;
-    Ok((node.tree, node.mark, reader.warnings))
+    let mut repairs = Repairs::default();
+    loop {
+        let mut reader = Reader::new(name, source, &text, ended, &repairs);
+        let found = match reader.document() {
+            Ok(node) => return Ok((node.tree, node.mark, reader.warnings)),
+            Err(Failure::Found(diagnostic)) => return Err(*diagnostic),
+            Err(Failure::Scan(found)) => found,
+        };
+        match repairs.next(&text, &found) {
+            Some(repaired) => text = Cow::Owned(repaired),
+            None => {
+                return Err(syntax::scan_error(
+                    name,
+                    source,
+                    &found,
+                    repairs.original(start(&found)),
+                ));
+            }
+        }
+    }
 }
+
+/// Why a document could not be read.
+pub(super) enum Failure {
+    /// The parser's reason; perhaps it is too strict.
+    Scan(ScanError),
+    /// Our own reason.
+    Found(Box<Diagnostic>),
+}
+
+impl From<Diagnostic> for Failure {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self::Found(Box::new(diagnostic))
+    }
+}
+
+pub(super) type Read<T> = Result<T, Failure>;
 
 /// What aliases are charged for.
 #[derive(Clone, Copy, Default)]
@@ -39,14 +72,14 @@ struct Size {
 
 /// A value that was read.
 #[derive(Clone)]
-struct Node {
-    tree: Tree,
-    mark: Mark,
-    kind: Kind,
+pub(super) struct Node {
+    pub(super) tree: Tree,
+    pub(super) mark: Mark,
+    pub(super) kind: Kind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Scalar,
     /// The key `<<`.
     Merge,
@@ -62,21 +95,50 @@ struct Anchor {
 
 struct Reader<'t> {
     name: &'t str,
+    /// The text as it was given.
+    source: &'t str,
+    /// The text as it is read.
     text: &'t str,
+    /// The text ends with a line break of its own.
+    ended: bool,
+    /// Characters of the text; counted only where it does not.
+    characters: usize,
     parser: Parser<'t, StrInput<'t>>,
     anchors: HashMap<usize, Anchor>,
     size: Size,
     aliased: Size,
     warnings: Vec<Diagnostic>,
+    repairs: &'t Repairs,
 }
 
 // === impl Reader ===
 
 impl<'t> Reader<'t> {
-    fn next(&mut self) -> Result<(Event<'t>, Span)> {
+    fn new(name: &'t str, source: &'t str, text: &'t str, ended: bool, repairs: &'t Repairs) -> Self {
+        Self {
+            name,
+            source,
+            text,
+            ended,
+            characters: if ended { 0 } else { text.chars().count() },
+            parser: Parser::new_from_str(text),
+            anchors: HashMap::new(),
+            size: Size::default(),
+            aliased: Size::default(),
+            warnings: Vec::new(),
+            repairs,
+        }
+    }
+
+    fn next(&mut self) -> Read<(Event<'t>, Span)> {
         match self.parser.next_event() {
-            Some(Ok((event, span))) => Ok((event, narrow(span))),
-            Some(Err(found)) => Err(syntax::scan_error(self.name, self.text, &found)),
+            Some(Ok((mut event, span))) => {
+                if !self.ended && span.end.index() == self.characters {
+                    end_block(&mut event, self.text);
+                }
+                Ok((event, self.repairs.original(narrow(span))))
+            }
+            Some(Err(found)) => Err(Failure::Scan(found)),
             None => Ok((
                 Event::StreamEnd,
                 Span {
@@ -88,7 +150,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn document(&mut self) -> Result<Node> {
+    fn document(&mut self) -> Read<Node> {
         loop {
             match self.next()? {
                 (Event::StreamStart | Event::Nothing, _) => {}
@@ -102,8 +164,7 @@ impl<'t> Reader<'t> {
                 }
             }
         }
-        let (event, at) = self.next()?;
-        let node = self.node(event, at, 0)?;
+        let node = self.node(0)?;
         self.next()?;
         // What follows is not read by BOSH, so it may even be broken.
         if let Ok((Event::DocumentStart(_), at)) = self.next() {
@@ -121,22 +182,28 @@ impl<'t> Reader<'t> {
             .push(warning.in_document(self.name).on_line(at.line, Some(at.column)));
     }
 
-    fn node(&mut self, event: Event<'t>, at: Span, depth: usize) -> Result<Node> {
+    fn node(&mut self, depth: usize) -> Read<Node> {
+        let (event, at) = self.next()?;
+        self.node_of(event, at, depth)
+    }
+
+    fn node_of(&mut self, event: Event<'t>, at: Span, depth: usize) -> Read<Node> {
         self.size.values += 1;
         match event {
             Event::Scalar(text, style, anchor, tag) => {
-                self.size.bytes += text.len();
-                let (tree, kind) = self.scalar(&text, style, tag.as_deref(), at)?;
+                let size = Size {
+                    values: 1,
+                    bytes: text.len(),
+                };
+                self.size.bytes += size.bytes;
+                let (tree, kind) = value::of_scalar(text, style, tag.as_deref())
+                    .map_err(|found| found.in_document(self.name).on_line(at.line, Some(at.column)))?;
                 let node = Node {
                     tree,
                     mark: Mark::leaf(at),
                     kind,
                 };
                 if anchor > 0 {
-                    let size = Size {
-                        values: 1,
-                        bytes: text.len(),
-                    };
                     self.anchors.insert(
                         anchor,
                         Anchor {
@@ -150,12 +217,7 @@ impl<'t> Reader<'t> {
             Event::SequenceStart(anchor, _) => self.anchored(anchor, at, depth, Self::list),
             Event::MappingStart(anchor, _) => self.anchored(anchor, at, depth, Self::mapping),
             Event::Alias(anchor) => self.alias(anchor, at, depth),
-            _ => Err(error(
-                self.name,
-                "yaml-syntax",
-                at,
-                "did not find expected node content",
-            )),
+            _ => Err(syntax::error(self.name, "yaml-syntax", at, "did not find expected node content").into()),
         }
     }
 
@@ -164,10 +226,10 @@ impl<'t> Reader<'t> {
         anchor: usize,
         at: Span,
         depth: usize,
-        read: fn(&mut Self, Span, usize) -> Result<Node>,
-    ) -> Result<Node> {
+        read: fn(&mut Self, Span, usize) -> Read<Node>,
+    ) -> Read<Node> {
         if depth >= MAX_DEPTH {
-            return Err(syntax::too_deep(self.name, at));
+            return Err(syntax::too_deep(self.name, at).into());
         }
         if anchor == 0 {
             return read(self, at, depth + 1);
@@ -197,21 +259,16 @@ impl<'t> Reader<'t> {
         Ok(node)
     }
 
-    fn alias(&mut self, anchor: usize, at: Span, depth: usize) -> Result<Node> {
+    fn alias(&mut self, anchor: usize, at: Span, depth: usize) -> Read<Node> {
         let size = self.anchors.get(&anchor).map_or(Size::default(), |anchor| anchor.size);
         // Before the copy is made: it may be what fills the memory.
         self.charge(size, at)?;
         let Some(node) = self.anchors.get(&anchor).and_then(|anchor| anchor.node.as_ref()) else {
-            let name = syntax::name_after(self.text, at);
-            return Err(error(
-                self.name,
-                "yaml-anchor",
-                at,
-                format!("anchor '{name}' value contains itself"),
-            ));
+            let message = format!("anchor '{}' value contains itself", syntax::name_after(self.source, at));
+            return Err(syntax::error(self.name, "yaml-anchor", at, message).into());
         };
         if depth + height(&node.tree) > MAX_DEPTH {
-            return Err(syntax::too_deep(self.name, at));
+            return Err(syntax::too_deep(self.name, at).into());
         }
         let mut copy = node.clone();
         (copy.mark.key, copy.mark.value) = (at, at);
@@ -221,226 +278,97 @@ impl<'t> Reader<'t> {
     }
 
     /// Counts a copy.
-    fn charge(&mut self, size: Size, at: Span) -> Result<()> {
+    fn charge(&mut self, size: Size, at: Span) -> Read<()> {
         self.aliased.values += size.values;
         self.aliased.bytes += size.bytes;
         if self.aliased.values <= MAX_ALIASED && self.aliased.bytes <= MAX_ALIASED_BYTES {
             return Ok(());
         }
-        let found = error(self.name, "yaml-aliases", at, "document contains excessive aliasing");
-        Err(found.help("every alias becomes a copy of its anchor's value; copies of copies grow without bound"))
+        let found = syntax::error(self.name, "yaml-aliases", at, "document contains excessive aliasing");
+        Err(found
+            .help("every alias becomes a copy of its anchor's value; copies of copies grow without bound")
+            .into())
     }
 
-    fn list(&mut self, at: Span, depth: usize) -> Result<Node> {
+    fn list(&mut self, at: Span, depth: usize) -> Read<Node> {
         let (mut items, mut mark) = (Vec::new(), Mark::leaf(at));
         loop {
-            match self.next()? {
-                (Event::SequenceEnd, _) => {
-                    return Ok(Node {
-                        tree: Tree::Array(items),
-                        mark,
-                        kind: Kind::List,
-                    });
-                }
-                (event, at) => {
-                    let node = self.node(event, at, depth)?;
-                    items.push(node.tree);
-                    mark.children.push(node.mark);
-                }
+            let (event, at) = self.next()?;
+            if event == Event::SequenceEnd {
+                return Ok(Node {
+                    tree: Tree::Array(items),
+                    mark,
+                    kind: Kind::List,
+                });
             }
-        }
-    }
-
-    fn mapping(&mut self, at: Span, depth: usize) -> Result<Node> {
-        let mut members = Members {
-            map: Map::new(),
-            mark: Mark::leaf(at),
-            own: Vec::new(),
-        };
-        loop {
-            let (event, at) = match self.next()? {
-                (Event::MappingEnd, _) => {
-                    return Ok(Node {
-                        tree: Tree::Object(members.map),
-                        mark: members.mark,
-                        kind: Kind::Mapping,
-                    });
-                }
-                other => other,
-            };
-            let key = self.node(event, at, depth)?;
-            let (event, value_at) = self.next()?;
-            if key.kind == Kind::Merge {
-                self.merge(event, value_at, depth, &mut members)?;
-                continue;
-            }
-            if matches!(key.kind, Kind::List | Kind::Mapping) {
-                let found = error(
-                    self.name,
-                    "yaml-key",
-                    at,
-                    "invalid map key: neither a list nor a mapping can be a key",
-                );
-                return Err(found
-                    .help("a value that begins with `{` or `[`, such as a placeholder of another tool, needs quotes"));
-            }
-            let mut value = self.node(event, value_at, depth)?;
-            value.mark.key = key.mark.value;
-            self.member(key, value, &mut members);
-        }
-    }
-
-    fn member(&mut self, key: Node, value: Node, members: &mut Members) {
-        let name = match key.tree {
-            Tree::String(text) if !text.starts_with('\0') => text,
-            // Spellings of one number are one key.
-            Tree::Number(number) if !number.is_integer() => escape::key(&float(number.as_f64())),
-            other => escape::key(&other),
-        };
-        let at = key.mark.value;
-        if let Some(first) = members.insert(name, value, true) {
-            let warning = Diagnostic::warning(
-                "yaml-duplicate-key",
-                "this key stands twice in one mapping; the last one counts",
-            );
-            self.warn(warning.help(format!("the first one is on line {}", first.line)), at);
-        }
-    }
-
-    /// Members of other mappings. As in yaml.v2 they override what stands before `<<`, and what stands after overrides them.
-    fn merge(&mut self, event: Event<'t>, at: Span, depth: usize, members: &mut Members) -> Result<()> {
-        let aliased = matches!(event, Event::Alias(_));
-        if let Event::SequenceStart(anchor, _) = event {
-            let sources = self.anchored(anchor, at, depth, Self::merge_list)?;
-            let Tree::Array(items) = sources.tree else {
-                return Ok(());
-            };
-            // The first one listed wins.
-            for (tree, mark) in items.into_iter().zip(sources.mark.children).rev() {
-                members.extend(tree, mark);
-            }
-            return Ok(());
-        }
-        let node = self.node(event, at, depth)?;
-        if node.kind != Kind::Mapping {
-            return Err(self.no_mapping(at, aliased && node.kind == Kind::List));
-        }
-        members.extend(node.tree, node.mark);
-        Ok(())
-    }
-
-    fn merge_list(&mut self, at: Span, depth: usize) -> Result<Node> {
-        let (mut items, mut mark) = (Vec::new(), Mark::leaf(at));
-        loop {
-            let (event, at) = match self.next()? {
-                (Event::SequenceEnd, _) => {
-                    return Ok(Node {
-                        tree: Tree::Array(items),
-                        mark,
-                        kind: Kind::List,
-                    });
-                }
-                other => other,
-            };
-            let node = self.node(event, at, depth)?;
-            if node.kind != Kind::Mapping {
-                return Err(self.no_mapping(at, false));
-            }
+            let node = self.node_of(event, at, depth)?;
             items.push(node.tree);
             mark.children.push(node.mark);
         }
     }
 
-    fn no_mapping(&self, at: Span, list: bool) -> Diagnostic {
-        let found = error(
-            self.name,
-            "yaml-merge",
-            at,
-            "map merge requires map or sequence of maps as the value",
-        );
-        if list {
-            found.help("an alias of a list can't be merged; write the list out: `<<: [*first, *second]`")
-        } else {
-            found
-        }
-    }
-
-    fn scalar(&self, text: &str, style: ScalarStyle, tag: Option<&Tag>, at: Span) -> Result<(Tree, Kind)> {
-        let Some(tag) = tag else {
-            return Ok(match style {
-                ScalarStyle::Plain => plain(text),
-                _ => (text.into(), Kind::Scalar),
-            });
-        };
-        let tag = if tag.handle == "tag:yaml.org,2002:" {
-            tag.suffix.as_str()
-        } else {
-            tag.suffix.strip_prefix("tag:yaml.org,2002:").unwrap_or("")
-        };
-        let meaning = match tag {
-            "binary" => return Ok((self.binary(text, at)?, Kind::Scalar)),
-            "merge" if text == "<<" => return Ok((text.into(), Kind::Merge)),
-            "null" | "bool" | "int" | "float" | "timestamp" => Scalar::resolve(text, tag == "timestamp"),
-            _ => return Ok((text.into(), Kind::Scalar)),
-        };
-        let tree = match (tag, meaning) {
-            ("float", Scalar::Int(digits)) if digits.parse::<i64>().is_ok() => float(digits.parse().unwrap_or(0.0)),
-            (_, meaning) if meaning.tag().strip_prefix("!!") == Some(tag) => value(text, meaning).0,
-            (_, meaning) => {
-                let found = format!("cannot decode {} `{text}` as a !!{tag}", meaning.tag());
-                return Err(error(self.name, "yaml-tag", at, found));
+    fn mapping(&mut self, at: Span, depth: usize) -> Read<Node> {
+        let mut members = Members::new(at);
+        loop {
+            let (event, at) = self.next()?;
+            if event == Event::MappingEnd {
+                return Ok(members.into_node());
             }
-        };
-        Ok((tree, Kind::Scalar))
-    }
-
-    fn binary(&self, text: &str, at: Span) -> Result<Tree> {
-        let bytes = super::base64::decode(text)
-            .ok_or_else(|| error(self.name, "yaml-tag", at, "!!binary value contains invalid base64 data"))?;
-        String::from_utf8(bytes).map(Tree::String).map_err(|_| {
-            error(self.name, "yaml-tag", at, "!!binary value is not UTF-8 text")
-                .help("manifests hold text; keep binary content base64-encoded in a string")
-        })
-    }
-}
-
-/// A mapping that is being read.
-struct Members {
-    map: Map,
-    mark: Mark,
-    /// Whether each member stands in the mapping itself, and not in one that was merged.
-    own: Vec<bool>,
-}
-
-// === impl Members ===
-
-impl Members {
-    /// The place of the key where the mapping itself had it already.
-    fn insert(&mut self, name: String, value: Node, own: bool) -> Option<Span> {
-        let (index, old) = self.map.insert_full(name, value.tree);
-        if old.is_none() {
-            self.mark.children.push(value.mark);
-            self.own.push(own);
-            return None;
+            let key = self.node_of(event, at, depth)?;
+            match key.kind {
+                Kind::Merge => self.merge(depth, &mut members)?,
+                Kind::Scalar => {
+                    let value = self.node(depth)?;
+                    if let Some(warning) = members.add(&key, value) {
+                        self.warn(warning, at);
+                    }
+                }
+                Kind::List | Kind::Mapping => return Err(syntax::collection_key(self.name, at).into()),
+            }
         }
-        let first = self.mark.children[index].key;
-        self.mark.children[index] = value.mark;
-        let twice = std::mem::replace(&mut self.own[index], own) && own;
-        twice.then_some(first)
     }
 
-    fn extend(&mut self, tree: Tree, mark: Mark) {
-        let Tree::Object(map) = tree else { return };
-        for ((name, tree), mark) in map.into_iter().zip(mark.children) {
-            self.insert(
-                name,
-                Node {
-                    tree,
+    /// What stands after `<<:`.
+    fn merge(&mut self, depth: usize, members: &mut Members) -> Read<()> {
+        let (event, at) = self.next()?;
+        // yaml.v2 takes a list that is written out, but no alias of one.
+        let written = matches!(event, Event::SequenceStart(..));
+        let node = match event {
+            Event::SequenceStart(anchor, _) => self.anchored(anchor, at, depth, Self::merge_list)?,
+            event => self.node_of(event, at, depth)?,
+        };
+        match node.tree {
+            // The first one listed wins.
+            Tree::Array(items) if written => {
+                items
+                    .into_iter()
+                    .zip(node.mark.children)
+                    .rev()
+                    .for_each(|(tree, mark)| members.merge(tree, mark));
+            }
+            tree if node.kind == Kind::Mapping => members.merge(tree, node.mark),
+            _ => return Err(syntax::no_mapping(self.name, at, node.kind == Kind::List).into()),
+        }
+        Ok(())
+    }
+
+    fn merge_list(&mut self, at: Span, depth: usize) -> Read<Node> {
+        let (mut items, mut mark) = (Vec::new(), Mark::leaf(at));
+        loop {
+            let (event, at) = self.next()?;
+            if event == Event::SequenceEnd {
+                return Ok(Node {
+                    tree: Tree::Array(items),
                     mark,
-                    kind: Kind::Scalar,
-                },
-                false,
-            );
+                    kind: Kind::List,
+                });
+            }
+            let node = self.node_of(event, at, depth)?;
+            if node.kind != Kind::Mapping {
+                return Err(syntax::no_mapping(self.name, at, false).into());
+            }
+            items.push(node.tree);
+            mark.children.push(node.mark);
         }
     }
 }
@@ -454,32 +382,28 @@ fn height(tree: &Tree) -> usize {
     }
 }
 
-fn plain(text: &str) -> (Tree, Kind) {
-    value(text, Scalar::plain(text))
-}
-
-fn value(text: &str, meaning: Scalar) -> (Tree, Kind) {
-    let tree = match meaning {
-        Scalar::Null => Tree::Null,
-        Scalar::Bool(value) => Tree::Bool(value),
-        Scalar::Int(digits) => Number::new(&digits).map_or(Tree::Null, Tree::Number),
-        // An integer that is too large for 64 bits reads as a float; by its text it would pass for an integer.
-        Scalar::Float(value) => Number::new(text)
-            .filter(|n| !n.is_integer())
-            .map_or_else(|| float(value), Tree::Number),
-        Scalar::Merge => return (text.into(), Kind::Merge),
-        Scalar::Timestamp | Scalar::String => text.into(),
+/// Takes back the line break that is not in the text, of a block scalar that reaches its end.
+fn end_block(event: &mut Event<'_>, text: &str) {
+    let Event::Scalar(value, ScalarStyle::Literal | ScalarStyle::Folded, ..) = event else {
+        return;
     };
-    (tree, Kind::Scalar)
+    let last_line = text.trim_end_matches('\n').rsplit(['\n', '\r']).next().unwrap_or("");
+    let Some(content) = value.strip_suffix('\n') else {
+        return;
+    };
+    let last_content = content.rsplit('\n').next().unwrap_or("");
+    // A last line of nothing but indentation is no line of the value.
+    if !last_line.trim_matches(' ').is_empty() || last_content.trim_matches(' ').is_empty() {
+        *value = Cow::Owned(content.to_string());
+    }
 }
 
-/// A double as JSON spells it, always told apart from an integer.
-fn float(value: f64) -> Tree {
-    let text = format_float(value);
-    if text.contains(['.', 'e']) {
-        return Number::new(&text).map_or_else(|| escape::special(&text), Tree::Number);
+fn start(found: &ScanError) -> Span {
+    Span {
+        line: count(found.marker().line()),
+        column: count(found.marker().col() + 1),
+        length: 0,
     }
-    Number::new(&format!("{text}.0")).map_or(Tree::Null, Tree::Number)
 }
 
 fn narrow(span: saphyr_parser::Span) -> Span {

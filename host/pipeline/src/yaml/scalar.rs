@@ -52,7 +52,7 @@ impl Scalar {
             b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~' => word(text),
             b'<' if text == "<<" => Self::Merge,
             b'.' => special(text)
-                .or_else(|| fraction(text))
+                .or_else(|| fraction(&joined(text)?))
                 .map_or(Self::String, Self::Float),
             b'+' | b'-' | b'0'..=b'9' => special(text).map_or_else(|| number(text, dated), Self::Float),
             _ => Self::String,
@@ -153,6 +153,18 @@ fn fraction(text: &str) -> Option<f64> {
         return None;
     }
     text.parse().ok().filter(|value: &f64| value.is_finite())
+}
+
+/// Without underscores; `None` where one of them does not stand between digits, as Go's `ParseFloat` has it.
+fn joined(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains('_') {
+        return Some(Cow::Borrowed(text));
+    }
+    let bytes = text.as_bytes();
+    let is_digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
+    let mut underscores = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'_');
+    let apart = underscores.all(|(at, _)| is_digit(at.checked_sub(1)) && is_digit(Some(at + 1)));
+    apart.then(|| Cow::Owned(text.replace('_', "")))
 }
 
 /// As Go's `FormatFloat(value, 'g', -1, 64)`, infinities and NaN as YAML has them.

@@ -85,12 +85,7 @@ pub(super) fn error(name: &str, code: &str, at: Span, message: impl Into<String>
 }
 
 /// The diagnostic for what the scanner found.
-pub(super) fn scan_error(name: &str, text: &str, found: &ScanError) -> Diagnostic {
-    let at = Span {
-        line: count(found.marker().line()),
-        column: count(found.marker().col() + 1),
-        length: 0,
-    };
+pub(super) fn scan_error(name: &str, text: &str, found: &ScanError, at: Span) -> Diagnostic {
     let info = found.info();
     if info == "while parsing node, found unknown anchor" {
         let anchor = name_after(text, at);
@@ -117,6 +112,32 @@ pub(super) fn too_deep(name: &str, at: Span) -> Diagnostic {
         at,
         format!("the document is nested more than {} deep", boson_document::MAX_DEPTH),
     )
+}
+
+/// A list or mapping where a key should be.
+pub(super) fn collection_key(name: &str, at: Span) -> Diagnostic {
+    error(
+        name,
+        "yaml-key",
+        at,
+        "invalid map key: neither a list nor a mapping can be a key",
+    )
+    .help("a value that begins with `{` or `[`, such as a placeholder of another tool, needs quotes")
+}
+
+/// Something after `<<:` that can't be merged. `list`: an alias of a list.
+pub(super) fn no_mapping(name: &str, at: Span, list: bool) -> Diagnostic {
+    let found = error(
+        name,
+        "yaml-merge",
+        at,
+        "map merge requires map or sequence of maps as the value",
+    );
+    if list {
+        found.help("an alias of a list can't be merged; write the list out: `<<: [*first, *second]`")
+    } else {
+        found
+    }
 }
 
 /// The name of the anchor or alias that stands at a place.
@@ -150,6 +171,15 @@ fn words(info: &str) -> (String, &'static str) {
         ),
         "while parsing a flow mapping, did not find expected ',' or '}'" => ("did not find expected ',' or '}'", ""),
         "while parsing a flow sequence, expected ',' or ']'" => ("did not find expected ',' or ']'", ""),
+        "illegal placement of ':' indicator" => ("did not find expected ',' or ']'", "a `[` before it is not closed"),
+        "misplaced bracket" => (
+            "found a closing bracket that nothing opened",
+            "a plain value that begins with a bracket needs quotes",
+        ),
+        "invalid trailing content after double-quoted scalar" => (
+            "found text after the closing quote",
+            "a quote inside the value is doubled (`''`) or escaped (`\\\"`)",
+        ),
         "while parsing a node, did not find expected node content" => ("did not find expected node content", ""),
         "tabs disallowed within this context (block indentation)"
         | "tab cannot be used as indentation"

@@ -110,7 +110,13 @@ fn unique(reading: &Reading<'_>, report: &mut Report) -> Vec<(Process, Place)> {
     let mut out = Vec::new();
     for (process, place) in &reading.processes {
         if names.insert(process.name.clone()) {
-            out.push((process.clone(), place.clone()));
+            out.push((
+                Process {
+                    place: place.clone(),
+                    ..process.clone()
+                },
+                place.clone(),
+            ));
         } else {
             let text = format!("Process '{}' is given twice: the second has no effect", process.name);
             report.warning(codes::UNKNOWN_BPM_KEY, place, text);

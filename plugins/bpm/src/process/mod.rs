@@ -8,6 +8,7 @@ mod rules;
 pub use agree::{JobPlace, of_job};
 pub use rules::clean;
 
+use crate::report::Place;
 use boson_document::Tree;
 
 /// The text that stands for `spec.ip` while bpm.yml is rendered; Kubernetes expands it in command, args and env.
@@ -48,6 +49,8 @@ pub struct Process {
     pub host_pid_namespace: bool,
     /// `TERM`, `INT` or empty.
     pub shutdown_signal: String,
+    /// Where it is described.
+    pub place: Place,
 }
 
 /// Limits of a process.

@@ -1,0 +1,233 @@
+//! `host convert`: the main job. Gathers inputs, runs the pipeline, prints or writes what came out.
+
+use crate::command::inputs;
+use crate::command::variables::{self, Manifest, VariableArguments};
+use crate::exit::{self, Failed};
+use crate::files;
+use crate::output::{self, Color, Progress};
+use crate::plugins::{self, PluginArguments};
+use boson_document::Tree;
+use boson_pipeline::convert::{self, Conversion, Inputs, Target};
+use boson_pipeline::release::Release;
+use boson_pipeline::report::Sources;
+use boson_pipeline::stage::{Deployment, Named, VariableRules};
+use boson_pipeline::{Diagnostic, Stage, yaml};
+use boson_sandbox::Plugins;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Releases are directories with the release's source, release tarballs, release images (OCI layouts), or directories with their jobs-src.
+
+Examples:
+  host convert manifest.yml --release ./nats-release --vars-store vars.yml > nats.yaml
+  host convert manifest.yml -o ops/scale.yml -v system_domain=example.com --release nats=nats-release-56.tgz --target quarks
+  host convert manifest.yml --release ./nats-release --namespace messaging --out ./rendered && kubectl apply -f ./rendered";
+
+/// Convert a BOSH deployment to Kubernetes resources
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct ConvertArguments {
+    /// The manifest; `-` for standard input
+    manifest: PathBuf,
+    #[command(flatten)]
+    variables: VariableArguments,
+    /// A release: its directory, tarball or image; NAME where the path does not tell it
+    #[arg(long = "release", value_name = "[NAME=]PATH")]
+    releases: Vec<String>,
+    /// Name of the deployment [default: the manifest's name]
+    #[arg(long, value_name = "DEPLOYMENT")]
+    name: Option<String>,
+    /// Kubernetes namespace
+    #[arg(short, long, value_name = "NAMESPACE", default_value = "default")]
+    namespace: String,
+    /// Domain of the cluster
+    #[arg(long, value_name = "DOMAIN", default_value = "cluster.local")]
+    cluster_domain: String,
+    /// Registry and organization of the release images, instead of every release's url
+    #[arg(long, value_name = "URL")]
+    registry: Option<String>,
+    /// Image with this program, for the init containers that render templates
+    #[arg(long, value_name = "REFERENCE", default_value = concat!("ghcr.io/boson/host:", env!("CARGO_PKG_VERSION")), env = "BOSON_OPERATOR_IMAGE")]
+    operator_image: String,
+    /// What to make
+    #[arg(long, value_enum, default_value_t)]
+    target: TargetArgument,
+    /// Write each object to a file of its own below this directory instead of printing them
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Treat warnings as errors
+    #[arg(long)]
+    strict: bool,
+    #[command(flatten)]
+    plugins: PluginArguments,
+}
+
+/// What to make.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum TargetArgument {
+    /// StatefulSets, Jobs, Services, Secrets that any cluster accepts
+    #[default]
+    Kubernetes,
+    /// Objects of the operator, as it would create them
+    Quarks,
+}
+
+pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), Failed> {
+    let mut sources = Sources::default();
+    let mut warnings = Vec::new();
+    let progress = Progress::start();
+    let converted = convert(arguments, &mut sources, &mut warnings, &progress);
+    drop(progress);
+    let converted = converted.and_then(|done| if arguments.strict && !warnings.is_empty() { Err(strict()) } else { Ok(done) });
+    match converted {
+        Ok(done) => {
+            output::show(&warnings, &sources, color);
+            done.store.save()?;
+            deliver(arguments, &done.objects)
+        }
+        Err(mut diagnostics) => {
+            let failed = exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty());
+            diagnostics.extend(warnings);
+            output::show(&diagnostics, &sources, color);
+            Err(failed)
+        }
+    }
+}
+
+/// What a conversion leaves to do.
+struct Done {
+    objects: Vec<Tree>,
+    store: variables::Store,
+}
+
+fn strict() -> Vec<Diagnostic> {
+    vec![Diagnostic::error("convert-strict", "there are warnings, and --strict makes them errors")]
+}
+
+fn convert(
+    arguments: &ConvertArguments,
+    sources: &mut Sources,
+    warnings: &mut Vec<Diagnostic>,
+    progress: &Progress,
+) -> Result<Done, Vec<Diagnostic>> {
+    progress.say("reading releases");
+    let settings = inputs::settings(&arguments.plugins, sources).map_err(|one| vec![*one])?;
+    // Everything that can be read is read before anything fails, so that all that is missing is told at once.
+    let plugins = plugins::load(&arguments.plugins, &Stage::ALL, &settings);
+    let releases = releases(arguments, sources, progress);
+    let read = variables::read(&arguments.manifest, &arguments.variables, sources);
+    let (plugins, releases, read) = all(plugins, releases, read)?;
+    warnings.extend(releases.iter().flat_map(|release| release.warnings.clone()));
+    progress.say("applying ops files and variables");
+    let manifest = variables::apply(&plugins, read, VariableRules::Director, sources, warnings)?;
+    let deployment = deployment(arguments, &manifest)?;
+    let conversion = pipeline(arguments, &plugins, &deployment, &manifest, &releases, progress);
+    conversion.rendered.into_iter().for_each(|document| sources.add_document(document, true));
+    let mut diagnostics = manifest.scrub(conversion.diagnostics);
+    match conversion.result {
+        Ok(objects) => {
+            warnings.append(&mut diagnostics);
+            Ok(Done { objects, store: manifest.store })
+        }
+        Err(convert::Failed) => Err(diagnostics),
+    }
+}
+
+/// The three, or the errors of all that failed.
+fn all<A, B, C>(
+    a: Result<A, Vec<Diagnostic>>,
+    b: Result<B, Vec<Diagnostic>>,
+    c: Result<C, Vec<Diagnostic>>,
+) -> Result<(A, B, C), Vec<Diagnostic>> {
+    match (a, b, c) {
+        (Ok(a), Ok(b), Ok(c)) => Ok((a, b, c)),
+        (a, b, c) => Err([a.err(), b.err(), c.err()].into_iter().flatten().flatten().collect()),
+    }
+}
+
+fn releases(arguments: &ConvertArguments, sources: &mut Sources, progress: &Progress) -> Result<Vec<Release>, Vec<Diagnostic>> {
+    let (mut releases, mut errors): (Vec<Release>, Vec<Diagnostic>) = (Vec::new(), Vec::new());
+    for text in &arguments.releases {
+        let (name, path) = named(text);
+        match boson_releases::read(&path, name.as_deref(), &mut |what| progress.say(what)) {
+            Ok(release) => match releases.iter().find(|one| one.name == release.name) {
+                Some(other) => errors.push(
+                    Diagnostic::error("release-twice", format!("release '{}' is given twice: {} and {}", release.name, other.source, release.source))
+                        .help("leave one out"),
+                ),
+                None => releases.push(release),
+            },
+            Err(some) => errors.extend(some),
+        }
+    }
+    for job in releases.iter().flat_map(|release| &release.jobs) {
+        sources.add_document(job.spec.clone(), false);
+        job.templates.iter().for_each(|file| sources.add_text(&file.document_name, &file.text));
+        if let Some(monit) = &job.monit {
+            sources.add_text(&job.monit_document, monit);
+        }
+    }
+    if errors.is_empty() { Ok(releases) } else { Err(errors) }
+}
+
+/// `NAME=PATH`; a path that exists as it stands may hold a `=`.
+fn named(text: &str) -> (Option<String>, PathBuf) {
+    match text.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !name.contains('/') && !PathBuf::from(text).exists() => (Some(name.to_string()), path.into()),
+        _ => (None, text.into()),
+    }
+}
+
+fn deployment(arguments: &ConvertArguments, manifest: &Manifest) -> Result<Deployment, Vec<Diagnostic>> {
+    let name = arguments.name.clone().or_else(|| manifest.document.str("name").map(str::to_string));
+    let Some(name) = name.filter(|name| !name.is_empty()) else {
+        return Err(vec![
+            Diagnostic::error("convert-no-name", "the deployment has no name").in_document(&manifest.name).at("").help("give the manifest a `name:`, or use --name"),
+        ]);
+    };
+    Ok(Deployment {
+        name,
+        namespace: arguments.namespace.clone(),
+        cluster_domain: arguments.cluster_domain.clone(),
+        operator_image: arguments.operator_image.clone(),
+        registry: arguments.registry.clone(),
+    })
+}
+
+fn pipeline(
+    arguments: &ConvertArguments,
+    plugins: &Plugins,
+    deployment: &Deployment,
+    manifest: &Manifest,
+    releases: &[Release],
+    progress: &Progress,
+) -> Conversion {
+    let target = match arguments.target {
+        TargetArgument::Kubernetes => Target::Kubernetes,
+        TargetArgument::Quarks => Target::Quarks,
+    };
+    let inputs = Inputs {
+        deployment,
+        manifest: Named { name: &manifest.name, tree: &manifest.document },
+        variables: &manifest.variables,
+        values: &manifest.values,
+        releases,
+        target,
+        threads: std::thread::available_parallelism().map_or(1, usize::from),
+    };
+    convert::convert(plugins, &inputs, &|what| progress.say(what))
+}
+
+fn deliver(arguments: &ConvertArguments, objects: &[Tree]) -> Result<(), Failed> {
+    let Some(directory) = &arguments.out else { return Ok(output::print(&yaml::write_manifest(objects))?) };
+    let mut written = Vec::new();
+    for object in objects {
+        let kind = object.str("kind").unwrap_or_default().to_lowercase();
+        let name = object.get("metadata").and_then(|metadata| metadata.str("name")).unwrap_or_default();
+        written.push((format!("{kind}-{name}.yaml"), yaml::write_manifest(std::slice::from_ref(object))));
+    }
+    files::write_all(directory, &written)?;
+    output::complain(&format!("wrote {} files to {}\n", written.len(), directory.display()));
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! `host interpolate`: flags, meaning and words of `bosh interpolate`.
+
+use crate::command::inputs;
+use crate::command::variables::{self, VariableArguments};
+use crate::exit::{self, Failed};
+use crate::output::{self, Color};
+use crate::plugins::{self, PluginArguments};
+use boson_document::Tree;
+use boson_pipeline::report::Sources;
+use boson_pipeline::{Diagnostic, Stage, yaml};
+use clap::Args;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  host interpolate manifest.yml -o ops/scale.yml -v system_domain=example.com --vars-store vars.yml
+  host interpolate manifest.yml --path /instance_groups/name=api/instances
+  cat manifest.yml | host interpolate - --var-errs";
+
+/// Apply ops files and variables to a manifest, as `bosh interpolate` does
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct InterpolateArguments {
+    /// The manifest; `-` for standard input
+    manifest: PathBuf,
+    #[command(flatten)]
+    variables: VariableArguments,
+    /// Print only the value at this path
+    #[arg(long, value_name = "PATH")]
+    path: Option<String>,
+    /// Fail where variables are missing
+    #[arg(long)]
+    var_errs: bool,
+    /// Fail where variables are given and not used
+    #[arg(long)]
+    var_errs_unused: bool,
+    #[command(flatten)]
+    plugins: PluginArguments,
+}
+
+pub fn run(arguments: &InterpolateArguments, color: Color) -> Result<(), Failed> {
+    let mut sources = Sources::default();
+    match interpolate(arguments, &mut sources) {
+        Ok((value, store)) => {
+            store.save()?;
+            // A string that was asked for comes out raw, for use in scripts.
+            let text = match (&arguments.path, &value) {
+                (Some(_), Tree::String(text)) => format!("{text}\n"),
+                _ => yaml::write(&value),
+            };
+            Ok(output::print(&text)?)
+        }
+        Err(diagnostics) => {
+            output::show(&diagnostics, &sources, color);
+            Err(exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty()))
+        }
+    }
+}
+
+fn interpolate(arguments: &InterpolateArguments, sources: &mut Sources) -> Result<(Tree, variables::Store), Vec<Diagnostic>> {
+    let settings = inputs::settings(&arguments.plugins, sources).map_err(|one| vec![*one])?;
+    let plugins = plugins::load(&arguments.plugins, &[Stage::Ops, Stage::Variables], &settings)?;
+    let read = variables::read(&arguments.manifest, &arguments.variables, sources)?;
+    variables::interpolate(&plugins, read, arguments.var_errs, arguments.var_errs_unused, arguments.path.as_deref(), sources)
+}

@@ -1,1 +1,0 @@
-//! Releases: jobs, their specs and templates, as read from a directory, a tarball or an image.

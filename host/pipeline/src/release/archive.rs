@@ -1,0 +1,215 @@
+//! A release tarball: `release.MF`, and `jobs/<job>.tgz` with `job.MF`, `monit` and templates. Final, dev and compiled releases alike.
+//!
+//! Read in two steps, because only `release.MF` tells which of the tarball's jobs count: [`Manifest::read`], then [`read`] with the
+//! content of each job's tarball under `jobs/<job>/`.
+
+use super::job::{self, Layout};
+use super::source::missing_packages;
+use super::{Files, Release, checked_name, is_identifier, spec};
+use crate::diagnostic::Diagnostic;
+use crate::yaml;
+use boson_document::{Pointer, Tree};
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+/// Name of the release manifest in the tarball.
+pub const MANIFEST: &str = "release.MF";
+
+/// What `release.MF` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// Name of the release.
+    pub name: String,
+    /// Version of the release.
+    pub version: String,
+    /// In the order of the file.
+    pub jobs: Vec<JobReference>,
+    /// Names of the packages, compiled or not.
+    pub packages: Vec<String>,
+    /// Its packages are compiled.
+    pub compiled: bool,
+    /// Name of the file, for diagnostics.
+    pub document: String,
+}
+
+/// A job that `release.MF` lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobReference {
+    /// Name of the job.
+    pub name: String,
+    /// Digests of the job's tarball, as written: `<sha1>`, `sha256:<hex>`, or several with `;` between. None: not given.
+    pub digest: Option<String>,
+    /// Place of the entry in `release.MF`.
+    pub pointer: Pointer,
+}
+
+/// Reads the release that `manifest` describes from `files`, where every job that could be unpacked is under `jobs/<job>/`.
+/// `failed`: jobs that could not, whose errors have been reported.
+///
+/// # Errors
+/// All that is wrong with it.
+pub fn read(
+    manifest: &Manifest,
+    files: &Files,
+    name: Option<&str>,
+    failed: &HashSet<String>,
+) -> Result<Release, Vec<Diagnostic>> {
+    let mut errors = Vec::new();
+    let mut warnings = Vec::new();
+    let name = name
+        .map_or_else(|| Ok(manifest.name.clone()), checked_name)
+        .unwrap_or_else(|error| {
+            errors.push(error);
+            String::new()
+        });
+    let packages: HashSet<&str> = manifest.packages.iter().map(String::as_str).collect();
+    let mut jobs = Vec::new();
+    for reference in manifest
+        .jobs
+        .iter()
+        .filter(|reference| !failed.contains(&reference.name))
+    {
+        match job::read(
+            files,
+            &format!("jobs/{}", reference.name),
+            &reference.name,
+            Layout::Archive,
+            &mut warnings,
+        ) {
+            Ok(job) => {
+                errors.extend(missing_packages(&job.name, &job.spec.tree, &job.spec.name, &packages));
+                jobs.push(job);
+            }
+            Err(found) => errors.extend(found),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    jobs.sort_by(|a, b| a.name.cmp(&b.name));
+    let source = files.naming().source().to_owned();
+    Ok(Release {
+        name,
+        version: Some(manifest.version.clone()),
+        jobs,
+        source,
+        warnings,
+    })
+}
+
+// === impl Manifest ===
+
+impl Manifest {
+    /// Reads `release.MF`; `document` is its name.
+    ///
+    /// # Errors
+    /// All that is wrong with it.
+    pub fn read(document: &str, bytes: &[u8]) -> Result<Self, Vec<Diagnostic>> {
+        let tree = yaml::read_bytes(document, &standard_binary(bytes))
+            .map_err(|error| vec![error])?
+            .tree;
+        let mut check = Check {
+            document,
+            errors: Vec::new(),
+        };
+        if tree.as_object().is_none() {
+            check.say(Pointer::root(), "Invalid release manifest: expected a map".into());
+            return Err(check.errors);
+        }
+        let compiled = spec::given(&tree, "compiled_packages").is_some();
+        let packages = if compiled { "compiled_packages" } else { "packages" };
+        let manifest = Self {
+            name: check.identifier(&tree, "name", &Pointer::root(), "release name"),
+            version: check.identifier(&tree, "version", &Pointer::root(), "release version"),
+            packages: check
+                .entries(&tree, packages, "package")
+                .into_iter()
+                .map(|(name, ..)| name)
+                .collect(),
+            jobs: check.jobs(&tree),
+            compiled,
+            document: document.to_owned(),
+        };
+        if check.errors.is_empty() {
+            Ok(manifest)
+        } else {
+            Err(check.errors)
+        }
+    }
+}
+
+struct Check<'a> {
+    document: &'a str,
+    errors: Vec<Diagnostic>,
+}
+
+// === impl Check ===
+
+impl Check<'_> {
+    fn say(&mut self, at: Pointer, message: String) {
+        self.errors.push(
+            Diagnostic::error("release-manifest", message)
+                .in_document(self.document)
+                .at(at),
+        );
+    }
+
+    fn identifier(&mut self, tree: &Tree, key: &str, at: &Pointer, label: &str) -> String {
+        let text = tree.get(key).and_then(spec::text).unwrap_or_default();
+        if !is_identifier(&text) {
+            let at = if tree.get(key).is_some() {
+                at.at(key)
+            } else {
+                at.clone()
+            };
+            self.say(at, format!("Invalid {label} in release manifest: {text:?}"));
+        }
+        text
+    }
+
+    fn jobs(&mut self, tree: &Tree) -> Vec<JobReference> {
+        let mut seen = HashSet::new();
+        let mut jobs = Vec::new();
+        for (name, pointer, entry) in self.entries(tree, "jobs", "job") {
+            if !seen.insert(name.clone()) {
+                self.say(
+                    pointer.at("name"),
+                    format!("Job '{name}' is listed twice in release manifest"),
+                );
+            }
+            let digest = entry
+                .get("sha1")
+                .and_then(spec::text)
+                .filter(|digest| !digest.is_empty());
+            jobs.push(JobReference { name, digest, pointer });
+        }
+        jobs
+    }
+
+    fn entries<'t>(&mut self, tree: &'t Tree, key: &str, noun: &str) -> Vec<(String, Pointer, &'t Tree)> {
+        let at = Pointer::root().at(key);
+        let Some(value) = spec::given(tree, key) else {
+            return Vec::new();
+        };
+        let Some(entries) = value.as_array() else {
+            self.say(at, format!("Invalid {key} in release manifest: expected a list"));
+            return Vec::new();
+        };
+        let mut read = Vec::with_capacity(entries.len());
+        for (index, entry) in entries.iter().enumerate() {
+            let at = at.at(index);
+            let name = self.identifier(entry, "name", &at, &format!("{noun} {} name", index + 1));
+            self.identifier(entry, "version", &at, &format!("{noun} {} version", index + 1));
+            read.push((name, at, entry));
+        }
+        read
+    }
+}
+
+/// Old Ruby writers marked digests with `!binary`, which is no YAML tag; `!!binary` is meant.
+fn standard_binary(bytes: &[u8]) -> Cow<'_, [u8]> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if text.contains(": !binary ") => Cow::Owned(text.replace(": !binary ", ": !!binary ").into_bytes()),
+        _ => Cow::Borrowed(bytes),
+    }
+}

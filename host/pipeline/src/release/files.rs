@@ -1,0 +1,389 @@
+//! The files of a release in memory: a tree of paths, its symbolic links, and the names that users know them by.
+//!
+//! Readers fill it, whatever the release came in; everything else only asks for paths. A path has no empty, `.` or `..` component and
+//! no leading `/`, so it can't leave the tree, and links are followed inside of it only.
+
+use std::collections::{BTreeMap, VecDeque};
+
+/// Links followed on the way to one file, as Linux does. More is a loop.
+const MAX_LINKS: usize = 40;
+
+/// Something at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A file that was read.
+    File(File),
+    /// A symbolic link and its target, relative to the directory that the link is in.
+    Link(String),
+    /// A directory, empty ones included.
+    Directory,
+    /// A file that was not read because it is over the limit; its size in bytes.
+    Unread(u64),
+    /// A device, a socket or a named pipe.
+    Special,
+}
+
+/// A file that was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct File {
+    /// Content.
+    pub bytes: Vec<u8>,
+    /// Has an execute bit.
+    pub executable: bool,
+}
+
+/// Why there is no file to be had at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// There is nothing.
+    Missing,
+    /// The link at this path leads out of the release.
+    Escapes(String),
+    /// Links lead to each other.
+    Loop,
+    /// It is a directory.
+    Directory,
+    /// It is over the limit; its size in bytes.
+    TooLarge(u64),
+    /// It is a device, a socket or a named pipe.
+    Special,
+}
+
+/// A path that names no place inside a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadPath {
+    /// Begins with `/`.
+    Absolute,
+    /// Has a component `..`.
+    Climbs,
+}
+
+/// How the files of a release are named in diagnostics.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Naming {
+    /// `<path of the directory>/<file>`
+    Directory(String),
+    /// `<path of the archive>:jobs/<job>.tgz:<file in it>`
+    Archive(String),
+    /// `<path of the image>:/<file in it>`
+    Image(String),
+}
+
+/// The files of a release.
+#[derive(Clone, Debug)]
+pub struct Files {
+    entries: BTreeMap<String, Entry>,
+    naming: Naming,
+}
+
+/// The path without `.` and empty components; `""` is the root.
+///
+/// # Errors
+/// An absolute path, or one with a component `..`.
+pub fn clean(path: &str) -> Result<String, BadPath> {
+    if path.starts_with('/') {
+        return Err(BadPath::Absolute);
+    }
+    let mut clean = String::with_capacity(path.len());
+    for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        if part == ".." {
+            return Err(BadPath::Climbs);
+        }
+        if !clean.is_empty() {
+            clean.push('/');
+        }
+        clean.push_str(part);
+    }
+    Ok(clean)
+}
+
+// === impl Naming ===
+
+impl Naming {
+    /// The path that the user gave.
+    pub fn source(&self) -> &str {
+        match self {
+            Self::Directory(source) | Self::Archive(source) | Self::Image(source) => source,
+        }
+    }
+
+    /// The name of the file at `path`.
+    pub fn document(&self, path: &str) -> String {
+        match self {
+            Self::Directory(source) => format!("{}/{path}", source.trim_end_matches('/')),
+            Self::Image(source) => format!("{source}:/{path}"),
+            Self::Archive(source) => match path.strip_prefix("jobs/").and_then(|rest| rest.split_once('/')) {
+                Some((job, file)) => format!("{source}:jobs/{job}.tgz:{file}"),
+                None => format!("{source}:{path}"),
+            },
+        }
+    }
+}
+
+// === impl Files ===
+
+impl Files {
+    /// No files yet.
+    pub fn new(naming: Naming) -> Self {
+        Self {
+            entries: BTreeMap::new(),
+            naming,
+        }
+    }
+
+    /// Adds an entry. `path` must be `clean`.
+    pub fn insert(&mut self, path: impl Into<String>, entry: Entry) {
+        self.entries.insert(path.into(), entry);
+    }
+
+    /// Removes the entry and all below it.
+    pub fn remove(&mut self, path: &str) {
+        self.entries.remove(path);
+        self.remove_below(path);
+    }
+
+    /// Removes all below this path.
+    pub fn remove_below(&mut self, path: &str) {
+        let below: Vec<String> = self.below(path).map(|(path, _)| path.clone()).collect();
+        for path in below {
+            self.entries.remove(&path);
+        }
+    }
+
+    /// How files are named.
+    pub fn naming(&self) -> &Naming {
+        &self.naming
+    }
+
+    /// The name of the file at `path`, for diagnostics.
+    pub fn document(&self, path: &str) -> String {
+        self.naming.document(path)
+    }
+
+    /// What is at this very path, links not followed.
+    pub fn entry(&self, path: &str) -> Option<&Entry> {
+        self.entries.get(path)
+    }
+
+    /// Every entry, sorted by path.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        self.entries.iter().map(|(path, entry)| (path.as_str(), entry))
+    }
+
+    /// Names in the directory at `path` (links followed), sorted.
+    pub fn names(&self, path: &str) -> Vec<&str> {
+        let Ok(path) = self.follow(path) else { return Vec::new() };
+        let skip = if path.is_empty() { 0 } else { path.len() + 1 };
+        let mut names: Vec<&str> = self
+            .below(&path)
+            .filter_map(|(path, _)| path.get(skip..)?.split('/').next())
+            .collect();
+        // The order of paths is not the order of their first components: `a-b/c` sorts before `a/b`.
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// Is there a directory at `path`, links followed?
+    pub fn is_directory(&self, path: &str) -> bool {
+        self.follow(path).is_ok_and(|path| self.holds_directory(&path))
+    }
+
+    /// The file at `path`, links followed.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn file(&self, path: &str) -> Result<&File, Fault> {
+        let path = self.follow(path)?;
+        match self.entries.get(&path) {
+            Some(Entry::File(file)) => Ok(file),
+            Some(Entry::Unread(size)) => Err(Fault::TooLarge(*size)),
+            Some(Entry::Special) => Err(Fault::Special),
+            Some(Entry::Link(_)) => Err(Fault::Loop),
+            Some(Entry::Directory) => Err(Fault::Directory),
+            None if self.holds_directory(&path) => Err(Fault::Directory),
+            None => Err(Fault::Missing),
+        }
+    }
+
+    /// Where `path` leads, links followed. There may be nothing at the end. `path` may hold `..`, unlike those of entries.
+    ///
+    /// # Errors
+    /// Links that lead to each other or out of the tree.
+    pub fn follow(&self, path: &str) -> Result<String, Fault> {
+        let mut done: Vec<String> = Vec::new();
+        let mut ahead: VecDeque<String> = path.split('/').map(str::to_owned).collect();
+        let mut links = 0;
+        let mut last_link = path.to_owned();
+        while let Some(part) = ahead.pop_front() {
+            match part.as_str() {
+                "" | "." => continue,
+                ".." => match done.pop() {
+                    Some(_) => continue,
+                    None => return Err(Fault::Escapes(last_link)),
+                },
+                _ => done.push(part),
+            }
+            let here = done.join("/");
+            let Some(Entry::Link(target)) = self.entries.get(&here) else {
+                continue;
+            };
+            links += 1;
+            if links > MAX_LINKS {
+                return Err(Fault::Loop);
+            }
+            last_link = here;
+            if target.starts_with('/') {
+                return Err(Fault::Escapes(last_link));
+            }
+            done.pop();
+            for part in target.rsplit('/') {
+                ahead.push_front(part.to_owned());
+            }
+        }
+        Ok(done.join("/"))
+    }
+
+    fn holds_directory(&self, path: &str) -> bool {
+        matches!(self.entries.get(path), Some(Entry::Directory)) || self.below(path).next().is_some()
+    }
+
+    fn below<'f>(&'f self, path: &str) -> impl Iterator<Item = (&'f String, &'f Entry)> + use<'f> {
+        let prefix = if path.is_empty() {
+            String::new()
+        } else {
+            format!("{path}/")
+        };
+        self.entries
+            .range(prefix.clone()..)
+            .take_while(move |(path, _)| path.starts_with(&prefix))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(entries: &[(&str, Entry)]) -> Files {
+        let mut files = Files::new(Naming::Directory("r".into()));
+        for (path, entry) in entries {
+            files.insert(*path, entry.clone());
+        }
+        files
+    }
+
+    fn text(text: &str) -> Entry {
+        Entry::File(File {
+            bytes: text.into(),
+            executable: false,
+        })
+    }
+
+    fn link(target: &str) -> Entry {
+        Entry::Link(target.into())
+    }
+
+    #[test]
+    fn links_are_followed_inside_the_tree_only() {
+        let files = tree(&[
+            ("a/file", text("x")),
+            ("a/up", link("../b/there")),
+            ("b/there", link("./again")),
+            ("b/again", link("../a/file")),
+            ("dir", link("a")),
+            ("out", link("../a/file")),
+            ("root", link("/a/file")),
+            ("deep/out", link("../../etc/passwd")),
+            ("one", link("two")),
+            ("two", link("one")),
+            ("gone", link("nowhere")),
+            ("big", Entry::Unread(7)),
+            ("pipe", Entry::Special),
+        ]);
+        for path in ["a/file", "a/up", "dir/file", "dir/up", "a/../a/file", "./a//file"] {
+            assert_eq!(files.file(path).unwrap().bytes, b"x", "{path}");
+        }
+        for (path, fault) in [
+            ("out", Fault::Escapes("out".into())),
+            ("root", Fault::Escapes("root".into())),
+            ("deep/out", Fault::Escapes("deep/out".into())),
+            ("../a/file", Fault::Escapes("../a/file".into())),
+            ("one", Fault::Loop),
+            ("gone", Fault::Missing),
+            ("a", Fault::Directory),
+            ("dir", Fault::Directory),
+            ("big", Fault::TooLarge(7)),
+            ("pipe", Fault::Special),
+        ] {
+            assert_eq!(files.file(path), Err(fault), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_bomb_of_links_ends() {
+        let mut entries = vec![("l0".to_owned(), text("x"))];
+        for n in 1..64 {
+            let below = n - 1;
+            entries.push((format!("l{n}"), link(&format!("l{below}/../l{below}/../l{below}"))));
+        }
+        let mut files = Files::new(Naming::Directory("r".into()));
+        for (path, entry) in entries {
+            files.insert(path, entry);
+        }
+        assert_eq!(files.file("l63"), Err(Fault::Loop));
+    }
+
+    #[test]
+    fn names_are_those_of_one_directory() {
+        let files = tree(&[
+            ("a/b/c", text("")),
+            ("a-b/c", text("")),
+            ("a/d", Entry::Directory),
+            ("z", link("a")),
+        ]);
+        assert_eq!(files.names(""), ["a", "a-b", "z"]);
+        assert_eq!(files.names("a"), ["b", "d"]);
+        assert_eq!(files.names("z"), ["b", "d"]);
+        assert!(files.is_directory("z/d") && files.is_directory("a/b") && !files.is_directory("a/b/c"));
+    }
+
+    #[test]
+    fn paths_are_cleaned_or_refused() {
+        assert_eq!(clean("./a//b/./c/").as_deref(), Ok("a/b/c"));
+        assert_eq!(clean("."), Ok(String::new()));
+        assert_eq!(clean("/etc/passwd"), Err(BadPath::Absolute));
+        assert_eq!(clean("a/../../b"), Err(BadPath::Climbs));
+    }
+
+    #[test]
+    fn names_of_documents_tell_where_to_look() {
+        assert_eq!(
+            Naming::Directory("../nats/".into()).document("jobs/n/spec"),
+            "../nats/jobs/n/spec"
+        );
+        assert_eq!(
+            Naming::Archive("n.tgz".into()).document("jobs/n/templates/a/b"),
+            "n.tgz:jobs/n.tgz:templates/a/b"
+        );
+        assert_eq!(
+            Naming::Archive("n.tgz".into()).document("release.MF"),
+            "n.tgz:release.MF"
+        );
+        assert_eq!(
+            Naming::Image("i".into()).document("var/vcap/jobs-src/n/job.MF"),
+            "i:/var/vcap/jobs-src/n/job.MF"
+        );
+    }
+
+    #[test]
+    fn what_is_removed_is_gone_with_all_below() {
+        let mut files = tree(&[
+            ("a", Entry::Directory),
+            ("a/b", text("")),
+            ("ab", text("")),
+            ("a-", text("")),
+        ]);
+        files.remove("a");
+        assert_eq!(files.names(""), ["a-", "ab"]);
+    }
+}

@@ -1,0 +1,110 @@
+//! The `jobs-src` tree of release images: `jobs-src/<job>/job.MF`, or `jobs-src/<release>/<job>/job.MF` where several releases were
+//! gathered in one place.
+
+use super::job::{self, Layout};
+use super::{Files, Release, checked_name};
+use crate::diagnostic::Diagnostic;
+
+/// Reads every release in the tree at `root`. `name`: of the one release of a tree that does not name releases, or the one to pick of a
+/// tree that does. `known`: name and version, where the image tells.
+///
+/// # Errors
+/// All that is wrong with them.
+pub fn read(
+    files: &Files,
+    root: &str,
+    name: Option<&str>,
+    known: Option<(&str, &str)>,
+) -> Result<Vec<Release>, Vec<Diagnostic>> {
+    let named = name.map(checked_name).transpose().map_err(|error| vec![error])?;
+    let top = jobs_below(files, root);
+    if !top.is_empty() {
+        let Some(name) = named.or_else(|| known.map(|(name, _)| name.to_owned())) else {
+            return Err(vec![nameless(files)]);
+        };
+        let version = known.map(|(_, version)| version.to_owned());
+        return one(files, root, &top, name, version).map(|release| vec![release]);
+    }
+    let mut releases = Vec::new();
+    let mut errors = Vec::new();
+    for directory in files.names(root) {
+        let path = join(root, directory);
+        let jobs = jobs_below(files, &path);
+        if jobs.is_empty() || named.as_deref().is_some_and(|name| name != directory) {
+            continue;
+        }
+        match one(files, &path, &jobs, directory.to_owned(), None) {
+            Ok(release) => releases.push(release),
+            Err(found) => errors.extend(found),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    if releases.is_empty() {
+        return Err(vec![nothing(files, root, name)]);
+    }
+    Ok(releases)
+}
+
+fn one(
+    files: &Files,
+    root: &str,
+    names: &[&str],
+    name: String,
+    version: Option<String>,
+) -> Result<Release, Vec<Diagnostic>> {
+    let mut jobs = Vec::new();
+    let mut errors = Vec::new();
+    let mut warnings = Vec::new();
+    for job in names {
+        match job::read(files, &join(root, job), job, Layout::Image, &mut warnings) {
+            Ok(job) => jobs.push(job),
+            Err(found) => errors.extend(found),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    Ok(Release {
+        name,
+        version,
+        jobs,
+        source: files.naming().source().to_owned(),
+        warnings,
+    })
+}
+
+fn jobs_below<'f>(files: &'f Files, root: &str) -> Vec<&'f str> {
+    let has_manifest = |name: &&str| files.file(&format!("{}/job.MF", join(root, name))).is_ok();
+    files.names(root).into_iter().filter(has_manifest).collect()
+}
+
+fn join(root: &str, name: &str) -> String {
+    if root.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{root}/{name}")
+    }
+}
+
+fn nameless(files: &Files) -> Diagnostic {
+    let source = files.naming().source();
+    Diagnostic::error(
+        "release-name",
+        format!("'{source}' does not tell the name of its release"),
+    )
+    .in_document(source)
+    .help("name the release on the command line: --release NAME=PATH")
+}
+
+fn nothing(files: &Files, root: &str, name: Option<&str>) -> Diagnostic {
+    let place = files.document(root);
+    let message = match name {
+        Some(name) => format!("There is no release '{name}' in '{place}'"),
+        None => format!("There are no jobs in '{place}'"),
+    };
+    Diagnostic::error("release-empty", message)
+        .in_document(files.naming().source())
+        .help("expected `<job>/job.MF` or `<release>/<job>/job.MF` there")
+}

@@ -1,0 +1,324 @@
+//! One job: its spec, templates, `monit` and properties schema, from a directory of the release's files.
+
+use super::files::{self, Fault, File, Files};
+use super::{Job, TemplateFile, spec};
+use crate::diagnostic::Diagnostic;
+use crate::yaml::{self, Document};
+use boson_document::{Pointer, Tree, json};
+use std::collections::HashMap;
+
+/// The layouts that a job comes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// `jobs/<job>/spec` of a source directory.
+    Source,
+    /// `job.MF` of a release tarball's job.
+    Archive,
+    /// `job.MF` of a `jobs-src` tree.
+    Image,
+}
+
+/// Reads the job `name` from the directory `directory`. What is odd but no error goes to `warnings`.
+///
+/// # Errors
+/// All that is wrong with it.
+pub fn read(
+    files: &Files,
+    directory: &str,
+    name: &str,
+    layout: Layout,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Job, Vec<Diagnostic>> {
+    let mut reader = Reader {
+        files,
+        directory,
+        name,
+        layout,
+        errors: Vec::new(),
+        warnings,
+    };
+    let Some(spec) = reader.spec() else {
+        return Err(reader.errors);
+    };
+    let templates = reader.templates(&spec);
+    let (monit, monit_document) = reader.monit();
+    let properties_schema = reader.properties_schema();
+    if !reader.errors.is_empty() {
+        return Err(reader.errors);
+    }
+    Ok(Job {
+        name: name.to_owned(),
+        spec,
+        templates,
+        monit,
+        monit_document,
+        properties_schema,
+    })
+}
+
+/// What to tell where a file can't be had.
+pub fn fault(files: &Files, path: &str, fault: &Fault) -> Diagnostic {
+    let document = files.document(path);
+    match fault {
+        Fault::Missing => Diagnostic::error("release-file-missing", format!("'{document}' does not exist")),
+        Fault::Escapes(link) => {
+            let link = files.document(link);
+            Diagnostic::error("release-link-escapes", format!("'{link}' leads out of the release"))
+                .help("links are followed inside of a release only: put a copy of the file there, or move it into the release")
+        }
+        Fault::Loop => Diagnostic::error("release-link-loop", format!("'{document}' is a link that leads nowhere: too many links")),
+        Fault::Directory => Diagnostic::error("release-file-kind", format!("'{document}' is a directory, expected a file")),
+        Fault::Special => Diagnostic::error("release-file-kind", format!("'{document}' is not a plain file")),
+        Fault::TooLarge(size) => {
+            Diagnostic::error("release-file-too-large", format!("'{document}' is too large: {size} bytes"))
+        }
+    }
+    .in_document(document)
+}
+
+struct Reader<'a> {
+    files: &'a Files,
+    directory: &'a str,
+    name: &'a str,
+    layout: Layout,
+    errors: Vec<Diagnostic>,
+    warnings: &'a mut Vec<Diagnostic>,
+}
+
+// === impl Layout ===
+
+impl Layout {
+    /// What the spec is called.
+    fn spec_file(self) -> &'static str {
+        match self {
+            Self::Source => "spec",
+            Self::Archive | Self::Image => "job.MF",
+        }
+    }
+}
+
+// === impl Reader ===
+
+impl Reader<'_> {
+    fn path(&self, file: &str) -> String {
+        format!("{}/{file}", self.directory)
+    }
+
+    fn spec(&mut self) -> Option<Document> {
+        let path = self.path(self.layout.spec_file());
+        let document = self.files.document(&path);
+        let file = match self.files.file(&path) {
+            Ok(file) => file,
+            Err(why) => {
+                self.errors.push(self.no_spec(&path, &why));
+                return None;
+            }
+        };
+        let spec = match yaml::read_bytes(&document, &file.bytes) {
+            Ok(spec) => spec,
+            Err(error) => {
+                self.errors.push(error);
+                return None;
+            }
+        };
+        self.errors.extend(spec::check(self.name, &spec.tree, &document));
+        self.check_name(&spec);
+        self.warnings.extend(spec.warnings.iter().cloned());
+        Some(spec)
+    }
+
+    fn no_spec(&self, path: &str, why: &Fault) -> Diagnostic {
+        let name = self.name;
+        match (why, self.layout) {
+            (Fault::Missing, Layout::Source) => {
+                let document = self.files.document(path);
+                Diagnostic::error(
+                    "release-job-manifest",
+                    format!("Reading job spec '{document}': no such file"),
+                )
+                .in_document(document)
+                .help("every directory in `jobs` is a job and needs a file `spec`")
+            }
+            (Fault::Missing, Layout::Archive | Layout::Image) => {
+                Diagnostic::error("release-job-manifest", format!("Missing job manifest for '{name}'"))
+                    .in_document(self.files.document(path))
+            }
+            _ => fault(self.files, path, why),
+        }
+    }
+
+    fn check_name(&mut self, spec: &Document) {
+        // A spec that is no map has been reported.
+        if spec.tree.as_object().is_none() {
+            return;
+        }
+        let name = self.name;
+        let got = spec.tree.get("name").and_then(spec::text).unwrap_or_default();
+        if spec.tree.str("name") == Some(name) {
+            return;
+        }
+        let message = match self.layout {
+            Layout::Source if got == name => return,
+            Layout::Source => format!("Job directory '{name}' does not match job name '{got}' in spec"),
+            Layout::Archive | Layout::Image => {
+                format!("Inconsistent name for job '{name}'(exptected: '{name}', got: '{got}')")
+            }
+        };
+        let at = if spec.tree.get("name").is_some() {
+            Pointer::root().at("name")
+        } else {
+            Pointer::root()
+        };
+        self.errors.push(
+            Diagnostic::error("release-job-name", message)
+                .in_document(&spec.name)
+                .at(at),
+        );
+    }
+
+    fn templates(&mut self, spec: &Document) -> Vec<TemplateFile> {
+        let Some(listed) = spec.tree.get("templates").and_then(Tree::as_object) else {
+            return Vec::new();
+        };
+        let mut taken: HashMap<String, &str> = HashMap::new();
+        let mut templates = Vec::with_capacity(listed.len());
+        for (source, destination) in listed {
+            let at = Pointer::root().at("templates").at(source);
+            let text = self.template_text(source, &at, &spec.name);
+            let destination = self.destination(source, destination, &at, &spec.name);
+            let (Some((text, executable, document_name)), Some(destination)) = (text, destination) else {
+                continue;
+            };
+            if let Some(other) = taken.insert(destination.clone(), source) {
+                let message = format!(
+                    "Job '{}' writes '{destination}' twice: from '{other}' and from '{source}'",
+                    self.name
+                );
+                self.warnings.push(
+                    Diagnostic::warning("release-template-destination", message)
+                        .in_document(&spec.name)
+                        .at(&at),
+                );
+            }
+            templates.push(TemplateFile {
+                source: source.clone(),
+                destination,
+                text,
+                document_name,
+                executable,
+            });
+        }
+        templates
+    }
+
+    fn template_text(&mut self, source: &str, at: &Pointer, spec: &str) -> Option<(String, bool, String)> {
+        let path = self.path(&format!("templates/{source}"));
+        let error = match self.files.file(&path) {
+            Ok(file) => match self.text(&path, file) {
+                Ok(text) => {
+                    // The file that a link leads to is the one that the user will edit.
+                    let real = self.files.follow(&path).unwrap_or(path);
+                    return Some((text, file.executable, self.files.document(&real)));
+                }
+                Err(error) => error,
+            },
+            Err(Fault::Missing) => {
+                let message = format!("Missing template file '{source}' for job '{}'", self.name);
+                Diagnostic::error("release-template-missing", message)
+                    .in_document(spec)
+                    .at(at)
+                    .help(format!(
+                        "the spec lists it, but there is no '{}'",
+                        self.files.document(&path)
+                    ))
+            }
+            Err(why) => fault(self.files, &path, &why),
+        };
+        self.errors.push(error);
+        None
+    }
+
+    fn text(&self, path: &str, file: &File) -> Result<String, Diagnostic> {
+        std::str::from_utf8(&file.bytes).map(str::to_owned).map_err(|error| {
+            let before = file.bytes.get(..error.valid_up_to()).unwrap_or_default();
+            let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+            let document = self.files.document(path);
+            Diagnostic::error("release-file-encoding", format!("'{document}' is not UTF-8"))
+                .in_document(document)
+                .on_line(u32::try_from(line).unwrap_or(u32::MAX), None)
+                .help("a template is text: save it as UTF-8; binary files belong into a package")
+        })
+    }
+
+    fn destination(&mut self, source: &str, value: &Tree, at: &Pointer, spec: &str) -> Option<String> {
+        let name = self.name;
+        let message = match value.as_str().map(files::clean) {
+            Some(Ok(destination)) if !destination.is_empty() => return Some(destination),
+            Some(_) => format!("Template '{source}' of job '{name}' has a destination outside of the job's directory"),
+            None => format!("Template '{source}' of job '{name}' has no destination"),
+        };
+        let help = "give a path relative to /var/vcap/jobs/<job>, like `config/app.yml`";
+        self.errors.push(
+            Diagnostic::error("release-template-destination", message)
+                .in_document(spec)
+                .at(at)
+                .help(help),
+        );
+        None
+    }
+
+    fn monit(&mut self) -> (Option<String>, String) {
+        let path = self.path("monit");
+        let document = self.files.document(&path);
+        match self.files.file(&path) {
+            Ok(file) => match self.text(&path, file) {
+                Ok(text) => return (Some(text), document),
+                Err(error) => self.errors.push(error),
+            },
+            // Builders of images leave it out where they make one container of one process.
+            Err(Fault::Missing) if self.layout == Layout::Image || self.has_other_monit() => {}
+            Err(Fault::Missing) => {
+                let message = format!("Job '{}' is missing monit file", self.name);
+                let help = "an empty file will do where the job runs nothing";
+                self.errors.push(
+                    Diagnostic::error("release-monit-missing", message)
+                        .in_document(&document)
+                        .help(help),
+                );
+            }
+            Err(why) => self.errors.push(fault(self.files, &path, &why)),
+        }
+        (None, document)
+    }
+
+    /// A director also takes `*.monit` files.
+    fn has_other_monit(&self) -> bool {
+        self.files
+            .names(self.directory)
+            .iter()
+            .any(|name| name.ends_with(".monit"))
+    }
+
+    fn properties_schema(&mut self) -> Option<Tree> {
+        let path = self.path("properties_schema.json");
+        let file = match self.files.file(&path) {
+            Ok(file) => file,
+            Err(Fault::Missing) => return None,
+            Err(why) => {
+                self.errors.push(fault(self.files, &path, &why));
+                return None;
+            }
+        };
+        let parsed = self.text(&path, file).and_then(|text| {
+            json::parse(&text).map_err(|error| {
+                let document = self.files.document(&path);
+                let message = format!(
+                    "Job '{}' has an invalid properties_schema.json: {}",
+                    self.name, error.message
+                );
+                Diagnostic::error("release-properties-schema", message).in_document(document)
+            })
+        });
+        parsed.map_err(|error| self.errors.push(error)).ok()
+    }
+}

@@ -1,0 +1,194 @@
+//! Releases: jobs, their specs and templates, from a source directory, a release tarball or the `jobs-src` tree of an image.
+//!
+//! Pure: whoever reads a release fills a [`Files`] tree and calls the function of its layout ([`source`], [`archive`], [`image`]). All
+//! that is wrong with a release is reported at once, in BOSH's words where BOSH has some.
+
+pub mod archive;
+mod codes;
+pub mod files;
+pub mod image;
+mod job;
+pub mod source;
+mod spec;
+pub mod version;
+
+pub use codes::CODES;
+pub use files::{Entry, File, Files, Naming};
+
+use crate::diagnostic::Diagnostic;
+use crate::yaml::Document;
+use boson_document::Tree;
+
+/// A release.
+#[derive(Clone, Debug)]
+pub struct Release {
+    /// Name, as manifests refer to it.
+    pub name: String,
+    /// Version; of a source directory: its newest final version. None where nothing tells.
+    pub version: Option<String>,
+    /// Sorted by name.
+    pub jobs: Vec<Job>,
+    /// Where it comes from: the path that the user gave.
+    pub source: String,
+    /// What is odd about it, but no error.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// A job of a release.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Name.
+    pub name: String,
+    /// The `spec` (or `job.MF`) file, with positions.
+    pub spec: Document,
+    /// In the order of the spec.
+    pub templates: Vec<TemplateFile>,
+    /// Text of the `monit` file, which is a template as well. Images may lack it.
+    pub monit: Option<String>,
+    /// Name of the `monit` file, for diagnostics.
+    pub monit_document: String,
+    /// Content of `properties_schema.json`.
+    pub properties_schema: Option<Tree>,
+}
+
+/// A template of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateFile {
+    /// Relative to the job's `templates`.
+    pub source: String,
+    /// Relative to `/var/vcap/jobs/<job>`; without `.` and `..`.
+    pub destination: String,
+    /// ERB.
+    pub text: String,
+    /// Name of the file, for diagnostics.
+    pub document_name: String,
+    /// The file has an execute bit.
+    pub executable: bool,
+}
+
+// === impl Release ===
+
+impl Release {
+    /// The job of this name.
+    pub fn job(&self, name: &str) -> Option<&Job> {
+        self.jobs.iter().find(|job| job.name == name)
+    }
+}
+
+// === impl Job ===
+
+impl Job {
+    /// Where the bpm template goes.
+    pub const BPM: &str = "config/bpm.yml";
+
+    /// Where all templates go, in the order of the spec.
+    pub fn destinations(&self) -> impl Iterator<Item = &str> {
+        self.templates.iter().map(|template| template.destination.as_str())
+    }
+
+    /// The template that goes to this place.
+    pub fn template_for(&self, destination: &str) -> Option<&TemplateFile> {
+        self.templates
+            .iter()
+            .find(|template| template.destination == destination)
+    }
+
+    /// The template of the job's bpm configuration.
+    pub fn bpm_template(&self) -> Option<&TemplateFile> {
+        self.template_for(Self::BPM)
+    }
+
+    /// What the job is called as an errand's only process: it has a `bin/run`.
+    pub fn is_errand_capable(&self) -> bool {
+        self.destinations()
+            .any(|destination| matches!(destination, "bin/run" | "bin/run.ps1"))
+    }
+
+    /// Does `monit` name a process?
+    ///
+    /// # Caveats
+    /// Looks at the template, not at what it renders to: a `check process` under an ERB condition counts.
+    pub fn is_monitored(&self) -> bool {
+        self.monit.as_deref().is_some_and(names_a_process)
+    }
+
+    /// The name that BOSH gives to a template in errors, and that the render stage gets: `<job>/<source>`.
+    pub fn template_name(&self, template: &TemplateFile) -> String {
+        format!("{}/{}", self.name, template.source)
+    }
+}
+
+fn names_a_process(monit: &str) -> bool {
+    without_erb(monit).lines().any(|line| {
+        let line = line.split('#').next().unwrap_or_default();
+        let mut words = line.split_whitespace().map(str::to_ascii_lowercase);
+        words.by_ref().any(|word| word == "check") && words.next().is_some_and(|word| word == "process")
+    })
+}
+
+fn without_erb(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, tag)) = rest.split_once("<%") {
+        out.push_str(before);
+        out.push(' ');
+        let Some((_, after)) = tag.split_once("%>") else {
+            return out;
+        };
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// `[-0-9A-Za-z_+.]+`: what BOSH takes as a name or version of a release, job or package.
+pub fn is_identifier(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_+.".contains(&byte))
+}
+
+/// The name that a user or a file gave, or why it can't be one.
+fn checked_name(name: &str) -> Result<String, Diagnostic> {
+    if is_identifier(name) {
+        return Ok(name.to_owned());
+    }
+    Err(
+        Diagnostic::error("release-identifier", format!("Invalid release name: {name:?}"))
+            .help("use letters, digits, `-`, `_`, `+` and `.` only"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn monit_names_a_process_or_not() {
+        for (monit, named) in [
+            ("check process nats\n  with pidfile /x", true),
+            ("  check   process <%= name %>", true),
+            ("<% if p('x') %>check process a<% end %>", true),
+            ("<%# a # comment %> check process a", true),
+            ("", false),
+            ("# check process nats", false),
+            ("check file x", false),
+            ("check system processor", false),
+            ("<%# check process nats %>", false),
+            ("<% check process", false),
+        ] {
+            assert_eq!(names_a_process(monit), named, "{monit}");
+        }
+    }
+
+    #[test]
+    fn identifiers_are_bosh_s() {
+        for good in ["nats", "bosh-dns", "1.0+dev.2", "_"] {
+            assert!(is_identifier(good), "{good}");
+        }
+        for bad in ["", "a/b", "a b", "é", "a\n"] {
+            assert!(!is_identifier(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! A release's source directory: `jobs/<job>/{spec,monit,templates/...}`, `config/final.yml`, `releases/<name>/index.yml`.
+
+use super::files::Fault;
+use super::job::{self, Layout};
+use super::{Entry, Files, Release, checked_name, spec, version};
+use crate::diagnostic::Diagnostic;
+use crate::yaml;
+use boson_document::{Pointer, Tree};
+use std::collections::HashSet;
+
+/// Where the name is.
+const CONFIG: &str = "config/final.yml";
+
+/// Reads a release from its source directory. Of `packages` only the names are looked at, of `releases` the indexes and names of files.
+///
+/// # Errors
+/// All that is wrong with it.
+pub fn read(files: &Files, name: Option<&str>) -> Result<Release, Vec<Diagnostic>> {
+    let mut errors = Vec::new();
+    let mut warnings = Vec::new();
+    let name = name
+        .map_or_else(|| configured_name(files), checked_name)
+        .map_err(|error| errors.push(error))
+        .ok();
+    let packages: HashSet<&str> = directories(files, "packages").into_iter().collect();
+    let mut jobs = Vec::new();
+    for directory in directories(files, "jobs") {
+        match job::read(
+            files,
+            &format!("jobs/{directory}"),
+            directory,
+            Layout::Source,
+            &mut warnings,
+        ) {
+            Ok(job) => {
+                errors.extend(missing_packages(&job.name, &job.spec.tree, &job.spec.name, &packages));
+                jobs.push(job);
+            }
+            Err(found) => errors.extend(found),
+        }
+    }
+    let version = name
+        .as_deref()
+        .and_then(|name| newest_version(files, name, &mut warnings));
+    match name {
+        Some(name) if errors.is_empty() => Ok(Release {
+            name,
+            version,
+            jobs,
+            source: files.naming().source().to_owned(),
+            warnings,
+        }),
+        _ => Err(errors),
+    }
+}
+
+/// The packages that a job's spec lists and that are not there.
+pub(super) fn missing_packages(job: &str, tree: &Tree, document: &str, packages: &HashSet<&str>) -> Vec<Diagnostic> {
+    let at = Pointer::root().at("packages");
+    let listed = tree.items("packages").iter().enumerate();
+    let missing = listed.filter_map(|(index, package)| match spec::text(package) {
+        Some(name) if packages.contains(name.as_str()) => None,
+        name => Some((index, name.unwrap_or_default())),
+    });
+    missing
+        .map(|(index, package)| {
+            let message = format!("Expected to find package '{package}' since it's a dependency of job '{job}'");
+            Diagnostic::error("release-package-missing", message)
+                .in_document(document)
+                .at(at.at(index))
+        })
+        .collect()
+}
+
+fn directories<'f>(files: &'f Files, path: &str) -> Vec<&'f str> {
+    files
+        .names(path)
+        .into_iter()
+        .filter(|name| files.is_directory(&format!("{path}/{name}")))
+        .collect()
+}
+
+fn configured_name(files: &Files) -> Result<String, Diagnostic> {
+    let document = files.document(CONFIG);
+    let nameless = || {
+        Diagnostic::error(
+            "release-name",
+            format!("Expected non-empty 'name' in config '{document}'"),
+        )
+        .in_document(&document)
+        .help("name the release on the command line: --release NAME=PATH")
+    };
+    let file = match files.file(CONFIG) {
+        Ok(file) => file,
+        Err(Fault::Missing) => return Err(nameless()),
+        Err(why) => return Err(job::fault(files, CONFIG, &why)),
+    };
+    let config = yaml::read_bytes(&document, &file.bytes)?.tree;
+    let member = |key: &str| config.get(key).and_then(spec::text).filter(|name| !name.is_empty());
+    match (member("name"), member("final_name")) {
+        (Some(_), Some(_)) => Err(Diagnostic::error(
+            "release-name",
+            format!("Expected 'name' or 'final_name' but not both in config '{document}'"),
+        )
+        .in_document(&document)
+        .at("/final_name")),
+        (Some(name), None) | (None, Some(name)) => checked_name(&name).map_err(|error| error.in_document(&document)),
+        (None, None) => Err(nameless()),
+    }
+}
+
+/// The newest final version that the directory knows of. An index that can't be read is a warning: nothing depends on it.
+fn newest_version(files: &Files, name: &str, warnings: &mut Vec<Diagnostic>) -> Option<String> {
+    let indexed = indexed_versions(files, &format!("releases/{name}/index.yml"), warnings);
+    let named = || named_versions(files, &format!("releases/{name}"), name);
+    let old = || named_versions(files, "releases", name);
+    let versions = [indexed]
+        .into_iter()
+        .chain([named(), old()])
+        .find(|versions| !versions.is_empty())?;
+    version::newest(versions.iter().map(String::as_str)).map(str::to_owned)
+}
+
+fn indexed_versions(files: &Files, path: &str, warnings: &mut Vec<Diagnostic>) -> Vec<String> {
+    let document = files.document(path);
+    let Ok(file) = files.file(path) else { return Vec::new() };
+    match yaml::read_bytes(&document, &file.bytes) {
+        Ok(index) => {
+            let builds = index.tree.get("builds").and_then(Tree::as_object);
+            builds
+                .into_iter()
+                .flat_map(|builds| builds.values())
+                .filter_map(|build| spec::text(build.get("version")?))
+                .collect()
+        }
+        Err(error) => {
+            let message = format!("The version of the release stays unknown: {}", error.message);
+            warnings.push(Diagnostic {
+                message,
+                ..Diagnostic {
+                    place: error.place,
+                    ..Diagnostic::warning("release-index", "")
+                }
+            });
+            Vec::new()
+        }
+    }
+}
+
+/// `<name>-<version>.yml`
+fn named_versions(files: &Files, directory: &str, name: &str) -> Vec<String> {
+    let version = |file: &str| {
+        let version = file.strip_prefix(name)?.strip_prefix('-')?.strip_suffix(".yml")?;
+        version
+            .starts_with(|first: char| first.is_ascii_digit())
+            .then(|| version.to_owned())
+    };
+    let names = files.names(directory).into_iter();
+    names
+        .filter(|file| !matches!(files.entry(&format!("{directory}/{file}")), Some(Entry::Directory)))
+        .filter_map(version)
+        .collect()
+}

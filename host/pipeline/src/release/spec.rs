@@ -1,0 +1,233 @@
+//! Checks of a job's `spec` (or `job.MF`) that a director makes when a release is uploaded, in its words; all of them at once.
+
+use crate::diagnostic::Diagnostic;
+use boson_document::{Pointer, Tree};
+use std::collections::HashSet;
+
+/// Checks the spec of the job `job`.
+pub fn check(job: &str, spec: &Tree, document: &str) -> Vec<Diagnostic> {
+    let mut check = Check {
+        job,
+        document,
+        found: Vec::new(),
+    };
+    if spec.as_object().is_none() {
+        check.say(
+            "release-job-spec",
+            Pointer::root(),
+            format!("Job '{job}' has invalid spec format: expected a map"),
+        );
+        return check.found;
+    }
+    check.kinds(spec);
+    check.links(spec, "provides");
+    check.links(spec, "consumes");
+    check.found
+}
+
+/// A value that Ruby takes as given: all but null and `false`.
+pub fn given<'t>(spec: &'t Tree, key: &str) -> Option<&'t Tree> {
+    spec.get(key)
+        .filter(|value| !matches!(value, Tree::Null | Tree::Bool(false)))
+}
+
+/// The text of a string, number or boolean as Ruby's `to_s` gives it.
+pub fn text(value: &Tree) -> Option<String> {
+    match value {
+        Tree::String(text) => Some(text.clone()),
+        Tree::Number(number) => Some(number.text().to_owned()),
+        Tree::Bool(value) => Some(value.to_string()),
+        Tree::Null | Tree::Array(_) | Tree::Object(_) => None,
+    }
+}
+
+struct Check<'a> {
+    job: &'a str,
+    document: &'a str,
+    found: Vec<Diagnostic>,
+}
+
+// === impl Check ===
+
+impl Check<'_> {
+    fn say(&mut self, code: &str, at: Pointer, message: String) {
+        self.found
+            .push(Diagnostic::error(code, message).in_document(self.document).at(at));
+    }
+
+    fn kinds(&mut self, spec: &Tree) {
+        let job = self.job;
+        let table: [(&str, &str, fn(&Tree) -> bool); 4] = [
+            ("templates", "templates", |value| value.as_object().is_some()),
+            ("logs", "logs", |value| value.as_object().is_some()),
+            ("properties", "properties", |value| value.as_object().is_some()),
+            ("packages", "package", |value| value.as_array().is_some()),
+        ];
+        for (key, word, fits) in table {
+            if given(spec, key).is_some_and(|value| !fits(value)) {
+                self.say(
+                    "release-job-spec",
+                    Pointer::root().at(key),
+                    format!("Job '{job}' has invalid {word} spec format"),
+                );
+            }
+        }
+    }
+
+    fn links(&mut self, spec: &Tree, section: &str) {
+        let Some(value) = spec.get(section).filter(|value| !value.is_null()) else {
+            return;
+        };
+        let at = Pointer::root().at(section);
+        let Some(links) = value.as_array() else {
+            let job = self.job;
+            let message = format!(
+                "Job '{job}' has invalid spec format: '{section}' must be an array of hashes with name and type"
+            );
+            return self.say("release-job-link", at, message);
+        };
+        let mut seen = HashSet::new();
+        for (index, link) in links.iter().enumerate() {
+            self.link(link, section, at.at(index), &mut seen);
+        }
+    }
+
+    fn link(&mut self, link: &Tree, section: &str, at: Pointer, seen: &mut HashSet<String>) {
+        let provides = section == "provides";
+        if link.as_object().is_none() {
+            let title = if provides { "Provides" } else { "Consumes" };
+            return self.say(
+                "release-job-link",
+                at,
+                format!("{title} section in the release spec must be a list of hashes"),
+            );
+        }
+        let (Some(name), Some(kind)) = (link.get("name"), link.get("type")) else {
+            let message = format!(
+                "Each {section} item in the {section} section of the release spec must contain 'name' and 'type'"
+            );
+            return self.say("release-job-link", at, message);
+        };
+        let (name, kind) = (text(name).unwrap_or_default(), text(kind).unwrap_or_default());
+        if provides && link.get("optional").is_some() {
+            let message =
+                format!("Link '{name}' of type '{kind}' is a provides link, not allowed to have 'optional' key");
+            self.say("release-job-link", at.at("optional"), message);
+        }
+        if !seen.insert(name.clone()) {
+            let job = self.job;
+            let message = format!("Job '{job}' specifies duplicate {section} link with name '{name}'");
+            self.say("release-job-link", at.at("name"), message);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_document::json::parse;
+
+    fn messages(spec: &str) -> Vec<(String, String)> {
+        let found = check("j", &parse(spec).unwrap(), "r/jobs/j/spec");
+        assert!(
+            found
+                .iter()
+                .all(|d| d.place.document.as_deref() == Some("r/jobs/j/spec"))
+        );
+        found
+            .into_iter()
+            .map(|d| (d.place.pointer.unwrap_or_default(), d.message))
+            .collect()
+    }
+
+    #[test]
+    fn a_good_spec_passes() {
+        for spec in [
+            "{}",
+            r#"{"templates":null,"logs":false,"properties":null,"packages":null,"provides":null,"consumes":[]}"#,
+            r#"{"templates":{"a":"b"},"properties":{"a.b":{}},"packages":["p"],"provides":[{"name":"a","type":"b"}],
+                "consumes":[{"name":"a","type":"b","optional":true}],"typo":1}"#,
+        ] {
+            assert_eq!(messages(spec), [], "{spec}");
+        }
+    }
+
+    #[test]
+    fn errors_are_in_the_director_s_words() {
+        let table = [
+            ("[]", "", "Job 'j' has invalid spec format: expected a map"),
+            (r#"{"logs":[]}"#, "/logs", "Job 'j' has invalid logs spec format"),
+            (
+                r#"{"properties":[]}"#,
+                "/properties",
+                "Job 'j' has invalid properties spec format",
+            ),
+            (
+                r#"{"packages":{}}"#,
+                "/packages",
+                "Job 'j' has invalid package spec format",
+            ),
+            (
+                r#"{"templates":[]}"#,
+                "/templates",
+                "Job 'j' has invalid templates spec format",
+            ),
+            (
+                r#"{"provides":{}}"#,
+                "/provides",
+                "Job 'j' has invalid spec format: 'provides' must be an array of hashes with name and type",
+            ),
+            (
+                r#"{"consumes":"x"}"#,
+                "/consumes",
+                "Job 'j' has invalid spec format: 'consumes' must be an array of hashes with name and type",
+            ),
+            (
+                r#"{"provides":["x"]}"#,
+                "/provides/0",
+                "Provides section in the release spec must be a list of hashes",
+            ),
+            (
+                r#"{"consumes":[1]}"#,
+                "/consumes/0",
+                "Consumes section in the release spec must be a list of hashes",
+            ),
+            (
+                r#"{"provides":[{"name":"a"}]}"#,
+                "/provides/0",
+                "Each provides item in the provides section of the release spec must contain 'name' and 'type'",
+            ),
+            (
+                r#"{"consumes":[{"type":"a"}]}"#,
+                "/consumes/0",
+                "Each consumes item in the consumes section of the release spec must contain 'name' and 'type'",
+            ),
+            (
+                r#"{"provides":[{"name":"a","type":"t","optional":false}]}"#,
+                "/provides/0/optional",
+                "Link 'a' of type 't' is a provides link, not allowed to have 'optional' key",
+            ),
+            (
+                r#"{"provides":[{"name":"a","type":"t"},{"name":"a","type":"u"}]}"#,
+                "/provides/1/name",
+                "Job 'j' specifies duplicate provides link with name 'a'",
+            ),
+            (
+                r#"{"consumes":[{"name":"a","type":"t"},{"name":"a","type":"u"}]}"#,
+                "/consumes/1/name",
+                "Job 'j' specifies duplicate consumes link with name 'a'",
+            ),
+        ];
+        for (spec, pointer, message) in table {
+            assert_eq!(messages(spec), [(pointer.to_owned(), message.to_owned())], "{spec}");
+        }
+    }
+
+    #[test]
+    fn all_errors_come_at_once() {
+        assert_eq!(
+            messages(r#"{"logs":1,"packages":1,"provides":[1,2],"consumes":1}"#).len(),
+            5
+        );
+    }
+}

@@ -1,0 +1,76 @@
+//! A mapping that is being read: keys that are no strings, keys that stand twice, members of other mappings.
+
+use super::marks::{Mark, Span};
+use super::reader::{Kind, Node};
+use super::value;
+use crate::diagnostic::Diagnostic;
+use boson_document::{Map, Tree, escape};
+
+/// Members so far.
+pub(super) struct Members {
+    map: Map,
+    mark: Mark,
+    /// Whether each member stands in the mapping itself, and not in one that was merged.
+    own: Vec<bool>,
+}
+
+// === impl Members ===
+
+impl Members {
+    pub(super) fn new(at: Span) -> Self {
+        Self {
+            map: Map::new(),
+            mark: Mark::leaf(at),
+            own: Vec::new(),
+        }
+    }
+
+    pub(super) fn into_node(self) -> Node {
+        Node {
+            tree: Tree::Object(self.map),
+            mark: self.mark,
+            kind: Kind::Mapping,
+        }
+    }
+
+    /// Adds a member that stands in the mapping itself. A warning where it did so before.
+    pub(super) fn add(&mut self, key: &Node, mut value: Node) -> Option<Diagnostic> {
+        value.mark.key = key.mark.value;
+        let first = self.insert(name(&key.tree), value.tree, value.mark, true)?;
+        let warning = Diagnostic::warning(
+            "yaml-duplicate-key",
+            "this key stands twice in one mapping; the last one counts",
+        );
+        Some(warning.help(format!("the first one is on line {}", first.line)))
+    }
+
+    /// Adds the members of another mapping. As in yaml.v2 they override what stands before `<<`, and what stands after it
+    /// overrides them.
+    pub(super) fn merge(&mut self, tree: Tree, mark: Mark) {
+        let Tree::Object(map) = tree else { return };
+        for ((name, tree), mark) in map.into_iter().zip(mark.children) {
+            self.insert(name, tree, mark, false);
+        }
+    }
+
+    /// The place of the key where the mapping itself had it already.
+    fn insert(&mut self, name: String, tree: Tree, mark: Mark, own: bool) -> Option<Span> {
+        let (index, old) = self.map.insert_full(name, tree);
+        if old.is_none() {
+            self.mark.children.push(mark);
+            self.own.push(own);
+            return None;
+        }
+        let first = std::mem::replace(&mut self.mark.children[index], mark).key;
+        let twice = std::mem::replace(&mut self.own[index], own) && own;
+        twice.then_some(first)
+    }
+}
+
+/// The name of the member with this key. Spellings of one number are one key.
+fn name(key: &Tree) -> String {
+    match key {
+        Tree::Number(number) if !number.is_integer() => escape::key(&value::float(number.as_f64())),
+        other => escape::key(other),
+    }
+}

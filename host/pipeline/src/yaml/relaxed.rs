@@ -1,0 +1,113 @@
+//! What YAML 1.1 allows and the parser, which reads YAML 1.2, does not: lines of a quoted or bracketed value that begin left of
+//! where the value belongs, and a tab after `key:`.
+//!
+//! Indentation means nothing inside such values, so the lines are indented and the text is read again. Only lines that the
+//! parser itself found inside such a value are touched; marks are moved back.
+
+use super::marks::Span;
+use super::syntax::count;
+use saphyr_parser::ScanError;
+use std::collections::BTreeMap;
+
+/// Most repairs of a document: each costs a new start.
+const MAX_REPAIRS: usize = 128;
+/// Columns that are added in front of a line; more than blocks around it are indented.
+const DEEPER: u32 = 200;
+/// Most bytes that are read again, over all repairs.
+const MAX_REREAD: usize = 64 << 20;
+
+/// What was done to a text so far.
+#[derive(Default)]
+pub(super) struct Repairs {
+    /// Columns added in front, by line.
+    added: BTreeMap<u32, u32>,
+    count: usize,
+    bytes: usize,
+}
+
+// === impl Repairs ===
+
+impl Repairs {
+    /// The text with one more repair, where `found` is something that can be repaired.
+    pub(super) fn next(&mut self, text: &str, found: &ScanError) -> Option<String> {
+        self.count += 1;
+        self.bytes = self.bytes.saturating_add(text.len());
+        if self.count > MAX_REPAIRS || self.bytes > MAX_REREAD {
+            return None;
+        }
+        let (line, column) = (found.marker().line(), found.marker().col());
+        let start = offset_of(text, line)?;
+        let at = start
+            + text[start..]
+                .char_indices()
+                .nth(column)
+                .map_or(text.len() - start, |(offset, _)| offset);
+        match found.info() {
+            "invalid indentation" | "invalid indentation in flow construct" => Some(self.indent(text, line, &[start])),
+            "invalid indentation in quoted scalar" => self.indent_quoted(text, line, at),
+            "':' must be followed by a valid YAML whitespace" if text[..at].ends_with('\t') => {
+                Some(format!("{} {}", &text[..at - 1], &text[at..]))
+            }
+            _ => None,
+        }
+    }
+
+    /// Where a place of the repaired text is in the original.
+    pub(super) fn original(&self, at: Span) -> Span {
+        let added = self.added.get(&at.line).copied().unwrap_or(0);
+        Span {
+            column: at.column.saturating_sub(added).max(1),
+            ..at
+        }
+    }
+
+    /// Indents lines that begin at these offsets, the first of them being number `line`.
+    fn indent(&mut self, text: &str, line: usize, starts: &[usize]) -> String {
+        let mut out = String::with_capacity(text.len() + starts.len() * DEEPER as usize);
+        let mut copied = 0;
+        for (number, start) in starts.iter().enumerate() {
+            out.push_str(&text[copied..*start]);
+            out.extend(std::iter::repeat_n(' ', DEEPER as usize));
+            copied = *start;
+            *self.added.entry(count(line + number)).or_default() += DEEPER;
+        }
+        out.push_str(&text[copied..]);
+        out
+    }
+
+    /// Indents the lines of the quoted scalar that begins at `at`.
+    fn indent_quoted(&mut self, text: &str, line: usize, at: usize) -> Option<String> {
+        let end = at + closing_quote(&text[at..])?;
+        let starts: Vec<usize> = text[at..end]
+            .match_indices('\n')
+            .map(|(offset, _)| at + offset + 1)
+            .collect();
+        if starts.is_empty() || starts.len() * DEEPER as usize > MAX_REREAD {
+            return None;
+        }
+        Some(self.indent(text, line + 1, &starts))
+    }
+}
+
+/// Where a line, counted from 1, begins.
+fn offset_of(text: &str, line: usize) -> Option<usize> {
+    match line.checked_sub(2) {
+        None => Some(0),
+        Some(nth) => text.match_indices('\n').nth(nth).map(|(offset, _)| offset + 1),
+    }
+}
+
+/// Offset of the quote that ends the scalar that the text begins with.
+fn closing_quote(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let quote = *bytes.first()?;
+    let mut at = 1;
+    loop {
+        match bytes.get(at)? {
+            b'\\' if quote == b'"' => at += 2,
+            byte if *byte != quote => at += 1,
+            _ if quote == b'\'' && bytes.get(at + 1) == Some(&b'\'') => at += 2,
+            _ => return Some(at),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Digests as BOSH writes them: `<sha1>`, `sha256:<hex>`, or several with `;` between, of which the strongest counts.
+
+use sha1::Sha1;
+use sha2::{Digest, Sha256, Sha512};
+
+/// Algorithms, from weak to strong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Algorithm {
+    Sha1,
+    Sha256,
+    Sha512,
+}
+
+/// Why content is not what its digest says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mismatch {
+    /// It has another digest.
+    Differs {
+        /// As written.
+        expected: String,
+        /// In the same form.
+        got: String,
+    },
+    /// No digest of a kind that is known.
+    Unknown,
+}
+
+/// Is this the content that `digests` tell of?
+///
+/// # Errors
+/// It is not, or they can't tell.
+pub fn verify(digests: &str, content: &[u8]) -> Result<(), Mismatch> {
+    let known = digests
+        .split(';')
+        .filter_map(|digest| Some((algorithm(digest.trim())?, digest.trim())));
+    let Some((algorithm, digest)) = known.max_by_key(|(algorithm, _)| *algorithm) else {
+        return Err(Mismatch::Unknown);
+    };
+    let expected = digest.rsplit(':').next().unwrap_or_default();
+    let got = hex(algorithm, content);
+    if expected.eq_ignore_ascii_case(&got) {
+        return Ok(());
+    }
+    let prefix = digest.strip_suffix(expected).unwrap_or_default();
+    Err(Mismatch::Differs {
+        expected: digest.to_owned(),
+        got: format!("{prefix}{got}"),
+    })
+}
+
+/// The hexadecimal form of a digest.
+pub fn to_hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).map_or('0', |digit| char::from(*digit));
+    bytes
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
+        .collect()
+}
+
+fn algorithm(digest: &str) -> Option<Algorithm> {
+    match digest.split_once(':') {
+        None | Some(("sha1", _)) if !digest.is_empty() => Some(Algorithm::Sha1),
+        Some(("sha256", _)) => Some(Algorithm::Sha256),
+        Some(("sha512", _)) => Some(Algorithm::Sha512),
+        _ => None,
+    }
+}
+
+fn hex(algorithm: Algorithm, content: &[u8]) -> String {
+    match algorithm {
+        Algorithm::Sha1 => to_hex(&Sha1::digest(content)),
+        Algorithm::Sha256 => to_hex(&Sha256::digest(content)),
+        Algorithm::Sha512 => to_hex(&Sha512::digest(content)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHA1: &str = "a9993e364706816aba3e25717850c26c9cd0d89d";
+    const SHA256: &str = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+    #[test]
+    fn the_strongest_digest_counts() {
+        let wrong = "0".repeat(40);
+        for good in [
+            SHA1,
+            &SHA1.to_uppercase(),
+            &format!("sha1:{SHA1}"),
+            SHA256,
+            &format!("{wrong};{SHA256}"),
+        ] {
+            assert_eq!(verify(good, b"abc"), Ok(()), "{good}");
+        }
+        for (bad, expected, got) in [
+            (wrong.clone(), wrong.clone(), SHA1.to_owned()),
+            (format!("{SHA1};sha256:00"), "sha256:00".to_owned(), SHA256.to_owned()),
+        ] {
+            assert_eq!(verify(&bad, b"abc"), Err(Mismatch::Differs { expected, got }), "{bad}");
+        }
+        for unknown in ["", "md5:abc", ";"] {
+            assert_eq!(verify(unknown, b"abc"), Err(Mismatch::Unknown), "{unknown}");
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Directories, through a handle that nothing leads out of: what is in them comes into memory, links as links.
+
+use crate::limits::Budget;
+use boson_pipeline::Diagnostic;
+use boson_pipeline::release::files::Fault;
+use boson_pipeline::release::{Entry, File, Files};
+use cap_std::fs::{Dir, Metadata, MetadataExt};
+use std::collections::HashSet;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Reads from one directory into one tree of files.
+pub struct Reader<'r> {
+    dir: &'r Dir,
+    files: Files,
+    budget: &'r Budget,
+    visited: HashSet<String>,
+}
+
+// === impl Reader ===
+
+impl<'r> Reader<'r> {
+    /// Reads from `dir` into `files`.
+    pub fn new(dir: &'r Dir, files: Files, budget: &'r Budget) -> Self {
+        Self {
+            dir,
+            files,
+            budget,
+            visited: HashSet::new(),
+        }
+    }
+
+    /// What was read so far.
+    pub fn files(&self) -> &Files {
+        &self.files
+    }
+
+    /// What was read.
+    pub fn into_files(self) -> Files {
+        self.files
+    }
+
+    /// Reads all that is below `path`; nothing where there is no such directory.
+    ///
+    /// # Errors
+    /// A directory or file can't be read, or there is too much.
+    pub fn walk(&mut self, path: &str) -> Result<(), Diagnostic> {
+        let mut left = u64::MAX;
+        self.walk_below(path, 0, &mut left)
+    }
+
+    /// Notes the names in the directory `path`, without a look at what they name but for directories.
+    ///
+    /// # Errors
+    /// The directory can't be read, or there is too much in it.
+    pub fn list(&mut self, path: &str) -> Result<(), Diagnostic> {
+        for (name, kind) in self.names(path)? {
+            let path = join(path, &name);
+            let directory =
+                kind.is_dir() || kind.is_symlink() && self.dir.metadata(&path).is_ok_and(|data| data.is_dir());
+            self.files
+                .insert(path, if directory { Entry::Directory } else { Entry::Unread(0) });
+        }
+        Ok(())
+    }
+
+    /// Reads one file, or nothing where there is none.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn file(&mut self, path: &str) -> Result<(), Diagnostic> {
+        self.lead_to(path).map(drop)
+    }
+
+    /// Brings in what the links that were read lead to, as far as it is inside of the directory.
+    ///
+    /// # Errors
+    /// A directory or file can't be read, or there is too much.
+    pub fn follow_links(&mut self) -> Result<(), Diagnostic> {
+        let is_link = |(path, entry): (&str, &Entry)| matches!(entry, Entry::Link(_)).then(|| path.to_owned());
+        let mut links: Vec<String> = self.files.iter().filter_map(is_link).collect();
+        while let Some(link) = links.pop() {
+            let Some(end) = self.lead_to(&link)? else { continue };
+            let around = link == end || link.starts_with(&format!("{end}/")) || end.is_empty();
+            // A link to a directory around itself would bring in the whole release, sources and all.
+            if around || !self.visited.insert(end.clone()) || !self.is_bare(&end) {
+                continue;
+            }
+            let mut left = self.budget.limits.linked;
+            self.walk_below(&end, 0, &mut left)?;
+            let below = format!("{end}/");
+            links.extend(
+                self.files
+                    .iter()
+                    .filter_map(is_link)
+                    .filter(|path| path.starts_with(&below)),
+            );
+        }
+        Ok(())
+    }
+
+    /// A directory that nothing of is known yet.
+    fn is_bare(&self, path: &str) -> bool {
+        self.files.entry(path) == Some(&Entry::Directory) && self.files.names(path).is_empty()
+    }
+
+    /// Loads all that is on the way to `path`, links followed; where the way ends.
+    fn lead_to(&mut self, path: &str) -> Result<Option<String>, Diagnostic> {
+        loop {
+            let end = match self.files.follow(path) {
+                Ok(end) => end,
+                // Told by whoever needs the file; a link that nobody uses harms nobody.
+                Err(Fault::Escapes(_) | Fault::Loop | _) => return Ok(None),
+            };
+            if !self.load_way(&end)? {
+                return Ok(Some(end));
+            }
+        }
+    }
+
+    /// Loads the first part of the way to `path` that is not known; true where there was a new link.
+    fn load_way(&mut self, path: &str) -> Result<bool, Diagnostic> {
+        let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
+        for part in ends.filter_map(|end| path.get(..end)) {
+            if part.is_empty() || self.files.entry(part).is_some() || self.files.is_directory(part) {
+                continue;
+            }
+            let Ok(data) = self.dir.symlink_metadata(part) else {
+                return Ok(false);
+            };
+            self.load(part, &data)?;
+            match self.files.entry(part) {
+                Some(Entry::Link(_)) => return Ok(true),
+                Some(Entry::Directory) => {}
+                _ => return Ok(false),
+            }
+        }
+        Ok(false)
+    }
+
+    fn walk_below(&mut self, path: &str, depth: usize, left: &mut u64) -> Result<(), Diagnostic> {
+        if depth > self.budget.limits.depth {
+            return Err(self.error(path, "release-path-depth", "is too deep"));
+        }
+        for (name, kind) in self.names(path)? {
+            *left = left.checked_sub(1).ok_or_else(|| {
+                self.error(
+                    path,
+                    "release-archive-entries",
+                    "has too many files for what a link leads to",
+                )
+            })?;
+            let below = join(path, &name);
+            if kind.is_dir() {
+                self.files.insert(&below, Entry::Directory);
+                self.walk_below(&below, depth + 1, left)?;
+            } else {
+                let data = self
+                    .dir
+                    .symlink_metadata(&below)
+                    .map_err(|error| self.unreadable(&below, &error))?;
+                self.load(&below, &data)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn names(&self, path: &str) -> Result<Vec<(String, cap_std::fs::FileType)>, Diagnostic> {
+        let entries = match self.dir.read_dir(if path.is_empty() { "." } else { path }) {
+            Ok(entries) => entries,
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Ok(Vec::new());
+            }
+            Err(error) => return Err(self.unreadable(path, &error)),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            self.budget.entry(self.files.naming().source())?;
+            let entry = entry.map_err(|error| self.unreadable(path, &error))?;
+            let kind = entry.file_type().map_err(|error| self.unreadable(path, &error))?;
+            // A name that is not UTF-8 can't be asked for by any spec.
+            if let Ok(name) = entry.file_name().into_string() {
+                names.push((name, kind));
+            }
+        }
+        names.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(names)
+    }
+
+    fn load(&mut self, path: &str, data: &Metadata) -> Result<(), Diagnostic> {
+        let entry = if data.is_symlink() {
+            let target = self
+                .dir
+                .read_link_contents(path)
+                .map_err(|error| self.unreadable(path, &error))?;
+            Entry::Link(target.to_string_lossy().into_owned())
+        } else if data.is_dir() {
+            Entry::Directory
+        } else if !data.is_file() {
+            // Not opened: a named pipe would block.
+            Entry::Special
+        } else if data.len() > self.budget.limits.file {
+            Entry::Unread(data.len())
+        } else {
+            Entry::File(self.read(path, data)?)
+        };
+        self.files.insert(path, entry);
+        Ok(())
+    }
+
+    fn read(&self, path: &str, data: &Metadata) -> Result<File, Diagnostic> {
+        let document = self.files.document(path);
+        self.budget.keep(data.len(), &document)?;
+        let bytes = bounded(self.dir, Path::new(path), data.len()).map_err(|error| self.unreadable(path, &error))?;
+        Ok(File {
+            bytes,
+            executable: data.mode() & 0o111 != 0,
+        })
+    }
+
+    fn unreadable(&self, path: &str, error: &io::Error) -> Diagnostic {
+        unreadable(&self.files.document(path), error)
+    }
+
+    fn error(&self, path: &str, code: &str, what: &str) -> Diagnostic {
+        let document = self.files.document(path);
+        Diagnostic::error(code, format!("'{document}' {what}")).in_document(document)
+    }
+}
+
+/// What to tell where the system does not let us read.
+pub fn unreadable(document: &str, error: &io::Error) -> Diagnostic {
+    Diagnostic::error("release-path", format!("'{document}' can't be read: {error}")).in_document(document)
+}
+
+/// Reads a file that had `size` bytes a moment ago.
+fn bounded(dir: &Dir, path: &Path, size: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+    // One that grows meanwhile is cut, not followed for ever.
+    dir.open(path)?.take(size).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn join(directory: &str, name: &str) -> String {
+    if directory.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{directory}/{name}")
+    }
+}

@@ -1,0 +1,277 @@
+//! Entries of a tar archive, none of them trusted: names of any form, extension headers of bounded size, links as data.
+
+use crate::limits::Budget;
+use crate::stream::{Excess, Meter, Stream};
+use boson_pipeline::Diagnostic;
+use std::io::{self, Read};
+use tar::{Archive, EntryType, Header, PaxExtensions};
+
+/// What an entry is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A file.
+    File {
+        /// Has an execute bit.
+        executable: bool,
+    },
+    /// A directory.
+    Directory,
+    /// A symbolic link with this target.
+    Link(String),
+    /// Another name of the file at this path of the archive.
+    HardLink(String),
+    /// Anything else: what it is called.
+    Special(&'static str),
+}
+
+/// An entry of an archive.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// As the archive has it: may be absolute, or climb.
+    pub path: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Bytes of its content.
+    pub size: u64,
+    /// Where the content begins, in bytes from the begin of the unpacked archive.
+    pub offset: u64,
+}
+
+/// Called for each entry, with its content.
+pub type Visit<'v> = dyn FnMut(&Item, &mut dyn Read) -> Result<(), Diagnostic> + 'v;
+
+/// Names and sizes that come before an entry.
+#[derive(Default)]
+struct Extensions {
+    path: Option<Vec<u8>>,
+    target: Option<Vec<u8>>,
+    size: Option<u64>,
+}
+
+/// Goes through the archive `name` (for messages), gzip or not, to its very end. `tell` hears of the unpacked bytes now and then.
+///
+/// # Errors
+/// The archive is torn, damaged, or over a limit; or what `visit` says, which ends the walk.
+pub fn each<R: Read>(
+    name: &str,
+    reader: R,
+    budget: &Budget,
+    tell: &mut dyn FnMut(u64),
+    visit: &mut Visit<'_>,
+) -> Result<(), Diagnostic> {
+    let meter = Meter::new(budget);
+    let walk = Walk {
+        name,
+        budget,
+        meter: &meter,
+    };
+    let stream = Stream::open(reader, &meter, tell).map_err(|error| walk.broken(&error))?;
+    let compressed = stream.is_gzip();
+    let mut archive = Archive::new(stream);
+    walk.entries(&mut archive, compressed, visit)?;
+    archive.into_inner().finish().map_err(|error| walk.broken(&error))
+}
+
+struct Walk<'w> {
+    name: &'w str,
+    budget: &'w Budget,
+    meter: &'w Meter<'w>,
+}
+
+// === impl Walk ===
+
+impl Walk<'_> {
+    fn entries<R: Read>(
+        &self,
+        archive: &mut Archive<R>,
+        compressed: bool,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), Diagnostic> {
+        // Raw: the library would read extension headers of any size into memory.
+        let entries = archive.entries().map_err(|error| self.broken(&error))?.raw(true);
+        let mut extensions = Extensions::default();
+        let mut first = true;
+        for entry in entries {
+            let mut entry = match entry {
+                Ok(entry) => entry,
+                // What does not even begin with a header is no archive at all.
+                Err(_) if first && !compressed && self.meter.excess().is_none() => return Err(self.no_archive()),
+                Err(error) => return Err(self.broken(&error)),
+            };
+            first = false;
+            self.budget.entry(self.name)?;
+            if self.extension(&mut entry, &mut extensions)? {
+                continue;
+            }
+            let item = self.item(&entry, std::mem::take(&mut extensions))?;
+            let mut content = Content {
+                inner: &mut entry,
+                failed: None,
+            };
+            let outcome = visit(&item, &mut content);
+            // A torn stream is the cause of whatever the visitor made of it.
+            if let Some(error) = content.failed {
+                return Err(self.broken(&error));
+            }
+            outcome?;
+        }
+        Ok(())
+    }
+
+    /// Takes the entry where it only describes the next one.
+    fn extension<R: Read>(&self, entry: &mut tar::Entry<'_, R>, into: &mut Extensions) -> Result<bool, Diagnostic> {
+        match entry.header().entry_type() {
+            EntryType::GNULongName => into.path = Some(until_zero(self.short(entry)?)),
+            EntryType::GNULongLink => into.target = Some(until_zero(self.short(entry)?)),
+            EntryType::XHeader => {
+                let bytes = self.short(entry)?;
+                for extension in PaxExtensions::new(&bytes) {
+                    let extension = extension.map_err(|error| self.broken(&error))?;
+                    match extension.key_bytes() {
+                        b"path" => into.path = Some(extension.value_bytes().to_vec()),
+                        b"linkpath" => into.target = Some(extension.value_bytes().to_vec()),
+                        b"size" => {
+                            into.size = extension
+                                .value()
+                                .ok()
+                                .and_then(|size| size.parse().ok())
+                                .or(Some(u64::MAX))
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            // Holds for all entries that follow; nothing in it matters here.
+            EntryType::XGlobalHeader => {}
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn short<R: Read>(&self, entry: &mut tar::Entry<'_, R>) -> Result<Vec<u8>, Diagnostic> {
+        // A path, a link's target, and what else pax headers hold.
+        let limit = self.budget.limits.path * 16;
+        if entry.size() > limit {
+            return Err(self.refuse("release-archive-entry", "?", "has a header that is too long"));
+        }
+        let mut bytes = Vec::new();
+        entry
+            .take(limit)
+            .read_to_end(&mut bytes)
+            .map_err(|error| self.broken(&error))?;
+        Ok(bytes)
+    }
+
+    fn item<R: Read>(&self, entry: &tar::Entry<'_, R>, extensions: Extensions) -> Result<Item, Diagnostic> {
+        let header = entry.header();
+        let path = extensions.path.unwrap_or_else(|| header.path_bytes().into_owned());
+        let path = self.text(path)?;
+        // Two readers that see different sizes see different archives.
+        if extensions.size.is_some_and(|size| size != entry.size()) {
+            return Err(self.refuse("release-archive-entry", &path, "has two different sizes"));
+        }
+        let target = extensions.target.or_else(|| header.link_name_bytes().map(Vec::from));
+        let target = self.text(target.unwrap_or_default())?;
+        let kind = kind(header, &path, target);
+        Ok(Item {
+            path,
+            kind,
+            size: entry.size(),
+            offset: entry.raw_file_position(),
+        })
+    }
+
+    fn text(&self, bytes: Vec<u8>) -> Result<String, Diagnostic> {
+        let text =
+            String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        if text.len() as u64 > self.budget.limits.path {
+            let begin: String = text.chars().take(60).collect();
+            return Err(self.refuse(
+                "release-archive-entry",
+                &format!("{begin}..."),
+                "has a path that is too long",
+            ));
+        }
+        Ok(text)
+    }
+
+    fn refuse(&self, code: &str, path: &str, what: &str) -> Diagnostic {
+        refuse(code, self.name, path, what)
+    }
+
+    fn no_archive(&self) -> Diagnostic {
+        Diagnostic::error(
+            "release-archive-format",
+            format!("'{}' is neither a gzip nor a tar archive", self.name),
+        )
+        .in_document(self.name)
+        .help("expected a release tarball (.tgz), an OCI image (.tar), or a directory")
+    }
+
+    fn broken(&self, error: &io::Error) -> Diagnostic {
+        let limits = &self.budget.limits;
+        let name = self.name;
+        match self.meter.excess() {
+            Some(Excess::Size) => Diagnostic::error(
+                "release-archive-size",
+                format!("'{name}' unpacks to more than {} MiB", limits.scanned >> 20),
+            ),
+            Some(Excess::Ratio) => Diagnostic::error(
+                "release-archive-bomb",
+                format!("'{name}' unpacks to more than {} times its size", limits.ratio),
+            )
+            .help("no release does that: the archive is made to exhaust its reader"),
+            None if error.kind() == io::ErrorKind::UnexpectedEof => {
+                Diagnostic::error("release-archive-damaged", format!("'{name}' is cut off"))
+                    .help("get the file again; the download may have ended early")
+            }
+            None => Diagnostic::error("release-archive-damaged", format!("'{name}' is damaged: {error}")),
+        }
+        .in_document(name)
+    }
+}
+
+/// An entry that no release has any need of.
+pub fn refuse(code: &str, archive: &str, path: &str, what: &str) -> Diagnostic {
+    let path: String = path.chars().flat_map(char::escape_debug).collect();
+    Diagnostic::error(code, format!("Entry '{path}' of '{archive}' {what}")).in_document(archive)
+}
+
+/// The content of an entry. Remembers that reading failed, whatever becomes of the error above.
+struct Content<'c, R> {
+    inner: &'c mut R,
+    failed: Option<io::Error>,
+}
+
+impl<R: Read> Read for Content<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.inner.read(buffer).map_err(|error| {
+            let again = io::Error::from(error.kind());
+            self.failed = Some(error);
+            again
+        })
+    }
+}
+
+fn kind(header: &Header, path: &str, target: String) -> Kind {
+    match header.entry_type() {
+        // Archives from before ustar mark directories by the slash.
+        EntryType::Regular if path.ends_with('/') => Kind::Directory,
+        EntryType::Regular | EntryType::Continuous => Kind::File {
+            executable: header.mode().is_ok_and(|mode| mode & 0o111 != 0),
+        },
+        EntryType::Directory => Kind::Directory,
+        EntryType::Symlink => Kind::Link(target),
+        EntryType::Link => Kind::HardLink(target),
+        EntryType::Char | EntryType::Block => Kind::Special("is a device"),
+        EntryType::Fifo => Kind::Special("is a named pipe"),
+        EntryType::GNUSparse => Kind::Special("is a sparse file"),
+        _ => Kind::Special("is of a kind that releases do not have"),
+    }
+}
+
+fn until_zero(mut bytes: Vec<u8>) -> Vec<u8> {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    bytes.truncate(end);
+    bytes
+}

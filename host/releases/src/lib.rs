@@ -1,0 +1,60 @@
+//! Reads BOSH releases from wherever they are: a source directory, a release tarball, a directory with `jobs-src`, an OCI image.
+//!
+//! What is read is not trusted: paths stay inside of what the user named, sizes are bounded, and nothing is written anywhere. Packages
+//! and sources are never read; of archives they are skipped.
+
+mod blobs;
+mod detect;
+mod digest;
+mod directory;
+mod entries;
+mod image;
+mod limits;
+mod stream;
+mod tarball;
+
+pub use limits::Limits;
+
+use boson_pipeline::Diagnostic;
+use boson_pipeline::release::Release;
+use limits::Budget;
+use std::path::Path;
+
+/// Reads the release at `path`. `name` stands in for the name that the release gives itself, and picks one of a directory that holds
+/// several. `progress` hears now and then how far a large archive is.
+///
+/// # Errors
+/// All that is wrong with it. Codes begin with `release-`, or `yaml-` for what is no YAML.
+pub fn read(path: &Path, name: Option<&str>, progress: &mut dyn FnMut(&str)) -> Result<Release, Vec<Diagnostic>> {
+    let mut releases = read_all(path, name, Limits::default(), progress)?;
+    match (releases.pop(), releases.is_empty()) {
+        (Some(release), true) => Ok(release),
+        (last, _) => {
+            let names: Vec<&str> = releases
+                .iter()
+                .chain(&last)
+                .map(|release| release.name.as_str())
+                .collect();
+            let source = path.display().to_string();
+            let message = format!("'{source}' holds several releases: {}", names.join(", "));
+            Err(vec![
+                Diagnostic::error("release-several", message)
+                    .in_document(source)
+                    .help("pick one: --release NAME=PATH"),
+            ])
+        }
+    }
+}
+
+/// Reads every release at `path`, sorted by name: several only where it is a `jobs-src` tree with a directory for each.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_all(
+    path: &Path,
+    name: Option<&str>,
+    limits: Limits,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<Release>, Vec<Diagnostic>> {
+    detect::read(path, name, &Budget::new(limits), progress)
+}

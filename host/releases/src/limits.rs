@@ -1,0 +1,116 @@
+//! What a release may cost to read. Everything that comes from outside is counted against these before it is kept.
+
+use boson_pipeline::Diagnostic;
+use std::cell::Cell;
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+
+/// Bounds for reading one release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes that archives may unpack to, all together. The largest releases (buildpacks, stacks) have 2 GiB of packages; they are
+    /// read past at some 300 MB/s.
+    pub scanned: u64,
+    /// Bytes that are kept in memory, all together. Jobs of the largest release at hand (capi) have 1 MiB.
+    pub kept: u64,
+    /// Bytes of one file that is kept.
+    pub file: u64,
+    /// Entries of all archives and directories together.
+    pub entries: u64,
+    /// Unpacked bytes for a compressed one, once an archive has unpacked to `ratio_from`. Text comes to 10, gzip can be made to do 1,000.
+    pub ratio: u64,
+    /// Bytes that are unpacked before the ratio counts.
+    pub ratio_from: u64,
+    /// Bytes of a path or of the target of a link.
+    pub path: u64,
+    /// Nested directories.
+    pub depth: usize,
+    /// Entries of a directory outside of `jobs` that a link leads to.
+    pub linked: u64,
+}
+
+/// What is left of the limits.
+#[derive(Debug)]
+pub struct Budget {
+    /// The limits.
+    pub limits: Limits,
+    scanned: Cell<u64>,
+    kept: Cell<u64>,
+    entries: Cell<u64>,
+}
+
+// === impl Limits ===
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            scanned: 8 * GIB,
+            kept: 256 * MIB,
+            file: 32 * MIB,
+            entries: 500_000,
+            ratio: 100,
+            ratio_from: 64 * MIB,
+            path: 4 * KIB,
+            depth: 64,
+            linked: 4096,
+        }
+    }
+}
+
+// === impl Budget ===
+
+impl Budget {
+    /// All of it.
+    pub fn new(limits: Limits) -> Self {
+        let left = |bytes| Cell::new(bytes);
+        Self {
+            limits,
+            scanned: left(limits.scanned),
+            kept: left(limits.kept),
+            entries: left(limits.entries),
+        }
+    }
+
+    /// Counts unpacked bytes; false where there are too many.
+    pub fn scan(&self, bytes: u64) -> bool {
+        take(&self.scanned, bytes)
+    }
+
+    /// Counts one entry of `source`.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub fn entry(&self, source: &str) -> Result<(), Diagnostic> {
+        if take(&self.entries, 1) {
+            return Ok(());
+        }
+        let message = format!("'{source}' has too many entries: more than {}", self.limits.entries);
+        Err(Diagnostic::error("release-archive-entries", message).in_document(source))
+    }
+
+    /// Counts bytes that are kept, for the file `document`.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub fn keep(&self, bytes: u64, document: &str) -> Result<(), Diagnostic> {
+        if take(&self.kept, bytes) {
+            return Ok(());
+        }
+        let message = format!("The jobs of the release have more than {} MiB", self.limits.kept / MIB);
+        Err(Diagnostic::error("release-archive-size", message)
+            .in_document(document)
+            .help("jobs hold templates; large files belong into packages"))
+    }
+}
+
+fn take(left: &Cell<u64>, amount: u64) -> bool {
+    match left.get().checked_sub(amount) {
+        Some(rest) => {
+            left.set(rest);
+            true
+        }
+        None => false,
+    }
+}

@@ -1,0 +1,144 @@
+//! A compressed stream, unpacked and counted on the way: the place where archive bombs and torn archives end.
+
+use crate::limits::Budget;
+use flate2::bufread::MultiGzDecoder;
+use std::cell::Cell;
+use std::io::{self, BufRead, BufReader, Read};
+
+/// Size of the reading buffer, in bytes.
+const BUFFER: usize = 128 << 10;
+
+/// How often progress is told, in unpacked bytes.
+const TELL_EVERY: u64 = 32 << 20;
+
+/// What a stream ran into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Excess {
+    /// It unpacks to too much.
+    Size,
+    /// It unpacks to too much for its size.
+    Ratio,
+}
+
+/// Counts what goes through: shared by both ends of the decompressor.
+#[derive(Debug)]
+pub struct Meter<'b> {
+    budget: &'b Budget,
+    packed: Cell<u64>,
+    unpacked: Cell<u64>,
+    excess: Cell<Option<Excess>>,
+}
+
+/// An unpacked stream.
+pub struct Stream<'m, R: Read> {
+    inner: Inner<'m, R>,
+    meter: &'m Meter<'m>,
+    tell: &'m mut dyn FnMut(u64),
+    told: u64,
+}
+
+enum Inner<'m, R: Read> {
+    Plain(BufReader<Packed<'m, R>>),
+    Gzip(Box<MultiGzDecoder<BufReader<Packed<'m, R>>>>),
+}
+
+struct Packed<'m, R> {
+    inner: R,
+    meter: &'m Meter<'m>,
+}
+
+// === impl Meter ===
+
+impl<'b> Meter<'b> {
+    /// Nothing counted yet.
+    pub fn new(budget: &'b Budget) -> Self {
+        Self {
+            budget,
+            packed: Cell::new(0),
+            unpacked: Cell::new(0),
+            excess: Cell::new(None),
+        }
+    }
+
+    /// The limit that the stream ran into.
+    pub fn excess(&self) -> Option<Excess> {
+        self.excess.get()
+    }
+
+    fn count(&self, bytes: u64) -> io::Result<u64> {
+        let unpacked = self.unpacked.get().saturating_add(bytes);
+        self.unpacked.set(unpacked);
+        let limits = &self.budget.limits;
+        let excess = if !self.budget.scan(bytes) {
+            Excess::Size
+        } else if unpacked > limits.ratio_from && unpacked / limits.ratio > self.packed.get() {
+            Excess::Ratio
+        } else {
+            return Ok(unpacked);
+        };
+        self.excess.set(Some(excess));
+        Err(io::Error::other("over the limit"))
+    }
+}
+
+// === impl Stream ===
+
+impl<'m, R: Read> Stream<'m, R> {
+    /// Unpacks `reader`, gzip or not. `tell` hears of the unpacked bytes now and then.
+    ///
+    /// # Errors
+    /// Those of the reader.
+    pub fn open(reader: R, meter: &'m Meter<'m>, tell: &'m mut dyn FnMut(u64)) -> io::Result<Self> {
+        let mut packed = BufReader::with_capacity(BUFFER, Packed { inner: reader, meter });
+        let gzip = packed.fill_buf()?.starts_with(&[0x1f, 0x8b]);
+        let inner = if gzip {
+            Inner::Gzip(Box::new(MultiGzDecoder::new(packed)))
+        } else {
+            Inner::Plain(packed)
+        };
+        Ok(Self {
+            inner,
+            meter,
+            tell,
+            told: 0,
+        })
+    }
+
+    /// Is it compressed?
+    pub fn is_gzip(&self) -> bool {
+        matches!(self.inner, Inner::Gzip(_))
+    }
+
+    /// Reads to the end: only there does gzip tell whether all was well.
+    ///
+    /// # Errors
+    /// Those of the stream.
+    pub fn finish(mut self) -> io::Result<()> {
+        io::copy(&mut self, &mut io::sink()).map(drop)
+    }
+}
+
+impl<R: Read> Read for Stream<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = match &mut self.inner {
+            Inner::Plain(reader) => reader.read(buffer)?,
+            Inner::Gzip(reader) => reader.read(buffer)?,
+        };
+        let unpacked = self.meter.count(count as u64)?;
+        if unpacked - self.told >= TELL_EVERY {
+            self.told = unpacked;
+            (self.tell)(unpacked);
+        }
+        Ok(count)
+    }
+}
+
+impl<R: Read> Read for Packed<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.meter
+            .packed
+            .set(self.meter.packed.get().saturating_add(count as u64));
+        Ok(count)
+    }
+}

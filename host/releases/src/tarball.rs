@@ -1,0 +1,240 @@
+//! A release tarball: one pass over it that keeps `release.MF` and the jobs' tarballs, then one over each job.
+
+use crate::blobs;
+use crate::digest::{self, Mismatch};
+use crate::entries::{self, Item, Kind, refuse};
+use crate::limits::Budget;
+use boson_pipeline::Diagnostic;
+use boson_pipeline::release::archive::{self, JobReference, MANIFEST, Manifest};
+use boson_pipeline::release::files::clean;
+use boson_pipeline::release::{Entry, File, Files, Naming, Release};
+use std::collections::{BTreeMap, HashSet};
+use std::io::Read;
+
+/// Where the jobs are.
+const JOBS: &str = "jobs/";
+
+/// What is kept of a tarball.
+#[derive(Default)]
+pub struct Parts {
+    /// Content of `release.MF`.
+    pub manifest: Option<Vec<u8>>,
+    /// Content of `jobs/<job>.tgz`, by name of the job.
+    pub jobs: BTreeMap<String, Entry>,
+    /// Begin and size of the files of an OCI image layout.
+    pub places: BTreeMap<String, (u64, u64)>,
+    /// Something in it that tells what else the archive is.
+    pub hint: Option<&'static str>,
+}
+
+/// Goes through an archive and keeps what may matter. `source`: its path, for messages.
+///
+/// # Errors
+/// The archive is damaged or hostile.
+pub fn parts(reader: impl Read, source: &str, budget: &Budget, tell: &mut dyn FnMut(u64)) -> Result<Parts, Diagnostic> {
+    let mut parts = Parts::default();
+    entries::each(source, reader, budget, tell, &mut |item, content| {
+        keep(item, content, source, budget, &mut parts)
+    })?;
+    Ok(parts)
+}
+
+/// Makes the release of what was kept of a tarball.
+///
+/// # Errors
+/// All that is wrong with it.
+pub fn assemble(parts: &Parts, source: &str, name: Option<&str>, budget: &Budget) -> Result<Release, Vec<Diagnostic>> {
+    let naming = Naming::Archive(source.to_owned());
+    let Some(bytes) = &parts.manifest else {
+        return Err(vec![no_manifest(source, parts)]);
+    };
+    let manifest = Manifest::read(&naming.document(MANIFEST), bytes)?;
+    let mut files = Files::new(naming);
+    let mut errors = Vec::new();
+    let mut failed = HashSet::new();
+    for job in &manifest.jobs {
+        if let Err(error) = unpack(job, parts.jobs.get(&job.name), &manifest, &mut files, budget) {
+            errors.push(error);
+            failed.insert(job.name.clone());
+        }
+    }
+    match archive::read(&manifest, &files, name, &failed) {
+        Ok(release) if errors.is_empty() => Ok(release),
+        Ok(_) => Err(errors),
+        Err(found) => {
+            errors.extend(found);
+            Err(errors)
+        }
+    }
+}
+
+/// The path of an entry inside the archive.
+///
+/// # Errors
+/// It leads out.
+pub fn inner_path(item: &Item, archive: &str) -> Result<String, Diagnostic> {
+    clean(&item.path).map_err(|_| {
+        refuse("release-archive-path", archive, &item.path, "leads out of the archive")
+            .help("no release has such paths: the archive is made to overwrite files of its reader")
+    })
+}
+
+/// The target of a link at `path`, relative to the directory of the link.
+///
+/// # Errors
+/// It leads out of the archive.
+pub fn inner_target(item: &Item, path: &str, archive: &str) -> Result<String, Diagnostic> {
+    let escapes = || {
+        refuse(
+            "release-archive-link",
+            archive,
+            &item.path,
+            "is a link that leads out of the archive",
+        )
+        .help("links are followed inside of an archive only")
+    };
+    let depth = path.matches('/').count();
+    match &item.kind {
+        Kind::HardLink(target) => {
+            let target = clean(target).map_err(|_| escapes())?;
+            Ok(format!("{}{target}", "../".repeat(depth)))
+        }
+        Kind::Link(target) if stays_inside(target, depth) => Ok(target.clone()),
+        _ => Err(escapes()),
+    }
+}
+
+fn stays_inside(target: &str, depth: usize) -> bool {
+    let mut depth = depth;
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => match depth.checked_sub(1) {
+                Some(above) => depth = above,
+                None => return false,
+            },
+            _ => depth += 1,
+        }
+    }
+    !target.starts_with('/')
+}
+
+/// Reads a file's content, or notes its size where it is over the limit.
+///
+/// # Errors
+/// The content ends early, or too much was kept already.
+pub fn content(item: &Item, content: &mut dyn Read, archive: &str, budget: &Budget) -> Result<Entry, Diagnostic> {
+    if item.size > budget.limits.file {
+        return Ok(Entry::Unread(item.size));
+    }
+    budget.keep(item.size, archive)?;
+    let mut bytes = Vec::new();
+    let complete = content.take(item.size).read_to_end(&mut bytes).is_ok() && bytes.len() as u64 == item.size;
+    if !complete {
+        return Err(
+            Diagnostic::error("release-archive-damaged", format!("'{archive}' is cut off")).in_document(archive),
+        );
+    }
+    Ok(Entry::File(File {
+        bytes,
+        executable: item.kind == Kind::File { executable: true },
+    }))
+}
+
+fn keep(item: &Item, data: &mut dyn Read, source: &str, budget: &Budget, parts: &mut Parts) -> Result<(), Diagnostic> {
+    let path = inner_path(item, source)?;
+    match &item.kind {
+        Kind::Special(what) => return Err(refuse("release-archive-entry", source, &item.path, what)),
+        Kind::Link(_) | Kind::HardLink(_) => return inner_target(item, &path, source).map(drop),
+        Kind::Directory => return Ok(()),
+        Kind::File { .. } => {}
+    }
+    if path == MANIFEST {
+        match content(item, data, source, budget)? {
+            Entry::File(file) => parts.manifest = Some(file.bytes),
+            _ => return Err(refuse("release-file-too-large", source, &path, "is too large")),
+        }
+    } else if let Some(job) = path.strip_prefix(JOBS).and_then(|file| file.strip_suffix(".tgz")) {
+        if !job.contains('/') {
+            parts.jobs.insert(job.to_owned(), content(item, data, source, budget)?);
+        }
+    } else {
+        blobs::note(&mut parts.places, &path, item.offset, item.size, budget);
+        parts.hint = parts.hint.or_else(|| hint(&path));
+    }
+    Ok(())
+}
+
+fn hint(path: &str) -> Option<&'static str> {
+    if path == "oci-layout" {
+        return Some("this is an OCI image: uncompress it (`gunzip`) and give the .tar");
+    }
+    if path.contains("jobs-src/") || path.ends_with("config/final.yml") {
+        return Some("this is an archive of a directory: unpack it and give the directory");
+    }
+    (path == "manifest.json")
+        .then_some("this may be an image in Docker's own form: copy it to an OCI layout, as `skopeo copy` does")
+}
+
+fn no_manifest(source: &str, parts: &Parts) -> Diagnostic {
+    Diagnostic::error("release-manifest", "Release manifest not found")
+        .in_document(source)
+        .help(
+            parts
+                .hint
+                .unwrap_or("a release tarball has a file `release.MF`; `bosh create-release --tarball` makes one"),
+        )
+}
+
+fn unpack(
+    job: &JobReference,
+    archive: Option<&Entry>,
+    manifest: &Manifest,
+    files: &mut Files,
+    budget: &Budget,
+) -> Result<(), Diagnostic> {
+    let name = &job.name;
+    let archive_name = files.document(&format!("{JOBS}{name}.tgz"));
+    let fail = |code: &str, why: String| {
+        Diagnostic::error(code, format!("Reading job '{name}' from archive: {why}"))
+            .in_document(&manifest.document)
+            .at(&job.pointer)
+    };
+    let bytes = match archive {
+        Some(Entry::File(file)) => &file.bytes,
+        Some(Entry::Unread(size)) => {
+            return Err(fail("release-file-too-large", format!("it is too large: {size} bytes")));
+        }
+        _ => return Err(fail("release-job-archive", format!("there is no '{JOBS}{name}.tgz'"))),
+    };
+    if let Some(digests) = &job.digest {
+        digest::verify(digests, bytes).map_err(|mismatch| {
+            fail("release-digest", told(&mismatch, digests)).help("the tarball is damaged or was changed: get it again")
+        })?;
+    }
+    entries::each(
+        &archive_name,
+        bytes.as_slice(),
+        budget,
+        &mut |_| {},
+        &mut |item, data| {
+            let path = inner_path(item, &archive_name)?;
+            let entry = match &item.kind {
+                Kind::Special(what) => return Err(refuse("release-archive-entry", &archive_name, &item.path, what)),
+                Kind::Link(_) | Kind::HardLink(_) => Entry::Link(inner_target(item, &path, &archive_name)?),
+                Kind::Directory if path.is_empty() => return Ok(()),
+                Kind::Directory => Entry::Directory,
+                Kind::File { .. } => content(item, data, &archive_name, budget)?,
+            };
+            files.insert(format!("{JOBS}{name}/{path}"), entry);
+            Ok(())
+        },
+    )
+}
+
+fn told(mismatch: &Mismatch, digests: &str) -> String {
+    match mismatch {
+        Mismatch::Differs { expected, got } => format!("Expected stream to have digest '{expected}' but was '{got}'"),
+        Mismatch::Unknown => format!("Unknown digest '{digests}'"),
+    }
+}

@@ -1,0 +1,241 @@
+//! Interpolation as `bosh interpolate` does it.
+//!
+//! A variable is found where it has a value and all that its definition's options refer to is found. The name of one that is
+//! not found because of its options is not reported: the names inside are, when the walk meets them.
+
+use crate::diagnostic::{Diagnostic, Failure, Report};
+use crate::plan::{Definition, Reference};
+use crate::walk::{Evaluate, walk};
+use crate::{Code, Interpolated, definitions, find, go, satisfied};
+use boson_document::placeholder::{self, Placeholder};
+use boson_document::{Map, Pointer, Tree};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Longest chain of definitions whose options refer to each other.
+const MAX_CHAIN: usize = 64;
+
+const SECTIONS: &str = "Getting all variables from variable definitions sections";
+
+/// Replaces placeholders, then takes out the definitions of variables that were found.
+pub fn interpolate(mut document: Tree, values: &Map) -> Result<Interpolated, Vec<Diagnostic>> {
+    let defined = definitions::read(&document)?;
+    let mut variables = Variables::new(values, &defined);
+    let failed = |definition: &Definition, failure: Failure| vec![failure.within(SECTIONS).at(&definition.pointer)];
+    // The first failure ends it: those of other definitions are often the same one from another side.
+    for definition in defined.iter().filter(|definition| definition.kind.is_some()) {
+        variables
+            .found(&definition.name)
+            .map_err(|failure| failed(definition, failure))?;
+    }
+    let mut report = Report::default();
+    walk(&mut document, &mut variables, &mut report);
+    let diagnostics = report.finish()?;
+    let mut found = Vec::new();
+    for definition in &defined {
+        match variables.found(&definition.name) {
+            Ok(true) => found.push(definition.name.as_str()),
+            Ok(false) => variables.miss(&definition.name, &definition.pointer),
+            Err(failure) => return Err(failed(definition, failure)),
+        }
+    }
+    satisfied::remove(&mut document, &found).map_err(|diagnostic| vec![diagnostic])?;
+    Ok(Interpolated {
+        document,
+        missing: variables.missing(),
+        used: variables.used(),
+        diagnostics,
+    })
+}
+
+/// What is known of a variable.
+#[derive(Clone, Debug)]
+enum State {
+    /// It has a value, and all of its options have.
+    Found,
+    /// It has no value.
+    Missing,
+    /// Something in its options has no value.
+    Blocked,
+    /// Looking it up fails.
+    Failed(Failure),
+}
+
+struct Variables<'v> {
+    values: &'v Map,
+    /// The first definition of each name, where its options hold placeholders.
+    options: HashMap<&'v str, &'v Tree>,
+    states: HashMap<String, State>,
+    missing: BTreeMap<String, Pointer>,
+    used: BTreeSet<String>,
+}
+
+// === impl Variables ===
+
+impl<'v> Variables<'v> {
+    fn new(values: &'v Map, definitions: &'v [Definition]) -> Self {
+        let mut options = HashMap::new();
+        for definition in definitions {
+            options.entry(definition.name.as_str()).or_insert(&definition.options);
+        }
+        Self {
+            values,
+            options,
+            states: HashMap::new(),
+            missing: BTreeMap::new(),
+            used: BTreeSet::new(),
+        }
+    }
+
+    fn missing(&self) -> Vec<Reference> {
+        let reference = |(name, pointer): (&String, &Pointer)| Reference {
+            name: name.clone(),
+            pointer: pointer.clone(),
+        };
+        self.missing.iter().map(reference).collect()
+    }
+
+    fn used(&self) -> Vec<String> {
+        self.used.iter().cloned().collect()
+    }
+
+    /// Notes that a variable has no value; one that its options block is not noted.
+    fn miss(&mut self, name: &str, place: &Pointer) {
+        if !self.missing.contains_key(name) && matches!(self.states.get(name), Some(State::Missing)) {
+            self.missing.insert(name.to_string(), place.clone());
+        }
+    }
+
+    fn found(&mut self, name: &str) -> Result<bool, Failure> {
+        match self.state(name, &mut Vec::new()) {
+            State::Found => Ok(true),
+            State::Missing | State::Blocked => Ok(false),
+            State::Failed(failure) => Err(failure),
+        }
+    }
+
+    /// The state of a variable; `path` holds the names whose options are being looked at.
+    fn state(&mut self, name: &str, path: &mut Vec<String>) -> State {
+        if let Some(state) = self.states.get(name) {
+            return state.clone();
+        }
+        if path.iter().any(|outer| outer == name) {
+            return State::Failed(Failure::new(Code::Recursion, "Detected recursion"));
+        }
+        if path.len() >= MAX_CHAIN {
+            let message = format!("Expected at most {MAX_CHAIN} variables whose options refer to each other");
+            return State::Failed(Failure::new(Code::TooDeep, message));
+        }
+        let has_value = self.values.contains_key(name);
+        if has_value {
+            self.used.insert(name.to_string());
+        }
+        let options = self.options.get(name).copied();
+        path.push(name.to_string());
+        let options = options.map_or(State::Found, |options| self.options_state(options, path));
+        path.pop();
+        let state = match options {
+            State::Found if has_value => State::Found,
+            State::Found => State::Missing,
+            State::Failed(failure) => {
+                State::Failed(failure.within(&format!("Interpolating variable '{name}' definition options")))
+            }
+            state => state,
+        };
+        // Inside of others a failure has a part of their path in it: it is not this variable's own.
+        if path.is_empty() || !matches!(state, State::Failed(_)) {
+            self.states.insert(name.to_string(), state.clone());
+        }
+        state
+    }
+
+    fn options_state(&mut self, options: &Tree, path: &mut Vec<String>) -> State {
+        let mut names = Vec::new();
+        placeholder::each_string(options, &mut Pointer::root(), &mut |text, _, _| {
+            names.extend(placeholder::scan(text).map(|found| found.name.to_string()));
+        });
+        let mut all = true;
+        for name in &names {
+            let root = name.split('.').next().unwrap_or(name);
+            match self.state(root, path) {
+                State::Found => {}
+                State::Missing | State::Blocked => all = false,
+                State::Failed(failure) => return State::Failed(failure.within(&format!("Finding variable '{name}'"))),
+            }
+        }
+        if names.is_empty() {
+            return State::Found;
+        }
+        // Values of the wrong kind and missing sub-keys show only when they are put in.
+        let (missing, mut report) = (std::mem::take(&mut self.missing), Report::default());
+        walk(&mut options.clone(), self, &mut report);
+        self.missing = missing;
+        match report.into_first_error() {
+            Some(error) => State::Failed(Failure::new(error.code, error.message)),
+            None if all => State::Found,
+            None => State::Blocked,
+        }
+    }
+
+    /// What a placeholder stands for; none where it has no value, which is noted.
+    fn lookup(&mut self, found: &Placeholder<'_>, place: &Pointer) -> Result<Option<&'v Tree>, Failure> {
+        let wrap = |failure: Failure| failure.within(&format!("Finding variable '{}'", found.name));
+        if !self.found(found.root()).map_err(wrap)? {
+            self.miss(found.root(), place);
+            return Ok(None);
+        }
+        let Some(value) = self.values.get(found.root()) else {
+            return Ok(None);
+        };
+        find::in_value(value, &found.sub_keys().collect::<Vec<_>>())
+            .map(Some)
+            .map_err(wrap)
+    }
+}
+
+impl Evaluate for Variables<'_> {
+    fn value(&mut self, text: &str, place: &Pointer, report: &mut Report) -> Option<Tree> {
+        if let Some(whole) = placeholder::whole(text) {
+            return self
+                .lookup(&whole, place)
+                .unwrap_or_else(|failure| refuse(failure, place, report))
+                .cloned();
+        }
+        let (mut out, mut end) = (String::new(), 0);
+        for found in placeholder::scan(text) {
+            let value = self
+                .lookup(&found, place)
+                .unwrap_or_else(|failure| refuse(failure, place, report));
+            let Some(value) = value else { continue };
+            let Some(part) = go::embeddable(value) else {
+                report.push(not_embeddable(value, found.name).at(place));
+                continue;
+            };
+            // BOSH looks these up, and replaces only the form without spaces.
+            if !found.spaced {
+                out.push_str(&text[end..found.range.start]);
+                out.push_str(&part);
+                end = found.range.end;
+            }
+        }
+        (end > 0).then(|| Tree::String(out + &text[end..]))
+    }
+
+    fn key(&mut self, text: &str, place: &Pointer, report: &mut Report) -> Option<Tree> {
+        self.value(text, place, report)
+    }
+}
+
+fn refuse<'v>(failure: Failure, place: &Pointer, report: &mut Report) -> Option<&'v Tree> {
+    report.push(failure.at(place));
+    None
+}
+
+fn not_embeddable(value: &Tree, name: &str) -> Failure {
+    let shown = if value.is_null() { "<nil>" } else { "<redacted>" };
+    let found = format!(
+        "Invalid type '{}' for value '{shown}' and variable '{name}'.",
+        go::type_name(value)
+    );
+    let message = format!("{found} Supported types for interpolation within a string are integers and strings.");
+    Failure::new(Code::NotEmbeddable, message)
+}

@@ -1,0 +1,63 @@
+//! The `variables` section as `bosh interpolate` reads it: name, type and options, scalars as texts, nothing else checked.
+
+use crate::diagnostic::{Diagnostic, Report};
+use crate::plan::Definition;
+use crate::{Code, go};
+use boson_document::{Map, Pointer, Tree};
+
+/// Reads the section; none where the document is no map or has none.
+///
+/// # Errors
+/// What cannot be read as such a list, all of it.
+pub fn read(document: &Tree) -> Result<Vec<Definition>, Vec<Diagnostic>> {
+    let place = Pointer::root().at("variables");
+    let entries = match document.get("variables") {
+        None | Some(Tree::Null) => return Ok(Vec::new()),
+        Some(Tree::Array(entries)) => entries,
+        Some(other) => return Err(vec![malformed(other, "[]template.VariableDefinition", place)]),
+    };
+    let mut report = Report::default();
+    let mut definitions = Vec::with_capacity(entries.len());
+    for (index, entry) in entries.iter().enumerate() {
+        definitions.extend(definition(entry, place.at(index), &mut report));
+    }
+    report.finish().map(|_| definitions)
+}
+
+fn definition(entry: &Tree, place: Pointer, report: &mut Report) -> Option<Definition> {
+    let empty = Map::new();
+    let map = match (entry, go::as_map(entry)) {
+        (_, Some(map)) => map,
+        (Tree::Null, None) => &empty,
+        _ => {
+            report.push(malformed(entry, "template.VariableDefinition", place));
+            return None;
+        }
+    };
+    let mut text = |key: &str| {
+        let value = map.get(key).unwrap_or(&Tree::Null);
+        let text = go::scalar_text(value);
+        if text.is_none() {
+            report.push(malformed(value, "string", place.at(key)));
+        }
+        text
+    };
+    let (name, kind) = (text("name"), text("type"));
+    let any = |key: &str| map.get(key).cloned().unwrap_or_default();
+    Some(Definition {
+        name: name?,
+        kind: kind.filter(|kind| !kind.is_empty()),
+        options: any("options"),
+        update_mode: map.get("update_mode").and_then(Tree::as_str).map(str::to_string),
+        consumes: any("consumes"),
+        pointer: place,
+    })
+}
+
+fn malformed(found: &Tree, wanted: &str, place: Pointer) -> Diagnostic {
+    let message = format!(
+        "yaml: unmarshal errors: cannot unmarshal {} into {wanted}",
+        go::tag(found)
+    );
+    Diagnostic::new(Code::MalformedSection, message, place)
+}

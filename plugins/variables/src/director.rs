@@ -1,0 +1,131 @@
+//! Interpolation as the director does it, without the prefix of director and deployment that it gives to names.
+
+use crate::diagnostic::{Diagnostic, Failure, Report};
+use crate::plan::Reference;
+use crate::walk::{Evaluate, walk};
+use crate::{Code, Interpolated, find, names, satisfied};
+use boson_document::{Map, Number, Pointer, Tree};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Replaces placeholders, then takes out the definitions of variables that have a value.
+pub fn interpolate(mut document: Tree, values: &Map) -> Result<Interpolated, Vec<Diagnostic>> {
+    let defined: Vec<String> = document
+        .items("variables")
+        .iter()
+        .filter_map(|entry| entry.str("name"))
+        .map(str::to_string)
+        .collect();
+    let mut variables = Variables {
+        values,
+        missing: BTreeMap::new(),
+        used: BTreeSet::new(),
+    };
+    let mut report = Report::default();
+    walk(&mut document, &mut variables, &mut report);
+    let diagnostics = report.finish()?;
+    let found: Vec<&str> = defined
+        .iter()
+        .map(String::as_str)
+        .filter(|name| values.contains_key(*name))
+        .collect();
+    satisfied::remove(&mut document, &found).map_err(|diagnostic| vec![diagnostic])?;
+    variables.used.extend(found.into_iter().map(str::to_string));
+    let missing = variables
+        .missing
+        .into_iter()
+        .map(|(name, pointer)| Reference { name, pointer });
+    Ok(Interpolated {
+        document,
+        missing: missing.collect(),
+        used: variables.used.into_iter().collect(),
+        diagnostics,
+    })
+}
+
+struct Variables<'v> {
+    values: &'v Map,
+    missing: BTreeMap<String, Pointer>,
+    used: BTreeSet<String>,
+}
+
+// === impl Variables ===
+
+impl<'v> Variables<'v> {
+    /// What a placeholder stands for; none where it has no value, which is noted.
+    fn lookup(&mut self, inner: &str, place: &Pointer) -> Result<Option<&'v Tree>, Failure> {
+        let name = names::in_placeholder(inner)?;
+        let root = name.split('.').next().unwrap_or(name);
+        let Some(value) = self.values.get(root) else {
+            if !self.missing.contains_key(root) {
+                self.missing.insert(root.to_string(), place.clone());
+            }
+            return Ok(None);
+        };
+        if !self.used.contains(root) {
+            self.used.insert(root.to_string());
+        }
+        find::in_maps(value, name).map(Some)
+    }
+
+    fn whole(&mut self, inner: &str, place: &Pointer, report: &mut Report) -> Option<Tree> {
+        match self.lookup(inner, place) {
+            Ok(value) => value.cloned(),
+            Err(failure) => {
+                report.push(failure.at(place));
+                None
+            }
+        }
+    }
+}
+
+impl Evaluate for Variables<'_> {
+    fn value(&mut self, text: &str, place: &Pointer, report: &mut Report) -> Option<Tree> {
+        let (mut out, mut end) = (String::new(), 0);
+        for found in names::scan(text) {
+            if found.range == (0..text.len()) {
+                return self.whole(found.inner, place, report);
+            }
+            let part = match self.lookup(found.inner, place) {
+                Ok(None) => continue,
+                Ok(Some(value)) => embeddable(value).ok_or_else(|| not_embeddable(found.inner)),
+                Err(failure) => Err(failure),
+            };
+            match part {
+                Ok(part) => {
+                    out.push_str(&text[end..found.range.start]);
+                    out.push_str(&part);
+                    end = found.range.end;
+                }
+                Err(failure) => report.push(failure.at(place)),
+            }
+        }
+        (end > 0).then(|| Tree::String(out + &text[end..]))
+    }
+
+    /// A key is replaced where a placeholder is all of it; else it is plain text.
+    fn key(&mut self, text: &str, place: &Pointer, report: &mut Report) -> Option<Tree> {
+        let whole = names::scan(text).next().filter(|found| found.is_whole_key(text));
+        self.whole(whole?.inner, place, report)
+    }
+}
+
+/// The text of a string or of an integer of any size.
+fn embeddable(value: &Tree) -> Option<String> {
+    match value {
+        Tree::String(text) => Some(text.clone()),
+        Tree::Number(number) if number.is_integer() => Some(integer_text(number)),
+        _ => None,
+    }
+}
+
+fn integer_text(number: &Number) -> String {
+    number
+        .as_i64()
+        .map_or_else(|| number.text().to_string(), |integer| integer.to_string())
+}
+
+fn not_embeddable(inner: &str) -> Failure {
+    let refused = format!("Can not replace '(({inner}))' in '<redacted>'.");
+    let message = format!("Failed to substitute variable: {refused} The value should be a String or an Integer.");
+    Failure::new(Code::NotEmbeddable, message)
+}

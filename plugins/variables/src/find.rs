@@ -1,0 +1,246 @@
+//! Sub-keys: `((a.b.c))` is what is at `/b/c` in the value of `a`.
+
+use crate::diagnostic::Failure;
+use crate::{Code, go};
+use boson_document::{Tree, escape};
+
+/// One step of the path, by go-patch's rules. A placeholder's alphabet leaves only these of its tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token<'k> {
+    Key(&'k str),
+    Index(i64),
+    AfterLast,
+}
+
+/// Finds as `bosh interpolate` does: an integer is an index; where that finds nothing, a key.
+///
+/// # Errors
+/// No such key, or a value of another type on the way; in the words of the second try.
+pub fn in_value<'v>(value: &'v Tree, keys: &[&str]) -> Result<&'v Tree, Failure> {
+    let last = keys.len().saturating_sub(1);
+    let tokens: Vec<_> = keys
+        .iter()
+        .enumerate()
+        .map(|(index, key)| token(key, index == last))
+        .collect();
+    if let Ok(found) = descend(value, &tokens, &path(&tokens)) {
+        return Ok(found);
+    }
+    let texts: Vec<_> = tokens.iter().map(|token| text(*token)).collect();
+    let as_keys = tokens.iter().zip(&texts);
+    let as_keys: Vec<_> = as_keys
+        .map(|(token, text)| {
+            if matches!(token, Token::Index(_)) {
+                Token::Key(text)
+            } else {
+                *token
+            }
+        })
+        .collect();
+    descend(value, &as_keys, &path(&as_keys))
+}
+
+/// Finds as the director does: maps only.
+///
+/// # Errors
+/// A value on the way that is no map, or lacks the key; `name` is the variable's, with sub-keys.
+pub fn in_maps<'v>(value: &'v Tree, name: &str) -> Result<&'v Tree, Failure> {
+    let root = name.split('.').next().unwrap_or(name);
+    let fail = |code, message: String| {
+        Failure::new(
+            code,
+            format!("Failed to fetch variable '{root}' from config server: Expected parent {message}"),
+        )
+    };
+    let (mut found, mut parent) = (value, root.len());
+    for key in name.split('.').skip(1) {
+        let so_far = &name[..parent];
+        let Some(map) = go::as_map(found) else {
+            return Err(fail(Code::WrongParent, format!("'{so_far}' to be a hash")));
+        };
+        let member = map.get(key);
+        found = member.ok_or_else(|| fail(Code::MissingSubKey, format!("'{so_far}' hash to have key '{key}'")))?;
+        parent += 1 + key.len();
+    }
+    Ok(found)
+}
+
+fn token(key: &str, is_last: bool) -> Token<'_> {
+    match key.parse() {
+        _ if is_last && key == "-" => Token::AfterLast,
+        Ok(index) => Token::Index(index),
+        Err(_) => Token::Key(key),
+    }
+}
+
+fn text(token: Token<'_>) -> String {
+    match token {
+        Token::Key(key) => key.to_string(),
+        Token::Index(index) => index.to_string(),
+        Token::AfterLast => "-".to_string(),
+    }
+}
+
+fn path(tokens: &[Token<'_>]) -> Vec<String> {
+    tokens.iter().map(|token| text(*token)).collect()
+}
+
+fn descend<'v>(value: &'v Tree, tokens: &[Token<'_>], texts: &[String]) -> Result<&'v Tree, Failure> {
+    let mut found = value;
+    for (depth, token) in tokens.iter().enumerate() {
+        let path = || format!("/{}", texts[..=depth].join("/"));
+        found = match *token {
+            Token::Key(key) => member(found, key, path)?,
+            Token::Index(index) => item(found, index, path)?,
+            Token::AfterLast => {
+                let place = path();
+                let why = "not supported in find operations";
+                let message = format!("Expected not to find after last index token in path '{place}' ({why})");
+                return Err(Failure::new(Code::WrongParent, message));
+            }
+        };
+    }
+    Ok(found)
+}
+
+fn member<'v>(value: &'v Tree, key: &str, path: impl Fn() -> String) -> Result<&'v Tree, Failure> {
+    let Some(map) = go::as_map(value) else {
+        return Err(mismatch("a map", value, path));
+    };
+    map.get(key).ok_or_else(|| {
+        let known = map.keys().filter_map(|name| match escape::unkey(name) {
+            Tree::String(key) => Some(key),
+            _ => None,
+        });
+        let mut known: Vec<_> = known.collect();
+        known.sort_unstable();
+        let known = match map.is_empty() {
+            true => "found no other map keys".to_string(),
+            false => format!("found map keys: '{}'", known.join("', '")),
+        };
+        let message = format!("Expected to find a map key '{key}' for path '{}' ({known})", path());
+        Failure::new(Code::MissingSubKey, message)
+    })
+}
+
+fn item(value: &Tree, index: i64, path: impl Fn() -> String) -> Result<&Tree, Failure> {
+    let Tree::Array(items) = value else {
+        return Err(mismatch("an array", value, path));
+    };
+    let from_end = usize::try_from(index.unsigned_abs())
+        .ok()
+        .and_then(|back| items.len().checked_sub(back));
+    let at = if index < 0 {
+        from_end
+    } else {
+        usize::try_from(index).ok()
+    };
+    at.and_then(|at| items.get(at)).ok_or_else(|| {
+        let length = items.len();
+        let found = format!("but found array of length '{length}' for path '{}'", path());
+        Failure::new(
+            Code::MissingSubKey,
+            format!("Expected to find array index '{index}' {found}"),
+        )
+    })
+}
+
+fn mismatch(wanted: &str, found: &Tree, path: impl Fn() -> String) -> Failure {
+    let message = format!(
+        "Expected to find {wanted} at path '{}' but found '{}'",
+        path(),
+        go::type_name(found)
+    );
+    Failure::new(Code::WrongParent, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_document::json;
+
+    const VALUE: &str = r#"{"k": {"z": "deep", "1": "one"}, "l": [1, "two", {"three": 3}], "7": {"x": 1}, "e": {},
+                            "-": "dash", "": {"": "empty"}, "f": {"\u0000": ".inf"}, "b": {"\u0000false": 1}, "n": null}"#;
+
+    #[test]
+    fn finds_by_key_and_by_index_and_by_digits_as_key() {
+        let value = json::parse(VALUE).unwrap();
+        let cases: [(&[&str], &str); 12] = [
+            (&[], VALUE),
+            (&["k", "z"], r#""deep""#),
+            (&["k", "1"], r#""one""#),
+            (&["k", "01"], r#""one""#),
+            (&["l", "1"], r#""two""#),
+            (&["l", "001"], r#""two""#),
+            (&["l", "-1", "three"], "3"),
+            (&["l", "-3"], "1"),
+            (&["7", "x"], "1"),
+            (&["", ""], r#""empty""#),
+            (&["n"], "null"),
+            (&["e"], "{}"),
+        ];
+        for (keys, want) in cases {
+            assert_eq!(in_value(&value, keys), Ok(&json::parse(want).unwrap()), "{keys:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_found_is_told_in_go_patch_s_words() {
+        let value = json::parse(VALUE).unwrap();
+        let all = "found map keys: '', '-', '7', 'b', 'e', 'f', 'k', 'l', 'n'";
+        let cases: [(&[&str], String); 10] = [
+            (&["x"], format!("Expected to find a map key 'x' for path '/x' ({all})")),
+            (
+                &["k", "q", "r"],
+                "Expected to find a map key 'q' for path '/k/q' (found map keys: '1', 'z')".into(),
+            ),
+            (
+                &["e", "x"],
+                "Expected to find a map key 'x' for path '/e/x' (found no other map keys)".into(),
+            ),
+            (
+                &["b", "x"],
+                "Expected to find a map key 'x' for path '/b/x' (found map keys: '')".into(),
+            ),
+            (
+                &["l", "9"],
+                "Expected to find a map at path '/l/9' but found '[]interface {}'".into(),
+            ),
+            (
+                &["l", "x"],
+                "Expected to find a map at path '/l/x' but found '[]interface {}'".into(),
+            ),
+            (
+                &["k", "z", "y"],
+                "Expected to find a map at path '/k/z/y' but found 'string'".into(),
+            ),
+            (
+                &["n", "y"],
+                "Expected to find a map at path '/n/y' but found '<nil>'".into(),
+            ),
+            (
+                &["f", "y"],
+                "Expected to find a map at path '/f/y' but found 'float64'".into(),
+            ),
+            (
+                &["l", "-"],
+                "Expected not to find after last index token in path '/l/-' (not supported in find operations)".into(),
+            ),
+        ];
+        for (keys, want) in cases {
+            assert_eq!(in_value(&value, keys).unwrap_err().message, want, "{keys:?}");
+        }
+    }
+
+    #[test]
+    fn the_director_knows_maps_only() {
+        let value = json::parse(VALUE).unwrap();
+        assert_eq!(in_maps(&value, "v.k.z"), Ok(&Tree::from("deep")));
+        assert_eq!(in_maps(&value, "v.k.1"), Ok(&Tree::from("one")));
+        let message = |name| in_maps(&value, name).unwrap_err().message;
+        let fetch = "Failed to fetch variable 'v' from config server: Expected parent";
+        assert_eq!(message("v.l.1"), format!("{fetch} 'v.l' to be a hash"));
+        assert_eq!(message("v.k.q"), format!("{fetch} 'v.k' hash to have key 'q'"));
+        assert_eq!(message("v.q.q"), format!("{fetch} 'v' hash to have key 'q'"));
+    }
+}

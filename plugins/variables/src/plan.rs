@@ -1,0 +1,89 @@
+//! What has to be there before placeholders can be replaced: definitions and references.
+
+use crate::diagnostic::{Diagnostic, Report};
+use crate::{Rules, definitions, names, validation};
+use boson_document::placeholder::{Part, each_string, roots};
+use boson_document::{Pointer, Tree};
+use std::collections::BTreeMap;
+
+/// One entry of the `variables` section.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Definition {
+    /// Name.
+    pub name: String,
+    /// Type; none: the value is expected from elsewhere.
+    pub kind: Option<String>,
+    /// Options as written, or null.
+    pub options: Tree,
+    /// `no-overwrite`, `overwrite`, `converge`.
+    pub update_mode: Option<String>,
+    /// Links that it consumes, or null.
+    pub consumes: Tree,
+    /// Place of the entry.
+    pub pointer: Pointer,
+}
+
+/// A variable that the document refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// Name, without sub-keys.
+    pub name: String,
+    /// First place that refers to it.
+    pub pointer: Pointer,
+}
+
+/// Definitions and references of a document.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// In the order of the document.
+    pub definitions: Vec<Definition>,
+    /// Sorted, each name once.
+    pub references: Vec<Reference>,
+    /// Warnings.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads definitions and references.
+///
+/// # Errors
+/// A section that the rules refuse; with the director's rules, names that it refuses too, wherever they are.
+pub fn plan(document: &Tree, rules: Rules) -> Result<Plan, Vec<Diagnostic>> {
+    let (definitions, references, diagnostics) = match rules {
+        Rules::Cli => (definitions::read(document)?, roots(document), Vec::new()),
+        Rules::Director => {
+            let mut report = Report::default();
+            let definitions = validation::read(document, &mut report);
+            let references = references(document, &mut report);
+            (definitions, references, report.finish()?)
+        }
+    };
+    let references = references
+        .into_iter()
+        .map(|(name, pointer)| Reference { name, pointer })
+        .collect();
+    Ok(Plan {
+        definitions,
+        references,
+        diagnostics,
+    })
+}
+
+/// The director's placeholders; those that it refuses are reported.
+fn references(document: &Tree, report: &mut Report) -> BTreeMap<String, Pointer> {
+    let mut found = BTreeMap::new();
+    each_string(document, &mut Pointer::root(), &mut |text, place, part| {
+        for placeholder in names::scan(text) {
+            if part == Part::Key && !placeholder.is_whole_key(text) {
+                continue;
+            }
+            match names::in_placeholder(placeholder.inner) {
+                Ok(name) => {
+                    let root = name.split('.').next().unwrap_or(name);
+                    found.entry(root.to_string()).or_insert_with(|| place.clone());
+                }
+                Err(failure) => report.push(failure.at(place)),
+            }
+        }
+    });
+    found
+}

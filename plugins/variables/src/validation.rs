@@ -1,0 +1,239 @@
+//! The `variables` section as the director reads it: checked in its order, in its words; the first thing wrong ends it.
+
+use crate::diagnostic::{Diagnostic, Report};
+use crate::plan::Definition;
+use crate::{Code, go, names};
+use boson_document::{Map, Pointer, Tree};
+use std::collections::HashSet;
+
+/// Keys of an entry that mean something.
+const KEYS: [&str; 6] = ["name", "type", "options", "consumes", "update_mode", "update"];
+
+/// Consumers that a certificate can have.
+const CONSUMERS: [&str; 2] = ["alternative_name", "common_name"];
+
+/// Reads the section. What is wrong is reported; the definitions are of use only where nothing is.
+pub fn read(document: &Tree, report: &mut Report) -> Vec<Definition> {
+    let place = Pointer::root().at("variables");
+    let section = match document.get("variables") {
+        None => return Vec::new(),
+        Some(Tree::Array(entries)) => entries,
+        Some(other) => {
+            let shown = if other.is_null() { "nil" } else { "<redacted>" };
+            let message = format!("Property 'variables' value ({shown}) did not match the required type 'Array'");
+            report.push(Diagnostic::new(Code::MalformedSection, message, place));
+            return Vec::new();
+        }
+    };
+    match entries(section, &place).and_then(|entries| check(&entries).map(|()| entries)) {
+        Err(diagnostic) => {
+            report.push(diagnostic);
+            Vec::new()
+        }
+        Ok(entries) => {
+            entries.iter().for_each(|entry| entry.review(report));
+            entries.into_iter().map(Entry::into_definition).collect()
+        }
+    }
+}
+
+struct Entry<'d> {
+    map: &'d Map,
+    name: &'d str,
+    kind: &'d str,
+    place: Pointer,
+}
+
+fn entries<'d>(section: &'d [Tree], place: &Pointer) -> Result<Vec<Entry<'d>>, Diagnostic> {
+    let mut maps = Vec::with_capacity(section.len());
+    for (index, entry) in section.iter().enumerate() {
+        let place = place.at(index);
+        let Some(map) = go::as_map(entry) else {
+            return Err(Diagnostic::new(
+                Code::MalformedSection,
+                "All 'variables' elements should be Hashes",
+                place,
+            ));
+        };
+        maps.push((map, place));
+    }
+    maps.into_iter().map(|(map, place)| Entry::read(map, place)).collect()
+}
+
+/// What is checked entry by entry, one kind of check after the other.
+fn check(entries: &[Entry<'_>]) -> Result<(), Diagnostic> {
+    entries.iter().try_for_each(Entry::check_consumes)?;
+    check_duplicates(entries)?;
+    entries.iter().try_for_each(Entry::check_options)?;
+    entries.iter().try_for_each(Entry::check_update_mode)
+}
+
+fn check_duplicates(entries: &[Entry<'_>]) -> Result<(), Diagnostic> {
+    let mut later = HashSet::new();
+    let doubled = entries.iter().rev().filter(|entry| !later.insert(entry.name)).last();
+    match doubled {
+        None => Ok(()),
+        Some(entry) => {
+            let message = format!("Some of the variables have duplicate names, eg: '{}'", entry.name);
+            Err(Diagnostic::new(Code::DuplicateName, message, entry.place.clone()))
+        }
+    }
+}
+
+// === impl Entry ===
+
+impl<'d> Entry<'d> {
+    fn read(map: &'d Map, place: Pointer) -> Result<Self, Diagnostic> {
+        let fail = |key, message: String| Err(Diagnostic::new(Code::InvalidDefinition, message, place.at(key)));
+        let name = match map.get("name") {
+            None => {
+                let message = "At least one of the variables is missing the 'name' key; 'name' must be specified";
+                return Err(Diagnostic::new(Code::InvalidDefinition, message, place));
+            }
+            Some(Tree::String(name)) if !name.trim().is_empty() => name,
+            Some(Tree::Null | Tree::Bool(false) | Tree::String(_)) => {
+                let why = "has an empty 'name'; 'name' must not be empty or nil";
+                return fail("name", format!("At least one of the variables {why}"));
+            }
+            Some(other) => {
+                let why = format!("has a 'name' that is no String: '{}'", shown(other));
+                return fail("name", format!("At least one of the variables {why}"));
+            }
+        };
+        let about = format!("Type for variable '{name}'");
+        match map.get("type") {
+            None => {
+                let message = format!("{about} is missing; 'type' must be specified");
+                Err(Diagnostic::new(Code::InvalidDefinition, message, place))
+            }
+            Some(Tree::Null) => fail("type", format!("{about} is nil; 'type' must not be nil")),
+            Some(Tree::String(kind)) if kind.trim().is_empty() => {
+                fail("type", format!("{about} is empty; 'type' must not be empty"))
+            }
+            Some(Tree::String(kind)) => Ok(Self { map, name, kind, place }),
+            Some(other) => fail("type", format!("{about} must be a String, but was '{}'", shown(other))),
+        }
+    }
+
+    fn given(&self, key: &str) -> Option<&'d Tree> {
+        self.map.get(key).filter(|value| !value.is_null())
+    }
+
+    fn check_consumes(&self) -> Result<(), Diagnostic> {
+        match self.given("consumes") {
+            Some(consumes) if go::as_map(consumes).is_none() => {
+                let message = format!("Consumes for variable '{}' must be a Hash or nil", self.name);
+                Err(Diagnostic::new(
+                    Code::InvalidDefinition,
+                    message,
+                    self.place.at("consumes"),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_options(&self) -> Result<(), Diagnostic> {
+        match self.given("options") {
+            Some(options) if go::as_map(options).is_none() && *options != Tree::Bool(false) => {
+                let message = format!("options of variable with name '{}' is not a Hash", self.name);
+                Err(Diagnostic::new(
+                    Code::InvalidDefinition,
+                    message,
+                    self.place.at("options"),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_update_mode(&self) -> Result<(), Diagnostic> {
+        match self.given("update_mode") {
+            Some(mode) if mode.as_str().is_none() => {
+                let message = format!(
+                    "Update mode for variable '{}' must be a String, but was '{}'",
+                    self.name,
+                    shown(mode)
+                );
+                Err(Diagnostic::new(
+                    Code::InvalidDefinition,
+                    message,
+                    self.place.at("update_mode"),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What the director looks at later (links, then generation), and what it does not look at.
+    fn review(&self, report: &mut Report) {
+        if let Err(failure) = names::in_section(self.name) {
+            report.push(failure.at(&self.place.at("name")));
+        }
+        self.review_consumers(report);
+        for key in self.map.keys().filter(|key| !KEYS.contains(&key.as_str())) {
+            let message = format!(
+                "Variable '{}' has a key that has no effect: '{}'",
+                self.name,
+                key.replace('\0', "")
+            );
+            report.push(Diagnostic::new(Code::UnusedKey, message, self.place.at(key)));
+        }
+    }
+
+    fn review_consumers(&self, report: &mut Report) {
+        let Some(consumers) = self.given("consumes").and_then(go::as_map) else {
+            return;
+        };
+        let place = self.place.at("consumes");
+        if self.kind != "certificate" {
+            let message = format!(
+                "Variable '{}' can not define 'consumes' key for type '{}'",
+                self.name, self.kind
+            );
+            report.push(Diagnostic::new(Code::InvalidConsumer, message, place));
+            return;
+        }
+        for (consumer, details) in consumers {
+            let known = CONSUMERS.contains(&consumer.as_str());
+            if known && go::as_map(details).is_some() {
+                continue;
+            }
+            let message = if known {
+                format!("Consumer '{consumer}' of variable '{}' must be a Hash", self.name)
+            } else {
+                let acceptable = "Acceptable consumer types are: alternative_name, common_name";
+                format!(
+                    "Consumer name '{consumer}' is not a valid consumer for variable '{}'. {acceptable}",
+                    self.name
+                )
+            };
+            report.push(Diagnostic::new(Code::InvalidConsumer, message, place.at(consumer)));
+        }
+    }
+
+    fn into_definition(self) -> Definition {
+        let any = |key| {
+            self.given(key)
+                .filter(|value| **value != Tree::Bool(false))
+                .cloned()
+                .unwrap_or_default()
+        };
+        Definition {
+            options: any("options"),
+            consumes: any("consumes"),
+            update_mode: self.map.get("update_mode").and_then(Tree::as_str).map(str::to_string),
+            name: self.name.to_string(),
+            kind: Some(self.kind.to_string()),
+            pointer: self.place,
+        }
+    }
+}
+
+/// A value that errors quote: a number or a boolean; all else could be a secret in the wrong place.
+fn shown(value: &Tree) -> String {
+    match value {
+        Tree::Bool(_) | Tree::Number(_) => go::scalar_text(value).unwrap_or_default(),
+        _ => "<redacted>".to_string(),
+    }
+}

@@ -1,0 +1,136 @@
+//! The walk over a document: every string is put to an evaluator, keys too; what comes back takes its place.
+
+use crate::diagnostic::{Diagnostic, Report};
+use crate::{Code, go};
+use boson_document::{MAX_DEPTH, Map, Pointer, Tree, escape};
+
+/// Says what stands for a string.
+pub trait Evaluate {
+    /// The value for a string; none: the string stays.
+    fn value(&mut self, text: &str, place: &Pointer, report: &mut Report) -> Option<Tree>;
+
+    /// The value for a map key; none: the key stays.
+    fn key(&mut self, text: &str, place: &Pointer, report: &mut Report) -> Option<Tree>;
+}
+
+/// Replaces all strings of a document.
+pub fn walk(tree: &mut Tree, evaluator: &mut dyn Evaluate, report: &mut Report) {
+    Walk {
+        evaluator,
+        report,
+        place: Pointer::root(),
+    }
+    .tree(tree);
+}
+
+struct Walk<'e> {
+    evaluator: &'e mut dyn Evaluate,
+    report: &'e mut Report,
+    place: Pointer,
+}
+
+// === impl Walk ===
+
+impl Walk<'_> {
+    fn tree(&mut self, tree: &mut Tree) {
+        match tree {
+            Tree::String(text) => {
+                if let Some(value) = self.evaluator.value(text, &self.place, self.report) {
+                    self.put(tree, value);
+                }
+            }
+            Tree::Array(items) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.place.push(index);
+                    self.tree(item);
+                    self.place.pop();
+                }
+            }
+            // The text of such a number is no text of the user's.
+            Tree::Object(_) if escape::as_special(tree).is_some() => {}
+            Tree::Object(map) => self.map(map),
+            Tree::Null | Tree::Bool(_) | Tree::Number(_) => {}
+        }
+    }
+
+    /// Puts a value in its place. It is not looked at again: its strings are no text of the document's.
+    fn put(&mut self, tree: &mut Tree, value: Tree) {
+        if self.place.tokens().len() + height(&value) > MAX_DEPTH {
+            let message = format!("Expected the document with its values to be at most {MAX_DEPTH} levels deep");
+            self.report
+                .push(Diagnostic::new(Code::TooDeep, message, self.place.clone()));
+            return;
+        }
+        *tree = value;
+    }
+
+    fn map(&mut self, map: &mut Map) {
+        let mut renamed = Vec::new();
+        for (index, (name, value)) in map.iter_mut().enumerate() {
+            self.place.push(name);
+            if let Some(key) = self.key(name) {
+                renamed.push((index, key));
+            }
+            self.tree(value);
+            self.place.pop();
+        }
+        if !renamed.is_empty() {
+            self.rename(map, renamed);
+        }
+    }
+
+    /// The member's new name, where its key is a string that stands for something.
+    fn key(&mut self, name: &str) -> Option<String> {
+        let Tree::String(text) = escape::unkey(name) else {
+            return None;
+        };
+        let key = self.evaluator.key(&text, &self.place, self.report)?;
+        if matches!(key, Tree::Array(_)) || go::as_map(&key).is_some() {
+            let message = format!(
+                "Expected the value of a map key to be a scalar but found '{}'",
+                go::type_name(&key)
+            );
+            self.report
+                .push(Diagnostic::new(Code::KeyNotScalar, message, self.place.clone()));
+            return None;
+        }
+        Some(escape::key(&key))
+    }
+
+    /// Renames members. Of members that end up with one name, the one wins that had it; else the one whose name came
+    /// first in the alphabet, so that the order of members changes nothing.
+    fn rename(&mut self, map: &mut Map, renamed: Vec<(usize, String)>) {
+        let mut renamed = renamed.into_iter().peekable();
+        let mut members: indexmap::IndexMap<String, (Option<String>, Tree)> = indexmap::IndexMap::new();
+        for (index, (name, value)) in std::mem::take(map).into_iter().enumerate() {
+            let (name, was) = match renamed.next_if(|(at, _)| *at == index) {
+                Some((_, key)) => (key, Some(name)),
+                None => (name, None),
+            };
+            let Some(held) = members.get_mut(&name) else {
+                members.insert(name, (was, value));
+                continue;
+            };
+            let place = was
+                .as_ref()
+                .or(held.0.as_ref())
+                .map_or(self.place.clone(), |token| self.place.at(token));
+            let message =
+                "Two keys of a map are the same once their placeholders are replaced; one of the values is lost";
+            self.report.push(Diagnostic::new(Code::KeyCollision, message, place));
+            if was < held.0 {
+                *held = (was, value);
+            }
+        }
+        map.extend(members.into_iter().map(|(name, (_, value))| (name, value)));
+    }
+}
+
+/// How many levels of lists and maps a value has.
+fn height(value: &Tree) -> usize {
+    match value {
+        Tree::Array(items) => 1 + items.iter().map(height).max().unwrap_or(0),
+        Tree::Object(map) => 1 + map.values().map(height).max().unwrap_or(0),
+        _ => 0,
+    }
+}
