@@ -37,7 +37,11 @@ mod tests {
             assert_ne!(pair[0].name, pair[1].name);
         }
         for code in codes {
-            assert!(code.name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", code.name);
+            assert!(
+                code.name.chars().all(|c| c.is_ascii_lowercase() || c == '-'),
+                "{}",
+                code.name
+            );
             assert!(!code.title.is_empty() && !code.title.ends_with('.'), "{}", code.name);
             assert!(code.explanation.trim_end().ends_with(['.', '`']), "{}", code.name);
             assert_eq!(find(code.name), Some(code));

@@ -202,7 +202,7 @@ fn jobs(document: &Tree, place: &Place, report: &mut Report) {
 fn quarks(job: &Tree, place: &Place, report: &mut Report) {
     for name in ["quarks", "bosh_containerization"] {
         if let Some(tree) = job.get("properties").and_then(|properties| properties.get(name)) {
-            keys::walk(keys::QUARKS, tree, &place.at(name), report);
+            keys::walk_properties(keys::QUARKS, tree, &place.at(name), report);
         }
     }
 }

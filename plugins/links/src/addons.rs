@@ -2,7 +2,10 @@
 
 use crate::codes;
 use crate::diagnostic::Report;
-use crate::manifest::{Group, Job, Manifest, Properties, Specs, collision, is_dns, unknown_job};
+use crate::group::Group;
+use crate::job::{Job, Properties, collision, is_dns, unknown_job};
+use crate::manifest::Manifest;
+use crate::spec::Specs;
 use crate::value::{Members, plain};
 use boson_deployment::addons::{Candidate, Filter, Kind};
 use boson_document::{Map, Pointer, Tree};

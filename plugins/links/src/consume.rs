@@ -3,9 +3,10 @@
 use crate::addons::unused;
 use crate::codes;
 use crate::diagnostic::Report;
-use crate::manifest::{Group, Job, Specs};
+use crate::group::Group;
+use crate::job::Job;
 use crate::provide::name_or_type;
-use crate::spec::Consumes;
+use crate::spec::{Consumes, Specs};
 use crate::value::{Members, class, hash, plain};
 use boson_document::{Map, Pointer, Tree};
 use std::collections::HashSet;

@@ -7,13 +7,17 @@ pub mod addons;
 pub mod codes;
 pub mod consume;
 pub mod content;
+pub mod data;
 pub mod diagnostic;
+pub mod group;
 #[cfg(target_family = "wasm")]
 #[allow(unsafe_code, missing_docs, reason = "generated bindings")]
 mod guest;
+pub mod job;
 pub mod manifest;
 pub mod properties;
 pub mod provide;
+pub mod quarks;
 pub mod resolve;
 pub mod resolved;
 pub mod spec;
@@ -22,5 +26,6 @@ pub mod value;
 
 pub use codes::Code;
 pub use diagnostic::{Diagnostic, Severity};
+pub use resolved::GroupDocument;
 pub use spec::JobSpec;
-pub use stage::{Deployment, GroupDocument, Provided, Resolved, resolve};
+pub use stage::{Deployment, Provided, Resolved, resolve};

@@ -3,7 +3,7 @@
 use crate::codes;
 use crate::consume::{Consumer, Way};
 use crate::diagnostic::Report;
-use crate::manifest::Group;
+use crate::group::Group;
 use crate::provide::{Provider, Source};
 use std::collections::HashMap;
 

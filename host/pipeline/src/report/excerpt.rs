@@ -30,7 +30,11 @@ impl Excerpt {
         let at = at.min(total);
         let from = if total <= SHOWN { 0 } else { at.saturating_sub(BEFORE) };
         let end = at.saturating_add(length.max(1) as usize);
-        let mut excerpt = Self { shown: String::new(), before: 0, under: 0 };
+        let mut excerpt = Self {
+            shown: String::new(),
+            before: 0,
+            under: 0,
+        };
         if from > 0 {
             excerpt.push("…", 1, true, false);
         }

@@ -63,7 +63,12 @@ pub fn entries(diagnostics: &[Diagnostic], sources: &Sources) -> Vec<Entry> {
 pub fn text(diagnostics: &[Diagnostic], sources: &Sources, color: bool) -> String {
     let mut out = String::new();
     for diagnostic in diagnostics {
-        one(diagnostic, &sources.locate(diagnostic), Paint::new(color, diagnostic.severity), &mut out);
+        one(
+            diagnostic,
+            &sources.locate(diagnostic),
+            Paint::new(color, diagnostic.severity),
+            &mut out,
+        );
         out.push('\n');
     }
     out
@@ -72,12 +77,18 @@ pub fn text(diagnostics: &[Diagnostic], sources: &Sources, color: bool) -> Strin
 fn one(diagnostic: &Diagnostic, located: &Located, paint: Paint, out: &mut String) {
     let head = format!("{}[{}]", severity(diagnostic.severity), clean::line(&diagnostic.code));
     let message = clean::text(&diagnostic.message);
-    let (first, more) = message.split_once('\n').map_or((message.as_str(), None), |(first, more)| (first, Some(more)));
-    out.push_str(&format!("{}{}\n", paint.severity(&head), paint.strong(&format!(": {first}"))));
+    let (first, more) = message
+        .split_once('\n')
+        .map_or((message.as_str(), None), |(first, more)| (first, Some(more)));
+    out.push_str(&format!(
+        "{}{}\n",
+        paint.severity(&head),
+        paint.strong(&format!(": {first}"))
+    ));
     for line in more.unwrap_or("").lines() {
         out.push_str(&format!("  {line}\n"));
     }
-    let number = located.excerpt.as_ref().and(located.line).map_or(String::new(), |line| line.to_string());
+    let number = located.excerpt.as_ref().and(located.line).map_or(" ".to_string(), |line| line.to_string());
     let gutter = " ".repeat(number.len());
     if let Some(file) = &located.file {
         out.push_str(&format!("{gutter}{} {}\n", paint.frame("-->"), place(file, located)));
@@ -87,12 +98,20 @@ fn one(diagnostic: &Diagnostic, located: &Located, paint: Paint, out: &mut Strin
         let carets = paint.severity(&"^".repeat(under));
         out.push_str(&format!("{gutter} {}\n", paint.frame("|")));
         out.push_str(&format!("{} {} {shown}\n", paint.frame(&number), paint.frame("|")));
-        out.push_str(&format!("{gutter} {} {}{carets}\n", paint.frame("|"), " ".repeat(before)));
+        out.push_str(&format!(
+            "{gutter} {} {}{carets}\n",
+            paint.frame("|"),
+            " ".repeat(before)
+        ));
     }
     for (word, note) in [("path", &located.path), ("help", &diagnostic.help)] {
         let Some(note) = note else { continue };
         let note = clean::text(note).replace('\n', &format!("\n{gutter}         "));
-        out.push_str(&format!("{gutter} {} {}{note}\n", paint.frame("="), paint.strong(&format!("{word}: "))));
+        out.push_str(&format!(
+            "{gutter} {} {}{note}\n",
+            paint.frame("="),
+            paint.strong(&format!("{word}: "))
+        ));
     }
 }
 

@@ -37,6 +37,10 @@ impl Paint {
     }
 
     fn with(self, code: &str, text: &str) -> String {
-        if self.color && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_string() }
+        if self.color && !text.is_empty() {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_string()
+        }
     }
 }

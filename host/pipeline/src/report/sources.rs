@@ -20,7 +20,10 @@ pub struct Sources {
 
 #[derive(Clone, Debug)]
 enum Source {
-    Yaml { document: Box<Document>, secret: bool },
+    Yaml {
+        document: Box<Document>,
+        secret: bool,
+    },
     /// A document that has no text of its own: lines of it can be shown, but have no numbers.
     Tree(Box<Document>),
     Text(Arc<str>),
@@ -58,8 +61,21 @@ impl Sources {
     /// Registers a YAML document. Of a `secret` one, diagnostics show places but no text.
     pub fn add_document(&mut self, document: Document, secret: bool) {
         let name = document.name.clone();
-        let document = if secret { Document { text: "".into(), ..document } } else { document };
-        self.documents.insert(name, Source::Yaml { document: Box::new(document), secret });
+        let document = if secret {
+            Document {
+                text: "".into(),
+                ..document
+            }
+        } else {
+            document
+        };
+        self.documents.insert(
+            name,
+            Source::Yaml {
+                document: Box::new(document),
+                secret,
+            },
+        );
     }
 
     /// Registers a text that may be shown: a template, or YAML that can't be read.
@@ -71,7 +87,8 @@ impl Sources {
     pub fn add_tree(&mut self, name: &str, tree: &Tree) {
         if let Ok(document) = yaml::read(name, &yaml::write(tree)) {
             // The tree itself, for its pointers: numbers may be spelled differently in the text.
-            self.documents.insert(name.to_string(), Source::Tree(Box::new(document)));
+            self.documents
+                .insert(name.to_string(), Source::Tree(Box::new(document)));
         }
     }
 
@@ -82,7 +99,11 @@ impl Sources {
             let (pointer, source) = (Pointer::parse(&origin.pointer)?, Pointer::parse(&origin.source)?);
             Some((pointer, (origin.document.clone(), source)))
         });
-        let derived = Derived { base: base.to_string(), tree, origins: origins.collect() };
+        let derived = Derived {
+            base: base.to_string(),
+            tree,
+            origins: origins.collect(),
+        };
         self.results.insert(name.to_string(), derived);
     }
 
@@ -94,19 +115,27 @@ impl Sources {
     /// Where a diagnostic leads.
     pub fn locate(&self, diagnostic: &Diagnostic) -> Located {
         let place = &diagnostic.place;
-        let Some(name) = place.document.as_ref().or(self.main.as_ref()) else { return Located::default() };
+        let Some(name) = place.document.as_ref().or(self.main.as_ref()) else {
+            return Located::default();
+        };
         if let Some(line) = place.line {
             return self.at_line(name, line, place.column);
         }
         match place.pointer.as_deref().and_then(Pointer::parse) {
             Some(pointer) => self.at_pointer(name, &pointer),
-            None => Located { file: Some(name.clone()), ..Located::default() },
+            None => Located {
+                file: Some(name.clone()),
+                ..Located::default()
+            },
         }
     }
 
     fn at_line(&self, name: &str, line: u32, column: Option<u32>) -> Located {
         let text: &str = match self.documents.get(name) {
-            Some(Source::Yaml { document, secret: false }) => &document.text,
+            Some(Source::Yaml {
+                document,
+                secret: false,
+            }) => &document.text,
             Some(Source::Text(text)) => text,
             _ => "",
         };
@@ -116,19 +145,36 @@ impl Sources {
             (None, Some(line)) => yaml_count(line.trim().chars().count()),
             _ => 0,
         };
-        let indent = excerpt.as_ref().map(|line| yaml_count(line.chars().take_while(|c| c.is_whitespace()).count() + 1));
-        let located = Located { file: Some(name.to_string()), line: Some(line), column, length, path: None, excerpt };
+        let indent = excerpt
+            .as_ref()
+            .map(|line| yaml_count(line.chars().take_while(|c| c.is_whitespace()).count() + 1));
+        let located = Located {
+            file: Some(name.to_string()),
+            line: Some(line),
+            column,
+            length,
+            path: None,
+            excerpt,
+        };
         match column {
-            None if located.excerpt.is_some() => Located { column: indent, ..located },
+            None if located.excerpt.is_some() => Located {
+                column: indent,
+                ..located
+            },
             _ => located,
         }
     }
 
     fn at_pointer(&self, name: &str, pointer: &Pointer) -> Located {
-        let Some(result) = self.results.get(name) else { return self.in_document(name, pointer) };
+        let Some(result) = self.results.get(name) else {
+            return self.in_document(name, pointer);
+        };
         let (document, source) = result.origin(pointer);
         let path = path(&result.tree, pointer, true);
-        Located { path, ..self.in_document(document, &source) }
+        Located {
+            path,
+            ..self.in_document(document, &source)
+        }
     }
 
     fn in_document(&self, name: &str, pointer: &Pointer) -> Located {
@@ -136,16 +182,38 @@ impl Sources {
         match self.documents.get(name) {
             Some(Source::Yaml { document, secret }) => {
                 let at = underlined(document, pointer);
-                let excerpt = if *secret { None } else { line_of(&document.text, at.line) };
+                let excerpt = if *secret {
+                    None
+                } else {
+                    line_of(&document.text, at.line)
+                };
                 let path = path(&document.tree, pointer, !secret);
-                Located { file, line: Some(at.line), column: Some(at.column), length: at.length, path, excerpt }
+                Located {
+                    file,
+                    line: Some(at.line),
+                    column: Some(at.column),
+                    length: at.length,
+                    path,
+                    excerpt,
+                }
             }
             Some(Source::Tree(document)) => {
                 let at = underlined(document, pointer);
                 let (excerpt, path) = (line_of(&document.text, at.line), path(&document.tree, pointer, true));
-                Located { file, line: None, column: Some(at.column), length: at.length, path, excerpt }
+                Located {
+                    file,
+                    line: None,
+                    column: Some(at.column),
+                    length: at.length,
+                    path,
+                    excerpt,
+                }
             }
-            Some(Source::Text(_)) | None => Located { file, path: path(&Tree::Null, pointer, false), ..Located::default() },
+            Some(Source::Text(_)) | None => Located {
+                file,
+                path: path(&Tree::Null, pointer, false),
+                ..Located::default()
+            },
         }
     }
 }

@@ -8,7 +8,6 @@
     reason = "a text is refused once, at most; a box would be in every caller's way"
 )]
 
-mod base64;
 mod codes;
 mod marks;
 mod members;

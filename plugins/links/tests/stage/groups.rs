@@ -94,6 +94,11 @@ fn deprecated_properties_reach_only_jobs_without_their_own() {
         r#"{"x":1,"y":2}"#
     );
     assert_eq!(at(&resolved, "web", "/instance_groups/0/jobs/1/properties/a"), "null");
+    // The group keeps the key, so that the bpm stage can refuse it.
+    assert_eq!(
+        at(&resolved, "web", "/instance_groups/0/properties"),
+        r#"{"a":{"y":2}}"#
+    );
 }
 
 #[test]
@@ -276,6 +281,18 @@ fn undeclared_properties_are_warned_about() {
             "Property 'typo' is not declared by job 'j' of release 'r'".to_string()
         )]
     );
+}
+
+#[test]
+fn a_job_that_declares_a_property_of_our_name_keeps_its_own_value() {
+    let case = Case::new(json!([group(
+        "g",
+        json!([{"name": "j", "release": "r", "properties": {"quarks": {"x": 1}}}])
+    )]))
+    .job("j", json!({"properties": {"quarks.x": {}, "quarks.y": {"default": 2}}}));
+    let resolved = case.resolved();
+    assert_eq!(quarks(&resolved, "g", "/declared"), r#"{"x":1,"y":2}"#);
+    assert_eq!(quarks(&resolved, "g", "/instances/0/index"), "0");
 }
 
 #[test]
