@@ -1,7 +1,7 @@
 //! The data of every job: bound properties, instances, links.
 
 use crate::codes;
-use crate::consume::{Consumer, Way};
+use crate::consume::{Asker, Consumer, Way};
 use crate::content::{Content, TooLarge};
 use crate::diagnostic::Report;
 use crate::group::Group;
@@ -59,7 +59,9 @@ impl<'a> Gathering<'_, 'a> {
                     .link(consumer, found)
                     .map_err(|error| self.too_large(group, error))
                     .ok()?;
-                data[consumer.job].consumes.insert(consumer.original.clone(), link);
+                if let Asker::Job { job, .. } = consumer.asker {
+                    data[job].consumes.insert(consumer.original.clone(), link);
+                }
             }
             all.push(data);
         }
