@@ -1,5 +1,11 @@
 //! Releases of every layout, from trees in memory: what is read, and what is said of bad ones.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot make its input fails"
+)]
+
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::archive::{self, Manifest};
 use boson_pipeline::release::{Entry, File, Files, Naming, Release, image, source};
@@ -155,64 +161,58 @@ fn the_version_is_the_newest_final_one_or_unknown() {
 #[test]
 fn bad_jobs_are_told_in_bosh_s_words() {
     let spec = "r/jobs/nats/spec";
-    let table: &[(&[(&str, &str)], &[&str])] = &[
+    let table = [
         (
-            &[("jobs/nats/spec", "name: other")],
-            &["r/jobs/nats/spec#/name: Job directory 'nats' does not match job name 'other' in spec"],
+            ("jobs/nats/spec", "name: other"),
+            "r/jobs/nats/spec#/name: Job directory 'nats' does not match job name 'other' in spec",
         ),
         (
-            &[("jobs/nats/spec", "GONE")],
-            &["r/jobs/nats/spec#: Reading job spec 'r/jobs/nats/spec': no such file"],
+            ("jobs/nats/spec", "GONE"),
+            "r/jobs/nats/spec#: Reading job spec 'r/jobs/nats/spec': no such file",
         ),
         (
-            &[("jobs/nats/spec", "[]")],
-            &["r/jobs/nats/spec#: Job 'nats' has invalid spec format: expected a map"],
+            ("jobs/nats/spec", "[]"),
+            "r/jobs/nats/spec#: Job 'nats' has invalid spec format: expected a map",
         ),
         (
-            &[("packages/gnatsd/", "GONE")],
-            &["r/jobs/nats/spec#/packages/0: Expected to find package 'gnatsd' since it's a dependency of job 'nats'"],
+            ("packages/gnatsd/", "GONE"),
+            "r/jobs/nats/spec#/packages/0: Expected to find package 'gnatsd' since it's a dependency of job 'nats'",
         ),
         (
-            &[("jobs/nats/templates/z.erb", "GONE")],
-            &["r/jobs/nats/spec#/templates/z.erb: Missing template file 'z.erb' for job 'nats'"],
+            ("jobs/nats/templates/z.erb", "GONE"),
+            "r/jobs/nats/spec#/templates/z.erb: Missing template file 'z.erb' for job 'nats'",
         ),
         (
-            &[("jobs/nats/templates/bin/run.erb", "-> gone")],
-            &["r/jobs/nats/spec#/templates/bin~1run.erb: Missing template file 'bin/run.erb' for job 'nats'"],
+            ("jobs/nats/templates/bin/run.erb", "-> gone"),
+            "r/jobs/nats/spec#/templates/bin~1run.erb: Missing template file 'bin/run.erb' for job 'nats'",
         ),
         (
-            &[("jobs/nats/monit", "GONE")],
-            &["r/jobs/nats/monit#: Job 'nats' is missing monit file"],
+            ("jobs/nats/monit", "GONE"),
+            "r/jobs/nats/monit#: Job 'nats' is missing monit file",
         ),
         (
-            &[("jobs/nats/templates/z.erb", "-> /etc/passwd")],
-            &["r/jobs/nats/templates/z.erb#: 'r/jobs/nats/templates/z.erb' leads out of the release"],
+            ("jobs/nats/templates/z.erb", "-> /etc/passwd"),
+            "r/jobs/nats/templates/z.erb#: 'r/jobs/nats/templates/z.erb' leads out of the release",
         ),
         (
-            &[("jobs/nats/templates/z.erb", "-> z.erb")],
-            &[
-                "r/jobs/nats/templates/z.erb#: 'r/jobs/nats/templates/z.erb' is a link that leads nowhere: too many links",
-            ],
+            ("jobs/nats/templates/z.erb", "-> z.erb"),
+            "r/jobs/nats/templates/z.erb#: 'r/jobs/nats/templates/z.erb' is a link that leads nowhere: too many links",
         ),
         (
-            &[("jobs/nats/templates/z.erb", "-> bin")],
-            &["r/jobs/nats/templates/z.erb#: 'r/jobs/nats/templates/z.erb' is a directory, expected a file"],
+            ("jobs/nats/templates/z.erb", "-> bin"),
+            "r/jobs/nats/templates/z.erb#: 'r/jobs/nats/templates/z.erb' is a directory, expected a file",
         ),
         (
-            &[("jobs/nats/properties_schema.json", "{,}")],
-            &[
-                "r/jobs/nats/properties_schema.json#: Job 'nats' has an invalid properties_schema.json: expected a string",
-            ],
+            ("jobs/nats/properties_schema.json", "{,}"),
+            "r/jobs/nats/properties_schema.json#: Job 'nats' has an invalid properties_schema.json: ",
         ),
     ];
-    for (changes, expected) in table {
-        let errors = told(with(changes));
-        let same_start = errors.len() == expected.len()
-            && errors
-                .iter()
-                .zip(*expected)
-                .all(|(error, start)| error == start || changes[0].0.ends_with(".json"));
-        assert!(same_start, "{changes:?}: {errors:?}");
+    for (change, expected) in table {
+        let errors = told(with(&[change]));
+        assert!(
+            errors.len() == 1 && errors[0].starts_with(expected),
+            "{change:?}: {errors:?}"
+        );
     }
     for destination in ["../../etc/x", "/etc/x", "''", "~", "7", "[]"] {
         let text = format!("name: nats\ntemplates: {{z.erb: {destination}}}");

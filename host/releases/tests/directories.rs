@@ -1,5 +1,7 @@
 //! Source directories and `jobs-src` trees on a real file system.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot make its input fails")]
+
 mod make;
 
 use make::{SPEC, read};

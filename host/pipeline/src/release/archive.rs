@@ -171,7 +171,7 @@ impl Check<'_> {
         let mut seen = HashSet::new();
         let mut jobs = Vec::new();
         for (name, pointer, entry) in self.entries(tree, "jobs", "job") {
-            if !seen.insert(name.clone()) {
+            if is_identifier(&name) && !seen.insert(name.clone()) {
                 self.say(
                     pointer.at("name"),
                     format!("Job '{name}' is listed twice in release manifest"),
