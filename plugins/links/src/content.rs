@@ -1,6 +1,6 @@
 //! What templates see of instances and links.
 
-use crate::manifest::Group;
+use crate::group::Group;
 use crate::provide::{Provider, Source};
 use crate::value::weight;
 use boson_deployment::instances::Instance;
@@ -8,9 +8,9 @@ use boson_deployment::names::{NameError, Names};
 use boson_document::Tree;
 
 /// Most objects for instances, in `spec`s and links together: they are what a misplaced `instances: 100000` multiplies.
-const MOST_INSTANCES: u64 = 60_000;
+const MOST_INSTANCES: u64 = 50_000;
 /// Most bytes of properties in links.
-const MOST_BYTES: usize = 64 << 20;
+const MOST_BYTES: usize = 24 << 20;
 
 /// What is the same for all of a deployment.
 pub struct Content<'c> {
@@ -62,25 +62,27 @@ impl<'c> Content<'c> {
 
     /// `spec` of a job on an instance, but for `properties`, `links` and `release`.
     pub fn spec(&self, group: &Group<'_>, job: &str, instance: &Instance) -> Tree {
-        let network = Tree::object()
-            .with("type", "dynamic")
-            .with("ip", POD_IP)
-            .with("default", vec!["dns", "gateway"])
-            .with("dns_record_name", instance.address.as_str());
-        Tree::object()
-            .with("name", instance.name(job))
-            .with("index", instance.index)
-            .with("id", instance.id(job))
-            .with("az", instance.az.as_str())
-            .with("address", instance.address.as_str())
-            .with("bootstrap", instance.bootstrap())
-            .with("ip", POD_IP)
-            .with("deployment", self.deployment)
-            .with("job", Tree::object().with("name", group.name.as_str()))
-            .with("networks", Tree::object().with("default", network))
-            .with("dns_domain_name", self.domain.as_str())
-            .with("persistent_disk", group.persistent_disk())
-            .with("properties_need_filtering", true)
+        let network = object([
+            ("type", "dynamic".into()),
+            ("ip", POD_IP.into()),
+            ("default", vec!["dns", "gateway"].into()),
+            ("dns_record_name", instance.address.as_str().into()),
+        ]);
+        object([
+            ("name", instance.name(job).into()),
+            ("index", instance.index.into()),
+            ("id", instance.id(job).into()),
+            ("az", instance.az.as_str().into()),
+            ("address", instance.address.as_str().into()),
+            ("bootstrap", instance.bootstrap().into()),
+            ("ip", POD_IP.into()),
+            ("deployment", self.deployment.into()),
+            ("job", object([("name", group.name.as_str().into())])),
+            ("networks", object([("default", network)])),
+            ("dns_domain_name", self.domain.as_str().into()),
+            ("persistent_disk", group.persistent_disk()),
+            ("properties_need_filtering", true.into()),
+        ])
     }
 
     /// A link as its consumers' templates see it.
@@ -127,11 +129,16 @@ impl<'c> Content<'c> {
 const POD_IP: &str = "$(POD_IP)";
 
 fn link_instance(job: &str, instance: &Instance) -> Tree {
-    Tree::object()
-        .with("name", instance.name(job))
-        .with("index", instance.index)
-        .with("id", instance.id(job))
-        .with("az", instance.az.as_str())
-        .with("address", instance.address.as_str())
-        .with("bootstrap", instance.bootstrap())
+    object([
+        ("name", instance.name(job).into()),
+        ("index", instance.index.into()),
+        ("id", instance.id(job).into()),
+        ("az", instance.az.as_str().into()),
+        ("address", instance.address.as_str().into()),
+        ("bootstrap", instance.bootstrap().into()),
+    ])
+}
+
+fn object<const N: usize>(members: [(&str, Tree); N]) -> Tree {
+    members.into_iter().collect()
 }

@@ -3,9 +3,10 @@
 use crate::addons::unused;
 use crate::codes;
 use crate::diagnostic::Report;
-use crate::manifest::{Group, Job, Specs};
+use crate::group::Group;
+use crate::job::Job;
 use crate::properties::{pieces, place};
-use crate::spec::{Provides, Spec, property_names};
+use crate::spec::{Provides, Spec, Specs, property_names};
 use crate::value::{Members, hash, plain};
 use boson_document::{Map, Pointer, Tree};
 use std::collections::{HashMap, HashSet};

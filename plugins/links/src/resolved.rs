@@ -1,8 +1,13 @@
 //! The resolved document of a group: a manifest with this group only, its jobs' properties bound, instances and links added.
 
-use crate::manifest::{Group, Job, Manifest, QUARKS};
-use crate::value::hash;
-use boson_document::{Map, Tree};
+use crate::codes;
+use crate::diagnostic::Report;
+use crate::group::Group;
+use crate::job::Job;
+use crate::manifest::Manifest;
+use crate::quarks::{QUARKS, quarks};
+use crate::value::{depth, hash, plain};
+use boson_document::{MAX_DEPTH, Map, Tree};
 use std::collections::{HashMap, HashSet};
 
 /// What a job gets beside what the manifest says of it.
@@ -14,6 +19,15 @@ pub struct JobData {
     pub instances: Vec<Tree>,
     /// Consumed links by their names in the release.
     pub consumes: Map,
+}
+
+/// The resolved document of a group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupDocument {
+    /// The group.
+    pub name: String,
+    /// See `wit/links`.
+    pub document: Tree,
 }
 
 /// Makes the documents of all groups.
@@ -42,8 +56,28 @@ impl<'m, 'a> Documents<'m, 'a> {
         }
     }
 
+    /// The documents of all groups; one that gets too deep goes to the report.
+    pub fn all(&self, data: Vec<Vec<JobData>>, report: &mut Report) -> Vec<GroupDocument> {
+        let mut made = Vec::new();
+        for (group, data) in self.manifest.groups.iter().zip(data) {
+            let document = self.document(group, data);
+            if depth(&document) > MAX_DEPTH {
+                let message = format!(
+                    "The resolved document of the instance group '{}' is nested too deep",
+                    plain(&group.name)
+                );
+                report.error(codes::TOO_DEEP, group.place.clone(), message);
+            }
+            made.push(GroupDocument {
+                name: group.name.clone(),
+                document,
+            });
+        }
+        made
+    }
+
     /// The document of a group; `data` has an entry for each of its jobs.
-    pub fn document(&self, group: &Group<'a>, data: Vec<JobData>) -> Tree {
+    fn document(&self, group: &Group<'a>, data: Vec<JobData>) -> Tree {
         let top = |key: &str| self.manifest.tree.get(key);
         let mut document = Tree::object()
             .with("name", self.deployment)
@@ -73,10 +107,6 @@ impl<'m, 'a> Documents<'m, 'a> {
         if let Some(update) = update(top("update"), group.tree.get("update")) {
             entry.set("update", update);
         }
-        // Inherited by the jobs already.
-        if let Some(map) = entry.as_object_mut() {
-            map.shift_remove("properties");
-        }
         entry.set("jobs", jobs);
         document.with("instance_groups", vec![entry])
     }
@@ -105,11 +135,14 @@ impl<'m, 'a> Documents<'m, 'a> {
         let release = Tree::object()
             .with("name", job.release.as_str())
             .with("version", version);
-        let quarks = quarks(job)
+        let mut properties = data.properties;
+        let mut quarks = quarks(job)
             .with("instances", data.instances)
             .with("consumes", data.consumes)
             .with("release", release);
-        let mut properties = data.properties;
+        if let Some(declared) = properties.shift_remove(QUARKS[0]) {
+            quarks.set("declared", declared);
+        }
         properties.insert(QUARKS[0].into(), quarks);
         Tree::object()
             .with("name", job.name.as_str())
@@ -117,16 +150,6 @@ impl<'m, 'a> Documents<'m, 'a> {
             .with("properties", properties)
     }
 }
-
-/// What the manifest has under `quarks`, over what it has under the older name.
-fn quarks(job: &Job<'_>) -> Tree {
-    let maps = QUARKS.iter().rev().filter_map(|name| hash(job.properties.get(*name)?));
-    let members = maps.flatten().filter(|(key, _)| !COMPUTED.contains(&key.as_str()));
-    members.map(|(key, value)| (key.clone(), value.clone())).collect()
-}
-
-/// Members of `quarks` that this stage sets.
-pub const COMPUTED: [&str; 3] = ["instances", "consumes", "release"];
 
 /// The group's `update` over the manifest's, key by key.
 fn update(top: Option<&Tree>, own: Option<&Tree>) -> Option<Tree> {

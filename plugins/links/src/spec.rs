@@ -2,8 +2,10 @@
 
 use crate::codes;
 use crate::diagnostic::Report;
+use crate::job::Job;
 use crate::value::{class, hash, plain, text};
 use boson_document::{Map, Pointer, Tree};
+use std::collections::HashMap;
 
 /// A job of a release, as it comes in.
 #[derive(Clone, Debug)]
@@ -73,12 +75,45 @@ impl<'s> Spec<'s> {
             report,
         };
         reader.name(&from.spec);
+        reader.formats(&from.spec);
         Self {
             document: &from.document_name,
             properties: reader.properties(&from.spec),
             provides: reader.provides(&from.spec),
             consumes: reader.consumes(&from.spec),
         }
+    }
+}
+
+/// The specs at hand.
+#[derive(Debug, Default)]
+pub struct Specs<'a> {
+    all: Vec<Spec<'a>>,
+    by_name: HashMap<(&'a str, &'a str), usize>,
+}
+
+// === impl Specs ===
+
+impl<'a> Specs<'a> {
+    /// Reads all specs; what is wrong goes to the report.
+    pub fn read(jobs: &'a [JobSpec], report: &mut Report) -> Self {
+        let all = jobs.iter().map(|job| Spec::read(job, report)).collect();
+        let by_name = jobs
+            .iter()
+            .enumerate()
+            .map(|(index, job)| ((job.release.as_str(), job.job.as_str()), index))
+            .collect();
+        Self { all, by_name }
+    }
+
+    /// Number of the spec of a release's job.
+    pub fn find(&self, release: &str, job: &str) -> Option<usize> {
+        self.by_name.get(&(release, job)).copied()
+    }
+
+    /// The spec of a job.
+    pub fn of(&self, job: &Job<'a>) -> &Spec<'a> {
+        &self.all[job.spec]
     }
 }
 
@@ -109,6 +144,25 @@ impl Reader<'_> {
                     format!("Inconsistent name for job '{job}'(exptected: '{job}', got: '{got}')"),
                 );
             }
+        }
+    }
+
+    fn formats(&mut self, spec: &Tree) {
+        let given = |key: &str| {
+            spec.get(key)
+                .filter(|value| !matches!(value, Tree::Null | Tree::Bool(false)))
+        };
+        if given("logs").is_some_and(|logs| hash(logs).is_none()) {
+            self.error(
+                Pointer::root().at("logs"),
+                format!("Job '{}' has invalid logs spec format", self.job),
+            );
+        }
+        if given("packages").is_some_and(|packages| packages.as_array().is_none()) {
+            self.error(
+                Pointer::root().at("packages"),
+                format!("Job '{}' has invalid package spec format", self.job),
+            );
         }
     }
 

@@ -94,6 +94,11 @@ fn deprecated_properties_reach_only_jobs_without_their_own() {
         r#"{"x":1,"y":2}"#
     );
     assert_eq!(at(&resolved, "web", "/instance_groups/0/jobs/1/properties/a"), "null");
+    // The group keeps the key, so that the bpm stage can refuse it.
+    assert_eq!(
+        at(&resolved, "web", "/instance_groups/0/properties"),
+        r#"{"a":{"y":2}}"#
+    );
 }
 
 #[test]
@@ -119,6 +124,11 @@ fn what_bosh_refuses_is_refused_in_its_words() {
             json!([{"name": "g", "instances": 1}]),
             "",
             "Instance group 'g' does not specify jobs key",
+        ),
+        (
+            json!([{"name": "g", "instances": 1, "jobs": [], "azs": null}]),
+            "/azs",
+            "Property 'azs' value (nil) did not match the required type 'Array'",
         ),
         (
             json!([{"name": "g", "instances": 1, "jobs": [], "azs": []}]),
@@ -206,6 +216,12 @@ fn a_wrong_job_spec_is_told_with_its_own_document() {
             "/name",
             "Inconsistent name for job 'j'(exptected: 'j', got: 'x')",
         ),
+        (json!({"logs": []}), "/logs", "Job 'j' has invalid logs spec format"),
+        (
+            json!({"packages": {}}),
+            "/packages",
+            "Job 'j' has invalid package spec format",
+        ),
         (
             json!({"properties": []}),
             "/properties",
@@ -279,6 +295,18 @@ fn undeclared_properties_are_warned_about() {
 }
 
 #[test]
+fn a_job_that_declares_a_property_of_our_name_keeps_its_own_value() {
+    let case = Case::new(json!([group(
+        "g",
+        json!([{"name": "j", "release": "r", "properties": {"quarks": {"x": 1}}}])
+    )]))
+    .job("j", json!({"properties": {"quarks.x": {}, "quarks.y": {"default": 2}}}));
+    let resolved = case.resolved();
+    assert_eq!(quarks(&resolved, "g", "/declared"), r#"{"x":1,"y":2}"#);
+    assert_eq!(quarks(&resolved, "g", "/instances/0/index"), "0");
+}
+
+#[test]
 fn quarks_has_two_names_and_computed_members() {
     let given = json!({"quarks": {"ports": [1], "instances": []}, "bosh_containerization": {"ports": [2], "envs": []}});
     let case = Case::new(json!([group(
@@ -299,6 +327,20 @@ fn quarks_has_two_names_and_computed_members() {
             format!("{properties}/bosh_containerization")
         ]
     );
+}
+
+#[test]
+fn properties_of_an_addon_serve_its_jobs_and_are_not_told_as_undeclared() {
+    let addons =
+        json!([{"name": "a", "properties": {"x": 1, "other": 2}, "jobs": [{"name": "agent", "release": "r"}]}]);
+    let case = Case::new(json!([group("web", json!([]))]))
+        .key("addons", addons)
+        .job("agent", json!({"properties": {"x": {}}}));
+    assert_eq!(
+        at(&case.resolved(), "web", "/instance_groups/0/jobs/0/properties/x"),
+        "1"
+    );
+    assert_eq!(case.warnings(), []);
 }
 
 // --- addons ---

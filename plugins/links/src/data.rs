@@ -1,0 +1,162 @@
+//! The data of every job: bound properties, instances, links.
+
+use crate::codes;
+use crate::consume::{Asker, Consumer, Way};
+use crate::content::{Content, TooLarge};
+use crate::diagnostic::Report;
+use crate::group::Group;
+use crate::job::Job;
+use crate::manifest::Manifest;
+use crate::properties::{Known, bind};
+use crate::provide::Provider;
+use crate::quarks::QUARKS;
+use crate::resolve::{Found, Providers};
+use crate::resolved::JobData;
+use crate::spec::Specs;
+use crate::value::{plain, weight};
+use boson_document::{Map, Pointer, Tree};
+
+/// Gathers the data of all jobs.
+pub struct Gathering<'r, 'a> {
+    /// The manifest.
+    pub manifest: &'r Manifest<'a>,
+    /// The specs at hand.
+    pub specs: &'r Specs<'a>,
+    /// All links provided.
+    pub providers: &'r [Provider],
+    /// Name of the deployment.
+    pub deployment: &'r str,
+    /// What is the same for all.
+    pub content: Content<'r>,
+    /// Where to tell.
+    pub report: &'r mut Report,
+}
+
+/// Most undeclared properties of one job that are told.
+const MOST_UNUSED: usize = 20;
+
+// === impl Gathering ===
+
+impl<'a> Gathering<'_, 'a> {
+    /// For each group the data of each of its jobs; none where the deployment is too large.
+    pub fn data(mut self, consumers: &[Vec<Consumer>]) -> Option<Vec<Vec<JobData>>> {
+        let providers = Providers::new(self.providers);
+        let mut all = Vec::new();
+        for (group, consumers) in self.manifest.groups.iter().zip(consumers) {
+            let mut data = Vec::new();
+            for job in &group.jobs {
+                data.push(
+                    self.job(group, job)
+                        .map_err(|error| self.too_large(group, error))
+                        .ok()?,
+                );
+            }
+            for consumer in consumers {
+                let Some(found) = providers.find(consumer, &self.manifest.groups, self.deployment, self.report) else {
+                    continue;
+                };
+                let link = self
+                    .link(consumer, found)
+                    .map_err(|error| self.too_large(group, error))
+                    .ok()?;
+                if let Asker::Job { job, .. } = consumer.asker {
+                    data[job].consumes.insert(consumer.original.clone(), link);
+                }
+            }
+            all.push(data);
+        }
+        Some(all)
+    }
+
+    fn too_large(&mut self, group: &Group<'_>, error: TooLarge) {
+        self.report.error(codes::LIMIT, group.place.clone(), error.0);
+    }
+
+    fn job(&mut self, group: &Group<'a>, job: &Job<'a>) -> Result<JobData, TooLarge> {
+        self.content.spend(group.instances.len() as u64, 0)?;
+        let instances = group
+            .instances
+            .iter()
+            .map(|instance| self.content.spec(group, &job.name, instance))
+            .collect();
+        self.unused(job);
+        Ok(JobData {
+            properties: self.bound(job),
+            instances,
+            consumes: Map::new(),
+        })
+    }
+
+    fn bound(&mut self, job: &Job<'a>) -> Map {
+        let spec = self.specs.of(job);
+        let mismatches = match bind(&job.properties, spec) {
+            Ok(bound) => return bound,
+            Err(mismatches) => mismatches,
+        };
+        for mismatch in mismatches {
+            match mismatch.given {
+                Some(path) => {
+                    let at = job.properties.place.join(&path);
+                    self.report.error(codes::PROPERTY_TYPE, at, mismatch.message);
+                }
+                None => {
+                    let at = Pointer::root().at("properties").at(&mismatch.property);
+                    self.report
+                        .error_in(spec.document, codes::PROPERTY_TYPE, at, mismatch.message);
+                }
+            }
+        }
+        Map::new()
+    }
+
+    /// Warns of properties that no template can see.
+    fn unused(&mut self, job: &Job<'a>) {
+        let spec = self.specs.of(job);
+        let mut known = Known::default();
+        QUARKS.into_iter().for_each(|name| known.add(name));
+        spec.properties.iter().for_each(|property| known.add(property.name));
+        spec.provides
+            .iter()
+            .flat_map(|link| &link.properties)
+            .for_each(|name| known.add(name));
+        let custom = job
+            .custom
+            .iter()
+            .flat_map(|link| link.items("properties"))
+            .filter_map(Tree::as_str);
+        custom.for_each(|name| known.add(name));
+        if !job.owns_properties() {
+            return;
+        }
+        for path in known.unknown(&job.properties, MOST_UNUSED) {
+            let dotted = path.iter().map(|key| plain(key)).collect::<Vec<_>>().join(".");
+            let message = format!(
+                "Property '{dotted}' is not declared by job '{}' of release '{}'",
+                job.name, job.release
+            );
+            let at = job.properties.place.join(&path);
+            self.report.warning(
+                codes::UNUSED_PROPERTY,
+                at,
+                message,
+                "templates do not see it: check its spelling, or take it out",
+            );
+        }
+    }
+
+    fn link(&mut self, consumer: &Consumer, found: Found) -> Result<Tree, TooLarge> {
+        let (Found::Provider(index), groups) = (found, &self.manifest.groups) else {
+            let Way::Manual(content) = &consumer.way else {
+                return Ok(Tree::Null);
+            };
+            self.content.spend(0, weight(content))?;
+            return Ok(content.clone());
+        };
+        let provider = &self.providers[index];
+        let (instances, bytes) = Content::cost(provider, groups);
+        self.content.spend(instances, bytes)?;
+        self.content
+            .link(provider, groups)
+            .map_err(|error| TooLarge(error.to_string()))
+    }
+}

@@ -1,0 +1,90 @@
+//! This stage's nouns as the contract has them, and back.
+
+use super::{boson::types::types as wit, world};
+use crate::{Code, Deployment, Diagnostic, GroupDocument, JobSpec, Provided, Severity};
+use boson_document::{Tree, json};
+
+/// A document that came as text.
+pub fn parse(text: &str, name: &str) -> Result<Tree, Vec<wit::Diagnostic>> {
+    json::parse(text).map_err(|error| told(vec![Diagnostic::malformed(error.to_string(), name)]))
+}
+
+/// A job of a release.
+pub fn job(job: world::JobSpec) -> Result<JobSpec, Vec<wit::Diagnostic>> {
+    let spec = parse(&job.spec, &job.document_name)?;
+    Ok(JobSpec {
+        spec,
+        release: job.release,
+        job: job.job,
+        document_name: job.document_name,
+    })
+}
+
+/// Diagnostics to hand over.
+pub fn told(diagnostics: Vec<Diagnostic>) -> Vec<wit::Diagnostic> {
+    let tell = |diagnostic: Diagnostic| wit::Diagnostic {
+        severity: match diagnostic.severity {
+            Severity::Error => wit::Severity::Error,
+            Severity::Warning => wit::Severity::Warning,
+        },
+        code: diagnostic.code.name.into(),
+        message: diagnostic.message,
+        document: Some(diagnostic.document),
+        pointer: Some(diagnostic.pointer.to_string()),
+        line: None,
+        help: diagnostic.help,
+        extensions: Vec::new(),
+    };
+    diagnostics.into_iter().map(tell).collect()
+}
+
+/// The reply where only addresses for variables were asked for.
+pub fn addresses((addresses, diagnostics): (Tree, Vec<Diagnostic>)) -> world::Resolved {
+    world::Resolved {
+        groups: Vec::new(),
+        providers: Vec::new(),
+        diagnostics: told(diagnostics),
+        extensions: vec![("variable-addresses".into(), json::to_text(&addresses))],
+    }
+}
+
+impl From<&Code> for wit::Code {
+    fn from(code: &Code) -> Self {
+        Self {
+            name: code.name.into(),
+            title: code.title.into(),
+            explanation: code.explanation.into(),
+        }
+    }
+}
+
+impl From<wit::Deployment> for Deployment {
+    fn from(deployment: wit::Deployment) -> Self {
+        Self {
+            name: deployment.name,
+            namespace: deployment.namespace,
+            cluster_domain: deployment.cluster_domain,
+        }
+    }
+}
+
+impl From<GroupDocument> for world::ResolvedGroup {
+    fn from(group: GroupDocument) -> Self {
+        Self {
+            name: group.name,
+            document: json::to_text(&group.document),
+        }
+    }
+}
+
+impl From<Provided> for world::Provider {
+    fn from(provided: Provided) -> Self {
+        Self {
+            name: provided.name,
+            type_: provided.kind,
+            group: provided.group,
+            job: provided.job,
+            properties: json::to_text(&provided.properties),
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The job property `quarks` with what only Kubernetes knows, as far as this stage reads it.
+
+use crate::codes;
+use crate::diagnostic::Report;
+use crate::job::Job;
+use crate::value::{Members, hash};
+use boson_document::Tree;
+
+/// The job property; its older name.
+pub const QUARKS: [&str; 2] = ["quarks", "bosh_containerization"];
+
+/// What the manifest has under `quarks`, over what it has under the older name.
+pub fn quarks(job: &Job<'_>) -> Tree {
+    let maps = QUARKS.iter().rev().filter_map(|name| hash(job.properties.get(*name)?));
+    let members = maps.flatten().filter(|(key, _)| !COMPUTED.contains(&key.as_str()));
+    members.map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+/// Members of `quarks` that this stage sets.
+pub const COMPUTED: [&str; 4] = ["instances", "consumes", "release", "declared"];
+
+/// Checks the job's property `quarks` as far as this stage reads it.
+pub fn check(job: &Job<'_>, report: &mut Report) {
+    let place = &job.properties.place;
+    for name in QUARKS {
+        let Some(given) = job.properties.get(name) else {
+            continue;
+        };
+        let Some(members) = Members::of(given, place.at(name), report) else {
+            continue;
+        };
+        for key in ["instances", "release", "declared"]
+            .into_iter()
+            .filter(|key| members.get(key).is_some())
+        {
+            let message = format!(
+                "The key '{key}' of the property '{name}' of job '{}' has no effect: it is computed",
+                job.name
+            );
+            report.warning(codes::GIVEN_DATA, members.place.at(key), message, "take it out");
+        }
+        members.object("consumes", report);
+    }
+    if QUARKS.iter().all(|name| job.properties.contains_key(*name)) {
+        let message = format!(
+            "Job '{}' has both the properties '{}' and '{}'",
+            job.name, QUARKS[0], QUARKS[1]
+        );
+        let help = "move everything under `quarks`: what both have is taken from there";
+        report.warning(codes::GIVEN_DATA, place.at(QUARKS[1]), message, help);
+    }
+}
