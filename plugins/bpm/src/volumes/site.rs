@@ -92,5 +92,5 @@ fn is_system(path: &str, writable: bool) -> bool {
         .iter()
         .chain(&SYSTEM_ROOTS)
         .any(|root| path == *root);
-    whole || KERNEL_ROOTS.iter().any(|root| at(root)) || (!writable && SYSTEM_ROOTS.iter().any(|root| at(root)))
+    whole || KERNEL_ROOTS.iter().any(at) || (!writable && SYSTEM_ROOTS.iter().any(at))
 }
