@@ -10,7 +10,6 @@ use crate::value::{Members, plain};
 use boson_deployment::addons::{Candidate, Filter, Kind};
 use boson_document::{Map, Pointer, Tree};
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
 
 /// Most jobs of a deployment, so that addons cannot multiply groups without bounds.
 const MOST_JOBS: usize = 20_000;
@@ -131,9 +130,11 @@ impl<'a> Addon<'a> {
         members.required_string("name", report);
         unused(&members, &ADDON_KEYS, "an addon", report);
         let [include, exclude] = [Kind::Include, Kind::Exclude].map(|kind| filter(&members, tree, kind, report));
-        let inherited = members
-            .object("properties", report)
-            .map_or_else(|| Properties::Inherited(Rc::new(Map::new())), Properties::Own);
+        let at = members.place.at("properties");
+        let inherited = match members.object("properties", report) {
+            Some(map) => Properties::new(map, at),
+            None => Properties::merged(Map::new(), at),
+        };
         let mut jobs = Vec::new();
         for (index, item) in members.list("jobs", report).iter().enumerate() {
             let place = members.place.at("jobs").at(index);

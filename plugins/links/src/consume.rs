@@ -26,12 +26,24 @@ pub struct Consumer {
     pub way: Way,
     /// `network`, which BOSH's error texts mention.
     pub network: Option<String>,
-    /// Number of the instance group.
-    pub group: usize,
-    /// Number of the job in the group.
-    pub job: usize,
+    /// Who consumes it.
+    pub asker: Asker,
     /// The manifest's entry, or the job.
     pub place: Pointer,
+}
+
+/// Who consumes a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asker {
+    /// A job.
+    Job {
+        /// Number of the instance group.
+        group: usize,
+        /// Number of the job in the group.
+        job: usize,
+    },
+    /// The variable of this name.
+    Variable(String),
 }
 
 /// How a consumed link is to be found.
@@ -122,8 +134,10 @@ impl<'r> Reader<'r, '_> {
             optional: link.optional,
             way: Way::Implicit,
             network: None,
-            group: self.number,
-            job: self.index,
+            asker: Asker::Job {
+                group: self.number,
+                job: self.index,
+            },
             place: self.job.place.clone(),
         };
         if let Some(given) = self.job.consumes.and_then(|consumes| consumes.get(&link.name)) {

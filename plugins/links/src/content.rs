@@ -8,9 +8,9 @@ use boson_deployment::names::{NameError, Names};
 use boson_document::Tree;
 
 /// Most objects for instances, in `spec`s and links together: they are what a misplaced `instances: 100000` multiplies.
-const MOST_INSTANCES: u64 = 60_000;
+const MOST_INSTANCES: u64 = 50_000;
 /// Most bytes of properties in links.
-const MOST_BYTES: usize = 64 << 20;
+const MOST_BYTES: usize = 24 << 20;
 
 /// What is the same for all of a deployment.
 pub struct Content<'c> {

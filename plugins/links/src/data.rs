@@ -1,11 +1,11 @@
 //! The data of every job: bound properties, instances, links.
 
 use crate::codes;
-use crate::consume::{Consumer, Way};
+use crate::consume::{Asker, Consumer, Way};
 use crate::content::{Content, TooLarge};
 use crate::diagnostic::Report;
 use crate::group::Group;
-use crate::job::{Job, Properties};
+use crate::job::Job;
 use crate::manifest::Manifest;
 use crate::properties::{Known, bind};
 use crate::provide::Provider;
@@ -59,7 +59,9 @@ impl<'a> Gathering<'_, 'a> {
                     .link(consumer, found)
                     .map_err(|error| self.too_large(group, error))
                     .ok()?;
-                data[consumer.job].consumes.insert(consumer.original.clone(), link);
+                if let Asker::Job { job, .. } = consumer.asker {
+                    data[job].consumes.insert(consumer.original.clone(), link);
+                }
             }
             all.push(data);
         }
@@ -94,7 +96,7 @@ impl<'a> Gathering<'_, 'a> {
         for mismatch in mismatches {
             match mismatch.given {
                 Some(path) => {
-                    let at = job.place.at("properties").join(&path);
+                    let at = job.properties.place.join(&path);
                     self.report.error(codes::PROPERTY_TYPE, at, mismatch.message);
                 }
                 None => {
@@ -123,7 +125,7 @@ impl<'a> Gathering<'_, 'a> {
             .flat_map(|link| link.items("properties"))
             .filter_map(Tree::as_str);
         custom.for_each(|name| known.add(name));
-        if !matches!(job.properties, Properties::Own(_)) {
+        if !job.owns_properties() {
             return;
         }
         for path in known.unknown(&job.properties, MOST_UNUSED) {
@@ -132,7 +134,7 @@ impl<'a> Gathering<'_, 'a> {
                 "Property '{dotted}' is not declared by job '{}' of release '{}'",
                 job.name, job.release
             );
-            let at = job.place.at("properties").join(&path);
+            let at = job.properties.place.join(&path);
             self.report.warning(
                 codes::UNUSED_PROPERTY,
                 at,

@@ -10,7 +10,6 @@ use crate::value::{Members, plain, text};
 use boson_deployment::instances::Instance;
 use boson_document::{Map, Pointer, Tree};
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
 
 /// An instance group.
 #[derive(Debug)]
@@ -133,7 +132,7 @@ impl<'a> GroupReader<'_, 'a> {
     }
 
     fn azs(&mut self, members: &Members<'a>, group: &str) -> Vec<String> {
-        let Some(value) = members.get("azs").filter(|value| !value.is_null()) else {
+        let Some(value) = members.get("azs") else {
             return Vec::new();
         };
         let (mut azs, place) = (Vec::new(), members.place.at("azs"));
@@ -194,11 +193,11 @@ impl<'a> GroupReader<'_, 'a> {
 
     fn inherited(&mut self, members: &Members<'a>) -> Properties<'a> {
         let own = members.object("properties", self.report);
-        let empty = Map::new();
+        let (empty, at) = (Map::new(), members.place.at("properties"));
         match (self.global, own) {
-            (None, Some(own)) => Properties::Own(own),
-            (Some(global), None) => Properties::Own(global),
-            (global, own) => Properties::Inherited(Rc::new(merged(global.unwrap_or(&empty), own.unwrap_or(&empty)))),
+            (None, Some(own)) => Properties::new(own, at),
+            (Some(global), None) => Properties::new(global, Pointer::root().at("properties")),
+            (global, own) => Properties::merged(merged(global.unwrap_or(&empty), own.unwrap_or(&empty)), at),
         }
     }
 

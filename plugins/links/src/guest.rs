@@ -5,7 +5,7 @@ mod wire;
 use crate::codes;
 use boson::types::types as wit;
 use exports::boson::links::resolution as world;
-use wire::{job, parse, told};
+use wire::{addresses, job, parse, told};
 
 wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/links"], world: "boson:links/links@1.0.0", generate_all });
 
@@ -18,7 +18,8 @@ impl world::Guest for Plugin {
             name: "links".into(),
             version: env!("CARGO_PKG_VERSION").into(),
             stage: "links".into(),
-            settings_schema: r#"{"type":"object","additionalProperties":false}"#.into(),
+            settings_schema:
+                r#"{"type":"object","additionalProperties":false,"properties":{"only":{"enum":["variables"]}}}"#.into(),
             codes: codes::ALL.iter().map(|code| (*code).into()).collect(),
             extensions: Vec::new(),
         }
@@ -29,10 +30,16 @@ impl world::Guest for Plugin {
         name: String,
         deployment: wit::Deployment,
         jobs: Vec<world::JobSpec>,
-        _: String,
+        settings: String,
     ) -> Result<world::Resolved, Vec<wit::Diagnostic>> {
         let jobs = jobs.into_iter().map(job).collect::<Result<Vec<_>, _>>()?;
-        let resolved = crate::resolve(&parse(&document, &name)?, &name, &deployment.into(), &jobs).map_err(told)?;
+        let (document, deployment) = (parse(&document, &name)?, deployment.into());
+        if parse(&settings, "settings")?.str("only") == Some("variables") {
+            return crate::variable_addresses(&document, &name, &deployment, &jobs)
+                .map(addresses)
+                .map_err(told);
+        }
+        let resolved = crate::resolve(&document, &name, &deployment, &jobs).map_err(told)?;
         Ok(world::Resolved {
             groups: resolved.groups.into_iter().map(Into::into).collect(),
             providers: resolved.providers.into_iter().map(Into::into).collect(),

@@ -32,24 +32,43 @@ pub struct Job<'a> {
     pub spec: usize,
 }
 
-/// Properties of a job: its own, or those of group and manifest where it has none.
+/// Properties of a job: its own, or those of addon, group and manifest where it has none.
 #[derive(Clone, Debug)]
-pub enum Properties<'a> {
-    /// The job's.
-    Own(&'a Map),
-    /// The deprecated way.
-    Inherited(Rc<Map>),
+pub struct Properties<'a> {
+    given: Given<'a>,
+    /// Where they are.
+    pub place: Pointer,
+}
+
+#[derive(Clone, Debug)]
+enum Given<'a> {
+    As(&'a Map),
+    Merged(Rc<Map>),
 }
 
 // === impl Properties ===
+
+impl<'a> Properties<'a> {
+    /// As they are given.
+    pub fn new(map: &'a Map, place: Pointer) -> Self {
+        let given = Given::As(map);
+        Self { given, place }
+    }
+
+    /// Merged from several places, of which this is one.
+    pub fn merged(map: Map, place: Pointer) -> Self {
+        let given = Given::Merged(Rc::new(map));
+        Self { given, place }
+    }
+}
 
 impl Deref for Properties<'_> {
     type Target = Map;
 
     fn deref(&self) -> &Map {
-        match self {
-            Self::Own(map) => map,
-            Self::Inherited(map) => map,
+        match &self.given {
+            Given::As(map) => map,
+            Given::Merged(map) => map,
         }
     }
 }
@@ -63,9 +82,10 @@ impl<'a> Job<'a> {
             name: String::new(),
             release: String::new(),
             place: members.place.clone(),
-            properties: members
-                .object("properties", report)
-                .map_or_else(|| inherited.clone(), Properties::Own),
+            properties: members.object("properties", report).map_or_else(
+                || inherited.clone(),
+                |map| Properties::new(map, members.place.at("properties")),
+            ),
             consumes: members.object("consumes", report),
             provides: members.object("provides", report),
             custom: members.list("custom_provider_definitions", report),
@@ -73,12 +93,17 @@ impl<'a> Job<'a> {
         }
     }
 
+    /// Does it have properties of its own?
+    pub fn owns_properties(&self) -> bool {
+        self.properties.place == self.place.at("properties")
+    }
+
     /// The member of the job's property `quarks` (older name `bosh_containerization`).
     pub fn quarks(&self, key: &str) -> Option<(&Tree, Pointer)> {
         QUARKS.iter().find_map(|name| {
             Some((
                 self.properties.get(*name)?.get(key)?,
-                self.place.at("properties").at(name).at(key),
+                self.properties.place.at(name).at(key),
             ))
         })
     }

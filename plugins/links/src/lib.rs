@@ -23,9 +23,10 @@ pub mod resolved;
 pub mod spec;
 mod stage;
 pub mod value;
+pub mod variables;
 
 pub use codes::Code;
 pub use diagnostic::{Diagnostic, Severity};
 pub use resolved::GroupDocument;
 pub use spec::JobSpec;
-pub use stage::{Deployment, Provided, Resolved, resolve};
+pub use stage::{Deployment, Provided, Resolved, resolve, variable_addresses};

@@ -21,7 +21,7 @@ pub const COMPUTED: [&str; 4] = ["instances", "consumes", "release", "declared"]
 
 /// Checks the job's property `quarks` as far as this stage reads it.
 pub fn check(job: &Job<'_>, report: &mut Report) {
-    let place = job.place.at("properties");
+    let place = &job.properties.place;
     for name in QUARKS {
         let Some(given) = job.properties.get(name) else {
             continue;

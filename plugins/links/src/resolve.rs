@@ -1,7 +1,7 @@
 //! Which provider a consumed link gets: BOSH's matching rules and error texts.
 
 use crate::codes;
-use crate::consume::{Consumer, Way};
+use crate::consume::{Asker, Consumer, Way};
 use crate::diagnostic::Report;
 use crate::group::Group;
 use crate::provide::{Provider, Source};
@@ -120,15 +120,23 @@ impl<'p> Providers<'p> {
 }
 
 fn header(consumer: &Consumer, groups: &[Group<'_>]) -> String {
-    let group = &groups[consumer.group];
     let alias = if consumer.name == consumer.original {
         String::new()
     } else {
         format!("alias '{}' and ", consumer.name)
     };
+    let asker = match &consumer.asker {
+        Asker::Job { group, job } => {
+            format!(
+                "job '{}' in instance group '{}'",
+                groups[*group].jobs[*job].name, groups[*group].name
+            )
+        }
+        Asker::Variable(name) => format!("variable '{name}'"),
+    };
     format!(
-        "Failed to resolve link '{}' with {alias}type '{}' from job '{}' in instance group '{}'.",
-        consumer.original, consumer.kind, group.jobs[consumer.job].name, group.name
+        "Failed to resolve link '{}' with {alias}type '{}' from {asker}.",
+        consumer.original, consumer.kind
     )
 }
 

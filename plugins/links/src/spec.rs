@@ -75,6 +75,7 @@ impl<'s> Spec<'s> {
             report,
         };
         reader.name(&from.spec);
+        reader.formats(&from.spec);
         Self {
             document: &from.document_name,
             properties: reader.properties(&from.spec),
@@ -143,6 +144,25 @@ impl Reader<'_> {
                     format!("Inconsistent name for job '{job}'(exptected: '{job}', got: '{got}')"),
                 );
             }
+        }
+    }
+
+    fn formats(&mut self, spec: &Tree) {
+        let given = |key: &str| {
+            spec.get(key)
+                .filter(|value| !matches!(value, Tree::Null | Tree::Bool(false)))
+        };
+        if given("logs").is_some_and(|logs| hash(logs).is_none()) {
+            self.error(
+                Pointer::root().at("logs"),
+                format!("Job '{}' has invalid logs spec format", self.job),
+            );
+        }
+        if given("packages").is_some_and(|packages| packages.as_array().is_none()) {
+            self.error(
+                Pointer::root().at("packages"),
+                format!("Job '{}' has invalid package spec format", self.job),
+            );
         }
     }
 

@@ -3,16 +3,17 @@
 use crate::consume::{Consumer, Deployments, consumed};
 use crate::content::Content;
 use crate::data::Gathering;
-use crate::diagnostic::{Diagnostic, Report};
+use crate::diagnostic::{Diagnostic, Report, Severity};
 use crate::manifest::Manifest;
 use crate::provide::{Provider, Source, provided};
 use crate::resolved::{Documents, GroupDocument};
 use crate::spec::{JobSpec, Specs};
 use crate::value::plain;
-use crate::{addons, codes, quarks};
-use boson_deployment::instances::Layout;
-use boson_deployment::names::Names;
+use crate::{addons, codes, quarks, variables};
+use boson_deployment::instances::{Instance, Layout};
+use boson_deployment::names::{NameError, Names, Taken, label};
 use boson_document::{Pointer, Tree};
+use std::collections::HashSet;
 
 /// The deployment at hand and where it goes.
 #[derive(Clone, Debug)]
@@ -73,15 +74,56 @@ pub fn resolve(
     }
 }
 
-fn run(
+/// The addresses that variables consume: an object, name of the variable -> `alternative_names` (to append to its options) and
+/// `common_name` (to set where the options have none).
+///
+/// For the time before values of variables are known: places that may hold placeholders are not checked.
+///
+/// # Errors
+/// Links of variables that nobody or that several provide.
+pub fn variable_addresses(
     document: &Tree,
+    document_name: &str,
     deployment: &Deployment,
     jobs: &[JobSpec],
-    report: &mut Report,
-) -> Option<(Vec<GroupDocument>, Vec<Provided>)> {
-    let specs = Specs::read(jobs, report);
-    let mut manifest = Manifest::read(document, &specs, report);
-    addons::place(&mut manifest, &specs, report);
+) -> Result<(Tree, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let mut unchecked = Report::new(document_name);
+    let mut report = Report::new(document_name);
+    let specs = Specs::read(jobs, &mut unchecked);
+    let found = plan(document, deployment, &specs, &mut unchecked).and_then(|plan| {
+        let consumers = variables::consumed(document);
+        variables::addresses(
+            &consumers,
+            &plan.providers,
+            &plan.manifest.groups,
+            &plan.names,
+            &deployment.name,
+            &mut report,
+        )
+    });
+    let told = report.into_diagnostics();
+    match found {
+        Some(addresses) => Ok((addresses, told)),
+        // What else is wrong may be why; a placeholder in the place of a number is not.
+        None => {
+            let others = unchecked.into_diagnostics().into_iter();
+            let errors = others.filter(|d| d.severity == Severity::Error && d.code != codes::WRONG_TYPE);
+            Err(told.into_iter().chain(errors).collect())
+        }
+    }
+}
+
+/// What is known before links are looked for.
+struct Plan<'a> {
+    manifest: Manifest<'a>,
+    names: Names,
+    providers: Vec<Provider>,
+    consumers: Vec<Vec<Consumer>>,
+}
+
+fn plan<'a>(document: &'a Tree, deployment: &Deployment, specs: &Specs<'a>, report: &mut Report) -> Option<Plan<'a>> {
+    let mut manifest = Manifest::read(document, specs, report);
+    addons::place(&mut manifest, specs, report);
     let names = match Names::new(&deployment.name, &deployment.namespace, &deployment.cluster_domain) {
         Ok(names) => names,
         Err(error) => {
@@ -90,20 +132,49 @@ fn run(
         }
     };
     lay_out(&mut manifest, &names, report);
-    let (providers, consumers) = declared(&manifest, &specs, deployment, report);
+    let (providers, consumers) = declared(&manifest, specs, deployment, report);
+    Some(Plan {
+        manifest,
+        names,
+        providers,
+        consumers,
+    })
+}
+
+fn run(
+    document: &Tree,
+    deployment: &Deployment,
+    jobs: &[JobSpec],
+    report: &mut Report,
+) -> Option<(Vec<GroupDocument>, Vec<Provided>)> {
+    let specs = Specs::read(jobs, report);
+    let Plan {
+        manifest,
+        names,
+        providers,
+        consumers,
+    } = plan(document, deployment, &specs, report)?;
     if report.failed() {
         return None;
     }
+    variables::addresses(
+        &variables::consumed(document),
+        &providers,
+        &manifest.groups,
+        &names,
+        &deployment.name,
+        report,
+    );
     let content = Content::new(&deployment.name, &deployment.cluster_domain, &names);
-    let data = Gathering {
+    let gathering = Gathering {
         manifest: &manifest,
         specs: &specs,
         providers: &providers,
         deployment: &deployment.name,
         content,
         report,
-    }
-    .data(&consumers)?;
+    };
+    let data = gathering.data(&consumers)?;
     if report.failed() {
         return None;
     }
@@ -113,8 +184,11 @@ fn run(
 
 /// Most instances of a group: more than Kubernetes runs in one StatefulSet.
 const MOST_OF_A_GROUP: u64 = 10_000;
+/// Most instances of all groups.
+const MOST_OF_ALL: u64 = 50_000;
 
 fn lay_out(manifest: &mut Manifest<'_>, names: &Names, report: &mut Report) {
+    let (mut taken, mut total, mut seen) = (Taken::default(), 0, HashSet::new());
     for group in &mut manifest.groups {
         let replicas = u32::try_from(group.replicas).unwrap_or(u32::MAX);
         let layout = Layout {
@@ -122,22 +196,40 @@ fn lay_out(manifest: &mut Manifest<'_>, names: &Names, report: &mut Report) {
             azs: &group.azs,
             replicas,
         };
-        if layout.count() > MOST_OF_A_GROUP {
-            let message = format!(
-                "Instance group '{}' has more than {MOST_OF_A_GROUP} instances over its AZs",
-                plain(&group.name)
-            );
+        total += layout.count();
+        if layout.count() > MOST_OF_A_GROUP || total > MOST_OF_ALL {
+            let name = plain(&group.name);
+            let message = match layout.count() {
+                count if count > MOST_OF_A_GROUP => {
+                    format!("Instance group '{name}' has more than {MOST_OF_A_GROUP} instances over its AZs")
+                }
+                _ => format!("The instance groups up to '{name}' have more than {MOST_OF_ALL} instances"),
+            };
             report.error(codes::LIMIT, group.place.at("instances"), message);
+            return;
+        }
+        // Told already: two groups of one canonical name.
+        if !seen.insert(label(&group.name)) {
             continue;
         }
         match layout
             .instances(names)
-            .and_then(|instances| names.group_address(&group.name).map(|_| instances))
+            .and_then(|instances| claimed(&group.name, &instances, names, &mut taken).map(|()| instances))
         {
             Ok(instances) => group.instances = instances,
             Err(error) => report.error(codes::NAME, group.place.at("name"), error.to_string()),
         }
     }
+}
+
+/// Takes the names of a group's Services: those of `web-1` and of the second instance of `web` would be the same.
+fn claimed(group: &str, instances: &[Instance], names: &Names, taken: &mut Taken) -> Result<(), NameError> {
+    let by = format!("instance group '{}'", plain(group));
+    taken.claim("Service", &names.service(group)?, &by)?;
+    instances.iter().try_for_each(|instance| {
+        let service = names.instance_service(group, instance.index)?;
+        taken.claim("Service", &service, &by)
+    })
 }
 
 fn declared(

@@ -38,6 +38,16 @@ pub fn told(diagnostics: Vec<Diagnostic>) -> Vec<wit::Diagnostic> {
     diagnostics.into_iter().map(tell).collect()
 }
 
+/// The reply where only addresses for variables were asked for.
+pub fn addresses((addresses, diagnostics): (Tree, Vec<Diagnostic>)) -> world::Resolved {
+    world::Resolved {
+        groups: Vec::new(),
+        providers: Vec::new(),
+        diagnostics: told(diagnostics),
+        extensions: vec![("variable-addresses".into(), json::to_text(&addresses))],
+    }
+}
+
 impl From<&Code> for wit::Code {
     fn from(code: &Code) -> Self {
         Self {

@@ -51,12 +51,17 @@ impl Case {
     }
 
     pub fn resolve(&self) -> Result<Resolved, Vec<Diagnostic>> {
-        let deployment = Deployment {
-            name: "dep".into(),
-            namespace: "ns".into(),
-            cluster_domain: "cluster.local".into(),
-        };
+        let deployment = deployment();
         resolve(&tree(&self.manifest), "manifest.yml", &deployment, &self.jobs)
+    }
+
+    /// What variables consume, as JSON text; or the errors.
+    pub fn addresses(&self) -> Result<String, Vec<(String, String)>> {
+        let deployment = deployment();
+        let found = boson_links::variable_addresses(&tree(&self.manifest), "manifest.yml", &deployment, &self.jobs);
+        found
+            .map(|(addresses, _)| json::to_text(&addresses))
+            .map_err(|diagnostics| told(&diagnostics, Severity::Error))
     }
 
     /// It resolves; the warnings are dropped.
@@ -71,6 +76,14 @@ impl Case {
 
     pub fn warnings(&self) -> Vec<(String, String)> {
         told(&self.resolved().diagnostics, Severity::Warning)
+    }
+}
+
+fn deployment() -> Deployment {
+    Deployment {
+        name: "dep".into(),
+        namespace: "ns".into(),
+        cluster_domain: "cluster.local".into(),
     }
 }
 

@@ -126,6 +126,11 @@ fn what_bosh_refuses_is_refused_in_its_words() {
             "Instance group 'g' does not specify jobs key",
         ),
         (
+            json!([{"name": "g", "instances": 1, "jobs": [], "azs": null}]),
+            "/azs",
+            "Property 'azs' value (nil) did not match the required type 'Array'",
+        ),
+        (
             json!([{"name": "g", "instances": 1, "jobs": [], "azs": []}]),
             "/azs",
             "Instance group 'g' has empty availability zones",
@@ -210,6 +215,12 @@ fn a_wrong_job_spec_is_told_with_its_own_document() {
             json!({"name": "x"}),
             "/name",
             "Inconsistent name for job 'j'(exptected: 'j', got: 'x')",
+        ),
+        (json!({"logs": []}), "/logs", "Job 'j' has invalid logs spec format"),
+        (
+            json!({"packages": {}}),
+            "/packages",
+            "Job 'j' has invalid package spec format",
         ),
         (
             json!({"properties": []}),
@@ -316,6 +327,20 @@ fn quarks_has_two_names_and_computed_members() {
             format!("{properties}/bosh_containerization")
         ]
     );
+}
+
+#[test]
+fn properties_of_an_addon_serve_its_jobs_and_are_not_told_as_undeclared() {
+    let addons =
+        json!([{"name": "a", "properties": {"x": 1, "other": 2}, "jobs": [{"name": "agent", "release": "r"}]}]);
+    let case = Case::new(json!([group("web", json!([]))]))
+        .key("addons", addons)
+        .job("agent", json!({"properties": {"x": {}}}));
+    assert_eq!(
+        at(&case.resolved(), "web", "/instance_groups/0/jobs/0/properties/x"),
+        "1"
+    );
+    assert_eq!(case.warnings(), []);
 }
 
 // --- addons ---

@@ -348,3 +348,61 @@ fn false_and_empty_declarations_warn_of_nothing() {
     );
     assert_eq!(case.warnings(), []);
 }
+
+// --- links of variables ---
+
+fn certificate(consumes: Value, instances: Value) -> Case {
+    let api = json!([{"name": "api", "instances": instances, "jobs": [{"name": "api", "release": "r", "properties": "((props))",
+        "custom_provider_definitions": [{"name": "addr", "type": "address"}], "provides": {"addr": {"as": "api_addr"}}}]}]);
+    let variables = json!([{"name": "tls", "type": "certificate", "consumes": consumes, "options": {}}, {"name": "other", "type": "password"}]);
+    Case::new(api).key("variables", variables).job("api", json!({}))
+}
+
+#[test]
+fn variables_get_the_addresses_of_groups_before_placeholders_are_replaced() {
+    let address = "dep-api.ns.svc.cluster.local";
+    for (consumes, instances, expected) in [
+        (
+            json!({"alternative_name": {"from": "api_addr"}}),
+            json!("((n))"),
+            format!(r#"{{"tls":{{"alternative_names":["{address}"]}}}}"#),
+        ),
+        (
+            json!({"common_name": {"from": "api_addr"}}),
+            json!(1),
+            format!(r#"{{"tls":{{"common_name":"{address}"}}}}"#),
+        ),
+        (
+            json!({"alternative_name": {"from": "api_addr", "properties": {"wildcard": true}}}),
+            json!(1),
+            format!(r#"{{"tls":{{"alternative_names":["{address}","dep-api-0.ns.svc.cluster.local"]}}}}"#),
+        ),
+        (
+            json!({"common_name": {"from": "api_addr", "properties": {"wildcard": true}}}),
+            json!(1),
+            r#"{"tls":{"common_name":"*.ns.svc.cluster.local"}}"#.to_string(),
+        ),
+        (json!(null), json!(1), "{}".to_string()),
+    ] {
+        assert_eq!(certificate(consumes, instances).addresses(), Ok(expected));
+    }
+}
+
+#[test]
+fn a_variable_without_its_link_is_told_in_boshs_words() {
+    let message = "Failed to resolve link 'common_name' with alias 'x' and type 'address' from variable 'tls'. Details below:\n  \
+                   - No link providers found";
+    let place = "/variables/0/consumes/common_name";
+    let case = certificate(json!({"common_name": {"from": "x"}}), json!("((n))"));
+    assert_eq!(case.addresses(), Err(vec![(place.to_string(), message.to_string())]));
+}
+
+#[test]
+fn services_of_two_groups_never_share_a_name() {
+    let groups = json!([{"name": "web", "instances": 2, "jobs": []}, group("web-1", json!([]))]);
+    let told = "instance group 'web' and instance group 'web-1' have the same Service name 'dep-web-1' in Kubernetes";
+    assert_eq!(
+        Case::new(groups).errors(),
+        [("/instance_groups/1/name".to_string(), told.to_string())]
+    );
+}

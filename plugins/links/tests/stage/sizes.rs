@@ -29,7 +29,7 @@ fn links_cannot_multiply_instances_without_bounds() {
         .job("c", json!({"consumes": [{"name": "l", "type": "t"}]}));
     let errors = case.errors();
     assert_eq!(errors.len(), 1);
-    assert_eq!(errors[0].1, "The instances of all jobs and links are more than 60000");
+    assert_eq!(errors[0].1, "The instances of all jobs and links are more than 50000");
 }
 
 #[test]

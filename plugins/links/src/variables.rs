@@ -1,0 +1,116 @@
+//! Links that variables consume: addresses of groups for the names in certificates.
+
+use crate::consume::{Asker, Consumer, Way};
+use crate::diagnostic::Report;
+use crate::group::Group;
+use crate::provide::{Provider, Source};
+use crate::resolve::{Found, Providers};
+use crate::value::{hash, text};
+use boson_deployment::names::Names;
+use boson_document::{Map, Pointer, Tree};
+
+/// What a certificate may consume.
+const CONSUMERS: [&str; 2] = ["alternative_name", "common_name"];
+
+/// A link of a variable.
+pub struct VariableLink {
+    consumer: Consumer,
+    variable: String,
+    wildcard: bool,
+}
+
+/// The links that variables consume. The variables stage has checked them; what it refuses is skipped.
+pub fn consumed(document: &Tree) -> Vec<VariableLink> {
+    let mut links = Vec::new();
+    for (index, variable) in document.items("variables").iter().enumerate() {
+        let (Some(name), Some(consumes)) = (variable.str("name"), variable.get("consumes").and_then(hash)) else {
+            continue;
+        };
+        let place = Pointer::root().at("variables").at(index).at("consumes");
+        for (original, entry) in consumes {
+            if CONSUMERS.contains(&original.as_str())
+                && variable.str("type") == Some("certificate")
+                && hash(entry).is_some()
+            {
+                links.push(link(name, original, entry, place.at(original)));
+            }
+        }
+    }
+    links
+}
+
+fn link(variable: &str, original: &str, entry: &Tree, place: Pointer) -> VariableLink {
+    let given = |key: &str| entry.get(key).and_then(text);
+    let consumer = Consumer {
+        original: original.into(),
+        name: given("from").unwrap_or_else(|| original.into()),
+        kind: given("link_type").unwrap_or_else(|| "address".into()),
+        optional: false,
+        way: Way::Explicit,
+        network: None,
+        asker: Asker::Variable(variable.into()),
+        place,
+    };
+    let wildcard = entry
+        .get("properties")
+        .and_then(|properties| properties.get("wildcard"))
+        == Some(&Tree::Bool(true));
+    VariableLink {
+        consumer,
+        variable: variable.into(),
+        wildcard,
+    }
+}
+
+/// The addresses of the providers, by variable; none where one was not found, which goes to the report.
+pub fn addresses(
+    links: &[VariableLink],
+    providers: &[Provider],
+    groups: &[Group<'_>],
+    names: &Names,
+    deployment: &str,
+    report: &mut Report,
+) -> Option<Tree> {
+    let (index, mut addresses, mut complete) = (Providers::new(providers), Map::new(), true);
+    for link in links {
+        let found = index.find(&link.consumer, groups, deployment, report);
+        let Some(Found::Provider(provider)) = found else {
+            complete = false;
+            continue;
+        };
+        let provider = &providers[provider];
+        // A disk has no address; BOSH finds none either.
+        let address = names
+            .group_address(&groups[provider.group].name)
+            .ok()
+            .filter(|_| provider.source != Source::Disk);
+        let Some(address) = address else { continue };
+        let options = addresses.entry(link.variable.clone()).or_insert_with(Tree::object);
+        if link.consumer.original == "common_name" {
+            options.set("common_name", if link.wildcard { wildcard(&address) } else { address });
+        } else {
+            options.set(
+                "alternative_names",
+                alternative_names(address, link.wildcard, &groups[provider.group]),
+            );
+        }
+    }
+    complete.then_some(Tree::Object(addresses))
+}
+
+/// The first label of an address replaced, as BOSH does.
+fn wildcard(address: &str) -> String {
+    address
+        .split_once('.')
+        .map_or_else(|| "*".into(), |(_, rest)| format!("*.{rest}"))
+}
+
+/// In BOSH a wildcard stands for the instances of the group. Here it would stand for all Services of the namespace, so they are named.
+fn alternative_names(address: String, wildcard: bool, group: &Group<'_>) -> Vec<String> {
+    let instances = group
+        .instances
+        .iter()
+        .filter(|_| wildcard)
+        .map(|instance| instance.address.clone());
+    std::iter::once(address).chain(instances).collect()
+}
