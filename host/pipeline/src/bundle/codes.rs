@@ -30,6 +30,12 @@ pub const CODES: &[Code] = &[
                       `binaryData` are base64; plain text of a Secret goes into `stringData`.",
     },
     Code {
+        name: "bundle-invalid-metadata",
+        title: "A label or annotation is none that Kubernetes takes",
+        explanation: "Their names are at most 63 letters, digits, `-`, `_` and `.`, after an optional DNS name and `/`. Values of labels \
+                      follow the same rule, those of annotations are any text. Numbers and booleans have to be quoted.",
+    },
+    Code {
         name: "bundle-invalid-name",
         title: "A name is none that Kubernetes takes",
         explanation: "Names are lower-case letters, digits and `-`, with a letter or digit at both ends. Secrets and some others take \
