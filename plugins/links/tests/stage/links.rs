@@ -183,7 +183,7 @@ fn a_provider_that_is_set_up_wrongly_is_told_in_boshs_words() {
         (
             json!({}),
             json!([{"name": "c", "type": "t", "properties": ["absent"]}]),
-            "",
+            "/custom_provider_definitions/0/properties",
             "Link property absent in template pg is not defined in release spec".to_string(),
         ),
     ] {
