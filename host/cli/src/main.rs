@@ -4,6 +4,7 @@ mod arguments;
 mod command;
 mod exit;
 mod files;
+mod generator;
 mod output;
 mod plugins;
 

@@ -2,17 +2,17 @@
 
 use crate::options::{Kind, Options};
 use crate::signer::Signer;
+use crate::signing::{Profile, SigningKey};
 use crate::{Cause, KeySize, RsaKey, Source, pem_text};
 use boson_document::Tree;
 use std::net::IpAddr;
 use std::time::{Duration, SystemTime};
 use x509_cert::attr::AttributeTypeAndValue;
-use x509_cert::builder::profile::BuilderProfile;
-use x509_cert::builder::{Builder, CertificateBuilder, Result as Built};
+use x509_cert::builder::{self, Builder, CertificateBuilder, Result as Built};
 use x509_cert::der::asn1::{Any, BitString, Ia5String, OctetString, SetOfVec};
-use x509_cert::der::oid::ObjectIdentifier;
-use x509_cert::der::oid::db::{rfc4519, rfc5280, rfc5912};
-use x509_cert::der::{Decode, Document, Encode, Tag, oid};
+use x509_cert::der::oid::db::{rfc4519, rfc5280};
+use x509_cert::der::oid::{AssociatedOid, ObjectIdentifier};
+use x509_cert::der::{Decode, Encode, Tag};
 use x509_cert::ext::pkix::name::GeneralName;
 use x509_cert::ext::pkix::{
     AuthorityKeyIdentifier, BasicConstraints, ExtendedKeyUsage, KeyUsage, KeyUsages, SubjectAltName,
@@ -21,12 +21,8 @@ use x509_cert::ext::pkix::{
 use x509_cert::ext::{Extension, ToExtension};
 use x509_cert::name::{Name, RdnSequence, RelativeDistinguishedName};
 use x509_cert::serial_number::SerialNumber;
-use x509_cert::spki::{
-    self, AlgorithmIdentifierOwned, DynSignatureAlgorithmIdentifier, EncodePublicKey, SubjectPublicKeyInfoOwned,
-    SubjectPublicKeyInfoRef,
-};
+use x509_cert::spki::SubjectPublicKeyInfoOwned;
 use x509_cert::time::{Time, Validity};
-use x509_cert::{TbsCertificate, builder};
 
 /// Names and types of the options, in alphabetical order.
 pub(crate) const OPTIONS: &[(&str, Kind)] = &[
@@ -196,7 +192,7 @@ impl Plan {
         Ok(list)
     }
 
-    fn extension<T: oid::AssociatedOid + Encode>(&self, critical: bool, content: &T) -> Built<Extension> {
+    fn extension<T: AssociatedOid + Encode>(&self, critical: bool, content: &T) -> Built<Extension> {
         Ok((critical, content).to_extension(&self.subject, &[])?)
     }
 }
@@ -260,61 +256,5 @@ fn unsigned(is_ca: bool, reason: impl ToString) -> Cause {
     Cause::Signing {
         is_ca,
         reason: reason.to_string(),
-    }
-}
-
-/// Names and extensions, ready made.
-struct Profile {
-    subject: Name,
-    issuer: Name,
-    extensions: Vec<Extension>,
-}
-
-impl BuilderProfile for Profile {
-    fn get_issuer(&self, _: &Name) -> Name {
-        self.issuer.clone()
-    }
-
-    fn get_subject(&self) -> Name {
-        self.subject.clone()
-    }
-
-    fn build_extensions(
-        &self,
-        _: SubjectPublicKeyInfoRef<'_>,
-        _: SubjectPublicKeyInfoRef<'_>,
-        _: &TbsCertificate,
-    ) -> Built<Vec<Extension>> {
-        Ok(self.extensions.clone())
-    }
-}
-
-/// The signer's key as the builder wants to see it.
-struct SigningKey<'k>(&'k RsaKey);
-
-/// Its public half.
-#[derive(Clone)]
-struct PublicKey(Vec<u8>);
-
-impl signature::Keypair for SigningKey<'_> {
-    type VerifyingKey = PublicKey;
-
-    fn verifying_key(&self) -> PublicKey {
-        PublicKey(self.0.public_info().to_vec())
-    }
-}
-
-impl EncodePublicKey for PublicKey {
-    fn to_public_key_der(&self) -> spki::Result<Document> {
-        Ok(Document::try_from(self.0.as_slice())?)
-    }
-}
-
-impl DynSignatureAlgorithmIdentifier for SigningKey<'_> {
-    fn signature_algorithm_identifier(&self) -> spki::Result<AlgorithmIdentifierOwned> {
-        Ok(AlgorithmIdentifierOwned {
-            oid: rfc5912::SHA_256_WITH_RSA_ENCRYPTION,
-            parameters: Some(Any::null()),
-        })
     }
 }

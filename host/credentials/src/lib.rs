@@ -15,6 +15,7 @@ mod password;
 mod pem_text;
 mod rsa;
 mod signer;
+mod signing;
 mod source;
 mod ssh;
 mod user;

@@ -1,6 +1,8 @@
 //! Tells what is at the user's path, and has it read.
 
+use crate::blobs::Blobs;
 use crate::directory::{Reader, unreadable};
+use crate::image as layout;
 use crate::limits::Budget;
 use crate::tarball::{self, Parts};
 use boson_pipeline::Diagnostic;
@@ -8,7 +10,7 @@ use boson_pipeline::release::archive::MANIFEST;
 use boson_pipeline::release::{Entry, Files, Naming, Release, image, source};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File};
-use std::io;
+use std::io::{self, Read, Seek};
 use std::path::Path;
 
 /// Where images have the jobs.
@@ -27,22 +29,43 @@ pub fn read(path: &Path, name: Option<&str>, budget: &Budget, progress: &mut dyn
     if kind.is_dir() {
         // The one place where the authority over a directory comes from: the user named it.
         let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(fail)?;
-        return directory(&dir, &source, name, budget);
+        return directory(&dir, &source, name, budget, progress);
     }
     if !kind.is_file() {
         let message = format!("'{source}' is neither a file nor a directory");
         return Err(vec![Diagnostic::error("release-path", message).in_document(source)]);
     }
-    let file = File::open_ambient(path, ambient_authority()).map_err(fail)?;
+    let mut file = File::open_ambient(path, ambient_authority()).map_err(fail)?;
     let mut tell = |bytes: u64| progress(&format!("{source}: {} MiB", bytes >> 20));
-    tarball::read(file, &source, name, budget, &mut tell).map(|release| vec![release])
+    let compressed = is_gzip(&mut file).map_err(fail)?;
+    let parts = tarball::parts(&file, &source, budget, &mut tell).map_err(|error| vec![error])?;
+    if parts.manifest.is_none() && parts.places.contains_key("oci-layout") && !compressed {
+        let blobs = Blobs::Tar {
+            file: &file,
+            places: &parts.places,
+            source: &source,
+        };
+        return layout::read(&blobs, &source, name, budget, &mut tell);
+    }
+    tarball::assemble(&parts, &source, name, budget).map(|release| vec![release])
 }
 
-fn directory(dir: &Dir, source: &str, name: Option<&str>, budget: &Budget) -> Outcome {
+fn is_gzip(file: &mut File) -> io::Result<bool> {
+    let mut magic = Vec::new();
+    file.take(2).read_to_end(&mut magic)?;
+    file.rewind()?;
+    Ok(magic == [0x1f, 0x8b])
+}
+
+fn directory(dir: &Dir, source: &str, name: Option<&str>, budget: &Budget, progress: &mut dyn FnMut(&str)) -> Outcome {
     let is_dir = |path: &str| dir.metadata(path).is_ok_and(|data| data.is_dir());
     let one = |error: Diagnostic| vec![error];
     if dir.exists(MANIFEST) {
         return unpacked(dir, source, name, budget).map(|release| vec![release]);
+    }
+    if dir.exists("oci-layout") {
+        let mut tell = |bytes: u64| progress(&format!("{source}: {} MiB", bytes >> 20));
+        return layout::read(&Blobs::Directory { dir, source }, source, name, budget, &mut tell);
     }
     if is_dir("jobs") {
         let files = source_files(dir, source, budget).map_err(one)?;

@@ -3,10 +3,17 @@
 //! What is read is not trusted: paths stay inside of what the user named, sizes are bounded, and nothing is written anywhere. Packages
 //! and sources are never read; of archives they are skipped.
 
+#![allow(
+    clippy::result_large_err,
+    reason = "an error ends the reading of one file; a box for it would be noise in every signature"
+)]
+
+mod blobs;
 mod detect;
 mod digest;
 mod directory;
 mod entries;
+mod image;
 mod limits;
 mod stream;
 mod tarball;

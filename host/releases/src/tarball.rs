@@ -1,5 +1,6 @@
 //! A release tarball: one pass over it that keeps `release.MF` and the jobs' tarballs, then one over each job.
 
+use crate::blobs;
 use crate::digest::{self, Mismatch};
 use crate::entries::{self, Item, Kind, refuse};
 use crate::limits::Budget;
@@ -20,27 +21,22 @@ pub struct Parts {
     pub manifest: Option<Vec<u8>>,
     /// Content of `jobs/<job>.tgz`, by name of the job.
     pub jobs: BTreeMap<String, Entry>,
+    /// Begin and size of the files of an OCI image layout.
+    pub places: BTreeMap<String, (u64, u64)>,
     /// Something in it that tells what else the archive is.
     pub hint: Option<&'static str>,
 }
 
-/// Reads the release in a tarball. `source`: its path, for messages.
+/// Goes through an archive and keeps what may matter. `source`: its path, for messages.
 ///
 /// # Errors
-/// All that is wrong with it; one diagnostic where the archive itself is.
-pub fn read(
-    reader: impl Read,
-    source: &str,
-    name: Option<&str>,
-    budget: &Budget,
-    tell: &mut dyn FnMut(u64),
-) -> Result<Release, Vec<Diagnostic>> {
+/// The archive is damaged or hostile.
+pub fn parts(reader: impl Read, source: &str, budget: &Budget, tell: &mut dyn FnMut(u64)) -> Result<Parts, Diagnostic> {
     let mut parts = Parts::default();
     entries::each(source, reader, budget, tell, &mut |item, content| {
         keep(item, content, source, budget, &mut parts)
-    })
-    .map_err(|error| vec![error])?;
-    assemble(&parts, source, name, budget)
+    })?;
+    Ok(parts)
 }
 
 /// Makes the release of what was kept of a tarball.
@@ -163,6 +159,7 @@ fn keep(item: &Item, data: &mut dyn Read, source: &str, budget: &Budget, parts: 
             parts.jobs.insert(job.to_owned(), content(item, data, source, budget)?);
         }
     } else {
+        blobs::note(&mut parts.places, &path, item.offset, item.size, budget);
         parts.hint = parts.hint.or_else(|| hint(&path));
     }
     Ok(())
@@ -170,7 +167,7 @@ fn keep(item: &Item, data: &mut dyn Read, source: &str, budget: &Budget, parts: 
 
 fn hint(path: &str) -> Option<&'static str> {
     if path == "oci-layout" {
-        return Some("this is an OCI image: uncompress it (gunzip) and give the .tar");
+        return Some("this is an OCI image: uncompress it (`gunzip`) and give the .tar");
     }
     if path.contains("jobs-src/") || path.ends_with("config/final.yml") {
         return Some("this is an archive of a directory: unpack it and give the directory");

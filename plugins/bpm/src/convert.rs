@@ -5,9 +5,10 @@ use crate::group::Group;
 use crate::report::Report;
 use crate::request::{Converted, DeploymentRequest, GroupRequest, Reply};
 use crate::volumes::{self, Volumes};
-use crate::{deployment, init, services, workload};
+use crate::{container, deployment, init, services, workload};
 use boson_deployment::names::Taken;
 use boson_document::Tree;
+use std::collections::HashSet;
 
 /// Objects of one instance group: Services, claims of an errand, QuarksStatefulSet or QuarksJob.
 ///
@@ -20,21 +21,18 @@ pub fn group(request: &GroupRequest, settings: &Tree) -> Reply {
 }
 
 fn objects(group: &Group, report: &mut Report) -> Vec<Tree> {
-    let mut taken = Taken::default();
-    for (name, by) in init::names_of(group) {
-        if let Err(error) = taken.claim("container", &name, &by) {
-            report.error(codes::NAME_TAKEN, &group.place.at("jobs"), error.to_string());
-        }
-    }
-    let alone = group.processes() == 1;
+    check_containers(group, report);
+    let alone = group.processes == 1;
     for job in &group.jobs {
         job.scripts
             .warn(&job.name, job.processes.len(), alone, &job.place, report);
     }
     let volumes = Volumes::plan(group, report);
     volumes::check_extra(group, &volumes, report);
-
-    if group.processes() == 0 {
+    if report.failed() {
+        return Vec::new();
+    }
+    if group.processes == 0 {
         let text = format!("Instance group '{}' has no process: nothing is made of it", group.name);
         report.warning(codes::NOTHING_TO_RUN, &group.place, text);
         return Vec::new();
@@ -49,6 +47,38 @@ fn objects(group: &Group, report: &mut Report) -> Vec<Tree> {
         Err(error) => {
             report.error(codes::NAME, &group.place.at("name"), error.to_string());
             Vec::new()
+        }
+    }
+}
+
+/// Two things must not share a container's name, and active/passive probes are for containers that exist.
+fn check_containers(group: &Group, report: &mut Report) {
+    let mut taken = Taken::default();
+    for (name, by) in init::names_of(group) {
+        if let Err(error) = taken.claim("container", &name, &by) {
+            report.error(codes::NAME_TAKEN, &group.place.at("jobs"), error.to_string());
+        }
+    }
+    let pairs = group
+        .jobs
+        .iter()
+        .flat_map(|job| job.processes.iter().map(|process| container::name(job, process)));
+    let containers: HashSet<String> = pairs.collect();
+    for job in &group.jobs {
+        for name in job
+            .quarks
+            .active_passive
+            .keys()
+            .filter(|name| !containers.contains(*name))
+        {
+            let text = format!("Active/passive probe of '{name}' has no effect: the pod has no container of this name");
+            let place = job
+                .place
+                .at("properties")
+                .at("quarks")
+                .at("activePassiveProbes")
+                .at(name);
+            report.warning(codes::PROBE, &place, text);
         }
     }
 }

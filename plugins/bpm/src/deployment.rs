@@ -141,6 +141,11 @@ fn version_checks(of: &str, version: &str, place: &Place, report: &mut Report) {
 
 fn stemcells(document: &Tree, place: &Place, report: &mut Report) {
     let stemcells = document.items("stemcells");
+    let groups: HashSet<&str> = document
+        .items("instance_groups")
+        .iter()
+        .filter_map(|group| group.str("stemcell"))
+        .collect();
     let mut aliases = HashSet::new();
     for (index, stemcell) in stemcells.iter().enumerate() {
         let place = place.at(index);
@@ -159,10 +164,7 @@ fn stemcells(document: &Tree, place: &Place, report: &mut Report) {
             );
             report.error(codes::MISSING_KEY, &place, text);
         }
-        let used = document
-            .items("instance_groups")
-            .iter()
-            .any(|group| group.str("stemcell") == Some(alias));
+        let used = groups.contains(alias);
         if !used && !alias.is_empty() {
             let text = format!("Stemcell '{alias}' has no effect: no instance group uses it");
             report.warning(codes::IGNORED_KEY, &place, text);
@@ -202,28 +204,27 @@ fn jobs(document: &Tree, place: &Place, report: &mut Report) {
 fn quarks(job: &Tree, place: &Place, report: &mut Report) {
     for name in ["quarks", "bosh_containerization"] {
         if let Some(tree) = job.get("properties").and_then(|properties| properties.get(name)) {
-            keys::walk(keys::QUARKS, tree, &place.at(name), report);
+            keys::walk_properties(keys::QUARKS, tree, &place.at(name), report);
         }
     }
 }
 
+/// Most instances whose Services are told apart; the host takes no more objects of a deployment.
+const MOST_SERVICES: u32 = 20_000;
+
 /// Names of all groups' objects: two groups, or a group and another's instance, must not share one.
 fn claim_groups(names: &Names, document: &Tree, place: &Place, taken: &mut Taken, report: &mut Report) {
+    let mut left = MOST_SERVICES;
+    let mut seen = HashSet::new();
     for (index, group) in document.items("instance_groups").iter().enumerate() {
-        let Some(name) = text(group, "name") else { continue };
-        let zones = group.items("azs").len().max(1) as u64;
-        let count = group
-            .get("instances")
-            .and_then(Tree::as_i64)
-            .and_then(|count| u64::try_from(count).ok())
-            .unwrap_or(0);
-        let total = count.saturating_mul(zones).min(u64::from(crate::group::MOST_INSTANCES)) as u32;
+        let Some(name) = text(group, "name").filter(|name| seen.insert(name.clone())) else {
+            continue;
+        };
+        let total = services(group).min(left);
+        left -= total;
         if let Err(error) = claim_group(names, &name, total, taken) {
-            let code = if matches!(error, NameError::Taken { .. }) {
-                codes::NAME_TAKEN
-            } else {
-                codes::NAME
-            };
+            let taken = matches!(error, NameError::Taken { .. });
+            let code = if taken { codes::NAME_TAKEN } else { codes::NAME };
             report.error(
                 code,
                 &place.at("instance_groups").at(index).at("name"),
@@ -231,6 +232,19 @@ fn claim_groups(names: &Names, document: &Tree, place: &Place, taken: &mut Taken
             );
         }
     }
+}
+
+/// How many instances of a group have a Service.
+fn services(group: &Tree) -> u32 {
+    if !matches!(group.str("lifecycle"), None | Some("service")) {
+        return 0;
+    }
+    let zones = u32::try_from(group.items("azs").len().max(1)).unwrap_or(u32::MAX);
+    let instances = group
+        .get("instances")
+        .and_then(Tree::as_i64)
+        .and_then(|count| u32::try_from(count).ok());
+    instances.unwrap_or(0).saturating_mul(zones)
 }
 
 fn claim_group(names: &Names, group: &str, total: u32, taken: &mut Taken) -> Result<(), NameError> {

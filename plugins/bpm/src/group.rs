@@ -75,6 +75,8 @@ pub struct Group {
     pub settings: Settings,
     /// Its jobs that become containers or contribute files.
     pub jobs: Vec<Job>,
+    /// How many containers run processes.
+    pub processes: usize,
     /// Ports of all jobs.
     pub ports: Vec<Port>,
     /// Names of pull Secrets of its releases.
@@ -137,6 +139,7 @@ impl Group {
             ram: resource(tree, "ram", &place, report),
             settings: agent,
             jobs: Vec::new(),
+            processes: 0,
             ports: Vec::new(),
             pull_secrets: Vec::new(),
             resolved_secret: request.resolved_secret.clone(),
@@ -208,6 +211,7 @@ impl Group {
                 self.jobs.push(job);
             }
         }
+        self.processes = self.jobs.iter().map(|job| job.processes.len()).sum();
         self.check_images(request, report);
         self.ports = ports::merge(&self.jobs, report);
 
@@ -263,11 +267,6 @@ impl Group {
     pub fn total(&self) -> u32 {
         self.instances
             .saturating_mul(u32::try_from(self.zones.len().max(1)).unwrap_or(u32::MAX))
-    }
-
-    /// How many containers run processes.
-    pub fn processes(&self) -> usize {
-        self.jobs.iter().map(|job| job.processes.len()).sum()
     }
 }
 
@@ -413,12 +412,8 @@ fn pull_secrets(group: &Group, document: &Tree) -> Vec<String> {
             .get("credentials")
             .is_some_and(|credentials| !credentials.is_null())
     };
-    let used = |release: &&Tree| {
-        group
-            .jobs
-            .iter()
-            .any(|job| Some(job.release.as_str()) == release.str("name"))
-    };
+    let names: HashSet<&str> = group.jobs.iter().map(|job| job.release.as_str()).collect();
+    let used = |release: &&Tree| release.str("name").is_some_and(|name| names.contains(name));
     let releases = document.items("releases").iter().filter(with_credentials).filter(used);
     releases
         .filter_map(|release| group.names.release_credentials(release.str("name")?).ok())

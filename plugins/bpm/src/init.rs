@@ -38,16 +38,18 @@ pub fn names_of(group: &Group) -> Vec<(String, String)> {
             names::container(&["spec-copier", &job.release]),
             format!("release '{}'", job.release),
         ));
-        out.push((
-            names::container(&["bosh-pre-start", &job.name]),
-            format!("the pre-start script of job '{}'", job.name),
-        ));
+        if job.scripts.pre_start {
+            let of = format!("the pre-start script of job '{}'", job.name);
+            out.push((names::container(&["bosh-pre-start", &job.name]), of));
+        }
         for process in &job.processes {
             let of = format!("process '{}' of job '{}'", process.name, job.name);
-            out.push((
-                names::container(&["bpm-pre-start", &job.name, &process.name]),
-                format!("the hook of {of}"),
-            ));
+            if process.pre_start.is_some() {
+                out.push((
+                    names::container(&["bpm-pre-start", &job.name, &process.name]),
+                    format!("the hook of {of}"),
+                ));
+            }
             out.push((names::container(&[&job.name, &process.name]), of));
         }
     }

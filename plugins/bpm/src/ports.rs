@@ -5,6 +5,8 @@ use crate::job::Job;
 use crate::report::{Place, Report};
 use boson_deployment::names;
 use boson_document::Tree;
+use indexmap::IndexMap;
+use std::collections::HashMap;
 
 /// A port.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,30 +73,39 @@ fn port(item: &Tree, job: &str, place: &Place, report: &mut Report) -> Option<Po
 
 /// The ports of all jobs, equal ones once. Two that share a name or a number are an error.
 pub fn merge(jobs: &[Job], report: &mut Report) -> Vec<Port> {
-    let mut out: Vec<Port> = Vec::new();
+    let mut by_name: IndexMap<String, &Port> = IndexMap::new();
+    let mut by_number: HashMap<(String, u16), &Port> = HashMap::new();
     for port in jobs.iter().flat_map(|job| &job.quarks.ports) {
-        let same_name = |other: &&Port| other.name == port.name;
-        let same_number = |other: &&Port| (&other.protocol, other.number) == (&port.protocol, port.number);
-        match out.iter().find(|other| same_name(other) || same_number(other)) {
-            None => out.push(port.clone()),
-            Some(other) if same_name(&other) && same_number(&other) => {}
-            Some(other) => {
-                let text = format!(
-                    "Port '{}' ({} {}) of job '{}' conflicts with port '{}' ({} {}) of job '{}'",
-                    port.name,
-                    port.protocol,
-                    port.number,
-                    port.job,
-                    other.name,
-                    other.protocol,
-                    other.number,
-                    other.job
-                );
+        let number = (port.protocol.clone(), port.number);
+        match (by_name.get(&port.name), by_number.get(&number)) {
+            (None, None) => {
+                by_name.insert(port.name.clone(), port);
+                by_number.insert(number, port);
+            }
+            (Some(a), Some(b)) if std::ptr::eq(*a, *b) => {}
+            (Some(other), _) | (None, Some(other)) => {
+                let text = format!("{} conflicts with {}", port.described(), lower(&other.described()));
                 report.error(codes::PORT, &port.place, text);
             }
         }
     }
-    out
+    by_name.into_values().cloned().collect()
+}
+
+// === impl Port ===
+
+impl Port {
+    fn described(&self) -> String {
+        format!(
+            "Port '{}' ({} {}) of job '{}'",
+            self.name, self.protocol, self.number, self.job
+        )
+    }
+}
+
+/// The same in the middle of a sentence.
+fn lower(text: &str) -> String {
+    text.replacen("Port", "port", 1)
 }
 
 /// May a container's port have this name? Stricter than for Services.

@@ -41,7 +41,7 @@ pub fn of_init(group: &Group) -> Tree {
 }
 
 fn resources(group: &Group, memory: Option<u64>, cpu: Option<String>) -> Tree {
-    let containers = u64::try_from(group.processes().max(1)).unwrap_or(u64::MAX);
+    let containers = u64::try_from(group.processes.max(1)).unwrap_or(u64::MAX);
     let mut requests = Map::new();
     if let (Some(total), limit) = (group.cpu, cpu.as_deref().and_then(millis)) {
         let share = (total.saturating_mul(1000) / containers)

@@ -4,6 +4,7 @@ use crate::job::Job;
 use crate::object::{compact, object};
 use crate::process::Process;
 use boson_document::{Map, Tree};
+use std::collections::HashSet;
 
 /// User and group of BOSH's `vcap`.
 pub const VCAP: i64 = 1000;
@@ -25,12 +26,9 @@ pub fn of_process(job: &Job, process: &Process) -> Tree {
     } else {
         process.capabilities.clone()
     };
-    let more = job
-        .quarks
-        .capabilities
-        .iter()
-        .filter(|name| !process.capabilities.contains(name));
-    capabilities.extend(more.cloned());
+    capabilities.extend(job.quarks.capabilities.clone());
+    let mut seen = HashSet::new();
+    capabilities.retain(|name| seen.insert(name.clone()));
     let root = process.privileged || !capabilities.is_empty();
     let mut context = Map::new();
     if process.privileged {

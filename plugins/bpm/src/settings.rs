@@ -1,10 +1,11 @@
 //! `env.bosh.agent.settings`: what goes into the pod as it is.
 
 use crate::codes;
-use crate::metadata::{Use, user_map};
+use crate::metadata::{Use, is_subdomain, user_map};
 use crate::report::{Place, Report};
 use crate::value::text;
 use boson_document::{Map, Tree};
+use std::net::IpAddr;
 
 /// The settings of a group.
 #[derive(Clone, Debug, Default)]
@@ -70,14 +71,7 @@ impl Settings {
                 pod.insert(key.into(), value.clone());
             }
         }
-        if tree
-            .get("terminationGracePeriodSeconds")
-            .and_then(Tree::as_i64)
-            .is_some_and(|seconds| seconds < 0)
-        {
-            let text = "'terminationGracePeriodSeconds' should be greater than 0";
-            report.error(codes::SETTINGS, &place.at("terminationGracePeriodSeconds"), text);
-        }
+        check(tree, &place, report);
         Self {
             labels: user_map(tree.get("labels"), Use::Labels, &place.at("labels"), report),
             annotations: user_map(
@@ -94,6 +88,27 @@ impl Settings {
             backoff_limit: tree.get("jobBackoffLimit").and_then(Tree::as_i64),
             replicas_env: tree.get("injectReplicasEnv").and_then(Tree::as_bool),
         }
+    }
+}
+
+/// What Kubernetes would refuse only once the objects are applied.
+fn check(tree: &Tree, place: &Place, report: &mut Report) {
+    let mut wrong = |key: &str, why: &str| {
+        report.error(codes::SETTINGS, &place.at(key), format!("'{key}' {why}"));
+    };
+    for key in ["terminationGracePeriodSeconds", "jobBackoffLimit"] {
+        if tree.get(key).and_then(Tree::as_i64).is_some_and(|value| value < 0) {
+            wrong(key, "should be greater than -1");
+        }
+    }
+    if tree.str("serviceAccountName").is_some_and(|name| !is_subdomain(name)) {
+        wrong("serviceAccountName", "cannot be the name of a ServiceAccount");
+    }
+    if tree
+        .str("dns")
+        .is_some_and(|address| !address.is_empty() && address.parse::<IpAddr>().is_err())
+    {
+        wrong("dns", "is no IP address of a name server");
     }
 }
 

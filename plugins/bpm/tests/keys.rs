@@ -8,6 +8,8 @@ use boson_bpm::request::{Deployment, DeploymentRequest, GroupRequest, JobFiles};
 use boson_bpm::value::Kind;
 use boson_document::{Pointer, Tree, json};
 
+type Convert = fn(&Tree) -> Vec<Diagnostic>;
+
 fn deployment() -> Deployment {
     Deployment {
         name: "demo".into(),
@@ -76,6 +78,7 @@ fn sample(path: &str, kind: Kind) -> Tree {
         "update.canaries" | "update.max_in_flight" => "1",
         "update.canary_watch_time" | "update.update_watch_time" => r#""1000 - 2000""#,
         "lifecycle" => r#""service""#,
+        "env.bosh.agent.settings.dns" => r#""10.0.0.10""#,
         "ports[].internal" => "80",
         "ports[].protocol" => r#""UDP""#,
         "run.healthcheck.*.readiness" => r#"{"exec": {"command": ["true"]}}"#,
@@ -153,7 +156,7 @@ fn insert(tree: &mut Tree, tokens: &[String], value: Tree) {
     insert(next, rest, value);
 }
 
-fn check(table: &[Key], root: &str, convert: fn(&Tree) -> Vec<Diagnostic>) {
+fn check(table: &[Key], root: &str, convert: Convert) {
     for key in table {
         let mut document = json::parse(MINIMAL).unwrap();
         let root = Pointer::parse(root).unwrap();
@@ -197,7 +200,7 @@ fn keys_of_jobs_have_their_fates() {
 
 #[test]
 fn values_of_the_wrong_type_have_boshs_words() {
-    let cases: [(&str, fn(&Tree) -> Vec<Diagnostic>, &str); 9] = [
+    let cases: [(&str, Convert, &str); 9] = [
         (
             "/releases/0/name",
             of_manifest,

@@ -164,29 +164,18 @@ impl Definition {
         if let Some((failure, part)) = fault {
             return Err(self.diagnostic(failure, part, name, position));
         }
-        let path = Path::parse(self.path.as_deref().unwrap_or_default());
-        match (path, self.kind.as_str()) {
-            (Err(failure), _) => {
-                let failure = Failure::new(failure.code, format!("Invalid path: {}", failure.message));
-                Err(self.diagnostic(failure, "path", name, position))
-            }
-            (Ok(path), "replace") => Ok(Operation {
-                path,
-                action: Action::Replace(self.value.unwrap_or_default()),
-            }),
-            (Ok(path), "remove") => Ok(Operation {
-                path,
-                action: Action::Remove,
-            }),
-            (Ok(path), _) if self.absent == Some(true) => Ok(Operation {
-                path,
-                action: Action::TestAbsent,
-            }),
-            (Ok(path), _) => Ok(Operation {
-                path,
-                action: Action::Test(self.value.unwrap_or_default()),
-            }),
-        }
+        let path = Path::parse(self.path.as_deref().unwrap_or_default()).map_err(|failure| {
+            let failure = Failure::new(failure.code, format!("Invalid path: {}", failure.message));
+            self.diagnostic(failure, "path", name, position)
+        })?;
+        let value = self.value.unwrap_or_default();
+        let action = match self.kind.as_str() {
+            "replace" => Action::Replace(value),
+            "remove" => Action::Remove,
+            _ if self.absent == Some(true) => Action::TestAbsent,
+            _ => Action::Test(value),
+        };
+        Ok(Operation { path, action })
     }
 
     /// What is missing or too much, and the part of the operation that it is about.

@@ -1,4 +1,4 @@
-//! Values as BOSH's Go sees them: names of types, when two values are the same, and what a value becomes when it is copied.
+//! Values as BOSH's Go sees them: names of types, when two values are the same, what a copy of a value is.
 
 use boson_document::{Map, Number, Tree, escape};
 use std::borrow::Cow;
@@ -46,7 +46,8 @@ pub fn member(key: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether Go holds the two for deeply equal: integers and floats differ, order of keys does not matter, NaN equals nothing.
+/// Whether Go holds the two for deeply equal: integers and floats differ, the order of keys does not matter, NaN equals
+/// nothing.
 pub fn equal(a: &Tree, b: &Tree) -> bool {
     match (a, b) {
         (Tree::Number(a), Tree::Number(b)) => go_number(a) == go_number(b),
@@ -93,8 +94,8 @@ fn go_number(number: &Number) -> GoNumber {
     }
 }
 
-/// What becomes of a value when go-patch copies it through YAML text: yaml.v2 writes a double without fraction below a million
-/// as an integer, and that is how it comes back. Keys stay as they are: `1.0` and `1` would become one.
+/// What becomes of a value when go-patch copies it through YAML text: yaml.v2 writes a double without fraction below a
+/// million as an integer, and that is how it comes back. Keys stay as they are: `1.0` and `1` would become one.
 pub fn copied(value: Tree) -> Tree {
     match value {
         Tree::Number(number) => Tree::Number(copied_number(number)),

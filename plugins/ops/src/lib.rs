@@ -1,6 +1,7 @@
-//! The ops stage: operations of ops files change the manifest, by go-patch's rules and with its words (`bosh interpolate -o`).
+//! The ops stage: operations of ops files change the manifest, by go-patch's rules and with its words, as
+//! `bosh interpolate -o` does.
 //!
-//! Pure: documents in, document and diagnostics out. The document is changed in place; a failure gives no document at all.
+//! Pure: documents in, document and diagnostics out. The document is changed in place; a failure gives none at all.
 
 pub mod codes;
 pub mod definition;

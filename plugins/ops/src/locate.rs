@@ -100,8 +100,8 @@ fn hit<'p>(token: &'p Token, items: &[Tree], at: Prefix<'_>) -> Attempt<Option<(
     }
 }
 
-/// Shifts an index and checks it. Shifts come before the check and negative numbers count from the end, so `/0:prev` is the
-/// last item: as go-patch has it.
+/// Shifts an index and checks it. Shifts come before the check and negative numbers count from the end, so `/0:prev` is
+/// the last item: as go-patch has it.
 fn concrete(index: i64, shifts: &[Modifier], length: usize, at: Prefix<'_>) -> Attempt<usize> {
     let mut shifted = index;
     for shift in shifts {

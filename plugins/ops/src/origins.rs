@@ -35,13 +35,13 @@ pub struct Origin {
 /// Where one value of the document comes from, and what below it comes from elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    from: From,
+    whence: Whence,
     /// Boxed, because an array that is touched has a trace for each of its items, and most have nothing below.
     below: Option<Box<Below>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum From {
+enum Whence {
     /// The place of the same name below the parent's source.
     Parent,
     /// The item of this number below the parent's source.
@@ -65,7 +65,7 @@ impl Trace {
     /// Of the document as it came.
     pub fn untouched() -> Self {
         Self {
-            from: From::Parent,
+            whence: Whence::Parent,
             below: None,
         }
     }
@@ -73,7 +73,7 @@ impl Trace {
     /// Of a value that an operation brought.
     pub fn operation(step: Step, part: Part) -> Self {
         Self {
-            from: From::Operation(step, part),
+            whence: Whence::Operation(step, part),
             below: None,
         }
     }
@@ -97,7 +97,7 @@ impl Trace {
     /// Of the items of the array that this is the trace of. `length` is the array's now.
     pub fn items(&mut self, length: usize) -> &mut Vec<Self> {
         let item = |number| Self {
-            from: From::Item(number),
+            whence: Whence::Item(number),
             below: None,
         };
         self.below
@@ -148,10 +148,10 @@ struct Walk<'a> {
 // === impl Walk ===
 
 impl Walk<'_> {
-    /// `source`: where the value at `self.place` comes from if its trace does not say otherwise. `implied`: the origins listed
-    /// so far say so.
+    /// `source`: where the value at `self.place` comes from if its trace does not say otherwise. `implied`: the origins
+    /// listed so far say the same.
     fn value(&mut self, trace: &Trace, mut source: Source, mut implied: bool) {
-        if let From::Operation(step, part) = trace.from {
+        if let Whence::Operation(step, part) = trace.whence {
             let part = if part == Part::Path { "path" } else { "value" };
             source = Source {
                 file: Some(step.file),
@@ -167,9 +167,9 @@ impl Walk<'_> {
             self.below(name, member, &source, name);
         }
         for (number, item) in below.items.iter().flatten().enumerate() {
-            match item.from {
-                From::Item(old) if old == number && item.below.is_none() => {}
-                From::Item(old) => self.below(&number.to_string(), item, &source, &old.to_string()),
+            match item.whence {
+                Whence::Item(old) if old == number && item.below.is_none() => {}
+                Whence::Item(old) => self.below(&number.to_string(), item, &source, &old.to_string()),
                 _ => self.below(&number.to_string(), item, &source, &number.to_string()),
             }
         }

@@ -2,7 +2,8 @@
 
 use crate::definition::Definition;
 
-/// The operation with `error` as its `Error`, indented by two spaces. What is not given is left out; of a value nothing is shown.
+/// The operation with `error` as its `Error`, indented by two spaces. What is not given is left out; of a value nothing
+/// is shown.
 pub fn json(definition: &Definition, error: &str) -> String {
     let mut members = Vec::new();
     let mut member = |name: &str, value: String| members.push(format!("  \"{name}\": {value}"));

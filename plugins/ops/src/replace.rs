@@ -12,8 +12,8 @@ use boson_document::{MAX_DEPTH, Tree};
 /// Puts `value` at the path. `step` says which operation that is, for the trace.
 pub fn replace(document: &mut Tree, trace: &mut Trace, path: &Path, value: Tree, step: Step) -> Attempt<()> {
     let value = go::copied(value);
-    // Every token but the whole-document path adds a level, existing or created: without the check a chain of operations could
-    // nest the document until a reader's stack ends.
+    // Each token is a level, existing or created. Without the check a chain of operations could nest the document until
+    // the stack of whoever reads it ends.
     if path.tokens().len() + go::nesting(&value) > MAX_DEPTH {
         return Err(Failure::new(
             Code::TooDeep,

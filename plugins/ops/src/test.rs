@@ -19,8 +19,8 @@ pub fn value(document: &Tree, path: &Path, expected: &Tree) -> Attempt<()> {
     ))
 }
 
-/// Passes where the very last token of the path is a key or an index that is missing. A missing parent, a wrong type and a
-/// matcher without match fail with their own words: as go-patch has it.
+/// Passes where the very last token of the path is a key or an index that is missing. A missing parent, a wrong type
+/// and a matcher without match fail with their own words: as go-patch has it.
 pub fn absent(document: &Tree, path: &Path) -> Attempt<()> {
     let mut reached = Pointer::root();
     match find(document, path, &mut reached) {

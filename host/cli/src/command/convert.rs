@@ -10,7 +10,8 @@ use boson_document::Tree;
 use boson_pipeline::convert::{self, Conversion, Inputs, Target};
 use boson_pipeline::release::Release;
 use boson_pipeline::report::Sources;
-use boson_pipeline::stage::{Deployment, Named, VariableRules};
+use boson_pipeline::stage::{Deployment, Named};
+use boson_pipeline::variables::Options;
 use boson_pipeline::{Diagnostic, Stage, yaml};
 use boson_sandbox::Plugins;
 use clap::{Args, ValueEnum};
@@ -81,10 +82,9 @@ pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), Failed> {
     drop(progress);
     let converted = converted.and_then(|done| if arguments.strict && !warnings.is_empty() { Err(strict()) } else { Ok(done) });
     match converted {
-        Ok(done) => {
+        Ok(objects) => {
             output::show(&warnings, &sources, color);
-            done.store.save()?;
-            deliver(arguments, &done.objects)
+            deliver(arguments, &objects)
         }
         Err(mut diagnostics) => {
             let failed = exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty());
@@ -93,12 +93,6 @@ pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), Failed> {
             Err(failed)
         }
     }
-}
-
-/// What a conversion leaves to do.
-struct Done {
-    objects: Vec<Tree>,
-    store: variables::Store,
 }
 
 fn strict() -> Vec<Diagnostic> {
@@ -110,7 +104,7 @@ fn convert(
     sources: &mut Sources,
     warnings: &mut Vec<Diagnostic>,
     progress: &Progress,
-) -> Result<Done, Vec<Diagnostic>> {
+) -> Result<Vec<Tree>, Vec<Diagnostic>> {
     progress.say("reading releases");
     let settings = inputs::settings(&arguments.plugins, sources).map_err(|one| vec![*one])?;
     // Everything that can be read is read before anything fails, so that all that is missing is told at once.
@@ -120,7 +114,8 @@ fn convert(
     let (plugins, releases, read) = all(plugins, releases, read)?;
     warnings.extend(releases.iter().flat_map(|release| release.warnings.clone()));
     progress.say("applying ops files and variables");
-    let manifest = variables::apply(&plugins, read, VariableRules::Director, sources, warnings)?;
+    let document = read.apply(&plugins, sources, warnings)?;
+    let manifest = read.generating().interpolate(&plugins, &document, &Options::convert(), warnings)?;
     let deployment = deployment(arguments, &manifest)?;
     let conversion = pipeline(arguments, &plugins, &deployment, &manifest, &releases, progress);
     conversion.rendered.into_iter().for_each(|document| sources.add_document(document, true));
@@ -128,7 +123,7 @@ fn convert(
     match conversion.result {
         Ok(objects) => {
             warnings.append(&mut diagnostics);
-            Ok(Done { objects, store: manifest.store })
+            Ok(objects)
         }
         Err(convert::Failed) => Err(diagnostics),
     }

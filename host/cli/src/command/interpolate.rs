@@ -7,7 +7,9 @@ use crate::output::{self, Color};
 use crate::plugins::{self, PluginArguments};
 use boson_document::Tree;
 use boson_pipeline::report::Sources;
-use boson_pipeline::{Diagnostic, Stage, yaml};
+use boson_pipeline::stage::Named;
+use boson_pipeline::variables::Options;
+use boson_pipeline::{Diagnostic, Stage, StageError, Stages, yaml};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -41,8 +43,7 @@ pub struct InterpolateArguments {
 pub fn run(arguments: &InterpolateArguments, color: Color) -> Result<(), Failed> {
     let mut sources = Sources::default();
     match interpolate(arguments, &mut sources) {
-        Ok((value, store)) => {
-            store.save()?;
+        Ok(value) => {
             // A string that was asked for comes out raw, for use in scripts.
             let text = match (&arguments.path, &value) {
                 (Some(_), Tree::String(text)) => format!("{text}\n"),
@@ -57,9 +58,17 @@ pub fn run(arguments: &InterpolateArguments, color: Color) -> Result<(), Failed>
     }
 }
 
-fn interpolate(arguments: &InterpolateArguments, sources: &mut Sources) -> Result<(Tree, variables::Store), Vec<Diagnostic>> {
+fn interpolate(arguments: &InterpolateArguments, sources: &mut Sources) -> Result<Tree, Vec<Diagnostic>> {
     let settings = inputs::settings(&arguments.plugins, sources).map_err(|one| vec![*one])?;
     let plugins = plugins::load(&arguments.plugins, &[Stage::Ops, Stage::Variables], &settings)?;
-    let read = variables::read(&arguments.manifest, &arguments.variables, sources)?;
-    variables::interpolate(&plugins, read, arguments.var_errs, arguments.var_errs_unused, arguments.path.as_deref(), sources)
+    let mut read = variables::read(&arguments.manifest, &arguments.variables, sources)?;
+    // What has no effect on the document is no business of this command: bosh is silent about it too.
+    let mut warnings = Vec::new();
+    let document = read.apply(&plugins, sources, &mut warnings)?;
+    let options = Options::interpolate(arguments.var_errs, arguments.var_errs_unused);
+    let manifest = read.interpolate(&plugins, &document, &options, &mut warnings)?;
+    let Some(path) = &arguments.path else { return Ok(manifest.document) };
+    let named = Named { name: &manifest.name, tree: &manifest.document };
+    let (found, _) = plugins.find(named, path).map_err(StageError::into_diagnostics)?;
+    Ok(found)
 }

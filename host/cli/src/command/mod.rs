@@ -10,6 +10,7 @@ pub mod plugin;
 pub mod render;
 pub mod run_plugin;
 pub mod util;
+pub mod variables;
 
 use crate::arguments::{Arguments, Command};
 use crate::exit::Failed;

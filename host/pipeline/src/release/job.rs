@@ -123,6 +123,7 @@ impl Reader<'_> {
         };
         self.errors.extend(spec::check(self.name, &spec.tree, &document));
         self.check_name(&spec);
+        self.warnings.extend(spec.warnings.iter().cloned());
         Some(spec)
     }
 

@@ -3,7 +3,13 @@
 //! Pure: whoever reads a release fills a [`Files`] tree and calls the function of its layout ([`source`], [`archive`], [`image`]). All
 //! that is wrong with a release is reported at once, in BOSH's words where BOSH has some.
 
+#![allow(
+    clippy::result_large_err,
+    reason = "an error ends the reading of one file; a box for it would be noise in every signature"
+)]
+
 pub mod archive;
+mod codes;
 pub mod files;
 pub mod image;
 mod job;
@@ -11,6 +17,7 @@ pub mod source;
 mod spec;
 pub mod version;
 
+pub use codes::CODES;
 pub use files::{Entry, File, Files, Naming};
 
 use crate::diagnostic::Diagnostic;

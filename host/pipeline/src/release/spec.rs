@@ -57,19 +57,11 @@ impl Check<'_> {
 
     fn kinds(&mut self, spec: &Tree) {
         let job = self.job;
-        let table: [(&str, &str, fn(&Tree) -> bool); 4] = [
-            ("templates", "templates", |value| value.as_object().is_some()),
-            ("logs", "logs", |value| value.as_object().is_some()),
-            ("properties", "properties", |value| value.as_object().is_some()),
-            ("packages", "package", |value| value.as_array().is_some()),
-        ];
-        for (key, word, fits) in table {
+        for (key, word) in [("templates", "templates"), ("logs", "logs"), ("properties", "properties"), ("packages", "package")] {
+            let fits = |value: &Tree| if key == "packages" { value.as_array().is_some() } else { value.as_object().is_some() };
             if given(spec, key).is_some_and(|value| !fits(value)) {
-                self.say(
-                    "release-job-spec",
-                    Pointer::root().at(key),
-                    format!("Job '{job}' has invalid {word} spec format"),
-                );
+                let message = format!("Job '{job}' has invalid {word} spec format");
+                self.say("release-job-spec", Pointer::root().at(key), message);
             }
         }
     }

@@ -8,7 +8,7 @@
     reason = "a text is refused once, at most; a box would be in every caller's way"
 )]
 
-mod base64;
+mod codes;
 mod marks;
 mod members;
 mod order;
@@ -21,6 +21,7 @@ mod timestamp;
 mod value;
 mod writer;
 
+pub use codes::CODES;
 pub use marks::{Mark, Span};
 pub use writer::{write, write_manifest};
 

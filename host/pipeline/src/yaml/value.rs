@@ -1,9 +1,10 @@
 //! A scalar with its style and tag becomes a value.
 
-use super::base64;
 use super::reader::Kind;
 use super::scalar::{Scalar, format_float};
 use crate::diagnostic::Diagnostic;
+use base64::Engine;
+use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use boson_document::{Number, Tree, escape};
 use saphyr_parser::{ScalarStyle, Tag};
 use std::borrow::Cow;
@@ -45,9 +46,17 @@ fn tagged(tag: &str, text: Cow<'_, str>) -> Result<(Tree, Kind), Diagnostic> {
     }
 }
 
+/// As Go decodes it: bits that do not count may be set.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
+
 fn binary(text: &str) -> Result<Tree, Diagnostic> {
-    let bytes = base64::decode(text)
-        .ok_or_else(|| Diagnostic::error("yaml-tag", "!!binary value contains invalid base64 data"))?;
+    let digits: Vec<u8> = text.bytes().filter(|byte| !matches!(byte, b'\r' | b'\n')).collect();
+    let bytes = BASE64
+        .decode(digits)
+        .map_err(|_| Diagnostic::error("yaml-tag", "!!binary value contains invalid base64 data"))?;
     String::from_utf8(bytes).map(Tree::String).map_err(|_| {
         Diagnostic::error("yaml-tag", "!!binary value is not UTF-8 text")
             .help("documents hold text; leave binary content base64-encoded, as a string")

@@ -99,12 +99,15 @@ impl Writer {
     }
 
     fn float(&mut self, number: &boson_document::Number) {
-        let text = number.text();
-        // An exponent without a point is no number by YAML 1.1.
-        let ambiguous = text.contains(['e', 'E']) && !text.contains('.');
-        match self.order {
-            Order::Given if !ambiguous => self.word(text),
-            _ => self.word(&format_float(number.as_f64())),
+        let text = match self.order {
+            Order::Sorted => format_float(number.as_f64()),
+            Order::Given => number.text().to_string(),
+        };
+        match text.split_once(['e', 'E']) {
+            // Without a point it is no number by YAML 1.1, and Psych takes it for a string.
+            Some((digits, power)) if !digits.contains('.') => self.word(&format!("{digits}.0e{}", signed(power))),
+            Some((digits, power)) => self.word(&format!("{digits}e{}", signed(power))),
+            None => self.word(&text),
         }
     }
 
@@ -309,6 +312,11 @@ fn is_simple(key: &Tree) -> bool {
         Tree::Object(map) => map.is_empty() || escape::as_special(key).is_some(),
         _ => true,
     }
+}
+
+/// An exponent with a sign, as YAML 1.1 asks for.
+fn signed(power: &str) -> String {
+    if power.starts_with(['+', '-']) { power.to_string() } else { format!("+{power}") }
 }
 
 fn escaped(c: char) -> String {

@@ -6,7 +6,7 @@ use crate::object::object;
 use crate::report::{Place, Report};
 use crate::request::{BpmCopy, JobFiles};
 use boson_document::Tree;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// What a job is called in messages.
 #[derive(Clone, Copy, Debug)]
@@ -90,17 +90,22 @@ fn merged(
     let tree = object! { "processes" => merge::over(&copy.bpm, property) };
     // What it says has been said of both parts, with their places.
     let processes = decode::document(&tree, &Place::new("", ""), &mut Report::default());
+    let by_name: HashMap<&str, &Place> = given
+        .iter()
+        .map(|(process, place)| (process.name.as_str(), place))
+        .collect();
     let of = |index: usize, process: &Process| match rendered.get(index) {
         Some((_, place)) => place.clone(),
-        None => given
-            .iter()
-            .find(|(other, _)| other.name == process.name)
-            .map_or_else(|| Place::new("", ""), |(_, place)| place.clone()),
+        None => by_name
+            .get(process.name.as_str())
+            .map_or_else(Place::default, |place| (*place).clone()),
     };
-    processes
-        .into_iter()
-        .enumerate()
-        .map(|(index, (process, _))| (process.clone(), of(index, &process)))
+    let numbered = processes.into_iter().enumerate();
+    numbered
+        .map(|(index, (process, _))| {
+            let place = of(index, &process);
+            (process, place)
+        })
         .collect()
 }
 

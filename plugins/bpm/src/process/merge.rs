@@ -3,18 +3,25 @@
 //! Processes of one name are merged member by member: maps are merged, anything else that is not empty replaces. New names are appended.
 
 use boson_document::{MAX_DEPTH, Tree};
+use std::collections::HashMap;
 
 /// The processes of both: trees to decode.
 pub fn over(rendered: &Tree, property: Option<&Tree>) -> Vec<Tree> {
     let mut processes: Vec<Tree> = rendered.items("processes").to_vec();
+    let mut by_name: HashMap<String, usize> = HashMap::new();
+    for (index, name) in processes.iter().map(|process| process.str("name")).enumerate() {
+        name.into_iter().for_each(|name| {
+            by_name.entry(name.to_string()).or_insert(index);
+        });
+    }
     for given in property.map_or(&[][..], |property| property.items("processes")) {
-        let name = given.get("name");
-        match processes
-            .iter_mut()
-            .find(|process| name.is_some() && process.get("name") == name)
-        {
-            Some(process) => merge(process, given, 0),
-            None => processes.push(given.clone()),
+        let name = given.str("name").unwrap_or_default();
+        match by_name.get(name) {
+            Some(index) => merge(&mut processes[*index], given, 0),
+            None => {
+                by_name.insert(name.to_string(), processes.len());
+                processes.push(given.clone());
+            }
         }
     }
     processes

@@ -1,4 +1,5 @@
-//! The ops stage against the answers of `bosh interpolate`: tables of cases for every section of the rules, and properties.
+//! The ops stage against the answers of `bosh interpolate`: tables of cases for every section of the rules, and
+//! properties.
 
 #[cfg(test)]
 mod cases;

@@ -216,7 +216,10 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_keys_changes_nothing(document in document(), operations in prop::collection::vec(operation(), 0..8)) {
+    fn the_order_of_keys_changes_nothing(
+        document in document(),
+        operations in prop::collection::vec(operation(), 0..8),
+    ) {
         let straight = go(&document, std::slice::from_ref(&operations)).map(|applied| sorted(&applied.document));
         let operations = operations.iter().map(shuffled).collect();
         let other = go(&shuffled(&document), &[operations]).map(|applied| sorted(&applied.document));

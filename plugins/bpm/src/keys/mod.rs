@@ -1,13 +1,14 @@
-//! Every key of a manifest and its fate: used, warned about or refused. The tables, and the walk that applies them.
+//! Every key of a manifest and its fate: used, warned about or refused. The tables.
 //!
 //! Tables hold the paths below one root: the [manifest](MANIFEST), an [instance group](GROUP) of the resolved document, a [job](JOB), the job
 //! property [`quarks`](QUARKS). A path's tokens are member names, `[]` for the items of a list, `*` for any name. What is below a key
 //! without deeper paths is free. A key that no table knows is warned about.
 
-use crate::codes;
-use crate::report::{Place, Report};
-use crate::value::{Kind, class, inspect};
-use boson_document::{Tree, escape};
+mod walk;
+
+pub use walk::{features, walk, walk_properties};
+
+use crate::value::Kind;
 
 /// What becomes of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +135,22 @@ pub const MANIFEST: &[Key] = &[
     used("addons[].properties", Kind::Hash),
     used("addons[].include", Kind::Hash),
     used("addons[].exclude", Kind::Hash),
+    used("addons[].include.deployments", Kind::Any),
+    used("addons[].include.instance_groups", Kind::Any),
+    used("addons[].include.jobs", Kind::Any),
+    used("addons[].include.stemcell", Kind::Any),
+    used("addons[].include.networks", Kind::Any),
+    used("addons[].include.azs", Kind::Any),
+    used("addons[].include.lifecycle", Kind::Any),
+    used("addons[].include.teams", Kind::Any),
+    used("addons[].exclude.deployments", Kind::Any),
+    used("addons[].exclude.instance_groups", Kind::Any),
+    used("addons[].exclude.jobs", Kind::Any),
+    used("addons[].exclude.stemcell", Kind::Any),
+    used("addons[].exclude.networks", Kind::Any),
+    used("addons[].exclude.azs", Kind::Any),
+    used("addons[].exclude.lifecycle", Kind::Any),
+    used("addons[].exclude.teams", Kind::Any),
     used("variables", Kind::Array),
     used("variables[].name", Kind::Any),
     used("variables[].type", Kind::Any),
@@ -335,114 +352,3 @@ pub const QUARKS: &[Key] = &[
     used("release", Kind::Any),
     used("is_addon", Kind::Any),
 ];
-
-/// Applies a table to a value: types, required keys, fates.
-pub fn walk(table: &[Key], tree: &Tree, place: &Place, report: &mut Report) {
-    object(table, "", tree, place, report);
-}
-
-fn object(table: &[Key], prefix: &str, tree: &Tree, place: &Place, report: &mut Report) {
-    let Some(map) = tree.as_object().filter(|_| escape::as_special(tree).is_none()) else {
-        let text = format!("Object ({}) did not match the required type 'Hash'", inspect(tree));
-        report.error(codes::WRONG_TYPE, place, text);
-        return;
-    };
-    for (name, value) in map {
-        match find(table, prefix, name) {
-            Some(key) => {
-                if let Some(text) = refusal(key, tree) {
-                    report.error(codes::REFUSED_KEY, &place.at(name), text);
-                } else {
-                    member(table, key, name, value, &place.at(name), report);
-                }
-            }
-            None => {
-                let text = format!("Key '{}' is not known and has no effect", plain(name));
-                report.warning(codes::UNKNOWN_KEY, &place.at(name), text);
-            }
-        }
-    }
-    for key in table.iter().filter(|key| key.required) {
-        let Some(name) = key.path.strip_prefix(prefix).filter(|name| !name.contains(['.', '['])) else {
-            continue;
-        };
-        if !map.contains_key(name) {
-            let text = format!(
-                "Required property '{name}' was not specified in object ({})",
-                inspect(tree)
-            );
-            report.error(codes::MISSING_KEY, place, text);
-        }
-    }
-}
-
-/// The entry for a member of the object whose members' paths begin with `prefix`: by name, or the `*` of that object.
-fn find<'t>(table: &'t [Key], prefix: &str, name: &str) -> Option<&'t Key> {
-    let under = |token: &str| table.iter().find(|key| key.path.strip_prefix(prefix) == Some(token));
-    under(name).filter(|_| name != "*").or_else(|| under("*"))
-}
-
-/// The words for a key that cannot be, `{name}` in them replaced by the name of the object that has it.
-fn refusal(key: &Key, owner: &Tree) -> Option<String> {
-    let Fate::Refused(text) = key.fate else { return None };
-    Some(text.replace("{name}", &crate::value::text(owner, "name").unwrap_or_default()))
-}
-
-fn member(table: &[Key], key: &Key, name: &str, value: &Tree, place: &Place, report: &mut Report) {
-    if let Fate::Warned(why) = key.fate {
-        report.warning(
-            codes::IGNORED_KEY,
-            place,
-            format!("Key '{}' has no effect: {why}", plain(name)),
-        );
-    }
-    if !key.kind.takes(value) {
-        let text = format!(
-            "Property '{}' value ({}) did not match the required type '{}'",
-            plain(name),
-            inspect(value),
-            key.kind.name()
-        );
-        report.error(codes::WRONG_TYPE, place, text);
-        return;
-    }
-    below(table, key.path, value, place, report);
-}
-
-/// What is below a key that has the right type.
-fn below(table: &[Key], path: &str, value: &Tree, place: &Place, report: &mut Report) {
-    let (members, items) = (format!("{path}."), format!("{path}[]."));
-    let has = |prefix: &str| table.iter().any(|key| key.path.starts_with(prefix));
-    match value {
-        Tree::Object(_) if has(&members) => object(table, &members, value, place, report),
-        Tree::Array(list) if has(&items) => {
-            for (index, item) in list.iter().enumerate() {
-                object(table, &items, item, &place.at(index), report);
-            }
-        }
-        _ => {}
-    }
-}
-
-/// A key as YAML had it: one that is no string shows its text.
-fn plain(name: &str) -> String {
-    crate::value::scalar(&escape::unkey(name)).unwrap_or_else(|| "...".into())
-}
-
-/// The members of `features`, which BOSH checks in other words.
-pub fn features(features: &Tree, place: &Place, report: &mut Report) {
-    for (name, value) in features.as_object().into_iter().flatten() {
-        let known = find(MANIFEST, "features.", name).is_some();
-        if known && value.as_bool().is_none() {
-            let text = format!(
-                "Key '{name}' in 'features' expected to be a boolean, but received '{}'",
-                class(value)
-            );
-            report.error(codes::WRONG_TYPE, &place.at(name), text);
-        }
-    }
-    if features.get("use_dns_addresses") == Some(&Tree::Bool(false)) {
-        let text = "Feature 'use_dns_addresses' cannot be false: addresses are always DNS names in Kubernetes";
-        report.error(codes::REFUSED_KEY, &place.at("use_dns_addresses"), text);
-    }
-}

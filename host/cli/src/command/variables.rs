@@ -1,0 +1,186 @@
+//! Options about ops files and variables, the same for `interpolate` and `convert`, and the first half of the flow: read, apply, interpolate.
+
+use crate::command::inputs;
+use crate::files;
+use crate::generator::Credentials;
+use boson_document::Tree;
+use boson_pipeline::report::Sources as Shown;
+use boson_pipeline::scrub::Secrets;
+use boson_pipeline::stage::{Named, Variable};
+use boson_pipeline::variables::{self, FilePath, Inputs, Options, Sources, Store, Table};
+use boson_pipeline::yaml::{self, Document};
+use boson_pipeline::{Diagnostic, StageError, Stages};
+use clap::Args;
+use std::path::{Path, PathBuf};
+
+/// Ops files and variables.
+#[derive(Args, Clone, Debug, Default)]
+pub struct VariableArguments {
+    /// Apply this ops file; in the order given
+    #[arg(short = 'o', long = "ops-file", value_name = "FILE")]
+    pub ops: Vec<PathBuf>,
+    /// Set a variable; the value is YAML
+    #[arg(short = 'v', long = "var", value_name = "NAME=VALUE", help_heading = "Variables")]
+    pub vars: Vec<String>,
+    /// Set variables from a YAML file
+    #[arg(short = 'l', long = "vars-file", value_name = "FILE", help_heading = "Variables")]
+    pub vars_files: Vec<PathBuf>,
+    /// Set a variable to the text of a file
+    #[arg(long = "var-file", value_name = "NAME=FILE", help_heading = "Variables")]
+    pub var_files: Vec<String>,
+    /// Set variables from environment variables PREFIX_NAME
+    #[arg(long = "vars-env", value_name = "PREFIX", help_heading = "Variables")]
+    pub vars_env: Vec<String>,
+    /// Keep generated variables in this file: read where it is there, made where not
+    #[arg(long = "vars-store", value_name = "FILE", help_heading = "Variables")]
+    pub vars_store: Option<PathBuf>,
+}
+
+/// Everything that was read.
+pub struct Read {
+    manifest: Document,
+    ops: Vec<Document>,
+    table: Table,
+    store: Store,
+    store_path: Option<PathBuf>,
+    generates: bool,
+}
+
+/// A manifest after ops and variables.
+pub struct Manifest {
+    /// Name of its document.
+    pub name: String,
+    /// Content.
+    pub document: Tree,
+    /// Variables that it defines.
+    pub variables: Vec<Variable>,
+    /// Their values.
+    pub values: Tree,
+}
+
+// === impl Manifest ===
+
+impl Manifest {
+    /// Diagnostics without the values of its variables.
+    pub fn scrub(&self, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        if diagnostics.is_empty() { diagnostics } else { Secrets::of(&self.values).scrub(diagnostics) }
+    }
+}
+
+/// Reads manifest, ops files and variables.
+///
+/// # Errors
+/// Everything that cannot be read.
+pub fn read(manifest: &Path, arguments: &VariableArguments, shown: &mut Shown) -> Result<Read, Vec<Diagnostic>> {
+    let mut errors = Vec::new();
+    let manifest = keep(inputs::yaml_file(manifest, shown), &mut errors);
+    let ops: Vec<Document> = arguments.ops.iter().filter_map(|file| keep(inputs::yaml_file(file, shown), &mut errors)).collect();
+    let table = table(arguments, shown, &mut errors);
+    let store = keep(store(arguments.vars_store.as_deref(), shown), &mut errors);
+    match (manifest, table, store) {
+        (Some(manifest), Some(table), Some(store)) if errors.is_empty() => {
+            shown.set_main(&manifest.name);
+            Ok(Read { manifest, ops, table, store, store_path: arguments.vars_store.clone(), generates: false })
+        }
+        _ => Err(errors),
+    }
+}
+
+fn keep<T>(result: Result<T, Box<Diagnostic>>, errors: &mut Vec<Diagnostic>) -> Option<T> {
+    result.map_err(|error| errors.push(*error)).ok()
+}
+
+fn table(arguments: &VariableArguments, shown: &mut Shown, errors: &mut Vec<Diagnostic>) -> Option<Table> {
+    let files: Vec<Document> =
+        arguments.vars_files.iter().filter_map(|file| keep(inputs::secret_file(file, shown), errors)).collect();
+    let mut contents = Vec::new();
+    for argument in &arguments.var_files {
+        match FilePath::parse(argument).map_err(Box::new).and_then(|file| Ok((files::read(Path::new(&file.path))?, file))) {
+            Ok((bytes, file)) => contents.push((file, bytes)),
+            Err(error) => errors.push(*error),
+        }
+    }
+    let environment: Vec<(String, String)> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let sources = Sources {
+        prefixes: arguments.vars_env.iter().map(String::as_str).collect(),
+        environment: environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect(),
+        files: files.iter().collect(),
+        contents: contents.iter().map(|(file, bytes)| (file.name.as_str(), file.path.as_str(), bytes.as_slice())).collect(),
+        flags: arguments.vars.iter().map(String::as_str).collect(),
+    };
+    sources.table().map_err(|more| errors.extend(more)).ok()
+}
+
+fn store(path: Option<&Path>, shown: &mut Shown) -> Result<Store, Box<Diagnostic>> {
+    match path {
+        Some(path) if path.exists() => Ok(Store::read(&inputs::secret_file(path, shown)?)?),
+        _ => Ok(Store::empty()),
+    }
+}
+
+// === impl Read ===
+
+impl Read {
+    /// Makes values also where there is no store to keep them in: a conversion needs them all.
+    pub fn generating(mut self) -> Self {
+        self.generates = true;
+        self
+    }
+
+    /// Applies the ops files.
+    ///
+    /// # Errors
+    /// Of the ops stage.
+    pub fn apply(&self, stages: &dyn Stages, shown: &mut Shown, warnings: &mut Vec<Diagnostic>) -> Result<Tree, Vec<Diagnostic>> {
+        warnings.extend(self.manifest.warnings.iter().cloned());
+        warnings.extend(self.ops.iter().flat_map(|file| file.warnings.clone()));
+        if self.ops.is_empty() {
+            return Ok(self.manifest.tree.clone());
+        }
+        let files: Vec<Named<'_>> = self.ops.iter().map(|file| Named { name: &file.name, tree: &file.tree }).collect();
+        let manifest = Named { name: &self.manifest.name, tree: &self.manifest.tree };
+        let (applied, said) = stages.apply(manifest, &files).map_err(StageError::into_diagnostics)?;
+        warnings.extend(said);
+        // From here on the manifest's name means the result, whose parts lead back to the files they come from.
+        shown.add_result(&self.manifest.name, &self.manifest.name, applied.document.clone(), &applied.origins);
+        Ok(applied.document)
+    }
+
+    /// Finds or makes values, and puts them in. What was made is kept in the store at once, whatever happens later: nobody
+    /// wants another CA because a template failed.
+    ///
+    /// # Errors
+    /// Of the variables stage, and a store that cannot be written.
+    pub fn interpolate(
+        &mut self,
+        stages: &dyn Stages,
+        document: &Tree,
+        options: &Options,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Manifest, Vec<Diagnostic>> {
+        let mut generator = Credentials::new();
+        let generates = self.generates || self.store_path.is_some();
+        let inputs = Inputs {
+            table: &self.table,
+            store: &mut self.store,
+            generator: if generates { Some(&mut generator) } else { None },
+            addresses: &variables::Addresses::new(),
+        };
+        let named = Named { name: &self.manifest.name, tree: document };
+        let result = variables::interpolate(stages, named, inputs, options);
+        self.save().map_err(|error| vec![*error])?;
+        let (done, said) = result.map_err(StageError::into_diagnostics)?;
+        warnings.extend(said);
+        Ok(Manifest { name: self.manifest.name.clone(), document: done.document, variables: done.variables, values: done.values })
+    }
+
+    fn save(&self) -> Result<(), Box<Diagnostic>> {
+        match &self.store_path {
+            Some(path) if self.store.changed() => files::write(path, yaml::write(&self.store.to_tree()).as_bytes(), 0o600)
+                .map_err(|error| Box::new(Diagnostic::error("output-unwritable", format!("{error:#}")).help("check --vars-store"))),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The host's own diagnostic codes, for `host explain`. Plugins describe theirs themselves.
+
+/// What one diagnostic code means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// Name, as in `error[NAME]`.
+    pub name: &'static str,
+    /// One line.
+    pub title: &'static str,
+    /// Some sentences: why it happens, an example, what to do. Markdown.
+    pub explanation: &'static str,
+}
+
+/// One table for each room that has codes.
+const TABLES: &[&[Code]] = &[crate::yaml::CODES, crate::release::CODES];
+
+/// All of them, sorted by name.
+pub fn all() -> Vec<Code> {
+    let mut codes: Vec<Code> = TABLES.concat();
+    codes.sort_by_key(|code| code.name);
+    codes
+}
+
+/// The code with this name.
+pub fn find(name: &str) -> Option<Code> {
+    TABLES.iter().copied().flatten().find(|code| code.name == name).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_explained_once() {
+        let codes = all();
+        for pair in codes.windows(2) {
+            assert_ne!(pair[0].name, pair[1].name);
+        }
+        for code in codes {
+            assert!(
+                code.name.chars().all(|c| c.is_ascii_lowercase() || c == '-'),
+                "{}",
+                code.name
+            );
+            assert!(!code.title.is_empty() && !code.title.ends_with('.'), "{}", code.name);
+            assert!(code.explanation.trim_end().ends_with(['.', '`']), "{}", code.name);
+            assert_eq!(find(code.name), Some(code));
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Text of strangers made harmless: what a terminal would obey, and what would hide or reorder text, becomes visible.
+
+/// Longest text that is shown, in characters.
+const LONGEST: usize = 8192;
+
+/// Text that may have several lines.
+pub(super) fn text(text: &str) -> String {
+    clean(text, true)
+}
+
+/// Text that stands in the middle of a line.
+pub(super) fn line(text: &str) -> String {
+    clean(text, false)
+}
+
+fn clean(text: &str, lines: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (count, c) in text.chars().enumerate() {
+        match c {
+            _ if count == LONGEST => {
+                out.push('…');
+                break;
+            }
+            '\n' if lines => out.push('\n'),
+            '\t' => out.push_str("    "),
+            c if is_harmful(c) => out.push_str(&visible(c)),
+            c => out.push(c),
+        }
+    }
+    out.truncate(out.trim_end().len());
+    out
+}
+
+/// Controls, and characters without a width or with an effect on the direction of others.
+pub(super) fn is_harmful(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// A harmful character as one can see it.
+pub(super) fn visible(c: char) -> String {
+    match c {
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + c as u32).unwrap_or('␀').to_string(),
+        '\u{7f}' => '␡'.to_string(),
+        c => format!("\\u{{{:x}}}", c as u32),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_moves_the_cursor_or_hides_text() {
+        let evil = "a\u{1b}[31mb\r\u{9b}2Jc\u{202e}d\u{200b}e\u{7}\u{7f}\n";
+        assert_eq!(line(evil), "a␛[31mb␍\\u{9b}2Jc\\u{202e}d\\u{200b}e␇␡␊");
+        assert_eq!(text("one\n\ttwo é 日\n\n"), "one\n    two é 日");
+        assert_eq!(text(&"x".repeat(LONGEST + 5)).chars().count(), LONGEST + 1);
+    }
+}

@@ -1,0 +1,132 @@
+//! Diagnostics as text, as a person reads them: what is wrong, file, line and column, the line itself, what to do next.
+//!
+//! Guarantees: nothing of a document that was registered as secret is shown, only places in it; no control character of
+//! a document, a plugin or a user reaches the terminal; every diagnostic takes a bounded number of columns per line.
+
+mod clean;
+mod excerpt;
+mod paint;
+mod sources;
+
+pub use sources::{Located, Sources};
+
+use crate::diagnostic::{Diagnostic, Severity};
+use excerpt::Excerpt;
+use paint::Paint;
+use serde::Serialize;
+
+/// A diagnostic for programs, its place resolved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// `error`, `warning` or `info`.
+    pub severity: &'static str,
+    /// Stable code.
+    pub code: String,
+    /// One sentence.
+    pub message: String,
+    /// Document; of a file, its path as the user gave it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Line, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// Column, from 1, in characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+    /// The place in the document, as an ops file would name it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// What to do next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+}
+
+/// The diagnostics for programs.
+pub fn entries(diagnostics: &[Diagnostic], sources: &Sources) -> Vec<Entry> {
+    let entry = |diagnostic: &Diagnostic| {
+        let located = sources.locate(diagnostic);
+        Entry {
+            severity: severity(diagnostic.severity),
+            code: diagnostic.code.clone(),
+            message: diagnostic.message.clone(),
+            file: located.file,
+            line: located.line,
+            column: located.column,
+            path: located.path,
+            help: diagnostic.help.clone(),
+        }
+    };
+    diagnostics.iter().map(entry).collect()
+}
+
+/// The diagnostics for people, in the order given, an empty line after each.
+pub fn text(diagnostics: &[Diagnostic], sources: &Sources, color: bool) -> String {
+    let mut out = String::new();
+    for diagnostic in diagnostics {
+        one(
+            diagnostic,
+            &sources.locate(diagnostic),
+            Paint::new(color, diagnostic.severity),
+            &mut out,
+        );
+        out.push('\n');
+    }
+    out
+}
+
+fn one(diagnostic: &Diagnostic, located: &Located, paint: Paint, out: &mut String) {
+    let head = format!("{}[{}]", severity(diagnostic.severity), clean::line(&diagnostic.code));
+    let message = clean::text(&diagnostic.message);
+    let (first, more) = message
+        .split_once('\n')
+        .map_or((message.as_str(), None), |(first, more)| (first, Some(more)));
+    out.push_str(&format!(
+        "{}{}\n",
+        paint.severity(&head),
+        paint.strong(&format!(": {first}"))
+    ));
+    for line in more.unwrap_or("").lines() {
+        out.push_str(&format!("  {line}\n"));
+    }
+    let number = located.excerpt.as_ref().and(located.line).map_or(" ".to_string(), |line| line.to_string());
+    let gutter = " ".repeat(number.len());
+    if let Some(file) = &located.file {
+        out.push_str(&format!("{gutter}{} {}\n", paint.frame("-->"), place(file, located)));
+    }
+    if let Some(line) = &located.excerpt {
+        let Excerpt { shown, before, under } = Excerpt::of(line, located.column.unwrap_or(1), located.length);
+        let carets = paint.severity(&"^".repeat(under));
+        out.push_str(&format!("{gutter} {}\n", paint.frame("|")));
+        out.push_str(&format!("{} {} {shown}\n", paint.frame(&number), paint.frame("|")));
+        out.push_str(&format!(
+            "{gutter} {} {}{carets}\n",
+            paint.frame("|"),
+            " ".repeat(before)
+        ));
+    }
+    for (word, note) in [("path", &located.path), ("help", &diagnostic.help)] {
+        let Some(note) = note else { continue };
+        let note = clean::text(note).replace('\n', &format!("\n{gutter}         "));
+        out.push_str(&format!(
+            "{gutter} {} {}{note}\n",
+            paint.frame("="),
+            paint.strong(&format!("{word}: "))
+        ));
+    }
+}
+
+fn place(file: &str, located: &Located) -> String {
+    let mut place = clean::line(file);
+    for number in [located.line, located.line.and(located.column)].into_iter().flatten() {
+        place.push_str(&format!(":{number}"));
+    }
+    place
+}
+
+fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "info",
+    }
+}

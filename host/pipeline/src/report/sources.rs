@@ -1,0 +1,303 @@
+//! The documents that diagnostics speak of: where a pointer leads in them, and which of their lines may be shown.
+
+use crate::diagnostic::Diagnostic;
+use crate::stage::Origin;
+use crate::yaml::{self, Document, Span};
+use boson_document::{Pointer, Tree, escape};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Longest name that stands in a path, in characters.
+const LONGEST_NAME: usize = 64;
+
+/// Documents by name.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    documents: HashMap<String, Source>,
+    results: HashMap<String, Derived>,
+    main: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Yaml {
+        document: Box<Document>,
+        secret: bool,
+    },
+    /// A document that has no text of its own: lines of it can be shown, but have no numbers.
+    Tree(Box<Document>),
+    Text(Arc<str>),
+}
+
+/// What the ops stage made of a document.
+#[derive(Clone, Debug)]
+struct Derived {
+    base: String,
+    tree: Tree,
+    /// Pointer into the result, document, pointer into that.
+    origins: HashMap<Pointer, (String, Pointer)>,
+}
+
+/// Where a diagnostic leads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Located {
+    /// Name of the document.
+    pub file: Option<String>,
+    /// Line, from 1.
+    pub line: Option<u32>,
+    /// Column, from 1, in characters.
+    pub column: Option<u32>,
+    /// Characters to underline; 0 where only the place is known.
+    pub length: u32,
+    /// The place as an ops file would name it: `/instance_groups/name=api/jobs/0`.
+    pub path: Option<String>,
+    /// The line, where it may be shown.
+    pub excerpt: Option<String>,
+}
+
+// === impl Sources ===
+
+impl Sources {
+    /// Registers a YAML document. Of a `secret` one, diagnostics show places but no text.
+    pub fn add_document(&mut self, document: Document, secret: bool) {
+        let name = document.name.clone();
+        let document = if secret {
+            Document {
+                text: "".into(),
+                ..document
+            }
+        } else {
+            document
+        };
+        self.documents.insert(
+            name,
+            Source::Yaml {
+                document: Box::new(document),
+                secret,
+            },
+        );
+    }
+
+    /// Registers a text that may be shown: a template, or YAML that can't be read.
+    pub fn add_text(&mut self, name: &str, text: &str) {
+        self.documents.insert(name.to_string(), Source::Text(text.into()));
+    }
+
+    /// Registers a document that never was a text.
+    pub fn add_tree(&mut self, name: &str, tree: &Tree) {
+        if let Ok(document) = yaml::read(name, &yaml::write(tree)) {
+            // The tree itself, for its pointers: numbers may be spelled differently in the text.
+            self.documents
+                .insert(name.to_string(), Source::Tree(Box::new(document)));
+        }
+    }
+
+    /// Registers what the ops stage made of the document `base`. From now on, diagnostics about `name` (which may be `base`
+    /// itself) are about the result, and are shown at the place in the manifest or the ops file that the value comes from.
+    pub fn add_result(&mut self, name: &str, base: &str, tree: Tree, origins: &[Origin]) {
+        let origins = origins.iter().filter_map(|origin| {
+            let (pointer, source) = (Pointer::parse(&origin.pointer)?, Pointer::parse(&origin.source)?);
+            Some((pointer, (origin.document.clone(), source)))
+        });
+        let derived = Derived {
+            base: base.to_string(),
+            tree,
+            origins: origins.collect(),
+        };
+        self.results.insert(name.to_string(), derived);
+    }
+
+    /// The document that diagnostics without one are about.
+    pub fn set_main(&mut self, name: &str) {
+        self.main = Some(name.to_string());
+    }
+
+    /// Where a diagnostic leads.
+    pub fn locate(&self, diagnostic: &Diagnostic) -> Located {
+        let place = &diagnostic.place;
+        let Some(name) = place.document.as_ref().or(self.main.as_ref()) else {
+            return Located::default();
+        };
+        if let Some(line) = place.line {
+            return self.at_line(name, line, place.column);
+        }
+        match place.pointer.as_deref().and_then(Pointer::parse) {
+            Some(pointer) => self.at_pointer(name, &pointer),
+            None => Located {
+                file: Some(name.clone()),
+                ..Located::default()
+            },
+        }
+    }
+
+    fn at_line(&self, name: &str, line: u32, column: Option<u32>) -> Located {
+        let text: &str = match self.documents.get(name) {
+            Some(Source::Yaml {
+                document,
+                secret: false,
+            }) => &document.text,
+            Some(Source::Text(text)) => text,
+            _ => "",
+        };
+        let excerpt = line_of(text, line);
+        let length = match (column, &excerpt) {
+            // Without a column, all of the line.
+            (None, Some(line)) => yaml_count(line.trim().chars().count()),
+            _ => 0,
+        };
+        let indent = excerpt
+            .as_ref()
+            .map(|line| yaml_count(line.chars().take_while(|c| c.is_whitespace()).count() + 1));
+        let located = Located {
+            file: Some(name.to_string()),
+            line: Some(line),
+            column,
+            length,
+            path: None,
+            excerpt,
+        };
+        match column {
+            None if located.excerpt.is_some() => Located {
+                column: indent,
+                ..located
+            },
+            _ => located,
+        }
+    }
+
+    fn at_pointer(&self, name: &str, pointer: &Pointer) -> Located {
+        let Some(result) = self.results.get(name) else {
+            return self.in_document(name, pointer);
+        };
+        let (document, source) = result.origin(pointer);
+        let path = path(&result.tree, pointer, true);
+        Located {
+            path,
+            ..self.in_document(document, &source)
+        }
+    }
+
+    fn in_document(&self, name: &str, pointer: &Pointer) -> Located {
+        let file = Some(name.to_string());
+        match self.documents.get(name) {
+            Some(Source::Yaml { document, secret }) => {
+                let at = underlined(document, pointer);
+                let excerpt = if *secret {
+                    None
+                } else {
+                    line_of(&document.text, at.line)
+                };
+                let path = path(&document.tree, pointer, !secret);
+                Located {
+                    file,
+                    line: Some(at.line),
+                    column: Some(at.column),
+                    length: at.length,
+                    path,
+                    excerpt,
+                }
+            }
+            Some(Source::Tree(document)) => {
+                let at = underlined(document, pointer);
+                let (excerpt, path) = (line_of(&document.text, at.line), path(&document.tree, pointer, true));
+                Located {
+                    file,
+                    line: None,
+                    column: Some(at.column),
+                    length: at.length,
+                    path,
+                    excerpt,
+                }
+            }
+            Some(Source::Text(_)) | None => Located {
+                file,
+                path: path(&Tree::Null, pointer, false),
+                ..Located::default()
+            },
+        }
+    }
+}
+
+// === impl Derived ===
+
+impl Derived {
+    /// The document and the pointer that the value at a pointer of the result comes from.
+    fn origin(&self, pointer: &Pointer) -> (&str, Pointer) {
+        let mut prefix = pointer.clone();
+        loop {
+            if let Some((document, source)) = self.origins.get(&prefix) {
+                let below = pointer.below(&prefix).unwrap_or_default();
+                return (document, source.join(below));
+            }
+            if prefix.pop().is_none() {
+                return (&self.base, pointer.clone());
+            }
+        }
+    }
+}
+
+/// The value, where it is a scalar that stands there; else the key, which names it.
+fn underlined(document: &Document, pointer: &Pointer) -> Span {
+    match pointer.find(&document.tree) {
+        Some(Tree::Null | Tree::Object(_) | Tree::Array(_)) | None => document.key_place(pointer),
+        Some(_) => document.place(pointer),
+    }
+}
+
+/// A pointer as an ops file would write it, as far as the tree has it. `named`: items go by their name, not their number.
+fn path(tree: &Tree, pointer: &Pointer, named: bool) -> Option<String> {
+    if pointer.tokens().is_empty() {
+        return None;
+    }
+    let (mut tree, mut path) = (Some(tree), String::new());
+    for token in pointer.tokens() {
+        let below = match tree {
+            Some(Tree::Array(items)) => token.parse::<usize>().ok().and_then(|index| items.get(index)),
+            Some(tree) => tree.get(token),
+            None => None,
+        };
+        let name = match (tree, below) {
+            (Some(Tree::Array(_)), Some(item)) if named => item.str("name").filter(|name| is_short(name)),
+            _ => None,
+        };
+        path.push('/');
+        match name {
+            Some(name) => path.push_str(&format!("name={}", encoded(name))),
+            None => path.push_str(&encoded(&readable(token))),
+        }
+        tree = below;
+    }
+    Some(path)
+}
+
+fn is_short(name: &str) -> bool {
+    !name.is_empty() && name.chars().count() <= LONGEST_NAME
+}
+
+/// A member's name; of a key that is no string, what it is.
+fn readable(token: &str) -> String {
+    match escape::unkey(token) {
+        Tree::String(text) => text,
+        other => boson_document::json::to_text(&other),
+    }
+}
+
+fn encoded(token: &str) -> String {
+    token.replace('~', "~0").replace('/', "~1").replace(':', "~7")
+}
+
+/// A line of a text, from 1, by the same line breaks that the YAML reader counts.
+fn line_of(text: &str, line: u32) -> Option<String> {
+    let mut rest = text;
+    for _ in 1..line {
+        let at = rest.find(['\n', '\r'])?;
+        let both = rest[at..].starts_with("\r\n");
+        rest = &rest[at + if both { 2 } else { 1 }..];
+    }
+    let line = rest.split(['\n', '\r']).next()?;
+    (!rest.is_empty()).then(|| line.to_string())
+}
+
+fn yaml_count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,265 @@
+//! OCI image layouts, a directory or a tar of one: the layers are laid over each other, and of the result only `/var/vcap/jobs-src` is kept.
+
+use crate::blobs::{Blobs, Descriptor};
+use crate::detect::JOBS_SRC;
+use crate::entries::{self, Item, Kind, refuse};
+use crate::limits::Budget;
+use crate::tarball::content;
+use boson_document::Tree;
+use boson_pipeline::Diagnostic;
+use boson_pipeline::release::files::clean;
+use boson_pipeline::release::{Entry, Files, Naming, Release, image};
+use std::io::Read;
+
+/// An index that names an index that names an index... ends here.
+const MAX_INDEXES: usize = 3;
+
+/// Marks what a layer removes.
+const WHITEOUT: &str = ".wh.";
+
+/// Marks a directory whose lower layers do not count.
+const OPAQUE: &str = ".wh..wh..opq";
+
+/// Reads the releases in an image layout. `source`: its path, for messages.
+///
+/// # Errors
+/// All that is wrong with it.
+pub fn read(
+    blobs: &Blobs<'_>,
+    source: &str,
+    name: Option<&str>,
+    budget: &Budget,
+    tell: &mut dyn FnMut(u64),
+) -> Result<Vec<Release>, Vec<Diagnostic>> {
+    let image = Image { blobs, source, budget };
+    let (files, reference) = image.files(tell).map_err(|error| vec![error])?;
+    let known = reference.as_deref().and_then(release_of);
+    image::read(&files, JOBS_SRC, name, known)
+}
+
+struct Image<'i> {
+    blobs: &'i Blobs<'i>,
+    source: &'i str,
+    budget: &'i Budget,
+}
+
+/// What one layer does to those below it.
+#[derive(Default)]
+struct Layer {
+    removed: Vec<String>,
+    emptied: Vec<String>,
+    added: Vec<(String, Entry)>,
+}
+
+// === impl Image ===
+
+impl Image<'_> {
+    fn files(&self, tell: &mut dyn FnMut(u64)) -> Result<(Files, Option<String>), Diagnostic> {
+        let (manifest, reference) = self.manifest()?;
+        let mut files = Files::new(Naming::Image(self.source.to_owned()));
+        for layer in manifest.items("layers") {
+            let descriptor = self.descriptor(layer)?;
+            self.layer(&descriptor, tell)?.apply(&mut files);
+        }
+        Ok((files, reference))
+    }
+
+    /// The manifest of the one image, and the name it goes by.
+    fn manifest(&self) -> Result<(Tree, Option<String>), Diagnostic> {
+        let mut index = self.blobs.index()?;
+        let mut reference = None;
+        for _ in 0..MAX_INDEXES {
+            let picked = self.pick(&index)?;
+            reference = reference.or_else(|| reference_of(picked));
+            let descriptor = self.descriptor(picked)?;
+            let document = self.blobs.json(&descriptor)?;
+            if document.get("layers").is_some() {
+                return Ok((document, reference));
+            }
+            index = document;
+        }
+        Err(self.error("has indexes of indexes that end nowhere"))
+    }
+
+    fn pick<'t>(&self, index: &'t Tree) -> Result<&'t Tree, Diagnostic> {
+        let is_image = |entry: &&Tree| {
+            let os = entry.get("platform").and_then(|platform| platform.str("os"));
+            let attests = entry
+                .get("annotations")
+                .is_some_and(|notes| notes.get("vnd.docker.reference.type").is_some());
+            os != Some("unknown") && !attests
+        };
+        let all: Vec<&Tree> = index.items("manifests").iter().filter(is_image).collect();
+        let usual: Vec<&Tree> = all.iter().copied().filter(|entry| is_usual_platform(entry)).collect();
+        match (all.as_slice(), usual.as_slice()) {
+            ([one], _) | (_, [one]) => Ok(one),
+            ([], _) => Err(self.error("holds no image")),
+            _ => {
+                let names: Vec<String> = all.iter().filter_map(|entry| reference_of(entry)).collect();
+                Err(self
+                    .error(&format!("holds {} images: {}", all.len(), names.join(", ")))
+                    .help("make a layout of one image"))
+            }
+        }
+    }
+
+    fn layer(&self, descriptor: &Descriptor, tell: &mut dyn FnMut(u64)) -> Result<Layer, Diagnostic> {
+        let name = format!("{}:{}", self.source, descriptor.path);
+        if descriptor.media_type.ends_with("zstd") {
+            return Err(self
+                .error("has layers compressed with zstd")
+                .help("compress them with gzip: `skopeo copy --dest-compress-format gzip`"));
+        }
+        let mut layer = Layer::default();
+        let mut reader = self.blobs.open(descriptor)?;
+        entries::each(&name, &mut reader, self.budget, tell, &mut |item, data| {
+            layer.take(item, data, &name, self.budget)
+        })?;
+        reader.verify()?;
+        Ok(layer)
+    }
+
+    fn descriptor(&self, tree: &Tree) -> Result<Descriptor, Diagnostic> {
+        Descriptor::read(tree).ok_or_else(|| self.error("has a descriptor without a digest"))
+    }
+
+    fn error(&self, what: &str) -> Diagnostic {
+        Diagnostic::error("release-image", format!("Image '{}' {what}", self.source)).in_document(self.source)
+    }
+}
+
+// === impl Layer ===
+
+impl Layer {
+    fn take(&mut self, item: &Item, data: &mut dyn Read, archive: &str, budget: &Budget) -> Result<(), Diagnostic> {
+        let path = clean(item.path.trim_start_matches('/'))
+            .map_err(|_| refuse("release-archive-path", archive, &item.path, "leads out of the archive"))?;
+        let (parent, file) = path.rsplit_once('/').unwrap_or(("", &path));
+        if file == OPAQUE {
+            if matters(parent) {
+                self.emptied.push(parent.to_owned());
+            }
+            return Ok(());
+        }
+        if let Some(hidden) = file.strip_prefix(WHITEOUT) {
+            let hidden = if parent.is_empty() {
+                hidden.to_owned()
+            } else {
+                format!("{parent}/{hidden}")
+            };
+            if matters(&hidden) {
+                self.removed.push(hidden);
+            }
+            return Ok(());
+        }
+        if !is_below(&path, JOBS_SRC) {
+            // What is no directory on the way hides all that is below in lower layers.
+            if is_below(JOBS_SRC, &path) && item.kind != Kind::Directory {
+                self.removed.push(path);
+            }
+            return Ok(());
+        }
+        let entry = match &item.kind {
+            Kind::Directory => Entry::Directory,
+            Kind::Link(target) | Kind::HardLink(target) => Entry::Link(relative(&path, target, &item.kind)),
+            Kind::Special(what) => return Err(refuse("release-archive-entry", archive, &item.path, what)),
+            Kind::File { .. } => content(item, data, archive, budget)?,
+        };
+        self.added.push((path, entry));
+        Ok(())
+    }
+
+    /// Whiteouts are about lower layers only, wherever in the layer they are.
+    fn apply(self, files: &mut Files) {
+        for path in &self.removed {
+            files.remove(path);
+        }
+        for path in &self.emptied {
+            files.remove_below(path);
+        }
+        for (path, entry) in self.added {
+            let stays = entry == Entry::Directory && matches!(files.entry(&path), None | Some(Entry::Directory));
+            if !stays {
+                files.remove(&path);
+            }
+            files.insert(path, entry);
+        }
+    }
+}
+
+/// The target as seen from the directory of the link, in a file system whose root is the image's.
+fn relative(path: &str, target: &str, kind: &Kind) -> String {
+    let from_root = target.starts_with('/') || matches!(kind, Kind::HardLink(_));
+    if !from_root {
+        return target.to_owned();
+    }
+    format!(
+        "{}{}",
+        "../".repeat(path.matches('/').count()),
+        target.trim_start_matches('/')
+    )
+}
+
+/// Can this path hide or hold jobs?
+fn matters(path: &str) -> bool {
+    path.is_empty() || is_below(path, JOBS_SRC) || is_below(JOBS_SRC, path)
+}
+
+fn is_below(path: &str, directory: &str) -> bool {
+    path.strip_prefix(directory)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn is_usual_platform(entry: &Tree) -> bool {
+    entry
+        .get("platform")
+        .is_some_and(|platform| platform.str("os") == Some("linux") && platform.str("architecture") == Some("amd64"))
+}
+
+fn reference_of(entry: &Tree) -> Option<String> {
+    let notes = entry.get("annotations")?;
+    let name = notes
+        .str("io.containerd.image.name")
+        .or_else(|| notes.str("org.opencontainers.image.ref.name"))?;
+    Some(name.to_owned())
+}
+
+/// Name and version of the release whose image goes by `<registry>/<release>:<os>-<stemcell version>-<release version>`.
+fn release_of(reference: &str) -> Option<(&str, &str)> {
+    let last = reference.rsplit('/').next()?;
+    let (name, tag) = last.split_once(':')?;
+    let (before, version) = tag.rsplit_once('-')?;
+    (before.contains('-') && version.starts_with(|first: char| first.is_ascii_digit())).then_some((name, version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_of_release_images_are_told_apart() {
+        assert_eq!(
+            release_of("ghcr.io/cf/nats:ubuntu-jammy-1.2-56.26.0"),
+            Some(("nats", "56.26.0"))
+        );
+        assert_eq!(release_of("nats:SLE-15-33"), Some(("nats", "33")));
+        for other in [
+            "nats",
+            "latest",
+            "host:5000/nats",
+            "nats:latest",
+            "nats:1-2",
+            "nats:a-b-c",
+        ] {
+            assert_eq!(release_of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn targets_are_seen_from_the_link() {
+        let link = |target: &str| relative("a/b/c", target, &Kind::Link(target.into()));
+        assert_eq!(link("../x"), "../x");
+        assert_eq!(link("/var/x"), "../../var/x");
+        assert_eq!(relative("a/b/c", "a/x", &Kind::HardLink("a/x".into())), "../../a/x");
+    }
+}

@@ -1,0 +1,203 @@
+//! OCI image layouts, as directories and as tars.
+
+mod make;
+
+use make::{SPEC, Tar, gzip, read, sha256};
+use std::fs;
+use tar::EntryType;
+use tempfile::TempDir;
+
+const JOBS: &str = "var/vcap/jobs-src";
+
+/// Files of a layout of an image with these layers: path and content.
+fn layout(layers: &[Vec<u8>], reference: &str) -> Vec<(String, Vec<u8>)> {
+    let mut files = vec![("oci-layout".to_owned(), br#"{"imageLayoutVersion":"1.0.0"}"#.to_vec())];
+    let mut blob = |content: Vec<u8>| {
+        let digest = sha256(&content);
+        files.push((format!("blobs/sha256/{digest}"), content));
+        format!(r#""digest":"sha256:{digest}""#)
+    };
+    let layers: Vec<String> = layers
+        .iter()
+        .map(|layer| {
+            format!(
+                r#"{{"mediaType":"application/vnd.oci.image.layer.v1.tar+gzip",{}}}"#,
+                blob(layer.clone())
+            )
+        })
+        .collect();
+    let manifest = blob(format!(r#"{{"schemaVersion":2,"layers":[{}]}}"#, layers.join(",")).into_bytes());
+    let inner = format!(
+        r#"{{"manifests":[{{{manifest},"platform":{{"os":"linux","architecture":"amd64"}}}},
+            {{{manifest},"platform":{{"os":"unknown","architecture":"unknown"}}}}]}}"#
+    );
+    let inner = blob(inner.into_bytes());
+    let index =
+        format!(r#"{{"manifests":[{{{inner},"annotations":{{"org.opencontainers.image.ref.name":"{reference}"}}}}]}}"#);
+    files.push(("index.json".to_owned(), index.into_bytes()));
+    files
+}
+
+fn directory(files: &[(String, Vec<u8>)]) -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for (path, content) in files {
+        let path = directory.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+    directory
+}
+
+fn base() -> Tar {
+    Tar::new()
+        .other("dev/null", EntryType::Char, "")
+        .other("bin", EntryType::Symlink, "/usr/bin")
+        .other("etc/passwd", EntryType::Link, "../../x")
+        .file(&format!("{JOBS}/app/job.MF"), SPEC)
+        .file(&format!("{JOBS}/app/templates/run.erb"), "old")
+        .file(&format!("{JOBS}/app/templates/bpm.yml.erb"), "bpm")
+        .file(&format!("{JOBS}/gone/job.MF"), "name: gone")
+        .file(&format!("{JOBS}/replaced/job.MF"), "[")
+}
+
+fn changes() -> Tar {
+    Tar::new()
+        .file(&format!("{JOBS}/shared"), "new")
+        .other(
+            &format!("{JOBS}/app/templates/run.erb"),
+            EntryType::Symlink,
+            "/var/vcap/jobs-src/shared",
+        )
+        .file(&format!("{JOBS}/.wh.gone"), "")
+        .file(&format!("{JOBS}/replaced/job.MF"), "name: replaced")
+        .file(&format!("{JOBS}/replaced/.wh..wh..opq"), "")
+}
+
+#[test]
+fn layers_are_laid_over_each_other() {
+    let files = layout(
+        &[base().gz(), changes().gz(), Tar::new().plain()],
+        "ghcr.io/cf/app:ubuntu-jammy-1.2-5",
+    );
+    let layout = directory(&files);
+    let tar = files
+        .iter()
+        .fold(Tar::new(), |tar, (path, content)| tar.file(path, content))
+        .plain();
+    let packed = layout.path().join("image.tar");
+    fs::write(&packed, tar).unwrap();
+    for path in [layout.path(), &packed] {
+        let release = read(path, None).unwrap();
+        assert_eq!((release.name.as_str(), release.version.as_deref()), ("app", Some("5")));
+        assert_eq!(
+            release.jobs.iter().map(|job| job.name.as_str()).collect::<Vec<_>>(),
+            ["app", "replaced"]
+        );
+        assert_eq!(release.jobs[0].templates[0].text, "new");
+        assert!(
+            release.jobs[0].templates[1]
+                .document_name
+                .ends_with(":/var/vcap/jobs-src/app/templates/bpm.yml.erb")
+        );
+        assert_eq!(read(path, Some("mine")).unwrap().name, "mine");
+    }
+}
+
+#[test]
+fn whole_trees_can_be_hidden() {
+    for hide in [
+        "var/.wh.vcap",
+        "var/vcap/.wh..wh..opq",
+        ".wh.var",
+        ".wh..wh..opq",
+        "var/vcap/jobs-src/.wh..wh..opq",
+    ] {
+        let layout = directory(&layout(&[base().gz(), Tar::new().file(hide, "").gz()], "x"));
+        assert_eq!(
+            read(layout.path(), Some("app")).unwrap_err()[0].code,
+            "release-empty",
+            "{hide}"
+        );
+    }
+    let layout = directory(&layout(&[base().gz(), Tar::new().file("usr/.wh.vcap", "").gz()], "x"));
+    assert_eq!(read(layout.path(), None).unwrap_err()[0].code, "release-name");
+}
+
+#[test]
+fn bad_images_are_told() {
+    let good = layout(&[base().gz()], "x");
+    let changed = |change: &dyn Fn(&mut (String, Vec<u8>))| {
+        let mut files = good.clone();
+        files.iter_mut().for_each(change);
+        let layout = directory(&files);
+        let errors = read(layout.path(), Some("app")).unwrap_err();
+        (errors[0].code.clone(), errors[0].message.clone())
+    };
+    let index = |text: &'static str| {
+        changed(&move |(path, content)| {
+            if path == "index.json" {
+                *content = text.into();
+            }
+        })
+    };
+    let (code, message) = changed(&|(path, content)| {
+        if path.starts_with("blobs") && content.starts_with(&[0x1f, 0x8b]) {
+            content[5] ^= 1;
+        }
+    });
+    assert!(
+        code == "release-digest" && message.starts_with("Expected stream to have digest 'sha256:"),
+        "{code} {message}"
+    );
+    for (text, code, end) in [
+        (
+            "",
+            "release-image",
+            "is no JSON: unexpected end at byte 0 of the JSON text",
+        ),
+        ("{}", "release-image", "holds no image"),
+        (
+            r#"{"manifests":[{"digest":"sha256:../../../etc/passwd"}]}"#,
+            "release-image",
+            "has a descriptor without a digest",
+        ),
+        (r#"{"manifests":[{},{}]}"#, "release-image", "holds 2 images: "),
+    ] {
+        let (got, message) = index(text);
+        assert!(
+            got == code && (message.ends_with(end) || text.is_empty()),
+            "{got} {message}"
+        );
+    }
+    let gone = changed(&|(path, _)| {
+        if path.starts_with("blobs") {
+            path.push('x');
+        }
+    });
+    assert_eq!(gone.0, "release-path");
+    for (bad, code) in [
+        (base().file("../x", ""), "release-archive-path"),
+        (
+            base().other(&format!("{JOBS}/dev"), EntryType::Char, ""),
+            "release-archive-entry",
+        ),
+    ] {
+        let layout = directory(&layout(&[bad.gz()], "x"));
+        assert_eq!(read(layout.path(), Some("app")).unwrap_err()[0].code, code);
+    }
+}
+
+#[test]
+fn a_compressed_layout_is_told_how_to_give_it() {
+    let files = layout(&[base().gz()], "x");
+    let tar = files
+        .iter()
+        .fold(Tar::new(), |tar, (path, content)| tar.file(path, content))
+        .plain();
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("image.tar.gz");
+    fs::write(&path, gzip(&tar)).unwrap();
+    let errors = read(&path, None).unwrap_err();
+    assert_eq!(errors[0].message, "Release manifest not found");
+    assert!(errors[0].help.as_deref().unwrap().contains("OCI image"), "{errors:?}");
+}

@@ -1,0 +1,142 @@
+//! Tables of keys, applied to a document: types, required keys, fates.
+
+use super::{Fate, Key, MANIFEST};
+use crate::codes;
+use crate::report::{Place, Report};
+use crate::value::{Kind, class, inspect, scalar, text};
+use boson_document::{Tree, escape};
+
+/// Applies a table to a value.
+pub fn walk(table: &'static [Key], tree: &Tree, place: &Place, report: &mut Report) {
+    Walk {
+        table,
+        private: false,
+        report,
+    }
+    .object("", tree, place);
+}
+
+/// The same for properties, which are never shown.
+pub fn walk_properties(table: &'static [Key], tree: &Tree, place: &Place, report: &mut Report) {
+    Walk {
+        table,
+        private: true,
+        report,
+    }
+    .object("", tree, place);
+}
+
+struct Walk<'r> {
+    table: &'static [Key],
+    /// Values are not shown.
+    private: bool,
+    report: &'r mut Report,
+}
+
+// === impl Walk ===
+
+impl Walk<'_> {
+    /// An object whose members' paths begin with `prefix`.
+    fn object(&mut self, prefix: &str, tree: &Tree, place: &Place) {
+        let Some(map) = tree.as_object().filter(|_| Kind::Hash.takes(tree)) else {
+            let text = format!(
+                "Object ({}) did not match the required type 'Hash'",
+                self.shown(prefix, tree)
+            );
+            self.report.error(codes::WRONG_TYPE, place, text);
+            return;
+        };
+        for (name, value) in map {
+            let place = place.at(name);
+            match find(self.table, prefix, name) {
+                Some(Key {
+                    fate: Fate::Refused(words),
+                    ..
+                }) => {
+                    let words = words.replace("{name}", &text(tree, "name").unwrap_or_default());
+                    self.report.error(codes::REFUSED_KEY, &place, words);
+                }
+                Some(key) => self.member(key, name, value, &place),
+                None => {
+                    let text = format!("Key '{}' is not known and has no effect", plain(name));
+                    self.report.warning(codes::UNKNOWN_KEY, &place, text);
+                }
+            }
+        }
+        for key in self.table.iter().filter(|key| key.required) {
+            let below = key.path.strip_prefix(prefix).filter(|name| !name.contains(['.', '[']));
+            if let Some(name) = below.filter(|name| !map.contains_key(*name)) {
+                let shown = self.shown(prefix, tree);
+                let text = format!("Required property '{name}' was not specified in object ({shown})");
+                self.report.error(codes::MISSING_KEY, place, text);
+            }
+        }
+    }
+
+    fn member(&mut self, key: &'static Key, name: &str, value: &Tree, place: &Place) {
+        let name = plain(name);
+        if let Fate::Warned(why) = key.fate {
+            self.report
+                .warning(codes::IGNORED_KEY, place, format!("Key '{name}' has no effect: {why}"));
+        }
+        if key.kind.takes(value) {
+            self.below(key.path, value, place);
+        } else {
+            let (shown, kind) = (self.shown(key.path, value), key.kind.name());
+            let text = format!("Property '{name}' value ({shown}) did not match the required type '{kind}'");
+            self.report.error(codes::WRONG_TYPE, place, text);
+        }
+    }
+
+    /// What is below a key that has the right type.
+    fn below(&mut self, path: &str, value: &Tree, place: &Place) {
+        let (members, items) = (format!("{path}."), format!("{path}[]."));
+        let table = self.table;
+        let has = |prefix: &str| table.iter().any(|key| key.path.starts_with(prefix));
+        match value {
+            Tree::Object(_) if has(&members) => self.object(&members, value, place),
+            Tree::Array(list) if has(&items) => {
+                for (index, item) in list.iter().enumerate() {
+                    self.object(&items, item, &place.at(index));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A value as Ruby prints it; one that may be a property or a password only by its kind.
+    fn shown(&self, path: &str, value: &Tree) -> String {
+        let private = self.private || path.starts_with("properties") || path.contains("credentials");
+        match value {
+            Tree::String(_) | Tree::Number(_) if private => "...".into(),
+            value => inspect(value),
+        }
+    }
+}
+
+/// The entry for a member of the object whose members' paths begin with `prefix`: by name, or the `*` of that object.
+fn find(table: &'static [Key], prefix: &str, name: &str) -> Option<&'static Key> {
+    let under = |token: &str| table.iter().find(|key| key.path.strip_prefix(prefix) == Some(token));
+    under(name).filter(|_| name != "*").or_else(|| under("*"))
+}
+
+/// A key as YAML had it: one that is no string shows its text.
+fn plain(name: &str) -> String {
+    scalar(&escape::unkey(name)).unwrap_or_else(|| "...".into())
+}
+
+/// The members of `features`, which BOSH checks in other words.
+pub fn features(features: &Tree, place: &Place, report: &mut Report) {
+    for (name, value) in features.as_object().into_iter().flatten() {
+        let known = find(MANIFEST, "features.", name).is_some();
+        if known && value.as_bool().is_none() {
+            let class = class(value);
+            let text = format!("Key '{name}' in 'features' expected to be a boolean, but received '{class}'");
+            report.error(codes::WRONG_TYPE, &place.at(name), text);
+        }
+    }
+    if features.get("use_dns_addresses") == Some(&Tree::Bool(false)) {
+        let text = "Feature 'use_dns_addresses' cannot be false: addresses are always DNS names in Kubernetes";
+        report.error(codes::REFUSED_KEY, &place.at("use_dns_addresses"), text);
+    }
+}

@@ -1,0 +1,49 @@
+//! Extra disks: checks of what the user wrote.
+
+use super::Volumes;
+use super::claims::claim_templates;
+use crate::codes;
+use crate::group::Group;
+use crate::report::Report;
+use boson_document::Tree;
+use std::collections::HashSet;
+
+/// Checks that mounts of extra disks name a volume of the pod, and that no volume is given twice.
+pub fn check(group: &Group, volumes: &Volumes, report: &mut Report) {
+    let place = ["env", "bosh", "agent", "settings", "disks"]
+        .iter()
+        .fold(group.place.clone(), |place, key| place.at(key));
+    let name = |tree: &Tree| tree.str("name").unwrap_or_default().to_string();
+    let templates: Vec<Tree> = claim_templates(group)
+        .into_iter()
+        .filter_map(|claim| claim.get("metadata").cloned())
+        .collect();
+    let mut names = HashSet::new();
+    for known in volumes.list(group).iter().chain(&templates).map(name) {
+        if !names.insert(known.clone()) {
+            report.error(
+                codes::SETTINGS,
+                &place,
+                format!("The pod has two volumes called '{known}'"),
+            );
+        }
+    }
+    for (index, disk) in group.settings.disks.iter().enumerate() {
+        let Some(mount) = &disk.mount else { continue };
+        let place = place.at(index).at("volumeMount");
+        if !names.contains(&name(mount)) {
+            report.error(
+                codes::SETTINGS,
+                &place,
+                format!("The pod has no volume called '{}'", name(mount)),
+            );
+        }
+        if mount.str("mountPath").is_none() {
+            report.error(
+                codes::SETTINGS,
+                &place,
+                "The 'volumeMount' of a disk has no 'mountPath'",
+            );
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Volumes of a pod and where its containers mount them.
+//!
+//! | mount | volume |
+//! |---|---|
+//! | `/var/vcap/jobs` | `jobs-dir`, rendered templates; read-only for processes, as under BPM |
+//! | `/var/vcap/data` | `<group>-ephemeral` |
+//! | `/var/vcap/sys` | `sys-dir` |
+//! | `/var/vcap/store` | `<group>-pvc`, where the group has a persistent disk |
+//! | anything else | an empty directory of the pod, the same for all containers that name its path |
+
+mod claims;
+mod extra;
+mod site;
+
+pub use claims::{claim_templates, claims};
+pub use extra::check as check_extra;
+
+use crate::codes;
+use crate::group::{Group, Lifecycle};
+use crate::job::Job;
+use crate::object::object;
+use crate::process::{Process, Volume, clean};
+use crate::report::Report;
+use crate::settings::ExtraDisk;
+use boson_deployment::names::container;
+use boson_document::{Tree, json};
+use claims::{claim_name, ephemeral, errand_claim, extra_claim};
+use indexmap::{IndexMap, IndexSet};
+use site::{Site, paths, site};
+use std::collections::HashSet;
+
+/// The volumes of a group's pods.
+#[derive(Clone, Debug, Default)]
+pub struct Volumes {
+    /// Empty directories by path.
+    own: IndexMap<String, String>,
+}
+
+// === impl Volumes ===
+
+impl Volumes {
+    /// Gives every path outside the common volumes one, and warns of those that are not what they are under BPM.
+    pub fn plan(group: &Group, report: &mut Report) -> Self {
+        let mut volumes = Self::default();
+        for job in &group.jobs {
+            for process in &job.processes {
+                for (volume, unrestricted) in paths(process) {
+                    volumes.add(group, job, process, volume, unrestricted, report);
+                }
+            }
+        }
+        volumes
+    }
+
+    fn add(
+        &mut self,
+        group: &Group,
+        job: &Job,
+        process: &Process,
+        volume: &Volume,
+        unrestricted: bool,
+        report: &mut Report,
+    ) {
+        let mut warn = |why: &str| {
+            let text = format!(
+                "Volume '{}' of process '{}' of job '{}' {why}",
+                volume.path, process.name, job.name
+            );
+            report.warning(codes::VOLUME, &process.place, text);
+        };
+        match site(group, job, volume, unrestricted) {
+            Site::Below(..) | Site::There(None) => {}
+            Site::There(Some(why)) => warn(why),
+            Site::Elsewhere => {
+                if unrestricted {
+                    warn("begins as an empty directory of the pod, not the node's");
+                }
+                let name = format!("volume-{}", self.own.len());
+                self.own.entry(clean(&volume.path)).or_insert(name);
+            }
+        }
+    }
+
+    /// `volumes` of the pod.
+    pub fn list(&self, group: &Group) -> Vec<Tree> {
+        let empty = |name: &str| object! { "name" => name, "emptyDir" => Tree::object() };
+        let mut out = vec![
+            empty("rendering-data"),
+            empty("jobs-dir"),
+            ephemeral(group),
+            empty("sys-dir"),
+        ];
+        let secret = object! { "secretName" => group.resolved_secret.as_str() };
+        out.push(object! { "name" => "ig-resolved", "secret" => secret });
+        if let Some(claim) = errand_claim(group) {
+            let source = object! { "claimName" => claim };
+            out.push(object! { "name" => persistent_name(group), "persistentVolumeClaim" => source });
+        }
+        out.extend(self.own.values().map(|name| empty(name)));
+        out.extend(extra_volumes(group));
+        out
+    }
+
+    /// `volumeMounts` of a process.
+    pub fn of_process(&self, group: &Group, job: &Job, process: &Process) -> Vec<Tree> {
+        let mut mounts = Mounts::new(base(group, true));
+        for (volume, unrestricted) in paths(process) {
+            let path = clean(&volume.path);
+            match site(group, job, volume, unrestricted) {
+                Site::Below(name, sub_path) => mounts.add(mount(&name, &path, Some(&sub_path), !volume.writable)),
+                Site::Elsewhere => {
+                    if let Some(name) = self.own.get(&path) {
+                        mounts.add(mount(name, &path, None, !volume.writable));
+                    }
+                }
+                Site::There(_) => {}
+            }
+        }
+        for disk in group.settings.disks.iter().filter(|disk| matches(disk, job, process)) {
+            disk.mount.iter().for_each(|mount| mounts.add(mount.clone()));
+        }
+        mounts.list()
+    }
+
+    /// `volumeMounts` of a job's pre-start script: those of all its processes, everything to be written.
+    pub fn of_job(&self, group: &Group, job: &Job) -> Vec<Tree> {
+        let mut mounts = Mounts::new(base(group, false));
+        for (volume, _) in job.processes.iter().flat_map(paths) {
+            if let Some(name) = self.own.get(&clean(&volume.path)) {
+                mounts.add(mount(name, &clean(&volume.path), None, false));
+            }
+        }
+        for disk in &group.settings.disks {
+            if job.processes.iter().any(|process| matches(disk, job, process)) {
+                disk.mount.iter().for_each(|mount| mounts.add(mount.clone()));
+            }
+        }
+        mounts.list()
+    }
+}
+
+/// Mounts by path, of which the first counts: two would be refused.
+struct Mounts(IndexMap<String, Tree>);
+
+// === impl Mounts ===
+
+impl Mounts {
+    fn new(base: Vec<Tree>) -> Self {
+        let mut mounts = Self(IndexMap::new());
+        base.into_iter().for_each(|mount| mounts.add(mount));
+        mounts
+    }
+
+    fn add(&mut self, mount: Tree) {
+        self.0
+            .entry(mount.str("mountPath").unwrap_or_default().to_string())
+            .or_insert(mount);
+    }
+
+    fn list(self) -> Vec<Tree> {
+        self.0.into_values().collect()
+    }
+}
+
+/// Volumes of extra disks. One that has the name of a claim is the claim's: a StatefulSet makes it.
+fn extra_volumes(group: &Group) -> Vec<Tree> {
+    let disks = &group.settings.disks;
+    let claimed: IndexSet<&str> = disks.iter().filter_map(claim_name).collect();
+    let free = |volume: &&Tree| volume.str("name").is_none_or(|name| !claimed.contains(name));
+    let mut seen = HashSet::new();
+    let given = disks.iter().filter_map(|disk| disk.volume.as_ref()).filter(free);
+    // The same disk may be given again for other containers.
+    let mut out: Vec<Tree> = given
+        .filter(|volume| seen.insert(json::to_text(volume)))
+        .cloned()
+        .collect();
+    if group.lifecycle != Lifecycle::Service {
+        out.extend(claimed.into_iter().map(|claim| {
+            let source = object! { "claimName" => extra_claim(group, claim) };
+            object! { "name" => claim, "persistentVolumeClaim" => source }
+        }));
+    }
+    out
+}
+
+/// Name of the volume of ephemeral data.
+pub fn ephemeral_name(group: &Group) -> String {
+    container(&[&group.name, "ephemeral"])
+}
+
+/// Name of the volume, and of the claim template, of persistent data.
+pub fn persistent_name(group: &Group) -> String {
+    container(&[&group.name, "pvc"])
+}
+
+/// A mount.
+pub fn mount(volume: &str, path: &str, sub_path: Option<&str>, read_only: bool) -> Tree {
+    let mut mount = object! { "name" => volume, "mountPath" => path };
+    if let Some(sub_path) = sub_path.filter(|path| !path.is_empty()) {
+        mount.set("subPath", sub_path);
+    }
+    if read_only {
+        mount.set("readOnly", true);
+    }
+    mount
+}
+
+/// What every container of the group sees.
+pub fn base(group: &Group, jobs_read_only: bool) -> Vec<Tree> {
+    let mut out = vec![
+        mount("jobs-dir", "/var/vcap/jobs", None, jobs_read_only),
+        mount(&ephemeral_name(group), "/var/vcap/data", None, false),
+        mount("sys-dir", "/var/vcap/sys", None, false),
+    ];
+    if group.disks.persistent.is_some() {
+        out.push(mount(&persistent_name(group), "/var/vcap/store", None, false));
+    }
+    out
+}
+
+/// Directories of the group's processes, to be made before they start.
+pub fn directories(group: &Group) -> Vec<String> {
+    let mut out = IndexSet::new();
+    let mut add = |path: String| {
+        out.insert(path);
+    };
+    for job in &group.jobs {
+        let name = &job.name;
+        for root in [
+            "/var/vcap/data/sys/log",
+            "/var/vcap/data/sys/run",
+            "/var/vcap/sys/log",
+            "/var/vcap/sys/run",
+        ] {
+            add(format!("{root}/{name}"));
+        }
+        add(format!("/var/vcap/data/{name}/tmp"));
+        for process in &job.processes {
+            if process.persistent_disk {
+                add(format!("/var/vcap/store/{name}"));
+            }
+            for (volume, unrestricted) in paths(process).filter(|(volume, _)| !volume.mount_only) {
+                if let Site::Below(name, _) = site(group, job, volume, unrestricted)
+                    && name != "jobs-dir"
+                {
+                    add(clean(&volume.path));
+                }
+            }
+        }
+    }
+    out.into_iter().collect()
+}
+
+fn matches(disk: &ExtraDisk, job: &Job, process: &Process) -> bool {
+    disk.job.as_ref().is_none_or(|name| *name == job.name)
+        && disk.process.as_ref().is_none_or(|name| *name == process.name)
+        && disk.ephemeral.is_none_or(|wanted| wanted == process.ephemeral_disk)
+        && disk.persistent.is_none_or(|wanted| wanted == process.persistent_disk)
+}

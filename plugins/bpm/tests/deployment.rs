@@ -1,0 +1,189 @@
+//! What belongs to no single instance group: QuarksSecrets, pull Secrets, checks of the whole manifest.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use boson_bpm::convert;
+use boson_bpm::report::{Diagnostic, Severity};
+use boson_bpm::request::{Converted, Deployment, DeploymentRequest, Variable};
+use boson_document::{Tree, json};
+
+fn convert(
+    name: &str,
+    registry: Option<&str>,
+    document: &str,
+    variables: &[(&str, &str, &str)],
+) -> Result<Converted, Vec<Diagnostic>> {
+    let variable = |(index, (name, kind, options)): (usize, &(&str, &str, &str))| Variable {
+        name: (*name).into(),
+        kind: (*kind).into(),
+        options: json::parse(options).unwrap(),
+        update_mode: (index == 0).then(|| "converge".to_string()),
+        pointer: format!("/variables/{index}"),
+    };
+    let request = DeploymentRequest {
+        deployment: Deployment {
+            name: name.into(),
+            namespace: "default".into(),
+            cluster_domain: "cluster.local".into(),
+            operator_image: "boson:1".into(),
+            registry: registry.map(String::from),
+        },
+        document: json::parse(document).unwrap(),
+        document_name: "m.yml".into(),
+        variables: variables.iter().enumerate().map(variable).collect(),
+    };
+    convert::deployment(&request, &Tree::object())
+}
+
+fn errors(reply: Result<Converted, Vec<Diagnostic>>) -> Vec<String> {
+    let told = reply.map_or_else(|told| told, |converted| converted.diagnostics);
+    told.into_iter()
+        .filter(|one| one.severity == Severity::Error)
+        .map(|one| format!("{} {}", one.pointer, one.message))
+        .collect()
+}
+
+const EMPTY: &str = r#"{"name": "demo", "releases": []}"#;
+
+#[test]
+fn every_variable_has_its_quarks_secret() {
+    let variables = [
+        ("admin_password", "password", r#"{"length": 40}"#),
+        (
+            "/cred/CA",
+            "certificate",
+            r#"{"is_ca": true, "common_name": "ca", "duration": 30}"#,
+        ),
+        (
+            "leaf",
+            "certificate",
+            r#"{"ca": "/cred/CA", "common_name": "leaf", "alternative_names": ["a", "10.0.0.1"], "extended_key_usage": ["client_auth"], "key_length": 4096, "organization": "o"}"#,
+        ),
+        ("key", "ssh", "null"),
+        ("person", "user", r#"{"username": "u"}"#),
+    ];
+    let converted = convert("demo", None, EMPTY, &variables).unwrap();
+    assert_eq!(converted.diagnostics, []);
+    let specs: Vec<String> = converted
+        .objects
+        .iter()
+        .map(|object| json::to_text(object.get("spec").unwrap()))
+        .collect();
+    let labels = r#""secretLabels":{"quarks.cloudfoundry.org/deployment-name":"demo"}"#;
+    let expected = [
+        format!(
+            r#"{{"type":"password","secretName":"demo.var-admin-password","request":{{"password":{{"length":40}}}},{labels},"secretAnnotations":{{"quarks.cloudfoundry.org/variable":"admin_password"}}}}"#
+        ),
+        format!(
+            r#"{{"type":"certificate","secretName":"demo.var-credca","request":{{"certificate":{{"commonName":"ca","isCA":true,"duration":30}}}},{labels},"secretAnnotations":{{"quarks.cloudfoundry.org/variable":"/cred/CA"}}}}"#
+        ),
+        format!(
+            r#"{{"type":"certificate","secretName":"demo.var-leaf","request":{{"certificate":{{"commonName":"leaf","alternativeNames":["a","10.0.0.1"],"organization":"o","keyLength":4096,"usages":["client auth"],"CARef":{{"name":"demo.var-credca","key":"certificate"}},"CAKeyRef":{{"name":"demo.var-credca","key":"private_key"}}}}}},{labels},"secretAnnotations":{{"quarks.cloudfoundry.org/variable":"leaf"}}}}"#
+        ),
+        format!(
+            r#"{{"type":"ssh","secretName":"demo.var-key",{labels},"secretAnnotations":{{"quarks.cloudfoundry.org/variable":"key"}}}}"#
+        ),
+        format!(
+            r#"{{"type":"user","secretName":"demo.var-person","request":{{"user":{{"username":"u"}}}},{labels},"secretAnnotations":{{"quarks.cloudfoundry.org/variable":"person"}}}}"#
+        ),
+    ];
+    assert_eq!(specs, expected);
+    let metadata = json::to_text(converted.objects[0].get("metadata").unwrap());
+    let expected = r#"{"name":"demo.var-admin-password","labels":{"quarks.cloudfoundry.org/deployment-name":"demo","variableName":"admin-password"},"annotations":{"quarks.cloudfoundry.org/variable":"admin_password","quarks.cloudfoundry.org/update-mode":"converge"}}"#;
+    assert_eq!(metadata, expected);
+}
+
+#[test]
+fn variables_that_cannot_be_are_refused_together() {
+    let variables = [
+        ("a_b", "password", "null"),
+        ("a-b", "password", "null"),
+        ("x", "json", "null"),
+        ("//", "rsa", "null"),
+    ];
+    let expected = [
+        "/variables/1/name variable 'a_b' and variable 'a-b' have the same Secret name 'demo.var-a-b' in Kubernetes",
+        "/variables/2/type Variable 'x' has the type 'json', which cannot be generated",
+        "/variables/3/name The name '//' of the variable has no letter or digit that a Kubernetes name can hold",
+    ];
+    assert_eq!(errors(convert("demo", None, EMPTY, &variables)), expected);
+}
+
+#[test]
+fn releases_with_credentials_have_a_pull_secret() {
+    let document = r#"{"name": "demo", "tags": {"a": 1}, "releases": [
+        {"name": "r", "version": "1", "url": "example.org:5000/x", "credentials": {"username": "u\"", "password": "p"}}]}"#;
+    let converted = convert("demo", None, document, &[]).unwrap();
+    let expected = r#"{"apiVersion":"v1","kind":"Secret","metadata":{"name":"demo.release-r","labels":{"quarks.cloudfoundry.org/deployment-name":"demo"},"annotations":{"a":"1"}},"type":"kubernetes.io/dockerconfigjson","data":{".dockerconfigjson":"eyJhdXRocyI6eyJleGFtcGxlLm9yZzo1MDAwIjp7InVzZXJuYW1lIjoidVwiIiwicGFzc3dvcmQiOiJwIiwiYXV0aCI6ImRTSTZjQT09In19fQ=="}}"#;
+    assert_eq!(json::to_text(&converted.objects[0]), expected);
+}
+
+#[test]
+fn what_has_no_image_is_refused_unless_a_registry_stands_in() {
+    let document = r#"{"name": "demo", "releases": [
+        {"name": "none", "version": "1"}, {"name": "download", "version": "1", "url": "https://bosh.io/d/x", "sha1": "abc"},
+        {"name": "newest", "version": "latest", "url": "x/y"}, {"name": "prefix", "version": "1", "url": "x/y", "stemcell": {"os": "o", "version": "1.latest"}},
+        {"name": "bosh-dns", "version": "1"}]}"#;
+    let latest = [
+        "/releases/2/version Version 'latest' of release 'newest' is not supported: images are named by exact versions",
+        "/releases/3/stemcell/version Version '1.latest' of release 'prefix' is not supported: images are named by exact versions",
+    ];
+    let urls = [
+        "/releases/0 Release 'none' has no 'url': the registry and organization that hold its image",
+        "/releases/1/url Release 'download' has a 'url' to download it from, where a registry and organization are needed",
+    ];
+    assert_eq!(errors(convert("demo", None, document, &[])), [urls, latest].concat());
+    assert_eq!(errors(convert("demo", Some("r/x"), document, &[])), latest);
+}
+
+#[test]
+fn the_manifest_is_checked_as_a_whole() {
+    let document = r#"{"name": "other", "releases": [{"name": "r", "version": "1", "url": "x"}, {"name": "r", "version": "1", "url": "x"}],
+        "stemcells": [{"alias": "a", "os": "o", "version": "1"}, {"alias": "a", "version": "latest"}],
+        "features": {"use_dns_addresses": false, "converge_variables": "yes", "huh": 1},
+        "update": {"canaries": 1, "vm_strategy": "hotswap", "canary_watch_time": "x", "serial": true},
+        "tags": {"bad tag": 1, "list": [1]},
+        "azs": [], "properties": {},
+        "instance_groups": [{"name": "a", "instances": 1, "stemcell": "a"}, {"name": "a-0", "instances": 1, "properties": {"p": 1}}, {"name": "a-0"}]}"#;
+    let expected = [
+        "/azs Deployment manifest contains 'azs' section, but this can only be set in a cloud-config.",
+        "/properties Key 'properties' is not supported here: move the properties to the jobs that use them",
+        "/features/converge_variables Key 'converge_variables' in 'features' expected to be a boolean, but received 'String'",
+        "/features/use_dns_addresses Feature 'use_dns_addresses' cannot be false: addresses are always DNS names in Kubernetes",
+        "/update/canary_watch_time Watch time should be an integer or a range of two integers",
+        "/update/vm_strategy Invalid vm_strategy 'hotswap', valid strategies are: create-swap-delete, delete-create",
+        "/releases/1/name Duplicate release name 'r'",
+        "/stemcells/1/alias Duplicate stemcell alias 'a'",
+        "/stemcells/1 Required property 'os' or 'name' was not specified in object ({\"alias\"=>\"a\", \"version\"=>\"latest\"})",
+        "/stemcells/1/version Version 'latest' of stemcell 'a' is not supported: images are named by exact versions",
+        "/instance_groups/2/name Duplicate instance group name 'a-0'",
+        "/instance_groups/1/properties Key 'properties' is not supported here: move the properties to the jobs that use them",
+        "/tags/bad tag 'bad tag' is no name of a tag or annotation that Kubernetes takes",
+        "/tags/list The value of 'list' is no text",
+        "/instance_groups/1/name instance 0 of instance group 'a' and instance group 'a-0' have the same Service name 'demo-a-0' in Kubernetes",
+    ];
+    let mut told = errors(convert("demo", None, document, &[]));
+    // A second group of the same name claims what the first could not.
+    told.retain(|text| !text.starts_with("/instance_groups/2/name instance"));
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn a_deployment_name_begins_with_a_letter() {
+    let expected =
+        ["/name The deployment name '3scale' does not begin with a letter, as names of Kubernetes Services must"];
+    assert_eq!(errors(convert("3scale", None, EMPTY, &[])), expected);
+}
+
+#[test]
+fn no_secret_is_in_a_message() {
+    let document = r#"{"name": ["s3cret"], "releases": [{"name": "r", "credentials": "s3cret", "url": {"a": "s3cret"}, "stemcell": {"os": ["s3cret"]}}],
+        "instance_groups": [{"name": "g", "jobs": [{"properties": "s3cret"}, {"name": "j", "release": "r", "properties": {"quarks": {"ports": "s3cret", "envs": {"a": "s3cret"}, "run": {"memory": "s3cret"}}}}]}]}"#;
+    let told = convert("demo", None, document, &[("v", "password", r#"{"length": "s3cret"}"#)]).unwrap_err();
+    // A scalar that has the wrong type is shown, as BOSH shows it, where no property can be.
+    let shown: Vec<&str> = told
+        .iter()
+        .filter(|one| one.message.contains("s3cret"))
+        .map(|one| one.pointer.as_str())
+        .collect();
+    assert_eq!(shown, Vec::<&str>::new());
+}
