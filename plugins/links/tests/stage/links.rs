@@ -288,6 +288,29 @@ fn link_data_in_the_property_quarks_stands_in_for_the_deployments() {
 }
 
 #[test]
+fn link_data_of_a_wrong_type_is_told_without_its_value() {
+    for (given, place) in [
+        (json!("s3cret"), "/db"),
+        (json!({"instances": "s3cret"}), "/db/instances"),
+        (json!({"instances": ["s3cret"]}), "/db/instances/0"),
+    ] {
+        let given = json!({"quarks": {"consumes": {"db": given}}});
+        let groups = json!([group(
+            "app",
+            json!([{"name": "web", "release": "r", "properties": given}])
+        )]);
+        let errors = Case::new(groups)
+            .job("web", json!({"consumes": [{"name": "db", "type": "pg"}]}))
+            .errors();
+        assert_eq!(
+            errors[0].0,
+            format!("/instance_groups/0/jobs/0/properties/quarks/consumes{place}")
+        );
+        assert!(!errors[0].1.contains("s3cret"), "{}", errors[0].1);
+    }
+}
+
+#[test]
 fn a_job_may_consume_its_own_link_and_custom_providers_provide() {
     let job = json!([{"name": "peer", "release": "r", "custom_provider_definitions": [{"name": "c", "type": "ct", "properties": ["p"]}],
         "provides": {"c": {"as": "custom"}}, "consumes": {"mine": {"from": "custom"}}}]);
