@@ -12,7 +12,7 @@ pub struct Code {
 }
 
 /// One table for each room that has codes.
-const TABLES: &[&[Code]] = &[crate::yaml::CODES, crate::release::CODES];
+const TABLES: &[&[Code]] = &[crate::yaml::CODES, crate::release::CODES, crate::variables::CODES];
 
 /// All of them, sorted by name.
 pub fn all() -> Vec<Code> {
