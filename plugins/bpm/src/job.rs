@@ -116,6 +116,20 @@ fn processes(
     report: &mut Report,
 ) -> Vec<Process> {
     let property = quarks.and_then(|quarks| quarks.get("bpm")).filter(|bpm| !bpm.is_null());
+    if group.instances == 0
+        && files.bpm.is_empty()
+        && files.templates.iter().any(|template| template == "config/bpm.yml")
+    {
+        let why = "what its containers run is known only once it has some";
+        let text = format!("Instance group '{}' has no instances: {why}", group.name);
+        report.warning(codes::NOTHING_TO_RUN, &group.place, text);
+        // A workload scaled to zero has containers all the same.
+        return vec![Process {
+            name: files.job.clone(),
+            executable: "/bin/true".into(),
+            ..Process::default()
+        }];
+    }
     if files.bpm.is_empty() && property.is_none() {
         if group.lifecycle != Lifecycle::Service && files.templates.iter().any(|template| template == "bin/run") {
             let executable = format!("/var/vcap/jobs/{}/bin/run", files.job);
