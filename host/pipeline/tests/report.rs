@@ -243,7 +243,10 @@ error[x]: y
   = path: /b/name=x/c
 
 ";
-    assert_eq!(shown(Diagnostic::error("x", "y").in_document("input").at("/b/1/c"), &sources), expected);
+    assert_eq!(
+        shown(Diagnostic::error("x", "y").in_document("input").at("/b/1/c"), &sources),
+        expected
+    );
 }
 
 #[test]

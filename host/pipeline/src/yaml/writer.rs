@@ -316,7 +316,11 @@ fn is_simple(key: &Tree) -> bool {
 
 /// An exponent with a sign, as YAML 1.1 asks for.
 fn signed(power: &str) -> String {
-    if power.starts_with(['+', '-']) { power.to_string() } else { format!("+{power}") }
+    if power.starts_with(['+', '-']) {
+        power.to_string()
+    } else {
+        format!("+{power}")
+    }
 }
 
 fn escaped(c: char) -> String {
