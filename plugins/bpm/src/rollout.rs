@@ -77,7 +77,8 @@ fn count(update: &Tree, key: &str, place: &Place, report: &mut Report) -> Option
     let text = text(update, key)?;
     let digits = text.strip_suffix('%').unwrap_or(&text);
     if digits.is_empty() || digits.len() > 9 || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        report.error(codes::BAD_VALUE, &place.at(key), "cannot be calculated");
+        let text = format!("'{key}' cannot be calculated: it is neither a number nor a percentage");
+        report.error(codes::BAD_VALUE, &place.at(key), text);
         return None;
     }
     Some(text)
@@ -111,5 +112,47 @@ fn watch_time(update: &Tree, key: &str, place: &Place, report: &mut Report) -> O
             );
             None
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_document::json;
+
+    #[test]
+    fn counts_and_times_become_annotations() {
+        let of = |update: &str| {
+            let group = json::parse(&format!(r#"{{"update": {update}}}"#)).unwrap_or_default();
+            annotations(&group)
+                .iter()
+                .map(|(key, value)| format!("{}={}", &key[24..], json::to_text(value)))
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        for (update, expected) in [
+            ("{}", ""),
+            (
+                r#"{"canaries": 1, "max_in_flight": "50%"}"#,
+                r#"canaries="1" max-in-flight="50%""#,
+            ),
+            (
+                r#"{"canary_watch_time": " 1 - 20 ", "update_watch_time": 30}"#,
+                r#"canary-watch-time-ms="20" update-watch-time-ms="30""#,
+            ),
+            (r#"{"canaries": "x%", "canary_watch_time": "20-1"}"#, ""),
+        ] {
+            assert_eq!(of(update), expected, "{update}");
+        }
+    }
+
+    #[test]
+    fn what_is_inherited_is_not_the_groups() {
+        let parse = |text: &str| json::parse(text).unwrap_or_default();
+        let (group, document) = (
+            parse(r#"{"update": {"canaries": 1, "serial": true}}"#),
+            parse(r#"{"update": {"serial": true}}"#),
+        );
+        assert_eq!(own(&group, &document), Some(parse(r#"{"canaries": 1}"#)));
     }
 }
