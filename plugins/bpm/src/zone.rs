@@ -20,7 +20,10 @@ pub fn pinned(affinity: Option<&Tree>, zones: &[String]) -> Tree {
     if terms.is_empty() {
         terms.push(Tree::object());
     }
-    for term in &mut terms {
+    // A term of the user's without conditions matches no node, and stays so.
+    let given = required.items("nodeSelectorTerms").len();
+    let open = |term: &Tree| term.items("matchExpressions").is_empty() && term.items("matchFields").is_empty();
+    for term in terms.iter_mut().filter(|term| given == 0 || !open(term)) {
         let mut expressions = term.items("matchExpressions").to_vec();
         expressions.push(zone.clone());
         term.set("matchExpressions", expressions);
@@ -46,7 +49,7 @@ mod tests {
         assert_eq!(of(""), plain);
         let given = r#"{"podAffinity":{},"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"x","operator":"Exists"}]},{"matchFields":[]}]}}}"#;
         let expected = format!(
-            r#"{{"podAffinity":{{}},"nodeAffinity":{{"{REQUIRED}":{{"nodeSelectorTerms":[{{"matchExpressions":[{{"key":"x","operator":"Exists"}},{zone}]}},{{"matchFields":[],"matchExpressions":[{zone}]}}]}}}}}}"#
+            r#"{{"podAffinity":{{}},"nodeAffinity":{{"{REQUIRED}":{{"nodeSelectorTerms":[{{"matchExpressions":[{{"key":"x","operator":"Exists"}},{zone}]}},{{"matchFields":[]}}]}}}}}}"#
         );
         assert_eq!(of(given), expected);
     }
