@@ -111,7 +111,7 @@ impl<'a> Resolver<'a> {
             return Ok(false);
         };
         if let Some(consumed) = self.addresses.get(name) {
-            consumed.amend(definition, &mut options);
+            consumed.amend(&mut options);
         }
         let has_value = self.value(name).is_some();
         let has_value = match &definition.kind {
