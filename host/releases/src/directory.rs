@@ -88,13 +88,7 @@ impl<'r> Reader<'r> {
             }
             let mut left = self.budget.limits.linked;
             self.walk_below(&end, 0, &mut left)?;
-            let below = format!("{end}/");
-            links.extend(
-                self.files
-                    .iter()
-                    .filter_map(is_link)
-                    .filter(|path| path.starts_with(&below)),
-            );
+            links.extend(self.files.iter_below(&end).filter_map(is_link));
         }
         Ok(())
     }
@@ -176,6 +170,7 @@ impl<'r> Reader<'r> {
         let mut names = Vec::new();
         for entry in entries {
             self.budget.entry(self.files.naming().source())?;
+            self.budget.note(path, self.files.naming().source())?;
             let entry = entry.map_err(|error| self.unreadable(path, &error))?;
             let kind = entry.file_type().map_err(|error| self.unreadable(path, &error))?;
             // A name that is not UTF-8 can't be asked for by any spec.

@@ -1,5 +1,7 @@
 //! Source directories and `jobs-src` trees on a real file system.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot make its input fails")]
+
 mod make;
 
 use make::{SPEC, read};
@@ -201,7 +203,14 @@ fn trees_of_images_are_read_from_wherever_the_user_points() {
         );
     }
     let names = |path: &Path| -> Vec<String> {
-        let releases = boson_releases::read_all(path, None, boson_releases::Limits::default(), &mut |_| {}).unwrap();
+        let releases = boson_releases::read_all(
+            path,
+            None,
+            boson_releases::Limits::default(),
+            &mut boson_pipeline::report::Sources::default(),
+            &mut |_| {},
+        )
+        .unwrap();
         releases.into_iter().map(|release| release.name).collect()
     };
     for path in ["", "var/vcap", "var/vcap/jobs-src"] {

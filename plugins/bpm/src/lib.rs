@@ -20,6 +20,7 @@
 //!
 //! Services, Secrets and PersistentVolumeClaims are plain already. Namespace and owner references are the host's.
 
+mod base64;
 mod bytes;
 pub mod codes;
 mod container;

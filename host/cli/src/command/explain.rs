@@ -44,6 +44,8 @@ pub fn run(arguments: &ExplainArguments, color: Color) -> Result<(), Failed> {
 /// The host's codes, the sandbox's, and those of every plugin that describes itself.
 fn entries(arguments: &PluginArguments, color: Color) -> Vec<Entry> {
     let mut entries: Vec<Entry> = codes::all().iter().map(|code| (code.name.into(), code.title.into(), code.explanation.into())).collect();
+    let credentials = boson_credentials::CODES.iter();
+    entries.extend(credentials.map(|(name, title, explanation)| ((*name).into(), (*title).into(), (*explanation).into())));
     for kind in FailureKind::ALL {
         let (title, explanation) = kind.explanation();
         entries.push((kind.code().into(), title.into(), explanation.into()));

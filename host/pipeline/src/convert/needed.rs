@@ -62,13 +62,18 @@ pub fn versions(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
     warnings
 }
 
+/// Releases whose jobs never become containers: the links stage drops them with a warning, so nobody has to bring their source.
+const DNS_RELEASES: [&str; 2] = ["bosh-dns", "bosh-dns-aliases"];
+
 /// Release and job of every job of groups and addons, with the first place that names it.
 fn used(manifest: &Tree) -> BTreeMap<(&str, &str), Pointer> {
     let mut used = BTreeMap::new();
     for section in ["instance_groups", "addons"] {
         for (nth, owner) in manifest.items(section).iter().enumerate() {
             for (index, job) in owner.items("jobs").iter().enumerate() {
-                if let (Some(release), Some(name)) = (job.str("release"), job.str("name")) {
+                if let (Some(release), Some(name)) = (job.str("release"), job.str("name"))
+                    && !DNS_RELEASES.contains(&release)
+                {
                     let place = Pointer::root().at(section).at(nth).at("jobs").at(index).at("release");
                     used.entry((release, name)).or_insert(place);
                 }

@@ -89,12 +89,20 @@ pub fn clean(path: &str) -> Result<String, BadPath> {
         if part == ".." {
             return Err(BadPath::Climbs);
         }
-        if !clean.is_empty() {
-            clean.push('/');
-        }
-        clean.push_str(part);
+        push(&mut clean, part);
     }
     Ok(clean)
+}
+
+fn push(path: &mut String, part: &str) {
+    if !path.is_empty() {
+        path.push('/');
+    }
+    path.push_str(part);
+}
+
+fn parent_length(path: &str) -> usize {
+    path.rfind('/').unwrap_or(0)
 }
 
 // === impl Naming ===
@@ -170,6 +178,11 @@ impl Files {
         self.entries.iter().map(|(path, entry)| (path.as_str(), entry))
     }
 
+    /// Every entry below this path, sorted by path. Links are not followed.
+    pub fn iter_below(&self, path: &str) -> impl Iterator<Item = (&str, &Entry)> {
+        self.below(path).map(|(path, entry)| (path.as_str(), entry))
+    }
+
     /// Names in the directory at `path` (links followed), sorted.
     pub fn names(&self, path: &str) -> Vec<&str> {
         let Ok(path) = self.follow(path) else { return Vec::new() };
@@ -211,20 +224,20 @@ impl Files {
     /// # Errors
     /// Links that lead to each other or out of the tree.
     pub fn follow(&self, path: &str) -> Result<String, Fault> {
-        let mut done: Vec<String> = Vec::new();
+        let mut here = String::new();
         let mut ahead: VecDeque<String> = path.split('/').map(str::to_owned).collect();
         let mut links = 0;
         let mut last_link = path.to_owned();
         while let Some(part) = ahead.pop_front() {
             match part.as_str() {
                 "" | "." => continue,
-                ".." => match done.pop() {
-                    Some(_) => continue,
-                    None => return Err(Fault::Escapes(last_link)),
-                },
-                _ => done.push(part),
+                ".." if here.is_empty() => return Err(Fault::Escapes(last_link)),
+                ".." => {
+                    here.truncate(parent_length(&here));
+                    continue;
+                }
+                _ => push(&mut here, &part),
             }
-            let here = done.join("/");
             let Some(Entry::Link(target)) = self.entries.get(&here) else {
                 continue;
             };
@@ -232,16 +245,16 @@ impl Files {
             if links > MAX_LINKS {
                 return Err(Fault::Loop);
             }
-            last_link = here;
+            last_link.clone_from(&here);
             if target.starts_with('/') {
                 return Err(Fault::Escapes(last_link));
             }
-            done.pop();
+            here.truncate(parent_length(&here));
             for part in target.rsplit('/') {
                 ahead.push_front(part.to_owned());
             }
         }
-        Ok(done.join("/"))
+        Ok(here)
     }
 
     fn holds_directory(&self, path: &str) -> bool {

@@ -4,6 +4,7 @@
 use super::job::{self, Layout};
 use super::{Files, Release, checked_name};
 use crate::diagnostic::Diagnostic;
+use crate::report::Sources;
 
 /// Reads every release in the tree at `root`. `name`: of the one release of a tree that does not name releases, or the one to pick of a
 /// tree that does. `known`: name and version, where the image tells.
@@ -15,6 +16,7 @@ pub fn read(
     root: &str,
     name: Option<&str>,
     known: Option<(&str, &str)>,
+    sources: &mut Sources,
 ) -> Result<Vec<Release>, Vec<Diagnostic>> {
     let named = name.map(checked_name).transpose().map_err(|error| vec![error])?;
     let top = jobs_below(files, root);
@@ -23,7 +25,7 @@ pub fn read(
             return Err(vec![nameless(files)]);
         };
         let version = known.map(|(_, version)| version.to_owned());
-        return one(files, root, &top, name, version).map(|release| vec![release]);
+        return one(files, root, &top, name, version, sources).map(|release| vec![release]);
     }
     let mut releases = Vec::new();
     let mut errors = Vec::new();
@@ -33,7 +35,7 @@ pub fn read(
         if jobs.is_empty() || named.as_deref().is_some_and(|name| name != directory) {
             continue;
         }
-        match one(files, &path, &jobs, directory.to_owned(), None) {
+        match one(files, &path, &jobs, directory.to_owned(), None, sources) {
             Ok(release) => releases.push(release),
             Err(found) => errors.extend(found),
         }
@@ -53,12 +55,13 @@ fn one(
     names: &[&str],
     name: String,
     version: Option<String>,
+    sources: &mut Sources,
 ) -> Result<Release, Vec<Diagnostic>> {
     let mut jobs = Vec::new();
     let mut errors = Vec::new();
     let mut warnings = Vec::new();
     for job in names {
-        match job::read(files, &join(root, job), job, Layout::Image, &mut warnings) {
+        match job::read(files, &join(root, job), job, Layout::Image, &mut warnings, sources) {
             Ok(job) => jobs.push(job),
             Err(found) => errors.extend(found),
         }

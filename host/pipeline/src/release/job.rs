@@ -3,6 +3,7 @@
 use super::files::{self, Fault, File, Files};
 use super::{Job, TemplateFile, spec};
 use crate::diagnostic::Diagnostic;
+use crate::report::Sources;
 use crate::yaml::{self, Document};
 use boson_document::{Pointer, Tree, json};
 use std::collections::HashMap;
@@ -18,7 +19,7 @@ pub enum Layout {
     Image,
 }
 
-/// Reads the job `name` from the directory `directory`. What is odd but no error goes to `warnings`.
+/// Reads the job `name` from the directory `directory`. What is odd but no error goes to `warnings`, what errors are about to `sources`.
 ///
 /// # Errors
 /// All that is wrong with it.
@@ -28,6 +29,7 @@ pub fn read(
     name: &str,
     layout: Layout,
     warnings: &mut Vec<Diagnostic>,
+    sources: &mut Sources,
 ) -> Result<Job, Vec<Diagnostic>> {
     let mut reader = Reader {
         files,
@@ -36,6 +38,7 @@ pub fn read(
         layout,
         errors: Vec::new(),
         warnings,
+        sources,
     };
     let Some(spec) = reader.spec() else {
         return Err(reader.errors);
@@ -44,6 +47,7 @@ pub fn read(
     let (monit, monit_document) = reader.monit();
     let properties_schema = reader.properties_schema();
     if !reader.errors.is_empty() {
+        reader.sources.add_document(spec, false);
         return Err(reader.errors);
     }
     Ok(Job {
@@ -76,6 +80,11 @@ pub fn fault(files: &Files, path: &str, fault: &Fault) -> Diagnostic {
     .in_document(document)
 }
 
+/// Reads a YAML file; of one that can't be read, the text goes to `sources`.
+pub fn read_yaml(document: &str, bytes: &[u8], sources: &mut Sources) -> Result<Document, Diagnostic> {
+    yaml::read_bytes(document, bytes).inspect_err(|_| sources.add_text(document, &String::from_utf8_lossy(bytes)))
+}
+
 struct Reader<'a> {
     files: &'a Files,
     directory: &'a str,
@@ -83,6 +92,7 @@ struct Reader<'a> {
     layout: Layout,
     errors: Vec<Diagnostic>,
     warnings: &'a mut Vec<Diagnostic>,
+    sources: &'a mut Sources,
 }
 
 // === impl Layout ===
@@ -114,7 +124,7 @@ impl Reader<'_> {
                 return None;
             }
         };
-        let spec = match yaml::read_bytes(&document, &file.bytes) {
+        let spec = match read_yaml(&document, &file.bytes, self.sources) {
             Ok(spec) => spec,
             Err(error) => {
                 self.errors.push(error);

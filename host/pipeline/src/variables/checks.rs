@@ -1,0 +1,59 @@
+//! What has no value, and what has no use.
+
+use super::flow::Check;
+use super::store::Store;
+use super::table::Table;
+use crate::diagnostic::Diagnostic;
+use crate::stage::Reference;
+use std::collections::BTreeSet;
+
+/// What there is to tell about variables without a value.
+pub fn missing(references: &[Reference], document: &str, check: Check) -> Vec<Diagnostic> {
+    let help = "define it in `variables`, or give it a value with -v, -l or --vars-store";
+    let each = |reference: &Reference| {
+        let message = format!("Failed to find variable '{}'", reference.name);
+        let error = Diagnostic::error("variables-missing", message).in_document(document);
+        error.at(&reference.pointer).help(help)
+    };
+    match (check, references) {
+        (Check::Ignore, _) | (_, []) => Vec::new(),
+        (Check::Each, _) => references.iter().map(each).collect(),
+        (Check::Together, [first, ..]) => {
+            let names: BTreeSet<&str> = references.iter().map(|reference| reference.name.as_str()).collect();
+            let message = format!("Expected to find variables: {}", joined(&names));
+            let error = Diagnostic::error("variables-missing", message).in_document(document);
+            vec![error.at(&first.pointer).help(help)]
+        }
+    }
+}
+
+/// What there is to tell about values that nothing refers to: an error about all, as BOSH has it, or a warning about each
+/// one that was given (what was generated once may come of use again).
+pub fn unused(table: &Table, store: &Store, used: &BTreeSet<&str>, check: Check) -> Vec<Diagnostic> {
+    let given: BTreeSet<&str> = table.names().filter(|name| !used.contains(name)).collect();
+    match check {
+        Check::Ignore => Vec::new(),
+        Check::Each => {
+            let warn = |name: &&str| {
+                Diagnostic::warning(
+                    "variables-unused",
+                    format!("Variable '{name}' has a value, but nothing refers to it"),
+                )
+            };
+            given.iter().map(warn).collect()
+        }
+        Check::Together => {
+            let stored = store.names().filter(|name| !used.contains(name));
+            let all: BTreeSet<&str> = given.iter().copied().chain(stored).collect();
+            if all.is_empty() {
+                return Vec::new();
+            }
+            let message = format!("Expected to use variables: {}", joined(&all));
+            vec![Diagnostic::error("variables-unused", message).help("leave these variables out, or --var-errs-unused")]
+        }
+    }
+}
+
+fn joined(names: &BTreeSet<&str>) -> String {
+    names.iter().copied().collect::<Vec<_>>().join("\n")
+}

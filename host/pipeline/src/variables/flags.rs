@@ -1,0 +1,219 @@
+//! What flags say about variables: their forms, and BOSH's words where they have another one. Values are left out of the words.
+
+use crate::diagnostic::Diagnostic;
+use crate::yaml;
+use boson_document::Tree;
+
+/// `--var-file name=path`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilePath {
+    /// Name of the variable.
+    pub name: String,
+    /// The file whose content is its value.
+    pub path: String,
+}
+
+// === impl FilePath ===
+
+impl FilePath {
+    /// Reads the flag's argument.
+    ///
+    /// # Errors
+    /// Another form.
+    pub fn parse(argument: &str) -> Result<Self, Diagnostic> {
+        let fail = |what: &str| {
+            Err(flag(
+                format!("Expected var '{argument}' {what}"),
+                "write --var-file NAME=PATH",
+            ))
+        };
+        match argument.split_once('=') {
+            None => fail("to be in format 'name=path'"),
+            Some(("", _)) => fail("to specify non-empty name"),
+            Some((_, "")) => fail("to specify non-empty path"),
+            Some((name, path)) => Ok(Self {
+                name: name.to_string(),
+                path: path.to_string(),
+            }),
+        }
+    }
+}
+
+/// A `--var-file` that cannot be read.
+pub fn unreadable_variable(path: &str, why: impl std::fmt::Display) -> Diagnostic {
+    let message = format!("Reading variable from file '{path}': {why}");
+    Diagnostic::error("variables-unreadable-file", message).help("check the path")
+}
+
+/// A `--vars-file` that cannot be read.
+pub fn unreadable_variables_file(path: &str, why: impl std::fmt::Display) -> Diagnostic {
+    let message = match path {
+        "" => "Expected file path to be non-empty".to_string(),
+        path => format!("Reading variables file '{path}': {why}"),
+    };
+    Diagnostic::error("variables-unreadable-file", message).help("check the path")
+}
+
+/// Reads `-v name=value`. The value is YAML; but a string is taken as it is written, so that its line breaks survive,
+/// without the quotes around it.
+pub fn variable(argument: &str) -> Result<(String, Tree), Diagnostic> {
+    let fail = |shown: &str, what: &str| Err(flag(format!("Expected var '{shown}' {what}"), "write -v NAME=VALUE"));
+    let (name, value) = match argument.split_once('=') {
+        None => return fail(argument, "to be in format 'name=value'"),
+        Some(("", "")) => return fail("=", "to specify non-empty name"),
+        Some(("", _)) => return fail("=<redacted>", "to specify non-empty name"),
+        Some((_, "")) => return fail(argument, "to specify non-empty value"),
+        Some(pair) => pair,
+    };
+    let shown = format!("{name}=<redacted>");
+    let document = yaml::read("-v", value)
+        .map_err(|error| wrapped(&error, value, &format!("Deserializing variables '{shown}'")))?;
+    let value = match document.tree {
+        Tree::String(_) => Tree::from(unquoted(value)),
+        other => other,
+    };
+    Ok((name.to_string(), value))
+}
+
+/// Reads the value of an environment variable.
+pub fn environment(name: &str, value: &str) -> Result<Tree, Diagnostic> {
+    let context = format!("Deserializing YAML from environment variable '{name}'");
+    yaml::read(name, value)
+        .map(|document| document.tree)
+        .map_err(|error| wrapped(&error, value, &context))
+}
+
+/// `--vars-env ''`
+pub fn empty_prefix() -> Diagnostic {
+    flag(
+        "Expected environment variable prefix to be non-empty".to_string(),
+        "write --vars-env PREFIX",
+    )
+}
+
+fn flag(message: String, help: &str) -> Diagnostic {
+    Diagnostic::error("variables-malformed-flag", message).help(help)
+}
+
+/// Why a value is no YAML. The reader quotes names of anchors and tags: here they can be a part of a secret.
+fn wrapped(error: &Diagnostic, value: &str, context: &str) -> Diagnostic {
+    let why = match error.code.as_str() {
+        "yaml-anchor" => "unknown anchor referenced",
+        "yaml-tag" => "the tag does not fit the value",
+        _ => error.message.trim_start_matches("yaml: "),
+    };
+    // What ends too early is missed on the line after the last one.
+    let last = u32::try_from(value.lines().count()).unwrap_or(u32::MAX);
+    let line = error
+        .place
+        .line
+        .map_or(String::new(), |line| format!("line {}: ", line.min(last)));
+    let message = format!("{context}: yaml: {line}{why}");
+    flag(
+        message,
+        "the value is read as YAML: put quotes around text with `: `, `#`, `[`, `{`, `*`, `&` or `!`",
+    )
+}
+
+fn unquoted(text: &str) -> &str {
+    ['"', '\'']
+        .into_iter()
+        .find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote))
+        .unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_document::json;
+
+    #[test]
+    fn values_are_yaml_and_strings_are_raw() {
+        for (argument, name, want) in [
+            ("x=1", "x", "1"),
+            ("x=true", "x", "true"),
+            ("x=yes", "x", "true"),
+            ("x=~", "x", "null"),
+            ("x=#c", "x", "null"),
+            ("x=a=b", "x", r#""a=b""#),
+            ("x=\"1\"", "x", r#""1""#),
+            ("x='q'", "x", r#""q""#),
+            ("x='it''s'", "x", r#""it''s""#),
+            ("x=a\nb", "x", r#""a\nb""#),
+            ("x=a \n", "x", r#""a \n""#),
+            ("x=[1,2]", "x", "[1,2]"),
+            ("x={a: b}", "x", r#"{"a":"b"}"#),
+            ("x=- a", "x", r#"["a"]"#),
+            ("x=2001-01-01", "x", r#""2001-01-01""#),
+            ("a.b=1.50", "a.b", "1.50"),
+        ] {
+            let (found, value) = variable(argument).unwrap();
+            assert_eq!(found, name);
+            if argument == "a.b=1.50" {
+                assert!(matches!(value, Tree::Number(_)));
+            } else {
+                assert_eq!(json::to_text(&value), want, "{argument}");
+            }
+        }
+    }
+
+    #[test]
+    fn other_forms_are_refused_in_bosh_s_words() {
+        let cases = [
+            ("x", "Expected var 'x' to be in format 'name=value'"),
+            ("=v", "Expected var '=<redacted>' to specify non-empty name"),
+            ("=", "Expected var '=' to specify non-empty name"),
+            ("x=", "Expected var 'x=' to specify non-empty value"),
+        ];
+        for (argument, want) in cases {
+            assert_eq!(variable(argument).unwrap_err().message, want);
+        }
+        let cases = [
+            ("x", "Expected var 'x' to be in format 'name=path'"),
+            ("=p", "Expected var '=p' to specify non-empty name"),
+            ("x=", "Expected var 'x=' to specify non-empty path"),
+        ];
+        for (argument, want) in cases {
+            assert_eq!(FilePath::parse(argument).unwrap_err().message, want);
+        }
+        assert_eq!(FilePath::parse("x=a=b").unwrap().path, "a=b");
+        assert_eq!(
+            unreadable_variables_file("", "x").message,
+            "Expected file path to be non-empty"
+        );
+        assert_eq!(
+            unreadable_variables_file("p", "gone").message,
+            "Reading variables file 'p': gone"
+        );
+        assert_eq!(
+            unreadable_variable("p", "gone").message,
+            "Reading variable from file 'p': gone"
+        );
+    }
+
+    #[test]
+    fn what_is_no_yaml_is_told_without_the_value() {
+        for value in [
+            "*hunter2",
+            "{hunter2",
+            "!!int hunter2",
+            "a: [hunter2",
+            "\"hunter2",
+        ] {
+            let told = variable(&format!("x={value}")).unwrap_err();
+            assert!(
+                told.message
+                    .starts_with("Deserializing variables 'x=<redacted>': yaml: "),
+                "{}",
+                told.message
+            );
+            let told_too = environment("PFX_y", value).unwrap_err();
+            assert!(
+                told_too
+                    .message
+                    .starts_with("Deserializing YAML from environment variable 'PFX_y': yaml: ")
+            );
+            assert!(!format!("{told:?}{told_too:?}").contains("hunter2"), "{}", told.message);
+        }
+    }
+}

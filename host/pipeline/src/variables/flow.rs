@@ -1,0 +1,265 @@
+//! The flow of interpolation: plan, find or generate, put in, check.
+
+use super::amend::Addresses;
+use super::checks;
+use super::generate::Generator;
+use super::given;
+use super::resolver::{self, Resolver};
+use super::store::Store;
+use super::table::Table;
+use crate::diagnostic::Diagnostic;
+use crate::stage::{Definition, Named, Reference, Reply, StageError, Stages, Variable, VariableRules, VariablesPlan};
+use boson_document::Tree;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// What becomes of variables without a value, or of values without use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// Nothing.
+    Ignore,
+    /// One error about all of them, as `bosh interpolate --var-errs` has it.
+    Together,
+    /// Each of them is told: an error where it has no value, a warning where it has no use.
+    Each,
+}
+
+/// How variables are treated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Whose rules hold.
+    pub rules: VariableRules,
+    /// Are given values put in first, by the command line's rules, as `bosh deploy` does? Definitions of given variables then
+    /// are no variables of the deployment.
+    pub given_first: bool,
+    /// Is a CA generated before what it signs, wherever it is defined? Else the order is that of the document, as with BOSH.
+    pub signers_first: bool,
+    /// Variables without a value.
+    pub missing: Check,
+    /// Values without use.
+    pub unused: Check,
+}
+
+/// Where values come from.
+pub struct Inputs<'a> {
+    /// Values that were given.
+    pub table: &'a Table,
+    /// Values that were generated, and will be. To be written where it has changed, also when the flow fails.
+    pub store: &'a mut Store,
+    /// Who makes new ones; none: nothing is generated.
+    pub generator: Option<&'a mut dyn Generator>,
+    /// Addresses of the links that variables consume, by variable.
+    pub addresses: &'a Addresses,
+}
+
+/// A document with its values.
+#[derive(Clone, Debug)]
+pub struct Interpolation {
+    /// The result.
+    pub document: Tree,
+    /// The variables that the document defined with a type, in its order; those without a type are expected from elsewhere.
+    /// Options have their values, except where some are missing.
+    pub variables: Vec<Variable>,
+    /// The values of all that the document defines or refers to, by name.
+    pub values: Tree,
+    /// Names without a value, sorted.
+    pub missing: Vec<Reference>,
+}
+
+// === impl Options ===
+
+impl Options {
+    /// Those of `bosh interpolate`, with its flags `--var-errs` and `--var-errs-unused`.
+    pub fn interpolate(var_errs: bool, var_errs_unused: bool) -> Self {
+        let check = |flag| if flag { Check::Together } else { Check::Ignore };
+        let (missing, unused) = (check(var_errs), check(var_errs_unused));
+        Self {
+            rules: VariableRules::Cli,
+            given_first: false,
+            signers_first: false,
+            missing,
+            unused,
+        }
+    }
+
+    /// Those of a conversion: the director's rules, any order, everything needs a value.
+    pub fn convert() -> Self {
+        Self {
+            rules: VariableRules::Director,
+            given_first: true,
+            signers_first: true,
+            missing: Check::Each,
+            unused: Check::Each,
+        }
+    }
+}
+
+/// Finds or generates values, and puts them into the document.
+///
+/// # Errors
+/// What is wrong with definitions, placeholders, options or values. With the director's rules all variables that cannot be
+/// generated are told, else the first.
+pub fn interpolate(
+    stages: &dyn Stages,
+    document: Named<'_>,
+    mut inputs: Inputs<'_>,
+    options: &Options,
+) -> Reply<Interpolation> {
+    let mut diagnostics = Vec::new();
+    let given = if options.given_first {
+        Some(given::put_in(stages, document, inputs.table)?)
+    } else {
+        None
+    };
+    let (given, said) = given.unzip();
+    diagnostics.extend(said.into_iter().flatten());
+    let document = Named {
+        tree: given.as_ref().map_or(document.tree, |given| &given.document),
+        ..document
+    };
+    let (plan, said) = stages.plan(document, options.rules)?;
+    diagnostics.extend(said);
+    let found = find(stages, document, &mut inputs, options, &plan)?;
+    diagnostics.extend(found.warnings);
+    let (done, said) = stages.interpolate(document, &found.values, options.rules)?;
+    diagnostics.extend(said);
+    diagnostics.extend(checks::missing(&done.missing, document.name, options.missing));
+    let used: BTreeSet<&str> = given
+        .iter()
+        .flat_map(|given| &given.used)
+        .chain(&done.used)
+        .map(String::as_str)
+        .collect();
+    diagnostics.extend(checks::unused(inputs.table, inputs.store, &used, options.unused));
+    let mut values = found.values;
+    for name in given.iter().flat_map(|given| &given.used) {
+        values.set(name, inputs.table.get(name).cloned());
+    }
+    let interpolation = Interpolation {
+        document: done.document,
+        variables: found.variables,
+        values,
+        missing: done.missing,
+    };
+    crate::stage::fail_on_errors(interpolation, diagnostics)
+}
+
+/// What there is before values are put in.
+struct Found {
+    values: Tree,
+    variables: Vec<Variable>,
+    warnings: Vec<Diagnostic>,
+}
+
+/// Finds or generates the value of each definition.
+fn find(
+    stages: &dyn Stages,
+    document: Named<'_>,
+    inputs: &mut Inputs<'_>,
+    options: &Options,
+    plan: &VariablesPlan,
+) -> Result<Found, StageError> {
+    if let Some(generator) = &mut inputs.generator {
+        let wanted = resolver::wanted(&plan.definitions, inputs.table, inputs.store);
+        generator
+            .prepare(&wanted)
+            .map_err(|error| StageError::Input(vec![error]))?;
+    }
+    let mut resolver = Resolver {
+        stages,
+        rules: options.rules,
+        document: document.name,
+        definitions: by_name(&plan.definitions),
+        table: inputs.table,
+        store: inputs.store,
+        generator: match &mut inputs.generator {
+            Some(generator) => Some(&mut **generator),
+            None => None,
+        },
+        signers_first: options.signers_first,
+        addresses: inputs.addresses,
+        found: HashMap::new(),
+        failed: HashSet::new(),
+        options: HashMap::new(),
+        warnings: unamended(plan, inputs.addresses, document.name, options.rules),
+    };
+    resolve_all(&mut resolver, plan, options.rules)?;
+    let given = |definition: &&Definition| options.given_first && resolver.table.get(&definition.name).is_some();
+    let own = plan.definitions.iter().filter(|definition| !given(definition));
+    let variables = own.filter_map(|one| variable(one, &resolver.options)).collect();
+    Ok(Found {
+        values: values(&resolver, plan),
+        variables,
+        warnings: resolver.warnings,
+    })
+}
+
+fn by_name(definitions: &[Definition]) -> HashMap<&str, &Definition> {
+    // The first one counts: later ones go in first.
+    definitions
+        .iter()
+        .rev()
+        .map(|definition| (definition.name.as_str(), definition))
+        .collect()
+}
+
+/// Typed definitions in their order.
+fn resolve_all(resolver: &mut Resolver<'_>, plan: &VariablesPlan, rules: VariableRules) -> Result<(), StageError> {
+    let mut errors = Vec::new();
+    for definition in plan.definitions.iter().filter(|definition| definition.kind.is_some()) {
+        match (resolver.resolve(&definition.name), rules) {
+            (Ok(_), _) => {}
+            (Err(error), VariableRules::Cli) => {
+                return Err(resolver::within(
+                    error,
+                    "Getting all variables from variable definitions sections",
+                ));
+            }
+            (Err(StageError::Input(more)), VariableRules::Director) => errors.extend(more),
+            (Err(error @ StageError::Plugin(_)), VariableRules::Director) => return Err(error),
+        }
+    }
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(StageError::Input(errors))
+    }
+}
+
+/// Values of all that the document defines or refers to. Others would only make the call slower.
+fn values(resolver: &Resolver<'_>, plan: &VariablesPlan) -> Tree {
+    let defined = plan.definitions.iter().map(|definition| &definition.name);
+    let names = defined.chain(plan.references.iter().map(|reference| &reference.name));
+    names
+        .filter_map(|name| Some((name.clone(), resolver.value(name)?.clone())))
+        .collect()
+}
+
+fn variable(definition: &Definition, options: &HashMap<&str, Tree>) -> Option<Variable> {
+    Some(Variable {
+        name: definition.name.clone(),
+        kind: definition.kind.clone()?,
+        options: options
+            .get(definition.name.as_str())
+            .unwrap_or(&definition.options)
+            .clone(),
+        update_mode: definition.update_mode.clone(),
+        pointer: definition.pointer.clone(),
+    })
+}
+
+/// Variables that consume links whose address nobody has told. `bosh interpolate` ignores the links of all.
+fn unamended(plan: &VariablesPlan, addresses: &Addresses, document: &str, rules: VariableRules) -> Vec<Diagnostic> {
+    let consuming = plan
+        .definitions
+        .iter()
+        .filter(|one| one.consumes.as_object().is_some_and(|map| !map.is_empty()));
+    let untold = consuming.filter(|one| rules == VariableRules::Director && !addresses.contains_key(&one.name));
+    let warn = |one: &Definition| {
+        let message = format!("The links that variable '{}' consumes have no effect", one.name);
+        let warning = Diagnostic::warning("variables-unused-links", message).in_document(document);
+        warning
+            .at(format!("{}/consumes", one.pointer))
+            .help("write the names into the options")
+    };
+    untold.map(warn).collect()
+}

@@ -1,0 +1,30 @@
+//! Values of variables: from flags, files, environment and store, and the flow of interpolation.
+//!
+//! Pure: whoever calls has read the files, makes the values ([`Generator`]) and writes the store, where it has changed.
+
+#![allow(
+    clippy::result_large_err,
+    reason = "errors are diagnostics, as everywhere in the pipeline, and rare"
+)]
+
+mod amend;
+mod checks;
+mod codes;
+mod flags;
+mod flow;
+mod generate;
+mod given;
+mod names;
+mod resolver;
+mod sources;
+mod store;
+mod table;
+
+pub use amend::{Addresses, Consumed, read_addresses};
+pub use codes::CODES;
+pub use flags::{FilePath, unreadable_variable, unreadable_variables_file};
+pub use flow::{Check, Inputs, Interpolation, Options, interpolate};
+pub use generate::Generator;
+pub use sources::Sources;
+pub use store::Store;
+pub use table::Table;

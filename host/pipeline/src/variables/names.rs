@@ -1,0 +1,108 @@
+//! Names of variables in a YAML mapping: the text of each key as it is written, as Go reads keys into strings.
+
+use crate::diagnostic::Diagnostic;
+use crate::yaml::{Document, Span};
+use boson_document::{Map, Pointer, Tree, escape};
+
+/// The members of a document that is a mapping of names to values; none for an empty one.
+///
+/// # Errors
+/// A document that is something else. `context` is what BOSH says before: `Deserializing variables file 'p'`.
+pub fn members(document: &Document, context: &str) -> Result<Map, Diagnostic> {
+    let root = Diagnostic::error("variables-malformed-file", "")
+        .in_document(&document.name)
+        .at("");
+    let map = match &document.tree {
+        Tree::Null => return Ok(Map::new()),
+        Tree::Object(map) if escape::as_special(&document.tree).is_none() => map,
+        other => {
+            let why = format!(
+                "yaml: unmarshal errors: cannot unmarshal {} into template.StaticVariables",
+                tag(other)
+            );
+            let message = format!("{context}: {why}");
+            return Err(Diagnostic { message, ..root }.help("write a map: the name of each variable and its value"));
+        }
+    };
+    Ok(map
+        .iter()
+        .map(|(name, value)| (text(document, name), value.clone()))
+        .collect())
+}
+
+/// The text of a key. `y: 7` gives a value to the variable `y`, though the key is a boolean.
+fn text(document: &Document, name: &str) -> String {
+    if !name.starts_with('\0') {
+        return name.to_string();
+    }
+    match escape::unkey(name) {
+        Tree::String(key) => key,
+        Tree::Null => String::new(),
+        other => written(&document.text, document.key_place(&Pointer::root().at(name)))
+            .unwrap_or_else(|| boson_document::json::to_text(&other)),
+    }
+}
+
+/// What stands at a place, where it can be the plain text of a key.
+fn written(text: &str, place: Span) -> Option<String> {
+    let line = text.lines().nth(usize::try_from(place.line.checked_sub(1)?).ok()?)?;
+    let skip = usize::try_from(place.column.checked_sub(1)?).ok()?;
+    let key: String = line
+        .chars()
+        .skip(skip)
+        .take(usize::try_from(place.length).ok()?)
+        .collect();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "+-._~:".contains(c);
+    (!key.is_empty() && key.chars().all(plain)).then_some(key)
+}
+
+/// The YAML tag of a value, as yaml.v2 names it in errors.
+fn tag(value: &Tree) -> &'static str {
+    match value {
+        Tree::Null => "!!null",
+        Tree::Bool(_) => "!!bool",
+        Tree::Number(number) if number.as_i64().is_some() || number.as_u64().is_some() => "!!int",
+        Tree::Number(_) | Tree::Object(_) => "!!float",
+        Tree::String(_) => "!!str",
+        Tree::Array(_) => "!!seq",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml;
+
+    #[test]
+    fn names_are_the_texts_of_keys() {
+        let text = "y: 7\nn: 1\n? no\n: 2\n0x1f: 3\n1.50: 4\n'7': 5\n~: 6\n  \nplain: {n: 1}\n";
+        let members = members(&yaml::read("v.yml", text).unwrap(), "x").unwrap();
+        let names: Vec<_> = members.keys().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            ["y", "no", "0x1f", "1.50", "7", "", "plain"],
+            "n and no are one key: the last wins"
+        );
+        assert_eq!(boson_document::json::to_text(&members["plain"]), r#"{"\u0000false":1}"#);
+    }
+
+    #[test]
+    fn only_mappings_hold_variables() {
+        for (text, tag) in [
+            ("- a", "!!seq"),
+            ("from a file", "!!str"),
+            ("7", "!!int"),
+            (".inf", "!!float"),
+            ("1.5", "!!float"),
+        ] {
+            let told = members(
+                &yaml::read("v.yml", text).unwrap(),
+                "Deserializing variables file 'v.yml'",
+            )
+            .unwrap_err();
+            let why = format!("yaml: unmarshal errors: cannot unmarshal {tag} into template.StaticVariables");
+            assert_eq!(told.message, format!("Deserializing variables file 'v.yml': {why}"));
+        }
+        assert!(members(&yaml::read("v.yml", "---\n").unwrap(), "").unwrap().is_empty());
+    }
+}

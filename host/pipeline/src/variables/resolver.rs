@@ -1,0 +1,253 @@
+//! Finds the value of each variable, or has it generated: what its options refer to comes first, by `bosh interpolate`'s rules.
+
+use super::amend::Addresses;
+use super::generate::{Generator, signer_name};
+use super::store::Store;
+use super::table::Table;
+use crate::diagnostic::Diagnostic;
+use crate::stage::{Definition, Named, StageError, Stages, VariableRules};
+use boson_document::placeholder::{each_string, scan};
+use boson_document::{Pointer, Tree};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// Longest chain of variables that need each other.
+const MAX_CHAIN: usize = 64;
+
+/// What finding values needs.
+pub struct Resolver<'a> {
+    /// To put values into options.
+    pub stages: &'a dyn Stages,
+    /// Whose rules.
+    pub rules: VariableRules,
+    /// Name of the document with the definitions.
+    pub document: &'a str,
+    /// The first definition of each name.
+    pub definitions: HashMap<&'a str, &'a Definition>,
+    /// Values that were given.
+    pub table: &'a Table,
+    /// Values that were generated.
+    pub store: &'a mut Store,
+    /// Who makes new ones; none: nothing is generated.
+    pub generator: Option<&'a mut dyn Generator>,
+    /// Is a CA found first, wherever it is defined?
+    pub signers_first: bool,
+    /// Addresses of consumed links.
+    pub addresses: &'a Addresses,
+    /// Names that are done, and whether they have a value.
+    pub found: HashMap<String, bool>,
+    /// Names whose failure is told already: to those that need them they have no value.
+    pub failed: HashSet<String>,
+    /// Options of definitions, placeholders replaced, where they have all values.
+    pub options: HashMap<&'a str, Tree>,
+    /// Warnings.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// The names whose options are being looked at, outermost first.
+#[derive(Default)]
+pub struct Path<'a> {
+    names: Vec<String>,
+    here: Option<&'a Definition>,
+}
+
+// === impl Resolver ===
+
+impl<'a> Resolver<'a> {
+    /// Has the variable a value now?
+    ///
+    /// # Errors
+    /// Options in a circle or with unfit values, and what the generator says.
+    pub fn resolve(&mut self, name: &str) -> Result<bool, StageError> {
+        self.resolve_within(name, &mut Path::default())
+    }
+
+    /// The value of a variable that was found.
+    pub fn value(&self, name: &str) -> Option<&Tree> {
+        self.table.get(name).or_else(|| self.store.get(name))
+    }
+
+    fn resolve_within(&mut self, name: &str, path: &mut Path<'a>) -> Result<bool, StageError> {
+        if let Some(found) = self.found.get(name) {
+            return Ok(*found);
+        }
+        if self.failed.contains(name) {
+            return Ok(false);
+        }
+        if path.names.iter().any(|outer| outer == name) {
+            return Err(self.refuse(path, "variables-recursion", "Detected recursion".to_string()));
+        }
+        if path.names.len() >= MAX_CHAIN {
+            let message = format!("Expected at most {MAX_CHAIN} variables whose options refer to each other");
+            return Err(self.refuse(path, "variables-too-deep", message));
+        }
+        let definition = self.definitions.get(name).copied();
+        let outer = path.here;
+        path.here = definition.or(outer);
+        path.names.push(name.to_string());
+        let found = self.find(name, definition, path);
+        path.names.pop();
+        path.here = outer;
+        match found {
+            Ok(found) => self.found.insert(name.to_string(), found).is_none(),
+            Err(_) => self.failed.insert(name.to_string()),
+        };
+        found
+    }
+
+    fn find(
+        &mut self,
+        name: &str,
+        definition: Option<&'a Definition>,
+        path: &mut Path<'a>,
+    ) -> Result<bool, StageError> {
+        let Some(definition) = definition else {
+            return Ok(self.value(name).is_some());
+        };
+        let context = format!("Interpolating variable '{name}' definition options");
+        let options = self
+            .options(definition, path)
+            .map_err(|error| within(error, &context))?;
+        let Some(mut options) = options else {
+            return Ok(false);
+        };
+        if let Some(consumed) = self.addresses.get(name) {
+            consumed.amend(&mut options);
+        }
+        let has_value = self.value(name).is_some();
+        let has_value = match &definition.kind {
+            Some(kind) if !has_value && self.generator.is_some() => self.generate(definition, kind, &options, path)?,
+            _ => has_value,
+        };
+        self.options.insert(&definition.name, options);
+        Ok(has_value)
+    }
+
+    /// The options with values in the place of placeholders; none where some have no value.
+    fn options(&mut self, definition: &'a Definition, path: &mut Path<'a>) -> Result<Option<Tree>, StageError> {
+        let names = references(&definition.options);
+        let mut values = Tree::object();
+        let mut all = true;
+        for name in &names {
+            let root = name.split('.').next().unwrap_or(name);
+            let found = self.resolve_within(root, path);
+            all &= found.map_err(|error| within(error, &format!("Finding variable '{name}'")))?;
+            if let Some(value) = self.value(root) {
+                values.set(root, value.clone());
+            }
+        }
+        if !all || names.is_empty() {
+            return Ok(all.then(|| definition.options.clone()));
+        }
+        // In a list, so that options are never taken for a document with a section `variables`.
+        let wrapped = Tree::Array(vec![definition.options.clone()]);
+        let reply = self.stages.interpolate(
+            Named {
+                name: self.document,
+                tree: &wrapped,
+            },
+            &values,
+            self.rules,
+        );
+        let (done, warnings) = reply.map_err(|error| relocated(error, definition))?;
+        self.warnings
+            .extend(warnings.into_iter().map(|warning| relocate(warning, definition)));
+        let complete = done.missing.is_empty();
+        Ok(done
+            .document
+            .as_array()
+            .and_then(|items| items.first())
+            .filter(|_| complete)
+            .cloned())
+    }
+
+    fn generate(
+        &mut self,
+        definition: &Definition,
+        kind: &str,
+        options: &Tree,
+        path: &mut Path<'a>,
+    ) -> Result<bool, StageError> {
+        let signer = signer_name(kind, options);
+        if let Some(signer) = signer.filter(|_| self.signers_first) {
+            let context = format!("Generating variable '{}': Loading certificates", definition.name);
+            self.resolve_within(signer, path)
+                .map_err(|error| within(error, &context))?;
+        }
+        let signer = signer.and_then(|name| self.table.get(name).or_else(|| self.store.get(name)));
+        let Some(generator) = &mut self.generator else {
+            return Ok(false);
+        };
+        let value = generator.generate(definition, options, signer);
+        let value = value.map_err(|error| StageError::Input(vec![self.placed(error, &definition.pointer)]))?;
+        self.store.add(&definition.name, value);
+        Ok(true)
+    }
+
+    fn placed(&self, mut error: Diagnostic, pointer: &str) -> Diagnostic {
+        if error.place.document.is_none() {
+            error = error.in_document(self.document).at(pointer);
+        }
+        error
+    }
+
+    fn refuse(&self, path: &Path<'_>, code: &str, message: String) -> StageError {
+        let pointer = path.here.map_or("", |definition| &definition.pointer);
+        StageError::Input(vec![self.placed(Diagnostic::error(code, message), pointer)])
+    }
+}
+
+/// The variables that need a value made.
+pub fn wanted<'a>(definitions: &'a [Definition], table: &Table, store: &Store) -> Vec<&'a Definition> {
+    let mut seen = HashSet::new();
+    let lacking = |name: &str| table.get(name).is_none() && store.get(name).is_none();
+    definitions
+        .iter()
+        .filter(|one| one.kind.is_some() && lacking(&one.name) && seen.insert(&one.name))
+        .collect()
+}
+
+/// An error as the cause of another, as BOSH writes it on one line. What a plugin did wrong stays as it is.
+pub fn within(error: StageError, context: &str) -> StageError {
+    match error {
+        StageError::Plugin(diagnostic) => StageError::Plugin(diagnostic),
+        StageError::Input(mut diagnostics) => {
+            for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.is_error()) {
+                diagnostic.message = format!("{context}: {}", diagnostic.message);
+            }
+            StageError::Input(diagnostics)
+        }
+    }
+}
+
+/// All that the placeholders of a tree name, with sub-keys, each once.
+fn references(tree: &Tree) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    each_string(tree, &mut Pointer::root(), &mut |text, _, _| {
+        names.extend(scan(text).map(|found| found.name.to_string()))
+    });
+    names
+}
+
+fn relocated(error: StageError, definition: &Definition) -> StageError {
+    match error {
+        StageError::Plugin(diagnostic) => StageError::Plugin(diagnostic),
+        StageError::Input(diagnostics) => StageError::Input(
+            diagnostics
+                .into_iter()
+                .map(|diagnostic| relocate(diagnostic, definition))
+                .collect(),
+        ),
+    }
+}
+
+/// From the list around the options to the definition in the document.
+fn relocate(mut diagnostic: Diagnostic, definition: &Definition) -> Diagnostic {
+    let inner = diagnostic
+        .place
+        .pointer
+        .as_deref()
+        .and_then(|pointer| pointer.strip_prefix("/0"))
+        .unwrap_or("");
+    diagnostic.place.pointer = Some(format!("{}/options{inner}", definition.pointer));
+    diagnostic
+}

@@ -1,0 +1,569 @@
+//! The flow of interpolation, with the variables stage called natively.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use boson_document::{Tree, json};
+use boson_pipeline::stage::*;
+use boson_pipeline::variables::{
+    Addresses, Check, Consumed, Generator, Inputs, Interpolation, Options, Sources, Store, interpolate,
+};
+use boson_pipeline::{Diagnostic, Severity, yaml};
+use std::sync::Mutex;
+
+/// The variables stage without a sandbox; counts calls.
+#[derive(Default)]
+struct Native(Mutex<usize>);
+
+fn told(diagnostics: Vec<boson_variables::Diagnostic>, name: &str) -> Vec<Diagnostic> {
+    let tell = |one: boson_variables::Diagnostic| {
+        let told = Diagnostic::error(one.code.name(), one.message)
+            .in_document(name)
+            .at(one.pointer);
+        if one.code.is_warning() {
+            Diagnostic {
+                severity: Severity::Warning,
+                ..told
+            }
+        } else {
+            told
+        }
+    };
+    diagnostics.into_iter().map(tell).collect()
+}
+
+fn rules(rules: VariableRules) -> boson_variables::Rules {
+    match rules {
+        VariableRules::Director => boson_variables::Rules::Director,
+        VariableRules::Cli => boson_variables::Rules::Cli,
+    }
+}
+
+fn references(references: Vec<boson_variables::Reference>) -> Vec<Reference> {
+    references
+        .into_iter()
+        .map(|one| Reference {
+            name: one.name,
+            pointer: one.pointer.to_string(),
+        })
+        .collect()
+}
+
+fn none<T>() -> Reply<T> {
+    Err(StageError::Plugin(Box::new(Diagnostic::error(
+        "test",
+        "not this stage",
+    ))))
+}
+
+impl Stages for Native {
+    fn plan(&self, document: Named<'_>, whose: VariableRules) -> Reply<VariablesPlan> {
+        *self.0.lock().unwrap() += 1;
+        let plan = boson_variables::plan(document.tree, rules(whose));
+        let plan = plan.map_err(|all| StageError::Input(told(all, document.name)))?;
+        let definition = |one: boson_variables::Definition| Definition {
+            name: one.name,
+            kind: one.kind,
+            options: one.options,
+            update_mode: one.update_mode,
+            consumes: one.consumes,
+            pointer: one.pointer.to_string(),
+        };
+        let definitions = plan.definitions.into_iter().map(definition).collect();
+        Ok((
+            VariablesPlan {
+                definitions,
+                references: references(plan.references),
+            },
+            told(plan.diagnostics, document.name),
+        ))
+    }
+
+    fn interpolate(&self, document: Named<'_>, values: &Tree, whose: VariableRules) -> Reply<Interpolated> {
+        *self.0.lock().unwrap() += 1;
+        let done = boson_variables::interpolate(document.tree.clone(), values.as_object().unwrap(), rules(whose));
+        let done = done.map_err(|all| StageError::Input(told(all, document.name)))?;
+        let interpolated = Interpolated {
+            document: done.document,
+            missing: references(done.missing),
+            used: done.used,
+        };
+        Ok((interpolated, told(done.diagnostics, document.name)))
+    }
+
+    fn apply(&self, _: Named<'_>, _: &[Named<'_>]) -> Reply<Applied> {
+        none()
+    }
+    fn find(&self, _: Named<'_>, _: &str) -> Reply<Tree> {
+        none()
+    }
+    fn resolve(&self, _: Named<'_>, _: &Deployment, _: &[JobSpec<'_>]) -> Reply<Resolved> {
+        none()
+    }
+    fn render(&self, _: &[Template<'_>], _: &Tree) -> Reply<Vec<Rendered>> {
+        none()
+    }
+    fn convert_deployment(&self, _: &Deployment, _: Named<'_>, _: &[Variable]) -> Reply<Vec<Tree>> {
+        none()
+    }
+    fn convert_group(&self, _: &GroupRequest<'_>) -> Reply<Vec<Tree>> {
+        none()
+    }
+    fn transforms(&self) -> usize {
+        0
+    }
+    fn transform(&self, _: usize, _: &Deployment, _: &[Tree]) -> Reply<Edits> {
+        none()
+    }
+}
+
+/// Makes values that tell how they were made; remembers the order.
+#[derive(Default)]
+struct Maker {
+    prepared: Vec<String>,
+    made: Vec<String>,
+}
+
+impl Generator for Maker {
+    fn prepare(&mut self, wanted: &[&Definition]) -> Result<(), Diagnostic> {
+        self.prepared.extend(wanted.iter().map(|one| one.name.clone()));
+        Ok(())
+    }
+
+    fn generate(&mut self, definition: &Definition, options: &Tree, signer: Option<&Tree>) -> Result<Tree, Diagnostic> {
+        let fail =
+            |why: String| Diagnostic::error("made-up", format!("Generating variable '{}': {why}", definition.name));
+        self.made.push(definition.name.clone());
+        match (definition.kind.as_deref().unwrap(), options.str("ca"), signer) {
+            ("certificate", Some(ca), None) => Err(fail(format!(
+                "Loading certificates: Expected to find variable '{ca}' with a certificate"
+            ))),
+            ("certificate", _, signer) => {
+                let signer = signer.map_or("self", |signer| signer.str("certificate").unwrap());
+                let certificate = format!("{} {} by {signer}", definition.name, json::to_text(options));
+                Ok(Tree::object().with("certificate", certificate))
+            }
+            ("password", _, _) => Ok(Tree::from(format!("{} {}", definition.name, json::to_text(options)))),
+            (other, _, _) => Err(fail(format!("Unsupported value type: {other}"))),
+        }
+    }
+}
+
+struct Run {
+    result: Result<Interpolation, Vec<String>>,
+    said: Vec<String>,
+    made: Vec<String>,
+    prepared: Vec<String>,
+    store: Store,
+    calls: usize,
+}
+
+#[derive(Default)]
+struct Case<'a> {
+    flags: &'a [&'a str],
+    store: Option<&'a str>,
+    addresses: Addresses,
+}
+
+fn say(diagnostic: &Diagnostic) -> String {
+    format!(
+        "{}: {}",
+        diagnostic.place.pointer.as_deref().unwrap_or("-"),
+        diagnostic.message
+    )
+}
+
+impl Case<'_> {
+    fn run(&self, document: &str, options: Options) -> Run {
+        let document = yaml::read("m.yml", document).unwrap();
+        let table = Sources {
+            flags: self.flags.to_vec(),
+            ..Sources::default()
+        }
+        .table()
+        .unwrap();
+        let mut store = self.store.map_or(Store::empty(), |text| {
+            Store::read(&yaml::read("s.yml", text).unwrap()).unwrap()
+        });
+        let (stages, mut maker) = (Native::default(), Maker::default());
+        let generator: Option<&mut dyn Generator> = self.store.map(|_| &mut maker as &mut dyn Generator);
+        let inputs = Inputs {
+            table: &table,
+            store: &mut store,
+            generator,
+            addresses: &self.addresses,
+        };
+        let reply = interpolate(
+            &stages,
+            Named {
+                name: "m.yml",
+                tree: &document.tree,
+            },
+            inputs,
+            &options,
+        );
+        let (result, said) = match reply {
+            Ok((interpolation, said)) => (Ok(interpolation), said.iter().map(say).collect()),
+            Err(error) => (Err(error.into_diagnostics().iter().map(say).collect()), Vec::new()),
+        };
+        let calls = *stages.0.lock().unwrap();
+        Run {
+            result,
+            said,
+            made: maker.made,
+            prepared: maker.prepared,
+            store,
+            calls,
+        }
+    }
+}
+
+impl Run {
+    fn text(&self) -> String {
+        json::to_text(&self.result.as_ref().unwrap().document)
+    }
+    fn errors(&self) -> &[String] {
+        self.result.as_ref().unwrap_err()
+    }
+}
+
+fn bosh() -> Options {
+    Options::interpolate(false, false)
+}
+
+const SECTIONS: &str = "Getting all variables from variable definitions sections";
+
+#[test]
+fn given_values_win_over_stored_and_stored_over_generated() {
+    let document = "{a: ((x)), b: ((w)), c: ((z)), variables: [{name: x, type: password}, {name: w, type: password}, \
+                    {name: z, type: password, options: {length: 3}}]}";
+    let run = Case {
+        flags: &["x=1"],
+        store: Some("{x: 2, w: 2}"),
+        ..Case::default()
+    }
+    .run(document, bosh());
+    assert_eq!(run.text(), r#"{"a":1,"b":2,"c":"z {\"length\":3}","variables":[]}"#);
+    assert_eq!((run.made, run.prepared), (vec!["z".to_string()], vec!["z".to_string()]));
+    assert!(run.store.changed());
+    assert_eq!(
+        json::to_text(&run.store.to_tree()),
+        r#"{"x":2,"w":2,"z":"z {\"length\":3}"}"#
+    );
+    assert_eq!(run.calls, 2, "one to plan, one to put in");
+}
+
+#[test]
+fn without_a_generator_typed_variables_are_missing() {
+    let document = "{a: ((p)), variables: [{name: p, type: password}]}";
+    let run = Case::default().run(document, bosh());
+    assert_eq!(
+        run.text(),
+        r#"{"a":"((p))","variables":[{"name":"p","type":"password"}]}"#
+    );
+    assert_eq!(run.result.unwrap().missing[0].name, "p");
+    let run = Case::default().run(document, Options::interpolate(true, true));
+    assert_eq!(run.errors(), ["/a: Expected to find variables: p"]);
+}
+
+#[test]
+fn nothing_is_generated_without_a_type_or_twice() {
+    let run = Case {
+        store: Some("{p: kept}"),
+        ..Case::default()
+    }
+    .run(
+        "{a: ((p)), variables: [{name: p, type: password, update_mode: overwrite}, {name: q}]}",
+        bosh(),
+    );
+    assert_eq!(run.text(), r#"{"a":"kept","variables":[{"name":"q"}]}"#);
+    assert!(run.made.is_empty() && run.prepared.is_empty() && !run.store.changed());
+}
+
+#[test]
+fn options_get_their_values_first_wherever_those_are_defined() {
+    let document = "{variables: [{name: c, type: certificate, options: {common_name: ((n)).((d.k)), x: [((p))]}}, \
+                    {name: p, type: password, options: {length: ((len))}}, {name: n}]}";
+    let flags = ["n=7", "d.k=org", "len=9"];
+    let run = Case {
+        flags: &flags,
+        store: Some(""),
+        ..Case::default()
+    }
+    .run(document, bosh());
+    assert_eq!(run.made, ["p", "c"]);
+    let certificate = run.store.get("c").unwrap().str("certificate").unwrap();
+    assert_eq!(
+        certificate,
+        r#"c {"common_name":"7.org","x":["p {\"length\":9}"]} by self"#
+    );
+    let variables = run.result.unwrap().variables;
+    assert_eq!(
+        variables.iter().map(|v| v.name.as_str()).collect::<Vec<_>>(),
+        ["c", "p"]
+    );
+    assert_eq!(json::to_text(&variables[1].options), r#"{"length":9}"#);
+}
+
+#[test]
+fn what_lacks_options_is_not_generated() {
+    let document = "{a: ((c)), b: ((d)), variables: [{name: c, type: certificate, options: {ca: ((q))}}, \
+                    {name: d, type: password, options: [((c.certificate))]}]}";
+    let run = Case {
+        store: Some(""),
+        ..Case::default()
+    }
+    .run(document, Options::interpolate(true, false));
+    assert_eq!(run.errors(), ["/variables/0/options/ca: Expected to find variables: q"]);
+    assert!(run.made.is_empty() && !run.store.changed());
+}
+
+#[test]
+fn a_ca_comes_before_its_certificates_in_the_list_or_by_itself_in_a_conversion() {
+    let leaf_first = "{a: ((leaf.certificate)), b: ((sub.certificate)), c: ((ca.certificate)), variables: [\
+        {name: leaf, type: certificate, options: {ca: sub}}, {name: sub, type: certificate, options: {ca: ca}}, \
+        {name: ca, type: certificate, options: {is_ca: true}}]}";
+    let case = Case {
+        store: Some(""),
+        ..Case::default()
+    };
+    let run = case.run(leaf_first, bosh());
+    let missing = "Loading certificates: Expected to find variable 'sub' with a certificate";
+    assert_eq!(
+        run.errors(),
+        [format!(
+            "/variables/0: {SECTIONS}: Generating variable 'leaf': {missing}"
+        )]
+    );
+    let run = case.run(leaf_first, Options::convert());
+    assert_eq!(run.made, ["ca", "sub", "leaf"]);
+    let leaf = r#"leaf {"ca":"sub"} by sub {"ca":"ca"} by ca {"is_ca":true} by self"#;
+    assert_eq!(run.store.get("leaf").unwrap().str("certificate"), Some(leaf));
+    assert_eq!(run.said, Vec::<String>::new());
+    let given = Case {
+        flags: &["sub={certificate: given}"],
+        store: Some(""),
+        ..Case::default()
+    }
+    .run(leaf_first, bosh());
+    assert_eq!(
+        given.store.get("leaf").unwrap().str("certificate"),
+        Some(r#"leaf {"ca":"sub"} by given"#)
+    );
+}
+
+#[test]
+fn a_failure_keeps_what_was_generated_before() {
+    let document = "{variables: [{name: p, type: password}, {name: u, type: nope}, {name: v, type: nope}, {name: q, type: password}]}";
+    let case = Case {
+        store: Some(""),
+        ..Case::default()
+    };
+    let run = case.run(document, bosh());
+    assert_eq!(
+        run.errors(),
+        [format!(
+            "/variables/1: {SECTIONS}: Generating variable 'u': Unsupported value type: nope"
+        )]
+    );
+    assert_eq!(run.store.names().collect::<Vec<_>>(), ["p"]);
+    let run = case.run(document, Options::convert());
+    assert_eq!(
+        run.errors(),
+        [
+            "/variables/1: Generating variable 'u': Unsupported value type: nope",
+            "/variables/2: Generating variable 'v': Unsupported value type: nope"
+        ]
+    );
+    assert_eq!(run.store.names().collect::<Vec<_>>(), ["p", "q"]);
+}
+
+#[test]
+fn one_failing_ca_is_told_once() {
+    let document = "{variables: [{name: ca, type: certificate, options: {ca: gone}}, {name: a, type: certificate, options: {ca: ca}}, \
+                    {name: b, type: certificate, options: {ca: ca}}]}";
+    let run = Case {
+        store: Some(""),
+        ..Case::default()
+    }
+    .run(document, Options::convert());
+    let why = |leaf: &str, ca: &str| {
+        format!(
+            "Generating variable '{leaf}': Loading certificates: Expected to find variable '{ca}' with a certificate"
+        )
+    };
+    assert_eq!(run.errors()[0], format!("/variables/0: {}", why("ca", "gone")));
+}
+
+#[test]
+fn circles_are_told_in_bosh_s_words() {
+    let document = "{variables: [{name: x, type: password, options: {a: ((w.k))}}, {name: w, type: password, options: {b: ((x))}}]}";
+    let case = Case {
+        store: Some(""),
+        ..Case::default()
+    };
+    let circle = "Interpolating variable 'x' definition options: Finding variable 'w.k': \
+                  Interpolating variable 'w' definition options: Finding variable 'x': Detected recursion";
+    assert_eq!(
+        case.run(document, bosh()).errors(),
+        [format!("/variables/1: {SECTIONS}: {circle}")]
+    );
+    assert_eq!(
+        case.run(document, Options::convert()).errors(),
+        [format!("/variables/1: {circle}")]
+    );
+    let signers =
+        "{variables: [{name: x, type: certificate, options: {ca: w}}, {name: w, type: certificate, options: {ca: x}}]}";
+    let told = case.run(signers, Options::convert());
+    let circle = "Generating variable 'x': Loading certificates: Generating variable 'w': Loading certificates: Detected recursion";
+    assert_eq!(told.errors(), [format!("/variables/1: {circle}")]);
+}
+
+#[test]
+fn long_chains_end_in_an_error() {
+    let entry = |n: usize| format!("{{name: v{n}, type: password, options: [((v{}))]}}", n + 1);
+    let entries: Vec<_> = (0..500).map(entry).collect();
+    let run = Case {
+        store: Some(""),
+        ..Case::default()
+    }
+    .run(&format!("{{variables: [{}]}}", entries.join(", ")), bosh());
+    assert!(run.errors()[0].ends_with("Expected at most 64 variables whose options refer to each other"));
+}
+
+#[test]
+fn unfit_values_in_options_are_told_at_their_place() {
+    let document = "{variables: [{name: x, type: password, options: {variables: [1, x((f))]}}]}";
+    let run = Case {
+        flags: &["f=1.5"],
+        store: Some(""),
+        ..Case::default()
+    }
+    .run(document, bosh());
+    let want = format!(
+        "/variables/0/options/variables/1: {SECTIONS}: Interpolating variable 'x' definition options: Invalid type 'float64' for \
+         value '<redacted>' and variable 'f'. Supported types for interpolation within a string are integers and strings."
+    );
+    assert_eq!(run.errors(), [want]);
+}
+
+#[test]
+fn missing_and_unused_variables_are_told_together_or_each() {
+    let document = "{a: ((q)), b: ((p.k)), c: ((x))}";
+    let case = Case {
+        flags: &["x=1", "u=1", "t.a=1", "t.b=2"],
+        store: Some("{s: 1, x: 2}"),
+        ..Case::default()
+    };
+    let run = case.run(document, Options::interpolate(true, true));
+    assert_eq!(
+        run.errors(),
+        [
+            "/b: Expected to find variables: p\nq",
+            "-: Expected to use variables: s\nt\nu"
+        ]
+    );
+    let run = case.run(document, Options::interpolate(false, false));
+    assert_eq!(run.text(), r#"{"a":"((q))","b":"((p.k))","c":1}"#);
+    let run = case.run(document, Options::convert());
+    assert_eq!(
+        run.errors(),
+        [
+            "/b: Failed to find variable 'p'",
+            "/a: Failed to find variable 'q'",
+            "-: Variable 't' has a value, but nothing refers to it",
+            "-: Variable 'u' has a value, but nothing refers to it"
+        ]
+    );
+    let lenient = Options {
+        missing: Check::Ignore,
+        ..Options::convert()
+    };
+    assert_eq!(case.run(document, lenient).said.len(), 2);
+}
+
+#[test]
+fn definitions_count_as_uses() {
+    let document = "{variables: [{name: x}, {name: c, type: certificate, options: {common_name: ((n))}}]}";
+    let run = Case {
+        flags: &["x=1", "n=2"],
+        store: Some(""),
+        ..Case::default()
+    }
+    .run(document, Options::interpolate(true, true));
+    assert_eq!(run.text(), r#"{"variables":[]}"#);
+}
+
+#[test]
+fn consumed_links_become_names_or_a_warning() {
+    let document = "{variables: [{name: c, type: certificate, options: {alternative_names: [a]}, consumes: \
+                    {alternative_name: {from: x}}}]}";
+    let mut case = Case {
+        store: Some(""),
+        ..Case::default()
+    };
+    let run = case.run(document, Options::convert());
+    assert_eq!(
+        run.said,
+        ["/variables/0/consumes: The links that variable 'c' consumes have no effect"]
+    );
+    let consumed = Consumed {
+        alternative_names: vec!["api.ns".into()],
+        common_name: None,
+    };
+    case.addresses = Addresses::from([("c".to_string(), consumed)]);
+    let run = case.run(document, Options::convert());
+    assert_eq!(run.said, Vec::<String>::new());
+    assert_eq!(
+        json::to_text(&run.result.unwrap().variables[0].options),
+        r#"{"alternative_names":["a","api.ns"]}"#
+    );
+}
+
+#[test]
+fn a_conversion_puts_in_given_values_as_the_command_line_does() {
+    let document = "{a: (( x )), b: ((l.1)), c: ((outer)), d: ((own)), ((x)): 1, variables: [{name: x, type: password}, \
+                    {name: own, type: password, options: {o: ((x))}}, {name: inner, type: password}], e: [((x))]}";
+    let case = Case {
+        flags: &["x=1", "l=[1, two]", "outer=((inner))"],
+        store: Some("{x: stored}"),
+        ..Case::default()
+    };
+    let run = case.run(document, Options::convert());
+    let want = r#"{"a":1,"b":"two","c":"inner null","d":"own {\"o\":1}","\u00001":1,"variables":[],"e":[1]}"#;
+    assert_eq!(run.text(), want);
+    assert_eq!(run.said, Vec::<String>::new());
+    let done = run.result.unwrap();
+    let variables: Vec<_> = done.variables.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(
+        variables,
+        ["own", "inner"],
+        "a given variable is none of the deployment's"
+    );
+    let mut values: Vec<_> = done.values.as_object().unwrap().keys().map(String::as_str).collect();
+    values.sort_unstable();
+    assert_eq!(
+        values,
+        ["inner", "l", "outer", "own", "x"],
+        "nothing that was used is left out: messages are cleaned of it"
+    );
+    let errors = case.run("{a: [((x.k))], variables: [{name: x}]}", Options::convert());
+    assert_eq!(
+        errors.errors(),
+        ["/a/0: Finding variable 'x.k': Expected to find a map at path '/k' but found 'int'"]
+    );
+    let errors = case.run("{variables: [{name: x, type: t}, {name: z}]}", Options::convert());
+    assert_eq!(
+        errors.errors(),
+        ["/variables/1: Type for variable 'z' is missing; 'type' must be specified"]
+    );
+}
+
+#[test]
+fn values_of_others_do_not_reach_the_pipeline() {
+    let run = Case {
+        flags: &["x=1", "u=2"],
+        ..Case::default()
+    }
+    .run("{a: ((x))}", bosh());
+    assert_eq!(json::to_text(&run.result.unwrap().values), r#"{"x":1}"#);
+}
