@@ -396,8 +396,7 @@ fn one_failing_ca_is_told_once() {
 
 #[test]
 fn circles_are_told_in_bosh_s_words() {
-    let document =
-        "{variables: [{name: x, type: password, options: {a: ((w.k))}}, {name: w, type: password, options: {b: ((x))}}]}";
+    let document = "{variables: [{name: x, type: password, options: {a: ((w.k))}}, {name: w, type: password, options: {b: ((x))}}]}";
     let case = Case {
         store: Some(""),
         ..Case::default()
@@ -497,7 +496,7 @@ fn definitions_count_as_uses() {
 #[test]
 fn consumed_links_become_names_or_a_warning() {
     let document = "{variables: [{name: c, type: certificate, options: {alternative_names: [a]}, consumes: \
-                    {alternative_name: {from: x, properties: {wildcard: true}}}}]}";
+                    {alternative_name: {from: x}}}]}";
     let mut case = Case {
         store: Some(""),
         ..Case::default()
@@ -508,7 +507,7 @@ fn consumed_links_become_names_or_a_warning() {
         ["/variables/0/consumes: The links that variable 'c' consumes have no effect"]
     );
     let consumed = Consumed {
-        alternative_name: Some("api.ns".into()),
+        alternative_names: vec!["api.ns".into()],
         common_name: None,
     };
     case.addresses = Addresses::from([("c".to_string(), consumed)]);
@@ -516,7 +515,46 @@ fn consumed_links_become_names_or_a_warning() {
     assert_eq!(run.said, Vec::<String>::new());
     assert_eq!(
         json::to_text(&run.result.unwrap().variables[0].options),
-        r#"{"alternative_names":["a","*.ns"]}"#
+        r#"{"alternative_names":["a","api.ns"]}"#
+    );
+}
+
+#[test]
+fn a_conversion_puts_in_given_values_as_the_command_line_does() {
+    let document = "{a: (( x )), b: ((l.1)), c: ((outer)), d: ((own)), ((x)): 1, variables: [{name: x, type: password}, \
+                    {name: own, type: password, options: {o: ((x))}}, {name: inner, type: password}], e: [((x))]}";
+    let case = Case {
+        flags: &["x=1", "l=[1, two]", "outer=((inner))"],
+        store: Some("{x: stored}"),
+        ..Case::default()
+    };
+    let run = case.run(document, Options::convert());
+    let want = r#"{"a":1,"b":"two","c":"inner null","d":"own {\"o\":1}","\u00001":1,"variables":[],"e":[1]}"#;
+    assert_eq!(run.text(), want);
+    assert_eq!(run.said, Vec::<String>::new());
+    let done = run.result.unwrap();
+    let variables: Vec<_> = done.variables.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(
+        variables,
+        ["own", "inner"],
+        "a given variable is none of the deployment's"
+    );
+    let mut values: Vec<_> = done.values.as_object().unwrap().keys().map(String::as_str).collect();
+    values.sort_unstable();
+    assert_eq!(
+        values,
+        ["inner", "l", "outer", "own", "x"],
+        "nothing that was used is left out: messages are cleaned of it"
+    );
+    let errors = case.run("{a: [((x.k))], variables: [{name: x}]}", Options::convert());
+    assert_eq!(
+        errors.errors(),
+        ["/a/0: Finding variable 'x.k': Expected to find a map at path '/k' but found 'int'"]
+    );
+    let errors = case.run("{variables: [{name: x, type: t}, {name: z}]}", Options::convert());
+    assert_eq!(
+        errors.errors(),
+        ["/variables/1: Type for variable 'z' is missing; 'type' must be specified"]
     );
 }
 

@@ -91,7 +91,8 @@ impl Job {
             .get("uids")
             .and_then(|uids| uids.get(&files.release))
             .and_then(Tree::as_i64);
-        Self {
+        let quarks = quarks.map(|quarks| Quarks::read(quarks, files, &processes, &property, report));
+        let job = Self {
             name: files.job.clone(),
             release: files.release.clone(),
             image_error: image.as_ref().err().cloned(),
@@ -99,10 +100,25 @@ impl Job {
             uid,
             place: place.clone(),
             scripts: scripts::Scripts::read(&files.templates),
-            quarks: quarks
-                .map(|quarks| Quarks::read(quarks, files, &processes, &property, report))
-                .unwrap_or_default(),
+            quarks: quarks.unwrap_or_default(),
             processes,
+        };
+        job.warn_of_root(report);
+        job
+    }
+
+    fn warn_of_root(&self, report: &mut Report) {
+        for process in self.processes.iter().filter(|process| !process.privileged) {
+            let place = if !process.capabilities.is_empty() {
+                process.place.at("capabilities")
+            } else if !self.quarks.capabilities.is_empty() {
+                self.place.at("properties").at("quarks").at("run").at("capabilities")
+            } else {
+                continue;
+            };
+            let (process, job) = (&process.name, &self.name);
+            let text = format!("Process '{process}' of job '{job}' runs as root, because it has capabilities");
+            report.warning(codes::ROOT, &place, text);
         }
     }
 }
@@ -116,6 +132,20 @@ fn processes(
     report: &mut Report,
 ) -> Vec<Process> {
     let property = quarks.and_then(|quarks| quarks.get("bpm")).filter(|bpm| !bpm.is_null());
+    if group.instances == 0
+        && files.bpm.is_empty()
+        && files.templates.iter().any(|template| template == "config/bpm.yml")
+    {
+        let why = "what its containers run is known only once it has some";
+        let text = format!("Instance group '{}' has no instances: {why}", group.name);
+        report.warning(codes::NOTHING_TO_RUN, &group.place, text);
+        // A workload scaled to zero has containers all the same.
+        return vec![Process {
+            name: files.job.clone(),
+            executable: "/bin/true".into(),
+            ..Process::default()
+        }];
+    }
     if files.bpm.is_empty() && property.is_none() {
         if group.lifecycle != Lifecycle::Service && files.templates.iter().any(|template| template == "bin/run") {
             let executable = format!("/var/vcap/jobs/{}/bin/run", files.job);
@@ -155,16 +185,6 @@ fn processes(
                 "Process '{}' asks for it: set 'persistent_disk' (MiB) on the instance group.",
                 process.name
             ));
-    }
-    for (process, at) in processes
-        .iter()
-        .filter(|(process, _)| !process.capabilities.is_empty() && !process.privileged)
-    {
-        let text = format!(
-            "Process '{}' of job '{}' runs as root, because it has capabilities",
-            process.name, files.job
-        );
-        report.warning(codes::ROOT, &at.at("capabilities"), text);
     }
     processes.into_iter().map(|(process, _)| process).collect()
 }

@@ -1,52 +1,45 @@
 //! Addresses of links that certificates consume: they become names in the certificate's options.
 
-use crate::stage::Definition;
 use boson_document::Tree;
 use std::collections::BTreeMap;
 
-/// What a variable consumes, by its name.
+/// What variables consume, by the variable's name.
 pub type Addresses = BTreeMap<String, Consumed>;
 
-/// Addresses of the links that one variable consumes, as their providers have them.
+/// Addresses of the links that one variable consumes, shaped as the links stage shapes them (wildcards).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Consumed {
     /// Of the link `alternative_name`.
-    pub alternative_name: Option<String>,
+    pub alternative_names: Vec<String>,
     /// Of the link `common_name`.
     pub common_name: Option<String>,
+}
+
+/// Reads what the links stage tells: name of a variable -> `alternative_names` and `common_name`.
+pub fn read_addresses(told: &Tree) -> Addresses {
+    let text = |tree: &Tree| tree.as_str().map(str::to_string);
+    let consumed = |options: &Tree| Consumed {
+        alternative_names: options.items("alternative_names").iter().filter_map(text).collect(),
+        common_name: options.str("common_name").map(str::to_string),
+    };
+    let all = told.as_object().into_iter().flatten();
+    all.map(|(name, options)| (name.clone(), consumed(options))).collect()
 }
 
 // === impl Consumed ===
 
 impl Consumed {
-    /// Puts the addresses into options: the one appended to `alternative_names`, the other as `common_name` where there is none.
-    pub fn amend(&self, definition: &Definition, options: &mut Tree) {
-        if let Some(address) = &self.alternative_name {
-            let address = Tree::from(shaped(address, definition, "alternative_name"));
-            match options.get_mut("alternative_names").and_then(Tree::as_array_mut) {
-                Some(names) => names.push(address),
-                None => drop(options.set("alternative_names", vec![address])),
-            }
+    /// Puts the addresses into options: the ones appended to `alternative_names`, the other as `common_name` where there is none.
+    pub fn amend(&self, options: &mut Tree) {
+        let names = self.alternative_names.iter().map(|name| Tree::from(name.as_str()));
+        match options.get_mut("alternative_names").and_then(Tree::as_array_mut) {
+            Some(held) => held.extend(names),
+            None if self.alternative_names.is_empty() => {}
+            None => drop(options.set("alternative_names", self.alternative_names.clone())),
         }
         if let (Some(address), None) = (&self.common_name, options.get("common_name")) {
-            options.set("common_name", shaped(address, definition, "common_name"));
+            options.set("common_name", address.as_str());
         }
-    }
-}
-
-/// The address, its first label replaced by `*` where the consumer wants that.
-fn shaped(address: &str, definition: &Definition, consumer: &str) -> String {
-    let properties = definition
-        .consumes
-        .get(consumer)
-        .and_then(|consumer| consumer.get("properties"));
-    let wildcard = properties
-        .and_then(|properties| properties.get("wildcard"))
-        .and_then(Tree::as_bool)
-        .unwrap_or(false);
-    match address.split_once('.') {
-        Some((_, rest)) if wildcard => format!("*.{rest}"),
-        _ => address.to_string(),
     }
 }
 
@@ -57,38 +50,23 @@ mod tests {
 
     #[test]
     fn addresses_become_names() {
-        let consumed = Consumed {
-            alternative_name: Some("api.ns.svc".into()),
-            common_name: Some("db.ns.svc".into()),
-        };
-        let wild = r#"{"alternative_name": {"properties": {"wildcard": true}}, "common_name": {}}"#;
-        for (consumes, options, want) in [
+        let told = r#"{"c": {"alternative_names": ["api.ns", "api-0.ns"], "common_name": "db.ns"}, "d": {}}"#;
+        let addresses = read_addresses(&json::parse(told).unwrap());
+        for (name, options, want) in [
             (
+                "c",
                 "null",
-                "null",
-                r#"{"alternative_names":["api.ns.svc"],"common_name":"db.ns.svc"}"#,
+                r#"{"alternative_names":["api.ns","api-0.ns"],"common_name":"db.ns"}"#,
             ),
             (
-                wild,
-                "{}",
-                r#"{"alternative_names":["*.ns.svc"],"common_name":"db.ns.svc"}"#,
-            ),
-            (
-                wild,
+                "c",
                 r#"{"common_name":"own","alternative_names":["a"]}"#,
-                r#"{"common_name":"own","alternative_names":["a","*.ns.svc"]}"#,
+                r#"{"common_name":"own","alternative_names":["a","api.ns","api-0.ns"]}"#,
             ),
+            ("d", r#"{"is_ca":true}"#, r#"{"is_ca":true}"#),
         ] {
-            let definition = Definition {
-                name: "c".into(),
-                kind: Some("certificate".into()),
-                options: Tree::Null,
-                update_mode: None,
-                consumes: json::parse(consumes).unwrap(),
-                pointer: String::new(),
-            };
             let mut options = json::parse(options).unwrap();
-            consumed.amend(&definition, &mut options);
+            addresses[name].amend(&mut options);
             assert_eq!(json::to_text(&options), want);
         }
     }

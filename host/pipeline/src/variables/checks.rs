@@ -29,8 +29,7 @@ pub fn missing(references: &[Reference], document: &str, check: Check) -> Vec<Di
 
 /// What there is to tell about values that nothing refers to: an error about all, as BOSH has it, or a warning about each
 /// one that was given (what was generated once may come of use again).
-pub fn unused(table: &Table, store: &Store, used: &[String], check: Check) -> Vec<Diagnostic> {
-    let used: BTreeSet<&str> = used.iter().map(String::as_str).collect();
+pub fn unused(table: &Table, store: &Store, used: &BTreeSet<&str>, check: Check) -> Vec<Diagnostic> {
     let given: BTreeSet<&str> = table.names().filter(|name| !used.contains(name)).collect();
     match check {
         Check::Ignore => Vec::new(),

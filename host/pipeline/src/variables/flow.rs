@@ -3,13 +3,14 @@
 use super::amend::Addresses;
 use super::checks;
 use super::generate::Generator;
+use super::given;
 use super::resolver::{self, Resolver};
 use super::store::Store;
 use super::table::Table;
 use crate::diagnostic::Diagnostic;
 use crate::stage::{Definition, Named, Reference, Reply, StageError, Stages, Variable, VariableRules, VariablesPlan};
 use boson_document::Tree;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 /// What becomes of variables without a value, or of values without use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,9 @@ pub enum Check {
 pub struct Options {
     /// Whose rules hold.
     pub rules: VariableRules,
+    /// Are given values put in first, by the command line's rules, as `bosh deploy` does? Definitions of given variables then
+    /// are no variables of the deployment.
+    pub given_first: bool,
     /// Is a CA generated before what it signs, wherever it is defined? Else the order is that of the document, as with BOSH.
     pub signers_first: bool,
     /// Variables without a value.
@@ -70,6 +74,7 @@ impl Options {
         let (missing, unused) = (check(var_errs), check(var_errs_unused));
         Self {
             rules: VariableRules::Cli,
+            given_first: false,
             signers_first: false,
             missing,
             unused,
@@ -80,6 +85,7 @@ impl Options {
     pub fn convert() -> Self {
         Self {
             rules: VariableRules::Director,
+            given_first: true,
             signers_first: true,
             missing: Check::Each,
             unused: Check::Each,
@@ -95,69 +101,72 @@ impl Options {
 pub fn interpolate(
     stages: &dyn Stages,
     document: Named<'_>,
-    inputs: Inputs<'_>,
+    mut inputs: Inputs<'_>,
     options: &Options,
 ) -> Reply<Interpolation> {
-    let (plan, mut diagnostics) = stages.plan(document, options.rules)?;
-    let Inputs {
-        table,
-        store,
-        mut generator,
-        addresses,
-    } = inputs;
-    if let Some(generator) = &mut generator {
-        let wanted = resolver::wanted(&plan.definitions, table, store);
-        generator
-            .prepare(&wanted)
-            .map_err(|error| StageError::Input(vec![error]))?;
-    }
-    let mut resolver = Resolver {
-        stages,
-        rules: options.rules,
-        document: document.name,
-        definitions: by_name(&plan.definitions),
-        table,
-        store,
-        generator: match &mut generator {
-            Some(generator) => Some(&mut **generator),
-            None => None,
-        },
-        signers_first: options.signers_first,
-        addresses,
-        found: HashMap::new(),
-        failed: HashSet::new(),
-        options: HashMap::new(),
-        warnings: Vec::new(),
+    let (given, mut diagnostics) = match options.given_first {
+        true => given::put_in(stages, document, inputs.table)?,
+        false => (given::untouched(document), Vec::new()),
     };
-    resolve_all(&mut resolver, &plan, options.rules)?;
-    let values = values(&resolver, &plan);
-    let (done, said) = stages.interpolate(document, &values, options.rules)?;
-    diagnostics.append(&mut resolver.warnings);
+    let document = Named {
+        tree: &given.document,
+        ..document
+    };
+    let (plan, said) = stages.plan(document, options.rules)?;
     diagnostics.extend(said);
-    diagnostics.extend(unamended(&plan, addresses, document.name, options.rules));
+    let found = find(stages, document, &mut inputs, options, &plan)?;
+    diagnostics.extend(found.warnings);
+    let (done, said) = stages.interpolate(document, &found.values, options.rules)?;
+    diagnostics.extend(said);
     diagnostics.extend(checks::missing(&done.missing, document.name, options.missing));
-    let variables = plan
-        .definitions
-        .iter()
-        .filter_map(|one| variable(one, &resolver.options))
-        .collect();
-    diagnostics.extend(checks::unused(table, resolver.store, &done.used, options.unused));
+    let used: BTreeSet<&str> = given.used.iter().chain(&done.used).map(String::as_str).collect();
+    diagnostics.extend(checks::unused(inputs.table, inputs.store, &used, options.unused));
+    let mut values = found.values;
+    for name in &given.used {
+        values.set(name, inputs.table.get(name).cloned());
+    }
     let interpolation = Interpolation {
         document: done.document,
-        variables,
+        variables: found.variables,
         values,
         missing: done.missing,
     };
     crate::stage::fail_on_errors(interpolation, diagnostics)
 }
 
-fn by_name(definitions: &[Definition]) -> HashMap<&str, &Definition> {
-    // The first one counts: later ones go in first.
-    definitions
-        .iter()
-        .rev()
-        .map(|definition| (definition.name.as_str(), definition))
-        .collect()
+/// What there is before values are put in.
+struct Found {
+    values: Tree,
+    variables: Vec<Variable>,
+    warnings: Vec<Diagnostic>,
+}
+
+/// Finds or generates the value of each definition.
+fn find(
+    stages: &dyn Stages,
+    document: Named<'_>,
+    inputs: &mut Inputs<'_>,
+    options: &Options,
+    plan: &VariablesPlan,
+) -> Result<Found, StageError> {
+    if let Some(generator) = &mut inputs.generator {
+        let wanted = resolver::wanted(&plan.definitions, inputs.table, inputs.store);
+        generator
+            .prepare(&wanted)
+            .map_err(|error| StageError::Input(vec![error]))?;
+    }
+    let mut warnings = unamended(plan, inputs.addresses, document.name, options.rules);
+    let mut resolver = Resolver::new(stages, document.name, &plan.definitions, inputs, options);
+    resolve_all(&mut resolver, plan, options.rules)?;
+    warnings.append(&mut resolver.warnings);
+    let given = |definition: &&Definition| options.given_first && resolver.table.get(&definition.name).is_some();
+    let own = plan.definitions.iter().filter(|definition| !given(definition));
+    let variables = own.filter_map(|one| variable(one, &resolver.options)).collect();
+    Ok(Found {
+        values: values(&resolver, plan),
+        variables,
+        warnings,
+    })
 }
 
 /// Typed definitions in their order.

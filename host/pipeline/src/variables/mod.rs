@@ -13,13 +13,14 @@ mod codes;
 mod flags;
 mod flow;
 mod generate;
+mod given;
 mod names;
 mod resolver;
 mod sources;
 mod store;
 mod table;
 
-pub use amend::{Addresses, Consumed};
+pub use amend::{Addresses, Consumed, read_addresses};
 pub use codes::CODES;
 pub use flags::{FilePath, unreadable_variable, unreadable_variables_file};
 pub use flow::{Check, Inputs, Interpolation, Options, interpolate};

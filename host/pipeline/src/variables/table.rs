@@ -39,6 +39,16 @@ impl Table {
         self.0.get(name)
     }
 
+    /// All of it, as one object.
+    pub fn to_tree(&self) -> Tree {
+        Tree::Object(self.0.clone())
+    }
+
+    /// Was nothing given?
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The names, in no particular order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)

@@ -1,0 +1,50 @@
+//! What `bosh deploy` does before the director gets the manifest: given values are put in by the command line's rules. Spaces in
+//! placeholders and indices of lists work for them, and placeholders in them are left for the director.
+
+use super::table::Table;
+use crate::stage::{Interpolated, Named, Reply, Stages, VariableRules};
+use boson_document::{Map, Tree};
+
+const SECTION: &str = "variables";
+
+/// Puts given values into a manifest, except into its definitions: these stay as they are, so that places in them stay the same.
+///
+/// # Errors
+/// Of the variables stage.
+pub fn put_in(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<Interpolated> {
+    if table.is_empty() {
+        return Ok((untouched(document), Vec::new()));
+    }
+    let (rest, section) = without_section(document.tree);
+    let rest = Named {
+        name: document.name,
+        tree: &rest,
+    };
+    let (mut done, said) = stages.interpolate(rest, &table.to_tree(), VariableRules::Cli)?;
+    if let (Some((index, section)), Tree::Object(map)) = (section, &mut done.document) {
+        map.shift_insert(index.min(map.len()), SECTION.to_string(), section);
+    }
+    Ok((done, said))
+}
+
+/// The manifest as it is.
+pub fn untouched(document: Named<'_>) -> Interpolated {
+    Interpolated {
+        document: document.tree.clone(),
+        missing: Vec::new(),
+        used: Vec::new(),
+    }
+}
+
+/// The document, and its definitions with their place among the members.
+fn without_section(document: &Tree) -> (Tree, Option<(usize, Tree)>) {
+    let Tree::Object(map) = document else {
+        return (document.clone(), None);
+    };
+    let section = map
+        .get_full(SECTION)
+        .map(|(index, _, section)| (index, section.clone()));
+    let others = map.iter().filter(|(name, _)| *name != SECTION);
+    let others: Map = others.map(|(name, value)| (name.clone(), value.clone())).collect();
+    (Tree::Object(others), section)
+}
