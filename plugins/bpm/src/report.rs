@@ -117,8 +117,10 @@ impl Report {
             .any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
-    /// All of them, in order.
-    pub fn into_diagnostics(self) -> Vec<Diagnostic> {
+    /// All of them in order, errors first: a host that keeps only some must not lose why it failed.
+    pub fn into_diagnostics(mut self) -> Vec<Diagnostic> {
+        self.diagnostics
+            .sort_by_key(|diagnostic| diagnostic.severity == Severity::Warning);
         self.diagnostics
     }
 }
