@@ -315,6 +315,8 @@ fn bytes_that_are_no_text_are_refused() {
     assert!(found.help.unwrap().contains("UTF-16"));
     let found = read_bytes("doc.yml", &vec![b' '; (32 << 20) + 1]).unwrap_err();
     assert_eq!(found.code, "yaml-size");
+    assert_eq!(refusal(&"[a,".repeat(1_600_000)).0, "yaml-size");
+    assert_eq!(read("doc.yml", &"a: b\n".repeat(1000)).unwrap().warnings.len(), 100);
     assert_eq!(
         read_bytes("doc.yml", "\u{feff}a: é\n".as_bytes())
             .unwrap()

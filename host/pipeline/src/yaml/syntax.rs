@@ -4,9 +4,13 @@ use super::{MAX_BYTES, Span};
 use crate::diagnostic::Diagnostic;
 use saphyr_parser::ScanError;
 
+/// Most line breaks, colons, commas and opening brackets.
+const MAX_SEPARATORS: usize = 3_000_000;
+
 /// Refuses what no reader should be given: too much text, control characters.
 pub(super) fn check_text(name: &str, text: &str) -> Result<(), Diagnostic> {
     check_size(name, text.len())?;
+    check_separators(name, text)?;
     // Bytes first: nearly every text has none of these, and needs no decoding to know it.
     let suspect = |byte: u8| {
         byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r') || byte == 0x7f || byte == 0xc2 || byte == 0xef
@@ -29,6 +33,31 @@ pub(super) fn check_text(name: &str, text: &str) -> Result<(), Diagnostic> {
     }
 }
 
+/// Refuses texts with more values than fit into memory, where the parser would hold all of them before it gives the first.
+fn check_separators(name: &str, text: &str) -> Result<(), Diagnostic> {
+    let separators = text
+        .bytes()
+        .filter(|byte| matches!(byte, b'\n' | b'\r' | b':' | b',' | b'[' | b'{'))
+        .count();
+    if separators <= MAX_SEPARATORS {
+        Ok(())
+    } else {
+        Err(too_many(
+            name,
+            Span {
+                line: 1,
+                column: 1,
+                length: 0,
+            },
+        ))
+    }
+}
+
+/// More values than any manifest needs.
+pub(super) fn too_many(name: &str, at: Span) -> Diagnostic {
+    error(name, "yaml-size", at, "the document has too many values").help("keep data out of the manifest")
+}
+
 fn is_control(c: char) -> bool {
     !matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
         || c == '\u{feff}'
@@ -45,7 +74,7 @@ pub(super) fn check_size(name: &str, bytes: usize) -> Result<(), Diagnostic> {
     )
     .in_document(name)
     .on_line(1, Some(1))
-    .help("keep large files out of the manifest"))
+    .help("keep data out of the manifest"))
 }
 
 /// The diagnostic for bytes that are no UTF-8 from `offset` on.
