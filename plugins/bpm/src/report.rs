@@ -72,8 +72,8 @@ impl Place {
 #[derive(Debug, Default)]
 pub struct Report {
     diagnostics: Vec<Diagnostic>,
-    /// Hashed code, message and pointer of all, so that copies of one document do not repeat each other's errors.
-    seen: HashSet<(&'static str, String, String)>,
+    /// Code, message and place of all.
+    seen: HashSet<(&'static str, String, String, String)>,
     /// Where a repeated diagnostic goes.
     repeated: Option<Diagnostic>,
 }
@@ -93,7 +93,9 @@ impl Report {
 
     fn add(&mut self, severity: Severity, code: &'static str, place: &Place, message: String) -> &mut Diagnostic {
         let pointer = place.pointer.to_string();
-        let fresh = self.seen.insert((code, message.clone(), pointer.clone()));
+        let fresh = self
+            .seen
+            .insert((code, message.clone(), place.document.clone(), pointer.clone()));
         let diagnostic = Diagnostic {
             severity,
             code,
@@ -108,6 +110,15 @@ impl Report {
         self.diagnostics.push(diagnostic);
         let last = self.diagnostics.len() - 1;
         &mut self.diagnostics[last]
+    }
+
+    /// Adds what another report holds, but for what was said of another copy of the same document: `seen` has code, message and pointer.
+    pub fn absorb(&mut self, other: Self, seen: &mut HashSet<(&'static str, String, String)>) {
+        for one in other.into_diagnostics() {
+            if seen.insert((one.code, one.message.clone(), one.pointer.clone())) {
+                self.diagnostics.push(one);
+            }
+        }
     }
 
     /// Is there an error?
