@@ -136,3 +136,27 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_explained() {
+        let causes = [
+            Cause::UnsupportedType(String::new()),
+            Cause::NegativeLength,
+            Cause::MissingCa,
+            Cause::Signer(SignerCause::NoKey),
+            Cause::Signing {
+                is_ca: true,
+                reason: String::new(),
+            },
+            Cause::Entropy,
+        ];
+        for cause in &causes {
+            assert!(crate::CODES.iter().any(|(name, ..)| *name == cause.code()), "{cause:?}");
+        }
+        assert_eq!(causes.len(), crate::CODES.len());
+    }
+}

@@ -8,6 +8,7 @@
 //! Type errors of options and CA variables do not quote the value, as BOSH's do: it may be a secret.
 
 mod certificate;
+mod codes;
 mod error;
 mod generate;
 mod options;
@@ -20,6 +21,7 @@ mod source;
 mod ssh;
 mod user;
 
+pub use codes::CODES;
 pub use error::{Cause, Error, SignerCause};
 pub use generate::{Request, generate, ignored_options, key_demand, signer_name};
 pub use rsa::{KeySize, RsaKey};

@@ -12,7 +12,13 @@ pub struct Code {
 }
 
 /// One table for each room that has codes.
-const TABLES: &[&[Code]] = &[crate::yaml::CODES, crate::release::CODES, crate::variables::CODES];
+const TABLES: &[&[Code]] = &[
+    crate::yaml::CODES,
+    crate::release::CODES,
+    crate::variables::CODES,
+    crate::bundle::CODES,
+    crate::plain::CODES,
+];
 
 /// All of them, sorted by name.
 pub fn all() -> Vec<Code> {

@@ -1,6 +1,8 @@
 //! Parts that all Kubernetes objects have.
 
 use crate::Diagnostic;
+use crate::bundle::kinds::NameRule;
+use boson_deployment::names::{LABEL_LIMIT, SUBDOMAIN_LIMIT};
 use boson_document::Tree;
 
 /// An error about an object.
@@ -61,4 +63,24 @@ pub(crate) fn metadata(name: &str, namespace: Option<&str>, labels: Tree, annota
 /// `metadata.namespace`.
 pub(crate) fn namespace(object: &Tree) -> Option<&str> {
     object.get("metadata")?.str("namespace")
+}
+
+/// At most 63 letters, digits, `-`, `_`, `.`, a letter or digit at both ends; may be empty.
+pub(crate) fn is_label_value(text: &str) -> bool {
+    let outside = |byte: u8| byte.is_ascii_alphanumeric();
+    let ends = [text.bytes().next(), text.bytes().last()];
+    text.len() <= LABEL_LIMIT
+        && text
+            .bytes()
+            .all(|byte| outside(byte) || matches!(byte, b'-' | b'_' | b'.'))
+        && ends.into_iter().flatten().all(outside)
+}
+
+/// `[prefix/]name`, as keys of labels and annotations are.
+pub(crate) fn is_qualified(key: &str) -> bool {
+    let (prefix, name) = key
+        .split_once('/')
+        .map_or((None, key), |(prefix, name)| (Some(prefix), name));
+    let dns = |prefix: &str| NameRule::Subdomain(SUBDOMAIN_LIMIT).check(prefix).is_ok();
+    !name.is_empty() && is_label_value(name) && prefix.is_none_or(dns)
 }

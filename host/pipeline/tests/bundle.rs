@@ -169,6 +169,26 @@ fn sizes_are_kubernetes_sizes() {
 }
 
 #[test]
+fn labels_and_annotations_obey_kubernetes() {
+    for (member, entries, good) in [
+        ("labels", r#"{"a.b/c_D": "v1.2_x", "e": ""}"#, true),
+        ("labels", r#"{"a": "b c"}"#, false),
+        ("labels", r#"{"a": 1}"#, false),
+        ("labels", r#"{"-a": ""}"#, false),
+        ("labels", r#"{"A/b": ""}"#, false),
+        ("labels", r#"{"a/b/c": ""}"#, false),
+        ("annotations", r#"{"a": "b c"}"#, true),
+        ("annotations", r#"{"a": true}"#, false),
+        ("annotations", r#"{"": ""}"#, false),
+    ] {
+        let mut object = object("Secret", "x");
+        object.get_mut("metadata").unwrap().set(member, tree(entries));
+        let answer = bundle().add(vec![object], "x");
+        assert_eq!(answer.is_ok(), good, "{entries}: {answer:?}");
+    }
+}
+
+#[test]
 fn two_objects_of_one_name_are_an_error_and_nothing_is_taken() {
     let mut bundle = bundle();
     bundle.add(vec![object("Secret", "a")], "x").unwrap();

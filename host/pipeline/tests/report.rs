@@ -168,7 +168,7 @@ fn secret_documents_show_places_and_no_text() {
     }
     let by_line = Diagnostic::error("x", "y").in_document("vars.yml").on_line(1, Some(1));
     assert_eq!(shown(by_line, &sources()), "error[x]: y\n --> vars.yml:1:1\n\n");
-    assert!(!format!("{:?}", sources()).contains("text: \"password"));
+    assert!(!format!("{:?}", sources()).contains("hunter"));
 }
 
 #[test]
@@ -243,7 +243,10 @@ error[x]: y
   = path: /b/name=x/c
 
 ";
-    assert_eq!(shown(Diagnostic::error("x", "y").in_document("input").at("/b/1/c"), &sources), expected);
+    assert_eq!(
+        shown(Diagnostic::error("x", "y").in_document("input").at("/b/1/c"), &sources),
+        expected
+    );
 }
 
 #[test]

@@ -69,7 +69,8 @@ impl Descriptor {
 // === impl Blobs ===
 
 impl Blobs<'_> {
-    fn source(&self) -> &str {
+    /// The path of the layout, for messages.
+    pub fn source(&self) -> &str {
         match self {
             Self::Directory { source, .. } | Self::Tar { source, .. } => source,
         }

@@ -8,6 +8,7 @@ use crate::tarball::{self, Parts};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::archive::MANIFEST;
 use boson_pipeline::release::{Entry, Files, Naming, Release, image, source};
+use boson_pipeline::report::Sources;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File};
 use std::io::{self, Read, Seek};
@@ -18,36 +19,73 @@ pub const JOBS_SRC: &str = "var/vcap/jobs-src";
 
 type Outcome = Result<Vec<Release>, Vec<Diagnostic>>;
 
-/// Reads what is at `path`.
-///
-/// # Errors
-/// All that is wrong with it.
-pub fn read(path: &Path, name: Option<&str>, budget: &Budget, progress: &mut dyn FnMut(&str)) -> Outcome {
-    let source = path.display().to_string();
-    let fail = |error: io::Error| vec![no_path(&source, &error)];
-    let kind = std::fs::metadata(path).map_err(fail)?;
-    if kind.is_dir() {
-        // The one place where the authority over a directory comes from: the user named it.
-        let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(fail)?;
-        return directory(&dir, &source, name, budget, progress);
+/// One thing to read.
+pub struct Task<'t> {
+    /// Where it is.
+    pub path: &'t Path,
+    /// What the user calls it.
+    pub name: Option<&'t str>,
+    /// What it may cost.
+    pub budget: &'t Budget,
+}
+
+// === impl Task ===
+
+impl Task<'_> {
+    /// Reads what is there.
+    ///
+    /// # Errors
+    /// All that is wrong with it.
+    pub fn read(&self, sources: &mut Sources, progress: &mut dyn FnMut(&str)) -> Outcome {
+        let source = self.path.display().to_string();
+        let fail = |error: io::Error| vec![no_path(&source, &error)];
+        let mut tell = |bytes: u64| progress(&format!("{source}: {} MiB", bytes >> 20));
+        let kind = std::fs::metadata(self.path).map_err(fail)?;
+        // The one place where authority over files comes from: the user named the path.
+        if kind.is_dir() {
+            let dir = Dir::open_ambient_dir(self.path, ambient_authority()).map_err(fail)?;
+            return self.directory(&dir, &source, sources, &mut tell);
+        }
+        if !kind.is_file() {
+            let message = format!("'{source}' is neither a file nor a directory");
+            return Err(vec![Diagnostic::error("release-path", message).in_document(source)]);
+        }
+        let mut file = File::open_ambient(self.path, ambient_authority()).map_err(fail)?;
+        let compressed = is_gzip(&mut file).map_err(fail)?;
+        let parts = tarball::parts(&file, &source, self.budget, &mut tell).map_err(|error| vec![error])?;
+        if parts.manifest.is_none() && parts.places.contains_key("oci-layout") && !compressed {
+            let blobs = Blobs::Tar {
+                file: &file,
+                places: &parts.places,
+                source: &source,
+            };
+            return layout::read(&blobs, self.name, self.budget, sources, &mut tell);
+        }
+        tarball::assemble(&parts, &source, self.name, self.budget, sources).map(|release| vec![release])
     }
-    if !kind.is_file() {
-        let message = format!("'{source}' is neither a file nor a directory");
-        return Err(vec![Diagnostic::error("release-path", message).in_document(source)]);
-    }
-    let mut file = File::open_ambient(path, ambient_authority()).map_err(fail)?;
-    let mut tell = |bytes: u64| progress(&format!("{source}: {} MiB", bytes >> 20));
-    let compressed = is_gzip(&mut file).map_err(fail)?;
-    let parts = tarball::parts(&file, &source, budget, &mut tell).map_err(|error| vec![error])?;
-    if parts.manifest.is_none() && parts.places.contains_key("oci-layout") && !compressed {
-        let blobs = Blobs::Tar {
-            file: &file,
-            places: &parts.places,
-            source: &source,
+
+    fn directory(&self, dir: &Dir, source: &str, sources: &mut Sources, tell: &mut dyn FnMut(u64)) -> Outcome {
+        let is_dir = |path: &str| dir.metadata(path).is_ok_and(|data| data.is_dir());
+        let one = |error: Diagnostic| vec![error];
+        let mut reader = Reader::new(dir, Files::new(Naming::Directory(source.to_owned())), self.budget);
+        if dir.exists(MANIFEST) {
+            let parts = unpacked(reader).map_err(one)?;
+            return tarball::assemble(&parts, source, self.name, self.budget, sources).map(|release| vec![release]);
+        }
+        if dir.exists("oci-layout") {
+            return layout::read(&Blobs::Directory { dir, source }, self.name, self.budget, sources, tell);
+        }
+        if is_dir("jobs") {
+            let files = source_files(reader).map_err(one)?;
+            return source::read(&files, self.name, sources).map(|release| vec![release]);
+        }
+        let named = ["jobs-src", JOBS_SRC].into_iter().find(|root| is_dir(root));
+        let Some(root) = named.or_else(|| holds_jobs(dir).then_some("")) else {
+            return Err(vec![no_release(source)]);
         };
-        return layout::read(&blobs, &source, name, budget, &mut tell);
+        reader.walk(root).and_then(|()| reader.follow_links()).map_err(one)?;
+        image::read(&reader.into_files(), root, self.name, None, sources)
     }
-    tarball::assemble(&parts, &source, name, budget).map(|release| vec![release])
 }
 
 fn is_gzip(file: &mut File) -> io::Result<bool> {
@@ -55,36 +93,6 @@ fn is_gzip(file: &mut File) -> io::Result<bool> {
     file.take(2).read_to_end(&mut magic)?;
     file.rewind()?;
     Ok(magic == [0x1f, 0x8b])
-}
-
-fn directory(dir: &Dir, source: &str, name: Option<&str>, budget: &Budget, progress: &mut dyn FnMut(&str)) -> Outcome {
-    let is_dir = |path: &str| dir.metadata(path).is_ok_and(|data| data.is_dir());
-    let one = |error: Diagnostic| vec![error];
-    if dir.exists(MANIFEST) {
-        return unpacked(dir, source, name, budget).map(|release| vec![release]);
-    }
-    if dir.exists("oci-layout") {
-        let mut tell = |bytes: u64| progress(&format!("{source}: {} MiB", bytes >> 20));
-        return layout::read(&Blobs::Directory { dir, source }, source, name, budget, &mut tell);
-    }
-    if is_dir("jobs") {
-        let files = source_files(dir, source, budget).map_err(one)?;
-        return source::read(&files, name).map(|release| vec![release]);
-    }
-    for root in ["jobs-src", JOBS_SRC, ""] {
-        if root.is_empty() && !holds_jobs(dir) || !root.is_empty() && !is_dir(root) {
-            continue;
-        }
-        let mut reader = Reader::new(dir, Files::new(Naming::Directory(source.to_owned())), budget);
-        reader.walk(root).and_then(|()| reader.follow_links()).map_err(one)?;
-        return image::read(&reader.into_files(), root, name, None);
-    }
-    let message = format!("'{source}' is no release");
-    Err(vec![
-        Diagnostic::error("release-kind", message)
-            .in_document(source)
-            .help("expected a directory with `jobs`, with `jobs-src`, or with an OCI image; or a release tarball"),
-    ])
 }
 
 /// `<job>/job.MF` or `<release>/<job>/job.MF`: the user named the `jobs-src` directory itself.
@@ -97,16 +105,16 @@ fn holds_jobs(dir: &Dir) -> bool {
             .take(256)
             .collect()
     };
-    below(dir).iter().any(|name| {
-        dir.exists(format!("{name}/job.MF"))
-            || dir
-                .open_dir(name)
-                .is_ok_and(|inner| below(&inner).iter().any(|job| inner.exists(format!("{job}/job.MF"))))
-    })
+    let has_job = |dir: &Dir, names: &[String]| names.iter().any(|name| dir.exists(format!("{name}/job.MF")));
+    let names = below(dir);
+    has_job(dir, &names)
+        || names
+            .iter()
+            .filter_map(|name| dir.open_dir(name).ok())
+            .any(|inner| has_job(&inner, &below(&inner)))
 }
 
-fn source_files(dir: &Dir, source: &str, budget: &Budget) -> Result<Files, Diagnostic> {
-    let mut reader = Reader::new(dir, Files::new(Naming::Directory(source.to_owned())), budget);
+fn source_files(mut reader: Reader<'_>) -> Result<Files, Diagnostic> {
     reader.walk("jobs")?;
     reader.follow_links()?;
     reader.list("packages")?;
@@ -131,23 +139,26 @@ fn source_files(dir: &Dir, source: &str, budget: &Budget) -> Result<Files, Diagn
 }
 
 /// A tarball that someone has unpacked.
-fn unpacked(dir: &Dir, source: &str, name: Option<&str>, budget: &Budget) -> Result<Release, Vec<Diagnostic>> {
-    let mut reader = Reader::new(dir, Files::new(Naming::Directory(source.to_owned())), budget);
-    reader
-        .file(MANIFEST)
-        .and_then(|()| reader.walk("jobs"))
-        .map_err(|error| vec![error])?;
+fn unpacked(mut reader: Reader<'_>) -> Result<Parts, Diagnostic> {
+    reader.file(MANIFEST)?;
+    reader.walk("jobs")?;
     let files = reader.into_files();
     let mut parts = Parts {
         manifest: files.file(MANIFEST).ok().map(|file| file.bytes.clone()),
         ..Parts::default()
     };
-    for (path, entry) in files.iter() {
+    for (path, entry) in files.iter_below("jobs") {
         if let Some(job) = path.strip_prefix("jobs/").and_then(|file| file.strip_suffix(".tgz")) {
             parts.jobs.insert(job.to_owned(), entry.clone());
         }
     }
-    tarball::assemble(&parts, source, name, budget)
+    Ok(parts)
+}
+
+fn no_release(source: &str) -> Diagnostic {
+    Diagnostic::error("release-kind", format!("'{source}' is no release"))
+        .in_document(source)
+        .help("expected a directory with `jobs`, with `jobs-src`, or with an OCI image; or a release tarball")
 }
 
 fn no_path(source: &str, error: &io::Error) -> Diagnostic {

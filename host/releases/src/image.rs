@@ -7,8 +7,9 @@ use crate::limits::Budget;
 use crate::tarball::content;
 use boson_document::Tree;
 use boson_pipeline::Diagnostic;
-use boson_pipeline::release::files::clean;
+use boson_pipeline::release::paths::clean;
 use boson_pipeline::release::{Entry, Files, Naming, Release, image};
+use boson_pipeline::report::Sources;
 use std::io::Read;
 
 /// An index that names an index that names an index... ends here.
@@ -20,21 +21,25 @@ const WHITEOUT: &str = ".wh.";
 /// Marks a directory whose lower layers do not count.
 const OPAQUE: &str = ".wh..wh..opq";
 
-/// Reads the releases in an image layout. `source`: its path, for messages.
+/// Reads the releases in an image layout.
 ///
 /// # Errors
 /// All that is wrong with it.
 pub fn read(
     blobs: &Blobs<'_>,
-    source: &str,
     name: Option<&str>,
     budget: &Budget,
+    sources: &mut Sources,
     tell: &mut dyn FnMut(u64),
 ) -> Result<Vec<Release>, Vec<Diagnostic>> {
-    let image = Image { blobs, source, budget };
+    let image = Image {
+        blobs,
+        source: blobs.source(),
+        budget,
+    };
     let (files, reference) = image.files(tell).map_err(|error| vec![error])?;
     let known = reference.as_deref().and_then(release_of);
-    image::read(&files, JOBS_SRC, name, known)
+    image::read(&files, JOBS_SRC, name, known, sources)
 }
 
 struct Image<'i> {
@@ -137,6 +142,7 @@ impl Layer {
         let (parent, file) = path.rsplit_once('/').unwrap_or(("", &path));
         if file == OPAQUE {
             if matters(parent) {
+                budget.note(parent, archive)?;
                 self.emptied.push(parent.to_owned());
             }
             return Ok(());
@@ -148,6 +154,7 @@ impl Layer {
                 format!("{parent}/{hidden}")
             };
             if matters(&hidden) {
+                budget.note(&hidden, archive)?;
                 self.removed.push(hidden);
             }
             return Ok(());
@@ -159,6 +166,7 @@ impl Layer {
             }
             return Ok(());
         }
+        budget.note(&path, archive)?;
         let entry = match &item.kind {
             Kind::Directory => Entry::Directory,
             Kind::Link(target) | Kind::HardLink(target) => Entry::Link(relative(&path, target, &item.kind)),

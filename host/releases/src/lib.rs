@@ -22,6 +22,8 @@ pub use limits::Limits;
 
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::Release;
+use boson_pipeline::report::Sources;
+use detect::Task;
 use limits::Budget;
 use std::path::Path;
 
@@ -31,7 +33,20 @@ use std::path::Path;
 /// # Errors
 /// All that is wrong with it. Codes begin with `release-`, or `yaml-` for what is no YAML.
 pub fn read(path: &Path, name: Option<&str>, progress: &mut dyn FnMut(&str)) -> Result<Release, Vec<Diagnostic>> {
-    let mut releases = read_all(path, name, Limits::default(), progress)?;
+    read_noting(path, name, &mut Sources::default(), progress)
+}
+
+/// The same. Documents that errors are about go to `sources`, so that they can be shown with their lines.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_noting(
+    path: &Path,
+    name: Option<&str>,
+    sources: &mut Sources,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Release, Vec<Diagnostic>> {
+    let mut releases = read_all(path, name, Limits::default(), sources, progress)?;
     match (releases.pop(), releases.is_empty()) {
         (Some(release), true) => Ok(release),
         (last, _) => {
@@ -42,10 +57,11 @@ pub fn read(path: &Path, name: Option<&str>, progress: &mut dyn FnMut(&str)) -> 
                 .collect();
             let source = path.display().to_string();
             let message = format!("'{source}' holds several releases: {}", names.join(", "));
+            let help = "pick one: --release NAME=PATH";
             Err(vec![
                 Diagnostic::error("release-several", message)
                     .in_document(source)
-                    .help("pick one: --release NAME=PATH"),
+                    .help(help),
             ])
         }
     }
@@ -59,7 +75,14 @@ pub fn read_all(
     path: &Path,
     name: Option<&str>,
     limits: Limits,
+    sources: &mut Sources,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<Release>, Vec<Diagnostic>> {
-    detect::read(path, name, &Budget::new(limits), progress)
+    let budget = Budget::new(limits);
+    Task {
+        path,
+        name,
+        budget: &budget,
+    }
+    .read(sources, progress)
 }

@@ -7,6 +7,9 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
+/// What an entry costs in memory beside its path and content, in bytes, generously.
+const ENTRY: u64 = 128;
+
 /// Bounds for reading one release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -49,7 +52,7 @@ impl Default for Limits {
             scanned: 8 * GIB,
             kept: 256 * MIB,
             file: 32 * MIB,
-            entries: 500_000,
+            entries: 2_000_000,
             ratio: 100,
             ratio_from: 64 * MIB,
             path: 4 * KIB,
@@ -88,6 +91,14 @@ impl Budget {
         }
         let message = format!("'{source}' has too many entries: more than {}", self.limits.entries);
         Err(Diagnostic::error("release-archive-entries", message).in_document(source))
+    }
+
+    /// Counts a path that is kept, of something in `document`.
+    ///
+    /// # Errors
+    /// There are too many: archives can hold millions of empty files with long names.
+    pub fn note(&self, path: &str, document: &str) -> Result<(), Diagnostic> {
+        self.keep(path.len() as u64 + ENTRY, document)
     }
 
     /// Counts bytes that are kept, for the file `document`.

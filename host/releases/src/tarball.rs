@@ -6,8 +6,9 @@ use crate::entries::{self, Item, Kind, refuse};
 use crate::limits::Budget;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::archive::{self, JobReference, MANIFEST, Manifest};
-use boson_pipeline::release::files::clean;
+use boson_pipeline::release::paths::clean;
 use boson_pipeline::release::{Entry, File, Files, Naming, Release};
+use boson_pipeline::report::Sources;
 use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
 
@@ -43,12 +44,18 @@ pub fn parts(reader: impl Read, source: &str, budget: &Budget, tell: &mut dyn Fn
 ///
 /// # Errors
 /// All that is wrong with it.
-pub fn assemble(parts: &Parts, source: &str, name: Option<&str>, budget: &Budget) -> Result<Release, Vec<Diagnostic>> {
+pub fn assemble(
+    parts: &Parts,
+    source: &str,
+    name: Option<&str>,
+    budget: &Budget,
+    sources: &mut Sources,
+) -> Result<Release, Vec<Diagnostic>> {
     let naming = Naming::Archive(source.to_owned());
     let Some(bytes) = &parts.manifest else {
         return Err(vec![no_manifest(source, parts)]);
     };
-    let manifest = Manifest::read(&naming.document(MANIFEST), bytes)?;
+    let manifest = Manifest::read(&naming.document(MANIFEST), bytes, sources)?;
     let mut files = Files::new(naming);
     let mut errors = Vec::new();
     let mut failed = HashSet::new();
@@ -58,7 +65,10 @@ pub fn assemble(parts: &Parts, source: &str, name: Option<&str>, budget: &Budget
             failed.insert(job.name.clone());
         }
     }
-    match archive::read(&manifest, &files, name, &failed) {
+    if !errors.is_empty() {
+        sources.add_document(manifest.document.clone(), false);
+    }
+    match archive::read(&manifest, &files, name, &failed, sources) {
         Ok(release) if errors.is_empty() => Ok(release),
         Ok(_) => Err(errors),
         Err(found) => {
@@ -156,6 +166,7 @@ fn keep(item: &Item, data: &mut dyn Read, source: &str, budget: &Budget, parts: 
         }
     } else if let Some(job) = path.strip_prefix(JOBS).and_then(|file| file.strip_suffix(".tgz")) {
         if !job.contains('/') {
+            budget.note(job, source)?;
             parts.jobs.insert(job.to_owned(), content(item, data, source, budget)?);
         }
     } else {
@@ -197,7 +208,7 @@ fn unpack(
     let archive_name = files.document(&format!("{JOBS}{name}.tgz"));
     let fail = |code: &str, why: String| {
         Diagnostic::error(code, format!("Reading job '{name}' from archive: {why}"))
-            .in_document(&manifest.document)
+            .in_document(&manifest.document.name)
             .at(&job.pointer)
     };
     let bytes = match archive {
@@ -219,6 +230,7 @@ fn unpack(
         &mut |_| {},
         &mut |item, data| {
             let path = inner_path(item, &archive_name)?;
+            budget.note(&path, &archive_name)?;
             let entry = match &item.kind {
                 Kind::Special(what) => return Err(refuse("release-archive-entry", &archive_name, &item.path, what)),
                 Kind::Link(_) | Kind::HardLink(_) => Entry::Link(inner_target(item, &path, &archive_name)?),

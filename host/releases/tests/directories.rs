@@ -1,5 +1,7 @@
 //! Source directories and `jobs-src` trees on a real file system.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot make its input fails")]
+
 mod make;
 
 use make::{SPEC, read};
@@ -87,6 +89,24 @@ fn links_inside_the_release_are_followed() {
             .document_name
             .ends_with("shared/deep/real.erb")
     );
+}
+
+#[test]
+fn a_directory_is_read_whole_even_if_a_file_of_it_was_before() {
+    let directory = source();
+    let root = directory.path();
+    write(root, "shared/a", "a");
+    write(root, "shared/b", "b");
+    symlink("../../../shared/a", root.join("jobs/app/templates/z")).unwrap();
+    symlink("../../../shared", root.join("jobs/app/templates/dir")).unwrap();
+    replace(root, "jobs/app/templates/run.erb", "z");
+    replace(root, "jobs/app/templates/bpm.yml.erb", "dir/b");
+    let texts: Vec<String> = read(root, None).unwrap().jobs[0]
+        .templates
+        .iter()
+        .map(|template| template.text.clone())
+        .collect();
+    assert_eq!(texts, ["a", "b"]);
 }
 
 #[test]
@@ -201,7 +221,14 @@ fn trees_of_images_are_read_from_wherever_the_user_points() {
         );
     }
     let names = |path: &Path| -> Vec<String> {
-        let releases = boson_releases::read_all(path, None, boson_releases::Limits::default(), &mut |_| {}).unwrap();
+        let releases = boson_releases::read_all(
+            path,
+            None,
+            boson_releases::Limits::default(),
+            &mut boson_pipeline::report::Sources::default(),
+            &mut |_| {},
+        )
+        .unwrap();
         releases.into_iter().map(|release| release.name).collect()
     };
     for path in ["", "var/vcap", "var/vcap/jobs-src"] {

@@ -1,5 +1,7 @@
 //! OCI image layouts, as directories and as tars.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot make its input fails")]
+
 mod make;
 
 use make::{SPEC, Tar, gzip, read, sha256};
@@ -9,8 +11,11 @@ use tempfile::TempDir;
 
 const JOBS: &str = "var/vcap/jobs-src";
 
+/// Path and content of a file.
+type Named = (String, Vec<u8>);
+
 /// Files of a layout of an image with these layers: path and content.
-fn layout(layers: &[Vec<u8>], reference: &str) -> Vec<(String, Vec<u8>)> {
+fn layout(layers: &[Vec<u8>], reference: &str) -> Vec<Named> {
     let mut files = vec![("oci-layout".to_owned(), br#"{"imageLayoutVersion":"1.0.0"}"#.to_vec())];
     let mut blob = |content: Vec<u8>| {
         let digest = sha256(&content);
@@ -38,7 +43,7 @@ fn layout(layers: &[Vec<u8>], reference: &str) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-fn directory(files: &[(String, Vec<u8>)]) -> TempDir {
+fn directory(files: &[Named]) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     for (path, content) in files {
         let path = directory.path().join(path);
@@ -126,7 +131,7 @@ fn whole_trees_can_be_hidden() {
 #[test]
 fn bad_images_are_told() {
     let good = layout(&[base().gz()], "x");
-    let changed = |change: &dyn Fn(&mut (String, Vec<u8>))| {
+    let changed = |change: &dyn Fn(&mut Named)| {
         let mut files = good.clone();
         files.iter_mut().for_each(change);
         let layout = directory(&files);

@@ -1,7 +1,10 @@
 //! Release tarballs, good and hostile.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot make its input fails")]
+
 mod make;
 
+use boson_pipeline::report::Sources;
 use make::{Tar, error, gzip, job, manifest, read, read_bytes, release};
 use tar::EntryType;
 
@@ -269,6 +272,61 @@ fn too_much_to_keep_is_refused_where_it_is_needed() {
     assert_eq!(error(&release(&packed).gz()).0, "release-file-too-large");
     let unused = job().file("templates/unused", &letters).gz();
     assert!(read_bytes(&release(&unused).gz()).is_ok(), "nobody asks for the file");
+}
+
+#[test]
+fn names_count_as_much_as_content() {
+    let path = "d/".repeat(40);
+    let many = |count: usize| {
+        (0..count)
+            .fold(job(), |tar, n| tar.file(&format!("{path}{n}"), ""))
+            .gz()
+    };
+    let limits = boson_releases::Limits {
+        kept: 64 << 10,
+        ..boson_releases::Limits::default()
+    };
+    for (count, good) in [(100, true), (400, false)] {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("r.tgz");
+        std::fs::write(&file, release(&many(count)).gz()).unwrap();
+        let read = boson_releases::read_all(&file, None, limits, &mut Sources::default(), &mut |_| {});
+        assert_eq!(
+            read.map(drop).map_err(|errors| errors[0].code.clone()),
+            if good {
+                Ok(())
+            } else {
+                Err("release-archive-size".into())
+            }
+        );
+    }
+}
+
+#[test]
+fn errors_are_shown_with_the_line_they_are_about() {
+    let packed = Tar::new()
+        .file("job.MF", "name: app\ntemplates:\n  gone.erb: a\n")
+        .file("monit", "")
+        .gz();
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("r.tgz");
+    for (job, line) in [
+        (packed.as_slice(), "jobs/app.tgz:job.MF:3:13"),
+        (b"changed", "release.MF:4:3"),
+    ] {
+        std::fs::write(
+            &file,
+            Tar::new()
+                .file("release.MF", manifest(&packed))
+                .file("jobs/app.tgz", job)
+                .gz(),
+        )
+        .unwrap();
+        let mut sources = Sources::default();
+        let errors = boson_releases::read_noting(&file, None, &mut sources, &mut |_| {}).unwrap_err();
+        let shown = boson_pipeline::report::text(&errors, &sources, false);
+        assert!(shown.contains(line) && shown.contains("| "), "{shown}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Images of releases: `<url>/<release>:<os>-<stemcell version>-<release version>`, and the pull Secrets of those with credentials.
 
+use crate::base64::base64;
 use crate::metadata::Metadata;
 use crate::object::object;
 use crate::value;
@@ -119,21 +120,6 @@ fn registry(url: &str) -> String {
     }
 }
 
-/// Base 64 with padding.
-pub fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
-        let group = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for (place, shift) in [18, 12, 6, 0].into_iter().enumerate() {
-            let digit = char::from(DIGITS[(group >> shift) as usize & 63]);
-            out.push(if place <= chunk.len() { digit } else { '=' });
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,16 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_what_the_kubelet_reads() {
-        for (text, expected) in [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("foobar", "Zm9vYmFy"),
-        ] {
-            assert_eq!(base64(text.as_bytes()), expected);
-        }
+    fn registries_are_named_as_the_kubelet_does() {
         assert_eq!(registry("docker.io/cf"), "https://index.docker.io/v1/");
         assert_eq!(registry("cfcontainers"), "https://index.docker.io/v1/");
         assert_eq!(registry("localhost:5000/cf"), "localhost:5000");

@@ -59,6 +59,18 @@ pub enum Use {
     Annotations,
 }
 
+/// Labels by which Services, StatefulSets and controllers find what is theirs.
+const OWN: [&str; 8] = [
+    labels::DEPLOYMENT_NAME,
+    labels::INSTANCE_GROUP_NAME,
+    labels::AZ_INDEX,
+    labels::AZ_NAME,
+    labels::STATEFUL_SET_NAME,
+    labels::POD_ACTIVE,
+    labels::QUARKS_JOB_NAME,
+    labels::KUBERNETES_POD_INDEX,
+];
+
 /// The entries of a user's map that Kubernetes takes; the others are errors.
 pub fn user_map(tree: Option<&Tree>, kind: Use, place: &Place, report: &mut Report) -> Map {
     let mut out = Map::new();
@@ -84,10 +96,9 @@ fn entry(key: &str, value: &Tree, kind: Use) -> Result<String, String> {
     if !is_qualified(key) {
         return Err(format!("'{key}' is no name of a {what} that Kubernetes takes"));
     }
-    if key.starts_with(labels::GROUP) {
+    if kind == Use::Labels && OWN.contains(&key) {
         return Err(format!(
-            "'{key}': names below '{}' belong to the operator",
-            labels::GROUP
+            "The label '{key}' belongs to the operator: it finds pods by it"
         ));
     }
     let Some(text) = scalar(value) else {

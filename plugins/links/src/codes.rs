@@ -28,7 +28,8 @@ codes! {
          needs `name`.";
     NAME = "links-name", "A name cannot be a part of DNS names",
         "Addresses of instances hold the names of deployment and instance group in their canonical form: lower case, `_` as `-`, all but letters, \
-         digits and `-` dropped. It must not begin or end with `-`, and must fit into a Kubernetes address.";
+         digits and `-` dropped. It must not begin or end with `-`, and must fit into a Kubernetes address. A group `web-1` cannot stand beside a group \
+         `web` of two instances: the Service of the second would have its name.";
     DUPLICATE_NAME = "links-duplicate-name", "Two have the same name",
         "Releases have different names, and so do instance groups in their canonical form (`a_b` and `a-b` are one name).";
     ZONES = "links-zones", "The list of availability zones is wrong",

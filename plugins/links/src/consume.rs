@@ -288,7 +288,10 @@ impl<'r> Reader<'r, '_> {
             content.insert("instances".into(), Tree::Array(Vec::new()));
         }
         let Some(instances) = content["instances"].as_array() else {
-            members.wrong("instances", &content["instances"], "Array", self.report);
+            // Not with the value, which may come from a property.
+            let message = "Property 'instances' value (...) did not match the required type 'Array'";
+            self.report
+                .error(codes::WRONG_TYPE, members.place.at("instances"), message);
             return None;
         };
         if let Some(index) = instances.iter().position(|instance| hash(instance).is_none()) {

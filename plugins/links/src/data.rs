@@ -111,6 +111,10 @@ impl<'a> Gathering<'_, 'a> {
 
     /// Warns of properties that no template can see.
     fn unused(&mut self, job: &Job<'a>) {
+        // What several jobs share, no single one has to declare.
+        if !job.owns_properties() || job.properties.is_empty() {
+            return;
+        }
         let spec = self.specs.of(job);
         let mut known = Known::default();
         QUARKS.into_iter().for_each(|name| known.add(name));
@@ -125,9 +129,6 @@ impl<'a> Gathering<'_, 'a> {
             .flat_map(|link| link.items("properties"))
             .filter_map(Tree::as_str);
         custom.for_each(|name| known.add(name));
-        if !job.owns_properties() {
-            return;
-        }
         for path in known.unknown(&job.properties, MOST_UNUSED) {
             let dotted = path.iter().map(|key| plain(key)).collect::<Vec<_>>().join(".");
             let message = format!(

@@ -69,6 +69,9 @@ pub fn provided<'a>(number: usize, group: &Group<'a>, specs: &Specs<'a>, report:
     providers
 }
 
+/// Defaults of the declared properties, by dotted name.
+type Defaults<'s> = HashMap<&'s str, Option<&'s Tree>>;
+
 struct Reader<'r, 'a> {
     group: &'r Group<'a>,
     job: &'r Job<'a>,
@@ -82,35 +85,38 @@ struct Reader<'r, 'a> {
 
 impl<'a> Reader<'_, 'a> {
     fn providers(&mut self, providers: &mut Vec<Provider>) {
-        let defaults: HashMap<&str, Option<&Tree>> = self.spec.properties.iter().map(|p| (p.name, p.default)).collect();
-        let custom = self.custom();
-        for link in custom.iter().chain(&self.spec.provides) {
-            providers.extend(self.provider(link, &defaults));
+        let of_release: HashSet<&str> = self.spec.provides.iter().map(|link| link.name.as_str()).collect();
+        let custom = self.custom(&of_release);
+        if !(custom.is_empty() && of_release.is_empty()) {
+            let defaults = self
+                .spec
+                .properties
+                .iter()
+                .map(|property| (property.name, property.default))
+                .collect();
+            for (link, at) in &custom {
+                providers.extend(self.provider(link, &defaults, at));
+            }
+            for link in &self.spec.provides {
+                providers.extend(self.provider(link, &defaults, &self.job.place));
+            }
         }
-        let known: HashSet<&str> = custom
-            .iter()
-            .chain(&self.spec.provides)
-            .map(|link| link.name.as_str())
-            .collect();
-        for name in self
-            .job
-            .provides
-            .into_iter()
-            .flat_map(Map::keys)
-            .filter(|name| !known.contains(name.as_str()))
-        {
-            let message = format!(
-                "Job '{}' does not define link provider '{}' in the release spec",
-                self.job.name,
-                plain(name)
-            );
-            let at = self.job.place.at("provides").at(name);
-            self.report.warning(
-                codes::UNKNOWN_LINK,
-                at,
-                message,
-                "check the link's name against the job's spec",
-            );
+        let of_manifest: HashSet<&str> = custom.iter().map(|(link, _)| link.name.as_str()).collect();
+        for name in self.job.provides.into_iter().flat_map(Map::keys) {
+            if !of_release.contains(name.as_str()) && !of_manifest.contains(name.as_str()) {
+                let message = format!(
+                    "Job '{}' does not define link provider '{}' in the release spec",
+                    self.job.name,
+                    plain(name)
+                );
+                let at = self.job.place.at("provides").at(name);
+                self.report.warning(
+                    codes::UNKNOWN_LINK,
+                    at,
+                    message,
+                    "check the link's name against the job's spec",
+                );
+            }
         }
     }
 
@@ -118,7 +124,7 @@ impl<'a> Reader<'_, 'a> {
         format!("in job '{}' in instance group '{}'", self.job.name, self.group.name)
     }
 
-    fn provider(&mut self, link: &Provides<'_>, defaults: &HashMap<&str, Option<&Tree>>) -> Option<Provider> {
+    fn provider(&mut self, link: &Provides<'_>, defaults: &Defaults<'_>, at: &Pointer) -> Option<Provider> {
         let mut provider = Provider {
             original: link.name.clone(),
             name: link.name.clone(),
@@ -132,7 +138,7 @@ impl<'a> Reader<'_, 'a> {
             let at = self.job.place.at("provides").at(&link.name);
             self.given(given, at, &mut provider)?;
         }
-        provider.properties = self.exposed(link, defaults)?;
+        provider.properties = self.exposed(link, defaults, at)?;
         Some(provider)
     }
 
@@ -177,7 +183,7 @@ impl<'a> Reader<'_, 'a> {
         Some(())
     }
 
-    fn exposed(&mut self, link: &Provides<'_>, defaults: &HashMap<&str, Option<&Tree>>) -> Option<Tree> {
+    fn exposed(&mut self, link: &Provides<'_>, defaults: &Defaults<'_>, at: &Pointer) -> Option<Tree> {
         let (mut exposed, mut sound) = (Map::new(), true);
         for name in &link.properties {
             let path = pieces(name);
@@ -190,22 +196,22 @@ impl<'a> Reader<'_, 'a> {
                         plain(name),
                         self.job.name
                     );
-                    self.report
-                        .error(codes::PROVIDED_PROPERTY, self.job.place.clone(), message);
+                    self.report.error(codes::PROVIDED_PROPERTY, at.clone(), message);
                     sound = false;
                     continue;
                 }
             };
             if let Err(class) = place(&mut exposed, &path, value) {
                 let message = format!("Property '{}' expects a hash, but received '{class}'", plain(name));
-                self.report.error(codes::PROPERTY_TYPE, self.job.place.clone(), message);
+                self.report.error(codes::PROPERTY_TYPE, at.clone(), message);
                 sound = false;
             }
         }
         sound.then_some(Tree::Object(exposed))
     }
 
-    fn custom(&mut self) -> Vec<Provides<'a>> {
+    /// The manifest's own providers, and where each lists its properties.
+    fn custom(&mut self, of_release: &HashSet<&str>) -> Vec<(Provides<'a>, Pointer)> {
         let (mut custom, mut names) = (Vec::new(), HashSet::new());
         for (index, item) in self.job.custom.iter().enumerate() {
             let at = self.job.place.at("custom_provider_definitions").at(index);
@@ -216,7 +222,7 @@ impl<'a> Reader<'_, 'a> {
                 continue;
             };
             let told = format!("Custom provider '{}' {}", plain(&name), self.site());
-            if self.spec.provides.iter().any(|link| link.name == name) {
+            if of_release.contains(name.as_str()) {
                 let message = format!("{told} is already defined in release '{}'", self.job.release);
                 self.report
                     .error(codes::CUSTOM_PROVIDER, members.place.at("name"), message);
@@ -237,7 +243,7 @@ impl<'a> Reader<'_, 'a> {
                 "a custom provider",
                 self.report,
             );
-            custom.push(Provides { name, kind, properties });
+            custom.push((Provides { name, kind, properties }, members.place.at("properties")));
         }
         custom
     }

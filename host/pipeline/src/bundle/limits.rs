@@ -1,7 +1,7 @@
 //! How large objects may be, and the parts of them that Kubernetes checks by hand.
 
 use crate::Diagnostic;
-use crate::object::fault;
+use crate::object::{fault, is_label_value, is_qualified, map};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_document::{Tree, json};
@@ -39,19 +39,32 @@ pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
             "it has {size} bytes, and Kubernetes stores at most {OBJECT_LIMIT}"
         ));
     }
-    let annotations = object
-        .get("metadata")
-        .and_then(|metadata| metadata.get("annotations"))
-        .and_then(Tree::as_object);
-    let size: usize = annotations
-        .into_iter()
-        .flatten()
+    check_metadata(object)?;
+    let annotations = map(object, "annotations");
+    let entries = annotations.as_object().into_iter().flatten();
+    let size: usize = entries
         .map(|(key, value)| key.len() + value.as_str().map_or(0, str::len))
         .sum();
     if size > ANNOTATIONS_LIMIT {
         return too_large(format!(
             "its annotations have {size} bytes, and Kubernetes takes at most {ANNOTATIONS_LIMIT}"
         ));
+    }
+    Ok(())
+}
+
+/// Keys and values of labels and annotations.
+fn check_metadata(object: &Tree) -> Result<(), Box<Diagnostic>> {
+    for (member, what) in [("labels", "label"), ("annotations", "annotation")] {
+        for (key, value) in map(object, member).as_object().into_iter().flatten() {
+            let good = value
+                .as_str()
+                .is_some_and(|text| member == "annotations" || is_label_value(text));
+            if !good || !is_qualified(key) {
+                let why = format!("Kubernetes does not take the {what} '{key}', or not with this value");
+                return Err(fault(object, "bundle-invalid-metadata", &why));
+            }
+        }
     }
     Ok(())
 }

@@ -4,9 +4,12 @@
 //! Every object is of an [allowed kind](kinds::KINDS), has a name that Kubernetes takes and no other object of its kind has, belongs to the
 //! deployment by namespace and label, and is within the [limits]. A call that fails changes nothing.
 
+mod codes;
 pub mod kinds;
 pub mod limits;
 pub mod patch;
+
+pub use codes::CODES;
 
 use crate::Diagnostic;
 use crate::object::{fault, name};

@@ -1,7 +1,7 @@
 //! JSON Patch (RFC 6902) on a tree.
 //!
-//! Our own six operations and not a library's: those work on numbers that lose their spelling, reorder members on removal, and let a patch of
-//! forty `copy` operations fill the memory.
+//! Our own six operations and not json-patch's, which the tests compare with: that one rounds numbers, reorders members on removal, lets a
+//! patch of forty `copy` operations fill the memory, and panics while it undoes some patches that failed.
 
 use boson_document::{MAX_DEPTH, Map, Pointer, Tree, json};
 use std::fmt;

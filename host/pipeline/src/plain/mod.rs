@@ -3,11 +3,14 @@
 //! Each kind has a pure plan function of its own (what a controller would make of one object); [`lower`] applies them to a whole conversion and
 //! says what has no effect without the operator.
 
+mod codes;
 pub mod job;
 pub mod resolved;
 pub mod secret;
 pub mod stateful_set;
 mod zone;
+
+pub use codes::CODES;
 
 use crate::object::{fault, name};
 use crate::{Diagnostic, Severity};

@@ -2,7 +2,7 @@
 
 use super::zone::{NODE_LABEL, Zone};
 use crate::Diagnostic;
-use crate::object::{annotations, fault, map, merge, metadata, name, namespace};
+use crate::object::{annotations, fault, is_label_value, map, merge, metadata, name, namespace};
 use boson_deployment::{labels, names};
 use boson_document::{Tree, json};
 use std::collections::HashSet;
@@ -122,15 +122,4 @@ fn defaults(set: &Tree) -> [(&'static str, Tree); 3] {
         ("podManagementPolicy", "Parallel".into()),
         ("updateStrategy", Tree::object().with("type", "RollingUpdate")),
     ]
-}
-
-/// At most 63 letters, digits, `-`, `_`, `.`, a letter or digit at both ends; may be empty.
-pub(crate) fn is_label_value(text: &str) -> bool {
-    let outside = |byte: u8| byte.is_ascii_alphanumeric();
-    let ends = [text.bytes().next(), text.bytes().last()];
-    text.len() <= names::LABEL_LIMIT
-        && text
-            .bytes()
-            .all(|byte| outside(byte) || matches!(byte, b'-' | b'_' | b'.'))
-        && ends.into_iter().flatten().all(outside)
 }

@@ -4,10 +4,12 @@
 //! content of each job's tarball under `jobs/<job>/`.
 
 use super::job::{self, Layout};
+use super::open;
 use super::source::missing_packages;
 use super::{Files, Release, checked_name, is_identifier, spec};
 use crate::diagnostic::Diagnostic;
-use crate::yaml;
+use crate::report::Sources;
+use crate::yaml::Document;
 use boson_document::{Pointer, Tree};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -16,7 +18,7 @@ use std::collections::HashSet;
 pub const MANIFEST: &str = "release.MF";
 
 /// What `release.MF` says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Manifest {
     /// Name of the release.
     pub name: String,
@@ -28,8 +30,8 @@ pub struct Manifest {
     pub packages: Vec<String>,
     /// Its packages are compiled.
     pub compiled: bool,
-    /// Name of the file, for diagnostics.
-    pub document: String,
+    /// The file, with positions.
+    pub document: Document,
 }
 
 /// A job that `release.MF` lists.
@@ -53,6 +55,7 @@ pub fn read(
     files: &Files,
     name: Option<&str>,
     failed: &HashSet<String>,
+    sources: &mut Sources,
 ) -> Result<Release, Vec<Diagnostic>> {
     let mut errors = Vec::new();
     let mut warnings = Vec::new();
@@ -75,9 +78,10 @@ pub fn read(
             &reference.name,
             Layout::Archive,
             &mut warnings,
+            sources,
         ) {
             Ok(job) => {
-                errors.extend(missing_packages(&job.name, &job.spec.tree, &job.spec.name, &packages));
+                errors.extend(missing_packages(&job, &packages, sources));
                 jobs.push(job);
             }
             Err(found) => errors.extend(found),
@@ -100,41 +104,44 @@ pub fn read(
 // === impl Manifest ===
 
 impl Manifest {
-    /// Reads `release.MF`; `document` is its name.
+    /// Reads `release.MF`; `document` is its name. It goes to `sources` where it is wrong.
     ///
     /// # Errors
     /// All that is wrong with it.
-    pub fn read(document: &str, bytes: &[u8]) -> Result<Self, Vec<Diagnostic>> {
-        let tree = yaml::read_bytes(document, &standard_binary(bytes))
-            .map_err(|error| vec![error])?
-            .tree;
+    pub fn read(document: &str, bytes: &[u8], sources: &mut Sources) -> Result<Self, Vec<Diagnostic>> {
+        let document = open::yaml(document, &standard_binary(bytes), sources).map_err(|error| vec![error])?;
+        let tree = &document.tree;
         let mut check = Check {
-            document,
+            document: &document.name,
             errors: Vec::new(),
         };
         if tree.as_object().is_none() {
             check.say(Pointer::root(), "Invalid release manifest: expected a map".into());
             return Err(check.errors);
         }
-        let compiled = spec::given(&tree, "compiled_packages").is_some();
+        let compiled = spec::given(tree, "compiled_packages").is_some();
         let packages = if compiled { "compiled_packages" } else { "packages" };
-        let manifest = Self {
-            name: check.identifier(&tree, "name", &Pointer::root(), "release name"),
-            version: check.identifier(&tree, "version", &Pointer::root(), "release version"),
-            packages: check
-                .entries(&tree, packages, "package")
-                .into_iter()
-                .map(|(name, ..)| name)
-                .collect(),
-            jobs: check.jobs(&tree),
-            compiled,
-            document: document.to_owned(),
-        };
-        if check.errors.is_empty() {
-            Ok(manifest)
-        } else {
-            Err(check.errors)
+        let name = check.identifier(tree, "name", &Pointer::root(), "release name");
+        let version = check.identifier(tree, "version", &Pointer::root(), "release version");
+        let packages = check
+            .entries(tree, packages, "package")
+            .into_iter()
+            .map(|(name, ..)| name)
+            .collect();
+        let jobs = check.jobs(tree);
+        if !check.errors.is_empty() {
+            let errors = check.errors;
+            sources.add_document(document, false);
+            return Err(errors);
         }
+        Ok(Self {
+            name,
+            version,
+            jobs,
+            packages,
+            compiled,
+            document,
+        })
     }
 }
 
@@ -171,7 +178,7 @@ impl Check<'_> {
         let mut seen = HashSet::new();
         let mut jobs = Vec::new();
         for (name, pointer, entry) in self.entries(tree, "jobs", "job") {
-            if !seen.insert(name.clone()) {
+            if is_identifier(&name) && !seen.insert(name.clone()) {
                 self.say(
                     pointer.at("name"),
                     format!("Job '{name}' is listed twice in release manifest"),

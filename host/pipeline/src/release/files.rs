@@ -3,6 +3,7 @@
 //! Readers fill it, whatever the release came in; everything else only asks for paths. A path has no empty, `.` or `..` component and
 //! no leading `/`, so it can't leave the tree, and links are followed inside of it only.
 
+use super::paths::{Naming, parent_length, push};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Links followed on the way to one file, as Linux does. More is a loop.
@@ -49,75 +50,11 @@ pub enum Fault {
     Special,
 }
 
-/// A path that names no place inside a tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BadPath {
-    /// Begins with `/`.
-    Absolute,
-    /// Has a component `..`.
-    Climbs,
-}
-
-/// How the files of a release are named in diagnostics.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Naming {
-    /// `<path of the directory>/<file>`
-    Directory(String),
-    /// `<path of the archive>:jobs/<job>.tgz:<file in it>`
-    Archive(String),
-    /// `<path of the image>:/<file in it>`
-    Image(String),
-}
-
 /// The files of a release.
 #[derive(Clone, Debug)]
 pub struct Files {
     entries: BTreeMap<String, Entry>,
     naming: Naming,
-}
-
-/// The path without `.` and empty components; `""` is the root.
-///
-/// # Errors
-/// An absolute path, or one with a component `..`.
-pub fn clean(path: &str) -> Result<String, BadPath> {
-    if path.starts_with('/') {
-        return Err(BadPath::Absolute);
-    }
-    let mut clean = String::with_capacity(path.len());
-    for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
-        if part == ".." {
-            return Err(BadPath::Climbs);
-        }
-        if !clean.is_empty() {
-            clean.push('/');
-        }
-        clean.push_str(part);
-    }
-    Ok(clean)
-}
-
-// === impl Naming ===
-
-impl Naming {
-    /// The path that the user gave.
-    pub fn source(&self) -> &str {
-        match self {
-            Self::Directory(source) | Self::Archive(source) | Self::Image(source) => source,
-        }
-    }
-
-    /// The name of the file at `path`.
-    pub fn document(&self, path: &str) -> String {
-        match self {
-            Self::Directory(source) => format!("{}/{path}", source.trim_end_matches('/')),
-            Self::Image(source) => format!("{source}:/{path}"),
-            Self::Archive(source) => match path.strip_prefix("jobs/").and_then(|rest| rest.split_once('/')) {
-                Some((job, file)) => format!("{source}:jobs/{job}.tgz:{file}"),
-                None => format!("{source}:{path}"),
-            },
-        }
-    }
 }
 
 // === impl Files ===
@@ -170,6 +107,11 @@ impl Files {
         self.entries.iter().map(|(path, entry)| (path.as_str(), entry))
     }
 
+    /// Every entry below this path, sorted by path. Links are not followed.
+    pub fn iter_below(&self, path: &str) -> impl Iterator<Item = (&str, &Entry)> {
+        self.below(path).map(|(path, entry)| (path.as_str(), entry))
+    }
+
     /// Names in the directory at `path` (links followed), sorted.
     pub fn names(&self, path: &str) -> Vec<&str> {
         let Ok(path) = self.follow(path) else { return Vec::new() };
@@ -211,20 +153,20 @@ impl Files {
     /// # Errors
     /// Links that lead to each other or out of the tree.
     pub fn follow(&self, path: &str) -> Result<String, Fault> {
-        let mut done: Vec<String> = Vec::new();
+        let mut here = String::new();
         let mut ahead: VecDeque<String> = path.split('/').map(str::to_owned).collect();
         let mut links = 0;
         let mut last_link = path.to_owned();
         while let Some(part) = ahead.pop_front() {
             match part.as_str() {
                 "" | "." => continue,
-                ".." => match done.pop() {
-                    Some(_) => continue,
-                    None => return Err(Fault::Escapes(last_link)),
-                },
-                _ => done.push(part),
+                ".." if here.is_empty() => return Err(Fault::Escapes(last_link)),
+                ".." => {
+                    here.truncate(parent_length(&here));
+                    continue;
+                }
+                _ => push(&mut here, &part),
             }
-            let here = done.join("/");
             let Some(Entry::Link(target)) = self.entries.get(&here) else {
                 continue;
             };
@@ -232,16 +174,16 @@ impl Files {
             if links > MAX_LINKS {
                 return Err(Fault::Loop);
             }
-            last_link = here;
+            last_link.clone_from(&here);
             if target.starts_with('/') {
                 return Err(Fault::Escapes(last_link));
             }
-            done.pop();
+            here.truncate(parent_length(&here));
             for part in target.rsplit('/') {
                 ahead.push_front(part.to_owned());
             }
         }
-        Ok(done.join("/"))
+        Ok(here)
     }
 
     fn holds_directory(&self, path: &str) -> bool {
@@ -345,34 +287,6 @@ mod tests {
         assert_eq!(files.names("a"), ["b", "d"]);
         assert_eq!(files.names("z"), ["b", "d"]);
         assert!(files.is_directory("z/d") && files.is_directory("a/b") && !files.is_directory("a/b/c"));
-    }
-
-    #[test]
-    fn paths_are_cleaned_or_refused() {
-        assert_eq!(clean("./a//b/./c/").as_deref(), Ok("a/b/c"));
-        assert_eq!(clean("."), Ok(String::new()));
-        assert_eq!(clean("/etc/passwd"), Err(BadPath::Absolute));
-        assert_eq!(clean("a/../../b"), Err(BadPath::Climbs));
-    }
-
-    #[test]
-    fn names_of_documents_tell_where_to_look() {
-        assert_eq!(
-            Naming::Directory("../nats/".into()).document("jobs/n/spec"),
-            "../nats/jobs/n/spec"
-        );
-        assert_eq!(
-            Naming::Archive("n.tgz".into()).document("jobs/n/templates/a/b"),
-            "n.tgz:jobs/n.tgz:templates/a/b"
-        );
-        assert_eq!(
-            Naming::Archive("n.tgz".into()).document("release.MF"),
-            "n.tgz:release.MF"
-        );
-        assert_eq!(
-            Naming::Image("i".into()).document("var/vcap/jobs-src/n/job.MF"),
-            "i:/var/vcap/jobs-src/n/job.MF"
-        );
     }
 
     #[test]

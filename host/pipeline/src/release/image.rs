@@ -1,9 +1,11 @@
 //! The `jobs-src` tree of release images: `jobs-src/<job>/job.MF`, or `jobs-src/<release>/<job>/job.MF` where several releases were
 //! gathered in one place.
 
+use super::files::Fault;
 use super::job::{self, Layout};
 use super::{Files, Release, checked_name};
 use crate::diagnostic::Diagnostic;
+use crate::report::Sources;
 
 /// Reads every release in the tree at `root`. `name`: of the one release of a tree that does not name releases, or the one to pick of a
 /// tree that does. `known`: name and version, where the image tells.
@@ -15,6 +17,7 @@ pub fn read(
     root: &str,
     name: Option<&str>,
     known: Option<(&str, &str)>,
+    sources: &mut Sources,
 ) -> Result<Vec<Release>, Vec<Diagnostic>> {
     let named = name.map(checked_name).transpose().map_err(|error| vec![error])?;
     let top = jobs_below(files, root);
@@ -23,7 +26,7 @@ pub fn read(
             return Err(vec![nameless(files)]);
         };
         let version = known.map(|(_, version)| version.to_owned());
-        return one(files, root, &top, name, version).map(|release| vec![release]);
+        return one(files, root, &top, name, version, sources).map(|release| vec![release]);
     }
     let mut releases = Vec::new();
     let mut errors = Vec::new();
@@ -33,7 +36,7 @@ pub fn read(
         if jobs.is_empty() || named.as_deref().is_some_and(|name| name != directory) {
             continue;
         }
-        match one(files, &path, &jobs, directory.to_owned(), None) {
+        match one(files, &path, &jobs, directory.to_owned(), None, sources) {
             Ok(release) => releases.push(release),
             Err(found) => errors.extend(found),
         }
@@ -53,12 +56,13 @@ fn one(
     names: &[&str],
     name: String,
     version: Option<String>,
+    sources: &mut Sources,
 ) -> Result<Release, Vec<Diagnostic>> {
     let mut jobs = Vec::new();
     let mut errors = Vec::new();
-    let mut warnings = Vec::new();
+    let mut warnings = no_jobs(files, root, names);
     for job in names {
-        match job::read(files, &join(root, job), job, Layout::Image, &mut warnings) {
+        match job::read(files, &join(root, job), job, Layout::Image, &mut warnings, sources) {
             Ok(job) => jobs.push(job),
             Err(found) => errors.extend(found),
         }
@@ -76,8 +80,27 @@ fn one(
 }
 
 fn jobs_below<'f>(files: &'f Files, root: &str) -> Vec<&'f str> {
-    let has_manifest = |name: &&str| files.file(&format!("{}/job.MF", join(root, name))).is_ok();
+    // One that is there but can't be had is a job all the same: its error is told.
+    let has_manifest = |name: &&str| files.file(&format!("{}/job.MF", join(root, name))) != Err(Fault::Missing);
     files.names(root).into_iter().filter(has_manifest).collect()
+}
+
+/// Directories among the jobs that are none: a warning each, since a job whose manifest got lost would go unnoticed.
+fn no_jobs(files: &Files, root: &str, jobs: &[&str]) -> Vec<Diagnostic> {
+    let others = files
+        .names(root)
+        .into_iter()
+        .filter(|name| jobs.binary_search(name).is_err());
+    let directories = others
+        .map(|name| (name, join(root, name)))
+        .filter(|(_, path)| files.is_directory(path));
+    directories
+        .map(|(name, path)| {
+            Diagnostic::warning("release-job-manifest", format!("Missing job manifest for '{name}'"))
+                .in_document(files.document(&path))
+                .help("a directory without `job.MF` is not taken as a job")
+        })
+        .collect()
 }
 
 fn join(root: &str, name: &str) -> String {

@@ -2,8 +2,10 @@
 
 use super::files::Fault;
 use super::job::{self, Layout};
-use super::{Entry, Files, Release, checked_name, spec, version};
+use super::open;
+use super::{Entry, Files, Job, Release, checked_name, spec, version};
 use crate::diagnostic::Diagnostic;
+use crate::report::Sources;
 use crate::yaml;
 use boson_document::{Pointer, Tree};
 use std::collections::HashSet;
@@ -12,14 +14,15 @@ use std::collections::HashSet;
 const CONFIG: &str = "config/final.yml";
 
 /// Reads a release from its source directory. Of `packages` only the names are looked at, of `releases` the indexes and names of files.
+/// Documents that errors are about go to `sources`.
 ///
 /// # Errors
 /// All that is wrong with it.
-pub fn read(files: &Files, name: Option<&str>) -> Result<Release, Vec<Diagnostic>> {
+pub fn read(files: &Files, name: Option<&str>, sources: &mut Sources) -> Result<Release, Vec<Diagnostic>> {
     let mut errors = Vec::new();
     let mut warnings = Vec::new();
     let name = name
-        .map_or_else(|| configured_name(files), checked_name)
+        .map_or_else(|| configured_name(files, sources), checked_name)
         .map_err(|error| errors.push(error))
         .ok();
     let packages: HashSet<&str> = directories(files, "packages").into_iter().collect();
@@ -31,9 +34,10 @@ pub fn read(files: &Files, name: Option<&str>) -> Result<Release, Vec<Diagnostic
             directory,
             Layout::Source,
             &mut warnings,
+            sources,
         ) {
             Ok(job) => {
-                errors.extend(missing_packages(&job.name, &job.spec.tree, &job.spec.name, &packages));
+                errors.extend(missing_packages(&job, &packages, sources));
                 jobs.push(job);
             }
             Err(found) => errors.extend(found),
@@ -55,21 +59,25 @@ pub fn read(files: &Files, name: Option<&str>) -> Result<Release, Vec<Diagnostic
 }
 
 /// The packages that a job's spec lists and that are not there.
-pub(super) fn missing_packages(job: &str, tree: &Tree, document: &str, packages: &HashSet<&str>) -> Vec<Diagnostic> {
-    let at = Pointer::root().at("packages");
-    let listed = tree.items("packages").iter().enumerate();
-    let missing = listed.filter_map(|(index, package)| match spec::text(package) {
-        Some(name) if packages.contains(name.as_str()) => None,
-        name => Some((index, name.unwrap_or_default())),
-    });
+pub(super) fn missing_packages(job: &Job, packages: &HashSet<&str>, sources: &mut Sources) -> Vec<Diagnostic> {
+    let mut missing = Vec::new();
+    for (index, package) in job.spec.tree.items("packages").iter().enumerate() {
+        let package = spec::text(package).unwrap_or_default();
+        if !packages.contains(package.as_str()) {
+            let name = &job.name;
+            let message = format!("Expected to find package '{package}' since it's a dependency of job '{name}'");
+            let at = Pointer::root().at("packages").at(index);
+            missing.push(
+                Diagnostic::error("release-package-missing", message)
+                    .in_document(&job.spec.name)
+                    .at(at),
+            );
+        }
+    }
+    if !missing.is_empty() {
+        sources.add_document(job.spec.clone(), false);
+    }
     missing
-        .map(|(index, package)| {
-            let message = format!("Expected to find package '{package}' since it's a dependency of job '{job}'");
-            Diagnostic::error("release-package-missing", message)
-                .in_document(document)
-                .at(at.at(index))
-        })
-        .collect()
 }
 
 fn directories<'f>(files: &'f Files, path: &str) -> Vec<&'f str> {
@@ -80,7 +88,7 @@ fn directories<'f>(files: &'f Files, path: &str) -> Vec<&'f str> {
         .collect()
 }
 
-fn configured_name(files: &Files) -> Result<String, Diagnostic> {
+fn configured_name(files: &Files, sources: &mut Sources) -> Result<String, Diagnostic> {
     let document = files.document(CONFIG);
     let nameless = || {
         Diagnostic::error(
@@ -93,9 +101,11 @@ fn configured_name(files: &Files) -> Result<String, Diagnostic> {
     let file = match files.file(CONFIG) {
         Ok(file) => file,
         Err(Fault::Missing) => return Err(nameless()),
-        Err(why) => return Err(job::fault(files, CONFIG, &why)),
+        Err(why) => return Err(open::fault(files, CONFIG, &why)),
     };
-    let config = yaml::read_bytes(&document, &file.bytes)?.tree;
+    let config = open::yaml(&document, &file.bytes, sources)?;
+    sources.add_document(config.clone(), false);
+    let config = config.tree;
     let member = |key: &str| config.get(key).and_then(spec::text).filter(|name| !name.is_empty());
     match (member("name"), member("final_name")) {
         (Some(_), Some(_)) => Err(Diagnostic::error(

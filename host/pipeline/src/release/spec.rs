@@ -57,8 +57,19 @@ impl Check<'_> {
 
     fn kinds(&mut self, spec: &Tree) {
         let job = self.job;
-        for (key, word) in [("templates", "templates"), ("logs", "logs"), ("properties", "properties"), ("packages", "package")] {
-            let fits = |value: &Tree| if key == "packages" { value.as_array().is_some() } else { value.as_object().is_some() };
+        for (key, word) in [
+            ("templates", "templates"),
+            ("logs", "logs"),
+            ("properties", "properties"),
+            ("packages", "package"),
+        ] {
+            let fits = |value: &Tree| {
+                if key == "packages" {
+                    value.as_array().is_some()
+                } else {
+                    value.as_object().is_some()
+                }
+            };
             if given(spec, key).is_some_and(|value| !fits(value)) {
                 let message = format!("Job '{job}' has invalid {word} spec format");
                 self.say("release-job-spec", Pointer::root().at(key), message);

@@ -88,7 +88,11 @@ fn one(diagnostic: &Diagnostic, located: &Located, paint: Paint, out: &mut Strin
     for line in more.unwrap_or("").lines() {
         out.push_str(&format!("  {line}\n"));
     }
-    let number = located.excerpt.as_ref().and(located.line).map_or(" ".to_string(), |line| line.to_string());
+    let number = located
+        .excerpt
+        .as_ref()
+        .and(located.line)
+        .map_or(" ".to_string(), |line| line.to_string());
     let gutter = " ".repeat(number.len());
     if let Some(file) = &located.file {
         out.push_str(&format!("{gutter}{} {}\n", paint.frame("-->"), place(file, located)));

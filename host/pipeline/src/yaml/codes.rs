@@ -26,7 +26,8 @@ pub const CODES: &[Code] = &[
     Code {
         name: "yaml-size",
         title: "The file is too large",
-        explanation: "Files of more than 32 MiB are not read. Large content does not belong into a manifest: put it into a release.",
+        explanation: "Files of more than 32 MiB, or of more than two million values, are not read. Large content does not \
+                      belong into a manifest: put it into a release.",
     },
     Code {
         name: "yaml-depth",
@@ -70,6 +71,13 @@ pub const CODES: &[Code] = &[
         name: "yaml-duplicate-key",
         title: "A key stands twice in one mapping",
         explanation: "As in BOSH's command line, the last one counts, and the others have no effect. Remove them.",
+    },
+    Code {
+        name: "yaml-line-break",
+        title: "A character is a line break for some readers",
+        explanation: "YAML 1.1, which BOSH reads, ends lines at U+0085, U+2028 and U+2029 too; YAML 1.2 does not. Such characters \
+                      come with text that was copied from a web page or a word processor. Remove them, or write them as `\\N`, `\\L` \
+                      and `\\P` in double quotes.",
     },
     Code {
         name: "yaml-more-documents",

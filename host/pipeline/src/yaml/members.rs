@@ -5,13 +5,14 @@ use super::reader::{Kind, Node};
 use super::value;
 use crate::diagnostic::Diagnostic;
 use boson_document::{Map, Tree, escape};
+use std::collections::HashSet;
 
 /// Members so far.
 pub(super) struct Members {
     map: Map,
     mark: Mark,
-    /// Whether each member stands in the mapping itself, and not in one that was merged.
-    own: Vec<bool>,
+    /// Members that stand in a mapping that was merged, and not in this one, by index.
+    merged: HashSet<usize>,
 }
 
 // === impl Members ===
@@ -21,7 +22,7 @@ impl Members {
         Self {
             map: Map::new(),
             mark: Mark::leaf(at),
-            own: Vec::new(),
+            merged: HashSet::new(),
         }
     }
 
@@ -34,9 +35,9 @@ impl Members {
     }
 
     /// Adds a member that stands in the mapping itself. A warning where it did so before.
-    pub(super) fn add(&mut self, key: &Node, mut value: Node) -> Option<Diagnostic> {
+    pub(super) fn add(&mut self, key: Node, mut value: Node) -> Option<Diagnostic> {
         value.mark.key = key.mark.value;
-        let first = self.insert(name(&key.tree), value.tree, value.mark, true)?;
+        let first = self.insert(name(key.tree), value.tree, value.mark, true)?;
         let warning = Diagnostic::warning(
             "yaml-duplicate-key",
             "this key stands twice in one mapping; the last one counts",
@@ -56,21 +57,25 @@ impl Members {
     /// The place of the key where the mapping itself had it already.
     fn insert(&mut self, name: String, tree: Tree, mark: Mark, own: bool) -> Option<Span> {
         let (index, old) = self.map.insert_full(name, tree);
+        let was_merged = if own {
+            self.merged.remove(&index)
+        } else {
+            !self.merged.insert(index)
+        };
         if old.is_none() {
             self.mark.children.push(mark);
-            self.own.push(own);
             return None;
         }
         let first = std::mem::replace(&mut self.mark.children[index], mark).key;
-        let twice = std::mem::replace(&mut self.own[index], own) && own;
-        twice.then_some(first)
+        (own && !was_merged).then_some(first)
     }
 }
 
 /// The name of the member with this key. Spellings of one number are one key.
-fn name(key: &Tree) -> String {
+fn name(key: Tree) -> String {
     match key {
+        Tree::String(text) if !text.starts_with('\0') => text,
         Tree::Number(number) if !number.is_integer() => escape::key(&value::float(number.as_f64())),
-        other => escape::key(other),
+        other => escape::key(&other),
     }
 }

@@ -1,27 +1,45 @@
 //! The order in which yaml.v2 writes keys: numbers and booleans by value, then null, then strings, digits in them by value.
 
-use boson_document::{Tree, escape};
+use boson_document::{Map, Tree, escape};
 use std::cmp::Ordering;
 
-/// The members in that order, each with its key.
-pub(super) fn sorted(map: &boson_document::Map) -> Vec<(Tree, &Tree)> {
-    let mut members: Vec<(Tree, &Tree)> = map.iter().map(|(name, value)| (escape::unkey(name), value)).collect();
+/// A mapping's key.
+pub(super) enum Key<'t> {
+    /// A string.
+    Text(&'t str),
+    /// Anything else.
+    Other(Tree),
+}
+
+// === impl Key ===
+
+impl<'t> Key<'t> {
+    /// The key that a member's name stands for.
+    pub(super) fn of(name: &'t str) -> Self {
+        if !name.starts_with('\0') {
+            return Self::Text(name);
+        }
+        Self::Other(escape::unkey(name))
+    }
+}
+
+/// The members in that order.
+pub(super) fn sorted(map: &Map) -> Vec<(Key<'_>, &Tree)> {
+    let mut members: Vec<(Key<'_>, &Tree)> = map.iter().map(|(name, value)| (Key::of(name), value)).collect();
     // Not the standard library's sort: that may panic where an order is not total, and nobody has proven that this one is.
     merge_sort(&mut members);
     members
 }
 
-fn merge_sort(members: &mut Vec<(Tree, &Tree)>) {
+fn merge_sort(members: &mut Vec<(Key<'_>, &Tree)>) {
     if members.len() < 2 || members.windows(2).all(|pair| !less(&pair[1].0, &pair[0].0)) {
         return;
     }
     let mut right = members.split_off(members.len() / 2);
     merge_sort(members);
     merge_sort(&mut right);
-    let (mut left, mut right) = (
-        std::mem::take(members).into_iter().peekable(),
-        right.into_iter().peekable(),
-    );
+    let mut left = std::mem::take(members).into_iter().peekable();
+    let mut right = right.into_iter().peekable();
     while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
         let next = if less(&b.0, &a.0) { right.next() } else { left.next() };
         members.extend(next);
@@ -29,11 +47,18 @@ fn merge_sort(members: &mut Vec<(Tree, &Tree)>) {
     members.extend(left.chain(right));
 }
 
-fn less(a: &Tree, b: &Tree) -> bool {
-    match (value(a), value(b), a, b) {
-        (Some(x), Some(y), ..) if x != y => x < y,
-        (_, _, Tree::String(a), Tree::String(b)) => natural(a, b) == Ordering::Less,
-        _ => kind(a) < kind(b),
+fn less(a: &Key<'_>, b: &Key<'_>) -> bool {
+    match (a, b) {
+        (Key::Text(a), Key::Text(b)) => natural(a, b) == Ordering::Less,
+        // A string that begins with U+0000.
+        (Key::Other(Tree::String(a)), Key::Text(b)) => natural(a, b) == Ordering::Less,
+        (Key::Text(a), Key::Other(Tree::String(b))) => natural(a, b) == Ordering::Less,
+        (Key::Text(_), Key::Other(_)) => false,
+        (Key::Other(_), Key::Text(_)) => true,
+        (Key::Other(a), Key::Other(b)) => match (value(a), value(b)) {
+            (Some(x), Some(y)) if x != y => x < y,
+            _ => kind(a) < kind(b),
+        },
     }
 }
 

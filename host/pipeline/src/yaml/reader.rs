@@ -11,10 +11,15 @@ use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, StrInput};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+/// Most values of a document: each takes a hundred times the bytes of its text.
+const MAX_VALUES: usize = 2_000_000;
 /// Most values that aliases may add: a document of a few lines must not fill the memory.
 const MAX_ALIASED: usize = 1_000_000;
 /// Most bytes of text that aliases may add.
 const MAX_ALIASED_BYTES: usize = 64 << 20;
+
+/// Most warnings of a document; who reads a hundred does not read more.
+const MAX_WARNINGS: usize = 100;
 
 /// Reads the first document.
 pub(super) fn read(name: &str, source: &str) -> Result<(Tree, Mark, Vec<Diagnostic>), Diagnostic> {
@@ -105,7 +110,11 @@ struct Reader<'t> {
     characters: usize,
     parser: Parser<'t, StrInput<'t>>,
     anchors: HashMap<usize, Anchor>,
+    /// Values and aliases so far.
+    events: usize,
+    /// What they come to, aliases replaced.
     size: Size,
+    /// What anchors and aliases were charged for.
     aliased: Size,
     warnings: Vec<Diagnostic>,
     repairs: &'t Repairs,
@@ -123,6 +132,7 @@ impl<'t> Reader<'t> {
             characters: if ended { 0 } else { text.chars().count() },
             parser: Parser::new_from_str(text),
             anchors: HashMap::new(),
+            events: 0,
             size: Size::default(),
             aliased: Size::default(),
             warnings: Vec::new(),
@@ -178,8 +188,10 @@ impl<'t> Reader<'t> {
     }
 
     fn warn(&mut self, warning: Diagnostic, at: Span) {
-        self.warnings
-            .push(warning.in_document(self.name).on_line(at.line, Some(at.column)));
+        if self.warnings.len() < MAX_WARNINGS {
+            self.warnings
+                .push(warning.in_document(self.name).on_line(at.line, Some(at.column)));
+        }
     }
 
     fn node(&mut self, depth: usize) -> Read<Node> {
@@ -189,6 +201,10 @@ impl<'t> Reader<'t> {
 
     fn node_of(&mut self, event: Event<'t>, at: Span, depth: usize) -> Read<Node> {
         self.size.values += 1;
+        self.events += 1;
+        if self.events > MAX_VALUES {
+            return Err(syntax::too_many(self.name, at).into());
+        }
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let size = Size {
@@ -319,7 +335,7 @@ impl<'t> Reader<'t> {
                 Kind::Merge => self.merge(depth, &mut members)?,
                 Kind::Scalar => {
                     let value = self.node(depth)?;
-                    if let Some(warning) = members.add(&key, value) {
+                    if let Some(warning) = members.add(key, value) {
                         self.warn(warning, at);
                     }
                 }

@@ -69,6 +69,14 @@ impl Shape {
                 block: false,
             };
         }
+        if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+            let spaces = text.starts_with(' ') || text.ends_with(' ');
+            return Self {
+                plain: !spaces && !indicators(text),
+                single: true,
+                block: !text.ends_with(' '),
+            };
+        }
         let special = !text.chars().all(is_printable);
         let breaks = is_multiline(text);
         let edge = |c: Option<char>| c.is_some_and(|c| c == ' ' || is_break(c));

@@ -1,11 +1,11 @@
 //! Documents as text, laid out as yaml.v2 does: two columns a level, list items below their key, long lines folded.
 
-use super::order;
+use super::order::{self, Key};
 use super::scalar::format_float;
 use super::style::{self, Style};
-use boson_document::{Tree, escape};
+use boson_document::{Map, Number, Tree, escape};
 
-/// Column after which a space becomes a line break.
+/// Column after which a space becomes a line break, where lines are folded.
 const WIDTH: usize = 80;
 /// Columns a level.
 const INDENT: usize = 2;
@@ -22,7 +22,7 @@ pub fn write(tree: &Tree) -> String {
     writer.out
 }
 
-/// Kubernetes objects as documents of one text, each after `---`, members in their order.
+/// Kubernetes objects as documents of one text, each after `---`, members in their order, lines as long as they are.
 ///
 /// Guarantees: readers of YAML 1.1 and of YAML 1.2 take it for the same objects.
 pub fn write_manifest(objects: &[Tree]) -> String {
@@ -36,7 +36,9 @@ pub fn write_manifest(objects: &[Tree]) -> String {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
+    /// As yaml.v2 has it, whose layout goes with it.
     Sorted,
+    /// As it is, for people who know Kubernetes' manifests.
     Given,
 }
 
@@ -98,7 +100,7 @@ impl Writer {
         }
     }
 
-    fn float(&mut self, number: &boson_document::Number) {
+    fn float(&mut self, number: &Number) {
         let text = match self.order {
             Order::Sorted => format_float(number.as_f64()),
             Order::Given => number.text().to_string(),
@@ -121,7 +123,7 @@ impl Writer {
         }
     }
 
-    fn mapping(&mut self, map: &boson_document::Map, indent: Option<usize>) {
+    fn mapping(&mut self, map: &Map, indent: Option<usize>) {
         let indent = indent.map_or(0, |indent| indent + INDENT);
         match self.order {
             Order::Sorted => order::sorted(map)
@@ -129,38 +131,50 @@ impl Writer {
                 .for_each(|(key, value)| self.member(key, value, indent)),
             Order::Given => map
                 .iter()
-                .for_each(|(name, value)| self.member(&escape::unkey(name), value, indent)),
+                .for_each(|(name, value)| self.member(&Key::of(name), value, indent)),
         }
     }
 
-    fn member(&mut self, key: &Tree, value: &Tree, indent: usize) {
+    fn member(&mut self, key: &Key<'_>, value: &Tree, indent: usize) {
         self.indent(indent);
         if is_simple(key) {
-            self.value(key, Context::Key, Some(indent));
+            self.key(key, Context::Key, indent);
             self.put(":");
         } else {
             self.indicator("?", true);
-            self.value(key, Context::Member, Some(indent));
+            self.key(key, Context::Member, indent);
             self.indent(indent);
             self.indicator(":", true);
         }
         self.value(value, Context::Member, Some(indent));
     }
 
+    fn key(&mut self, key: &Key<'_>, context: Context, indent: usize) {
+        match key {
+            Key::Text(text) => self.string(text, context, Some(indent)),
+            Key::Other(tree) => self.value(tree, context, Some(indent)),
+        }
+    }
+
     fn string(&mut self, text: &str, context: Context, indent: Option<usize>) {
         let key = context == Context::Key;
+        let fold = !key && self.order == Order::Sorted;
         let indent = indent.map_or(INDENT, |indent| indent + INDENT);
         match style::of_string(text, key) {
-            Style::Plain => self.plain(text, indent, !key),
-            Style::Single => self.single_quoted(text, indent, !key),
-            Style::Double => self.double_quoted(text, indent, !key),
+            Style::Plain => self.plain(text, indent, fold),
+            Style::Single => self.single_quoted(text, indent, fold),
+            Style::Double => self.double_quoted(text, indent, fold),
             Style::Literal => self.literal(text, indent),
         }
     }
 
     fn plain(&mut self, text: &str, indent: usize, fold: bool) {
         self.space();
-        self.folded(text, fold.then_some(indent), false);
+        if self.column + text.len() <= WIDTH {
+            self.put(text);
+        } else {
+            self.folded(text, fold.then_some(indent), false);
+        }
         (self.white, self.indention) = (false, false);
     }
 
@@ -305,18 +319,24 @@ impl Writer {
 }
 
 /// Whether a key fits before a `:`.
-fn is_simple(key: &Tree) -> bool {
+fn is_simple(key: &Key<'_>) -> bool {
+    let short = |text: &str| text.len() <= MAX_SIMPLE_KEY && !style::is_multiline(text);
     match key {
-        Tree::String(text) => text.len() <= MAX_SIMPLE_KEY && !style::is_multiline(text),
-        Tree::Array(items) => items.is_empty(),
-        Tree::Object(map) => map.is_empty() || escape::as_special(key).is_some(),
-        _ => true,
+        Key::Text(text) => short(text),
+        Key::Other(Tree::String(text)) => short(text),
+        Key::Other(Tree::Array(items)) => items.is_empty(),
+        Key::Other(tree @ Tree::Object(map)) => map.is_empty() || escape::as_special(tree).is_some(),
+        Key::Other(_) => true,
     }
 }
 
 /// An exponent with a sign, as YAML 1.1 asks for.
 fn signed(power: &str) -> String {
-    if power.starts_with(['+', '-']) { power.to_string() } else { format!("+{power}") }
+    if power.starts_with(['+', '-']) {
+        power.to_string()
+    } else {
+        format!("+{power}")
+    }
 }
 
 fn escaped(c: char) -> String {

@@ -73,7 +73,7 @@ fn header(path: &str, kind: EntryType, size: u64) -> Header {
 }
 
 pub fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
 }
@@ -125,7 +125,14 @@ pub fn read_bytes(bytes: &[u8]) -> Result<Release, Vec<Diagnostic>> {
         entries: 1000,
         ..Limits::default()
     };
-    let mut releases = boson_releases::read_all(&path, None, limits, &mut |_| {}).map_err(|errors| {
+    let mut releases = boson_releases::read_all(
+        &path,
+        None,
+        limits,
+        &mut boson_pipeline::report::Sources::default(),
+        &mut |_| {},
+    )
+    .map_err(|errors| {
         let source = path.display().to_string();
         errors
             .into_iter()

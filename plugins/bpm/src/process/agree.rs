@@ -6,6 +6,7 @@ use crate::object::object;
 use crate::report::{Place, Report};
 use crate::request::{BpmCopy, JobFiles};
 use boson_document::Tree;
+use indexmap::IndexMap;
 use std::collections::{HashMap, HashSet};
 
 /// What a job is called in messages.
@@ -25,53 +26,50 @@ pub fn of_job(
     report: &mut Report,
 ) -> Vec<(Process, Place)> {
     let own = job.place.at("properties").at("quarks").at("bpm");
-    let empty = [BpmCopy {
+    let nothing = [BpmCopy {
         document_name: own.document.clone(),
         instances: Vec::new(),
         bpm: Tree::Null,
     }];
-    let given = property
-        .map(|property| decode::document(property, &own, report))
-        .unwrap_or_default();
     let copies = if files.bpm.is_empty() {
-        &empty[..]
+        &nothing[..]
     } else {
         &files.bpm[..]
     };
+    let given = property
+        .map(|property| decode::document(property, &own, report))
+        .unwrap_or_default();
+    let mut seen = HashSet::new();
     let mut readings: Vec<Reading<'_>> = Vec::new();
     for copy in copies {
-        let rendered = decode::document(&copy.bpm, &Place::new(&copy.document_name, ""), report);
-        readings.push(Reading {
-            copy,
-            processes: merged(copy, property, &rendered, &given),
-        });
+        let mut said = Report::default();
+        readings.push(read(job, copy, property, &given, &mut said));
+        report.absorb(said, &mut seen);
     }
     let Some((first, others)) = readings.split_first() else {
         return Vec::new();
     };
-    let mut quiet = Report::default();
-    for other in others {
-        compare(job, first, other, report);
-    }
-    first
-        .processes
-        .iter()
-        .for_each(|(process, place)| rules::check(process, job.name, place, report));
-    others
-        .iter()
-        .flat_map(|other| &other.processes)
-        .for_each(|(process, place)| rules::check(process, job.name, place, &mut quiet));
-    if quiet.failed() && !report.failed() {
-        others
-            .iter()
-            .flat_map(|other| &other.processes)
-            .for_each(|(process, place)| rules::check(process, job.name, place, report));
-    }
+    compare(job, first, others, report);
     let processes = unique(first, report);
     processes
         .iter()
         .for_each(|(process, place)| rules::dropped(process, place, report));
     processes
+}
+
+fn read<'a>(
+    job: JobPlace<'_>,
+    copy: &'a BpmCopy,
+    property: Option<&Tree>,
+    given: &[(Process, Place)],
+    report: &mut Report,
+) -> Reading<'a> {
+    let rendered = decode::document(&copy.bpm, &Place::new(&copy.document_name, ""), report);
+    let processes = merged(copy, property, &rendered, given);
+    processes
+        .iter()
+        .for_each(|(process, place)| rules::check(process, job.name, place, report));
+    Reading { copy, processes }
 }
 
 /// A copy as read.
@@ -130,7 +128,8 @@ fn unique(reading: &Reading<'_>, report: &mut Report) -> Vec<(Process, Place)> {
     out
 }
 
-fn compare(job: JobPlace<'_>, first: &Reading<'_>, other: &Reading<'_>, report: &mut Report) {
+/// One error for each field that differs, whatever the number of copies.
+fn compare(job: JobPlace<'_>, first: &Reading<'_>, others: &[Reading<'_>], report: &mut Report) {
     let names = |reading: &Reading<'_>| {
         reading
             .processes
@@ -138,36 +137,65 @@ fn compare(job: JobPlace<'_>, first: &Reading<'_>, other: &Reading<'_>, report: 
             .map(|(process, _)| process.name.clone())
             .collect::<Vec<_>>()
     };
-    let between = format!(
-        "between instances {} and {}",
-        list(&first.copy.instances),
-        list(&other.copy.instances)
-    );
-    if names(first) != names(other) {
+    let (same, different): (Vec<_>, Vec<_>) = others.iter().partition(|other| names(first) == names(other));
+    if let Some(other) = different.first() {
+        let between = between(first, different.iter().copied());
         let text = format!("Job '{}' has not the same processes in its bpm.yml {between}", job.name);
         report.error(
             codes::INSTANCES_DIFFER,
             &Place::new(&other.copy.document_name, "/processes"),
             text,
         );
-        return;
     }
-    for ((a, _), (b, place)) in first.processes.iter().zip(&other.processes) {
-        for (field, pointer, entry_point) in differences(a, b) {
-            let text = format!(
-                "Job '{}', process '{}': '{field}' of bpm.yml differs {between}",
-                job.name, a.name
-            );
-            let mut at = place.clone();
-            pointer.iter().for_each(|token| at.pointer.push(token));
-            let diagnostic = report.error(codes::INSTANCES_DIFFER, &at, text);
-            diagnostic.help(if entry_point {
-                format!("Set '{field}' in the job property quarks.bpm, the same for all instances, or run one instance.")
-            } else {
-                "All pods of an instance group are made from one template: make the template independent of the instance.".to_string()
-            });
+    for (index, (process, _)) in first.processes.iter().enumerate() {
+        let mut fields: IndexMap<Difference, Vec<&Reading<'_>>> = IndexMap::new();
+        for other in &same {
+            for difference in differences(process, &other.processes[index].0) {
+                fields.entry(difference).or_default().push(other);
+            }
+        }
+        for (difference, others) in fields {
+            tell(job, first, &others, index, difference, report);
         }
     }
+}
+
+fn tell(
+    job: JobPlace<'_>,
+    first: &Reading<'_>,
+    others: &[&Reading<'_>],
+    index: usize,
+    difference: Difference,
+    report: &mut Report,
+) {
+    let (field, tokens, entry_point) = difference;
+    let Some(mut place) = others.first().map(|other| other.processes[index].1.clone()) else {
+        return;
+    };
+    tokens.iter().for_each(|token| place.pointer.push(token));
+    let (name, between) = (&first.processes[index].0.name, between(first, others.iter().copied()));
+    let text = format!(
+        "Job '{}', process '{name}': '{field}' of bpm.yml differs {between}",
+        job.name
+    );
+    report
+        .error(codes::INSTANCES_DIFFER, &place, text)
+        .help(if entry_point {
+            format!("Set '{field}' in the job property quarks.bpm, the same for all instances, or run one instance.")
+        } else {
+            "All pods of an instance group are made from one template: make the template independent of the instance."
+                .to_string()
+        });
+}
+
+fn between<'a>(first: &Reading<'_>, others: impl Iterator<Item = &'a Reading<'a>>) -> String {
+    let mut instances: Vec<u32> = others.flat_map(|other| other.copy.instances.iter().copied()).collect();
+    instances.sort_unstable();
+    format!(
+        "between instances {} and {}",
+        list(&first.copy.instances),
+        list(&instances)
+    )
 }
 
 /// Field, tokens of its place below the process, and whether the process wrapper will be able to bridge it.
@@ -234,12 +262,12 @@ fn differences(a: &Process, b: &Process) -> Vec<Difference> {
         .collect()
 }
 
-/// `0, 2` or `0, 2, 3 and 7 more`.
+/// `0, 2` or `0, 2, 3, 7 more`.
 fn list(instances: &[u32]) -> String {
     const SHOWN: usize = 3;
     let shown: Vec<String> = instances.iter().take(SHOWN).map(u32::to_string).collect();
     match instances.len() {
         0..=SHOWN => shown.join(", "),
-        more => format!("{} and {} more", shown.join(", "), more - SHOWN),
+        more => format!("{}, {} more", shown.join(", "), more - SHOWN),
     }
 }

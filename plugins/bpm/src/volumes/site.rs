@@ -6,6 +6,7 @@ use crate::job::Job;
 use crate::process::{Process, Volume, clean};
 
 /// Where a path of a process is.
+#[derive(Clone, Debug, PartialEq)]
 pub enum Site {
     /// In this volume, below its root.
     Below(String, String),
@@ -15,72 +16,81 @@ pub enum Site {
     Elsewhere,
 }
 
+const OUTSIDE: &str = "is not mounted: it is no path that a container can mount";
+const SYSTEM: &str = "is not mounted: it is the image's, not the node's";
+const IMAGE: &str = "is not writable: it is part of the image";
+const NO_STORE: &str = "is not mounted: the instance group has no persistent disk";
+
+/// Directories of the image that an empty one must not hide.
+const SYSTEM_ROOTS: [&str; 6] = ["/bin", "/etc", "/lib", "/lib64", "/sbin", "/usr"];
+/// What the kernel shows.
+const KERNEL_ROOTS: [&str; 3] = ["/proc", "/sys", "/dev"];
+
 /// The volumes of a process, and whether BPM lets them be anywhere.
 pub fn paths(process: &Process) -> impl Iterator<Item = (&Volume, bool)> {
     let additional = process.additional_volumes.iter().map(|volume| (volume, false));
     additional.chain(process.unrestricted_volumes.iter().map(|volume| (volume, true)))
 }
 
-const OUTSIDE: &str = "is not mounted: it is no path that a container can mount";
-const SYSTEM: &str = "is not mounted: it is the image's, not the node's";
-const IMAGE: &str = "is not writable: it is part of the image";
-const NO_STORE: &str = "is not mounted: the instance group has no persistent disk";
-
-/// Where it is.
+/// Where a volume is.
 pub fn site(group: &Group, job: &Job, volume: &Volume, unrestricted: bool) -> Site {
     let path = clean(&volume.path);
-    let below = |root: &str| {
-        let rest = path.strip_prefix(root)?;
-        if rest.is_empty() {
-            Some(String::new())
-        } else {
-            rest.strip_prefix('/').map(str::to_string)
-        }
-    };
-    let at = |root: &str| below(root).is_some();
-    if path == "/" || !path.starts_with('/') || path.contains([':', '*', '?', '[', '\0']) {
+    if path == "/" || !path.starts_with('/') || path.contains([':', '\0']) {
         return Site::There(Some(OUTSIDE));
     }
-    if unrestricted && (at(&format!("/var/vcap/jobs/{}", job.name)) || at(&format!("/var/vcap/sys/log/{}", job.name))) {
+    if path.contains(['*', '?', '[']) {
+        return Site::There((!is_visible(group, &path, volume.writable)).then_some(OUTSIDE));
+    }
+    let own = [
+        format!("/var/vcap/jobs/{}", job.name),
+        format!("/var/vcap/sys/log/{}", job.name),
+    ];
+    if unrestricted && own.iter().any(|root| below(&path, root).is_some()) {
         return Site::There(None);
     }
-    if at("/var/vcap/packages") || at("/var/vcap/data/packages") {
+    if below(&path, "/var/vcap/packages")
+        .or(below(&path, "/var/vcap/data/packages"))
+        .is_some()
+    {
         return Site::There(volume.writable.then_some(IMAGE));
     }
-    if let Some(rest) = below("/var/vcap/store") {
-        let name = persistent_name(group);
-        return if group.disks.persistent.is_some() {
-            Site::Below(name, rest)
-        } else {
-            Site::There(Some(NO_STORE))
-        };
+    let store = below(&path, "/var/vcap/store").map(|rest| (persistent_name(group), rest));
+    if store.is_some() && group.disks.persistent.is_none() {
+        return Site::There(Some(NO_STORE));
     }
-    let roots = [
-        ("/var/vcap/data", ephemeral_name(group)),
-        ("/var/vcap/sys", "sys-dir".into()),
-        ("/var/vcap/jobs", "jobs-dir".into()),
-    ];
-    if let Some((name, rest)) = roots.into_iter().find_map(|(root, name)| Some((name, below(root)?))) {
-        return Site::Below(name, rest);
+    let found = store
+        .or_else(|| Some((ephemeral_name(group), below(&path, "/var/vcap/data")?)))
+        .or_else(|| Some(("sys-dir".into(), below(&path, "/var/vcap/sys")?)))
+        .or_else(|| Some(("jobs-dir".into(), below(&path, "/var/vcap/jobs")?)));
+    match found {
+        Some((volume, rest)) => Site::Below(volume, rest),
+        None if is_system(&path, volume.writable) => Site::There(Some(SYSTEM)),
+        None => Site::Elsewhere,
     }
-    let kernel = ["/proc", "/sys", "/dev"].into_iter().any(at);
-    let system = [
-        "/bin",
-        "/etc",
-        "/lib",
-        "/lib64",
-        "/sbin",
-        "/usr",
-        "/tmp",
-        "/var/tmp",
-        "/var/vcap",
-    ]
-    .into_iter()
-    .any(|root| path == root);
-    let image = ["/bin", "/etc", "/lib", "/lib64", "/sbin", "/usr"].into_iter().any(at) && !volume.writable;
-    if kernel || system || image {
-        Site::There(Some(SYSTEM))
+}
+
+/// The rest of a path below a root, without the `/`.
+fn below(path: &str, root: &str) -> Option<String> {
+    let rest = path.strip_prefix(root)?;
+    if rest.is_empty() {
+        Some(String::new())
     } else {
-        Site::Elsewhere
+        rest.strip_prefix('/').map(str::to_string)
     }
+}
+
+/// Is all that a pattern may match mounted in every container anyway?
+fn is_visible(group: &Group, pattern: &str, writable: bool) -> bool {
+    let at = |root: &str| pattern.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'));
+    let store = group.disks.persistent.is_some() && at("/var/vcap/store");
+    at("/var/vcap/data") || at("/var/vcap/sys") || store || (at("/var/vcap/jobs") && !writable)
+}
+
+fn is_system(path: &str, writable: bool) -> bool {
+    let at = |root: &&str| below(path, root).is_some();
+    let whole = ["/tmp", "/var/tmp", "/var/vcap"]
+        .iter()
+        .chain(&SYSTEM_ROOTS)
+        .any(|root| path == *root);
+    whole || KERNEL_ROOTS.iter().any(at) || (!writable && SYSTEM_ROOTS.iter().any(at))
 }

@@ -183,7 +183,7 @@ fn a_provider_that_is_set_up_wrongly_is_told_in_boshs_words() {
         (
             json!({}),
             json!([{"name": "c", "type": "t", "properties": ["absent"]}]),
-            "",
+            "/custom_provider_definitions/0/properties",
             "Link property absent in template pg is not defined in release spec".to_string(),
         ),
     ] {
@@ -285,6 +285,29 @@ fn link_data_in_the_property_quarks_stands_in_for_the_deployments() {
         "\"pg.example\""
     );
     assert_eq!(quarks(&case.resolved(), "app", "/ports"), "[]");
+}
+
+#[test]
+fn link_data_of_a_wrong_type_is_told_without_its_value() {
+    for (given, place) in [
+        (json!("s3cret"), "/db"),
+        (json!({"instances": "s3cret"}), "/db/instances"),
+        (json!({"instances": ["s3cret"]}), "/db/instances/0"),
+    ] {
+        let given = json!({"quarks": {"consumes": {"db": given}}});
+        let groups = json!([group(
+            "app",
+            json!([{"name": "web", "release": "r", "properties": given}])
+        )]);
+        let errors = Case::new(groups)
+            .job("web", json!({"consumes": [{"name": "db", "type": "pg"}]}))
+            .errors();
+        assert_eq!(
+            errors[0].0,
+            format!("/instance_groups/0/jobs/0/properties/quarks/consumes{place}")
+        );
+        assert!(!errors[0].1.contains("s3cret"), "{}", errors[0].1);
+    }
 }
 
 #[test]

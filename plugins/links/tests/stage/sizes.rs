@@ -1,6 +1,7 @@
 //! Large and hostile input: bounded, refused with words, never a panic.
 
 use crate::deployment::{Case, group};
+use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Value, json};
 
 #[test]
@@ -91,5 +92,65 @@ fn documents_of_no_shape_are_told_and_nothing_else() {
                 case.key(key, top.get(*key).cloned().unwrap_or(json!(7)))
             });
         assert!(!case.errors().is_empty(), "{top}");
+    }
+}
+
+// --- any input at all ---
+
+const WORDS: [&str; 24] = [
+    "name",
+    "release",
+    "releases",
+    "version",
+    "instance_groups",
+    "instances",
+    "azs",
+    "jobs",
+    "properties",
+    "consumes",
+    "provides",
+    "from",
+    "as",
+    "addons",
+    "include",
+    "exclude",
+    "quarks",
+    "custom_provider_definitions",
+    "nil",
+    "type",
+    "a.b",
+    "variables",
+    "stemcell",
+    "",
+];
+
+/// A document of words that mean something, in places where they do or do not.
+fn document() -> impl Strategy<Value = Value> {
+    let word = || select(&WORDS[..]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (-2_i64..5).prop_map(Value::from),
+        word().prop_map(Value::from)
+    ];
+    leaf.prop_recursive(6, 60, 5, move |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..4).prop_map(Value::from),
+            vec((word(), inner), 0..5).prop_map(|members| members
+                .into_iter()
+                .map(|(key, value)| (key.to_string(), value))
+                .collect()),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn nothing_panics(groups in document(), addons in document(), job in document(), spec in document(), variables in document()) {
+        let sound = group("g", json!([{"name": "j", "release": "r", "properties": job, "consumes": job, "provides": job, "custom_provider_definitions": [job]}]));
+        let spec = if spec.is_object() { spec } else { json!({"properties": spec, "provides": [spec], "consumes": [spec]}) };
+        let case = Case::new(json!([sound, groups])).key("addons", addons).key("variables", variables).job("j", spec.clone());
+        let _ = (case.resolve(), case.addresses());
+        let _ = Case::new(groups).job("j", spec).resolve();
     }
 }

@@ -1,0 +1,40 @@
+//! What the diagnostics about generated values mean: name, title, explanation (Markdown).
+
+/// Codes of [`crate::Cause::code`].
+pub const CODES: &[(&str, &str, &str)] = &[
+    (
+        "credentials-invalid-options",
+        "The options of a variable are wrong",
+        "A variable of type `password` takes `length`; `user` takes `username` and `length`; `certificate` takes `common_name`, \
+         `organization`, `alternative_names`, `is_ca`, `ca`, `extended_key_usage` (`client_auth`, `server_auth`), `duration` (days) and \
+         `key_length` (2048, 3072, 4096). Options of other tools, such as `self_sign`, are refused as bosh does.",
+    ),
+    (
+        "credentials-missing-ca",
+        "A certificate has no signer",
+        "Only a CA signs itself. Set `ca` to the name of the variable that holds the signing certificate, or `is_ca: true`.",
+    ),
+    (
+        "credentials-no-randomness",
+        "The system gave no random bytes or key",
+        "Values are made from the randomness of the operating system. It should never fail; look at the system's log.",
+    ),
+    (
+        "credentials-signing-failed",
+        "A certificate could not be written",
+        "A name in it has characters that certificates do not take (alternative names are ASCII), or the private key of the CA does not \
+         belong to its certificate.",
+    ),
+    (
+        "credentials-unsupported-type",
+        "Nobody generates values of this type",
+        "The types are `password`, `certificate`, `rsa`, `ssh` and `user`. Values of others have to be given.",
+    ),
+    (
+        "credentials-unusable-ca",
+        "A CA cannot sign",
+        "The value of the variable that `ca` names has a `certificate` and a `private_key`, both as PEM, the key as \
+         `RSA PRIVATE KEY` (PKCS#1; `openssl rsa -traditional` converts). It must have its value before the certificates that it signs: \
+         list it first.",
+    ),
+];

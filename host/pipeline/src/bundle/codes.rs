@@ -1,0 +1,81 @@
+//! What the diagnostics about objects mean that come back from plugins.
+
+use crate::codes::Code;
+
+/// Codes of the bundle.
+pub const CODES: &[Code] = &[
+    Code {
+        name: "bundle-duplicate-object",
+        title: "Two objects have the same kind and name",
+        explanation: "One of them would overwrite the other. Names are made from those of the deployment, its instance groups and \
+                      variables, lower case and with `-` for `_`: rename one of them. A hook that wants to change an object has to \
+                      patch it, not to add it again.",
+    },
+    Code {
+        name: "bundle-foreign-object",
+        title: "A plugin made an object that is not the deployment's",
+        explanation: "Namespace, the label `quarks.cloudfoundry.org/deployment-name`, owners and finalizers are set by the host. A \
+                      plugin leaves them out, or gives namespace and label as they are. Else it could take over objects of others.",
+    },
+    Code {
+        name: "bundle-identity-changed",
+        title: "A hook renamed an object",
+        explanation: "A patch may change everything but `apiVersion`, `kind` and `metadata.name`. To rename an object, remove it and \
+                      add another one.",
+    },
+    Code {
+        name: "bundle-invalid-data",
+        title: "The data of a Secret or ConfigMap is none",
+        explanation: "Keys are made of letters, digits, `-`, `_` and `.`; values are text. Those of a Secret's `data` and of \
+                      `binaryData` are base64; plain text of a Secret goes into `stringData`.",
+    },
+    Code {
+        name: "bundle-invalid-metadata",
+        title: "A label or annotation is none that Kubernetes takes",
+        explanation: "Their names are at most 63 letters, digits, `-`, `_` and `.`, after an optional DNS name and `/`. Values of labels \
+                      follow the same rule, those of annotations are any text. Numbers and booleans have to be quoted.",
+    },
+    Code {
+        name: "bundle-invalid-name",
+        title: "A name is none that Kubernetes takes",
+        explanation: "Names are lower-case letters, digits and `-`, with a letter or digit at both ends. Secrets and some others take \
+                      dots as well; Services begin with a letter and have at most 63 characters, StatefulSets at most 52, so that \
+                      their pods can be labelled.",
+    },
+    Code {
+        name: "bundle-kind-not-allowed",
+        title: "A plugin made an object of a kind that is not allowed",
+        explanation: "A conversion makes Secrets, ConfigMaps, Services, claims, workloads, network policies and the operator's own \
+                      kinds, in the `apiVersion` that the host knows. Roles, ServiceAccounts, webhooks, token Secrets and all that is \
+                      not in a namespace is refused: a plugin must not gain rights through what it returns.",
+    },
+    Code {
+        name: "bundle-no-such-object",
+        title: "A hook changes an object that is not there",
+        explanation: "A patch or removal names an object by `apiVersion`, kind and name. There is none of this name, or a hook before \
+                      has removed it.",
+    },
+    Code {
+        name: "bundle-not-json",
+        title: "An object holds what Kubernetes cannot store",
+        explanation: "Keys of objects are strings, and numbers are finite. A key such as `7:` or a number such as `.nan` comes from a \
+                      YAML document and cannot go into a Kubernetes object.",
+    },
+    Code {
+        name: "bundle-object-too-large",
+        title: "An object is too large",
+        explanation: "Kubernetes takes 1 MiB of values in a Secret or ConfigMap, 256 KiB of annotations, and about 1.5 MB in all. Large \
+                      files do not belong into properties; put them into a release, or split the instance group.",
+    },
+    Code {
+        name: "bundle-patch-failed",
+        title: "The patch of a hook does not apply",
+        explanation: "Patches are lists of RFC 6902 operations. The message names the operation (counted from 0) and its path. `add` \
+                      needs the place above to exist, all others the place itself; `~1` in a path stands for `/`, `~0` for `~`.",
+    },
+    Code {
+        name: "bundle-too-many-objects",
+        title: "There are too many objects",
+        explanation: "A deployment of a thousand instance groups has fewer. Most often `instances` of a group has too many digits.",
+    },
+];

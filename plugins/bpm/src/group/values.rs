@@ -1,0 +1,151 @@
+//! Values of a group's keys, checked in BOSH's words.
+
+use super::{Disks, Lifecycle, MOST_INSTANCES};
+use crate::codes;
+use crate::report::{Place, Report};
+use crate::value::{inspect, text};
+use boson_document::Tree;
+
+/// What runs the group.
+pub fn lifecycle(tree: &Tree, name: &str, place: &Place, report: &mut Report) -> Lifecycle {
+    match tree.str("lifecycle") {
+        None | Some("service") => Lifecycle::Service,
+        Some("errand") => Lifecycle::Errand,
+        Some("auto-errand") => Lifecycle::AutoErrand,
+        Some(other) => {
+            let text = format!(
+                "Invalid lifecycle '{other}' for '{name}', valid lifecycle profiles are: service, errand, auto-errand"
+            );
+            report.error(codes::BAD_VALUE, &place.at("lifecycle"), text);
+            Lifecycle::Service
+        }
+    }
+}
+
+/// Names of its zones.
+pub fn zones(tree: &Tree, name: &str, place: &Place, report: &mut Report) -> Vec<String> {
+    let Some(azs) = tree.get("azs").and_then(Tree::as_array) else {
+        return Vec::new();
+    };
+    let place = place.at("azs");
+    if azs.is_empty() {
+        report.error(
+            codes::BAD_VALUE,
+            &place,
+            format!("Instance group '{name}' has empty availability zones"),
+        );
+    }
+    let mut zones = Vec::new();
+    for (index, az) in azs.iter().enumerate() {
+        let at = place.at(index);
+        match az.as_str() {
+            None => {
+                let text = format!(
+                    "Instance group '{name}' has invalid availability zone '{}', string expected",
+                    inspect(az)
+                );
+                report.error(codes::BAD_VALUE, &at, text);
+            }
+            Some(az) if az.is_empty() || !crate::metadata::is_label_value(az) => {
+                let text = format!("Availability zone '{az}' cannot be the value of a node's label");
+                report.error(codes::METADATA, &at, text);
+            }
+            Some(az) if zones.iter().any(|zone| zone == az) => {
+                report.error(
+                    codes::DUPLICATE,
+                    &at,
+                    format!("Availability zone '{az}' of instance group '{name}' is given twice"),
+                );
+            }
+            Some(az) => zones.push(az.to_string()),
+        }
+    }
+    zones
+}
+
+/// Instances in each zone; 0 where the report says why not.
+pub fn instances(
+    tree: &Tree,
+    name: &str,
+    lifecycle: Lifecycle,
+    zones: usize,
+    place: &Place,
+    report: &mut Report,
+) -> u32 {
+    let Some(value) = tree
+        .get("instances")
+        .filter(|value| matches!(value, Tree::Number(number) if number.is_integer()))
+    else {
+        return 0;
+    };
+    let place = place.at("instances");
+    let most = MOST_INSTANCES / u32::try_from(zones.max(1)).unwrap_or(MOST_INSTANCES);
+    let count = value
+        .as_i64()
+        .and_then(|count| u32::try_from(count).ok())
+        .filter(|count| *count <= most);
+    match count {
+        Some(count) if lifecycle != Lifecycle::Service && count != 1 => {
+            let text = format!("Instance group '{name}' is an errand: 'instances' must be 1");
+            report.error(codes::ERRAND, &place, text);
+            0
+        }
+        Some(count) => count,
+        None if inspect(value).starts_with('-') => {
+            report.error(
+                codes::BAD_VALUE,
+                &place,
+                format!("'instances' value ({}) should be greater than -1", inspect(value)),
+            );
+            0
+        }
+        None => {
+            report.error(
+                codes::BAD_VALUE,
+                &place,
+                format!("'instances' value ({}) should be less than {most}", inspect(value)),
+            );
+            0
+        }
+    }
+}
+
+/// Its disks.
+pub fn disks(tree: &Tree, name: &str, place: &Place, report: &mut Report) -> Disks {
+    let size = tree.get("persistent_disk").and_then(Tree::as_i64);
+    if size.is_some_and(|size| size < 0) {
+        let text = format!(
+            "Instance group '{name}' references an invalid persistent disk size '{}'",
+            size.unwrap_or_default()
+        );
+        report.error(codes::BAD_VALUE, &place.at("persistent_disk"), text);
+    }
+    let persistent = size.and_then(|size| u64::try_from(size).ok()).filter(|size| *size > 0);
+    let class = text(tree, "persistent_disk_type");
+    if let Some(class) = &class {
+        if persistent.is_none() {
+            let text = format!(
+                "Instance group '{name}' has a 'persistent_disk_type' without a size: set 'persistent_disk', in MiB"
+            );
+            report.error(codes::REFUSED_KEY, &place.at("persistent_disk_type"), text);
+        } else if !crate::metadata::is_subdomain(class) {
+            let text = format!("'{class}' cannot be the name of a StorageClass");
+            report.error(codes::BAD_VALUE, &place.at("persistent_disk_type"), text);
+        }
+    }
+    Disks {
+        persistent,
+        class,
+        ephemeral: resource(tree, "ephemeral_disk_size", place, report),
+    }
+}
+
+/// A size of `vm_resources`.
+pub fn resource(tree: &Tree, key: &str, place: &Place, report: &mut Report) -> Option<u64> {
+    let size = tree.get("vm_resources")?.get(key)?.as_i64()?;
+    if size <= 0 {
+        let text = format!("'{key}' value ({size}) should be greater than 0");
+        report.error(codes::BAD_VALUE, &place.at("vm_resources").at(key), text);
+    }
+    u64::try_from(size).ok()
+}
