@@ -141,6 +141,8 @@ impl Writer {
 
     fn key(&mut self, key: &Key<'_>, context: Context, indent: usize) {
         match key {
+            // Psych merges even what is quoted.
+            Key::Text("<<") => self.lines.word("!!str \"<<\""),
             Key::Text(text) => self.string(text, context, Some(indent)),
             Key::Other(tree) => self.value(tree, context, Some(indent)),
         }
