@@ -19,7 +19,10 @@ pub struct Ran {
 
 /// The repository's root.
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .map(Path::to_path_buf)
+        .unwrap_or_default()
 }
 
 /// The `host` binary that was built together with this test.
@@ -28,8 +31,16 @@ pub fn root() -> PathBuf {
 /// It was not built: `cargo test --workspace` and `make build` do.
 pub fn binary() -> Result<PathBuf> {
     let test = std::env::current_exe().context("no path of the running test")?;
-    let binary = test.ancestors().nth(2).context("the test lies in no target directory")?.join("host");
-    if binary.is_file() { Ok(binary) } else { bail!("{} is missing: run `make build` first", binary.display()) }
+    let binary = test
+        .ancestors()
+        .nth(2)
+        .context("the test lies in no target directory")?
+        .join("host");
+    if binary.is_file() {
+        Ok(binary)
+    } else {
+        bail!("{} is missing: run `make build` first", binary.display())
+    }
 }
 
 /// Runs `host` in `directory`, with nothing on standard input, a home of its own and no color.
@@ -44,7 +55,11 @@ pub fn host<A: AsRef<OsStr>>(directory: &Path, arguments: impl IntoIterator<Item
 ///
 /// # Errors
 /// As [`host`].
-pub fn host_with_input<A: AsRef<OsStr>>(directory: &Path, arguments: impl IntoIterator<Item = A>, input: &[u8]) -> Result<Ran> {
+pub fn host_with_input<A: AsRef<OsStr>>(
+    directory: &Path,
+    arguments: impl IntoIterator<Item = A>,
+    input: &[u8],
+) -> Result<Ran> {
     let mut child = Command::new(binary()?)
         .args(arguments)
         .current_dir(directory)
@@ -81,10 +96,18 @@ pub fn compare(file: &Path, text: &str) -> Result<Option<String>> {
         return Ok(None);
     }
     let (line, (want, got)) = (1..)
-        .zip(wanted.lines().chain(std::iter::repeat("(end)")).zip(text.lines().chain(std::iter::repeat("(end)"))))
+        .zip(
+            wanted
+                .lines()
+                .chain(std::iter::repeat("(end)"))
+                .zip(text.lines().chain(std::iter::repeat("(end)"))),
+        )
         .find(|(_, (want, got))| want != got || *want == "(end)")
         .unwrap_or((0, ("", "")));
-    Ok(Some(format!("{}:{line}\n  wanted: {want}\n  got:    {got}", file.display())))
+    Ok(Some(format!(
+        "{}:{line}\n  wanted: {want}\n  got:    {got}",
+        file.display()
+    )))
 }
 
 /// The folders directly below `directory`, sorted.

@@ -6,7 +6,10 @@ use std::fs;
 use std::path::Path;
 
 fn digest(folder: &Path) -> String {
-    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     files.sort();
     let mut hasher = Sha256::new();
     for file in files {
@@ -24,7 +27,11 @@ fn released_packages_are_frozen() {
     let list = fs::read_to_string(wit.join("released")).unwrap();
     for line in list.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
         let (folder, wanted) = line.split_once(' ').expect("a folder and a digest");
-        assert_eq!(digest(&wit.join(folder)), wanted, "wit/{folder} was released: put what changes into a new version beside it");
+        assert_eq!(
+            digest(&wit.join(folder)),
+            wanted,
+            "wit/{folder} was released: put what changes into a new version beside it"
+        );
     }
 }
 
@@ -33,6 +40,9 @@ fn every_package_is_there_at_1_0_0() {
     let wit = boson_tests::root().join("wit");
     for package in ["types", "ops", "variables", "links", "render", "bpm", "resources"] {
         let text = fs::read_to_string(wit.join(package).join(format!("{package}.wit"))).unwrap();
-        assert!(text.contains(&format!("package boson:{package}@1.0.0;")), "wit/{package}");
+        assert!(
+            text.contains(&format!("package boson:{package}@1.0.0;")),
+            "wit/{package}"
+        );
     }
 }

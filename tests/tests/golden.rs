@@ -15,7 +15,12 @@ fn every_golden_folder_is_as_expected() {
             wrong.push(what);
         }
     }
-    assert!(wrong.is_empty(), "{} golden folders differ (BLESS=1 rewrites them):\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} golden folders differ (BLESS=1 rewrites them):\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 fn run(case: &Path) -> Result<Option<String>> {
@@ -25,7 +30,10 @@ fn run(case: &Path) -> Result<Option<String>> {
     let examples = root().join("docs/examples");
     let arguments = fs::read_to_string(case.join("arguments"))?.replace("{examples}", &examples.display().to_string());
     let ran = host(scratch.path(), arguments.lines())?;
-    let said = ran.stderr.replace(&examples.display().to_string(), "{examples}").replace(&scratch.path().display().to_string(), "{here}");
+    let said = ran
+        .stderr
+        .replace(&examples.display().to_string(), "{examples}")
+        .replace(&scratch.path().display().to_string(), "{here}");
     let code = fs::read_to_string(case.join("expected.code")).map_or(1, |text| text.trim().parse().unwrap_or(1));
     if case.join("expected.err").exists() || (ran.code != 0 && !case.join("expected.yml").exists()) {
         return failed(case, &ran, &said, code, &before, &listing(scratch.path())?);
@@ -41,12 +49,27 @@ fn run(case: &Path) -> Result<Option<String>> {
     Ok(output)
 }
 
-fn failed(case: &Path, ran: &Ran, said: &str, code: i32, before: &[String], after: &[String]) -> Result<Option<String>> {
+fn failed(
+    case: &Path,
+    ran: &Ran,
+    said: &str,
+    code: i32,
+    before: &[String],
+    after: &[String],
+) -> Result<Option<String>> {
     if ran.code != code {
-        return Ok(Some(format!("{}: exit code {}, not {code}\n{said}", case.display(), ran.code)));
+        return Ok(Some(format!(
+            "{}: exit code {}, not {code}\n{said}",
+            case.display(),
+            ran.code
+        )));
     }
     if !ran.stdout.is_empty() {
-        return Ok(Some(format!("{}: a failed run printed {:?}", case.display(), ran.stdout)));
+        return Ok(Some(format!(
+            "{}: a failed run printed {:?}",
+            case.display(),
+            ran.stdout
+        )));
     }
     if before != after {
         return Ok(Some(format!("{}: a failed run left files: {after:?}", case.display())));

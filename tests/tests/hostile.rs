@@ -62,7 +62,12 @@ fn a_loop_runs_out_of_fuel() {
     let ran = call(scratch.path(), &plugin, &["--fuel", "1000000"]);
     fails_with(&ran, "plugin-out-of-fuel", "used up its 1000000 units of fuel");
     let again = call(scratch.path(), &plugin, &["--fuel", "1000000"]);
-    let fuel = |ran: &Ran| ran.stderr.lines().find(|line| line.starts_with("fuel")).map(str::to_string);
+    let fuel = |ran: &Ran| {
+        ran.stderr
+            .lines()
+            .find(|line| line.starts_with("fuel"))
+            .map(str::to_string)
+    };
     assert_eq!(fuel(&ran), fuel(&again), "fuel is the same on every run");
 }
 
@@ -70,14 +75,30 @@ fn a_loop_runs_out_of_fuel() {
 fn a_loop_with_too_much_fuel_meets_the_deadline() {
     let scratch = tempfile::tempdir().unwrap();
     let plugin = plugin(scratch.path(), "(loop (br 0)) unreachable", "");
-    fails_with(&call(scratch.path(), &plugin, &["--deadline", "1", "--fuel", "1000000000000000"]), "plugin-deadline", "more than 1 s");
+    fails_with(
+        &call(
+            scratch.path(),
+            &plugin,
+            &["--deadline", "1", "--fuel", "1000000000000000"],
+        ),
+        "plugin-deadline",
+        "more than 1 s",
+    );
 }
 
 #[test]
 fn memory_is_bounded() {
     let scratch = tempfile::tempdir().unwrap();
-    let plugin = plugin(scratch.path(), "(loop (drop (memory.grow (i32.const 16))) (br 0)) unreachable", "");
-    fails_with(&call(scratch.path(), &plugin, &["--memory", "4"]), "plugin-over-memory", "4 MiB");
+    let plugin = plugin(
+        scratch.path(),
+        "(loop (drop (memory.grow (i32.const 16))) (br 0)) unreachable",
+        "",
+    );
+    fails_with(
+        &call(scratch.path(), &plugin, &["--memory", "4"]),
+        "plugin-over-memory",
+        "4 MiB",
+    );
 }
 
 #[test]
@@ -85,13 +106,21 @@ fn tables_are_bounded() {
     let scratch = tempfile::tempdir().unwrap();
     let grow = "(loop (drop (table.grow $t (ref.null func) (i32.const 50000))) (br 0)) unreachable";
     let plugin = plugin(scratch.path(), grow, "(table $t 1 funcref)");
-    fails_with(&call(scratch.path(), &plugin, &[]), "plugin-over-memory", "table elements");
+    fails_with(
+        &call(scratch.path(), &plugin, &[]),
+        "plugin-over-memory",
+        "table elements",
+    );
 }
 
 #[test]
 fn a_trap_names_the_functions() {
     let scratch = tempfile::tempdir().unwrap();
-    let plugin = plugin(scratch.path(), "(call $inner) (i32.const 0)", "(func $inner unreachable)");
+    let plugin = plugin(
+        scratch.path(),
+        "(call $inner) (i32.const 0)",
+        "(func $inner unreachable)",
+    );
     let ran = call(scratch.path(), &plugin, &[]);
     fails_with(&ran, "plugin-trapped", "unreachable");
     assert!(ran.stderr.contains("inner < "), "{}", ran.stderr);
@@ -104,7 +133,11 @@ fn a_reply_larger_than_allowed_is_stopped() {
     let big = "(drop (memory.grow (i32.const 1700)))
         (i32.store8 (i32.const 0) (i32.const 0)) (i32.store (i32.const 4) (i32.const 16)) (i32.store (i32.const 8) (i32.const 100000000))
         (memory.fill (i32.const 16) (i32.const 32) (i32.const 100000000)) (i32.const 0)";
-    fails_with(&call(scratch.path(), &plugin(scratch.path(), big, ""), &[]), "plugin-over-output", "64 MiB");
+    fails_with(
+        &call(scratch.path(), &plugin(scratch.path(), big, ""), &[]),
+        "plugin-over-output",
+        "64 MiB",
+    );
 }
 
 #[test]
@@ -123,7 +156,11 @@ fn what_imports_a_function_is_refused_by_name() {
         (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) unreachable))"#;
     let wit = "package evil:clock@0.1.0; interface clock { now: func() -> u64; } world w { import clock; }";
     let plugin = write(scratch.path(), &component(core, "w", &[("evil.wit", wit)]));
-    fails_with(&call(scratch.path(), &plugin, &[]), "plugin-refused", "function 'evil:clock/clock@0.1.0#now'");
+    fails_with(
+        &call(scratch.path(), &plugin, &[]),
+        "plugin-refused",
+        "function 'evil:clock/clock@0.1.0#now'",
+    );
 }
 
 #[test]
@@ -131,7 +168,10 @@ fn what_is_no_plugin_is_refused() {
     let scratch = tempfile::tempdir().unwrap();
     for (bytes, words) in [
         (wat::parse_str("(module)").unwrap(), "is a core module"),
-        (wat::parse_str("(component)").unwrap(), "exports no stage of the contract"),
+        (
+            wat::parse_str("(component)").unwrap(),
+            "exports no stage of the contract",
+        ),
         (b"#!/bin/sh".to_vec(), "is not a WebAssembly component"),
         (b"\0asm\x0d\0\x01\0garbage".to_vec(), "plugin '"),
         (Vec::new(), "is not a WebAssembly component"),
@@ -139,7 +179,11 @@ fn what_is_no_plugin_is_refused() {
         let plugin = write(scratch.path(), &bytes);
         fails_with(&call(scratch.path(), &plugin, &[]), "plugin-refused", words);
     }
-    fails_with(&call(scratch.path(), &scratch.path().join("missing.wasm"), &[]), "plugin-refused", "cannot be read");
+    fails_with(
+        &call(scratch.path(), &scratch.path().join("missing.wasm"), &[]),
+        "plugin-refused",
+        "cannot be read",
+    );
 }
 
 #[test]
@@ -147,7 +191,12 @@ fn machine_code_is_never_taken_from_a_user() {
     let scratch = tempfile::tempdir().unwrap();
     let component = plugin(scratch.path(), "unreachable", "");
     let code = scratch.path().join("plugin.cwasm");
-    let ran = host_with_input(scratch.path(), ["compile-plugin".as_ref(), component.as_os_str(), code.as_os_str()], b"").unwrap();
+    let ran = host_with_input(
+        scratch.path(),
+        ["compile-plugin".as_ref(), component.as_os_str(), code.as_os_str()],
+        b"",
+    )
+    .unwrap();
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     fails_with(&call(scratch.path(), &code, &[]), "plugin-refused", "is machine code");
     // Beside a component of the user's plugin directory it is passed over.

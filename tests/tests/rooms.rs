@@ -22,12 +22,26 @@ fn needs() -> BTreeMap<String, BTreeSet<String>> {
     let mut direct: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for node in metadata["resolve"]["nodes"].as_array().unwrap() {
         let normal = node["deps"].as_array().unwrap().iter().filter(|dep| {
-            dep["dep_kinds"].as_array().unwrap().iter().any(|kind| kind["kind"].is_null())
+            dep["dep_kinds"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|kind| kind["kind"].is_null())
         });
-        direct.insert(node["id"].as_str().unwrap(), normal.map(|dep| dep["pkg"].as_str().unwrap()).collect());
+        direct.insert(
+            node["id"].as_str().unwrap(),
+            normal.map(|dep| dep["pkg"].as_str().unwrap()).collect(),
+        );
     }
     let ours = metadata["workspace_members"].as_array().unwrap();
-    ours.iter().map(|id| (name_of[id.as_str().unwrap()].to_string(), closure(id.as_str().unwrap(), &direct, &name_of))).collect()
+    ours.iter()
+        .map(|id| {
+            (
+                name_of[id.as_str().unwrap()].to_string(),
+                closure(id.as_str().unwrap(), &direct, &name_of),
+            )
+        })
+        .collect()
 }
 
 fn closure(from: &str, direct: &BTreeMap<&str, Vec<&str>>, name_of: &BTreeMap<&str, &str>) -> BTreeSet<String> {
@@ -42,7 +56,11 @@ fn closure(from: &str, direct: &BTreeMap<&str, Vec<&str>>, name_of: &BTreeMap<&s
 }
 
 fn allowed_to_see(needs: &BTreeMap<String, BTreeSet<String>>, room: &str) -> BTreeSet<String> {
-    needs[room].iter().filter(|name| name.starts_with("boson-")).cloned().collect()
+    needs[room]
+        .iter()
+        .filter(|name| name.starts_with("boson-"))
+        .cloned()
+        .collect()
 }
 
 fn set(names: &[&str]) -> BTreeSet<String> {
@@ -75,13 +93,28 @@ fn rooms_of_the_host_see_what_they_may() {
             assert!(!needs[room].contains(*name), "{room} needs {name}");
         }
     };
-    assert_eq!(allowed_to_see(&needs, "boson-pipeline"), set(&["boson-document", "boson-deployment"]));
+    assert_eq!(
+        allowed_to_see(&needs, "boson-pipeline"),
+        set(&["boson-document", "boson-deployment"])
+    );
     never("boson-pipeline", &["tokio", "kube", "wasmtime", "cap-std", "rcgen"]);
-    assert_eq!(allowed_to_see(&needs, "boson-sandbox"), set(&["boson-document", "boson-deployment", "boson-pipeline"]));
+    assert_eq!(
+        allowed_to_see(&needs, "boson-sandbox"),
+        set(&["boson-document", "boson-deployment", "boson-pipeline"])
+    );
     never("boson-sandbox", &["kube", "k8s-openapi"]);
     never("boson-credentials", &["kube", "wasmtime", "tokio"]);
     // Rules are reached through WIT, never as Rust: else somebody's own plugin could do less than ours.
-    never("boson-cli", &["boson-ops", "boson-variables", "boson-links", "boson-bpm", "boson-render"]);
+    never(
+        "boson-cli",
+        &[
+            "boson-ops",
+            "boson-variables",
+            "boson-links",
+            "boson-bpm",
+            "boson-render",
+        ],
+    );
     if needs.contains_key("boson-controllers") {
         never("boson-controllers", &["wasmtime", "boson-sandbox"]);
     }
@@ -89,7 +122,16 @@ fn rooms_of_the_host_see_what_they_may() {
 
 #[test]
 fn the_pipeline_does_no_input_or_output() {
-    let forbidden = ["std::fs", "std::net", "std::process", "SystemTime", "Instant::now", "std::env", "println!", "eprintln!"];
+    let forbidden = [
+        "std::fs",
+        "std::net",
+        "std::process",
+        "SystemTime",
+        "Instant::now",
+        "std::env",
+        "println!",
+        "eprintln!",
+    ];
     let mut open = vec![boson_tests::root().join("host/pipeline/src")];
     while let Some(path) = open.pop() {
         if path.is_dir() {

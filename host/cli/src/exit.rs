@@ -19,7 +19,11 @@ pub enum Failed {
 impl From<anyhow::Error> for Failed {
     fn from(error: anyhow::Error) -> Self {
         let gone = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
-        if error.chain().filter_map(|cause| cause.downcast_ref()).any(gone) { Self::BrokenPipe } else { Self::Io(error) }
+        if error.chain().filter_map(|cause| cause.downcast_ref()).any(gone) {
+            Self::BrokenPipe
+        } else {
+            Self::Io(error)
+        }
     }
 }
 
@@ -34,7 +38,11 @@ const BUGS: [&str; 2] = ["plugin-trapped", "plugin-malformed-reply"];
 
 /// Whether one of these is ours to mend. `foreign`: the user brought plugins, and theirs may be the broken one.
 pub fn failed(diagnostics: &[Diagnostic], foreign: bool) -> Failed {
-    if !foreign && diagnostics.iter().any(|one| BUGS.contains(&one.code.as_str())) { Failed::Bug } else { Failed::Input }
+    if !foreign && diagnostics.iter().any(|one| BUGS.contains(&one.code.as_str())) {
+        Failed::Bug
+    } else {
+        Failed::Input
+    }
 }
 
 /// The process's exit code.

@@ -15,31 +15,49 @@ pub const MAX_BYTES: u64 = 32 << 20;
 /// A diagnostic that names the file: missing, a directory, not readable, too large.
 pub fn read(path: &Path) -> Result<Vec<u8>, Box<Diagnostic>> {
     let name = name(path);
-    let refuse = |code: &str, message: String, help: &str| Err(Box::new(Diagnostic::error(code, message).in_document(&name).help(help)));
+    let refuse = |code: &str, message: String, help: &str| {
+        Err(Box::new(Diagnostic::error(code, message).in_document(&name).help(help)))
+    };
     let mut bytes = Vec::new();
     let result = if path == Path::new("-") {
         std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes)
     } else {
         if path.is_dir() {
-            return refuse("input-is-directory", format!("'{name}' is a directory, not a file"), "give the file inside it");
+            return refuse(
+                "input-is-directory",
+                format!("'{name}' is a directory, not a file"),
+                "give the file inside it",
+            );
         }
         File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
     };
     match result {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            refuse("input-missing", format!("there is no file '{name}'"), "check the path; it is relative to the directory you are in")
-        }
-        Err(error) => refuse("input-unreadable", format!("'{name}' cannot be read: {error}"), "check its permissions"),
-        Ok(_) if bytes.len() as u64 > MAX_BYTES => {
-            refuse("input-too-large", format!("'{name}' is larger than {} MiB", MAX_BYTES >> 20), "no manifest is that large; is it the right file?")
-        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => refuse(
+            "input-missing",
+            format!("there is no file '{name}'"),
+            "check the path; it is relative to the directory you are in",
+        ),
+        Err(error) => refuse(
+            "input-unreadable",
+            format!("'{name}' cannot be read: {error}"),
+            "check its permissions",
+        ),
+        Ok(_) if bytes.len() as u64 > MAX_BYTES => refuse(
+            "input-too-large",
+            format!("'{name}' is larger than {} MiB", MAX_BYTES >> 20),
+            "no manifest is that large; is it the right file?",
+        ),
         Ok(_) => Ok(bytes),
     }
 }
 
 /// How a path is called in messages.
 pub fn name(path: &Path) -> String {
-    if path == Path::new("-") { "(standard input)".to_string() } else { path.display().to_string() }
+    if path == Path::new("-") {
+        "(standard input)".to_string()
+    } else {
+        path.display().to_string()
+    }
 }
 
 /// Writes a file under a temporary name beside it, syncs it and renames it: after a crash the old content is there, or the new one.
@@ -89,7 +107,13 @@ pub fn write_all(directory: &Path, files: &[(String, String)]) -> Result<()> {
 fn scratch(path: &Path) -> Result<PathBuf> {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    let name = path.file_name().with_context(|| format!("'{}' is no file name", path.display()))?;
+    let name = path
+        .file_name()
+        .with_context(|| format!("'{}' is no file name", path.display()))?;
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    Ok(path.with_file_name(format!(".{}.{}-{number}.new", name.to_string_lossy(), std::process::id())))
+    Ok(path.with_file_name(format!(
+        ".{}.{}-{number}.new",
+        name.to_string_lossy(),
+        std::process::id()
+    )))
 }

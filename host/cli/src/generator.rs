@@ -26,13 +26,23 @@ impl Generator for Credentials {
     /// Keys take most of the time and do not need each other: all of them are made at once, on all cores.
     fn prepare(&mut self, wanted: &[&Definition]) -> Result<(), Diagnostic> {
         let kind = |definition: &Definition| definition.kind.clone().unwrap_or_default();
-        let demand: Vec<_> = wanted.iter().filter_map(|one| key_demand(&kind(one), &one.options)).collect();
-        self.system.prepare(&demand).map_err(|cause| Diagnostic::error(cause.code(), cause.to_string()))
+        let demand: Vec<_> = wanted
+            .iter()
+            .filter_map(|one| key_demand(&kind(one), &one.options))
+            .collect();
+        self.system
+            .prepare(&demand)
+            .map_err(|cause| Diagnostic::error(cause.code(), cause.to_string()))
     }
 
     fn generate(&mut self, definition: &Definition, options: &Tree, signer: Option<&Tree>) -> Result<Tree, Diagnostic> {
         let kind = definition.kind.as_deref().unwrap_or_default();
-        let request = Request { name: &definition.name, kind, options, signer };
+        let request = Request {
+            name: &definition.name,
+            kind,
+            options,
+            signer,
+        };
         generate(&request, &self.system).map_err(|error| {
             let diagnostic = Diagnostic::error(error.cause.code(), error.to_string()).at(&definition.pointer);
             match error.cause.help() {

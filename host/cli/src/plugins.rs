@@ -31,10 +31,19 @@ pub struct Replacement {
 }
 
 fn replacement(text: &str) -> Result<Replacement, String> {
-    let Some((stage, file)) = text.split_once('=') else { return Err("it has the form STAGE=FILE".to_string()) };
+    let Some((stage, file)) = text.split_once('=') else {
+        return Err("it has the form STAGE=FILE".to_string());
+    };
     let names = Stage::ALL.map(Stage::name).join(", ");
     let stage = Stage::named(stage).ok_or(format!("there is no stage '{stage}'; the stages are {names}"))?;
-    if file.is_empty() { Err("the file's name is missing".to_string()) } else { Ok(Replacement { stage, file: file.into() }) }
+    if file.is_empty() {
+        Err("the file's name is missing".to_string())
+    } else {
+        Ok(Replacement {
+            stage,
+            file: file.into(),
+        })
+    }
 }
 
 /// A sandbox with the cache of this user.
@@ -49,7 +58,11 @@ pub fn sandbox(limits: Limits) -> Result<Sandbox, Failure> {
 ///
 /// # Errors
 /// One diagnostic for every plugin that cannot be used.
-pub fn load(arguments: &PluginArguments, stages: &[Stage], settings: &[(Stage, Tree)]) -> Result<Plugins, Vec<Diagnostic>> {
+pub fn load(
+    arguments: &PluginArguments,
+    stages: &[Stage],
+    settings: &[(Stage, Tree)],
+) -> Result<Plugins, Vec<Diagnostic>> {
     let failed = |failure: Failure| vec![failure.diagnostic()];
     let sandbox = sandbox(Limits::default()).map_err(failed)?;
     let mut plugins = Plugins::new(sandbox.clone());
@@ -67,13 +80,25 @@ pub fn load(arguments: &PluginArguments, stages: &[Stage], settings: &[(Stage, T
         match sandbox.load_file(&one.file) {
             Ok(plugin) if plugin.stage == one.stage => plugins.insert(configured(plugin, settings)),
             Ok(plugin) => diagnostics.push(
-                Diagnostic::error("plugin-other-stage", format!("'{}' is a plugin of the stage '{}', not '{}'", one.file.display(), plugin.stage, one.stage))
-                    .help(format!("use `--plugin {}={}`", plugin.stage, one.file.display())),
+                Diagnostic::error(
+                    "plugin-other-stage",
+                    format!(
+                        "'{}' is a plugin of the stage '{}', not '{}'",
+                        one.file.display(),
+                        plugin.stage,
+                        one.stage
+                    ),
+                )
+                .help(format!("use `--plugin {}={}`", plugin.stage, one.file.display())),
             ),
             Err(failure) => diagnostics.push(failure.diagnostic()),
         }
     }
-    if diagnostics.is_empty() { Ok(plugins) } else { Err(diagnostics) }
+    if diagnostics.is_empty() {
+        Ok(plugins)
+    } else {
+        Err(diagnostics)
+    }
 }
 
 fn configured(plugin: boson_sandbox::Plugin, settings: &[(Stage, Tree)]) -> boson_sandbox::Plugin {
@@ -83,7 +108,11 @@ fn configured(plugin: boson_sandbox::Plugin, settings: &[(Stage, Tree)]) -> boso
     }
 }
 
-fn built_in(sandbox: &Sandbox, arguments: &PluginArguments, stage: Stage) -> Result<boson_sandbox::Plugin, Box<Diagnostic>> {
+fn built_in(
+    sandbox: &Sandbox,
+    arguments: &PluginArguments,
+    stage: Stage,
+) -> Result<boson_sandbox::Plugin, Box<Diagnostic>> {
     let file = format!("{stage}.wasm");
     let loaded = match &arguments.plugins_dir {
         // The user's directory: machine code that lies there is not trusted, only components are read.
@@ -108,7 +137,12 @@ fn built_in(sandbox: &Sandbox, arguments: &PluginArguments, stage: Stage) -> Res
 pub fn installation() -> anyhow::Result<PathBuf> {
     let binary = std::env::current_exe().context("cannot tell where this program lies")?;
     let beside = |up: usize, tail: &str| binary.ancestors().nth(up).map(|directory| directory.join(tail));
-    let places = [beside(1, "plugins"), beside(2, "plugins"), beside(2, "share/boson/plugins"), Some("/usr/share/boson/plugins".into())];
+    let places = [
+        beside(1, "plugins"),
+        beside(2, "plugins"),
+        beside(2, "share/boson/plugins"),
+        Some("/usr/share/boson/plugins".into()),
+    ];
     let places: Vec<PathBuf> = places.into_iter().flatten().collect();
     if let Some(found) = places.iter().find(|place| place.join("ops.wasm").is_file()) {
         return Ok(found.clone());
@@ -119,8 +153,9 @@ pub fn installation() -> anyhow::Result<PathBuf> {
 
 /// `$XDG_CACHE_HOME/boson/compiled`, or under the home directory; none where the user has neither.
 fn cache_directory() -> Option<PathBuf> {
-    let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
     let base = base.or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache")))?;
     Some(base.join("boson").join("compiled"))
 }
-

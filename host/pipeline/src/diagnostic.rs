@@ -44,12 +44,21 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// An error without a place.
     pub fn error(code: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Error, code: code.into(), message: message.into(), place: Place::default(), help: None }
+        Self {
+            severity: Severity::Error,
+            code: code.into(),
+            message: message.into(),
+            place: Place::default(),
+            help: None,
+        }
     }
 
     /// A warning without a place.
     pub fn warning(code: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, ..Self::error(code, message) }
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(code, message)
+        }
     }
 
     /// In this document.

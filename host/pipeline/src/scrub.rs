@@ -49,7 +49,9 @@ impl Secrets {
 fn collect(tree: &Tree, texts: &mut Vec<String>) {
     match tree {
         Tree::String(text) => {
-            let lines = text.lines().filter(|line| line.len() >= SHORTEST && !line.starts_with("-----"));
+            let lines = text
+                .lines()
+                .filter(|line| line.len() >= SHORTEST && !line.starts_with("-----"));
             texts.extend(lines.map(str::to_string));
             if text.len() >= SHORTEST {
                 texts.push(text.clone());
@@ -68,7 +70,9 @@ mod tests {
 
     #[test]
     fn values_do_not_reach_messages() {
-        let values = parse(r#"{"pw":"s3cret-s3cret","key":{"private_key":"-----BEGIN\nabcdefgh\n-----END\n"},"port":"80"}"#).unwrap();
+        let values =
+            parse(r#"{"pw":"s3cret-s3cret","key":{"private_key":"-----BEGIN\nabcdefgh\n-----END\n"},"port":"80"}"#)
+                .unwrap();
         let said = vec![Diagnostic::error("x", "bad password s3cret-s3cret on 80: abcdefgh").help("not s3cret-s3cret")];
         let clean = Secrets::of(&values).scrub(said);
         assert_eq!(clean[0].message, "bad password <redacted> on 80: <redacted>");

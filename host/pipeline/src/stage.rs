@@ -27,7 +27,14 @@ pub enum Stage {
 
 impl Stage {
     /// All of them, in order.
-    pub const ALL: [Self; 6] = [Self::Ops, Self::Variables, Self::Links, Self::Render, Self::Bpm, Self::Resources];
+    pub const ALL: [Self; 6] = [
+        Self::Ops,
+        Self::Variables,
+        Self::Links,
+        Self::Render,
+        Self::Bpm,
+        Self::Resources,
+    ];
 
     /// Name: of the WIT package, the world and the file `<name>.wasm`.
     pub fn name(self) -> &'static str {
@@ -326,7 +333,12 @@ pub trait Stages: Sync {
     /// render.render.
     fn render(&self, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>>;
     /// bpm.convert-deployment.
-    fn convert_deployment(&self, deployment: &Deployment, document: Named<'_>, variables: &[Variable]) -> Reply<Vec<Tree>>;
+    fn convert_deployment(
+        &self,
+        deployment: &Deployment,
+        document: Named<'_>,
+        variables: &[Variable],
+    ) -> Reply<Vec<Tree>>;
     /// bpm.convert-group.
     fn convert_group(&self, request: &GroupRequest<'_>) -> Reply<Vec<Tree>>;
     /// How many plugins of the resources stage there are.

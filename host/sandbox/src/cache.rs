@@ -42,12 +42,24 @@ impl Cache {
 
     /// No cache, compilation in this process: for tests and one-off use.
     pub fn none() -> Self {
-        Self { directory: None, compiler: None }
+        Self {
+            directory: None,
+            compiler: None,
+        }
     }
 
     /// The component's machine code, from the cache or freshly compiled.
-    pub(crate) fn component(&self, sandbox: &Sandbox, name: &str, digest: &Digest, bytes: &[u8]) -> Result<Component, Failure> {
-        let file = self.directory.as_ref().map(|directory| directory.join(file_name(sandbox, digest)));
+    pub(crate) fn component(
+        &self,
+        sandbox: &Sandbox,
+        name: &str,
+        digest: &Digest,
+        bytes: &[u8],
+    ) -> Result<Component, Failure> {
+        let file = self
+            .directory
+            .as_ref()
+            .map(|directory| directory.join(file_name(sandbox, digest)));
         if let Some(component) = file.as_deref().and_then(|file| load(sandbox, file)) {
             return Ok(component);
         }
@@ -57,7 +69,8 @@ impl Cache {
         {
             tracing::warn!(path = %file.display(), %error, "compiled code was not kept");
         }
-        trusted(sandbox, &code).map_err(|error| Failure::new(FailureKind::Refused, name, format!("does not load: {error:#}")))
+        trusted(sandbox, &code)
+            .map_err(|error| Failure::new(FailureKind::Refused, name, format!("does not load: {error:#}")))
     }
 
     fn compile(&self, sandbox: &Sandbox, name: &str, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
@@ -82,14 +95,24 @@ pub(crate) fn load(sandbox: &Sandbox, file: &Path) -> Option<Component> {
     if !file.exists() {
         return None;
     }
-    #[allow(unsafe_code, reason = "the file lies in our own 0700 directory or in the installation, see the module's doc")]
+    #[allow(
+        unsafe_code,
+        reason = "the file lies in our own 0700 directory or in the installation, see the module's doc"
+    )]
     // SAFETY: nobody who could not replace this binary itself could have written the file.
     let component = unsafe { Component::deserialize_file(&sandbox.engine, file) };
-    component.inspect_err(|error| tracing::warn!(path = %file.display(), %error, "machine code does not load; compiling anew")).ok()
+    component
+        .inspect_err(
+            |error| tracing::warn!(path = %file.display(), %error, "machine code does not load; compiling anew"),
+        )
+        .ok()
 }
 
 fn trusted(sandbox: &Sandbox, code: &[u8]) -> wasmtime::Result<Component> {
-    #[allow(unsafe_code, reason = "the bytes were compiled just now, by us or by our own child process")]
+    #[allow(
+        unsafe_code,
+        reason = "the bytes were compiled just now, by us or by our own child process"
+    )]
     // SAFETY: as above.
     unsafe {
         Component::deserialize(&sandbox.engine, code)
@@ -119,15 +142,25 @@ fn compile_apart(compiler: &Path, scratch: &Path, name: &str, bytes: &[u8]) -> R
         if started.elapsed() > COMPILE_DEADLINE {
             let _ = child.kill();
             let _ = child.wait();
-            return Err(refused(format!("takes more than {} s to compile", COMPILE_DEADLINE.as_secs())));
+            return Err(refused(format!(
+                "takes more than {} s to compile",
+                COMPILE_DEADLINE.as_secs()
+            )));
         }
         std::thread::sleep(Duration::from_millis(5));
     };
     if status.success() {
         return fs::read(&output).map_err(io);
     }
-    let said = child.wait_with_output().map(|output| String::from_utf8_lossy(&output.stderr).into_owned()).unwrap_or_default();
-    let said = said.lines().last().unwrap_or("the compiler ran out of memory or time").to_string();
+    let said = child
+        .wait_with_output()
+        .map(|output| String::from_utf8_lossy(&output.stderr).into_owned())
+        .unwrap_or_default();
+    let said = said
+        .lines()
+        .last()
+        .unwrap_or("the compiler ran out of memory or time")
+        .to_string();
     Err(refused(format!("cannot be compiled: {said}")))
 }
 
@@ -137,7 +170,10 @@ fn file_name(sandbox: &Sandbox, digest: &Digest) -> String {
 
 /// Version and settings of the compiler.
 fn engine_hash(sandbox: &Sandbox) -> u64 {
-    #[allow(deprecated, reason = "SipHasher::new() is stable over processes, which the default hasher does not promise")]
+    #[allow(
+        deprecated,
+        reason = "SipHasher::new() is stable over processes, which the default hasher does not promise"
+    )]
     let mut hasher = std::hash::SipHasher::new();
     sandbox.engine.precompile_compatibility_hash().hash(&mut hasher);
     hasher.finish()
@@ -160,7 +196,10 @@ fn private(path: &Path) -> std::io::Result<()> {
 pub(crate) fn write_whole(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let scratch = file.with_extension(format!("{}-{}.new", std::process::id(), scratch_number()));
     let mut out = fs::OpenOptions::new().write(true).create_new(true).open(&scratch)?;
-    let written = out.write_all(bytes).and_then(|()| out.sync_all()).and_then(|()| fs::rename(&scratch, file));
+    let written = out
+        .write_all(bytes)
+        .and_then(|()| out.sync_all())
+        .and_then(|()| fs::rename(&scratch, file));
     written.inspect_err(|_| drop(fs::remove_file(&scratch)))
 }
 

@@ -57,7 +57,11 @@ impl ResourceLimiter for CallState {
     }
 
     fn table_growing(&mut self, _current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
-        if desired > self.table_limit { Err(TooMuch("table elements").into()) } else { Ok(true) }
+        if desired > self.table_limit {
+            Err(TooMuch("table elements").into())
+        } else {
+            Ok(true)
+        }
     }
 
     fn instances(&self) -> usize {
@@ -83,7 +87,11 @@ impl Sandbox {
         let _slot = self.slots.take();
         let started = Instant::now();
         let limits = &self.limits;
-        let state = CallState { memory_limit: limits.memory, memory: 0, table_limit: limits.table_elements };
+        let state = CallState {
+            memory_limit: limits.memory,
+            memory: 0,
+            table_limit: limits.table_elements,
+        };
         let mut store = Store::new(&self.engine, state);
         store.limiter(|state| state);
         store.set_epoch_deadline(self.deadline_ticks());
@@ -93,7 +101,11 @@ impl Sandbox {
             .and_then(|()| plugin.pre.instantiate(&mut store))
             .and_then(|instance| body(&mut store, &instance));
         let fuel = limits.fuel - store.get_fuel().unwrap_or(0);
-        let measures = Measures { fuel, memory: store.data().memory, elapsed: started.elapsed() };
+        let measures = Measures {
+            fuel,
+            memory: store.data().memory,
+            elapsed: started.elapsed(),
+        };
         tracing::debug!(plugin = plugin.name(), fuel, memory = measures.memory, elapsed = ?measures.elapsed, "called");
         (result.map_err(|error| self.sort(plugin.name(), &error)), measures)
     }
@@ -102,19 +114,38 @@ impl Sandbox {
         let limits = &self.limits;
         let mebibytes = |bytes: usize| bytes >> 20;
         let (kind, message) = if let Some(TooMuch(what)) = error.downcast_ref() {
-            let of = if *what == "memory" { format!("{} MiB", mebibytes(limits.memory)) } else { limits.table_elements.to_string() };
-            (FailureKind::OverMemory, format!("asked for more {what} than the {of} it may have"))
+            let of = if *what == "memory" {
+                format!("{} MiB", mebibytes(limits.memory))
+            } else {
+                limits.table_elements.to_string()
+            };
+            (
+                FailureKind::OverMemory,
+                format!("asked for more {what} than the {of} it may have"),
+            )
         } else if let Some(trap) = error.downcast_ref::<Trap>() {
             match trap {
-                Trap::OutOfFuel => (FailureKind::OutOfFuel, format!("used up its {} units of fuel", limits.fuel)),
-                Trap::Interrupt => (FailureKind::Deadline, format!("ran for more than {} s", limits.deadline.as_secs())),
+                Trap::OutOfFuel => (
+                    FailureKind::OutOfFuel,
+                    format!("used up its {} units of fuel", limits.fuel),
+                ),
+                Trap::Interrupt => (
+                    FailureKind::Deadline,
+                    format!("ran for more than {} s", limits.deadline.as_secs()),
+                ),
                 trap => (FailureKind::Trapped, format!("stopped with a trap: {trap}")),
             }
         } else if error.root_cause().to_string().contains("hostcalls") {
             // wasmtime keeps the error type of this limit to itself; its text is all there is.
-            (FailureKind::OverOutput, format!("gave a reply of more than {} MiB", mebibytes(limits.output)))
+            (
+                FailureKind::OverOutput,
+                format!("gave a reply of more than {} MiB", mebibytes(limits.output)),
+            )
         } else {
-            (FailureKind::Malformed, format!("gave a reply that is not of the contract: {}", error.root_cause()))
+            (
+                FailureKind::Malformed,
+                format!("gave a reply that is not of the contract: {}", error.root_cause()),
+            )
         };
         let mut failure = Failure::new(kind, plugin, message);
         if kind == FailureKind::Trapped {
@@ -126,7 +157,9 @@ impl Sandbox {
 
 /// Names of the functions that were active, innermost first. Data of the plugin: bounded and cleaned of control characters.
 fn functions(error: &wasmtime::Error) -> Vec<String> {
-    let Some(trace) = error.downcast_ref::<WasmBacktrace>() else { return Vec::new() };
+    let Some(trace) = error.downcast_ref::<WasmBacktrace>() else {
+        return Vec::new();
+    };
     let name = |frame: &wasmtime::FrameInfo| match frame.func_name() {
         Some(name) => name.chars().filter(|c| !c.is_control()).take(120).collect(),
         None => format!("function {}", frame.func_index()),

@@ -2,9 +2,9 @@
 
 use crate::error::{Failure, FailureKind};
 use boson_pipeline::Stage;
-use wasmtime::component::types::ComponentItem;
-use wasmtime::component::Component;
 use wasmtime::Engine;
+use wasmtime::component::Component;
+use wasmtime::component::types::ComponentItem;
 
 /// The interface that makes a component a plugin of `stage`.
 pub(crate) fn interface(stage: Stage) -> &'static str {
@@ -30,13 +30,23 @@ pub(crate) fn check(engine: &Engine, name: &str, component: &Component) -> Resul
         forbidden(engine, import, &item.ty, &mut imports);
     }
     if !imports.is_empty() {
-        return refused(format!("imports {}; a plugin may import nothing but types", imports.join(", ")));
+        return refused(format!(
+            "imports {}; a plugin may import nothing but types",
+            imports.join(", ")
+        ));
     }
     let exports: Vec<&str> = kind.exports(engine).map(|(export, _)| export).collect();
-    let stages: Vec<Stage> = Stage::ALL.into_iter().filter(|stage| exports.contains(&interface(*stage))).collect();
+    let stages: Vec<Stage> = Stage::ALL
+        .into_iter()
+        .filter(|stage| exports.contains(&interface(*stage)))
+        .collect();
     match stages[..] {
         [stage] => Ok(stage),
-        [] => refused(format!("exports no stage of the contract; one of {} is needed, it has {}", wanted(), list(&exports))),
+        [] => refused(format!(
+            "exports no stage of the contract; one of {} is needed, it has {}",
+            wanted(),
+            list(&exports)
+        )),
         _ => refused("exports several stages; a plugin has one".to_string()),
     }
 }
@@ -60,5 +70,9 @@ fn wanted() -> String {
 }
 
 fn list(names: &[&str]) -> String {
-    if names.is_empty() { "nothing".to_string() } else { names.join(", ") }
+    if names.is_empty() {
+        "nothing".to_string()
+    } else {
+        names.join(", ")
+    }
 }

@@ -15,7 +15,11 @@ const MAX_TEXT: usize = 16 << 10;
 /// A document of a reply.
 pub(crate) fn document(plugin: &str, what: &str, text: &str) -> Result<Tree, Failure> {
     json::parse(text).map_err(|error| {
-        Failure::new(FailureKind::Malformed, plugin, format!("gave a reply that breaks the contract: `{what}` is not JSON: {error}"))
+        Failure::new(
+            FailureKind::Malformed,
+            plugin,
+            format!("gave a reply that breaks the contract: `{what}` is not JSON: {error}"),
+        )
     })
 }
 
@@ -39,7 +43,11 @@ pub(crate) fn refusal(plugin: &str, diagnostics: Vec<wit::Diagnostic>) -> StageE
     if diagnostics.iter().any(Diagnostic::is_error) {
         return StageError::Input(diagnostics);
     }
-    failed(&Failure::new(FailureKind::Malformed, plugin, "failed without an error diagnostic that says why"))
+    failed(&Failure::new(
+        FailureKind::Malformed,
+        plugin,
+        "failed without an error diagnostic that says why",
+    ))
 }
 
 fn diagnostics_from(mut all: Vec<wit::Diagnostic>) -> Vec<Diagnostic> {
@@ -47,7 +55,10 @@ fn diagnostics_from(mut all: Vec<wit::Diagnostic>) -> Vec<Diagnostic> {
     all.truncate(MAX_DIAGNOSTICS);
     let mut kept: Vec<Diagnostic> = all.into_iter().map(Diagnostic::from).collect();
     if more > 0 {
-        kept.push(Diagnostic::warning("plugin-many-diagnostics", format!("{more} more diagnostics are not shown")));
+        kept.push(Diagnostic::warning(
+            "plugin-many-diagnostics",
+            format!("{more} more diagnostics are not shown"),
+        ));
     }
     kept
 }
@@ -70,9 +81,19 @@ impl From<wit::Diagnostic> for Diagnostic {
             wit::Severity::Warning => Severity::Warning,
             wit::Severity::Info => Severity::Info,
         };
-        let place =
-            Place { document: said.document.map(clean), pointer: said.pointer.map(clean), line: said.line, column: None };
-        Self { severity, code: clean(said.code), message: clean(said.message), place, help: said.help.map(clean) }
+        let place = Place {
+            document: said.document.map(clean),
+            pointer: said.pointer.map(clean),
+            line: said.line,
+            column: None,
+        };
+        Self {
+            severity,
+            code: clean(said.code),
+            message: clean(said.message),
+            place,
+            help: said.help.map(clean),
+        }
     }
 }
 

@@ -42,10 +42,19 @@ impl Sandbox {
     /// A CPU or an operating system that wasmtime does not support.
     pub fn new(limits: Limits, cache: Cache) -> Result<Self, Failure> {
         let engine = pooled(&limits).or_else(|_| on_demand(&limits)).map_err(|error| {
-            Failure::new(FailureKind::Refused, "any", format!("cannot run: no sandbox on this machine: {error:#}"))
+            Failure::new(
+                FailureKind::Refused,
+                "any",
+                format!("cannot run: no sandbox on this machine: {error:#}"),
+            )
         })?;
         start_ticker(engine.weak());
-        Ok(Self { engine, limits: Arc::new(limits), cache: Arc::new(cache), slots: Arc::new(Slots::new(MAX_CALLS)) })
+        Ok(Self {
+            engine,
+            limits: Arc::new(limits),
+            cache: Arc::new(cache),
+            slots: Arc::new(Slots::new(MAX_CALLS)),
+        })
     }
 
     /// The limits of a call.
@@ -61,9 +70,13 @@ impl Sandbox {
     /// # Errors
     /// Not a valid component.
     pub fn compile(&self, name: &str, component: &[u8]) -> Result<Vec<u8>, Failure> {
-        self.engine
-            .precompile_component(component)
-            .map_err(|error| Failure::new(FailureKind::Refused, name, format!("is not a valid component: {error:#}")))
+        self.engine.precompile_component(component).map_err(|error| {
+            Failure::new(
+                FailureKind::Refused,
+                name,
+                format!("is not a valid component: {error:#}"),
+            )
+        })
     }
 
     /// Ticks until `deadline`, one more because the first may come at once.
@@ -119,7 +132,10 @@ fn config(limits: &Limits) -> wasmtime::Result<Config> {
         .wasm_backtrace_max_frames(NonZeroUsize::new(32))
         .native_unwind_info(false)
         // What the contract does not need is surface. By name of the proposal, because wasmtime has the other setters only with crate features.
-        .wasm_features(WasmFeatures::THREADS | WasmFeatures::GC | WasmFeatures::EXCEPTIONS, false)
+        .wasm_features(
+            WasmFeatures::THREADS | WasmFeatures::GC | WasmFeatures::EXCEPTIONS,
+            false,
+        )
         .wasm_memory64(false)
         .wasm_multi_memory(false)
         .concurrency_support(false);

@@ -104,17 +104,31 @@ impl FailureKind {
 
 impl Failure {
     pub(crate) fn new(kind: FailureKind, plugin: &str, message: impl Into<String>) -> Self {
-        Self { kind, plugin: plugin.into(), message: message.into(), functions: Vec::new() }
+        Self {
+            kind,
+            plugin: plugin.into(),
+            message: message.into(),
+            functions: Vec::new(),
+        }
     }
 
     /// As data for the user.
     pub fn diagnostic(&self) -> Diagnostic {
         let help = match self.kind {
-            FailureKind::Refused | FailureKind::Malformed => "the plugin has to be mended or rebuilt against `wit/`".to_string(),
-            FailureKind::Trapped if self.functions.is_empty() => "this is a bug of the plugin, not of your input".to_string(),
-            FailureKind::Trapped => format!("this is a bug of the plugin, not of your input; it was in: {}", self.functions.join(" < ")),
+            FailureKind::Refused | FailureKind::Malformed => {
+                "the plugin has to be mended or rebuilt against `wit/`".to_string()
+            }
+            FailureKind::Trapped if self.functions.is_empty() => {
+                "this is a bug of the plugin, not of your input".to_string()
+            }
+            FailureKind::Trapped => format!(
+                "this is a bug of the plugin, not of your input; it was in: {}",
+                self.functions.join(" < ")
+            ),
             FailureKind::OutOfFuel => "something loops for ever, or the input is far larger than expected".to_string(),
-            FailureKind::OverMemory | FailureKind::OverOutput => "the input makes the plugin build something huge".to_string(),
+            FailureKind::OverMemory | FailureKind::OverOutput => {
+                "the input makes the plugin build something huge".to_string()
+            }
             FailureKind::Deadline => "try again when the machine is less busy".to_string(),
         };
         Diagnostic::error(self.kind.code(), self.to_string()).help(help)

@@ -13,8 +13,21 @@ use wasmtime::component::{ComponentExportIndex, Type, Val};
 
 /// Members that hold JSON text, by the contract.
 const JSON_MEMBERS: [&str; 15] = [
-    "document", "operations", "settings", "options", "consumes", "values", "spec", "properties", "context", "group", "bpm", "objects",
-    "additions", "patch", "settings-schema",
+    "document",
+    "operations",
+    "settings",
+    "options",
+    "consumes",
+    "values",
+    "spec",
+    "properties",
+    "context",
+    "group",
+    "bpm",
+    "objects",
+    "additions",
+    "patch",
+    "settings-schema",
 ];
 
 /// What a call gave.
@@ -41,8 +54,12 @@ impl Sandbox {
     /// Names of the functions of the plugin's stage.
     pub fn functions(&self, plugin: &Plugin) -> Vec<String> {
         let component = plugin.pre.component();
-        let Some((item, _)) = component.get_export(None, interface(plugin.stage)) else { return Vec::new() };
-        let wasmtime::component::types::ComponentItem::ComponentInstance(instance) = item else { return Vec::new() };
+        let Some((item, _)) = component.get_export(None, interface(plugin.stage)) else {
+            return Vec::new();
+        };
+        let wasmtime::component::types::ComponentItem::ComponentInstance(instance) = item else {
+            return Vec::new();
+        };
         instance
             .exports(&self.engine)
             .filter(|(_, item)| matches!(item.ty, wasmtime::component::types::ComponentItem::ComponentFunc(_)))
@@ -60,11 +77,15 @@ impl Sandbox {
             JsonCallError::Arguments(format!("the plugin has no function '{function}'; it has: {names}"))
         };
         let component = plugin.pre.component();
-        let (_, stage) = component.get_export(None, interface(plugin.stage)).ok_or_else(unknown)?;
+        let (_, stage) = component
+            .get_export(None, interface(plugin.stage))
+            .ok_or_else(unknown)?;
         let (_, index): (_, ComponentExportIndex) = component.get_export(Some(&stage), function).ok_or_else(unknown)?;
         let mut wrong = None;
         let (result, measures) = self.call(plugin, |store, instance| {
-            let func = instance.get_func(&mut *store, index).ok_or_else(|| wasmtime::Error::msg("no such function"))?;
+            let func = instance
+                .get_func(&mut *store, index)
+                .ok_or_else(|| wasmtime::Error::msg("no such function"))?;
             let kind = func.ty(&*store);
             let params = match lower_all(kind.params(), arguments, plugin) {
                 Ok(params) => params,
@@ -87,18 +108,29 @@ impl Sandbox {
             Some(value) => (lift(&value, false), false),
             None => (Tree::Null, false),
         };
-        Ok(JsonReply { value, failed, measures })
+        Ok(JsonReply {
+            value,
+            failed,
+            measures,
+        })
     }
 }
 
-fn lower_all<'a>(params: impl Iterator<Item = (&'a str, Type)>, arguments: &Tree, plugin: &Plugin) -> Result<Vec<Val>, String> {
+fn lower_all<'a>(
+    params: impl Iterator<Item = (&'a str, Type)>,
+    arguments: &Tree,
+    plugin: &Plugin,
+) -> Result<Vec<Val>, String> {
     let Some(given) = arguments.as_object() else {
         return Err("the input has to be one JSON object with a member for each parameter".to_string());
     };
     let params: Vec<(&str, Type)> = params.collect();
     if let Some(name) = given.keys().find(|name| !params.iter().any(|(param, _)| param == name)) {
         let names: Vec<&str> = params.iter().map(|(name, _)| *name).collect();
-        return Err(format!("'{name}' is no parameter; the parameters are: {}", names.join(", ")));
+        return Err(format!(
+            "'{name}' is no parameter; the parameters are: {}",
+            names.join(", ")
+        ));
     }
     let settings = json::parse(&plugin.settings).unwrap_or_default();
     params
@@ -126,14 +158,19 @@ fn lower(value: &Tree, kind: &Type, name: &str) -> Result<Val, String> {
         },
         (Type::Option(_), Tree::Null) => Ok(Val::Option(None)),
         (Type::Option(option), value) => Ok(Val::Option(Some(Box::new(lower(value, &option.ty(), name)?)))),
-        (Type::List(list), Tree::Array(items)) => {
-            items.iter().map(|item| lower(item, &list.ty(), name)).collect::<Result<_, _>>().map(Val::List)
-        }
+        (Type::List(list), Tree::Array(items)) => items
+            .iter()
+            .map(|item| lower(item, &list.ty(), name))
+            .collect::<Result<_, _>>()
+            .map(Val::List),
         (Type::List(_), Tree::Null) => Ok(Val::List(Vec::new())),
         (Type::List(_), _) => wrong("a list"),
-        (Type::Tuple(tuple), Tree::Array(items)) if items.len() == tuple.types().len() => {
-            items.iter().zip(tuple.types()).map(|(item, kind)| lower(item, &kind, name)).collect::<Result<_, _>>().map(Val::Tuple)
-        }
+        (Type::Tuple(tuple), Tree::Array(items)) if items.len() == tuple.types().len() => items
+            .iter()
+            .zip(tuple.types())
+            .map(|(item, kind)| lower(item, &kind, name))
+            .collect::<Result<_, _>>()
+            .map(Val::Tuple),
         (Type::Record(record), Tree::Object(map)) => {
             let mut fields = Vec::new();
             for field in record.fields() {
@@ -143,7 +180,9 @@ fn lower(value: &Tree, kind: &Type, name: &str) -> Result<Val, String> {
             Ok(Val::Record(fields))
         }
         (Type::Record(_), _) => wrong("an object"),
-        (Type::Enum(cases), Tree::String(case)) if cases.names().any(|name| name == case) => Ok(Val::Enum(case.clone())),
+        (Type::Enum(cases), Tree::String(case)) if cases.names().any(|name| name == case) => {
+            Ok(Val::Enum(case.clone()))
+        }
         _ => wrong("of another type"),
     }
 }
@@ -164,7 +203,9 @@ fn lift(value: &Val, text_is_json: bool) -> Tree {
         Val::String(text) => text.as_str().into(),
         Val::Enum(case) => case.as_str().into(),
         Val::Option(value) => value.as_deref().map_or(Tree::Null, |value| lift(value, text_is_json)),
-        Val::List(items) | Val::Tuple(items) => Tree::Array(items.iter().map(|item| lift(item, text_is_json)).collect()),
+        Val::List(items) | Val::Tuple(items) => {
+            Tree::Array(items.iter().map(|item| lift(item, text_is_json)).collect())
+        }
         Val::Record(fields) => {
             // In a diagnostic or an origin, `document` is a name.
             let names_documents = fields.iter().any(|(name, _)| name == "severity" || name == "source");

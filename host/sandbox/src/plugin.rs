@@ -128,7 +128,10 @@ impl Sandbox {
     /// # Errors
     /// As [`Sandbox::load`], and a file that cannot be read.
     pub fn load_file(&self, path: &Path) -> Result<Plugin, Failure> {
-        let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+        let name = path.file_name().map_or_else(
+            || path.display().to_string(),
+            |name| name.to_string_lossy().into_owned(),
+        );
         self.load(&name, &read(path)?, Source::File(path.to_path_buf()))
     }
 
@@ -143,7 +146,9 @@ impl Sandbox {
         }
         match bytes.get(..8) {
             Some([0, b'a', b's', b'm', 0x0d, 0, 1, 0]) => {}
-            Some([0, b'a', b's', b'm', 1, 0, 0, 0]) => return refused("is a core module; make it a component (`wasm-tools component new`)"),
+            Some([0, b'a', b's', b'm', 1, 0, 0, 0]) => {
+                return refused("is a core module; make it a component (`wasm-tools component new`)");
+            }
             _ => return refused("is not a WebAssembly component"),
         }
         let digest = Digest::of(bytes);
@@ -164,7 +169,9 @@ impl Sandbox {
             return Ok(false);
         }
         let code = self.compile(&name, &bytes)?;
-        let io = |error: std::io::Error| Failure::new(FailureKind::Refused, &name, format!("cannot be precompiled: {error}"));
+        let io = |error: std::io::Error| {
+            Failure::new(FailureKind::Refused, &name, format!("cannot be precompiled: {error}"))
+        };
         remove_stale(path).map_err(io)?;
         cache::write_whole(&code_file, &code).map_err(io)?;
         cache::write_whole(&digest_file, digest.as_bytes()).map_err(io)?;
@@ -173,22 +180,40 @@ impl Sandbox {
 
     fn prepare(&self, name: String, component: Component, digest: Digest, source: Source) -> Result<Plugin, Failure> {
         let stage = component::check(&self.engine, &name, &component)?;
-        let pre = Linker::new(&self.engine)
-            .instantiate_pre(&component)
-            .map_err(|error| Failure::new(FailureKind::Refused, &name, format!("does not fit the sandbox: {error:#}")))?;
-        Ok(Plugin { stage, digest, source, settings: "{}".to_string(), pre, name })
+        let pre = Linker::new(&self.engine).instantiate_pre(&component).map_err(|error| {
+            Failure::new(
+                FailureKind::Refused,
+                &name,
+                format!("does not fit the sandbox: {error:#}"),
+            )
+        })?;
+        Ok(Plugin {
+            stage,
+            digest,
+            source,
+            settings: "{}".to_string(),
+            pre,
+            name,
+        })
     }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path)
-        .map_err(|error| Failure::new(FailureKind::Refused, &path.display().to_string(), format!("cannot be read: {error}")))
+    std::fs::read(path).map_err(|error| {
+        Failure::new(
+            FailureKind::Refused,
+            &path.display().to_string(),
+            format!("cannot be read: {error}"),
+        )
+    })
 }
 
 /// Code that is older than its component is of an earlier one.
 fn newer(code: &Path, component: &Path) -> bool {
     let time = |path: &Path| std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
-    time(code).zip(time(component)).is_some_and(|(code, component)| code >= component)
+    time(code)
+        .zip(time(component))
+        .is_some_and(|(code, component)| code >= component)
 }
 
 fn digest_beside(path: &Path) -> Option<Digest> {
@@ -206,7 +231,9 @@ fn digest_beside(path: &Path) -> Option<Digest> {
 
 /// Code of other engine versions or older builds of the plugin.
 fn remove_stale(path: &Path) -> std::io::Result<()> {
-    let (Some(folder), Some(stem)) = (path.parent(), path.file_stem().and_then(|stem| stem.to_str())) else { return Ok(()) };
+    let (Some(folder), Some(stem)) = (path.parent(), path.file_stem().and_then(|stem| stem.to_str())) else {
+        return Ok(());
+    };
     for entry in std::fs::read_dir(folder)? {
         let file = entry?.path();
         let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -257,11 +284,23 @@ impl Plugin {
         };
         let malformed = |message: String| Failure::new(FailureKind::Malformed, &self.name, message);
         if said.stage != self.stage.name() {
-            return Err(malformed(format!("says that it is of stage '{}' but exports '{}'", said.stage, self.stage)));
+            return Err(malformed(format!(
+                "says that it is of stage '{}' but exports '{}'",
+                said.stage, self.stage
+            )));
         }
         let settings_schema = json::parse(&said.settings_schema)
             .map_err(|error| malformed(format!("has a settings schema that is not JSON: {error}")))?;
-        let codes = said.codes.into_iter().map(|code| Code { name: code.name, title: code.title, explanation: code.explanation });
-        Ok(Description { name: said.name, version: said.version, settings_schema, codes: codes.collect() })
+        let codes = said.codes.into_iter().map(|code| Code {
+            name: code.name,
+            title: code.title,
+            explanation: code.explanation,
+        });
+        Ok(Description {
+            name: said.name,
+            version: said.version,
+            settings_schema,
+            codes: codes.collect(),
+        })
     }
 }

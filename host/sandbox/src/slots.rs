@@ -15,13 +15,19 @@ pub(crate) struct Slot<'s>(&'s Slots);
 
 impl Slots {
     pub(crate) fn new(count: u32) -> Self {
-        Self { free: Mutex::new(count), freed: Condvar::new() }
+        Self {
+            free: Mutex::new(count),
+            freed: Condvar::new(),
+        }
     }
 
     /// Waits for a place.
     pub(crate) fn take(&self) -> Slot<'_> {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut free = self.freed.wait_while(free, |free| *free == 0).unwrap_or_else(PoisonError::into_inner);
+        let mut free = self
+            .freed
+            .wait_while(free, |free| *free == 0)
+            .unwrap_or_else(PoisonError::into_inner);
         *free -= 1;
         Slot(self)
     }

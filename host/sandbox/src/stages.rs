@@ -8,8 +8,9 @@ use crate::error::{Failure, FailureKind};
 use crate::plugin::Plugin;
 use boson_document::{Tree, json};
 use boson_pipeline::stage::{
-    Applied, Definition, Deployment, Edits, GroupRequest, Interpolated, JobSpec, Named, ObjectReference, Origin, Provider,
-    Reference, Rendered, Reply, Resolved, ResolvedGroup, StageError, Template, Variable, VariableRules, VariablesPlan,
+    Applied, Definition, Deployment, Edits, GroupRequest, Interpolated, JobSpec, Named, ObjectReference, Origin,
+    Provider, Reference, Rendered, Reply, Resolved, ResolvedGroup, StageError, Template, Variable, VariableRules,
+    VariablesPlan,
 };
 use boson_pipeline::{Stage, Stages};
 use std::collections::BTreeMap;
@@ -46,7 +47,12 @@ macro_rules! call {
 impl Plugins {
     /// No plugin yet.
     pub fn new(sandbox: Sandbox) -> Self {
-        Self { sandbox, rules: BTreeMap::new(), resources: Vec::new(), used: Mutex::default() }
+        Self {
+            sandbox,
+            rules: BTreeMap::new(),
+            resources: Vec::new(),
+            used: Mutex::default(),
+        }
     }
 
     /// Puts a plugin in the place of the one its stage had; one of `resources` comes after those there are.
@@ -84,7 +90,11 @@ impl Plugins {
 
     fn plugin(&self, stage: Stage) -> Result<&Plugin, StageError> {
         self.rules.get(&stage).ok_or_else(|| {
-            let failure = Failure::new(FailureKind::Refused, stage.name(), "is missing: no plugin of this stage is installed");
+            let failure = Failure::new(
+                FailureKind::Refused,
+                stage.name(),
+                "is missing: no plugin of this stage is installed",
+            );
             failed(&failure)
         })
     }
@@ -110,23 +120,40 @@ impl Stages for Plugins {
         let text = json::to_text(doc.tree);
         let files: Vec<_> = files
             .iter()
-            .map(|file| ops::operations::OperationsFile { name: file.name.into(), operations: json::to_text(file.tree) })
+            .map(|file| ops::operations::OperationsFile {
+                name: file.name.into(),
+                operations: json::to_text(file.tree),
+            })
             .collect();
-        let said = call!(self, plugin, ops::operations, |guest, store| guest
-            .call_apply(store, &text, doc.name, &files, &plugin.settings));
-        let origins = said
-            .origins
-            .into_iter()
-            .map(|origin| Origin { pointer: origin.pointer, document: origin.document, source: origin.source });
-        let applied = Applied { document: read(plugin, "document", &said.document)?, origins: origins.collect() };
+        let said = call!(self, plugin, ops::operations, |guest, store| guest.call_apply(
+            store,
+            &text,
+            doc.name,
+            &files,
+            &plugin.settings
+        ));
+        let origins = said.origins.into_iter().map(|origin| Origin {
+            pointer: origin.pointer,
+            document: origin.document,
+            source: origin.source,
+        });
+        let applied = Applied {
+            document: read(plugin, "document", &said.document)?,
+            origins: origins.collect(),
+        };
         reply(applied, said.diagnostics)
     }
 
     fn find(&self, doc: Named<'_>, path: &str) -> Reply<Tree> {
         let plugin = self.plugin(Stage::Ops)?;
         let text = json::to_text(doc.tree);
-        let said = call!(self, plugin, ops::operations, |guest, store| guest
-            .call_find(store, &text, doc.name, path, &plugin.settings));
+        let said = call!(self, plugin, ops::operations, |guest, store| guest.call_find(
+            store,
+            &text,
+            doc.name,
+            path,
+            &plugin.settings
+        ));
         Ok((read(plugin, "the value found", &said)?, Vec::new()))
     }
 
@@ -146,7 +173,13 @@ impl Stages for Plugins {
                 pointer: one.pointer,
             });
         }
-        reply(VariablesPlan { definitions, references: references(said.references) }, said.diagnostics)
+        reply(
+            VariablesPlan {
+                definitions,
+                references: references(said.references),
+            },
+            said.diagnostics,
+        )
     }
 
     fn interpolate(&self, doc: Named<'_>, values: &Tree, rules: VariableRules) -> Reply<Interpolated> {
@@ -175,11 +208,23 @@ impl Stages for Plugins {
                 document_name: job.document_name.into(),
             })
             .collect();
-        let said = call!(self, plugin, links::resolution, |guest, store| guest
-            .call_resolve(store, &text, doc.name, &deployment.into(), &jobs, &plugin.settings));
-        let mut resolved = Resolved { groups: Vec::new(), providers: Vec::new() };
+        let said = call!(self, plugin, links::resolution, |guest, store| guest.call_resolve(
+            store,
+            &text,
+            doc.name,
+            &deployment.into(),
+            &jobs,
+            &plugin.settings
+        ));
+        let mut resolved = Resolved {
+            groups: Vec::new(),
+            providers: Vec::new(),
+        };
         for group in said.groups {
-            resolved.groups.push(ResolvedGroup { document: read(plugin, "document", &group.document)?, name: group.name });
+            resolved.groups.push(ResolvedGroup {
+                document: read(plugin, "document", &group.document)?,
+                name: group.name,
+            });
         }
         for provider in said.providers {
             resolved.providers.push(Provider {
@@ -198,11 +243,25 @@ impl Stages for Plugins {
         let context = json::to_text(context);
         let templates: Vec<_> = templates
             .iter()
-            .map(|template| render::templates::Template { name: template.name.into(), text: template.text.into() })
+            .map(|template| render::templates::Template {
+                name: template.name.into(),
+                text: template.text.into(),
+            })
             .collect();
-        let said = call!(self, plugin, render::templates, |guest, store| guest
-            .call_render(store, &templates, &context, &plugin.settings));
-        let files = said.files.into_iter().map(|file| Rendered { name: file.name, content: file.content }).collect();
+        let said = call!(self, plugin, render::templates, |guest, store| guest.call_render(
+            store,
+            &templates,
+            &context,
+            &plugin.settings
+        ));
+        let files = said
+            .files
+            .into_iter()
+            .map(|file| Rendered {
+                name: file.name,
+                content: file.content,
+            })
+            .collect();
         reply(files, said.diagnostics)
     }
 
@@ -223,8 +282,11 @@ impl Stages for Plugins {
     fn convert_group(&self, request: &GroupRequest<'_>) -> Reply<Vec<Tree>> {
         let plugin = self.plugin(Stage::Bpm)?;
         let request = request.into();
-        let said = call!(self, plugin, bpm::conversion, |guest, store| guest
-            .call_convert_group(store, &request, &plugin.settings));
+        let said = call!(self, plugin, bpm::conversion, |guest, store| guest.call_convert_group(
+            store,
+            &request,
+            &plugin.settings
+        ));
         let objects = documents(plugin.name(), "objects", &said.objects).map_err(|failure| failed(&failure))?;
         reply(objects, said.diagnostics)
     }
@@ -234,7 +296,9 @@ impl Stages for Plugins {
     }
 
     fn transform(&self, nth: usize, deployment: &Deployment, objects: &[Tree]) -> Reply<Edits> {
-        let Some(plugin) = self.resources.get(nth) else { return Ok((Edits::default(), Vec::new())) };
+        let Some(plugin) = self.resources.get(nth) else {
+            return Ok((Edits::default(), Vec::new()));
+        };
         let texts: Vec<String> = objects.iter().map(json::to_text).collect();
         let said = call!(self, plugin, resources::transformation, |guest, store| guest
             .call_transform(store, &deployment.into(), &texts, &plugin.settings));
@@ -244,16 +308,27 @@ impl Stages for Plugins {
             ..Edits::default()
         };
         for one in said.patches {
-            edits.patches.push((object_reference(one.object), read(plugin, "patch", &one.patch)?));
+            edits
+                .patches
+                .push((object_reference(one.object), read(plugin, "patch", &one.patch)?));
         }
         reply(edits, said.diagnostics)
     }
 }
 
 fn references(said: Vec<variables::interpolation::Reference>) -> Vec<Reference> {
-    said.into_iter().map(|one| Reference { name: one.name, pointer: one.pointer }).collect()
+    said.into_iter()
+        .map(|one| Reference {
+            name: one.name,
+            pointer: one.pointer,
+        })
+        .collect()
 }
 
 fn object_reference(said: resources::transformation::ObjectReference) -> ObjectReference {
-    ObjectReference { api_version: said.api_version, kind: said.kind, name: said.name }
+    ObjectReference {
+        api_version: said.api_version,
+        kind: said.kind,
+        name: said.name,
+    }
 }

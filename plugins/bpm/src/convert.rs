@@ -22,11 +22,7 @@ pub fn group(request: &GroupRequest, settings: &Tree) -> Reply {
 
 fn objects(group: &Group, report: &mut Report) -> Vec<Tree> {
     check_containers(group, report);
-    let alone = group.processes == 1;
-    for job in &group.jobs {
-        job.scripts
-            .warn(&job.name, job.processes.len(), alone, &job.place, report);
-    }
+    group.jobs.iter().for_each(|job| job.scripts.warn(job, group, report));
     let volumes = Volumes::plan(group, report);
     volumes::check_extra(group, &volumes, report);
     if report.failed() {

@@ -91,7 +91,8 @@ impl Job {
             .get("uids")
             .and_then(|uids| uids.get(&files.release))
             .and_then(Tree::as_i64);
-        Self {
+        let quarks = quarks.map(|quarks| Quarks::read(quarks, files, &processes, &property, report));
+        let job = Self {
             name: files.job.clone(),
             release: files.release.clone(),
             image_error: image.as_ref().err().cloned(),
@@ -99,10 +100,25 @@ impl Job {
             uid,
             place: place.clone(),
             scripts: scripts::Scripts::read(&files.templates),
-            quarks: quarks
-                .map(|quarks| Quarks::read(quarks, files, &processes, &property, report))
-                .unwrap_or_default(),
+            quarks: quarks.unwrap_or_default(),
             processes,
+        };
+        job.warn_of_root(report);
+        job
+    }
+
+    fn warn_of_root(&self, report: &mut Report) {
+        for process in self.processes.iter().filter(|process| !process.privileged) {
+            let place = if !process.capabilities.is_empty() {
+                process.place.at("capabilities")
+            } else if !self.quarks.capabilities.is_empty() {
+                self.place.at("properties").at("quarks").at("run").at("capabilities")
+            } else {
+                continue;
+            };
+            let (process, job) = (&process.name, &self.name);
+            let text = format!("Process '{process}' of job '{job}' runs as root, because it has capabilities");
+            report.warning(codes::ROOT, &place, text);
         }
     }
 }
@@ -115,58 +131,67 @@ fn processes(
     place: &Place,
     report: &mut Report,
 ) -> Vec<Process> {
-    let property = quarks.and_then(|quarks| quarks.get("bpm")).filter(|bpm| !bpm.is_null());
-    if files.bpm.is_empty() && property.is_none() {
-        if group.lifecycle != Lifecycle::Service && files.templates.iter().any(|template| template == "bin/run") {
-            let executable = format!("/var/vcap/jobs/{}/bin/run", files.job);
-            return vec![Process {
-                name: files.job.clone(),
-                executable,
-                ..Process::default()
-            }];
-        }
-        if files.monitored {
-            let text = format!(
-                "Job '{}' (instance group '{}') has processes but no bpm information",
-                files.job, group.name
-            );
-            report
-                .error(codes::NO_BPM, place, text)
-                .help("Give its processes in the job property quarks.bpm.");
-        }
-        return Vec::new();
-    }
-    let job = process::JobPlace {
-        name: &files.job,
-        place,
+    let has = |path: &str| files.templates.iter().any(|template| template == path);
+    let only = |executable: String| {
+        vec![Process {
+            name: files.job.clone(),
+            executable,
+            ..Process::default()
+        }]
     };
-    let processes = process::of_job(job, files, property, report);
-    for (process, at) in processes
-        .iter()
-        .filter(|(process, _)| process.persistent_disk && group.disks.persistent.is_none())
-    {
-        let text = format!(
-            "job '{}' wants to use persistent disk but instance group '{}' doesn't have any persistent disk declaration",
-            files.job, group.name
-        );
-        report
-            .error(codes::PERSISTENT_DISK, &at.at("persistent_disk"), text)
-            .help(format!(
-                "Process '{}' asks for it: set 'persistent_disk' (MiB) on the instance group.",
-                process.name
-            ));
+    let property = quarks.and_then(|quarks| quarks.get("bpm")).filter(|bpm| !bpm.is_null());
+    match (files.bpm.is_empty(), property) {
+        (true, _) if group.instances == 0 && has("config/bpm.yml") => {
+            let why = "what its containers run is known only once it has some";
+            let text = format!("Instance group '{}' has no instances: {why}", group.name);
+            report.warning(codes::NOTHING_TO_RUN, &group.place, text);
+            // A workload scaled to zero has containers all the same.
+            only("/bin/true".into())
+        }
+        (true, None) if group.lifecycle != Lifecycle::Service && has("bin/run") => {
+            only(format!("/var/vcap/jobs/{}/bin/run", files.job))
+        }
+        (true, None) => {
+            if files.monitored {
+                let (job, group) = (&files.job, &group.name);
+                let text = format!("Job '{job}' (instance group '{group}') has processes but no bpm information");
+                report
+                    .error(codes::NO_BPM, place, text)
+                    .help("Give its processes in the job property quarks.bpm.");
+            }
+            Vec::new()
+        }
+        _ => {
+            let job = process::JobPlace {
+                name: &files.job,
+                place,
+            };
+            let processes = process::of_job(job, files, property, report)
+                .into_iter()
+                .map(|(process, _)| process);
+            processes
+                .inspect(|process| check_disk(group, &files.job, process, report))
+                .collect()
+        }
     }
-    for (process, at) in processes
-        .iter()
-        .filter(|(process, _)| !process.capabilities.is_empty() && !process.privileged)
-    {
-        let text = format!(
-            "Process '{}' of job '{}' runs as root, because it has capabilities",
-            process.name, files.job
-        );
-        report.warning(codes::ROOT, &at.at("capabilities"), text);
+}
+
+fn check_disk(group: &Group, job: &str, process: &Process, report: &mut Report) {
+    if !process.persistent_disk || group.disks.persistent.is_some() {
+        return;
     }
-    processes.into_iter().map(|(process, _)| process).collect()
+    let lacks = "doesn't have any persistent disk declaration";
+    let text = format!(
+        "job '{job}' wants to use persistent disk but instance group '{}' {lacks}",
+        group.name
+    );
+    let help = format!(
+        "Process '{}' asks for it: set 'persistent_disk' (MiB) on the instance group.",
+        process.name
+    );
+    report
+        .error(codes::PERSISTENT_DISK, &process.place.at("persistent_disk"), text)
+        .help(help);
 }
 
 fn image_of(request: &GroupRequest, files: &JobFiles, place: &Place, report: &mut Report) -> Result<String, String> {

@@ -1,9 +1,9 @@
 //! The template of a group's pods.
 
-use crate::group::Group;
+use crate::group::{Group, Lifecycle};
 use crate::object::{compact, object};
 use crate::volumes::Volumes;
-use crate::{container, init, security};
+use crate::{container, init, security, zone};
 use boson_document::Tree;
 
 /// `template` of a StatefulSet or Job; `restart_policy` where the workload does not decide it.
@@ -24,6 +24,10 @@ pub fn template(group: &Group, volumes: &Volumes, restart_policy: Option<&str>) 
     };
     for (key, value) in &group.settings.pod {
         spec.set(key, value.clone());
+    }
+    if group.lifecycle != Lifecycle::Service && !group.zones.is_empty() {
+        let affinity = zone::pinned(spec.get("affinity"), &group.zones);
+        spec.set("affinity", affinity);
     }
     if let Some(address) = &group.settings.dns {
         spec.set("dnsPolicy", "None");

@@ -6,29 +6,39 @@ use crate::value::text;
 use boson_deployment::labels;
 use boson_document::{Map, Tree};
 
-/// Annotations of a group's update block, which holds the manifest's merged with its own.
-pub fn annotations(group: &Tree, document: &Tree, place: &Place, report: &mut Report) -> Map {
+/// Annotations of a group's update block, which holds the manifest's merged with its own. What is wrong with it is [`check`]'s to say.
+pub fn annotations(group: &Tree) -> Map {
     let mut out = Map::new();
     let Some(update) = group.get("update") else { return out };
-    let place = place.at("update");
+    let (place, quiet) = (Place::default(), &mut Report::default());
     for (key, annotation) in [("canaries", labels::CANARIES), ("max_in_flight", labels::MAX_IN_FLIGHT)] {
-        if let Some(count) = count(update, key, &place, report) {
-            out.insert(annotation.into(), count.into());
-        }
+        let count = count(update, key, &place, quiet);
+        out.extend(count.map(|count| (annotation.to_string(), count.into())));
     }
     for (key, annotation) in [
         ("canary_watch_time", labels::CANARY_WATCH_TIME),
         ("update_watch_time", labels::UPDATE_WATCH_TIME),
     ] {
-        if let Some(longest) = watch_time(update, key, &place, report) {
-            out.insert(annotation.into(), longest.into());
-        }
-    }
-    let above = document.get("update").and_then(|update| update.get("serial"));
-    if update.get("serial") == Some(&Tree::Bool(true)) && above != Some(&Tree::Bool(true)) {
-        serial(&place, report);
+        let longest = watch_time(update, key, &place, quiet);
+        out.extend(longest.map(|longest| (annotation.to_string(), longest.into())));
     }
     out
+}
+
+/// What a group's update block has beyond the manifest's. The manifest's part is checked where it stands.
+pub fn own(group: &Tree, document: &Tree) -> Option<Tree> {
+    let update = group.get("update")?;
+    let Some(map) = update.as_object() else {
+        return Some(update.clone());
+    };
+    let above = document.get("update");
+    let is_own = |(key, value): &(&String, &Tree)| above.and_then(|above| above.get(key)) != Some(value);
+    Some(
+        map.iter()
+            .filter(is_own)
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect(),
+    )
 }
 
 /// Checks an update block and warns of what has no effect.
@@ -67,7 +77,8 @@ fn count(update: &Tree, key: &str, place: &Place, report: &mut Report) -> Option
     let text = text(update, key)?;
     let digits = text.strip_suffix('%').unwrap_or(&text);
     if digits.is_empty() || digits.len() > 9 || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        report.error(codes::BAD_VALUE, &place.at(key), "cannot be calculated");
+        let text = format!("'{key}' cannot be calculated: it is neither a number nor a percentage");
+        report.error(codes::BAD_VALUE, &place.at(key), text);
         return None;
     }
     Some(text)
@@ -101,5 +112,47 @@ fn watch_time(update: &Tree, key: &str, place: &Place, report: &mut Report) -> O
             );
             None
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_document::json;
+
+    #[test]
+    fn counts_and_times_become_annotations() {
+        let of = |update: &str| {
+            let group = json::parse(&format!(r#"{{"update": {update}}}"#)).unwrap_or_default();
+            annotations(&group)
+                .iter()
+                .map(|(key, value)| format!("{}={}", &key[24..], json::to_text(value)))
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        for (update, expected) in [
+            ("{}", ""),
+            (
+                r#"{"canaries": 1, "max_in_flight": "50%"}"#,
+                r#"canaries="1" max-in-flight="50%""#,
+            ),
+            (
+                r#"{"canary_watch_time": " 1 - 20 ", "update_watch_time": 30}"#,
+                r#"canary-watch-time-ms="20" update-watch-time-ms="30""#,
+            ),
+            (r#"{"canaries": "x%", "canary_watch_time": "20-1"}"#, ""),
+        ] {
+            assert_eq!(of(update), expected, "{update}");
+        }
+    }
+
+    #[test]
+    fn what_is_inherited_is_not_the_groups() {
+        let parse = |text: &str| json::parse(text).unwrap_or_default();
+        let (group, document) = (
+            parse(r#"{"update": {"canaries": 1, "serial": true}}"#),
+            parse(r#"{"update": {"serial": true}}"#),
+        );
+        assert_eq!(own(&group, &document), Some(parse(r#"{"canaries": 1}"#)));
     }
 }

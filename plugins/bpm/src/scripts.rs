@@ -1,8 +1,10 @@
 //! Lifecycle scripts of a job: which run, how, and warnings for those that do not.
 
 use crate::codes;
+use crate::group::{Group, Lifecycle};
+use crate::job::Job;
 use crate::object::object;
-use crate::report::{Place, Report};
+use crate::report::Report;
 use boson_document::Tree;
 
 /// The scripts that a job has.
@@ -38,36 +40,47 @@ impl Scripts {
         }
     }
 
-    /// Warns of scripts that do not run, or not as under BOSH. `alone`: the pod has one container.
-    pub fn warn(self, job: &str, processes: usize, alone: bool, place: &Place, report: &mut Report) {
-        let mut warn = |name: &str, why: &str| {
-            report.warning(
-                codes::SCRIPT,
-                place,
-                format!("Script 'bin/{name}' of job '{job}' {why}"),
-            );
+    /// Warns of scripts that do not run, or not as under BOSH.
+    pub fn warn(self, job: &Job, group: &Group, report: &mut Report) {
+        let stop = if group.lifecycle != Lifecycle::Service {
+            Some("is not run: an errand ends by itself")
+        } else if job.processes.is_empty() {
+            Some("is not run: the job has no process whose container could run it")
+        } else if group.processes > 1 {
+            Some("runs before the job's first process is stopped; the other containers of the pod do not wait for it")
+        } else if group.settings.pod.contains_key("terminationGracePeriodSeconds") {
+            None
+        } else {
+            Some("has 30 seconds before the process is killed")
         };
-        if self.post_start {
-            warn(
+        let scripts = [
+            (
+                self.post_start,
                 "post-start",
-                "is not run: it needs the process wrapper, which does not exist yet",
-            );
-        }
-        for (has, name) in [(self.pre_stop, "pre-stop"), (self.drain, "drain")] {
-            if has && processes == 0 {
-                warn(name, "is not run: the job has no process whose container could run it");
-            } else if has && !alone {
-                warn(
-                    name,
-                    "runs before the job's first process is stopped; the other containers of the pod do not wait for it",
+                Some("is not run: it needs the process wrapper, which does not exist yet"),
+            ),
+            (self.pre_stop, "pre-stop", stop),
+            (self.drain, "drain", stop),
+            (
+                self.post_stop,
+                "post-stop",
+                Some("is not run: a container ends with its process"),
+            ),
+            (
+                self.post_deploy,
+                "post-deploy",
+                Some("is not run: Kubernetes has no such moment"),
+            ),
+        ];
+        for (_, name, why) in scripts.into_iter().filter(|(has, ..)| *has) {
+            let Some(why) = why else { continue };
+            let text = format!("Script 'bin/{name}' of job '{}' {why}", job.name);
+            let told = report.warning(codes::SCRIPT, &job.place, text);
+            if stop == Some(why) && !why.starts_with("is not") {
+                told.help(
+                    "Set env.bosh.agent.settings.terminationGracePeriodSeconds to the longest time that it takes.",
                 );
             }
-        }
-        if self.post_stop {
-            warn("post-stop", "is not run: a container ends with its process");
-        }
-        if self.post_deploy {
-            warn("post-deploy", "is not run: Kubernetes has no such moment");
         }
     }
 

@@ -4,12 +4,10 @@ use crate::group::{Group, Lifecycle};
 use crate::object::{compact, object};
 use crate::pod;
 use crate::volumes::{self, Volumes};
+use crate::zone;
 use boson_deployment::labels;
 use boson_deployment::names::NameError;
 use boson_document::{Map, Tree};
-
-/// Label of a node that tells its zone.
-const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
 
 /// The workload.
 ///
@@ -41,7 +39,7 @@ fn stateful_set(group: &Group, volumes: &Volumes) -> Result<Tree, NameError> {
     metadata.annotations.extend(group.rollout.clone());
     let mut spec = compact(object! {
         "zones" => group.zones.clone(),
-        "zoneNodeLabel" => (!group.zones.is_empty()).then_some(ZONE_LABEL),
+        "zoneNodeLabel" => (!group.zones.is_empty()).then_some(zone::NODE_LABEL),
         "updateOnConfigChange" => true,
         "injectReplicasEnv" => group.settings.replicas_env,
         "activePassiveProbes" => active_passive(group),

@@ -31,7 +31,11 @@ pub fn parse(text: &str) -> Result<Tree, Error> {
     let mut reader = Reader { text, at: 0 };
     let tree = reader.value(0)?;
     reader.space();
-    if reader.at < text.len() { reader.fail("more text after the value") } else { Ok(tree) }
+    if reader.at < text.len() {
+        reader.fail("more text after the value")
+    } else {
+        Ok(tree)
+    }
 }
 
 /// The text of a document, compact.
@@ -56,7 +60,10 @@ struct Reader<'t> {
 
 impl<'t> Reader<'t> {
     fn fail<T>(&self, message: &'static str) -> Result<T, Error> {
-        Err(Error { message, offset: self.at })
+        Err(Error {
+            message,
+            offset: self.at,
+        })
     }
 
     fn peek(&self) -> Option<u8> {
@@ -193,7 +200,11 @@ impl<'t> Reader<'t> {
     }
 
     fn hex(&mut self) -> Result<u32, Error> {
-        let digits = self.text.as_bytes().get(self.at..self.at + 4).filter(|d| d.iter().all(u8::is_ascii_hexdigit));
+        let digits = self
+            .text
+            .as_bytes()
+            .get(self.at..self.at + 4)
+            .filter(|d| d.iter().all(u8::is_ascii_hexdigit));
         let Some(value) = digits.and_then(|d| u32::from_str_radix(std::str::from_utf8(d).ok()?, 16).ok()) else {
             return self.fail("no four hexadecimal digits");
         };
@@ -206,7 +217,11 @@ impl<'t> Reader<'t> {
         while matches!(self.peek(), Some(b'0'..=b'9')) {
             self.at += 1;
         }
-        if self.at == start { self.fail("no digit where one should be") } else { Ok(()) }
+        if self.at == start {
+            self.fail("no digit where one should be")
+        } else {
+            Ok(())
+        }
     }
 
     fn number(&mut self) -> Result<Number, Error> {
@@ -260,7 +275,10 @@ fn write(tree: &Tree, out: &mut String) {
 fn write_string(text: &str, out: &mut String) {
     out.push('"');
     let mut rest = text;
-    while let Some(at) = rest.bytes().position(|byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
+    while let Some(at) = rest
+        .bytes()
+        .position(|byte| byte < 0x20 || byte == b'"' || byte == b'\\')
+    {
         out.push_str(&rest[..at]);
         match rest.as_bytes()[at] {
             b'"' => out.push_str("\\\""),
@@ -294,7 +312,21 @@ mod tests {
 
     #[test]
     fn what_is_no_json_is_refused() {
-        for text in ["", "{", "[1,]", "01", "1.", "+1", ".5", "\"\\x\"", "\"\\ud800\"", "nul", "1 2", "{\"a\" 1}", "\"\u{1}\""] {
+        for text in [
+            "",
+            "{",
+            "[1,]",
+            "01",
+            "1.",
+            "+1",
+            ".5",
+            "\"\\x\"",
+            "\"\\ud800\"",
+            "nul",
+            "1 2",
+            "{\"a\" 1}",
+            "\"\u{1}\"",
+        ] {
             assert!(parse(text).is_err(), "{text:?}");
         }
     }
@@ -303,7 +335,10 @@ mod tests {
     fn depth_is_bounded() {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         assert!(parse(&nested(MAX_DEPTH)).is_ok());
-        assert_eq!(parse(&nested(MAX_DEPTH + 1)).unwrap_err().message, "nesting is too deep");
+        assert_eq!(
+            parse(&nested(MAX_DEPTH + 1)).unwrap_err().message,
+            "nesting is too deep"
+        );
     }
 
     fn any_tree() -> impl Strategy<Value = Tree> {

@@ -21,7 +21,11 @@ impl Pointer {
             return Some(Self::root());
         }
         let tokens = text.strip_prefix('/')?.split('/');
-        Some(Self(tokens.map(|token| token.replace("~1", "/").replace("~0", "~")).collect()))
+        Some(Self(
+            tokens
+                .map(|token| token.replace("~1", "/").replace("~0", "~"))
+                .collect(),
+        ))
     }
 
     /// The place below, by member name or index.
@@ -76,7 +80,9 @@ impl From<Vec<String>> for Pointer {
 
 impl fmt::Display for Pointer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|token| write!(f, "/{}", token.replace('~', "~0").replace('/', "~1")))
+        self.0
+            .iter()
+            .try_for_each(|token| write!(f, "/{}", token.replace('~', "~0").replace('/', "~1")))
     }
 }
 

@@ -67,7 +67,9 @@ impl<'de> Visitor<'de> for TreeVisitor {
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Tree, E> {
-        Number::new(&format!("{value:?}")).map(Tree::Number).ok_or_else(|| E::custom("a number that JSON lacks"))
+        Number::new(&format!("{value:?}"))
+            .map(Tree::Number)
+            .ok_or_else(|| E::custom("a number that JSON lacks"))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Tree, E> {

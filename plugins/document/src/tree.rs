@@ -121,27 +121,47 @@ impl Tree {
 
     /// The text of a string.
     pub fn as_str(&self) -> Option<&str> {
-        if let Self::String(text) = self { Some(text) } else { None }
+        if let Self::String(text) = self {
+            Some(text)
+        } else {
+            None
+        }
     }
 
     /// The value of a boolean.
     pub fn as_bool(&self) -> Option<bool> {
-        if let Self::Bool(value) = self { Some(*value) } else { None }
+        if let Self::Bool(value) = self {
+            Some(*value)
+        } else {
+            None
+        }
     }
 
     /// The value of a number that is an integer and fits.
     pub fn as_i64(&self) -> Option<i64> {
-        if let Self::Number(number) = self { number.as_i64() } else { None }
+        if let Self::Number(number) = self {
+            number.as_i64()
+        } else {
+            None
+        }
     }
 
     /// The items of a list.
     pub fn as_array(&self) -> Option<&Vec<Tree>> {
-        if let Self::Array(items) = self { Some(items) } else { None }
+        if let Self::Array(items) = self {
+            Some(items)
+        } else {
+            None
+        }
     }
 
     /// The items of a list.
     pub fn as_array_mut(&mut self) -> Option<&mut Vec<Tree>> {
-        if let Self::Array(items) = self { Some(items) } else { None }
+        if let Self::Array(items) = self {
+            Some(items)
+        } else {
+            None
+        }
     }
 
     /// The members of an object.
@@ -227,6 +247,11 @@ impl<T: Into<Tree>> From<Option<T>> for Tree {
 
 impl<K: Into<String>, V: Into<Tree>> FromIterator<(K, V)> for Tree {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(members: I) -> Self {
-        Self::Object(members.into_iter().map(|(key, value)| (key.into(), value.into())).collect())
+        Self::Object(
+            members
+                .into_iter()
+                .map(|(key, value)| (key.into(), value.into()))
+                .collect(),
+        )
     }
 }

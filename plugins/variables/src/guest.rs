@@ -1,16 +1,17 @@
 //! The plugin: this stage behind the contract's world `variables`.
 
-use crate::{Code, Diagnostic, Rules};
+mod wire;
+
+use crate::Code;
 use boson::types::types as wit;
-use boson_document::{Map, Pointer, Tree, json};
+use boson_document::json;
 use exports::boson::variables::interpolation as world;
+use wire::{Told, definition, members, parse, reference, rules, told};
 
 wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/variables"], world: "boson:variables/variables@1.0.0", generate_all });
 
 struct Plugin;
 export!(Plugin);
-
-type Told<T> = Result<T, Vec<wit::Diagnostic>>;
 
 impl world::Guest for Plugin {
     fn describe() -> wit::Description {
@@ -52,59 +53,4 @@ impl world::Guest for Plugin {
             extensions: Vec::new(),
         })
     }
-}
-
-fn definition(definition: crate::Definition) -> world::Definition {
-    world::Definition {
-        name: definition.name,
-        kind: definition.kind,
-        options: json::to_text(&definition.options),
-        update_mode: definition.update_mode,
-        consumes: json::to_text(&definition.consumes),
-        pointer: definition.pointer.to_string(),
-        extensions: Vec::new(),
-    }
-}
-
-fn reference(reference: crate::Reference) -> world::Reference {
-    world::Reference {
-        name: reference.name,
-        pointer: reference.pointer.to_string(),
-    }
-}
-
-fn members(values: Tree, name: &str) -> Told<Map> {
-    let wrong = || Diagnostic::new(Code::MalformedDocument, "the values are no object", Pointer::root());
-    if let Tree::Object(map) = values {
-        Ok(map)
-    } else {
-        Err(told(vec![wrong()], name))
-    }
-}
-
-fn rules(settings: &str, name: &str) -> Told<Rules> {
-    Rules::from_settings(&parse(settings, name)?).map_err(|diagnostic| told(vec![diagnostic], name))
-}
-
-fn parse(text: &str, name: &str) -> Told<Tree> {
-    let malformed = |error: json::Error| Diagnostic::new(Code::MalformedDocument, error.to_string(), Pointer::root());
-    json::parse(text).map_err(|error| told(vec![malformed(error)], name))
-}
-
-fn told(diagnostics: Vec<Diagnostic>, name: &str) -> Vec<wit::Diagnostic> {
-    let tell = |diagnostic: Diagnostic| wit::Diagnostic {
-        severity: if diagnostic.code.is_warning() {
-            wit::Severity::Warning
-        } else {
-            wit::Severity::Error
-        },
-        code: diagnostic.code.name().into(),
-        help: diagnostic.code.help().map(Into::into),
-        message: diagnostic.message,
-        document: Some(name.into()),
-        pointer: Some(diagnostic.pointer.to_string()),
-        line: None,
-        extensions: Vec::new(),
-    };
-    diagnostics.into_iter().map(tell).collect()
 }

@@ -29,5 +29,12 @@ pub fn run(component: &Path, output: &Path) -> Result<(), Failed> {
 }
 
 fn limit(resource: Resource, value: u64) -> anyhow::Result<()> {
-    setrlimit(resource, Rlimit { current: Some(value), maximum: Some(value) }).context("cannot bound the compiler")
+    setrlimit(
+        resource,
+        Rlimit {
+            current: Some(value),
+            maximum: Some(value),
+        },
+    )
+    .context("cannot bound the compiler")
 }

@@ -80,7 +80,13 @@ pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), Failed> {
     let progress = Progress::start();
     let converted = convert(arguments, &mut sources, &mut warnings, &progress);
     drop(progress);
-    let converted = converted.and_then(|done| if arguments.strict && !warnings.is_empty() { Err(strict()) } else { Ok(done) });
+    let converted = converted.and_then(|done| {
+        if arguments.strict && !warnings.is_empty() {
+            Err(strict())
+        } else {
+            Ok(done)
+        }
+    });
     match converted {
         Ok(objects) => {
             output::show(&warnings, &sources, color);
@@ -96,7 +102,10 @@ pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), Failed> {
 }
 
 fn strict() -> Vec<Diagnostic> {
-    vec![Diagnostic::error("convert-strict", "there are warnings, and --strict makes them errors")]
+    vec![Diagnostic::error(
+        "convert-strict",
+        "there are warnings, and --strict makes them errors",
+    )]
 }
 
 fn convert(
@@ -115,10 +124,15 @@ fn convert(
     warnings.extend(releases.iter().flat_map(|release| release.warnings.clone()));
     progress.say("applying ops files and variables");
     let document = read.apply(&plugins, sources, warnings)?;
-    let manifest = read.generating().interpolate(&plugins, &document, &Options::convert(), warnings)?;
+    let manifest = read
+        .generating()
+        .interpolate(&plugins, &document, &Options::convert(), warnings)?;
     let deployment = deployment(arguments, &manifest)?;
     let conversion = pipeline(arguments, &plugins, &deployment, &manifest, &releases, progress);
-    conversion.rendered.into_iter().for_each(|document| sources.add_document(document, true));
+    conversion
+        .rendered
+        .into_iter()
+        .for_each(|document| sources.add_document(document, true));
     let mut diagnostics = manifest.scrub(conversion.diagnostics);
     match conversion.result {
         Ok(objects) => {
@@ -141,15 +155,25 @@ fn all<A, B, C>(
     }
 }
 
-fn releases(arguments: &ConvertArguments, sources: &mut Sources, progress: &Progress) -> Result<Vec<Release>, Vec<Diagnostic>> {
+fn releases(
+    arguments: &ConvertArguments,
+    sources: &mut Sources,
+    progress: &Progress,
+) -> Result<Vec<Release>, Vec<Diagnostic>> {
     let (mut releases, mut errors): (Vec<Release>, Vec<Diagnostic>) = (Vec::new(), Vec::new());
     for text in &arguments.releases {
         let (name, path) = named(text);
         match boson_releases::read(&path, name.as_deref(), &mut |what| progress.say(what)) {
             Ok(release) => match releases.iter().find(|one| one.name == release.name) {
                 Some(other) => errors.push(
-                    Diagnostic::error("release-twice", format!("release '{}' is given twice: {} and {}", release.name, other.source, release.source))
-                        .help("leave one out"),
+                    Diagnostic::error(
+                        "release-twice",
+                        format!(
+                            "release '{}' is given twice: {} and {}",
+                            release.name, other.source, release.source
+                        ),
+                    )
+                    .help("leave one out"),
                 ),
                 None => releases.push(release),
             },
@@ -158,7 +182,9 @@ fn releases(arguments: &ConvertArguments, sources: &mut Sources, progress: &Prog
     }
     for job in releases.iter().flat_map(|release| &release.jobs) {
         sources.add_document(job.spec.clone(), false);
-        job.templates.iter().for_each(|file| sources.add_text(&file.document_name, &file.text));
+        job.templates
+            .iter()
+            .for_each(|file| sources.add_text(&file.document_name, &file.text));
         if let Some(monit) = &job.monit {
             sources.add_text(&job.monit_document, monit);
         }
@@ -169,16 +195,24 @@ fn releases(arguments: &ConvertArguments, sources: &mut Sources, progress: &Prog
 /// `NAME=PATH`; a path that exists as it stands may hold a `=`.
 fn named(text: &str) -> (Option<String>, PathBuf) {
     match text.split_once('=') {
-        Some((name, path)) if !name.is_empty() && !name.contains('/') && !PathBuf::from(text).exists() => (Some(name.to_string()), path.into()),
+        Some((name, path)) if !name.is_empty() && !name.contains('/') && !PathBuf::from(text).exists() => {
+            (Some(name.to_string()), path.into())
+        }
         _ => (None, text.into()),
     }
 }
 
 fn deployment(arguments: &ConvertArguments, manifest: &Manifest) -> Result<Deployment, Vec<Diagnostic>> {
-    let name = arguments.name.clone().or_else(|| manifest.document.str("name").map(str::to_string));
+    let name = arguments
+        .name
+        .clone()
+        .or_else(|| manifest.document.str("name").map(str::to_string));
     let Some(name) = name.filter(|name| !name.is_empty()) else {
         return Err(vec![
-            Diagnostic::error("convert-no-name", "the deployment has no name").in_document(&manifest.name).at("").help("give the manifest a `name:`, or use --name"),
+            Diagnostic::error("convert-no-name", "the deployment has no name")
+                .in_document(&manifest.name)
+                .at("")
+                .help("give the manifest a `name:`, or use --name"),
         ]);
     };
     Ok(Deployment {
@@ -204,7 +238,10 @@ fn pipeline(
     };
     let inputs = Inputs {
         deployment,
-        manifest: Named { name: &manifest.name, tree: &manifest.document },
+        manifest: Named {
+            name: &manifest.name,
+            tree: &manifest.document,
+        },
         variables: &manifest.variables,
         values: &manifest.values,
         releases,
@@ -215,12 +252,20 @@ fn pipeline(
 }
 
 fn deliver(arguments: &ConvertArguments, objects: &[Tree]) -> Result<(), Failed> {
-    let Some(directory) = &arguments.out else { return Ok(output::print(&yaml::write_manifest(objects))?) };
+    let Some(directory) = &arguments.out else {
+        return Ok(output::print(&yaml::write_manifest(objects))?);
+    };
     let mut written = Vec::new();
     for object in objects {
         let kind = object.str("kind").unwrap_or_default().to_lowercase();
-        let name = object.get("metadata").and_then(|metadata| metadata.str("name")).unwrap_or_default();
-        written.push((format!("{kind}-{name}.yaml"), yaml::write_manifest(std::slice::from_ref(object))));
+        let name = object
+            .get("metadata")
+            .and_then(|metadata| metadata.str("name"))
+            .unwrap_or_default();
+        written.push((
+            format!("{kind}-{name}.yaml"),
+            yaml::write_manifest(std::slice::from_ref(object)),
+        ));
     }
     files::write_all(directory, &written)?;
     output::complain(&format!("wrote {} files to {}\n", written.len(), directory.display()));

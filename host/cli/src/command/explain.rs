@@ -26,15 +26,25 @@ pub fn run(arguments: &ExplainArguments, color: Color) -> Result<(), Failed> {
     let entries = entries(&arguments.plugins, color);
     let Some(code) = &arguments.code else {
         let width = entries.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
-        let list: String = entries.iter().map(|(name, title, _)| format!("{name:width$}  {title}\n")).collect();
+        let list: String = entries
+            .iter()
+            .map(|(name, title, _)| format!("{name:width$}  {title}\n"))
+            .collect();
         return Ok(output::print(&list)?);
     };
     let wanted = code.trim_start_matches(|c: char| !c.is_alphanumeric());
     match entries.iter().find(|(name, ..)| name == wanted) {
-        Some((name, title, explanation)) => Ok(output::print(&format!("{name}: {title}\n\n{}\n", wrapped(explanation)))?),
+        Some((name, title, explanation)) => Ok(output::print(&format!(
+            "{name}: {title}\n\n{}\n",
+            wrapped(explanation)
+        ))?),
         None => {
             let near: Vec<&str> = near(wanted, &entries);
-            let hint = if near.is_empty() { String::new() } else { format!("; near it: {}", near.join(", ")) };
+            let hint = if near.is_empty() {
+                String::new()
+            } else {
+                format!("; near it: {}", near.join(", "))
+            };
             output::complain(&format!("error: there is no diagnostic code '{wanted}'{hint}\n"));
             Err(Failed::Input)
         }
@@ -43,9 +53,13 @@ pub fn run(arguments: &ExplainArguments, color: Color) -> Result<(), Failed> {
 
 /// The host's codes, the sandbox's, and those of every plugin that describes itself.
 fn entries(arguments: &PluginArguments, color: Color) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = codes::all().iter().map(|code| (code.name.into(), code.title.into(), code.explanation.into())).collect();
+    let mut entries: Vec<Entry> = codes::all()
+        .iter()
+        .map(|code| (code.name.into(), code.title.into(), code.explanation.into()))
+        .collect();
     let credentials = boson_credentials::CODES.iter();
-    entries.extend(credentials.map(|(name, title, explanation)| ((*name).into(), (*title).into(), (*explanation).into())));
+    entries
+        .extend(credentials.map(|(name, title, explanation)| ((*name).into(), (*title).into(), (*explanation).into())));
     for kind in FailureKind::ALL {
         let (title, explanation) = kind.explanation();
         entries.push((kind.code().into(), title.into(), explanation.into()));
@@ -54,7 +68,11 @@ fn entries(arguments: &PluginArguments, color: Color) -> Vec<Entry> {
         Ok(plugins) => {
             for plugin in plugins.iter() {
                 match plugin.describe(plugins.sandbox()) {
-                    Ok(said) => entries.extend(said.codes.into_iter().map(|code| (code.name, code.title, code.explanation))),
+                    Ok(said) => entries.extend(
+                        said.codes
+                            .into_iter()
+                            .map(|code| (code.name, code.title, code.explanation)),
+                    ),
                     Err(failure) => output::show(&[failure.diagnostic()], &Sources::default(), color),
                 }
             }
@@ -71,7 +89,12 @@ fn near<'e>(typed: &str, entries: &'e [Entry]) -> Vec<&'e str> {
     let words: Vec<&str> = typed.split('-').filter(|word| word.len() > 2).collect();
     let score = |name: &str| words.iter().filter(|word| name.contains(*word)).count();
     let best = entries.iter().map(|(name, ..)| score(name)).max().unwrap_or(0);
-    entries.iter().map(|(name, ..)| name.as_str()).filter(|name| best > 0 && score(name) == best).take(5).collect()
+    entries
+        .iter()
+        .map(|(name, ..)| name.as_str())
+        .filter(|name| best > 0 && score(name) == best)
+        .take(5)
+        .collect()
 }
 
 /// Breaks paragraphs at 100 columns; lines that are indented or part of a code block stay.

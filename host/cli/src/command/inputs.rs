@@ -1,11 +1,11 @@
 //! Reading the documents that commands take: YAML files, their warnings, and their registration for excerpts.
 
 use crate::files;
+use crate::plugins::PluginArguments;
 use boson_document::Tree;
 use boson_pipeline::report::Sources;
 use boson_pipeline::yaml::{self, Document};
 use boson_pipeline::{Diagnostic, Stage};
-use crate::plugins::PluginArguments;
 use std::path::Path;
 
 /// Reads a YAML file whose text may be shown.
@@ -55,5 +55,9 @@ fn read(path: &Path, sources: &mut Sources, secret: bool) -> Result<Document, Bo
 /// # Errors
 /// As [`yaml_file`], for the first file that fails.
 pub fn settings(arguments: &PluginArguments, sources: &mut Sources) -> Result<Vec<(Stage, Tree)>, Box<Diagnostic>> {
-    arguments.settings.iter().map(|one| Ok((one.stage, document(&one.file, sources)?))).collect()
+    arguments
+        .settings
+        .iter()
+        .map(|one| Ok((one.stage, document(&one.file, sources)?)))
+        .collect()
 }

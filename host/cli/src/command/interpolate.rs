@@ -67,8 +67,13 @@ fn interpolate(arguments: &InterpolateArguments, sources: &mut Sources) -> Resul
     let document = read.apply(&plugins, sources, &mut warnings)?;
     let options = Options::interpolate(arguments.var_errs, arguments.var_errs_unused);
     let manifest = read.interpolate(&plugins, &document, &options, &mut warnings)?;
-    let Some(path) = &arguments.path else { return Ok(manifest.document) };
-    let named = Named { name: &manifest.name, tree: &manifest.document };
+    let Some(path) = &arguments.path else {
+        return Ok(manifest.document);
+    };
+    let named = Named {
+        name: &manifest.name,
+        tree: &manifest.document,
+    };
     let (found, _) = plugins.find(named, path).map_err(StageError::into_diagnostics)?;
     Ok(found)
 }

@@ -44,5 +44,10 @@ fn log(verbose: u8) {
         1 => LevelFilter::INFO,
         _ => LevelFilter::DEBUG,
     };
-    tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).without_time().with_target(false).init();
+    tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(std::io::stderr)
+        .without_time()
+        .with_target(false)
+        .init();
 }

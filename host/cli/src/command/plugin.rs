@@ -41,9 +41,17 @@ fn list(arguments: &PluginArguments, color: Color) -> Result<(), Failed> {
     let plugins = plugins::load(arguments, &Stage::ALL, &[]).map_err(fail)?;
     let mut rows = vec![["STAGE", "NAME", "VERSION", "DIGEST", "SOURCE"].map(str::to_string)];
     for plugin in plugins.iter() {
-        let said = plugin.describe(plugins.sandbox()).map_err(|failure| fail(vec![failure.diagnostic()]))?;
+        let said = plugin
+            .describe(plugins.sandbox())
+            .map_err(|failure| fail(vec![failure.diagnostic()]))?;
         let digest = format!("sha256:{}", &plugin.digest.hex()[..12]);
-        rows.push([plugin.stage.to_string(), said.name, said.version, digest, plugin.source.to_string()]);
+        rows.push([
+            plugin.stage.to_string(),
+            said.name,
+            said.version,
+            digest,
+            plugin.source.to_string(),
+        ]);
     }
     Ok(output::print(&table(&rows))?)
 }
@@ -52,7 +60,11 @@ fn table(rows: &[[String; 5]]) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: [usize; 5] = std::array::from_fn(width);
     let line = |row: &[String; 5]| {
-        let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        let cells: Vec<String> = row
+            .iter()
+            .zip(widths)
+            .map(|(cell, width)| format!("{cell:width$}"))
+            .collect();
         format!("{}\n", cells.join("  ").trim_end())
     };
     rows.iter().map(line).collect()
@@ -71,7 +83,11 @@ fn precompile(directory: &std::path::Path, color: Color) -> Result<(), Failed> {
         }
         let started = std::time::Instant::now();
         if sandbox.precompile(&file).map_err(fail)? {
-            output::complain(&format!("precompiled {} in {:.1} s\n", file.display(), started.elapsed().as_secs_f32()));
+            output::complain(&format!(
+                "precompiled {} in {:.1} s\n",
+                file.display(),
+                started.elapsed().as_secs_f32()
+            ));
         }
     }
     Ok(())

@@ -57,7 +57,11 @@ pub fn run(arguments: &RenderArguments, color: Color) -> Result<(), Failed> {
     let mut sources = Sources::default();
     let foreign = !arguments.plugins.replacements.is_empty();
     let result = load(arguments, &mut sources).and_then(|plugins| {
-        if arguments.batch { batch(&plugins) } else { one_job(arguments, &plugins, &mut sources) }
+        if arguments.batch {
+            batch(&plugins)
+        } else {
+            one_job(arguments, &plugins, &mut sources)
+        }
     });
     result.map_err(|error| match error {
         Error::Input(diagnostics) => {
@@ -97,27 +101,52 @@ fn load(arguments: &RenderArguments, sources: &mut Sources) -> Result<Plugins, E
 }
 
 fn one_job(arguments: &RenderArguments, plugins: &Plugins, sources: &mut Sources) -> Result<(), Error> {
-    let (Some(path), Some(name), Some(context)) = (&arguments.release, &arguments.job, &arguments.context) else { return Ok(()) };
+    let (Some(path), Some(name), Some(context)) = (&arguments.release, &arguments.job, &arguments.context) else {
+        return Ok(());
+    };
     let release = boson_releases::read(path, None, &mut |_| {})?;
     let job = job(&release, name)?;
     let context = inputs::document(context, sources)?;
-    let wanted: Vec<_> = job.templates.iter().filter(|file| arguments.template.as_ref().is_none_or(|name| *name == file.source || *name == file.destination)).collect();
+    let wanted: Vec<_> = job
+        .templates
+        .iter()
+        .filter(|file| {
+            arguments
+                .template
+                .as_ref()
+                .is_none_or(|name| *name == file.source || *name == file.destination)
+        })
+        .collect();
     if wanted.is_empty() {
         let names: Vec<&str> = job.templates.iter().map(|file| file.source.as_str()).collect();
-        return Err(Box::new(Diagnostic::error("release-no-template", format!("job '{name}' has no such template")).help(format!("it has: {}", names.join(", ")))).into());
+        return Err(Box::new(
+            Diagnostic::error("release-no-template", format!("job '{name}' has no such template"))
+                .help(format!("it has: {}", names.join(", "))),
+        )
+        .into());
     }
     let names: Vec<String> = wanted.iter().map(|file| job.template_name(file)).collect();
     for (file, name) in wanted.iter().zip(&names) {
         sources.add_text(name, &file.text);
     }
-    let templates: Vec<Template<'_>> = wanted.iter().zip(&names).map(|(file, name)| Template { name, text: &file.text }).collect();
-    let (rendered, _) = plugins.render(&templates, &context).map_err(|error| Error::Input(error.into_diagnostics()))?;
+    let templates: Vec<Template<'_>> = wanted
+        .iter()
+        .zip(&names)
+        .map(|(file, name)| Template { name, text: &file.text })
+        .collect();
+    let (rendered, _) = plugins
+        .render(&templates, &context)
+        .map_err(|error| Error::Input(error.into_diagnostics()))?;
     let files = wanted.iter().zip(rendered);
     match &arguments.out {
         Some(directory) => {
             for (file, rendered) in files {
                 let path = directory.join(&file.destination);
-                let mode = if file.destination.starts_with("bin/") || file.executable { 0o755 } else { 0o600 };
+                let mode = if file.destination.starts_with("bin/") || file.executable {
+                    0o755
+                } else {
+                    0o600
+                };
                 if let Some(parent) = path.parent() {
                     std::fs::create_dir_all(parent)?;
                 }
@@ -127,7 +156,15 @@ fn one_job(arguments: &RenderArguments, plugins: &Plugins, sources: &mut Sources
         }
         None => {
             let several = wanted.len() > 1;
-            let text: String = files.map(|(file, rendered)| if several { format!("==> {} <==\n{}\n", file.destination, rendered.content) } else { rendered.content }).collect();
+            let text: String = files
+                .map(|(file, rendered)| {
+                    if several {
+                        format!("==> {} <==\n{}\n", file.destination, rendered.content)
+                    } else {
+                        rendered.content
+                    }
+                })
+                .collect();
             Ok(output::print(&text)?)
         }
     }
@@ -137,8 +174,11 @@ fn job<'r>(release: &'r Release, name: &str) -> Result<&'r Job, Box<Diagnostic>>
     release.job(name).ok_or_else(|| {
         let names: Vec<&str> = release.jobs.iter().map(|job| job.name.as_str()).collect();
         Box::new(
-            Diagnostic::error("release-no-job", format!("Job '{name}' not found in release '{}'", release.name))
-                .help(format!("it has: {}", names.join(", "))),
+            Diagnostic::error(
+                "release-no-job",
+                format!("Job '{name}' not found in release '{}'", release.name),
+            )
+            .help(format!("it has: {}", names.join(", "))),
         )
     })
 }
@@ -151,7 +191,9 @@ fn batch(plugins: &Plugins) -> Result<(), Error> {
     let receive = Mutex::new(receive);
     let out = Mutex::new(std::io::stdout());
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| work(plugins, &receive, &out))).collect();
+        let workers: Vec<_> = (0..threads)
+            .map(|_| scope.spawn(|| work(plugins, &receive, &out)))
+            .collect();
         for line in std::io::stdin().lock().lines() {
             let line = line?;
             if !line.trim().is_empty() && send.send(line).is_err() {
@@ -159,12 +201,18 @@ fn batch(plugins: &Plugins) -> Result<(), Error> {
             }
         }
         drop(send);
-        workers.into_iter().try_for_each(|worker| worker.join().unwrap_or(Ok(())))
+        workers
+            .into_iter()
+            .try_for_each(|worker| worker.join().unwrap_or(Ok(())))
     })?;
     Ok(())
 }
 
-fn work(plugins: &Plugins, receive: &Mutex<mpsc::Receiver<String>>, out: &Mutex<std::io::Stdout>) -> std::io::Result<()> {
+fn work(
+    plugins: &Plugins,
+    receive: &Mutex<mpsc::Receiver<String>>,
+    out: &Mutex<std::io::Stdout>,
+) -> std::io::Result<()> {
     loop {
         let next = receive.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(line) = next else { return Ok(()) };
@@ -176,14 +224,23 @@ fn work(plugins: &Plugins, receive: &Mutex<mpsc::Receiver<String>>, out: &Mutex<
 }
 
 fn answer(plugins: &Plugins, line: &str) -> Tree {
-    let error = |id: Tree, message: &str| Tree::object().with("id", id).with("error", Tree::object().with("message", message));
+    let error = |id: Tree, message: &str| {
+        Tree::object()
+            .with("id", id)
+            .with("error", Tree::object().with("message", message))
+    };
     let question = match json::parse(line) {
         Ok(question) => question,
         Err(problem) => return error(Tree::Null, &format!("not JSON: {problem}")),
     };
     let id = question.get("id").cloned().unwrap_or_default();
-    let Some(text) = question.str("template") else { return error(id, "the member 'template' is missing") };
-    let template = Template { name: question.str("name").unwrap_or("template"), text };
+    let Some(text) = question.str("template") else {
+        return error(id, "the member 'template' is missing");
+    };
+    let template = Template {
+        name: question.str("name").unwrap_or("template"),
+        text,
+    };
     let context = question.get("context").cloned().unwrap_or_else(Tree::object);
     match plugins.render(&[template], &context) {
         Ok((files, _)) => {

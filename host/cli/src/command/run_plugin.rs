@@ -65,7 +65,10 @@ pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), Failed> {
     register(&input, &mut sources);
     match sandbox.call_json(&plugin, &function, &input) {
         Ok(reply) => show_reply(&reply, &limits, &sources, color),
-        Err(JsonCallError::Arguments(message)) => Err(fail(vec![Diagnostic::error("plugin-arguments", message).help("see `wit/` for the function's parameters")], &sources)),
+        Err(JsonCallError::Arguments(message)) => Err(fail(
+            vec![Diagnostic::error("plugin-arguments", message).help("see `wit/` for the function's parameters")],
+            &sources,
+        )),
         Err(JsonCallError::Plugin(failure, measures)) => {
             let result = fail(vec![failure.diagnostic()], &sources);
             output::complain(&measured(&measures, None, &limits));
@@ -86,7 +89,9 @@ fn limits(arguments: &RunPluginArguments) -> Limits {
 
 fn load(arguments: &RunPluginArguments, limits: Limits, settings: &Tree) -> Result<(Sandbox, Plugin), Diagnostic> {
     let sandbox = plugins::sandbox(limits).map_err(|failure| failure.diagnostic())?;
-    let plugin = sandbox.load_file(&arguments.component).map_err(|failure| failure.diagnostic())?;
+    let plugin = sandbox
+        .load_file(&arguments.component)
+        .map_err(|failure| failure.diagnostic())?;
     Ok((sandbox, plugin.with_settings(settings)))
 }
 
@@ -98,8 +103,11 @@ fn function(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) 
     let mut stage = names.iter().filter(|name| *name != "describe");
     match (stage.next(), stage.next()) {
         (Some(only), None) => Ok(only.clone()),
-        _ => Err(Diagnostic::error("plugin-function-needed", format!("the stage '{}' has several functions", plugin.stage))
-            .help(format!("name one with --call: {}", names.join(", ")))),
+        _ => Err(Diagnostic::error(
+            "plugin-function-needed",
+            format!("the stage '{}' has several functions", plugin.stage),
+        )
+        .help(format!("name one with --call: {}", names.join(", ")))),
     }
 }
 
@@ -130,16 +138,27 @@ fn register(input: &Tree, sources: &mut Sources) {
 fn show_reply(reply: &JsonReply, limits: &Limits, sources: &Sources, color: Color) -> Result<(), Failed> {
     let text = serde_json::to_string_pretty(&reply.value).unwrap_or_else(|_| json::to_text(&reply.value));
     output::print(&format!("{text}\n"))?;
-    let said = if reply.failed { &reply.value } else { reply.value.get("diagnostics").unwrap_or(&Tree::Null) };
+    let said = if reply.failed {
+        &reply.value
+    } else {
+        reply.value.get("diagnostics").unwrap_or(&Tree::Null)
+    };
     let diagnostics: Vec<Diagnostic> = said.as_array().into_iter().flatten().map(diagnostic).collect();
     output::complain(&report::text(&diagnostics, sources, color.enabled()));
-    output::complain(&measured(&reply.measures, Some(json::to_text(&reply.value).len()), limits));
+    output::complain(&measured(
+        &reply.measures,
+        Some(json::to_text(&reply.value).len()),
+        limits,
+    ));
     if reply.failed { Err(Failed::Input) } else { Ok(()) }
 }
 
 fn diagnostic(said: &Tree) -> Diagnostic {
     let text = |name: &str| said.str(name).map(str::to_string);
-    let line = said.get("line").and_then(Tree::as_i64).and_then(|line| u32::try_from(line).ok());
+    let line = said
+        .get("line")
+        .and_then(Tree::as_i64)
+        .and_then(|line| u32::try_from(line).ok());
     let severity = match said.str("severity") {
         Some("warning") => Severity::Warning,
         Some("info") => Severity::Info,
@@ -149,7 +168,12 @@ fn diagnostic(said: &Tree) -> Diagnostic {
         severity,
         code: text("code").unwrap_or_default(),
         message: text("message").unwrap_or_default(),
-        place: Place { document: text("document"), pointer: text("pointer"), line, column: None },
+        place: Place {
+            document: text("document"),
+            pointer: text("pointer"),
+            line,
+            column: None,
+        },
         help: text("help"),
     }
 }
@@ -158,20 +182,38 @@ fn diagnostic(said: &Tree) -> Diagnostic {
 fn measured(measures: &Measures, output: Option<usize>, limits: &Limits) -> String {
     let share = |used: f64, limit: f64| format!("{:5.1} %", 100.0 * used / limit);
     let mut rows = vec![
-        ("fuel", format!("{} of {}", measures.fuel, limits.fuel), share(measures.fuel as f64, limits.fuel as f64)),
+        (
+            "fuel",
+            format!("{} of {}", measures.fuel, limits.fuel),
+            share(measures.fuel as f64, limits.fuel as f64),
+        ),
         (
             "peak memory",
-            format!("{:.1} of {} MiB", measures.memory as f64 / f64::from(1 << 20), limits.memory >> 20),
+            format!(
+                "{:.1} of {} MiB",
+                measures.memory as f64 / f64::from(1 << 20),
+                limits.memory >> 20
+            ),
             share(measures.memory as f64, limits.memory as f64),
         ),
         (
             "time",
-            format!("{:.2} ms of {} s", measures.elapsed.as_secs_f64() * 1e3, limits.deadline.as_secs()),
+            format!(
+                "{:.2} ms of {} s",
+                measures.elapsed.as_secs_f64() * 1e3,
+                limits.deadline.as_secs()
+            ),
             share(measures.elapsed.as_secs_f64(), limits.deadline.as_secs_f64()),
         ),
     ];
     if let Some(bytes) = output {
-        rows.push(("output", format!("{bytes} bytes of {} MiB", limits.output >> 20), share(bytes as f64, limits.output as f64)));
+        rows.push((
+            "output",
+            format!("{bytes} bytes of {} MiB", limits.output >> 20),
+            share(bytes as f64, limits.output as f64),
+        ));
     }
-    rows.iter().map(|(name, used, share)| format!("{name:<12} {used:<32} {share}\n")).collect()
+    rows.iter()
+        .map(|(name, used, share)| format!("{name:<12} {used:<32} {share}\n"))
+        .collect()
 }

@@ -72,7 +72,10 @@ fn template_render(arguments: &TemplateRenderArguments, sources: &mut Sources) -
     let settings = inputs::settings(&arguments.plugins, sources).map_err(one)?;
     let plugins = plugins::load(&arguments.plugins, &[Stage::Render], &settings)?;
     let index = (arguments.az_index.saturating_sub(1)) * arguments.replicas + arguments.ordinal;
-    let jobs = manifest.items("instance_groups").first().map_or(&[][..], |group| group.items("jobs"));
+    let jobs = manifest
+        .items("instance_groups")
+        .first()
+        .map_or(&[][..], |group| group.items("jobs"));
     let (mut files, mut errors) = (Vec::new(), Vec::new());
     for job in jobs {
         match job_files(arguments, &plugins, job, index, sources) {
@@ -83,7 +86,9 @@ fn template_render(arguments: &TemplateRenderArguments, sources: &mut Sources) -
     if !errors.is_empty() {
         return Err(errors);
     }
-    files.iter().try_for_each(|file| write(file).map_err(|error| vec![Diagnostic::error("output-unwritable", format!("{error:#}"))]))
+    files.iter().try_for_each(|file| {
+        write(file).map_err(|error| vec![Diagnostic::error("output-unwritable", format!("{error:#}"))])
+    })
 }
 
 fn job_files(
@@ -93,24 +98,47 @@ fn job_files(
     index: u32,
     sources: &mut Sources,
 ) -> Result<Vec<Rendered>, Vec<Diagnostic>> {
-    let (name, release) = (job.str("name").unwrap_or_default(), job.str("release").unwrap_or_default());
+    let (name, release) = (
+        job.str("name").unwrap_or_default(),
+        job.str("release").unwrap_or_default(),
+    );
     let source = arguments.releases.join("jobs-src").join(release);
     let found = boson_releases::read(&source, Some(release), &mut |_| {})?;
-    let missing = |what: String| vec![Diagnostic::error("release-no-job", what).in_document(source.display().to_string())];
-    let files = found.job(name).ok_or_else(|| missing(format!("Job '{name}' not found in release '{release}'")))?;
+    let missing =
+        |what: String| vec![Diagnostic::error("release-no-job", what).in_document(source.display().to_string())];
+    let files = found
+        .job(name)
+        .ok_or_else(|| missing(format!("Job '{name}' not found in release '{release}'")))?;
     let nth = (0..context::instances(job)).find(|nth| context::index(job, *nth) == Some(index));
     let context = nth.and_then(|nth| context::context(job, nth, &arguments.ip));
-    let context = context.ok_or_else(|| missing(format!("job '{name}' has no instance {index}: AZ_INDEX, REPLICAS and POD_ORDINAL do not fit the manifest")))?;
+    let context = context.ok_or_else(|| {
+        missing(format!(
+            "job '{name}' has no instance {index}: AZ_INDEX, REPLICAS and POD_ORDINAL do not fit the manifest"
+        ))
+    })?;
     render(plugins, files, &context, &arguments.out.join(name), sources)
 }
 
-fn render(plugins: &Plugins, files: &Job, context: &Tree, out: &Path, sources: &mut Sources) -> Result<Vec<Rendered>, Vec<Diagnostic>> {
+fn render(
+    plugins: &Plugins,
+    files: &Job,
+    context: &Tree,
+    out: &Path,
+    sources: &mut Sources,
+) -> Result<Vec<Rendered>, Vec<Diagnostic>> {
     let names: Vec<String> = files.templates.iter().map(|file| files.template_name(file)).collect();
     for (file, name) in files.templates.iter().zip(&names) {
         sources.add_text(name, &file.text);
     }
-    let templates: Vec<Template<'_>> = files.templates.iter().zip(&names).map(|(file, name)| Template { name, text: &file.text }).collect();
-    let (rendered, _) = plugins.render(&templates, context).map_err(boson_pipeline::StageError::into_diagnostics)?;
+    let templates: Vec<Template<'_>> = files
+        .templates
+        .iter()
+        .zip(&names)
+        .map(|(file, name)| Template { name, text: &file.text })
+        .collect();
+    let (rendered, _) = plugins
+        .render(&templates, context)
+        .map_err(boson_pipeline::StageError::into_diagnostics)?;
     let made = files.templates.iter().zip(rendered).map(|(file, rendered)| Rendered {
         path: out.join(&file.destination),
         content: rendered.content,
@@ -123,5 +151,9 @@ fn write(file: &Rendered) -> anyhow::Result<()> {
     if let Some(parent) = file.path.parent() {
         std::fs::create_dir_all(parent)?;
     }
-    files::write(&file.path, file.content.as_bytes(), if file.executable { 0o755 } else { 0o640 })
+    files::write(
+        &file.path,
+        file.content.as_bytes(),
+        if file.executable { 0o755 } else { 0o640 },
+    )
 }

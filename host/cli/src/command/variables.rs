@@ -63,7 +63,11 @@ pub struct Manifest {
 impl Manifest {
     /// Diagnostics without the values of its variables.
     pub fn scrub(&self, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
-        if diagnostics.is_empty() { diagnostics } else { Secrets::of(&self.values).scrub(diagnostics) }
+        if diagnostics.is_empty() {
+            diagnostics
+        } else {
+            Secrets::of(&self.values).scrub(diagnostics)
+        }
     }
 }
 
@@ -74,13 +78,24 @@ impl Manifest {
 pub fn read(manifest: &Path, arguments: &VariableArguments, shown: &mut Shown) -> Result<Read, Vec<Diagnostic>> {
     let mut errors = Vec::new();
     let manifest = keep(inputs::yaml_file(manifest, shown), &mut errors);
-    let ops: Vec<Document> = arguments.ops.iter().filter_map(|file| keep(inputs::yaml_file(file, shown), &mut errors)).collect();
+    let ops: Vec<Document> = arguments
+        .ops
+        .iter()
+        .filter_map(|file| keep(inputs::yaml_file(file, shown), &mut errors))
+        .collect();
     let table = table(arguments, shown, &mut errors);
     let store = keep(store(arguments.vars_store.as_deref(), shown), &mut errors);
     match (manifest, table, store) {
         (Some(manifest), Some(table), Some(store)) if errors.is_empty() => {
             shown.set_main(&manifest.name);
-            Ok(Read { manifest, ops, table, store, store_path: arguments.vars_store.clone(), generates: false })
+            Ok(Read {
+                manifest,
+                ops,
+                table,
+                store,
+                store_path: arguments.vars_store.clone(),
+                generates: false,
+            })
         }
         _ => Err(errors),
     }
@@ -91,11 +106,17 @@ fn keep<T>(result: Result<T, Box<Diagnostic>>, errors: &mut Vec<Diagnostic>) -> 
 }
 
 fn table(arguments: &VariableArguments, shown: &mut Shown, errors: &mut Vec<Diagnostic>) -> Option<Table> {
-    let files: Vec<Document> =
-        arguments.vars_files.iter().filter_map(|file| keep(inputs::secret_file(file, shown), errors)).collect();
+    let files: Vec<Document> = arguments
+        .vars_files
+        .iter()
+        .filter_map(|file| keep(inputs::secret_file(file, shown), errors))
+        .collect();
     let mut contents = Vec::new();
     for argument in &arguments.var_files {
-        match FilePath::parse(argument).map_err(Box::new).and_then(|file| Ok((files::read(Path::new(&file.path))?, file))) {
+        match FilePath::parse(argument)
+            .map_err(Box::new)
+            .and_then(|file| Ok((files::read(Path::new(&file.path))?, file)))
+        {
             Ok((bytes, file)) => contents.push((file, bytes)),
             Err(error) => errors.push(*error),
         }
@@ -105,9 +126,15 @@ fn table(arguments: &VariableArguments, shown: &mut Shown, errors: &mut Vec<Diag
         .collect();
     let sources = Sources {
         prefixes: arguments.vars_env.iter().map(String::as_str).collect(),
-        environment: environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect(),
+        environment: environment
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect(),
         files: files.iter().collect(),
-        contents: contents.iter().map(|(file, bytes)| (file.name.as_str(), file.path.as_str(), bytes.as_slice())).collect(),
+        contents: contents
+            .iter()
+            .map(|(file, bytes)| (file.name.as_str(), file.path.as_str(), bytes.as_slice()))
+            .collect(),
         flags: arguments.vars.iter().map(String::as_str).collect(),
     };
     sources.table().map_err(|more| errors.extend(more)).ok()
@@ -133,18 +160,38 @@ impl Read {
     ///
     /// # Errors
     /// Of the ops stage.
-    pub fn apply(&self, stages: &dyn Stages, shown: &mut Shown, warnings: &mut Vec<Diagnostic>) -> Result<Tree, Vec<Diagnostic>> {
+    pub fn apply(
+        &self,
+        stages: &dyn Stages,
+        shown: &mut Shown,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Tree, Vec<Diagnostic>> {
         warnings.extend(self.manifest.warnings.iter().cloned());
         warnings.extend(self.ops.iter().flat_map(|file| file.warnings.clone()));
         if self.ops.is_empty() {
             return Ok(self.manifest.tree.clone());
         }
-        let files: Vec<Named<'_>> = self.ops.iter().map(|file| Named { name: &file.name, tree: &file.tree }).collect();
-        let manifest = Named { name: &self.manifest.name, tree: &self.manifest.tree };
+        let files: Vec<Named<'_>> = self
+            .ops
+            .iter()
+            .map(|file| Named {
+                name: &file.name,
+                tree: &file.tree,
+            })
+            .collect();
+        let manifest = Named {
+            name: &self.manifest.name,
+            tree: &self.manifest.tree,
+        };
         let (applied, said) = stages.apply(manifest, &files).map_err(StageError::into_diagnostics)?;
         warnings.extend(said);
         // From here on the manifest's name means the result, whose parts lead back to the files they come from.
-        shown.add_result(&self.manifest.name, &self.manifest.name, applied.document.clone(), &applied.origins);
+        shown.add_result(
+            &self.manifest.name,
+            &self.manifest.name,
+            applied.document.clone(),
+            &applied.origins,
+        );
         Ok(applied.document)
     }
 
@@ -168,18 +215,29 @@ impl Read {
             generator: if generates { Some(&mut generator) } else { None },
             addresses: &variables::Addresses::new(),
         };
-        let named = Named { name: &self.manifest.name, tree: document };
+        let named = Named {
+            name: &self.manifest.name,
+            tree: document,
+        };
         let result = variables::interpolate(stages, named, inputs, options);
         self.save().map_err(|error| vec![*error])?;
         let (done, said) = result.map_err(StageError::into_diagnostics)?;
         warnings.extend(said);
-        Ok(Manifest { name: self.manifest.name.clone(), document: done.document, variables: done.variables, values: done.values })
+        Ok(Manifest {
+            name: self.manifest.name.clone(),
+            document: done.document,
+            variables: done.variables,
+            values: done.values,
+        })
     }
 
     fn save(&self) -> Result<(), Box<Diagnostic>> {
         match &self.store_path {
-            Some(path) if self.store.changed() => files::write(path, yaml::write(&self.store.to_tree()).as_bytes(), 0o600)
-                .map_err(|error| Box::new(Diagnostic::error("output-unwritable", format!("{error:#}")).help("check --vars-store"))),
+            Some(path) if self.store.changed() => {
+                files::write(path, yaml::write(&self.store.to_tree()).as_bytes(), 0o600).map_err(|error| {
+                    Box::new(Diagnostic::error("output-unwritable", format!("{error:#}")).help("check --vars-store"))
+                })
+            }
             _ => Ok(()),
         }
     }

@@ -13,26 +13,43 @@ pub fn context(job: &Tree, nth: usize, ip: &str) -> Option<Tree> {
     replace_ip(&mut context, ip);
     let links = quarks.get("consumes").cloned().unwrap_or_else(Tree::object);
     let release = quarks.get("release").cloned().unwrap_or_else(Tree::object);
-    context.set("release", release).set("properties", properties(job)).set("links", links);
+    context
+        .set("release", release)
+        .set("properties", properties(job))
+        .set("links", links);
     Some(context)
 }
 
 /// How many instances the job has.
 pub fn instances(job: &Tree) -> usize {
-    job.get("properties").and_then(|properties| properties.get("quarks")).map_or(0, |quarks| quarks.items("instances").len())
+    job.get("properties")
+        .and_then(|properties| properties.get("quarks"))
+        .map_or(0, |quarks| quarks.items("instances").len())
 }
 
 /// `spec.index` of the job's instance number `nth`.
 pub fn index(job: &Tree, nth: usize) -> Option<u32> {
     let instance = job.get("properties")?.get("quarks")?.items("instances").get(nth)?;
-    instance.get("index")?.as_i64().and_then(|index| u32::try_from(index).ok())
+    instance
+        .get("index")?
+        .as_i64()
+        .and_then(|index| u32::try_from(index).ok())
 }
 
 /// The bound properties, without what is for us alone.
 fn properties(job: &Tree) -> Tree {
-    let Some(Tree::Object(all)) = job.get("properties") else { return Tree::object() };
-    let declared = job.get("properties").and_then(|properties| properties.get("quarks")).and_then(|quarks| quarks.get("declared"));
-    let mut seen: Map = all.iter().filter(|(name, _)| *name != "quarks").map(|(name, value)| (name.clone(), value.clone())).collect();
+    let Some(Tree::Object(all)) = job.get("properties") else {
+        return Tree::object();
+    };
+    let declared = job
+        .get("properties")
+        .and_then(|properties| properties.get("quarks"))
+        .and_then(|quarks| quarks.get("declared"));
+    let mut seen: Map = all
+        .iter()
+        .filter(|(name, _)| *name != "quarks")
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
     if let Some(value) = declared {
         // A job that declares a property of our name sees its own value.
         seen.insert("quarks".into(), value.clone());

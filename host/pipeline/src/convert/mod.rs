@@ -58,13 +58,22 @@ pub struct Failed;
 
 /// Converts. `progress` is told what is being done. A stage that fails ends it, with everything that it has found and the warnings of those before.
 pub fn convert(stages: &dyn Stages, inputs: &Inputs<'_>, progress: &dyn Fn(&str)) -> Conversion {
-    let mut run = Run { stages, inputs, diagnostics: Vec::new(), rendered: Vec::new() };
+    let mut run = Run {
+        stages,
+        inputs,
+        diagnostics: Vec::new(),
+        rendered: Vec::new(),
+    };
     let result = run.objects(progress).map_err(|errors| {
         // Errors first: nobody scrolls past two hundred warnings to find out what failed.
         run.diagnostics.splice(0..0, errors);
         Failed
     });
-    Conversion { result, diagnostics: run.diagnostics, rendered: run.rendered }
+    Conversion {
+        result,
+        diagnostics: run.diagnostics,
+        rendered: run.rendered,
+    }
 }
 
 struct Run<'a> {
@@ -83,14 +92,17 @@ impl Run<'_> {
         let inputs = self.inputs;
         let names = names(inputs.deployment)?;
         let specs = needed::specs(inputs.manifest, inputs.releases)?;
-        self.diagnostics.extend(needed::versions(inputs.manifest, inputs.releases));
+        self.diagnostics
+            .extend(needed::versions(inputs.manifest, inputs.releases));
         progress("resolving links");
         let resolved = self.stages.resolve(inputs.manifest, inputs.deployment, &specs);
         let groups = self.keep(resolved)?.groups;
         progress("rendering templates");
         let files = self.render(&groups)?;
         progress("converting to Kubernetes objects");
-        let deployment = self.stages.convert_deployment(inputs.deployment, inputs.manifest, inputs.variables);
+        let deployment = self
+            .stages
+            .convert_deployment(inputs.deployment, inputs.manifest, inputs.variables);
         let converted = self.convert_groups(&names, &groups, files);
         let (first, rest) = self.both(deployment, converted)?;
         let bundle = self.bundle(first.into_iter().chain(rest).collect())?;
@@ -123,11 +135,18 @@ impl Run<'_> {
         Ok(rendering.files)
     }
 
-    fn convert_groups(&mut self, names: &Names, groups: &[ResolvedGroup], files: Vec<Vec<JobFiles>>) -> Outcome<Vec<Tree>> {
+    fn convert_groups(
+        &mut self,
+        names: &Names,
+        groups: &[ResolvedGroup],
+        files: Vec<Vec<JobFiles>>,
+    ) -> Outcome<Vec<Tree>> {
         let inputs = self.inputs;
         let work: Vec<(&ResolvedGroup, Vec<JobFiles>)> = groups.iter().zip(files).collect();
         let replies = parallel::map(&work, inputs.threads, |(group, jobs)| {
-            let secret = names.resolved(&group.name, Some(plain::FIRST_VERSION)).map_err(|error| unnamed(&error))?;
+            let secret = names
+                .resolved(&group.name, Some(plain::FIRST_VERSION))
+                .map_err(|error| unnamed(&error))?;
             self.stages.convert_group(&GroupRequest {
                 deployment: inputs.deployment,
                 group: &group.document,
@@ -200,7 +219,10 @@ fn unnamed(error: &boson_deployment::names::NameError) -> StageError {
 
 /// Where the group of this name is in the manifest.
 fn pointer(manifest: &Tree, group: &str) -> String {
-    let index = manifest.items("instance_groups").iter().position(|one| one.str("name") == Some(group));
+    let index = manifest
+        .items("instance_groups")
+        .iter()
+        .position(|one| one.str("name") == Some(group));
     let root = Pointer::root().at("instance_groups");
     index.map_or(root.clone(), |index| root.at(index)).to_string()
 }

@@ -13,7 +13,12 @@ use std::collections::BTreeMap;
 /// Every release that jobs need and that is not at hand, all at once.
 pub fn specs<'r>(manifest: Named<'_>, releases: &'r [Release]) -> Result<Vec<JobSpec<'r>>, Vec<Diagnostic>> {
     let used = used(manifest.tree);
-    let listed: Vec<&str> = manifest.tree.items("releases").iter().filter_map(|release| release.str("name")).collect();
+    let listed: Vec<&str> = manifest
+        .tree
+        .items("releases")
+        .iter()
+        .filter_map(|release| release.str("name"))
+        .collect();
     let mut missing: BTreeMap<&str, &Pointer> = BTreeMap::new();
     let mut specs = Vec::new();
     for ((release, job), pointer) in &used {
@@ -33,10 +38,15 @@ pub fn specs<'r>(manifest: Named<'_>, releases: &'r [Release]) -> Result<Vec<Job
         return Ok(specs);
     }
     let say = |(release, pointer): (&str, &Pointer)| {
-        Diagnostic::error("release-not-at-hand", format!("release '{release}' is needed and not at hand"))
-            .in_document(manifest.name)
-            .at(pointer)
-            .help(format!("name its directory, tarball or image layout: --release {release}=PATH"))
+        Diagnostic::error(
+            "release-not-at-hand",
+            format!("release '{release}' is needed and not at hand"),
+        )
+        .in_document(manifest.name)
+        .at(pointer)
+        .help(format!(
+            "name its directory, tarball or image layout: --release {release}=PATH"
+        ))
     };
     Err(missing.into_iter().map(say).collect())
 }
@@ -45,8 +55,14 @@ pub fn specs<'r>(manifest: Named<'_>, releases: &'r [Release]) -> Result<Vec<Job
 pub fn versions(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     for (index, listed) in manifest.tree.items("releases").iter().enumerate() {
-        let found = releases.iter().find(|release| Some(release.name.as_str()) == listed.str("name"));
-        let Some((at_hand, wanted)) = found.and_then(|release| Some((release.version.as_deref()?, listed.get("version")?))) else { continue };
+        let found = releases
+            .iter()
+            .find(|release| Some(release.name.as_str()) == listed.str("name"));
+        let Some((at_hand, wanted)) =
+            found.and_then(|release| Some((release.version.as_deref()?, listed.get("version")?)))
+        else {
+            continue;
+        };
         let wanted = match wanted {
             Tree::String(text) => text.clone(),
             Tree::Number(number) => number.text().to_string(),
@@ -56,7 +72,11 @@ pub fn versions(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
             let name = listed.str("name").unwrap_or_default();
             let message = format!("release '{name}' at hand is version {at_hand}, the manifest names {wanted}");
             let place = Pointer::root().at("releases").at(index).at("version");
-            warnings.push(Diagnostic::warning("release-other-version", message).in_document(manifest.name).at(place));
+            warnings.push(
+                Diagnostic::warning("release-other-version", message)
+                    .in_document(manifest.name)
+                    .at(place),
+            );
         }
     }
     warnings

@@ -16,7 +16,9 @@ pub fn map<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> R
             scope.spawn(|| {
                 while let Some((index, item)) = take(&next, items) {
                     let result = work(item);
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
+                    done.lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push((index, result));
                 }
             });
         }
@@ -37,7 +39,10 @@ mod tests {
     fn order_is_that_of_the_items() {
         let items: Vec<u32> = (0..1000).collect();
         for threads in [1, 2, 7] {
-            assert_eq!(super::map(&items, threads, |item| item * 2), items.iter().map(|item| item * 2).collect::<Vec<_>>());
+            assert_eq!(
+                super::map(&items, threads, |item| item * 2),
+                items.iter().map(|item| item * 2).collect::<Vec<_>>()
+            );
         }
     }
 }

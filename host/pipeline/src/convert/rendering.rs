@@ -69,7 +69,11 @@ pub fn render(
     if diagnostics.iter().any(Diagnostic::is_error) {
         return Err(diagnostics);
     }
-    Ok(Rendering { files, warnings: diagnostics, documents })
+    Ok(Rendering {
+        files,
+        warnings: diagnostics,
+        documents,
+    })
 }
 
 fn work<'a>(groups: &'a [ResolvedGroup], releases: &'a [Release]) -> Vec<Work<'a>> {
@@ -83,7 +87,13 @@ fn work<'a>(groups: &'a [ResolvedGroup], releases: &'a [Release]) -> Vec<Work<'a
                 if let Some(files) = find(releases, job)
                     && nth < context::instances(job)
                 {
-                    work.push(Work { group, group_name: &resolved.name, job, files, nth });
+                    work.push(Work {
+                        group,
+                        group_name: &resolved.name,
+                        job,
+                        files,
+                        nth,
+                    });
                 }
             }
         }
@@ -93,18 +103,35 @@ fn work<'a>(groups: &'a [ResolvedGroup], releases: &'a [Release]) -> Vec<Work<'a
 
 /// The jobs of a resolved group.
 pub fn jobs(group: &ResolvedGroup) -> &[Tree] {
-    group.document.items("instance_groups").first().map_or(&[], |group| group.items("jobs"))
+    group
+        .document
+        .items("instance_groups")
+        .first()
+        .map_or(&[], |group| group.items("jobs"))
 }
 
 /// The files of a job of a resolved group.
 pub fn find<'a>(releases: &'a [Release], job: &Tree) -> Option<&'a Job> {
-    let release = releases.iter().find(|release| Some(release.name.as_str()) == job.str("release"))?;
-    release.jobs.iter().find(|files| Some(files.name.as_str()) == job.str("name"))
+    let release = releases
+        .iter()
+        .find(|release| Some(release.name.as_str()) == job.str("release"))?;
+    release
+        .jobs
+        .iter()
+        .find(|files| Some(files.name.as_str()) == job.str("name"))
 }
 
 fn run(stages: &dyn Stages, work: &Work<'_>) -> Outcome {
-    let mut outcome = Outcome { bpm: None, diagnostics: Vec::new() };
-    let names: Vec<String> = work.files.templates.iter().map(|file| work.files.template_name(file)).collect();
+    let mut outcome = Outcome {
+        bpm: None,
+        diagnostics: Vec::new(),
+    };
+    let names: Vec<String> = work
+        .files
+        .templates
+        .iter()
+        .map(|file| work.files.template_name(file))
+        .collect();
     let monit = format!("{}/monit", work.files.name);
     let named = work.files.templates.iter().zip(&names);
     let (bpm, mut others): (Vec<_>, Vec<_>) = named
@@ -115,7 +142,9 @@ fn run(stages: &dyn Stages, work: &Work<'_>) -> Outcome {
     }
     for (templates, ip) in [(others, ANY_IP), (bpm, POD_IP)] {
         let templates: Vec<Template<'_>> = templates.into_iter().map(|(_, template)| template).collect();
-        let Some(context) = context::context(work.job, work.nth, ip) else { continue };
+        let Some(context) = context::context(work.job, work.nth, ip) else {
+            continue;
+        };
         if templates.is_empty() {
             continue;
         }
@@ -126,7 +155,9 @@ fn run(stages: &dyn Stages, work: &Work<'_>) -> Outcome {
                     outcome.bpm = context::index(work.job, work.nth).zip(files.into_iter().next());
                 }
             }
-            Err(StageError::Input(said)) => outcome.diagnostics.extend(said.into_iter().map(|one| explain(one, work, ip))),
+            Err(StageError::Input(said)) => outcome
+                .diagnostics
+                .extend(said.into_iter().map(|one| explain(one, work, ip))),
             Err(StageError::Plugin(said)) => outcome.diagnostics.push(explain(*said, work, ip)),
         }
     }
@@ -137,7 +168,11 @@ fn run(stages: &dyn Stages, work: &Work<'_>) -> Outcome {
 fn explain(mut said: Diagnostic, work: &Work<'_>, ip: &str) -> Diagnostic {
     let job = work.job.str("name").unwrap_or_default();
     let prefix = format!("{job}/");
-    let file = said.place.document.take().map(|name| name.strip_prefix(&prefix).map_or(name.clone(), str::to_string));
+    let file = said
+        .place
+        .document
+        .take()
+        .map(|name| name.strip_prefix(&prefix).map_or(name.clone(), str::to_string));
     let inner = match file {
         Some(file) => {
             said.place.document = Some(file_name(work.files, &file));
@@ -146,8 +181,15 @@ fn explain(mut said: Diagnostic, work: &Work<'_>, ip: &str) -> Diagnostic {
         }
         None => said.message.clone(),
     };
-    let instance = if work.nth == 0 { String::new() } else { format!(", instance {}", work.nth) };
-    said.message = format!("Unable to render templates for job '{job}' of instance group '{}'{instance}: {inner}", work.group_name);
+    let instance = if work.nth == 0 {
+        String::new()
+    } else {
+        format!(", instance {}", work.nth)
+    };
+    said.message = format!(
+        "Unable to render templates for job '{job}' of instance group '{}'{instance}: {inner}",
+        work.group_name
+    );
     if ip == POD_IP && said.help.is_none() && mentions_ip(work.files) {
         said.help = Some(
             "bpm.yml is rendered before the pods exist: `spec.ip` is the text `$(POD_IP)` there, which Kubernetes expands in args and env; it cannot be computed with"
@@ -162,11 +204,17 @@ fn file_name(files: &Job, source: &str) -> String {
     if source == "monit" {
         return files.monit_document.clone();
     }
-    files.templates.iter().find(|file| file.source == source).map_or(source.to_string(), |file| file.document_name.clone())
+    files
+        .templates
+        .iter()
+        .find(|file| file.source == source)
+        .map_or(source.to_string(), |file| file.document_name.clone())
 }
 
 fn mentions_ip(files: &Job) -> bool {
-    files.templates.iter().any(|file| file.destination == Job::BPM && (file.text.contains("spec.ip") || file.text.contains("spec.networks")))
+    files.templates.iter().any(|file| {
+        file.destination == Job::BPM && (file.text.contains("spec.ip") || file.text.contains("spec.networks"))
+    })
 }
 
 /// Puts the bpm files of all instances together: one copy for each different text, read as YAML.
@@ -226,7 +274,11 @@ fn copies(
         let name = format!("{name} (rendered for {group}{instance})");
         match yaml::read(&name, text) {
             Ok(document) => {
-                copies.push(BpmCopy { document_name: name, instances, bpm: document.tree.clone() });
+                copies.push(BpmCopy {
+                    document_name: name,
+                    instances,
+                    bpm: document.tree.clone(),
+                });
                 documents.push(document);
             }
             Err(diagnostic) => diagnostics.push(diagnostic),

@@ -193,13 +193,7 @@ mod tests {
 
     #[test]
     fn what_is_no_yaml_is_told_without_the_value() {
-        for value in [
-            "*hunter2",
-            "{hunter2",
-            "!!int hunter2",
-            "a: [hunter2",
-            "\"hunter2",
-        ] {
+        for value in ["*hunter2", "{hunter2", "!!int hunter2", "a: [hunter2", "\"hunter2"] {
             let told = variable(&format!("x={value}")).unwrap_err();
             assert!(
                 told.message

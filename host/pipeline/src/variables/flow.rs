@@ -10,7 +10,7 @@ use super::table::Table;
 use crate::diagnostic::Diagnostic;
 use crate::stage::{Definition, Named, Reference, Reply, StageError, Stages, Variable, VariableRules, VariablesPlan};
 use boson_document::Tree;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 /// What becomes of variables without a value, or of values without use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,16 +104,12 @@ pub fn interpolate(
     mut inputs: Inputs<'_>,
     options: &Options,
 ) -> Reply<Interpolation> {
-    let mut diagnostics = Vec::new();
-    let given = if options.given_first {
-        Some(given::put_in(stages, document, inputs.table)?)
-    } else {
-        None
+    let (given, mut diagnostics) = match options.given_first {
+        true => given::put_in(stages, document, inputs.table)?,
+        false => (given::untouched(document), Vec::new()),
     };
-    let (given, said) = given.unzip();
-    diagnostics.extend(said.into_iter().flatten());
     let document = Named {
-        tree: given.as_ref().map_or(document.tree, |given| &given.document),
+        tree: &given.document,
         ..document
     };
     let (plan, said) = stages.plan(document, options.rules)?;
@@ -123,15 +119,10 @@ pub fn interpolate(
     let (done, said) = stages.interpolate(document, &found.values, options.rules)?;
     diagnostics.extend(said);
     diagnostics.extend(checks::missing(&done.missing, document.name, options.missing));
-    let used: BTreeSet<&str> = given
-        .iter()
-        .flat_map(|given| &given.used)
-        .chain(&done.used)
-        .map(String::as_str)
-        .collect();
+    let used: BTreeSet<&str> = given.used.iter().chain(&done.used).map(String::as_str).collect();
     diagnostics.extend(checks::unused(inputs.table, inputs.store, &used, options.unused));
     let mut values = found.values;
-    for name in given.iter().flat_map(|given| &given.used) {
+    for name in &given.used {
         values.set(name, inputs.table.get(name).cloned());
     }
     let interpolation = Interpolation {
@@ -164,42 +155,18 @@ fn find(
             .prepare(&wanted)
             .map_err(|error| StageError::Input(vec![error]))?;
     }
-    let mut resolver = Resolver {
-        stages,
-        rules: options.rules,
-        document: document.name,
-        definitions: by_name(&plan.definitions),
-        table: inputs.table,
-        store: inputs.store,
-        generator: match &mut inputs.generator {
-            Some(generator) => Some(&mut **generator),
-            None => None,
-        },
-        signers_first: options.signers_first,
-        addresses: inputs.addresses,
-        found: HashMap::new(),
-        failed: HashSet::new(),
-        options: HashMap::new(),
-        warnings: unamended(plan, inputs.addresses, document.name, options.rules),
-    };
+    let mut warnings = unamended(plan, inputs.addresses, document.name, options.rules);
+    let mut resolver = Resolver::new(stages, document.name, &plan.definitions, inputs, options);
     resolve_all(&mut resolver, plan, options.rules)?;
+    warnings.append(&mut resolver.warnings);
     let given = |definition: &&Definition| options.given_first && resolver.table.get(&definition.name).is_some();
     let own = plan.definitions.iter().filter(|definition| !given(definition));
     let variables = own.filter_map(|one| variable(one, &resolver.options)).collect();
     Ok(Found {
         values: values(&resolver, plan),
         variables,
-        warnings: resolver.warnings,
+        warnings,
     })
-}
-
-fn by_name(definitions: &[Definition]) -> HashMap<&str, &Definition> {
-    // The first one counts: later ones go in first.
-    definitions
-        .iter()
-        .rev()
-        .map(|definition| (definition.name.as_str(), definition))
-        .collect()
 }
 
 /// Typed definitions in their order.

@@ -12,15 +12,10 @@ const SECTION: &str = "variables";
 /// # Errors
 /// Of the variables stage.
 pub fn put_in(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<Interpolated> {
-    let (rest, section) = without_section(document.tree);
     if table.is_empty() {
-        let done = Interpolated {
-            document: document.tree.clone(),
-            missing: Vec::new(),
-            used: Vec::new(),
-        };
-        return Ok((done, Vec::new()));
+        return Ok((untouched(document), Vec::new()));
     }
+    let (rest, section) = without_section(document.tree);
     let rest = Named {
         name: document.name,
         tree: &rest,
@@ -30,6 +25,15 @@ pub fn put_in(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<
         map.shift_insert(index.min(map.len()), SECTION.to_string(), section);
     }
     Ok((done, said))
+}
+
+/// The manifest as it is.
+pub fn untouched(document: Named<'_>) -> Interpolated {
+    Interpolated {
+        document: document.tree.clone(),
+        missing: Vec::new(),
+        used: Vec::new(),
+    }
 }
 
 /// The document, and its definitions with their place among the members.

@@ -1,6 +1,7 @@
 //! Finds the value of each variable, or has it generated: what its options refer to comes first, by `bosh interpolate`'s rules.
 
 use super::amend::Addresses;
+use super::flow::{Inputs, Options};
 use super::generate::{Generator, signer_name};
 use super::store::Store;
 use super::table::Table;
@@ -13,30 +14,24 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 /// Longest chain of variables that need each other.
 const MAX_CHAIN: usize = 64;
 
-/// What finding values needs.
+/// What finding values needs, and what is known so far.
 pub struct Resolver<'a> {
-    /// To put values into options.
-    pub stages: &'a dyn Stages,
-    /// Whose rules.
-    pub rules: VariableRules,
+    stages: &'a dyn Stages,
+    rules: VariableRules,
     /// Name of the document with the definitions.
-    pub document: &'a str,
+    document: &'a str,
     /// The first definition of each name.
-    pub definitions: HashMap<&'a str, &'a Definition>,
+    definitions: HashMap<&'a str, &'a Definition>,
     /// Values that were given.
     pub table: &'a Table,
-    /// Values that were generated.
-    pub store: &'a mut Store,
-    /// Who makes new ones; none: nothing is generated.
-    pub generator: Option<&'a mut dyn Generator>,
-    /// Is a CA found first, wherever it is defined?
-    pub signers_first: bool,
-    /// Addresses of consumed links.
-    pub addresses: &'a Addresses,
+    store: &'a mut Store,
+    generator: Option<&'a mut dyn Generator>,
+    signers_first: bool,
+    addresses: &'a Addresses,
     /// Names that are done, and whether they have a value.
-    pub found: HashMap<String, bool>,
+    found: HashMap<String, bool>,
     /// Names whose failure is told already: to those that need them they have no value.
-    pub failed: HashSet<String>,
+    failed: HashSet<String>,
     /// Options of definitions, placeholders replaced, where they have all values.
     pub options: HashMap<&'a str, Tree>,
     /// Warnings.
@@ -53,6 +48,35 @@ pub struct Path<'a> {
 // === impl Resolver ===
 
 impl<'a> Resolver<'a> {
+    /// Knows nothing yet.
+    pub fn new(
+        stages: &'a dyn Stages,
+        document: &'a str,
+        definitions: &'a [Definition],
+        inputs: &'a mut Inputs<'_>,
+        options: &Options,
+    ) -> Self {
+        Self {
+            stages,
+            rules: options.rules,
+            document,
+            // The first of a name counts: later ones go in first.
+            definitions: definitions.iter().rev().map(|one| (one.name.as_str(), one)).collect(),
+            table: inputs.table,
+            store: inputs.store,
+            generator: match &mut inputs.generator {
+                Some(generator) => Some(&mut **generator),
+                None => None,
+            },
+            signers_first: options.signers_first,
+            addresses: inputs.addresses,
+            found: HashMap::new(),
+            failed: HashSet::new(),
+            options: HashMap::new(),
+            warnings: Vec::new(),
+        }
+    }
+
     /// Has the variable a value now?
     ///
     /// # Errors

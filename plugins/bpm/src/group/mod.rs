@@ -1,9 +1,9 @@
 //! An instance group as the conversion needs it: read from the resolved document, every error of it told at once.
 
+mod images;
 mod values;
 
 use crate::codes;
-use crate::image;
 use crate::job::Job;
 use crate::keys;
 use crate::metadata::{Metadata, Use, user_map};
@@ -100,47 +100,30 @@ impl Group {
             .and_then(Tree::as_array)
             .map(Vec::as_slice)
         else {
-            report.error(
-                codes::MALFORMED,
-                &place,
-                "The resolved document does not hold exactly one instance group",
-            );
+            let text = "The resolved document does not hold exactly one instance group";
+            report.error(codes::MALFORMED, &place, text);
             return None;
         };
-        keys::walk(keys::GROUP, tree, &place, report);
+        check_keys(tree, &request.group, &place, report);
         let name = text(tree, "name").unwrap_or_default();
-        let deployment = &request.deployment;
-        let names = match names::Names::new(&deployment.name, &deployment.namespace, &deployment.cluster_domain) {
-            Ok(names) => names,
-            Err(error) => {
-                report.error(
-                    codes::NAME,
-                    &Place::new(&request.document_name, "/name"),
-                    error.to_string(),
-                );
-                return None;
-            }
-        };
-        if let Err(error) = names.group(&name) {
-            report.error(codes::NAME, &place.at("name"), error.to_string());
-        }
-        let lifecycle = lifecycle(tree, &name, &place, report);
-        let zones = zones(tree, &name, &place, report);
-        let instances = instances(tree, &name, lifecycle, zones.len(), &place, report);
-        let agent = Settings::read(tree, &place, report);
+        let names = names_of(request, &name, &place, report)?;
+        let (lifecycle, zones) = (
+            lifecycle(tree, &name, &place, report),
+            zones(tree, &name, &place, report),
+        );
         let group = Self {
-            deployment: deployment.clone(),
+            deployment: request.deployment.clone(),
             slug: names::cut(&names::label(&name), "", names::LABEL_LIMIT),
             lifecycle,
-            instances,
+            instances: instances(tree, &name, lifecycle, zones.len(), &place, report),
             zones,
             metadata: Metadata::default(),
             pod_metadata: Metadata::default(),
-            rollout: rollout::annotations(tree, &request.group, &place, report),
+            rollout: rollout::annotations(tree),
             disks: disks(tree, &name, &place, report),
             cpu: resource(tree, "cpu", &place, report),
             ram: resource(tree, "ram", &place, report),
-            settings: agent,
+            settings: Settings::read(tree, &place, report),
             jobs: Vec::new(),
             processes: 0,
             ports: Vec::new(),
@@ -215,7 +198,7 @@ impl Group {
             }
         }
         self.processes = self.jobs.iter().map(|job| job.processes.len()).sum();
-        self.check_images(request, report);
+        images::check(&self, request, report);
         self.ports = ports::merge(&self.jobs, report);
 
         if self.lifecycle != Lifecycle::Service && !self.ports.is_empty() {
@@ -229,48 +212,47 @@ impl Group {
         self
     }
 
-    /// One error for each release whose stemcell is not known, one for all whose own entry says too little: those have errors there.
-    fn check_images(&self, request: &GroupRequest, report: &mut Report) {
-        let registry = request.deployment.registry.as_deref();
-        let told = |name: &str| {
-            let found = request
-                .group
-                .items("releases")
-                .iter()
-                .find(|release| release.str("name") == Some(name));
-            found.is_none_or(|release| image::is_told(release, registry))
-        };
-        let mut seen = HashSet::new();
-        let wrong = self
-            .jobs
-            .iter()
-            .filter(|job| job.image_error.is_some() && seen.insert(job.release.as_str()));
-        let (wrong, untold): (Vec<&Job>, Vec<&Job>) = wrong.partition(|job| told(&job.release));
-        for job in wrong {
-            let error = job.image_error.as_deref().unwrap_or_default();
-            let text = format!(
-                "Instance group '{}' cannot have containers of job '{}': {error}",
-                self.name, job.name
-            );
-            report.error(codes::NO_IMAGE, &job.place.at("release"), text);
-        }
-        if !untold.is_empty() {
-            let names: Vec<&str> = untold.iter().map(|job| job.release.as_str()).collect();
-            let why = "they have no 'url' that names a registry, or no exact version";
-            let text = format!(
-                "Instance group '{}' has no images of the releases {}: {why}",
-                self.name,
-                names.join(", ")
-            );
-            report.error(codes::NO_IMAGE, &self.place, text);
-        }
-    }
-
     /// Instances over all zones.
     pub fn total(&self) -> u32 {
         self.instances
             .saturating_mul(u32::try_from(self.zones.len().max(1)).unwrap_or(u32::MAX))
     }
+}
+
+/// Names of the group's objects.
+fn names_of(request: &GroupRequest, group: &str, place: &Place, report: &mut Report) -> Option<names::Names> {
+    let deployment = &request.deployment;
+    let names = names::Names::new(&deployment.name, &deployment.namespace, &deployment.cluster_domain);
+    match names.and_then(|names| names.group(group).map(|_| names)) {
+        Ok(names) => Some(names),
+        Err(error) => {
+            let of_deployment = matches!(error, names::NameError::NoLetter { .. });
+            let place = if of_deployment {
+                Place::new(&place.document, "/name")
+            } else {
+                place.at("name")
+            };
+            report.error(codes::NAME, &place, error.to_string());
+            None
+        }
+    }
+}
+
+/// Checks the group's own keys: jobs are checked where they stand in the manifest, and so is what `update` inherits.
+fn check_keys(tree: &Tree, document: &Tree, place: &Place, report: &mut Report) {
+    let own = rollout::own(tree, document);
+    if let Some(update) = own.as_ref().filter(|update| update.as_object().is_some()) {
+        rollout::check(update, &place.at("update"), report);
+    }
+    let Some(map) = tree.as_object() else {
+        return keys::walk(keys::GROUP, tree, place, report);
+    };
+    let members = map.iter().map(|(key, value)| match (key.as_str(), value) {
+        ("jobs", Tree::Array(_)) => (key.clone(), Tree::Array(Vec::new())),
+        ("update", _) => (key.clone(), own.clone().unwrap_or_default()),
+        _ => (key.clone(), value.clone()),
+    });
+    keys::walk(keys::GROUP, &members.collect(), place, report);
 }
 
 /// Pull Secrets of the releases with credentials that the group's containers come from.

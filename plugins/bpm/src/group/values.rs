@@ -85,10 +85,8 @@ pub fn instances(
         .and_then(|count| u32::try_from(count).ok())
         .filter(|count| *count <= most);
     match count {
-        Some(count) if lifecycle != Lifecycle::Service && (count != 1 || zones > 1) => {
-            let text = format!(
-                "Instance group '{name}' is an errand: 'instances' must be 1, in one availability zone at most"
-            );
+        Some(count) if lifecycle != Lifecycle::Service && count != 1 => {
+            let text = format!("Instance group '{name}' is an errand: 'instances' must be 1");
             report.error(codes::ERRAND, &place, text);
             0
         }

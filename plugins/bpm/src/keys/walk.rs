@@ -135,6 +135,13 @@ pub fn features(features: &Tree, place: &Place, report: &mut Report) {
             report.error(codes::WRONG_TYPE, &place.at(name), text);
         }
     }
+    for key in ["use_dns_addresses", "use_short_dns_addresses"] {
+        let is = |key: &str, value: bool| features.get(key) == Some(&Tree::Bool(value));
+        if is("use_link_dns_names", true) && is(key, false) {
+            let text = format!("cannot enable `use_link_dns_names` when `{key}` is explicitly disabled");
+            report.error(codes::BAD_VALUE, &place.at("use_link_dns_names"), text);
+        }
+    }
     if features.get("use_dns_addresses") == Some(&Tree::Bool(false)) {
         let text = "Feature 'use_dns_addresses' cannot be false: addresses are always DNS names in Kubernetes";
         report.error(codes::REFUSED_KEY, &place.at("use_dns_addresses"), text);

@@ -1,0 +1,434 @@
+//! One group with one job, and one thing about its objects at a time.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use boson_bpm::convert;
+use boson_bpm::report::{Diagnostic, Severity};
+use boson_bpm::request::{BpmCopy, Converted, Deployment, GroupRequest, JobFiles};
+use boson_document::{Pointer, Tree, json};
+
+/// A group: members of its own, of `quarks`, of its processes.
+#[derive(Clone, Copy, Default)]
+struct Case<'a> {
+    group: &'a str,
+    quarks: &'a str,
+    /// Rendered for instance 0, 1, ...
+    bpm: &'a [&'a str],
+    templates: &'a [&'a str],
+    settings: &'a str,
+}
+
+fn convert(case: Case<'_>) -> Result<Converted, Vec<Diagnostic>> {
+    let comma = if case.group.is_empty() { "" } else { "," };
+    let lacks = |key: &str, entry: &str| {
+        if case.group.contains(key) {
+            String::new()
+        } else {
+            entry.to_string()
+        }
+    };
+    let document = format!(
+        r#"{{"name": "demo", "releases": [{{"name": "r", "version": "1", "url": "x/y", "stemcell": {{"os": "o", "version": "1"}}}}],
+            "instance_groups": [{{"name": "g", {} "jobs": [{{"name": "j", "release": "r", "properties": {{"quarks": {{{}}}}}}}]{comma} {}}}]}}"#,
+        lacks("\"instances\"", "\"instances\": 1,"),
+        case.quarks,
+        case.group
+    );
+    let copies = case.bpm.iter().enumerate().map(|(index, processes)| BpmCopy {
+        document_name: format!("bpm {index}"),
+        instances: vec![index as u32],
+        bpm: json::parse(&format!(r#"{{"processes": [{processes}]}}"#)).unwrap(),
+    });
+    let files = JobFiles {
+        job: "j".into(),
+        release: "r".into(),
+        templates: case.templates.iter().map(ToString::to_string).collect(),
+        monitored: true,
+        bpm: copies.collect(),
+    };
+    let request = GroupRequest {
+        deployment: Deployment {
+            name: "demo".into(),
+            namespace: "default".into(),
+            cluster_domain: "cluster.local".into(),
+            operator_image: "boson:1".into(),
+            registry: None,
+        },
+        group: json::parse(&document).unwrap(),
+        document_name: "m".into(),
+        pointer: "/instance_groups/0".into(),
+        jobs: vec![files],
+        resolved_secret: "s".into(),
+    };
+    convert::group(
+        &request,
+        &json::parse(if case.settings.is_empty() { "{}" } else { case.settings }).unwrap(),
+    )
+}
+
+/// The pod template's spec.
+fn pod(case: Case<'_>) -> Tree {
+    let converted = convert(case).unwrap_or_else(|told| panic!("{told:?}"));
+    let workload = converted.objects.last().unwrap();
+    Pointer::parse("/spec/template/spec/template/spec")
+        .unwrap()
+        .find(workload)
+        .unwrap()
+        .clone()
+}
+
+fn at(tree: &Tree, pointer: &str) -> String {
+    Pointer::parse(pointer)
+        .unwrap()
+        .find(tree)
+        .map_or_else(|| "nothing".into(), json::to_text)
+}
+
+const P: &str = r#"{"name": "p", "executable": "/p"}"#;
+
+#[test]
+fn resources_come_from_quarks_then_bpm_then_the_vm() {
+    let vm = r#""vm_resources": {"cpu": 3, "ram": 1000, "ephemeral_disk_size": 10}"#;
+    let limited = r#"{"name": "p", "executable": "/p", "limits": {"memory": "100M", "cpu": "500m"}, "requests": {"memory": "1Mi"}}"#;
+    for (case, expected) in [
+        (
+            Case {
+                bpm: &[P],
+                ..Case::default()
+            },
+            "nothing",
+        ),
+        (
+            Case {
+                group: vm,
+                bpm: &[P],
+                ..Case::default()
+            },
+            r#"{"limits":{"cpu":"3","memory":"1000Mi"},"requests":{"cpu":"3","memory":"1000Mi"}}"#,
+        ),
+        (
+            Case {
+                group: vm,
+                bpm: &[r#"{"name": "p", "executable": "/p"}, {"name": "q", "executable": "/q"}"#],
+                ..Case::default()
+            },
+            r#"{"limits":{"cpu":"3","memory":"1000Mi"},"requests":{"cpu":"1500m","memory":"500Mi"}}"#,
+        ),
+        (
+            Case {
+                bpm: &[limited],
+                ..Case::default()
+            },
+            r#"{"limits":{"cpu":"500m","memory":"100Mi"},"requests":{"memory":"1Mi"}}"#,
+        ),
+        (
+            Case {
+                group: vm,
+                quarks: r#""run": {"memory": 64, "virtual-cpus": 0.25}"#,
+                bpm: &[limited],
+                ..Case::default()
+            },
+            r#"{"limits":{"cpu":"0.25","memory":"64Mi"},"requests":{"cpu":"250m","memory":"1Mi"}}"#,
+        ),
+    ] {
+        assert_eq!(at(&pod(case), "/containers/0/resources"), expected);
+    }
+}
+
+#[test]
+fn containers_run_as_vcap_unless_they_must_be_root() {
+    let root = r#""runAsUser":0,"runAsGroup":0"#;
+    for (quarks, process, settings, expected) in [
+        ("", "", "", r#"{"allowPrivilegeEscalation":false}"#.to_string()),
+        (
+            "",
+            "",
+            r#"{"uids": {"r": 2000}}"#,
+            r#"{"allowPrivilegeEscalation":false,"runAsUser":2000}"#.into(),
+        ),
+        (
+            "",
+            r#", "capabilities": ["A"]"#,
+            "",
+            format!(r#"{{"allowPrivilegeEscalation":false,{root},"capabilities":{{"add":["A"]}}}}"#),
+        ),
+        (
+            "",
+            r#", "capabilities": ["SYS_ADMIN"]"#,
+            "",
+            format!(r#"{{{root},"capabilities":{{"add":["SYS_ADMIN"]}}}}"#),
+        ),
+        (
+            r#""run": {"capabilities": ["A", "B"]}"#,
+            r#", "capabilities": ["A"]"#,
+            "",
+            format!(r#"{{"allowPrivilegeEscalation":false,{root},"capabilities":{{"add":["A","B"]}}}}"#),
+        ),
+        (
+            "",
+            r#", "capabilities": ["A"], "unsafe": {"privileged": true}"#,
+            "",
+            format!(r#"{{"privileged":true,"seccompProfile":{{"type":"Unconfined"}},{root}}}"#),
+        ),
+        (
+            r#""run": {"security_context": {"privileged": true, "runAsUser": 7}}"#,
+            "",
+            "",
+            r#"{"privileged":true,"runAsUser":7}"#.into(),
+        ),
+    ] {
+        let process = format!(r#"{{"name": "p", "executable": "/p"{process}}}"#);
+        let pod = pod(Case {
+            quarks,
+            bpm: &[&process],
+            settings,
+            ..Case::default()
+        });
+        let mut context = json::parse(&at(&pod, "/containers/0/securityContext")).unwrap();
+        if let Some(map) = context.as_object_mut() {
+            map.retain(|_, value| *value != Tree::object());
+        }
+        assert_eq!(json::to_text(&context), expected);
+        let expected =
+            r#"{"runAsUser":1000,"runAsGroup":1000,"fsGroup":1000,"seccompProfile":{"type":"RuntimeDefault"}}"#;
+        assert_eq!(at(&pod, "/securityContext"), expected);
+    }
+}
+
+#[test]
+fn environment_is_bpms_then_the_files_then_the_users() {
+    let process = r#"{"name": "p", "executable": "/p", "env": {"LANG": "C", "PORT": 80, "URL": "http://$(POD_IP)/$(X)", "ON": true}}"#;
+    let quarks = r#""envs": [{"name": "PORT", "value": "81"}, {"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}]"#;
+    let pod = pod(Case {
+        quarks,
+        bpm: &[process],
+        ..Case::default()
+    });
+    let env = Pointer::parse("/containers/0/env")
+        .unwrap()
+        .find(&pod)
+        .unwrap()
+        .as_array()
+        .unwrap();
+    let value = |entry: &Tree| entry.str("value").unwrap_or("...").to_string();
+    let shown: Vec<String> = env
+        .iter()
+        .map(|entry| format!("{}={}", entry.str("name").unwrap(), value(entry)))
+        .collect();
+    let expected = [
+        "POD_IP=...",
+        "POD_ORDINAL=...",
+        "AZ_INDEX=1",
+        "REPLICAS=...",
+        "TMPDIR=/var/vcap/data/j/tmp",
+        "LANG=C",
+        "PATH=/var/vcap/jobs/j/bin:/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin:.",
+        "HOME=/var/vcap/data/j",
+        "PORT=81",
+        "URL=http://$(POD_IP)/$$(X)",
+        "ON=true",
+        "NODE=...",
+    ];
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn services_find_the_pods_of_their_instance() {
+    let group = r#""instances": 2, "azs": ["a", "b", "c"]"#;
+    let converted = convert(Case {
+        group,
+        bpm: &[P],
+        ..Case::default()
+    })
+    .unwrap();
+    let selected: Vec<String> = converted.objects[..7]
+        .iter()
+        .map(|service| {
+            let of = |key: &str| at(service, &format!("/spec/selector/{}", key.replace('/', "~1")));
+            let (zone, pod) = (
+                of("quarks.cloudfoundry.org/az-index"),
+                of("apps.kubernetes.io/pod-index"),
+            );
+            format!(
+                "{} {zone} {pod} {}",
+                at(service, "/metadata/name"),
+                at(service, "/spec/clusterIP")
+            )
+        })
+        .collect();
+    let expected = [
+        r#""demo-g" nothing nothing "None""#,
+        r#""demo-g-0" "0" "0" "None""#,
+        r#""demo-g-1" "0" "1" "None""#,
+        r#""demo-g-2" "1" "0" "None""#,
+        r#""demo-g-3" "1" "1" "None""#,
+        r#""demo-g-4" "2" "0" "None""#,
+        r#""demo-g-5" "2" "1" "None""#,
+    ];
+    assert_eq!(selected, expected);
+    let quarks = r#""ports": [{"name": "Web_UI", "protocol": "udp", "internal": 53}, {"name": "web-ui", "protocol": "UDP", "internal": 53}]"#;
+    let converted = convert(Case {
+        quarks,
+        bpm: &[P],
+        ..Case::default()
+    })
+    .unwrap();
+    let expected = r#"{"selector":{"quarks.cloudfoundry.org/deployment-name":"demo","quarks.cloudfoundry.org/instance-group-name":"g","quarks.cloudfoundry.org/az-index":"0","apps.kubernetes.io/pod-index":"0"},"ports":[{"name":"web-ui","protocol":"UDP","port":53,"targetPort":53}]}"#;
+    assert_eq!(at(&converted.objects[1], "/spec"), expected);
+}
+
+fn told(case: Case<'_>) -> Vec<String> {
+    let told = convert(case).map_or_else(|told| told, |converted| converted.diagnostics);
+    let severity = |one: &Diagnostic| if one.severity == Severity::Error { 'E' } else { 'w' };
+    told.iter()
+        .map(|one| {
+            format!(
+                "{} {} {}{} {}",
+                severity(one),
+                one.code,
+                one.document,
+                one.pointer,
+                one.message
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn instances_may_not_differ() {
+    let a = r#"{"name": "p", "executable": "/p", "args": ["a"], "env": {"IP": "$(POD_IP)"}}"#;
+    let b = r#"{"name": "p", "executable": "/p", "args": ["b"], "env": {"IP": "$(POD_IP)"}, "ephemeral_disk": true}"#;
+    let case = Case {
+        group: r#""instances": 3"#,
+        bpm: &[a, b, b],
+        ..Case::default()
+    };
+    let expected = [
+        "E bpm-instances-differ bpm 1/processes/0/args Job 'j', process 'p': 'args' of bpm.yml differs between instances 0 and 1, 2",
+        "E bpm-instances-differ bpm 1/processes/0/ephemeral_disk Job 'j', process 'p': 'ephemeral_disk' of bpm.yml differs between instances 0 and 1, 2",
+    ];
+    assert_eq!(told(case), expected);
+    let quarks = r#""bpm": {"processes": [{"name": "p", "args": ["c"], "ephemeral_disk": false}]}"#;
+    assert_eq!(told(Case { quarks, ..case }), Vec::<String>::new());
+    let case = Case { bpm: &[a, ""], ..case };
+    let expected = "E bpm-instances-differ bpm 1/processes Job 'j' has not the same processes in its bpm.yml between instances 0 and 1";
+    assert_eq!(told(case), [expected]);
+}
+
+#[test]
+fn what_bpm_would_refuse_is_refused() {
+    let schema = "failed to parse job configuration:";
+    for (process, expected) in [
+        (r#"{"name": "p", "executable": "/p", "args": null, "limits": null, "hooks": null, "unsafe": null}"#, vec![]),
+        (r#"{"executable": "/p"}"#, vec![format!("E bpm-schema bpm 0/processes/0 {schema} invalid config: name")]),
+        (r#"{"name": "p"}"#, vec![format!("E bpm-schema bpm 0/processes/0 {schema} invalid config: executable")]),
+        (
+            r#"{"name": "p", "executable": ["/p"]}"#,
+            vec![
+                format!("E bpm-schema bpm 0/processes/0/executable {schema} yaml: unmarshal errors: cannot unmarshal !!seq into string"),
+                format!("E bpm-schema bpm 0/processes/0 {schema} invalid config: executable"),
+            ],
+        ),
+        (
+            r#"{"name": "p", "executable": "/p", "limits": {"memory": 5}}"#,
+            vec!["E bpm-schema bpm 0/processes/0/limits/memory byte quantity must be a positive integer with a unit of measurement like M, MB, MiB, G, GiB, or GB".into()],
+        ),
+        (r#"{"name": "p", "executable": "/p", "ephemeral_disk": "yes"}"#, vec![]),
+        (
+            r#"{"name": "p", "executable": "/p", "ephemeral_disk": "maybe"}"#,
+            vec![format!("E bpm-schema bpm 0/processes/0/ephemeral_disk {schema} yaml: unmarshal errors: cannot unmarshal !!str into bool")],
+        ),
+        (r#"{"name": "p", "executable": "/p", "hooks": {}}"#, vec!["E bpm-schema bpm 0/processes/0/hooks prestart hook failed: exec: no command".into()]),
+        (
+            r#"{"name": "p", "executable": "/p", "persistent_disk": true}"#,
+            vec!["E bpm-persistent-disk bpm 0/processes/0/persistent_disk job 'j' wants to use persistent disk but instance group 'g' doesn't have any persistent disk declaration".into()],
+        ),
+        (
+            r#"{"name": "p", "executable": "/p", "workdir": "/$(POD_IP)"}"#,
+            vec!["E bpm-pod-ip bpm 0/processes/0 'spec.ip' cannot be used in workdir: the address of a pod is known only once it runs".into()],
+        ),
+        (
+            r#"{"name": "p", "executable": "/p"}, {"name": "p", "executable": "/q"}"#,
+            vec!["w bpm-unknown-bpm-key bpm 0/processes/1 Process 'p' is given twice: the second has no effect".into()],
+        ),
+        (
+            r#"{"name": "a-b", "executable": "/p"}, {"name": "a_b", "executable": "/q"}"#,
+            vec!["E bpm-name-taken m/instance_groups/0/jobs process 'a-b' of job 'j' and process 'a_b' of job 'j' have the same container name 'j-a-b' in Kubernetes".into()],
+        ),
+    ] {
+        assert_eq!(told(Case { bpm: &[process], ..Case::default() }), expected, "{process}");
+    }
+}
+
+#[test]
+fn a_job_without_bpm_needs_it_unless_it_has_no_process() {
+    let expected = "E bpm-no-information m/instance_groups/0/jobs/0 Job 'j' (instance group 'g') has processes but no bpm information";
+    assert_eq!(told(Case::default()), [expected]);
+    let quarks = r#""bpm": {"processes": [{"name": "p", "executable": "/p"}]}"#;
+    assert_eq!(
+        told(Case {
+            quarks,
+            ..Case::default()
+        }),
+        Vec::<String>::new()
+    );
+    let errand = Case {
+        group: r#""lifecycle": "errand""#,
+        templates: &["bin/run"],
+        ..Case::default()
+    };
+    assert_eq!(
+        at(&pod(errand), "/containers/0/command"),
+        r#"["/var/vcap/jobs/j/bin/run"]"#
+    );
+    let expected = "E bpm-errand m/instance_groups/0/instances Instance group 'g' is an errand: 'instances' must be 1";
+    assert_eq!(
+        told(Case {
+            group: r#""lifecycle": "errand", "instances": 2"#,
+            ..errand
+        }),
+        [expected]
+    );
+}
+
+#[test]
+fn pod_settings_are_copied() {
+    let settings = r#"{"affinity": {"nodeAffinity": {}}, "tolerations": [{"operator": "Exists"}], "serviceAccountName": "me", "automountServiceAccountToken": false, "imagePullSecrets": [{"name": "a"}], "terminationGracePeriodSeconds": 5, "dns": "10.0.0.1", "labels": {"a": 1}, "annotations": {"quarks.cloudfoundry.org/wait-for": "[\"x\"]"}, "injectReplicasEnv": false}"#;
+    let group = format!(r#""env": {{"bosh": {{"agent": {{"settings": {settings}}}}}}}"#);
+    let case = Case {
+        group: &group,
+        bpm: &[P],
+        ..Case::default()
+    };
+    let pod = pod(case);
+    for (pointer, expected) in [
+        ("/affinity", r#"{"nodeAffinity":{}}"#),
+        ("/tolerations", r#"[{"operator":"Exists"}]"#),
+        ("/serviceAccountName", r#""me""#),
+        ("/automountServiceAccountToken", "false"),
+        ("/imagePullSecrets", r#"[{"name":"a"}]"#),
+        ("/terminationGracePeriodSeconds", "5"),
+        ("/dnsPolicy", r#""None""#),
+        ("/dnsConfig/nameservers", r#"["10.0.0.1"]"#),
+        ("/containers/0/env/3/name", r#""TMPDIR""#),
+    ] {
+        assert_eq!(at(&pod, pointer), expected, "{pointer}");
+    }
+    let workload = convert(case).unwrap().objects.pop().unwrap();
+    assert_eq!(at(&workload, "/spec/injectReplicasEnv"), "false");
+    assert_eq!(
+        at(&workload, "/spec/template/spec/template/metadata/labels/a"),
+        r#""1""#
+    );
+    let annotation = "/spec/template/spec/template/metadata/annotations/quarks.cloudfoundry.org~1wait-for";
+    assert_eq!(at(&workload, annotation), r#""[\"x\"]""#);
+    let bad = r#""env": {"bosh": {"agent": {"settings": {"labels": {"quarks.cloudfoundry.org/az-index": "1"}, "serviceAccountName": "A b", "dns": "here", "jobBackoffLimit": -1}}}}"#;
+    assert_eq!(
+        told(Case {
+            group: bad,
+            bpm: &[P],
+            ..Case::default()
+        })
+        .len(),
+        4
+    );
+}

@@ -1,0 +1,148 @@
+# `self` of a template.
+
+module Bosh
+  module Common
+    module Template
+      class EvaluationContext
+        include PropertyReader
+
+        attr_reader :name, :index, :raw_properties, :spec
+
+        # The structs of the spec list their keys as `methods(false)`, an idiom of old templates.
+        class BackCompatOpenStruct < OpenStruct
+          # What most templates never touch becomes structs when somebody looks: it is nearly all of the context.
+          def postpone!(name, &make)
+            @postponed = (@postponed || {}).merge(name => make)
+            @table[name] = nil
+            define_singleton_method(name) do
+              settle!
+              @table[name]
+            end
+          end
+
+          %i[[] []= == dig delete_field each_pair encode_with eql? freeze hash inspect marshal_dump table to_h to_s].each do |look|
+            define_method(look) do |*args, &block|
+              settle!
+              super(*args, &block)
+            end
+          end
+
+          def methods(regular = true)
+            regular ? super : marshal_dump.keys.map(&:to_sym)
+          end
+
+          private
+
+          def settle!
+            waiting, @postponed = @postponed, nil
+            waiting&.each { |name, make| @table[name] = make.call }
+          end
+
+          def initialize_copy(original)
+            original.to_h
+            super
+          end
+        end
+
+        # What `if_p` and `if_link` give when they did not yield.
+        class ActiveElseBlock
+          def initialize(context)
+            @context = context
+          end
+
+          def else = yield
+
+          def else_if_p(*names, &block) = @context.if_p(*names, &block)
+
+          def else_if_link(name, &block) = @context.if_link(name, &block)
+        end
+
+        # What they give when they did.
+        class InactiveElseBlock
+          def else; end
+
+          def else_if_p(*) = self
+
+          def else_if_link(_name) = self
+        end
+
+        def initialize(spec)
+          unless spec.is_a?(Hash)
+            raise EvaluationFailed,
+                  "Invalid spec provided for template evaluation context, Hash expected, #{spec.class} given"
+          end
+
+          @name = spec['name']
+          @index = spec['index']
+          @raw_properties = spec['properties'] || {}
+          @links = spec['links'] || {}
+          @spec = spec_struct(spec)
+        end
+
+        # As structs.
+        def properties
+          @properties ||= to_struct(@raw_properties, OpenStruct)
+        end
+
+        def link(name)
+          content = lookup_property(@links, name)
+          raise UnknownLink.new(name) unless content&.key?('instances')
+
+          to_link(content)
+        end
+
+        def if_link(name)
+          content = lookup_property(@links, name)
+          return ActiveElseBlock.new(self) unless content&.key?('instances')
+
+          yield to_link(content)
+          InactiveElseBlock.new
+        end
+
+        private
+
+        def own_properties = @raw_properties
+
+        def spec_struct(spec)
+          later = spec.slice('properties', 'links')
+          # They keep their places among the keys.
+          struct = to_struct(spec.merge(later.transform_values { nil }), BackCompatOpenStruct)
+          later.each { |name, value| struct.postpone!(name.to_sym) { to_struct(value, BackCompatOpenStruct) } }
+          struct
+        end
+
+        # A manual link that gives only an address has `instances: null`: a link without instances.
+        def to_link(content)
+          EvaluationLink.new(content['instances'].nil? ? content.merge('instances' => []) : content)
+        end
+
+        # A key that is no name (YAML has `7: x`) has no place in a struct: `p` finds it, `properties` does not. BOSH gives up
+        # on the whole job with an error that names neither the key nor a template.
+        def to_struct(value, kind)
+          case value
+          when Hash
+            table = {}
+            value.each { |key, member| table[key.to_sym] = to_struct(member, kind) if key.is_a?(String) }
+            kind.over(table)
+          when Array then value.map { |item| to_struct(item, kind) }
+          else value
+          end
+        end
+      end
+
+      # The class above is the stock; a template gets a child of its own under the public name, so that methods, classes and
+      # constants it defines vanish with the child. Defined twice with different bodies they would break each other.
+      STOCK = EvaluationContext
+      private_constant :STOCK
+
+      # A context as if no template had run before.
+      def self.fresh_context(spec)
+        remove_const(:EvaluationContext)
+        const_set(:EvaluationContext, Class.new(STOCK))
+        # As text, or `def` and `class` of a template would land in this module: they go where this binding is made.
+        EvaluationContext.class_eval('def get_binding = binding', __FILE__, __LINE__)
+        EvaluationContext.new(spec)
+      end
+    end
+  end
+end

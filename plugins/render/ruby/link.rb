@@ -1,0 +1,51 @@
+# What `link` and `if_link` give.
+
+module Bosh
+  module Common
+    module Template
+      # One instance of the providing group.
+      class EvaluationLinkInstance
+        include PropertyReader
+
+        attr_reader :name, :index, :id, :az, :address, :properties, :bootstrap
+
+        def initialize(instance)
+          @name, @index, @id, @az, @address, @properties, @bootstrap =
+            instance.values_at('name', 'index', 'id', 'az', 'address', 'properties', 'bootstrap')
+        end
+
+        private
+
+        def own_properties = @properties
+      end
+
+      # A link: the provider's exposed properties and its instances.
+      class EvaluationLink
+        include PropertyReader
+
+        attr_reader :instances, :properties
+
+        def initialize(content)
+          @instances = content['instances'].map { |instance| EvaluationLinkInstance.new(instance) }
+          @properties = content['properties']
+          @has_address = content.key?('address')
+          @address = content['address']
+        end
+
+        # The address that the link's content brings. The criteria choose among instances in BOSH's DNS; we have one name for
+        # all of them.
+        def address(criteria = {})
+          raise NotImplementedError, 'link.address requires bosh director' unless @has_address
+
+          # A template that passes no Hash fails in BOSH too.
+          criteria.merge({})
+          @address
+        end
+
+        private
+
+        def own_properties = @properties
+      end
+    end
+  end
+end

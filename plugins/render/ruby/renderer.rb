@@ -1,0 +1,106 @@
+# Renders templates and tells what went wrong.
+
+module Boson
+  # Something to tell the user; the members are those of the contract's record.
+  Diagnostic = Struct.new(:severity, :code, :message, :document, :line, :help, :extensions, keyword_init: true)
+
+  class Renderer
+    # Codes and help by the class of an exception; the first that fits counts.
+    FAILURES = [
+      ['Bosh::Common::Template::UnknownProperty', 'render-unknown-property',
+       'Give the property a value in the manifest or a default in the job spec, or ask with `if_p` or a second argument of ' \
+       '`p`. A property that the job spec does not declare stays invisible.'],
+      ['Bosh::Common::Template::UnknownLink', 'render-unknown-link',
+       'The job spec must consume the link, and a job of the deployment provide it; `if_link` asks for a link that may be missing.'],
+      ['SecurityError', 'render-not-allowed',
+       'Templates see their properties, links and spec, and nothing else.'],
+      ['SyntaxError', 'render-template-syntax', 'The template is no valid ERB: mend it in the release.'],
+      ['NoMemoryError', 'render-out-of-memory', nil],
+      ['Exception', 'render-template-failed', nil]
+    ].freeze
+
+    # `context` is JSON.
+    def initialize(context)
+      @context = context
+      @diagnostics = []
+      @files = []
+    end
+
+    attr_reader :files, :diagnostics
+
+    # Adds a file or, if the template fails, an error.
+    def render(name, text)
+      context = fresh_context(name) or return
+      output = evaluate(context, name, text)
+      if output.valid_encoding?
+        @files << [name, output]
+      else
+        add(:error, 'render-not-text', 'The result is not UTF-8', name,
+            help: 'Write binary content with Base64 or another encoding.')
+      end
+    rescue Exception => e # rubocop:disable Lint/RescueException -- a template may raise anything, SystemExit included
+      fail(name, e)
+    end
+
+    def failed? = @diagnostics.any? { |diagnostic| diagnostic.severity == :error }
+
+    private
+
+    # Every template parses the context anew: one that changes a property must not change it for the next.
+    def fresh_context(name)
+      Bosh::Common::Template.fresh_context(Document.parse(@context))
+    rescue JSON::ParserError
+      # Ruby's text quotes the document, which holds secrets.
+      add(:error, 'render-context-invalid', 'The context is no JSON document', name)
+      nil
+    rescue StandardError => e
+      add(:error, 'render-context-invalid', text_of(e), name)
+      nil
+    end
+
+    def evaluate(context, name, text)
+      # Made when asked for, and the instance variable of BOSH's context does not ask.
+      context.properties if text.include?('@properties')
+      erb = ERB.new(text, trim_mode: '-')
+      erb.filename = name
+      listening(name) { erb.result(context.get_binding).to_s.dup.force_encoding(Encoding::UTF_8) }
+    end
+
+    # Output of `puts` and `warn` goes nowhere; the user hears that it does.
+    def listening(name)
+      stdout, stderr = $stdout, $stderr
+      $stdout = $stderr = printed = StringIO.new
+      yield
+    ensure
+      $stdout, $stderr = stdout, stderr
+      if printed.pos.positive?
+        add(:info, 'render-template-printed', 'The template prints messages, which nobody sees', name)
+      end
+    end
+
+    def fail(name, error)
+      _, code, help = FAILURES.find { |ancestor, *| error.class.ancestors.any? { |known| known.name == ancestor } }
+      add(:error, code, text_of(error), name, line: line_of(name, error), help: help, extensions: [['class', error.class.to_s]])
+    end
+
+    def add(severity, code, message, name, line: nil, help: nil, extensions: [])
+      @diagnostics << Diagnostic.new(severity: severity, code: code, message: message, document: name, line: line, help: help,
+                                     extensions: extensions)
+    end
+
+    # The exception's own words, even if it overrides them badly.
+    def text_of(error)
+      error.to_s.dup.force_encoding(Encoding::UTF_8).scrub
+    rescue Exception # rubocop:disable Lint/RescueException -- the template's own class may raise anything here too
+      error.class.to_s
+    end
+
+    # The line of the innermost frame that is in the template. Ruby's compiler has no frames, but names the line.
+    def line_of(name, error)
+      frames = Array(error.backtrace)
+      frames = [text_of(error)] if error.is_a?(SyntaxError)
+      frame = frames.find { |text| text.include?(name) } or return
+      frame[(frame.index(name) + name.size)..][/\A:(\d+)/, 1]&.to_i
+    end
+  end
+end

@@ -1,0 +1,71 @@
+# What templates may not do, said in words. Beneath, every system call fails anyway; without this file a template would get
+# "Bad file descriptor", or end the whole instance.
+#
+# SecurityError is no StandardError: a bare `rescue` does not hide it.
+
+module Boson
+  module Sealed
+    # Makes methods of `target` raise, unless `except` says of their first argument that they may run. Methods that are not there
+    # are skipped: builds of Ruby differ.
+    def self.refuse(target, reason, *methods, except: nil)
+      place = target.singleton_class? ? "#{target.attached_object}." : ''
+      known = methods.select { |method| target.method_defined?(method) || target.private_method_defined?(method) }
+      hidden = known.select { |method| target.private_method_defined?(method) }
+      target.prepend(Module.new do
+        known.each do |method|
+          define_method(method) do |*args, **options, &block|
+            next super(*args, **options, &block) if except&.call(args.first)
+
+            raise SecurityError, "#{place}#{method}: #{reason}"
+          end
+        end
+        # Public ones would answer for objects that pass unknown methods on.
+        private(*hidden)
+      end)
+    end
+
+    FILES = 'templates have no files; everything they need comes from properties and links'
+    PROCESSES = 'templates can start no processes'
+
+    # Ruby reads its own libraries with these methods too, when a template requires one.
+    LIBRARY = proc { |path| path.respond_to?(:to_str) && path.to_str.start_with?("#{RbConfig::CONFIG['prefix']}/") }
+
+    refuse(IO.singleton_class, FILES, :read, :binread, :readlines, :foreach, :open, :write, :binwrite, :sysopen, :copy_stream,
+           except: LIBRARY)
+    refuse(File.singleton_class, FILES, :new, except: LIBRARY)
+    refuse(Dir.singleton_class, FILES, :open, :new, :entries, :children, :each_child, :foreach, except: LIBRARY)
+    refuse(Dir.singleton_class, FILES, :mkdir, :mktmpdir, :chdir)
+    refuse(Tempfile.singleton_class, FILES, :new, :open, :create)
+    refuse(Kernel, FILES, :open, except: LIBRARY)
+    refuse(Kernel.singleton_class, FILES, :open, except: LIBRARY)
+    refuse(Kernel, FILES, :gets, :readline, :readlines)
+
+    processes = %i[system exec spawn fork ` daemon trap syscall]
+    refuse(Kernel, PROCESSES, *processes)
+    refuse(Kernel.singleton_class, PROCESSES, *processes)
+    refuse(Process.singleton_class, PROCESSES, *processes, :kill, :detach, :wait, :wait2)
+    refuse(IO.singleton_class, PROCESSES, :popen, :pipe)
+  end
+end
+
+# `exit!` would end the instance and take the other templates with it; `exit` raises what we catch.
+module Kernel
+  private def exit!(status = false) = exit(status)
+end
+
+class << Process
+  def exit!(status = false) = exit(status)
+end
+
+# Time stands still here, so waiting would never end, and a deadline never come. The host ends what takes too long.
+module Kernel
+  private def sleep(seconds = 0) = seconds.round
+end
+
+class << Kernel
+  def sleep(seconds = 0) = seconds.round
+end
+
+class << Timeout
+  def timeout(_seconds, *) = yield(nil)
+end

@@ -1,0 +1,167 @@
+//! Starts Ruby, loads our files and writes what memory holds then back into the module.
+
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context as TaskContext, Poll, Waker};
+
+use wasmtime::error::Context as _;
+use wasmtime::{Config, Engine, Instance, Memory, Module, OptLevel, Result, Store, TypedFunc, Val, bail, format_err};
+use wasmtime_wizer::{InstanceState, SnapshotVal, ValType, Wizer};
+
+use crate::glue::{build, ruby};
+use crate::scripts::{SCRIPTS, Script};
+
+/// What `ruby` gets on its command line. Without the two suggestion libraries error texts are BOSH's.
+const ARGUMENTS: &[&str] = &["ruby.wasm", "-EUTF-8", "--disable=did_you_mean,error_highlight,syntax_suggest", "-e_"];
+
+/// Deep recursion of Ruby's compiler needs more than the default half megabyte.
+const STACK: usize = 4 << 20;
+
+/// The module with Ruby started and our files loaded.
+pub(crate) fn warm_up(module: &[u8], progress: &mut dyn FnMut(&str)) -> Result<Vec<u8>> {
+    let wizer = Wizer::new();
+    let (context, instrumented) = wizer.instrument(module)?;
+    progress("compiling CRuby");
+    let mut config = Config::new();
+    // This code runs once, for a second or two: compiling it well would take longer than running it badly.
+    config.cranelift_opt_level(OptLevel::None).max_wasm_stack(STACK).async_stack_size(2 * STACK);
+    let engine = Engine::new(&config)?;
+    let compiled = Module::new(&engine, &instrumented)?;
+    let mut store = Store::new(&engine, ());
+    let instance = Instance::new(&mut store, &compiled, &[])?;
+
+    let mut start = Start::new(&mut store, instance)?;
+    progress("starting Ruby");
+    start.ruby()?;
+    progress("loading the renderer");
+    for script in SCRIPTS {
+        start.load(script)?;
+    }
+    start.seal()?;
+
+    progress("writing the snapshot");
+    let mut state = Started { store, instance };
+    Ok(at_once(wizer.snapshot(&context, &mut state))??)
+}
+
+/// Ruby while it starts.
+struct Start<'a> {
+    store: &'a mut Store<()>,
+    instance: Instance,
+    memory: Memory,
+    realloc: TypedFunc<(u32, u32, u32, u32), u32>,
+    evaluate: TypedFunc<(u32, u32), u32>,
+    text: TypedFunc<u32, u32>,
+}
+
+// === impl Start ===
+
+impl<'a> Start<'a> {
+    fn new(store: &'a mut Store<()>, instance: Instance) -> Result<Self> {
+        let memory = instance.get_memory(&mut *store, "memory").context("CRuby exports no memory")?;
+        let realloc = instance.get_typed_func(&mut *store, ruby::REALLOC)?;
+        let evaluate = instance.get_typed_func(&mut *store, ruby::EVALUATE)?;
+        let text = instance.get_typed_func(&mut *store, ruby::TEXT)?;
+        Ok(Self { store, instance, memory, realloc, evaluate, text })
+    }
+
+    fn ruby(&mut self) -> Result<()> {
+        self.instance.get_typed_func::<(), ()>(&mut *self.store, build::CONSTRUCT)?.call(&mut *self.store, ())?;
+        let mut list = Vec::new();
+        for argument in ARGUMENTS {
+            let (address, length) = self.place(argument.as_bytes())?;
+            list.extend(address.to_le_bytes());
+            list.extend(length.to_le_bytes());
+        }
+        let (address, _) = self.place(&list)?;
+        let start = self.instance.get_typed_func::<(u32, u32), ()>(&mut *self.store, ruby::START)?;
+        start.call(&mut *self.store, (address, u32::try_from(ARGUMENTS.len())?))?;
+        Ok(())
+    }
+
+    fn load(&mut self, script: &Script) -> Result<()> {
+        let (address, length) = self.place(script.text.as_bytes())?;
+        // The text comes through the same door as the arguments of a call, so it needs no quoting.
+        let code = format!(
+            "begin; eval((defined?(Boson::Memory) ? Boson::Memory.bytes({address}, {length}) : STDIN.pread({length}, {address})).force_encoding('UTF-8'), TOPLEVEL_BINDING, '{}', 1); ''; \
+             rescue Exception => e; e.full_message(highlight: false); end",
+            script.name
+        );
+        let complaint = self.evaluate(&code)?;
+        if !complaint.is_empty() {
+            bail!("{} does not load: {complaint}", script.name);
+        }
+        Ok(())
+    }
+
+    fn seal(&mut self) -> Result<()> {
+        self.instance.get_typed_func::<(), ()>(&mut *self.store, build::SEAL)?.call(&mut *self.store, ())?;
+        Ok(())
+    }
+
+    /// The string that Ruby code gives.
+    fn evaluate(&mut self, code: &str) -> Result<String> {
+        let (address, length) = self.place(code.as_bytes())?;
+        let result = self.evaluate.call(&mut *self.store, (address, length))?;
+        let (value, state) = (self.word(result)?, self.word(result + 4)?);
+        if state != 0 {
+            bail!("Ruby failed with state {state} at: {code}");
+        }
+        let text = self.text.call(&mut *self.store, value)?;
+        let (address, length) = (self.word(text)? as usize, self.word(text + 4)? as usize);
+        let bytes = self.memory.data(&*self.store).get(address..address + length);
+        Ok(String::from_utf8_lossy(bytes.context("Ruby answered outside its memory")?).into_owned())
+    }
+
+    /// Puts bytes into the module's memory, with a zero byte behind them: CRuby takes code for a C string.
+    fn place(&mut self, bytes: &[u8]) -> Result<(u32, u32)> {
+        let length = u32::try_from(bytes.len())?;
+        let address = self.realloc.call(&mut *self.store, (0, 0, 8, length + 1))?;
+        self.memory.write(&mut *self.store, address as usize, bytes)?;
+        self.memory.write(&mut *self.store, address as usize + bytes.len(), &[0])?;
+        Ok((address, length))
+    }
+
+    fn word(&self, address: u32) -> Result<u32> {
+        let mut bytes = [0; 4];
+        self.memory.read(&*self.store, address as usize, &mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+}
+
+/// What wizer asks of the started instance. Its own implementation needs features of wasmtime that the host does without, and
+/// with two feature sets wasmtime would be built twice.
+struct Started {
+    store: Store<()>,
+    instance: Instance,
+}
+
+// === impl Started ===
+
+impl InstanceState for Started {
+    #[allow(clippy::panic, reason = "wizer names the globals it has exported itself, and this is a build tool")]
+    async fn global_get(&mut self, name: &str, _: ValType) -> SnapshotVal {
+        let value = self.instance.get_global(&mut self.store, name).map(|global| global.get(&mut self.store));
+        match value {
+            Some(Val::I32(value)) => SnapshotVal::I32(value),
+            Some(Val::I64(value)) => SnapshotVal::I64(value),
+            Some(Val::F32(value)) => SnapshotVal::F32(value),
+            Some(Val::F64(value)) => SnapshotVal::F64(value),
+            other => panic!("CRuby has a global that no snapshot can hold: {name}, {other:?}"),
+        }
+    }
+
+    async fn memory_contents(&mut self, name: &str, contents: impl FnOnce(&[u8]) + Send) {
+        if let Some(memory) = self.instance.get_memory(&mut self.store, name) {
+            contents(memory.data(&self.store));
+        }
+    }
+}
+
+/// The result of a future that never waits.
+fn at_once<F: Future>(future: F) -> Result<F::Output> {
+    match pin!(future).poll(&mut TaskContext::from_waker(Waker::noop())) {
+        Poll::Ready(output) => Ok(output),
+        Poll::Pending => Err(format_err!("the snapshot waits for something")),
+    }
+}
