@@ -170,6 +170,8 @@ data:
 ";
     assert_eq!(write_manifest(&objects), expected);
     assert_eq!(write_manifest(&[]), "");
+    let long = Tree::object().with("a", ["word"; 100].join(" "));
+    assert_eq!(write_manifest(&[long]).lines().count(), 2);
 }
 
 /// Strings that touch what writers get wrong.

@@ -61,13 +61,14 @@ impl Sources {
     /// Registers a YAML document. Of a `secret` one, diagnostics show places but no text.
     pub fn add_document(&mut self, document: Document, secret: bool) {
         let name = document.name.clone();
-        let document = if secret {
-            Document {
+        let document = match secret {
+            true => Document {
                 text: "".into(),
+                tree: hollow(&document.tree),
+                warnings: Vec::new(),
                 ..document
-            }
-        } else {
-            document
+            },
+            false => document,
         };
         self.documents.insert(
             name,
@@ -233,6 +234,15 @@ impl Derived {
                 return (&self.base, pointer.clone());
             }
         }
+    }
+}
+
+/// The shape of a document, without any of its values.
+fn hollow(tree: &Tree) -> Tree {
+    match tree {
+        Tree::Array(items) => Tree::Array(items.iter().map(hollow).collect()),
+        Tree::Object(map) => map.iter().map(|(name, value)| (name.as_str(), hollow(value))).collect(),
+        _ => Tree::Null,
     }
 }
 

@@ -74,8 +74,9 @@ impl Document {
 /// `yaml-depth`, `yaml-size`, `yaml-control`.
 pub fn read(name: &str, text: &str) -> Result<Document, Diagnostic> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    syntax::check_text(name, text)?;
-    let (tree, marks, warnings) = reader::read(name, text)?;
+    let warning = syntax::check_text(name, text)?;
+    let (tree, marks, mut warnings) = reader::read(name, text)?;
+    warnings.extend(warning);
     Ok(Document {
         name: name.to_string(),
         text: text.into(),

@@ -5,7 +5,7 @@ use super::scalar::format_float;
 use super::style::{self, Style};
 use boson_document::{Map, Number, Tree, escape};
 
-/// Column after which a space becomes a line break.
+/// Column after which a space becomes a line break, where lines are folded.
 const WIDTH: usize = 80;
 /// Columns a level.
 const INDENT: usize = 2;
@@ -22,7 +22,7 @@ pub fn write(tree: &Tree) -> String {
     writer.out
 }
 
-/// Kubernetes objects as documents of one text, each after `---`, members in their order.
+/// Kubernetes objects as documents of one text, each after `---`, members in their order, lines as long as they are.
 ///
 /// Guarantees: readers of YAML 1.1 and of YAML 1.2 take it for the same objects.
 pub fn write_manifest(objects: &[Tree]) -> String {
@@ -36,7 +36,9 @@ pub fn write_manifest(objects: &[Tree]) -> String {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
+    /// As yaml.v2 has it, whose layout goes with it.
     Sorted,
+    /// As it is, for people who know Kubernetes' manifests.
     Given,
 }
 
@@ -156,11 +158,12 @@ impl Writer {
 
     fn string(&mut self, text: &str, context: Context, indent: Option<usize>) {
         let key = context == Context::Key;
+        let fold = !key && self.order == Order::Sorted;
         let indent = indent.map_or(INDENT, |indent| indent + INDENT);
         match style::of_string(text, key) {
-            Style::Plain => self.plain(text, indent, !key),
-            Style::Single => self.single_quoted(text, indent, !key),
-            Style::Double => self.double_quoted(text, indent, !key),
+            Style::Plain => self.plain(text, indent, fold),
+            Style::Single => self.single_quoted(text, indent, fold),
+            Style::Double => self.double_quoted(text, indent, fold),
             Style::Literal => self.literal(text, indent),
         }
     }
