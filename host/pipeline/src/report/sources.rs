@@ -85,7 +85,6 @@ impl Sources {
     /// Registers a document that never was a text.
     pub fn add_tree(&mut self, name: &str, tree: &Tree) {
         if let Ok(document) = yaml::read(name, &yaml::write(tree)) {
-            // The tree itself, for its pointers: numbers may be spelled differently in the text.
             self.documents
                 .insert(name.to_string(), Source::Tree(Box::new(document)));
         }
