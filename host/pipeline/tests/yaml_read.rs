@@ -211,6 +211,8 @@ fn quoted_and_bracketed_values_may_go_on_anywhere() {
     ] {
         assert_eq!(json(text), expected, "{text:?}");
     }
+    assert_eq!(json("x:\r\n  a: \"b\r\nc\"\r\n"), r#"{"x":{"a":"b c"}}"#);
+    assert!(read("doc.yml", "x:\r  a: \"b\rc\"\r").is_err());
     let document = read("doc.yml", "x:\n  a: {\n b: c,\nd: e}\n").unwrap();
     let place = |pointer: &str| document.key_place(&Pointer::parse(pointer).unwrap());
     assert_eq!(

@@ -1,14 +1,12 @@
 //! The documents that diagnostics speak of: where a pointer leads in them, and which of their lines may be shown.
 
+use super::path::path;
 use crate::diagnostic::Diagnostic;
 use crate::stage::Origin;
 use crate::yaml::{self, Document, Span};
-use boson_document::{Pointer, Tree, escape};
+use boson_document::{Pointer, Tree};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// Longest name that stands in a path, in characters.
-const LONGEST_NAME: usize = 64;
 
 /// Documents by name.
 #[derive(Clone, Debug, Default)]
@@ -143,12 +141,12 @@ impl Sources {
         let excerpt = line_of(text, line);
         let length = match (column, &excerpt) {
             // Without a column, all of the line.
-            (None, Some(line)) => yaml_count(line.trim().chars().count()),
+            (None, Some(line)) => count(line.trim().chars().count()),
             _ => 0,
         };
         let indent = excerpt
             .as_ref()
-            .map(|line| yaml_count(line.chars().take_while(|c| c.is_whitespace()).count() + 1));
+            .map(|line| count(line.chars().take_while(|c| c.is_whitespace()).count() + 1));
         let located = Located {
             file: Some(name.to_string()),
             line: Some(line),
@@ -254,48 +252,6 @@ fn underlined(document: &Document, pointer: &Pointer) -> Span {
     }
 }
 
-/// A pointer as an ops file would write it, as far as the tree has it. `named`: items go by their name, not their number.
-fn path(tree: &Tree, pointer: &Pointer, named: bool) -> Option<String> {
-    if pointer.tokens().is_empty() {
-        return None;
-    }
-    let (mut tree, mut path) = (Some(tree), String::new());
-    for token in pointer.tokens() {
-        let below = match tree {
-            Some(Tree::Array(items)) => token.parse::<usize>().ok().and_then(|index| items.get(index)),
-            Some(tree) => tree.get(token),
-            None => None,
-        };
-        let name = match (tree, below) {
-            (Some(Tree::Array(_)), Some(item)) if named => item.str("name").filter(|name| is_short(name)),
-            _ => None,
-        };
-        path.push('/');
-        match name {
-            Some(name) => path.push_str(&format!("name={}", encoded(name))),
-            None => path.push_str(&encoded(&readable(token))),
-        }
-        tree = below;
-    }
-    Some(path)
-}
-
-fn is_short(name: &str) -> bool {
-    !name.is_empty() && name.chars().count() <= LONGEST_NAME
-}
-
-/// A member's name; of a key that is no string, what it is.
-fn readable(token: &str) -> String {
-    match escape::unkey(token) {
-        Tree::String(text) => text,
-        other => boson_document::json::to_text(&other),
-    }
-}
-
-fn encoded(token: &str) -> String {
-    token.replace('~', "~0").replace('/', "~1").replace(':', "~7")
-}
-
 /// A line of a text, from 1, by the same line breaks that the YAML reader counts.
 fn line_of(text: &str, line: u32) -> Option<String> {
     let mut rest = text;
@@ -308,6 +264,6 @@ fn line_of(text: &str, line: u32) -> Option<String> {
     (!rest.is_empty()).then(|| line.to_string())
 }
 
-fn yaml_count(number: usize) -> u32 {
+fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -8,17 +8,22 @@
     reason = "a text is refused once, at most; a box would be in every caller's way"
 )]
 
+mod anchors;
 mod codes;
+mod events;
+mod lines;
 mod marks;
 mod members;
 mod order;
 mod reader;
 mod relaxed;
 mod scalar;
+mod strings;
 mod style;
 mod syntax;
 mod timestamp;
 mod value;
+mod words;
 mod writer;
 
 pub use codes::CODES;

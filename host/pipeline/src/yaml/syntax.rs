@@ -1,6 +1,7 @@
 //! What is wrong with a text, in libyaml's words where it has some, and where.
 
-use super::{MAX_BYTES, Span};
+use super::anchors::Refused;
+use super::{MAX_BYTES, Span, words};
 use crate::diagnostic::Diagnostic;
 use saphyr_parser::ScanError;
 
@@ -141,12 +142,10 @@ pub(super) fn scan_error(name: &str, text: &str, found: &ScanError, at: Span) ->
     } else {
         at
     };
-    let (message, help) = words(info);
-    let diagnostic = error(name, "yaml-syntax", at, message);
-    if help.is_empty() {
-        diagnostic
-    } else {
-        diagnostic.help(help)
+    let (message, help) = words::of(info);
+    Diagnostic {
+        help: help.map(str::to_string),
+        ..error(name, "yaml-syntax", at, message)
     }
 }
 
@@ -180,6 +179,18 @@ pub(super) fn too_deep(name: &str, at: Span) -> Diagnostic {
         at,
         format!("the document is nested more than {} deep", boson_document::MAX_DEPTH),
     )
+}
+
+/// An alias without a copy.
+pub(super) fn no_copy(name: &str, text: &str, at: Span, refused: &Refused) -> Diagnostic {
+    match refused {
+        Refused::Excessive => error(name, "yaml-aliases", at, "document contains excessive aliasing")
+            .help("every alias becomes a copy of its anchor's value; copies of copies grow without bound"),
+        Refused::Itself => {
+            let message = format!("anchor '{}' value contains itself", name_after(text, at));
+            error(name, "yaml-anchor", at, message)
+        }
+    }
 }
 
 /// A list or mapping where a key should be.
@@ -216,53 +227,4 @@ pub(super) fn name_after(text: &str, at: Span) -> String {
         .skip(at.column as usize)
         .take_while(|c| !c.is_whitespace() && !matches!(c, ',' | '[' | ']' | '{' | '}'));
     word.take(64).collect()
-}
-
-/// What libyaml says, and what one can do.
-fn words(info: &str) -> (String, &'static str) {
-    let (message, help) = match info {
-        "mapping values are not allowed in this context" => (
-            info,
-            "a plain value that holds `: ` needs quotes; or the indentation is off",
-        ),
-        "simple key expected" | "simple key expect ':'" => (
-            "could not find expected ':'",
-            "a key needs `: ` after it; keys of one mapping begin in the same column",
-        ),
-        "while parsing a block mapping, did not find expected key" => (
-            "did not find expected key",
-            "keys of one mapping begin in the same column",
-        ),
-        "while parsing a block collection, did not find expected '-' indicator" => (
-            "did not find expected '-' indicator",
-            "items of one list begin in the same column",
-        ),
-        "while parsing a flow mapping, did not find expected ',' or '}'" => ("did not find expected ',' or '}'", ""),
-        "while parsing a flow sequence, expected ',' or ']'" => ("did not find expected ',' or ']'", ""),
-        "illegal placement of ':' indicator" => ("did not find expected ',' or ']'", "a `[` before it is not closed"),
-        "misplaced bracket" => (
-            "found a closing bracket that nothing opened",
-            "a plain value that begins with a bracket needs quotes",
-        ),
-        "invalid trailing content after double-quoted scalar" => (
-            "found text after the closing quote",
-            "a quote inside the value is doubled (`''`) or escaped (`\\\"`)",
-        ),
-        "while parsing a node, did not find expected node content" => ("did not find expected node content", ""),
-        "tabs disallowed within this context (block indentation)"
-        | "tab cannot be used as indentation"
-        | "tabs disallowed in this context" => {
-            ("found a tab character that violates indentation", "indent with spaces")
-        }
-        _ if info.starts_with("while scanning a plain scalar, found a tab") => {
-            ("found a tab character that violates indentation", "indent with spaces")
-        }
-        _ if info.starts_with("unexpected character: `") => (
-            "found character that cannot start any token",
-            "a plain value can't begin with `%`, `@` or a backtick: quote it",
-        ),
-        _ if info.starts_with("while ") => (info.split_once(", ").map_or(info, |(_, rest)| rest), ""),
-        _ => (info, ""),
-    };
-    (message.to_string(), help)
 }
