@@ -307,13 +307,20 @@ fn options_get_their_values_first_wherever_those_are_defined() {
 #[test]
 fn what_lacks_options_is_not_generated() {
     let document = "{a: ((c)), b: ((d)), variables: [{name: c, type: certificate, options: {ca: ((q))}}, \
-                    {name: d, type: password, options: [((c.certificate))]}]}";
-    let run = Case {
+                    {name: d, type: password, options: {o: ((c.certificate))}}]}";
+    let case = Case {
         store: Some(""),
         ..Case::default()
-    }
-    .run(document, Options::interpolate(true, false));
+    };
+    let run = case.run(document, Options::interpolate(true, false));
     assert_eq!(run.errors(), ["/variables/0/options/ca: Expected to find variables: q"]);
+    assert_eq!(run.made, ["d"], "one step only, as with BOSH: c is defined");
+    let run = case.run(document, Options::convert());
+    assert_eq!(
+        run.errors(),
+        ["/variables/0/options/ca: Failed to find variable 'q'"],
+        "c and d are not reported themselves"
+    );
     assert!(run.made.is_empty() && !run.store.changed());
 }
 

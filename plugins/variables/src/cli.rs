@@ -1,7 +1,8 @@
 //! Interpolation as `bosh interpolate` does it.
 //!
-//! A variable is found where it has a value and all that its definition's options refer to is found. The name of one that is
-//! not found because of its options is not reported: the names inside are, when the walk meets them.
+//! A variable is found where it has a value and all that its definition's options refer to has one. The name of one that is
+//! not found because of its options is not reported: the names inside are, when the walk meets them. As with BOSH that goes
+//! one step only: options may refer to a variable that is not found because of its own options.
 
 use crate::diagnostic::{Diagnostic, Failure, Report};
 use crate::plan::{Definition, Reference};
@@ -157,8 +158,8 @@ impl<'v> Variables<'v> {
         for name in &names {
             let root = name.split('.').next().unwrap_or(name);
             match self.state(root, path) {
-                State::Found => {}
-                State::Missing | State::Blocked => all = false,
+                State::Found | State::Blocked => {}
+                State::Missing => all = false,
                 State::Failed(failure) => return State::Failed(failure.within(&format!("Finding variable '{name}'"))),
             }
         }

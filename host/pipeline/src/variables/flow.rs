@@ -10,7 +10,7 @@ use super::table::Table;
 use crate::diagnostic::Diagnostic;
 use crate::stage::{Definition, Named, Reference, Reply, StageError, Stages, Variable, VariableRules, VariablesPlan};
 use boson_document::Tree;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What becomes of variables without a value, or of values without use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,8 +116,11 @@ pub fn interpolate(
     diagnostics.extend(said);
     let found = find(stages, document, &mut inputs, options, &plan)?;
     diagnostics.extend(found.warnings);
-    let (done, said) = stages.interpolate(document, &found.values, options.rules)?;
+    let (mut done, said) = stages.interpolate(document, &found.values, options.rules)?;
     diagnostics.extend(said);
+    // Of the others something in the options is told already.
+    done.missing
+        .retain(|reference| !found.blocked.contains(&reference.name));
     diagnostics.extend(checks::missing(&done.missing, document.name, options.missing));
     let used: BTreeSet<&str> = given.used.iter().chain(&done.used).map(String::as_str).collect();
     diagnostics.extend(checks::unused(inputs.table, inputs.store, &used, options.unused));
@@ -138,6 +141,8 @@ pub fn interpolate(
 struct Found {
     values: Tree,
     variables: Vec<Variable>,
+    /// Names that have no value because of their options.
+    blocked: HashSet<String>,
     warnings: Vec<Diagnostic>,
 }
 
@@ -162,9 +167,11 @@ fn find(
     let given = |definition: &&Definition| options.given_first && resolver.table.get(&definition.name).is_some();
     let own = plan.definitions.iter().filter(|definition| !given(definition));
     let variables = own.filter_map(|one| variable(one, &resolver.options)).collect();
+    let blocked = resolver.blocked().map(str::to_string).collect();
     Ok(Found {
         values: values(&resolver, plan),
         variables,
+        blocked,
         warnings,
     })
 }

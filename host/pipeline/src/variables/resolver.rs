@@ -9,7 +9,8 @@ use crate::diagnostic::Diagnostic;
 use crate::stage::{Definition, Named, StageError, Stages, VariableRules};
 use boson_document::placeholder::{each_string, scan};
 use boson_document::{Pointer, Tree};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use indexmap::IndexSet;
+use std::collections::{HashMap, HashSet};
 
 /// Longest chain of variables that need each other.
 const MAX_CHAIN: usize = 64;
@@ -28,14 +29,25 @@ pub struct Resolver<'a> {
     generator: Option<&'a mut dyn Generator>,
     signers_first: bool,
     addresses: &'a Addresses,
-    /// Names that are done, and whether they have a value.
-    found: HashMap<String, bool>,
+    /// Names that are done.
+    states: HashMap<String, State>,
     /// Names whose failure is told already: to those that need them they have no value.
     failed: HashSet<String>,
     /// Options of definitions, placeholders replaced, where they have all values.
     pub options: HashMap<&'a str, Tree>,
     /// Warnings.
     pub warnings: Vec<Diagnostic>,
+}
+
+/// What is known of a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It has a value.
+    Found,
+    /// It has none.
+    Missing,
+    /// It counts as without value, because its options lack one.
+    Blocked,
 }
 
 /// The names whose options are being looked at, outermost first.
@@ -70,19 +82,19 @@ impl<'a> Resolver<'a> {
             },
             signers_first: options.signers_first,
             addresses: inputs.addresses,
-            found: HashMap::new(),
+            states: HashMap::new(),
             failed: HashSet::new(),
             options: HashMap::new(),
             warnings: Vec::new(),
         }
     }
 
-    /// Has the variable a value now?
+    /// Finds the value of a variable, or has it generated.
     ///
     /// # Errors
     /// Options in a circle or with unfit values, and what the generator says.
-    pub fn resolve(&mut self, name: &str) -> Result<bool, StageError> {
-        self.resolve_within(name, &mut Path::default())
+    pub fn resolve(&mut self, name: &str) -> Result<(), StageError> {
+        self.resolve_within(name, &mut Path::default()).map(|_| ())
     }
 
     /// The value of a variable that was found.
@@ -90,12 +102,20 @@ impl<'a> Resolver<'a> {
         self.table.get(name).or_else(|| self.store.get(name))
     }
 
-    fn resolve_within(&mut self, name: &str, path: &mut Path<'a>) -> Result<bool, StageError> {
-        if let Some(found) = self.found.get(name) {
-            return Ok(*found);
+    /// Names that count as without value, because their options lack one.
+    pub fn blocked(&self) -> impl Iterator<Item = &str> {
+        self.states
+            .iter()
+            .filter(|(_, state)| **state == State::Blocked)
+            .map(|(name, _)| name.as_str())
+    }
+
+    fn resolve_within(&mut self, name: &str, path: &mut Path<'a>) -> Result<State, StageError> {
+        if let Some(state) = self.states.get(name) {
+            return Ok(*state);
         }
         if self.failed.contains(name) {
-            return Ok(false);
+            return Ok(State::Missing);
         }
         if path.names.iter().any(|outer| outer == name) {
             return Err(self.refuse(path, "variables-recursion", "Detected recursion".to_string()));
@@ -108,14 +128,14 @@ impl<'a> Resolver<'a> {
         let outer = path.here;
         path.here = definition.or(outer);
         path.names.push(name.to_string());
-        let found = self.find(name, definition, path);
+        let state = self.find(name, definition, path);
         path.names.pop();
         path.here = outer;
-        match found {
-            Ok(found) => self.found.insert(name.to_string(), found).is_none(),
+        match state {
+            Ok(state) => self.states.insert(name.to_string(), state).is_none(),
             Err(_) => self.failed.insert(name.to_string()),
         };
-        found
+        state
     }
 
     fn find(
@@ -123,16 +143,17 @@ impl<'a> Resolver<'a> {
         name: &str,
         definition: Option<&'a Definition>,
         path: &mut Path<'a>,
-    ) -> Result<bool, StageError> {
+    ) -> Result<State, StageError> {
+        let state = |has_value| if has_value { State::Found } else { State::Missing };
         let Some(definition) = definition else {
-            return Ok(self.value(name).is_some());
+            return Ok(state(self.value(name).is_some()));
         };
         let context = format!("Interpolating variable '{name}' definition options");
         let options = self
             .options(definition, path)
             .map_err(|error| within(error, &context))?;
         let Some(mut options) = options else {
-            return Ok(false);
+            return Ok(State::Blocked);
         };
         if let Some(consumed) = self.addresses.get(name) {
             consumed.amend(&mut options);
@@ -143,45 +164,43 @@ impl<'a> Resolver<'a> {
             _ => has_value,
         };
         self.options.insert(&definition.name, options);
-        Ok(has_value)
+        Ok(state(has_value))
     }
 
     /// The options with values in the place of placeholders; none where some have no value.
     fn options(&mut self, definition: &'a Definition, path: &mut Path<'a>) -> Result<Option<Tree>, StageError> {
         let names = references(&definition.options);
-        let mut values = Tree::object();
-        let mut all = true;
+        if names.is_empty() {
+            return Ok(Some(definition.options.clone()));
+        }
+        let (mut values, mut all) = (Tree::object(), true);
         for name in &names {
             let root = name.split('.').next().unwrap_or(name);
-            let found = self.resolve_within(root, path);
-            all &= found.map_err(|error| within(error, &format!("Finding variable '{name}'")))?;
-            if let Some(value) = self.value(root) {
-                values.set(root, value.clone());
+            let state = self.resolve_within(root, path);
+            match state.map_err(|error| within(error, &format!("Finding variable '{name}'")))? {
+                State::Found => drop(values.set(root, self.value(root).cloned())),
+                // A placeholder that is left is generated from by BOSH. The director has no such thing to be true to.
+                State::Blocked => all &= self.rules == VariableRules::Cli,
+                State::Missing => all = false,
             }
         }
-        if !all || names.is_empty() {
-            return Ok(all.then(|| definition.options.clone()));
-        }
+        let options = self.put_in(definition, &values)?;
+        Ok(options.filter(|_| all))
+    }
+
+    /// The options with these values.
+    fn put_in(&mut self, definition: &Definition, values: &Tree) -> Result<Option<Tree>, StageError> {
         // In a list, so that options are never taken for a document with a section `variables`.
         let wrapped = Tree::Array(vec![definition.options.clone()]);
-        let reply = self.stages.interpolate(
-            Named {
-                name: self.document,
-                tree: &wrapped,
-            },
-            &values,
-            self.rules,
-        );
+        let wrapped = Named {
+            name: self.document,
+            tree: &wrapped,
+        };
+        let reply = self.stages.interpolate(wrapped, values, self.rules);
         let (done, warnings) = reply.map_err(|error| relocated(error, definition))?;
         self.warnings
             .extend(warnings.into_iter().map(|warning| relocate(warning, definition)));
-        let complete = done.missing.is_empty();
-        Ok(done
-            .document
-            .as_array()
-            .and_then(|items| items.first())
-            .filter(|_| complete)
-            .cloned())
+        Ok(done.document.as_array().and_then(|items| items.first()).cloned())
     }
 
     fn generate(
@@ -243,9 +262,9 @@ pub fn within(error: StageError, context: &str) -> StageError {
     }
 }
 
-/// All that the placeholders of a tree name, with sub-keys, each once.
-fn references(tree: &Tree) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
+/// All that the placeholders of a tree name, with sub-keys, each once, in their order.
+fn references(tree: &Tree) -> IndexSet<String> {
+    let mut names = IndexSet::new();
     each_string(tree, &mut Pointer::root(), &mut |text, _, _| {
         names.extend(scan(text).map(|found| found.name.to_string()))
     });
