@@ -44,7 +44,7 @@ lint: ## formatting, clippy, licences and bans
 	cargo deny --locked check bans licenses sources
 
 bench: build ## measures what the README promises, as a table
-	cargo bench --workspace --locked
+	cargo bench --workspace --locked --bench speed
 
 setup: ## install what building and testing need
 	.ci/setup

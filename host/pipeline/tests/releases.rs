@@ -457,6 +457,21 @@ fn trees_of_images_are_read() {
         (nested[0].name.as_str(), nested[0].jobs[0].spec.name.as_str()),
         ("rel", "r/jobs-src/rel/nats/job.MF")
     );
+    let mut stranger = below("jobs-src/");
+    stranger.insert("jobs-src/lost/templates/a", Entry::Link("b".into()));
+    stranger.insert("jobs-src/README", Entry::Unread(1));
+    let read = image::read(&stranger, "jobs-src", Some("nats"), None, &mut Sources::default()).unwrap();
+    assert_eq!(
+        read[0]
+            .warnings
+            .iter()
+            .map(|one| one.message.as_str())
+            .collect::<Vec<_>>(),
+        ["Missing job manifest for 'lost'"]
+    );
+    stranger.insert("jobs-src/lost/job.MF", Entry::Link("/etc/passwd".into()));
+    let errors = image::read(&stranger, "jobs-src", Some("nats"), None, &mut Sources::default()).unwrap_err();
+    assert_eq!(errors[0].code, "release-link-escapes");
     for (files, name, code) in [
         (below("jobs-src/"), None, "release-name"),
         (below("jobs-src/rel/"), Some("other"), "release-empty"),

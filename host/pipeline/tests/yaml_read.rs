@@ -84,10 +84,10 @@ fn tags_decide_or_are_ignored() {
         assert_eq!(json(&format!("a: {text}\n")), format!("{{\"a\":{expected}}}"), "{text}");
     }
     for (text, message) in [
-        ("!!int 1.5", "cannot decode !!float `1.5` as a !!int"),
-        ("!!bool 1", "cannot decode !!int `1` as a !!bool"),
-        ("!!float x", "cannot decode !!str `x` as a !!float"),
-        ("!!timestamp x", "cannot decode !!str `x` as a !!timestamp"),
+        ("!!int 1.5", "cannot decode !!float as a !!int"),
+        ("!!bool 1", "cannot decode !!int as a !!bool"),
+        ("!!float x", "cannot decode !!str as a !!float"),
+        ("!!timestamp x", "cannot decode !!str as a !!timestamp"),
         ("!!binary x", "!!binary value contains invalid base64 data"),
         ("!!binary gICA", "!!binary value is not UTF-8 text"),
     ] {
@@ -211,6 +211,8 @@ fn quoted_and_bracketed_values_may_go_on_anywhere() {
     ] {
         assert_eq!(json(text), expected, "{text:?}");
     }
+    assert_eq!(json("x:\r\n  a: \"b\r\nc\"\r\n"), r#"{"x":{"a":"b c"}}"#);
+    assert!(read("doc.yml", "x:\r  a: \"b\rc\"\r").is_err());
     let document = read("doc.yml", "x:\n  a: {\n b: c,\nd: e}\n").unwrap();
     let place = |pointer: &str| document.key_place(&Pointer::parse(pointer).unwrap());
     assert_eq!(
@@ -274,7 +276,7 @@ fn broken_texts_are_refused_in_libyamls_words_with_a_place() {
     for (text, message, line, column) in [
         ("a: b: c\n", "mapping values are not allowed in this context", 1, 5),
         ("a: b\n c: d\n", "mapping values are not allowed in this context", 2, 3),
-        ("a:\n  b\nc\n", "could not find expected ':'", 4, 1),
+        ("a:\n  b\nc\n", "could not find expected ':'", 3, 1),
         ("a:\n    b: 1\n   c: 2\n", "did not find expected key", 3, 4),
         ("a: b\n- c\n", "did not find expected key", 2, 3),
         ("- a\nb: c\n", "did not find expected '-' indicator", 2, 1),
@@ -323,6 +325,17 @@ fn bytes_that_are_no_text_are_refused() {
             .tree
             .str("a"),
         Some("é")
+    );
+}
+
+#[test]
+fn line_breaks_of_other_readers_are_told() {
+    let document = read("doc.yml", "a: é – “x”\nb: c\u{2028}d\n").unwrap();
+    assert_eq!(document.tree.str("b"), Some("c\u{2028}d"));
+    let warning = &document.warnings[0];
+    assert_eq!(
+        (warning.code.as_str(), warning.place.line, warning.place.column),
+        ("yaml-line-break", Some(2), Some(5))
     );
 }
 

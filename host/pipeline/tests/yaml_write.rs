@@ -148,6 +148,13 @@ fn keys_are_sorted_as_yaml_v2_sorts_them_and_keep_their_kind() {
 }
 
 #[test]
+fn a_key_that_looks_like_a_merge_is_none() {
+    let tree = Tree::object().with("<<", Tree::object().with("a", "<<"));
+    assert_eq!(write(&tree), "!!str \"<<\":\n  a: \"<<\"\n");
+    assert_eq!(read("", &write(&tree)).unwrap().tree, tree);
+}
+
+#[test]
 fn manifests_keep_the_order_of_members() {
     let objects = [
         "{apiVersion: v1, kind: Secret, metadata: {name: b, annotations: {a: 'on'}}, data: {z: 1.0, a: 1e3}}",
@@ -170,6 +177,8 @@ data:
 ";
     assert_eq!(write_manifest(&objects), expected);
     assert_eq!(write_manifest(&[]), "");
+    let long = Tree::object().with("a", ["word"; 100].join(" "));
+    assert_eq!(write_manifest(&[long]).lines().count(), 2);
 }
 
 /// Strings that touch what writers get wrong.

@@ -14,7 +14,8 @@ pub struct Reader<'r> {
     dir: &'r Dir,
     files: Files,
     budget: &'r Budget,
-    visited: HashSet<String>,
+    /// Directories of which all is known.
+    walked: HashSet<String>,
 }
 
 // === impl Reader ===
@@ -26,7 +27,7 @@ impl<'r> Reader<'r> {
             dir,
             files,
             budget,
-            visited: HashSet::new(),
+            walked: HashSet::new(),
         }
     }
 
@@ -46,7 +47,9 @@ impl<'r> Reader<'r> {
     /// A directory or file can't be read, or there is too much.
     pub fn walk(&mut self, path: &str) -> Result<(), Diagnostic> {
         let mut left = u64::MAX;
-        self.walk_below(path, 0, &mut left)
+        self.walk_below(path, 0, &mut left)?;
+        self.walked.insert(path.to_owned());
+        Ok(())
     }
 
     /// Notes the names in the directory `path`, without a look at what they name but for directories.
@@ -83,19 +86,22 @@ impl<'r> Reader<'r> {
             let Some(end) = self.lead_to(&link)? else { continue };
             let around = link == end || link.starts_with(&format!("{end}/")) || end.is_empty();
             // A link to a directory around itself would bring in the whole release, sources and all.
-            if around || !self.visited.insert(end.clone()) || !self.is_bare(&end) {
+            if around || self.is_walked(&end) || !self.files.is_directory(&end) {
                 continue;
             }
             let mut left = self.budget.limits.linked;
             self.walk_below(&end, 0, &mut left)?;
+            self.walked.insert(end.clone());
             links.extend(self.files.iter_below(&end).filter_map(is_link));
         }
         Ok(())
     }
 
-    /// A directory that nothing of is known yet.
-    fn is_bare(&self, path: &str) -> bool {
-        self.files.entry(path) == Some(&Entry::Directory) && self.files.names(path).is_empty()
+    fn is_walked(&self, path: &str) -> bool {
+        let above = path.match_indices('/').map(|(end, _)| end).chain([0, path.len()]);
+        above
+            .filter_map(|end| path.get(..end))
+            .any(|path| self.walked.contains(path))
     }
 
     /// Loads all that is on the way to `path`, links followed; where the way ends.

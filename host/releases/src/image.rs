@@ -7,7 +7,7 @@ use crate::limits::Budget;
 use crate::tarball::content;
 use boson_document::Tree;
 use boson_pipeline::Diagnostic;
-use boson_pipeline::release::files::clean;
+use boson_pipeline::release::paths::clean;
 use boson_pipeline::release::{Entry, Files, Naming, Release, image};
 use boson_pipeline::report::Sources;
 use std::io::Read;

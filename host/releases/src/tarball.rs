@@ -6,7 +6,7 @@ use crate::entries::{self, Item, Kind, refuse};
 use crate::limits::Budget;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::archive::{self, JobReference, MANIFEST, Manifest};
-use boson_pipeline::release::files::clean;
+use boson_pipeline::release::paths::clean;
 use boson_pipeline::release::{Entry, File, Files, Naming, Release};
 use boson_pipeline::report::Sources;
 use std::collections::{BTreeMap, HashSet};

@@ -92,6 +92,24 @@ fn links_inside_the_release_are_followed() {
 }
 
 #[test]
+fn a_directory_is_read_whole_even_if_a_file_of_it_was_before() {
+    let directory = source();
+    let root = directory.path();
+    write(root, "shared/a", "a");
+    write(root, "shared/b", "b");
+    symlink("../../../shared/a", root.join("jobs/app/templates/z")).unwrap();
+    symlink("../../../shared", root.join("jobs/app/templates/dir")).unwrap();
+    replace(root, "jobs/app/templates/run.erb", "z");
+    replace(root, "jobs/app/templates/bpm.yml.erb", "dir/b");
+    let texts: Vec<String> = read(root, None).unwrap().jobs[0]
+        .templates
+        .iter()
+        .map(|template| template.text.clone())
+        .collect();
+    assert_eq!(texts, ["a", "b"]);
+}
+
+#[test]
 fn a_job_may_be_a_link() {
     let directory = source();
     let root = directory.path();

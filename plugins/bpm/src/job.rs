@@ -131,62 +131,67 @@ fn processes(
     place: &Place,
     report: &mut Report,
 ) -> Vec<Process> {
-    let property = quarks.and_then(|quarks| quarks.get("bpm")).filter(|bpm| !bpm.is_null());
-    if group.instances == 0
-        && files.bpm.is_empty()
-        && files.templates.iter().any(|template| template == "config/bpm.yml")
-    {
-        let why = "what its containers run is known only once it has some";
-        let text = format!("Instance group '{}' has no instances: {why}", group.name);
-        report.warning(codes::NOTHING_TO_RUN, &group.place, text);
-        // A workload scaled to zero has containers all the same.
-        return vec![Process {
+    let has = |path: &str| files.templates.iter().any(|template| template == path);
+    let only = |executable: String| {
+        vec![Process {
             name: files.job.clone(),
-            executable: "/bin/true".into(),
+            executable,
             ..Process::default()
-        }];
-    }
-    if files.bpm.is_empty() && property.is_none() {
-        if group.lifecycle != Lifecycle::Service && files.templates.iter().any(|template| template == "bin/run") {
-            let executable = format!("/var/vcap/jobs/{}/bin/run", files.job);
-            return vec![Process {
-                name: files.job.clone(),
-                executable,
-                ..Process::default()
-            }];
-        }
-        if files.monitored {
-            let text = format!(
-                "Job '{}' (instance group '{}') has processes but no bpm information",
-                files.job, group.name
-            );
-            report
-                .error(codes::NO_BPM, place, text)
-                .help("Give its processes in the job property quarks.bpm.");
-        }
-        return Vec::new();
-    }
-    let job = process::JobPlace {
-        name: &files.job,
-        place,
+        }]
     };
-    let processes = process::of_job(job, files, property, report);
-    for (process, at) in processes
-        .iter()
-        .filter(|(process, _)| process.persistent_disk && group.disks.persistent.is_none())
-    {
-        let text = format!(
-            "job '{}' wants to use persistent disk but instance group '{}' doesn't have any persistent disk declaration",
-            files.job, group.name
-        );
-        report
-            .error(codes::PERSISTENT_DISK, &at.at("persistent_disk"), text)
-            .help(format!(
-                "Process '{}' asks for it: set 'persistent_disk' (MiB) on the instance group.",
-                process.name
-            ));
+    let property = quarks.and_then(|quarks| quarks.get("bpm")).filter(|bpm| !bpm.is_null());
+    match (files.bpm.is_empty(), property) {
+        (true, _) if group.instances == 0 && has("config/bpm.yml") => {
+            let why = "what its containers run is known only once it has some";
+            let text = format!("Instance group '{}' has no instances: {why}", group.name);
+            report.warning(codes::NOTHING_TO_RUN, &group.place, text);
+            // A workload scaled to zero has containers all the same.
+            only("/bin/true".into())
+        }
+        (true, None) if group.lifecycle != Lifecycle::Service && has("bin/run") => {
+            only(format!("/var/vcap/jobs/{}/bin/run", files.job))
+        }
+        (true, None) => {
+            if files.monitored {
+                let (job, group) = (&files.job, &group.name);
+                let text = format!("Job '{job}' (instance group '{group}') has processes but no bpm information");
+                report
+                    .error(codes::NO_BPM, place, text)
+                    .help("Give its processes in the job property quarks.bpm.");
+            }
+            Vec::new()
+        }
+        _ => {
+            let job = process::JobPlace {
+                name: &files.job,
+                place,
+            };
+            let processes = process::of_job(job, files, property, report)
+                .into_iter()
+                .map(|(process, _)| process);
+            processes
+                .inspect(|process| check_disk(group, &files.job, process, report))
+                .collect()
+        }
     }
-    processes.into_iter().map(|(process, _)| process).collect()
+}
+
+fn check_disk(group: &Group, job: &str, process: &Process, report: &mut Report) {
+    if !process.persistent_disk || group.disks.persistent.is_some() {
+        return;
+    }
+    let lacks = "doesn't have any persistent disk declaration";
+    let text = format!(
+        "job '{job}' wants to use persistent disk but instance group '{}' {lacks}",
+        group.name
+    );
+    let help = format!(
+        "Process '{}' asks for it: set 'persistent_disk' (MiB) on the instance group.",
+        process.name
+    );
+    report
+        .error(codes::PERSISTENT_DISK, &process.place.at("persistent_disk"), text)
+        .help(help);
 }
 
 fn image_of(request: &GroupRequest, files: &JobFiles, place: &Place, report: &mut Report) -> Result<String, String> {

@@ -72,8 +72,8 @@ impl Place {
 #[derive(Debug, Default)]
 pub struct Report {
     diagnostics: Vec<Diagnostic>,
-    /// Hashed code, message and pointer of all, so that copies of one document do not repeat each other's errors.
-    seen: HashSet<(&'static str, String, String)>,
+    /// Code, message and place of all.
+    seen: HashSet<(&'static str, String, String, String)>,
     /// Where a repeated diagnostic goes.
     repeated: Option<Diagnostic>,
 }
@@ -93,7 +93,9 @@ impl Report {
 
     fn add(&mut self, severity: Severity, code: &'static str, place: &Place, message: String) -> &mut Diagnostic {
         let pointer = place.pointer.to_string();
-        let fresh = self.seen.insert((code, message.clone(), pointer.clone()));
+        let fresh = self
+            .seen
+            .insert((code, message.clone(), place.document.clone(), pointer.clone()));
         let diagnostic = Diagnostic {
             severity,
             code,
@@ -110,6 +112,15 @@ impl Report {
         &mut self.diagnostics[last]
     }
 
+    /// Adds what another report holds, but for what was said of another copy of the same document: `seen` has code, message and pointer.
+    pub fn absorb(&mut self, other: Self, seen: &mut HashSet<(&'static str, String, String)>) {
+        for one in other.into_diagnostics() {
+            if seen.insert((one.code, one.message.clone(), one.pointer.clone())) {
+                self.diagnostics.push(one);
+            }
+        }
+    }
+
     /// Is there an error?
     pub fn failed(&self) -> bool {
         self.diagnostics
@@ -117,8 +128,10 @@ impl Report {
             .any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
-    /// All of them, in order.
-    pub fn into_diagnostics(self) -> Vec<Diagnostic> {
+    /// All of them in order, errors first: a host that keeps only some must not lose why it failed.
+    pub fn into_diagnostics(mut self) -> Vec<Diagnostic> {
+        self.diagnostics
+            .sort_by_key(|diagnostic| diagnostic.severity == Severity::Warning);
         self.diagnostics
     }
 }

@@ -127,49 +127,55 @@ fn pull_secrets(tree: &Tree, place: &Place, report: &mut Report) -> Vec<Tree> {
 }
 
 fn disks(tree: &Tree, place: &Place, report: &mut Report) -> Vec<ExtraDisk> {
+    let items = tree.items("disks").iter().enumerate();
+    items
+        .map(|(index, item)| disk(item, &place.at("disks").at(index), report))
+        .collect()
+}
+
+fn disk(item: &Tree, place: &Place, report: &mut Report) -> ExtraDisk {
     const KNOWN: [&str; 4] = ["pvc", "volume", "volumeMount", "filters"];
-    let mut out = Vec::new();
-    for (index, item) in tree.items("disks").iter().enumerate() {
-        let place = place.at("disks").at(index);
-        let Some(map) = item.as_object() else {
+    if item.as_object().is_none() {
+        report.error(
+            codes::SETTINGS,
+            place,
+            "A disk is an object with 'pvc', 'volume', 'volumeMount' and 'filters'",
+        );
+    }
+    for key in item
+        .as_object()
+        .into_iter()
+        .flat_map(Map::keys)
+        .filter(|key| !KNOWN.contains(&key.as_str()))
+    {
+        report.warning(
+            codes::UNKNOWN_KEY,
+            &place.at(key),
+            format!("Key '{key}' is not known and has no effect"),
+        );
+    }
+    let part = |key: &str| item.get(key).filter(|value| value.as_object().is_some()).cloned();
+    let (claim, volume) = (part("pvc"), part("volume"));
+    let metadata = claim.as_ref().and_then(|claim| claim.get("metadata"));
+    for (key, named) in [("pvc", metadata), ("volume", volume.as_ref())] {
+        let given = item.get(key).is_some_and(|value| !value.is_null());
+        if given && named.and_then(|tree| tree.str("name")).is_none() {
             report.error(
                 codes::SETTINGS,
-                &place,
-                "A disk is an object with 'pvc', 'volume', 'volumeMount' and 'filters'",
-            );
-            continue;
-        };
-        for key in map.keys().filter(|key| !KNOWN.contains(&key.as_str())) {
-            report.warning(
-                codes::UNKNOWN_KEY,
                 &place.at(key),
-                format!("Key '{key}' is not known and has no effect"),
+                format!("The '{key}' of a disk has no name"),
             );
         }
-        for (key, named) in [
-            ("pvc", item.get("pvc").and_then(|pvc| pvc.get("metadata"))),
-            ("volume", item.get("volume")),
-        ] {
-            if item.get(key).is_some_and(|value| !value.is_null()) && named.and_then(|tree| tree.str("name")).is_none()
-            {
-                report.error(
-                    codes::SETTINGS,
-                    &place.at(key),
-                    format!("The '{key}' of a disk has no name"),
-                );
-            }
-        }
-        let part = |key: &str| item.get(key).filter(|value| value.as_object().is_some()).cloned();
-        let filters = part("filters").unwrap_or_default();
-        out.push(ExtraDisk {
-            claim: part("pvc"),
-            volume: part("volume"),
-            mount: part("volumeMount"),
-            job: text(&filters, "job_name").filter(|name| !name.is_empty()),
-            process: text(&filters, "process_name").filter(|name| !name.is_empty()),
-            ephemeral: filters.get("ephemeral").and_then(Tree::as_bool),
-            persistent: filters.get("persistent").and_then(Tree::as_bool),
-        });
     }
-    out
+    let filters = part("filters").unwrap_or_default();
+    let name = |key: &str| text(&filters, key).filter(|name| !name.is_empty());
+    ExtraDisk {
+        job: name("job_name"),
+        process: name("process_name"),
+        ephemeral: filters.get("ephemeral").and_then(Tree::as_bool),
+        persistent: filters.get("persistent").and_then(Tree::as_bool),
+        mount: part("volumeMount"),
+        claim,
+        volume,
+    }
 }

@@ -49,22 +49,7 @@ pub fn object(
     place: &Place,
     report: &mut Report,
 ) -> Option<Tree> {
-    let by = format!("variable '{}'", variable.name);
-    let name = names
-        .variable(&variable.name)
-        .and_then(|name| taken.claim("Secret", &name, &by).map(|()| name));
-    let name = match name {
-        Ok(name) => name,
-        Err(error) => {
-            let code = if matches!(error, NameError::Taken { .. }) {
-                codes::NAME_TAKEN
-            } else {
-                codes::NAME
-            };
-            report.error(code, &place.at("name"), error.to_string());
-            return None;
-        }
-    };
+    let name = name(variable, names, taken, place, report)?;
     if !TYPES.contains(&variable.kind.as_str()) {
         let text = format!(
             "Variable '{}' has the type '{}', which cannot be generated",
@@ -95,42 +80,49 @@ pub fn object(
     })
 }
 
+/// Name of QuarksSecret and Secret, claimed.
+fn name(variable: &Variable, names: &Names, taken: &mut Taken, place: &Place, report: &mut Report) -> Option<String> {
+    let by = format!("variable '{}'", variable.name);
+    let name = names
+        .variable(&variable.name)
+        .and_then(|name| taken.claim("Secret", &name, &by).map(|()| name));
+    name.map_err(|error| {
+        let taken = matches!(error, NameError::Taken { .. });
+        let code = if taken { codes::NAME_TAKEN } else { codes::NAME };
+        report.error(code, &place.at("name"), error.to_string());
+    })
+    .ok()
+}
+
+/// Options of the other types: ours, the name in `request.<type>`.
+fn options_of(kind: &str) -> &'static [(&'static str, &'static str)] {
+    match kind {
+        "password" => &[("length", "length")],
+        "user" => &[("username", "username"), ("length", "length")],
+        "rsa" => &[("key_length", "keyLength")],
+        "ssh" => &[("key_length", "keyLength"), ("ssh_comment", "comment")],
+        "basic-auth" => &[("username", "username")],
+        _ => &[],
+    }
+}
+
 /// `request`: one member, named like the type.
 fn request(variable: &Variable, names: &Names, place: &Place, report: &mut Report) -> Tree {
-    let options = &variable.options;
-    let (member, known, tree) = match variable.kind.as_str() {
-        "password" => ("password", &["length"][..], pick(options, &[("length", "length")])),
-        "user" => (
-            "user",
-            &["username", "length"][..],
-            pick(options, &[("username", "username"), ("length", "length")]),
-        ),
-        "rsa" => (
-            "rsa",
-            &["key_length"][..],
-            pick(options, &[("key_length", "keyLength")]),
-        ),
-        "ssh" => (
-            "ssh",
-            &["key_length", "ssh_comment"][..],
-            pick(options, &[("key_length", "keyLength"), ("ssh_comment", "comment")]),
-        ),
+    let (options, kind) = (&variable.options, variable.kind.as_str());
+    let (member, known, tree) = match kind {
         "certificate" | "tls" => (
             "certificate",
-            &["ca", "serviceRef"][..],
+            &CERTIFICATE[..],
             certificate(options, names, place, report),
         ),
-        "basic-auth" => (
-            "basic-auth",
-            &["username"][..],
-            pick(options, &[("username", "username")]),
-        ),
         // The predecessor's own: their request is written as it is.
-        _ => return options.clone(),
+        "dockerconfigjson" | "templatedconfig" | "copy" => return options.clone(),
+        kind => (kind, options_of(kind), pick(options, options_of(kind))),
     };
     for (key, _) in options.as_object().into_iter().flatten() {
-        let of_certificate = member == "certificate" && CERTIFICATE.iter().any(|(name, _)| name == key);
-        if !known.contains(&key.as_str()) && !of_certificate && !COMMON.contains(&key.as_str()) {
+        let special =
+            COMMON.contains(&key.as_str()) || (member == "certificate" && matches!(key.as_str(), "ca" | "serviceRef"));
+        if !special && known.iter().all(|(name, _)| name != key) {
             let text = format!(
                 "Option '{key}' of variable '{}' has no effect in the cluster",
                 variable.name
@@ -138,11 +130,7 @@ fn request(variable: &Variable, names: &Names, place: &Place, report: &mut Repor
             report.warning(codes::UNKNOWN_KEY, &place.at("options").at(key), text);
         }
     }
-    if tree.as_object().is_none_or(|map| map.is_empty()) {
-        Tree::Null
-    } else {
-        object! { member => tree }
-    }
+    compact(object! { member => tree })
 }
 
 fn pick(options: &Tree, keys: &[(&str, &str)]) -> Tree {

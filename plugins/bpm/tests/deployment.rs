@@ -187,3 +187,10 @@ fn no_secret_is_in_a_message() {
         .collect();
     assert_eq!(shown, Vec::<&str>::new());
 }
+
+#[test]
+fn errors_come_before_any_number_of_warnings() {
+    let unknown: Vec<String> = (0..1000).map(|n| format!(r#""x{n}": 1"#)).collect();
+    let told = convert("demo", None, &format!(r#"{{{}}}"#, unknown.join(",")), &[]).unwrap_err();
+    assert_eq!((told.len(), told[0].severity), (1001, Severity::Error));
+}

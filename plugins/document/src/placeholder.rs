@@ -3,8 +3,9 @@
 //!
 //! # Caveats
 //! BOSH's letters are Unicode's category L. `char::is_alphabetic`, less the letter numbers, is what the standard library has:
-//! it takes in vowel signs, other combining letters and the circled Latin letters as well (1,442 characters more). A name
-//! that holds one of these is a placeholder here and plain text for BOSH.
+//! it takes in vowel signs, other combining letters and the circled Latin letters as well (1,458 characters more), and the
+//! letters of a newer Unicode than that of BOSH's compiler. A name that holds one of these is a placeholder here and plain
+//! text for BOSH.
 
 use crate::{Map, Pointer, Tree, escape};
 use std::collections::BTreeMap;

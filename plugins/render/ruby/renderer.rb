@@ -30,7 +30,8 @@ module Boson
 
     # Adds a file or, if the template fails, an error.
     def render(name, text)
-      output = evaluate(name, text)
+      context = fresh_context(name) or return
+      output = evaluate(context, name, text)
       if output.valid_encoding?
         @files << [name, output]
       else
@@ -46,8 +47,18 @@ module Boson
     private
 
     # Every template parses the context anew: one that changes a property must not change it for the next.
-    def evaluate(name, text)
-      context = Bosh::Common::Template.fresh_context(Document.parse(@context))
+    def fresh_context(name)
+      Bosh::Common::Template.fresh_context(Document.parse(@context))
+    rescue JSON::ParserError
+      # Ruby's text quotes the document, which holds secrets.
+      add(:error, 'render-context-invalid', 'The context is no JSON document', name)
+      nil
+    rescue StandardError => e
+      add(:error, 'render-context-invalid', text_of(e), name)
+      nil
+    end
+
+    def evaluate(context, name, text)
       # Made when asked for, and the instance variable of BOSH's context does not ask.
       context.properties if text.include?('@properties')
       erb = ERB.new(text, trim_mode: '-')

@@ -5,8 +5,8 @@ use std::pin::pin;
 use std::task::{Context as TaskContext, Poll, Waker};
 
 use wasmtime::error::Context as _;
-use wasmtime::{Config, Engine, Instance, Memory, Module, OptLevel, Result, Store, TypedFunc, bail, format_err};
-use wasmtime_wizer::{WasmtimeWizer, Wizer};
+use wasmtime::{Config, Engine, Instance, Memory, Module, OptLevel, Result, Store, TypedFunc, Val, bail, format_err};
+use wasmtime_wizer::{InstanceState, SnapshotVal, ValType, Wizer};
 
 use crate::glue::{build, ruby};
 use crate::scripts::{SCRIPTS, Script};
@@ -40,7 +40,7 @@ pub(crate) fn warm_up(module: &[u8], progress: &mut dyn FnMut(&str)) -> Result<V
     start.seal()?;
 
     progress("writing the snapshot");
-    let mut state = WasmtimeWizer { store: &mut store, instance };
+    let mut state = Started { store, instance };
     Ok(at_once(wizer.snapshot(&context, &mut state))??)
 }
 
@@ -126,6 +126,35 @@ impl<'a> Start<'a> {
         let mut bytes = [0; 4];
         self.memory.read(&*self.store, address as usize, &mut bytes)?;
         Ok(u32::from_le_bytes(bytes))
+    }
+}
+
+/// What wizer asks of the started instance. Its own implementation needs features of wasmtime that the host does without, and
+/// with two feature sets wasmtime would be built twice.
+struct Started {
+    store: Store<()>,
+    instance: Instance,
+}
+
+// === impl Started ===
+
+impl InstanceState for Started {
+    #[allow(clippy::panic, reason = "wizer names the globals it has exported itself, and this is a build tool")]
+    async fn global_get(&mut self, name: &str, _: ValType) -> SnapshotVal {
+        let value = self.instance.get_global(&mut self.store, name).map(|global| global.get(&mut self.store));
+        match value {
+            Some(Val::I32(value)) => SnapshotVal::I32(value),
+            Some(Val::I64(value)) => SnapshotVal::I64(value),
+            Some(Val::F32(value)) => SnapshotVal::F32(value),
+            Some(Val::F64(value)) => SnapshotVal::F64(value),
+            other => panic!("CRuby has a global that no snapshot can hold: {name}, {other:?}"),
+        }
+    }
+
+    async fn memory_contents(&mut self, name: &str, contents: impl FnOnce(&[u8]) + Send) {
+        if let Some(memory) = self.instance.get_memory(&mut self.store, name) {
+            contents(memory.data(&self.store));
+        }
     }
 }
 

@@ -3,7 +3,8 @@
 //! Read in two steps, because only `release.MF` tells which of the tarball's jobs count: [`Manifest::read`], then [`read`] with the
 //! content of each job's tarball under `jobs/<job>/`.
 
-use super::job::{self, Layout, read_yaml};
+use super::job::{self, Layout};
+use super::open;
 use super::source::missing_packages;
 use super::{Files, Release, checked_name, is_identifier, spec};
 use crate::diagnostic::Diagnostic;
@@ -108,7 +109,7 @@ impl Manifest {
     /// # Errors
     /// All that is wrong with it.
     pub fn read(document: &str, bytes: &[u8], sources: &mut Sources) -> Result<Self, Vec<Diagnostic>> {
-        let document = read_yaml(document, &standard_binary(bytes), sources).map_err(|error| vec![error])?;
+        let document = open::yaml(document, &standard_binary(bytes), sources).map_err(|error| vec![error])?;
         let tree = &document.tree;
         let mut check = Check {
             document: &document.name,

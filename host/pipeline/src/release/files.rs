@@ -3,6 +3,7 @@
 //! Readers fill it, whatever the release came in; everything else only asks for paths. A path has no empty, `.` or `..` component and
 //! no leading `/`, so it can't leave the tree, and links are followed inside of it only.
 
+use super::paths::{Naming, parent_length, push};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Links followed on the way to one file, as Linux does. More is a loop.
@@ -49,83 +50,11 @@ pub enum Fault {
     Special,
 }
 
-/// A path that names no place inside a tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BadPath {
-    /// Begins with `/`.
-    Absolute,
-    /// Has a component `..`.
-    Climbs,
-}
-
-/// How the files of a release are named in diagnostics.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Naming {
-    /// `<path of the directory>/<file>`
-    Directory(String),
-    /// `<path of the archive>:jobs/<job>.tgz:<file in it>`
-    Archive(String),
-    /// `<path of the image>:/<file in it>`
-    Image(String),
-}
-
 /// The files of a release.
 #[derive(Clone, Debug)]
 pub struct Files {
     entries: BTreeMap<String, Entry>,
     naming: Naming,
-}
-
-/// The path without `.` and empty components; `""` is the root.
-///
-/// # Errors
-/// An absolute path, or one with a component `..`.
-pub fn clean(path: &str) -> Result<String, BadPath> {
-    if path.starts_with('/') {
-        return Err(BadPath::Absolute);
-    }
-    let mut clean = String::with_capacity(path.len());
-    for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
-        if part == ".." {
-            return Err(BadPath::Climbs);
-        }
-        push(&mut clean, part);
-    }
-    Ok(clean)
-}
-
-fn push(path: &mut String, part: &str) {
-    if !path.is_empty() {
-        path.push('/');
-    }
-    path.push_str(part);
-}
-
-fn parent_length(path: &str) -> usize {
-    path.rfind('/').unwrap_or(0)
-}
-
-// === impl Naming ===
-
-impl Naming {
-    /// The path that the user gave.
-    pub fn source(&self) -> &str {
-        match self {
-            Self::Directory(source) | Self::Archive(source) | Self::Image(source) => source,
-        }
-    }
-
-    /// The name of the file at `path`.
-    pub fn document(&self, path: &str) -> String {
-        match self {
-            Self::Directory(source) => format!("{}/{path}", source.trim_end_matches('/')),
-            Self::Image(source) => format!("{source}:/{path}"),
-            Self::Archive(source) => match path.strip_prefix("jobs/").and_then(|rest| rest.split_once('/')) {
-                Some((job, file)) => format!("{source}:jobs/{job}.tgz:{file}"),
-                None => format!("{source}:{path}"),
-            },
-        }
-    }
 }
 
 // === impl Files ===
@@ -358,34 +287,6 @@ mod tests {
         assert_eq!(files.names("a"), ["b", "d"]);
         assert_eq!(files.names("z"), ["b", "d"]);
         assert!(files.is_directory("z/d") && files.is_directory("a/b") && !files.is_directory("a/b/c"));
-    }
-
-    #[test]
-    fn paths_are_cleaned_or_refused() {
-        assert_eq!(clean("./a//b/./c/").as_deref(), Ok("a/b/c"));
-        assert_eq!(clean("."), Ok(String::new()));
-        assert_eq!(clean("/etc/passwd"), Err(BadPath::Absolute));
-        assert_eq!(clean("a/../../b"), Err(BadPath::Climbs));
-    }
-
-    #[test]
-    fn names_of_documents_tell_where_to_look() {
-        assert_eq!(
-            Naming::Directory("../nats/".into()).document("jobs/n/spec"),
-            "../nats/jobs/n/spec"
-        );
-        assert_eq!(
-            Naming::Archive("n.tgz".into()).document("jobs/n/templates/a/b"),
-            "n.tgz:jobs/n.tgz:templates/a/b"
-        );
-        assert_eq!(
-            Naming::Archive("n.tgz".into()).document("release.MF"),
-            "n.tgz:release.MF"
-        );
-        assert_eq!(
-            Naming::Image("i".into()).document("var/vcap/jobs-src/n/job.MF"),
-            "i:/var/vcap/jobs-src/n/job.MF"
-        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The `jobs-src` tree of release images: `jobs-src/<job>/job.MF`, or `jobs-src/<release>/<job>/job.MF` where several releases were
 //! gathered in one place.
 
+use super::files::Fault;
 use super::job::{self, Layout};
 use super::{Files, Release, checked_name};
 use crate::diagnostic::Diagnostic;
@@ -59,7 +60,7 @@ fn one(
 ) -> Result<Release, Vec<Diagnostic>> {
     let mut jobs = Vec::new();
     let mut errors = Vec::new();
-    let mut warnings = Vec::new();
+    let mut warnings = no_jobs(files, root, names);
     for job in names {
         match job::read(files, &join(root, job), job, Layout::Image, &mut warnings, sources) {
             Ok(job) => jobs.push(job),
@@ -79,8 +80,27 @@ fn one(
 }
 
 fn jobs_below<'f>(files: &'f Files, root: &str) -> Vec<&'f str> {
-    let has_manifest = |name: &&str| files.file(&format!("{}/job.MF", join(root, name))).is_ok();
+    // One that is there but can't be had is a job all the same: its error is told.
+    let has_manifest = |name: &&str| files.file(&format!("{}/job.MF", join(root, name))) != Err(Fault::Missing);
     files.names(root).into_iter().filter(has_manifest).collect()
+}
+
+/// Directories among the jobs that are none: a warning each, since a job whose manifest got lost would go unnoticed.
+fn no_jobs(files: &Files, root: &str, jobs: &[&str]) -> Vec<Diagnostic> {
+    let others = files
+        .names(root)
+        .into_iter()
+        .filter(|name| jobs.binary_search(name).is_err());
+    let directories = others
+        .map(|name| (name, join(root, name)))
+        .filter(|(_, path)| files.is_directory(path));
+    directories
+        .map(|(name, path)| {
+            Diagnostic::warning("release-job-manifest", format!("Missing job manifest for '{name}'"))
+                .in_document(files.document(&path))
+                .help("a directory without `job.MF` is not taken as a job")
+        })
+        .collect()
 }
 
 fn join(root: &str, name: &str) -> String {

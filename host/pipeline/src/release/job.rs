@@ -1,10 +1,12 @@
 //! One job: its spec, templates, `monit` and properties schema, from a directory of the release's files.
 
-use super::files::{self, Fault, File, Files};
+use super::files::{Fault, Files};
+use super::open;
+use super::paths;
 use super::{Job, TemplateFile, spec};
 use crate::diagnostic::Diagnostic;
 use crate::report::Sources;
-use crate::yaml::{self, Document};
+use crate::yaml::Document;
 use boson_document::{Pointer, Tree, json};
 use std::collections::HashMap;
 
@@ -60,31 +62,6 @@ pub fn read(
     })
 }
 
-/// What to tell where a file can't be had.
-pub fn fault(files: &Files, path: &str, fault: &Fault) -> Diagnostic {
-    let document = files.document(path);
-    match fault {
-        Fault::Missing => Diagnostic::error("release-file-missing", format!("'{document}' does not exist")),
-        Fault::Escapes(link) => {
-            let link = files.document(link);
-            Diagnostic::error("release-link-escapes", format!("'{link}' leads out of the release"))
-                .help("links are followed inside of a release only: put a copy of the file there, or move it into the release")
-        }
-        Fault::Loop => Diagnostic::error("release-link-loop", format!("'{document}' is a link that leads nowhere: too many links")),
-        Fault::Directory => Diagnostic::error("release-file-kind", format!("'{document}' is a directory, expected a file")),
-        Fault::Special => Diagnostic::error("release-file-kind", format!("'{document}' is not a plain file")),
-        Fault::TooLarge(size) => {
-            Diagnostic::error("release-file-too-large", format!("'{document}' is too large: {size} bytes"))
-        }
-    }
-    .in_document(document)
-}
-
-/// Reads a YAML file; of one that can't be read, the text goes to `sources`.
-pub fn read_yaml(document: &str, bytes: &[u8], sources: &mut Sources) -> Result<Document, Diagnostic> {
-    yaml::read_bytes(document, bytes).inspect_err(|_| sources.add_text(document, &String::from_utf8_lossy(bytes)))
-}
-
 struct Reader<'a> {
     files: &'a Files,
     directory: &'a str,
@@ -124,7 +101,7 @@ impl Reader<'_> {
                 return None;
             }
         };
-        let spec = match read_yaml(&document, &file.bytes, self.sources) {
+        let spec = match open::yaml(&document, &file.bytes, self.sources) {
             Ok(spec) => spec,
             Err(error) => {
                 self.errors.push(error);
@@ -153,7 +130,7 @@ impl Reader<'_> {
                 Diagnostic::error("release-job-manifest", format!("Missing job manifest for '{name}'"))
                     .in_document(self.files.document(path))
             }
-            _ => fault(self.files, path, why),
+            _ => open::fault(self.files, path, why),
         }
     }
 
@@ -224,7 +201,7 @@ impl Reader<'_> {
     fn template_text(&mut self, source: &str, at: &Pointer, spec: &str) -> Option<(String, bool, String)> {
         let path = self.path(&format!("templates/{source}"));
         let error = match self.files.file(&path) {
-            Ok(file) => match self.text(&path, file) {
+            Ok(file) => match open::text(self.files, &path, file) {
                 Ok(text) => {
                     // The file that a link leads to is the one that the user will edit.
                     let real = self.files.follow(&path).unwrap_or(path);
@@ -242,27 +219,15 @@ impl Reader<'_> {
                         self.files.document(&path)
                     ))
             }
-            Err(why) => fault(self.files, &path, &why),
+            Err(why) => open::fault(self.files, &path, &why),
         };
         self.errors.push(error);
         None
     }
 
-    fn text(&self, path: &str, file: &File) -> Result<String, Diagnostic> {
-        std::str::from_utf8(&file.bytes).map(str::to_owned).map_err(|error| {
-            let before = file.bytes.get(..error.valid_up_to()).unwrap_or_default();
-            let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-            let document = self.files.document(path);
-            Diagnostic::error("release-file-encoding", format!("'{document}' is not UTF-8"))
-                .in_document(document)
-                .on_line(u32::try_from(line).unwrap_or(u32::MAX), None)
-                .help("a template is text: save it as UTF-8; binary files belong into a package")
-        })
-    }
-
     fn destination(&mut self, source: &str, value: &Tree, at: &Pointer, spec: &str) -> Option<String> {
         let name = self.name;
-        let message = match value.as_str().map(files::clean) {
+        let message = match value.as_str().map(paths::clean) {
             Some(Ok(destination)) if !destination.is_empty() => return Some(destination),
             Some(_) => format!("Template '{source}' of job '{name}' has a destination outside of the job's directory"),
             None => format!("Template '{source}' of job '{name}' has no destination"),
@@ -281,7 +246,7 @@ impl Reader<'_> {
         let path = self.path("monit");
         let document = self.files.document(&path);
         match self.files.file(&path) {
-            Ok(file) => match self.text(&path, file) {
+            Ok(file) => match open::text(self.files, &path, file) {
                 Ok(text) => return (Some(text), document),
                 Err(error) => self.errors.push(error),
             },
@@ -296,7 +261,7 @@ impl Reader<'_> {
                         .help(help),
                 );
             }
-            Err(why) => self.errors.push(fault(self.files, &path, &why)),
+            Err(why) => self.errors.push(open::fault(self.files, &path, &why)),
         }
         (None, document)
     }
@@ -315,11 +280,11 @@ impl Reader<'_> {
             Ok(file) => file,
             Err(Fault::Missing) => return None,
             Err(why) => {
-                self.errors.push(fault(self.files, &path, &why));
+                self.errors.push(open::fault(self.files, &path, &why));
                 return None;
             }
         };
-        let parsed = self.text(&path, file).and_then(|text| {
+        let parsed = open::text(self.files, &path, file).and_then(|text| {
             json::parse(&text).map_err(|error| {
                 let document = self.files.document(&path);
                 let message = format!(

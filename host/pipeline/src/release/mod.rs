@@ -13,12 +13,15 @@ mod codes;
 pub mod files;
 pub mod image;
 mod job;
+mod open;
+pub mod paths;
 pub mod source;
 mod spec;
 pub mod version;
 
 pub use codes::CODES;
-pub use files::{Entry, File, Files, Naming};
+pub use files::{Entry, File, Files};
+pub use paths::Naming;
 
 use crate::diagnostic::Diagnostic;
 use crate::yaml::Document;

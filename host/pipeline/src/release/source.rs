@@ -2,6 +2,7 @@
 
 use super::files::Fault;
 use super::job::{self, Layout};
+use super::open;
 use super::{Entry, Files, Job, Release, checked_name, spec, version};
 use crate::diagnostic::Diagnostic;
 use crate::report::Sources;
@@ -100,9 +101,9 @@ fn configured_name(files: &Files, sources: &mut Sources) -> Result<String, Diagn
     let file = match files.file(CONFIG) {
         Ok(file) => file,
         Err(Fault::Missing) => return Err(nameless()),
-        Err(why) => return Err(job::fault(files, CONFIG, &why)),
+        Err(why) => return Err(open::fault(files, CONFIG, &why)),
     };
-    let config = job::read_yaml(&document, &file.bytes, sources)?;
+    let config = open::yaml(&document, &file.bytes, sources)?;
     sources.add_document(config.clone(), false);
     let config = config.tree;
     let member = |key: &str| config.get(key).and_then(spec::text).filter(|name| !name.is_empty());

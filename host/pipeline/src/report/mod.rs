@@ -6,6 +6,7 @@
 mod clean;
 mod excerpt;
 mod paint;
+mod path;
 mod sources;
 
 pub use sources::{Located, Sources};

@@ -1,14 +1,12 @@
 //! The documents that diagnostics speak of: where a pointer leads in them, and which of their lines may be shown.
 
+use super::path::path;
 use crate::diagnostic::Diagnostic;
 use crate::stage::Origin;
 use crate::yaml::{self, Document, Span};
-use boson_document::{Pointer, Tree, escape};
+use boson_document::{Pointer, Tree};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// Longest name that stands in a path, in characters.
-const LONGEST_NAME: usize = 64;
 
 /// Documents by name.
 #[derive(Clone, Debug, Default)]
@@ -61,13 +59,14 @@ impl Sources {
     /// Registers a YAML document. Of a `secret` one, diagnostics show places but no text.
     pub fn add_document(&mut self, document: Document, secret: bool) {
         let name = document.name.clone();
-        let document = if secret {
-            Document {
+        let document = match secret {
+            true => Document {
                 text: "".into(),
+                tree: hollow(&document.tree),
+                warnings: Vec::new(),
                 ..document
-            }
-        } else {
-            document
+            },
+            false => document,
         };
         self.documents.insert(
             name,
@@ -86,7 +85,6 @@ impl Sources {
     /// Registers a document that never was a text.
     pub fn add_tree(&mut self, name: &str, tree: &Tree) {
         if let Ok(document) = yaml::read(name, &yaml::write(tree)) {
-            // The tree itself, for its pointers: numbers may be spelled differently in the text.
             self.documents
                 .insert(name.to_string(), Source::Tree(Box::new(document)));
         }
@@ -142,12 +140,12 @@ impl Sources {
         let excerpt = line_of(text, line);
         let length = match (column, &excerpt) {
             // Without a column, all of the line.
-            (None, Some(line)) => yaml_count(line.trim().chars().count()),
+            (None, Some(line)) => count(line.trim().chars().count()),
             _ => 0,
         };
         let indent = excerpt
             .as_ref()
-            .map(|line| yaml_count(line.chars().take_while(|c| c.is_whitespace()).count() + 1));
+            .map(|line| count(line.chars().take_while(|c| c.is_whitespace()).count() + 1));
         let located = Located {
             file: Some(name.to_string()),
             line: Some(line),
@@ -236,54 +234,21 @@ impl Derived {
     }
 }
 
+/// The shape of a document, without any of its values.
+fn hollow(tree: &Tree) -> Tree {
+    match tree {
+        Tree::Array(items) => Tree::Array(items.iter().map(hollow).collect()),
+        Tree::Object(map) => map.iter().map(|(name, value)| (name.as_str(), hollow(value))).collect(),
+        _ => Tree::Null,
+    }
+}
+
 /// The value, where it is a scalar that stands there; else the key, which names it.
 fn underlined(document: &Document, pointer: &Pointer) -> Span {
     match pointer.find(&document.tree) {
         Some(Tree::Null | Tree::Object(_) | Tree::Array(_)) | None => document.key_place(pointer),
         Some(_) => document.place(pointer),
     }
-}
-
-/// A pointer as an ops file would write it, as far as the tree has it. `named`: items go by their name, not their number.
-fn path(tree: &Tree, pointer: &Pointer, named: bool) -> Option<String> {
-    if pointer.tokens().is_empty() {
-        return None;
-    }
-    let (mut tree, mut path) = (Some(tree), String::new());
-    for token in pointer.tokens() {
-        let below = match tree {
-            Some(Tree::Array(items)) => token.parse::<usize>().ok().and_then(|index| items.get(index)),
-            Some(tree) => tree.get(token),
-            None => None,
-        };
-        let name = match (tree, below) {
-            (Some(Tree::Array(_)), Some(item)) if named => item.str("name").filter(|name| is_short(name)),
-            _ => None,
-        };
-        path.push('/');
-        match name {
-            Some(name) => path.push_str(&format!("name={}", encoded(name))),
-            None => path.push_str(&encoded(&readable(token))),
-        }
-        tree = below;
-    }
-    Some(path)
-}
-
-fn is_short(name: &str) -> bool {
-    !name.is_empty() && name.chars().count() <= LONGEST_NAME
-}
-
-/// A member's name; of a key that is no string, what it is.
-fn readable(token: &str) -> String {
-    match escape::unkey(token) {
-        Tree::String(text) => text,
-        other => boson_document::json::to_text(&other),
-    }
-}
-
-fn encoded(token: &str) -> String {
-    token.replace('~', "~0").replace('/', "~1").replace(':', "~7")
 }
 
 /// A line of a text, from 1, by the same line breaks that the YAML reader counts.
@@ -298,6 +263,6 @@ fn line_of(text: &str, line: u32) -> Option<String> {
     (!rest.is_empty()).then(|| line.to_string())
 }
 
-fn yaml_count(number: usize) -> u32 {
+fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -39,6 +39,7 @@ pub fn unused(table: &Table, store: &Store, used: &BTreeSet<&str>, check: Check)
                     "variables-unused",
                     format!("Variable '{name}' has a value, but nothing refers to it"),
                 )
+                .help("check its name, or leave it out")
             };
             given.iter().map(warn).collect()
         }

@@ -87,6 +87,14 @@ mod tests {
     }
 
     #[test]
+    fn keys_of_every_style_keep_their_text() {
+        let text = "{y: 1, 'n': 2, 0o17 : 3,\n  yes: 4}";
+        let members = members(&yaml::read("v.yml", text).unwrap(), "x").unwrap();
+        let names: Vec<_> = members.keys().map(String::as_str).collect();
+        assert_eq!(names, ["yes", "n", "0o17"], "y and yes are one key");
+    }
+
+    #[test]
     fn only_mappings_hold_variables() {
         for (text, tag) in [
             ("- a", "!!seq"),

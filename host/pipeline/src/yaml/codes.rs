@@ -73,6 +73,13 @@ pub const CODES: &[Code] = &[
         explanation: "As in BOSH's command line, the last one counts, and the others have no effect. Remove them.",
     },
     Code {
+        name: "yaml-line-break",
+        title: "A character is a line break for some readers",
+        explanation: "YAML 1.1, which BOSH reads, ends lines at U+0085, U+2028 and U+2029 too; YAML 1.2 does not. Such characters \
+                      come with text that was copied from a web page or a word processor. Remove them, or write them as `\\N`, `\\L` \
+                      and `\\P` in double quotes.",
+    },
+    Code {
         name: "yaml-more-documents",
         title: "The file holds more than one document",
         explanation: "As in BOSH's command line, only the first document of a file is read; what follows the second `---` has no \

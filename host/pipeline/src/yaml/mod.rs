@@ -8,17 +8,22 @@
     reason = "a text is refused once, at most; a box would be in every caller's way"
 )]
 
+mod anchors;
 mod codes;
+mod events;
+mod lines;
 mod marks;
 mod members;
 mod order;
 mod reader;
 mod relaxed;
 mod scalar;
+mod strings;
 mod style;
 mod syntax;
 mod timestamp;
 mod value;
+mod words;
 mod writer;
 
 pub use codes::CODES;
@@ -74,8 +79,9 @@ impl Document {
 /// `yaml-depth`, `yaml-size`, `yaml-control`.
 pub fn read(name: &str, text: &str) -> Result<Document, Diagnostic> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    syntax::check_text(name, text)?;
-    let (tree, marks, warnings) = reader::read(name, text)?;
+    let warning = syntax::check_text(name, text)?;
+    let (tree, marks, mut warnings) = reader::read(name, text)?;
+    warnings.extend(warning);
     Ok(Document {
         name: name.to_string(),
         text: text.into(),

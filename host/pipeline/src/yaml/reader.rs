@@ -1,23 +1,19 @@
 //! Events of the parser become a tree and its marks.
 
+use super::anchors::{self, Anchors, Size};
+use super::events::{self, Events};
 use super::marks::{Mark, Span};
 use super::members::Members;
 use super::relaxed::Repairs;
-use super::syntax::{self, count};
+use super::syntax;
 use super::value;
 use crate::diagnostic::Diagnostic;
 use boson_document::{MAX_DEPTH, Tree};
-use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, StrInput};
+use saphyr_parser::{Event, ScanError};
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 /// Most values of a document: each takes a hundred times the bytes of its text.
 const MAX_VALUES: usize = 2_000_000;
-/// Most values that aliases may add: a document of a few lines must not fill the memory.
-const MAX_ALIASED: usize = 1_000_000;
-/// Most bytes of text that aliases may add.
-const MAX_ALIASED_BYTES: usize = 64 << 20;
-
 /// Most warnings of a document; who reads a hundred does not read more.
 const MAX_WARNINGS: usize = 100;
 
@@ -32,7 +28,7 @@ pub(super) fn read(name: &str, source: &str) -> Result<(Tree, Mark, Vec<Diagnost
     };
     let mut repairs = Repairs::default();
     loop {
-        let mut reader = Reader::new(name, source, &text, ended, &repairs);
+        let mut reader = Reader::new(name, source, Events::new(&text, ended, &repairs));
         let found = match reader.document() {
             Ok(node) => return Ok((node.tree, node.mark, reader.warnings)),
             Err(Failure::Found(diagnostic)) => return Err(*diagnostic),
@@ -45,7 +41,7 @@ pub(super) fn read(name: &str, source: &str) -> Result<(Tree, Mark, Vec<Diagnost
                     name,
                     source,
                     &found,
-                    repairs.original(start(&found)),
+                    repairs.original(events::place(&found)),
                 ));
             }
         }
@@ -68,13 +64,6 @@ impl From<Diagnostic> for Failure {
 
 pub(super) type Read<T> = Result<T, Failure>;
 
-/// What aliases are charged for.
-#[derive(Clone, Copy, Default)]
-struct Size {
-    values: usize,
-    bytes: usize,
-}
-
 /// A value that was read.
 #[derive(Clone)]
 pub(super) struct Node {
@@ -92,72 +81,37 @@ pub(super) enum Kind {
     Mapping,
 }
 
-struct Anchor {
-    /// None while the value that bears it is being read.
-    node: Option<Node>,
-    size: Size,
-}
-
 struct Reader<'t> {
     name: &'t str,
     /// The text as it was given.
     source: &'t str,
-    /// The text as it is read.
-    text: &'t str,
-    /// The text ends with a line break of its own.
-    ended: bool,
-    /// Characters of the text; counted only where it does not.
-    characters: usize,
-    parser: Parser<'t, StrInput<'t>>,
-    anchors: HashMap<usize, Anchor>,
+    events: Events<'t>,
+    anchors: Anchors,
     /// Values and aliases so far.
-    events: usize,
+    read: usize,
     /// What they come to, aliases replaced.
     size: Size,
-    /// What anchors and aliases were charged for.
-    aliased: Size,
     warnings: Vec<Diagnostic>,
-    repairs: &'t Repairs,
 }
 
 // === impl Reader ===
 
 impl<'t> Reader<'t> {
-    fn new(name: &'t str, source: &'t str, text: &'t str, ended: bool, repairs: &'t Repairs) -> Self {
+    fn new(name: &'t str, source: &'t str, events: Events<'t>) -> Self {
+        let anchors = Anchors::default();
         Self {
             name,
             source,
-            text,
-            ended,
-            characters: if ended { 0 } else { text.chars().count() },
-            parser: Parser::new_from_str(text),
-            anchors: HashMap::new(),
-            events: 0,
+            events,
+            anchors,
+            read: 0,
             size: Size::default(),
-            aliased: Size::default(),
             warnings: Vec::new(),
-            repairs,
         }
     }
 
     fn next(&mut self) -> Read<(Event<'t>, Span)> {
-        match self.parser.next_event() {
-            Some(Ok((mut event, span))) => {
-                if !self.ended && span.end.index() == self.characters {
-                    end_block(&mut event, self.text);
-                }
-                Ok((event, self.repairs.original(narrow(span))))
-            }
-            Some(Err(found)) => Err(Failure::Scan(found)),
-            None => Ok((
-                Event::StreamEnd,
-                Span {
-                    line: 1,
-                    column: 1,
-                    length: 0,
-                },
-            )),
-        }
+        self.events.next().map_err(Failure::Scan)
     }
 
     fn document(&mut self) -> Read<Node> {
@@ -201,17 +155,14 @@ impl<'t> Reader<'t> {
 
     fn node_of(&mut self, event: Event<'t>, at: Span, depth: usize) -> Read<Node> {
         self.size.values += 1;
-        self.events += 1;
-        if self.events > MAX_VALUES {
+        self.read += 1;
+        if self.read > MAX_VALUES {
             return Err(syntax::too_many(self.name, at).into());
         }
         match event {
             Event::Scalar(text, style, anchor, tag) => {
-                let size = Size {
-                    values: 1,
-                    bytes: text.len(),
-                };
-                self.size.bytes += size.bytes;
+                let before = self.size;
+                self.size.bytes += text.len();
                 let (tree, kind) = value::of_scalar(text, style, tag.as_deref())
                     .map_err(|found| found.in_document(self.name).on_line(at.line, Some(at.column)))?;
                 let node = Node {
@@ -219,25 +170,17 @@ impl<'t> Reader<'t> {
                     mark: Mark::leaf(at),
                     kind,
                 };
-                if anchor > 0 {
-                    self.anchors.insert(
-                        anchor,
-                        Anchor {
-                            node: Some(node.clone()),
-                            size,
-                        },
-                    );
-                }
+                self.end_anchor(anchor, &node, before, at)?;
                 Ok(node)
             }
-            Event::SequenceStart(anchor, _) => self.anchored(anchor, at, depth, Self::list),
-            Event::MappingStart(anchor, _) => self.anchored(anchor, at, depth, Self::mapping),
+            Event::SequenceStart(anchor, _) => self.collection(anchor, at, depth, Self::list),
+            Event::MappingStart(anchor, _) => self.collection(anchor, at, depth, Self::mapping),
             Event::Alias(anchor) => self.alias(anchor, at, depth),
             _ => Err(syntax::error(self.name, "yaml-syntax", at, "did not find expected node content").into()),
         }
     }
 
-    fn anchored(
+    fn collection(
         &mut self,
         anchor: usize,
         at: Span,
@@ -247,66 +190,50 @@ impl<'t> Reader<'t> {
         if depth >= MAX_DEPTH {
             return Err(syntax::too_deep(self.name, at).into());
         }
-        if anchor == 0 {
-            return read(self, at, depth + 1);
-        }
         let before = self.size;
-        self.anchors.insert(
-            anchor,
-            Anchor {
-                node: None,
-                size: Size::default(),
-            },
-        );
+        if anchor > 0 {
+            self.anchors.begin(anchor);
+        }
         let node = read(self, at, depth + 1)?;
-        let size = Size {
-            values: self.size.values - before.values + 1,
-            bytes: self.size.bytes - before.bytes,
-        };
-        // Anchors within anchors are copies of copies too.
-        self.charge(size, at)?;
-        self.anchors.insert(
-            anchor,
-            Anchor {
-                node: Some(node.clone()),
-                size,
-            },
-        );
+        self.end_anchor(anchor, &node, before, at)?;
         Ok(node)
     }
 
+    /// `before`: size of the document without the node's content.
+    fn end_anchor(&mut self, anchor: usize, node: &Node, before: Size, at: Span) -> Read<()> {
+        if anchor == 0 {
+            return Ok(());
+        }
+        let mut size = self.size.since(before);
+        size.values += 1;
+        self.anchors
+            .end(anchor, node, size)
+            .map_err(|refused| syntax::no_copy(self.name, self.source, at, &refused))?;
+        Ok(())
+    }
+
     fn alias(&mut self, anchor: usize, at: Span, depth: usize) -> Read<Node> {
-        let size = self.anchors.get(&anchor).map_or(Size::default(), |anchor| anchor.size);
-        // Before the copy is made: it may be what fills the memory.
-        self.charge(size, at)?;
-        let Some(node) = self.anchors.get(&anchor).and_then(|anchor| anchor.node.as_ref()) else {
-            let message = format!("anchor '{}' value contains itself", syntax::name_after(self.source, at));
-            return Err(syntax::error(self.name, "yaml-anchor", at, message).into());
-        };
-        if depth + height(&node.tree) > MAX_DEPTH {
+        let found = self.anchors.find(anchor);
+        let (node, size) = found.map_err(|refused| syntax::no_copy(self.name, self.source, at, &refused))?;
+        if depth + anchors::height(&node.tree) > MAX_DEPTH {
             return Err(syntax::too_deep(self.name, at).into());
         }
         let mut copy = node.clone();
         (copy.mark.key, copy.mark.value) = (at, at);
-        self.size.values += size.values;
-        self.size.bytes += size.bytes;
+        self.size.add(size);
         Ok(copy)
     }
 
-    /// Counts a copy.
-    fn charge(&mut self, size: Size, at: Span) -> Read<()> {
-        self.aliased.values += size.values;
-        self.aliased.bytes += size.bytes;
-        if self.aliased.values <= MAX_ALIASED && self.aliased.bytes <= MAX_ALIASED_BYTES {
-            return Ok(());
-        }
-        let found = syntax::error(self.name, "yaml-aliases", at, "document contains excessive aliasing");
-        Err(found
-            .help("every alias becomes a copy of its anchor's value; copies of copies grow without bound")
-            .into())
+    fn list(&mut self, at: Span, depth: usize) -> Read<Node> {
+        self.items(at, depth, |_| true)
     }
 
-    fn list(&mut self, at: Span, depth: usize) -> Read<Node> {
+    /// What may stand after `<<:`.
+    fn merge_list(&mut self, at: Span, depth: usize) -> Read<Node> {
+        self.items(at, depth, |kind| kind == Kind::Mapping)
+    }
+
+    fn items(&mut self, at: Span, depth: usize, allowed: fn(Kind) -> bool) -> Read<Node> {
         let (mut items, mut mark) = (Vec::new(), Mark::leaf(at));
         loop {
             let (event, at) = self.next()?;
@@ -318,6 +245,9 @@ impl<'t> Reader<'t> {
                 });
             }
             let node = self.node_of(event, at, depth)?;
+            if !allowed(node.kind) {
+                return Err(syntax::no_mapping(self.name, at, false).into());
+            }
             items.push(node.tree);
             mark.children.push(node.mark);
         }
@@ -344,13 +274,13 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// What stands after `<<:`.
+    /// Reads what stands after `<<:`.
     fn merge(&mut self, depth: usize, members: &mut Members) -> Read<()> {
         let (event, at) = self.next()?;
         // yaml.v2 takes a list that is written out, but no alias of one.
         let written = matches!(event, Event::SequenceStart(..));
         let node = match event {
-            Event::SequenceStart(anchor, _) => self.anchored(anchor, at, depth, Self::merge_list)?,
+            Event::SequenceStart(anchor, _) => self.collection(anchor, at, depth, Self::merge_list)?,
             event => self.node_of(event, at, depth)?,
         };
         match node.tree {
@@ -366,72 +296,5 @@ impl<'t> Reader<'t> {
             _ => return Err(syntax::no_mapping(self.name, at, node.kind == Kind::List).into()),
         }
         Ok(())
-    }
-
-    fn merge_list(&mut self, at: Span, depth: usize) -> Read<Node> {
-        let (mut items, mut mark) = (Vec::new(), Mark::leaf(at));
-        loop {
-            let (event, at) = self.next()?;
-            if event == Event::SequenceEnd {
-                return Ok(Node {
-                    tree: Tree::Array(items),
-                    mark,
-                    kind: Kind::List,
-                });
-            }
-            let node = self.node_of(event, at, depth)?;
-            if node.kind != Kind::Mapping {
-                return Err(syntax::no_mapping(self.name, at, false).into());
-            }
-            items.push(node.tree);
-            mark.children.push(node.mark);
-        }
-    }
-}
-
-/// How many levels of lists and mappings there are.
-fn height(tree: &Tree) -> usize {
-    match tree {
-        Tree::Array(items) => 1 + items.iter().map(height).max().unwrap_or(0),
-        Tree::Object(map) => 1 + map.values().map(height).max().unwrap_or(0),
-        _ => 0,
-    }
-}
-
-/// Takes back the line break that is not in the text, of a block scalar that reaches its end.
-fn end_block(event: &mut Event<'_>, text: &str) {
-    let Event::Scalar(value, ScalarStyle::Literal | ScalarStyle::Folded, ..) = event else {
-        return;
-    };
-    let last_line = text.trim_end_matches('\n').rsplit(['\n', '\r']).next().unwrap_or("");
-    let Some(content) = value.strip_suffix('\n') else {
-        return;
-    };
-    let last_content = content.rsplit('\n').next().unwrap_or("");
-    // A last line of nothing but indentation is no line of the value.
-    if !last_line.trim_matches(' ').is_empty() || last_content.trim_matches(' ').is_empty() {
-        *value = Cow::Owned(content.to_string());
-    }
-}
-
-fn start(found: &ScanError) -> Span {
-    Span {
-        line: count(found.marker().line()),
-        column: count(found.marker().col() + 1),
-        length: 0,
-    }
-}
-
-fn narrow(span: saphyr_parser::Span) -> Span {
-    let (start, end) = (span.start, span.end);
-    let length = if start.line() == end.line() {
-        end.col().saturating_sub(start.col())
-    } else {
-        0
-    };
-    Span {
-        line: count(start.line()),
-        column: count(start.col() + 1),
-        length: count(length),
     }
 }

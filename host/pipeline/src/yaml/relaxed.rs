@@ -35,6 +35,10 @@ impl Repairs {
         if self.count > MAX_REPAIRS || self.bytes > MAX_REREAD {
             return None;
         }
+        // The parser counts these as line breaks and `offset_of` does not: the wrong line would be indented.
+        if text.replace("\r\n", "").contains('\r') {
+            return None;
+        }
         let (line, column) = (found.marker().line(), found.marker().col());
         let start = offset_of(text, line)?;
         let at = start
@@ -100,7 +104,7 @@ fn offset_of(text: &str, line: usize) -> Option<usize> {
 /// Offset of the quote that ends the scalar that the text begins with.
 fn closing_quote(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
-    let quote = *bytes.first()?;
+    let quote = *bytes.first().filter(|byte| matches!(byte, b'"' | b'\''))?;
     let mut at = 1;
     loop {
         match bytes.get(at)? {

@@ -1,36 +1,49 @@
 //! What is wrong with a text, in libyaml's words where it has some, and where.
 
-use super::{MAX_BYTES, Span};
+use super::anchors::Refused;
+use super::{MAX_BYTES, Span, words};
 use crate::diagnostic::Diagnostic;
 use saphyr_parser::ScanError;
 
 /// Most line breaks, colons, commas and opening brackets.
 const MAX_SEPARATORS: usize = 3_000_000;
 
-/// Refuses what no reader should be given: too much text, control characters.
-pub(super) fn check_text(name: &str, text: &str) -> Result<(), Diagnostic> {
+/// Refuses what no reader should be given: too much text, control characters. A warning where readers differ.
+pub(super) fn check_text(name: &str, text: &str) -> Result<Option<Diagnostic>, Diagnostic> {
     check_size(name, text.len())?;
     check_separators(name, text)?;
     // Bytes first: nearly every text has none of these, and needs no decoding to know it.
-    let suspect = |byte: u8| {
-        byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r') || byte == 0x7f || byte == 0xc2 || byte == 0xef
-    };
+    let suspect =
+        |byte: u8| byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r') || matches!(byte, 0x7f | 0xc2 | 0xe2 | 0xef);
     if !text.bytes().any(suspect) {
-        return Ok(());
+        return Ok(None);
     }
-    match text.char_indices().find(|(_, c)| is_control(*c)) {
-        None => Ok(()),
-        Some((offset, c)) => {
-            let (line, column) = position(text.as_bytes(), offset);
-            Err(Diagnostic::error("yaml-control", "control characters are not allowed")
-                .in_document(name)
-                .on_line(line, Some(column))
-                .help(format!(
-                    "write U+{:04X} as \"\\x{:02x}\" in a double-quoted string, or remove it",
-                    c as u32, c as u32
-                )))
-        }
+    let at = |found: Diagnostic, offset: usize| {
+        let (line, column) = position(text.as_bytes(), offset);
+        found.in_document(name).on_line(line, Some(column))
+    };
+    if let Some((offset, c)) = text.char_indices().find(|(_, c)| is_control(*c)) {
+        let code = c as u32;
+        let help = format!("write U+{code:04X} as an escape (`\\x1b`, `\\uFEFF`) in double quotes, or remove it");
+        return Err(at(
+            Diagnostic::error("yaml-control", "control characters are not allowed").help(help),
+            offset,
+        ));
     }
+    let separator = text
+        .char_indices()
+        .find(|(_, c)| matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}'));
+    Ok(separator.map(|(offset, c)| {
+        let message = format!(
+            "U+{:04X} is a line break for BOSH, and is taken for a character here",
+            c as u32
+        );
+        at(
+            Diagnostic::warning("yaml-line-break", message)
+                .help("remove it, or write it as an escape in double quotes"),
+            offset,
+        )
+    }))
 }
 
 /// Refuses texts with more values than fit into memory, where the parser would hold all of them before it gives the first.
@@ -124,12 +137,37 @@ pub(super) fn scan_error(name: &str, text: &str, found: &ScanError, at: Span) ->
     if info == "recursion limit exceeded" {
         return too_deep(name, at);
     }
-    let (message, help) = words(info);
-    let diagnostic = error(name, "yaml-syntax", at, message);
-    if help.is_empty() {
-        diagnostic
+    let at = if info.starts_with("simple key expect") {
+        key_before(text, at)
     } else {
-        diagnostic.help(help)
+        at
+    };
+    let (message, help) = words::of(info);
+    Diagnostic {
+        help: help.map(str::to_string),
+        ..error(name, "yaml-syntax", at, message)
+    }
+}
+
+/// Where a key without `:` begins, which the parser notices when it meets what comes next.
+fn key_before(text: &str, at: Span) -> Span {
+    let lines: Vec<&str> = text.lines().take(at.line as usize).collect();
+    let begun = |line: &str, column: u32| line.chars().take(column.saturating_sub(1) as usize).any(|c| c != ' ');
+    if lines
+        .get(at.line.saturating_sub(1) as usize)
+        .is_some_and(|line| begun(line, at.column))
+    {
+        return at;
+    }
+    let before = lines.iter().enumerate().take(at.line.saturating_sub(1) as usize).rev();
+    let mut lines = before.map(|(index, line)| (index, line.trim_start(), line.len() - line.trim_start().len()));
+    match lines.find(|(_, content, _)| !content.is_empty() && !content.starts_with('#')) {
+        Some((index, _, indent)) => Span {
+            line: count(index + 1),
+            column: count(indent + 1),
+            length: 0,
+        },
+        None => at,
     }
 }
 
@@ -141,6 +179,18 @@ pub(super) fn too_deep(name: &str, at: Span) -> Diagnostic {
         at,
         format!("the document is nested more than {} deep", boson_document::MAX_DEPTH),
     )
+}
+
+/// An alias without a copy.
+pub(super) fn no_copy(name: &str, text: &str, at: Span, refused: &Refused) -> Diagnostic {
+    match refused {
+        Refused::Excessive => error(name, "yaml-aliases", at, "document contains excessive aliasing")
+            .help("every alias becomes a copy of its anchor's value; copies of copies grow without bound"),
+        Refused::Itself => {
+            let message = format!("anchor '{}' value contains itself", name_after(text, at));
+            error(name, "yaml-anchor", at, message)
+        }
+    }
 }
 
 /// A list or mapping where a key should be.
@@ -177,53 +227,4 @@ pub(super) fn name_after(text: &str, at: Span) -> String {
         .skip(at.column as usize)
         .take_while(|c| !c.is_whitespace() && !matches!(c, ',' | '[' | ']' | '{' | '}'));
     word.take(64).collect()
-}
-
-/// What libyaml says, and what one can do.
-fn words(info: &str) -> (String, &'static str) {
-    let (message, help) = match info {
-        "mapping values are not allowed in this context" => (
-            info,
-            "a plain value that holds `: ` needs quotes; or the indentation is off",
-        ),
-        "simple key expected" | "simple key expect ':'" => (
-            "could not find expected ':'",
-            "a key needs `: ` after it; keys of one mapping begin in the same column",
-        ),
-        "while parsing a block mapping, did not find expected key" => (
-            "did not find expected key",
-            "keys of one mapping begin in the same column",
-        ),
-        "while parsing a block collection, did not find expected '-' indicator" => (
-            "did not find expected '-' indicator",
-            "items of one list begin in the same column",
-        ),
-        "while parsing a flow mapping, did not find expected ',' or '}'" => ("did not find expected ',' or '}'", ""),
-        "while parsing a flow sequence, expected ',' or ']'" => ("did not find expected ',' or ']'", ""),
-        "illegal placement of ':' indicator" => ("did not find expected ',' or ']'", "a `[` before it is not closed"),
-        "misplaced bracket" => (
-            "found a closing bracket that nothing opened",
-            "a plain value that begins with a bracket needs quotes",
-        ),
-        "invalid trailing content after double-quoted scalar" => (
-            "found text after the closing quote",
-            "a quote inside the value is doubled (`''`) or escaped (`\\\"`)",
-        ),
-        "while parsing a node, did not find expected node content" => ("did not find expected node content", ""),
-        "tabs disallowed within this context (block indentation)"
-        | "tab cannot be used as indentation"
-        | "tabs disallowed in this context" => {
-            ("found a tab character that violates indentation", "indent with spaces")
-        }
-        _ if info.starts_with("while scanning a plain scalar, found a tab") => {
-            ("found a tab character that violates indentation", "indent with spaces")
-        }
-        _ if info.starts_with("unexpected character: `") => (
-            "found character that cannot start any token",
-            "a plain value can't begin with `%`, `@` or a backtick: quote it",
-        ),
-        _ if info.starts_with("while ") => (info.split_once(", ").map_or(info, |(_, rest)| rest), ""),
-        _ => (info, ""),
-    };
-    (message.to_string(), help)
 }

@@ -39,10 +39,11 @@ fn tagged(tag: &str, text: Cow<'_, str>) -> Result<(Tree, Kind), Diagnostic> {
             Ok((float(digits.parse().unwrap_or(0.0)), Kind::Scalar))
         }
         meaning if meaning.tag().strip_prefix("!!") == Some(tag) => Ok(of_meaning(meaning, text)),
-        meaning => Err(Diagnostic::error(
-            "yaml-tag",
-            format!("cannot decode {} `{text}` as a !!{tag}", meaning.tag()),
-        )),
+        // yaml.v2 quotes the value, which may be a secret.
+        meaning => {
+            let message = format!("cannot decode {} as a !!{tag}", meaning.tag());
+            Err(Diagnostic::error("yaml-tag", message))
+        }
     }
 }
 

@@ -100,39 +100,22 @@ impl Group {
             .and_then(Tree::as_array)
             .map(Vec::as_slice)
         else {
-            report.error(
-                codes::MALFORMED,
-                &place,
-                "The resolved document does not hold exactly one instance group",
-            );
+            let text = "The resolved document does not hold exactly one instance group";
+            report.error(codes::MALFORMED, &place, text);
             return None;
         };
         check_keys(tree, &request.group, &place, report);
         let name = text(tree, "name").unwrap_or_default();
-        let deployment = &request.deployment;
-        let names = match names::Names::new(&deployment.name, &deployment.namespace, &deployment.cluster_domain) {
-            Ok(names) => names,
-            Err(error) => {
-                report.error(
-                    codes::NAME,
-                    &Place::new(&request.document_name, "/name"),
-                    error.to_string(),
-                );
-                return None;
-            }
-        };
-        if let Err(error) = names.group(&name) {
-            report.error(codes::NAME, &place.at("name"), error.to_string());
-        }
-        let lifecycle = lifecycle(tree, &name, &place, report);
-        let zones = zones(tree, &name, &place, report);
-        let instances = instances(tree, &name, lifecycle, zones.len(), &place, report);
-        let agent = Settings::read(tree, &place, report);
+        let names = names_of(request, &name, &place, report)?;
+        let (lifecycle, zones) = (
+            lifecycle(tree, &name, &place, report),
+            zones(tree, &name, &place, report),
+        );
         let group = Self {
-            deployment: deployment.clone(),
+            deployment: request.deployment.clone(),
             slug: names::cut(&names::label(&name), "", names::LABEL_LIMIT),
             lifecycle,
-            instances,
+            instances: instances(tree, &name, lifecycle, zones.len(), &place, report),
             zones,
             metadata: Metadata::default(),
             pod_metadata: Metadata::default(),
@@ -140,7 +123,7 @@ impl Group {
             disks: disks(tree, &name, &place, report),
             cpu: resource(tree, "cpu", &place, report),
             ram: resource(tree, "ram", &place, report),
-            settings: agent,
+            settings: Settings::read(tree, &place, report),
             jobs: Vec::new(),
             processes: 0,
             ports: Vec::new(),
@@ -233,6 +216,25 @@ impl Group {
     pub fn total(&self) -> u32 {
         self.instances
             .saturating_mul(u32::try_from(self.zones.len().max(1)).unwrap_or(u32::MAX))
+    }
+}
+
+/// Names of the group's objects.
+fn names_of(request: &GroupRequest, group: &str, place: &Place, report: &mut Report) -> Option<names::Names> {
+    let deployment = &request.deployment;
+    let names = names::Names::new(&deployment.name, &deployment.namespace, &deployment.cluster_domain);
+    match names.and_then(|names| names.group(group).map(|_| names)) {
+        Ok(names) => Some(names),
+        Err(error) => {
+            let of_deployment = matches!(error, names::NameError::NoLetter { .. });
+            let place = if of_deployment {
+                Place::new(&place.document, "/name")
+            } else {
+                place.at("name")
+            };
+            report.error(codes::NAME, &place, error.to_string());
+            None
+        }
     }
 }
 

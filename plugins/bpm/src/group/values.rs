@@ -110,6 +110,8 @@ pub fn instances(
     }
 }
 
+const CLASS_HELP: &str = "'persistent_disk' is the size in MiB, 'persistent_disk_type' the name of a StorageClass; without it the cluster's default is taken.";
+
 /// Its disks.
 pub fn disks(tree: &Tree, name: &str, place: &Place, report: &mut Report) -> Disks {
     let size = tree.get("persistent_disk").and_then(Tree::as_i64);
@@ -127,10 +129,14 @@ pub fn disks(tree: &Tree, name: &str, place: &Place, report: &mut Report) -> Dis
             let text = format!(
                 "Instance group '{name}' has a 'persistent_disk_type' without a size: set 'persistent_disk', in MiB"
             );
-            report.error(codes::REFUSED_KEY, &place.at("persistent_disk_type"), text);
+            report
+                .error(codes::REFUSED_KEY, &place.at("persistent_disk_type"), text)
+                .help(CLASS_HELP);
         } else if !crate::metadata::is_subdomain(class) {
             let text = format!("'{class}' cannot be the name of a StorageClass");
-            report.error(codes::BAD_VALUE, &place.at("persistent_disk_type"), text);
+            report
+                .error(codes::BAD_VALUE, &place.at("persistent_disk_type"), text)
+                .help(CLASS_HELP);
         }
     }
     Disks {

@@ -26,51 +26,50 @@ pub fn of_job(
     report: &mut Report,
 ) -> Vec<(Process, Place)> {
     let own = job.place.at("properties").at("quarks").at("bpm");
-    let empty = [BpmCopy {
+    let nothing = [BpmCopy {
         document_name: own.document.clone(),
         instances: Vec::new(),
         bpm: Tree::Null,
     }];
-    let given = property
-        .map(|property| decode::document(property, &own, report))
-        .unwrap_or_default();
     let copies = if files.bpm.is_empty() {
-        &empty[..]
+        &nothing[..]
     } else {
         &files.bpm[..]
     };
+    let given = property
+        .map(|property| decode::document(property, &own, report))
+        .unwrap_or_default();
+    let mut seen = HashSet::new();
     let mut readings: Vec<Reading<'_>> = Vec::new();
     for copy in copies {
-        let rendered = decode::document(&copy.bpm, &Place::new(&copy.document_name, ""), report);
-        readings.push(Reading {
-            copy,
-            processes: merged(copy, property, &rendered, &given),
-        });
+        let mut said = Report::default();
+        readings.push(read(job, copy, property, &given, &mut said));
+        report.absorb(said, &mut seen);
     }
     let Some((first, others)) = readings.split_first() else {
         return Vec::new();
     };
-    let mut quiet = Report::default();
     compare(job, first, others, report);
-    first
-        .processes
-        .iter()
-        .for_each(|(process, place)| rules::check(process, job.name, place, report));
-    others
-        .iter()
-        .flat_map(|other| &other.processes)
-        .for_each(|(process, place)| rules::check(process, job.name, place, &mut quiet));
-    if quiet.failed() && !report.failed() {
-        others
-            .iter()
-            .flat_map(|other| &other.processes)
-            .for_each(|(process, place)| rules::check(process, job.name, place, report));
-    }
     let processes = unique(first, report);
     processes
         .iter()
         .for_each(|(process, place)| rules::dropped(process, place, report));
     processes
+}
+
+fn read<'a>(
+    job: JobPlace<'_>,
+    copy: &'a BpmCopy,
+    property: Option<&Tree>,
+    given: &[(Process, Place)],
+    report: &mut Report,
+) -> Reading<'a> {
+    let rendered = decode::document(&copy.bpm, &Place::new(&copy.document_name, ""), report);
+    let processes = merged(copy, property, &rendered, given);
+    processes
+        .iter()
+        .for_each(|(process, place)| rules::check(process, job.name, place, report));
+    Reading { copy, processes }
 }
 
 /// A copy as read.

@@ -9,29 +9,27 @@ use crate::resources;
 
 /// What BPM refuses. All of a process is told, where BPM stops at the first.
 pub fn check(process: &Process, job: &str, place: &Place, report: &mut Report) {
-    let mut wrong = |place: Place, text: String| {
-        report.error(
-            codes::SCHEMA,
-            &place,
-            format!("failed to parse job configuration: {text}"),
-        );
+    let limits = place.at("limits");
+    let mut wrong = |place: &Place, text: &str| {
+        report.error(codes::SCHEMA, place, text);
     };
+    let mut refused = |place: &Place, text: &str| wrong(place, &format!("failed to parse job configuration: {text}"));
     if process.name.is_empty() {
-        wrong(place.clone(), "invalid config: name".into());
+        refused(place, "invalid config: name");
     }
     if process.executable.is_empty() {
-        wrong(place.clone(), "invalid config: executable".into());
+        refused(place, "invalid config: executable");
     }
     for (index, volume) in process.additional_volumes.iter().enumerate() {
         if let Some(text) = bad_volume(volume, job) {
-            wrong(place.at("additional_volumes").at(index).at("path"), text);
+            refused(&place.at("additional_volumes").at(index).at("path"), &text);
         }
     }
     if !matches!(process.shutdown_signal.as_str(), "" | "TERM" | "INT") {
-        let text = "shutdown signal should either be 'TERM' or 'INT' (or left unspecified)";
-        wrong(
-            place.at("shutdown_signal"),
-            format!("{text}, but got '{}'", process.shutdown_signal),
+        let text = "shutdown signal should either be 'TERM' or 'INT' (or left unspecified), but got";
+        refused(
+            &place.at("shutdown_signal"),
+            &format!("{text} '{}'", process.shutdown_signal),
         );
     }
     if process
@@ -40,25 +38,19 @@ pub fn check(process: &Process, job: &str, place: &Place, report: &mut Report) {
         .as_deref()
         .is_some_and(|memory| bytes::parse(memory).is_none())
     {
-        report.error(codes::SCHEMA, &place.at("limits").at("memory"), bytes::BAD_AMOUNT);
+        wrong(&limits.at("memory"), bytes::BAD_AMOUNT);
     }
     if process.pre_start.as_deref() == Some("") {
-        report.error(
-            codes::SCHEMA,
-            &place.at("hooks"),
-            "prestart hook failed: exec: no command",
-        );
+        wrong(&place.at("hooks"), "prestart hook failed: exec: no command");
     }
     if process.limits.cpu.as_deref().is_some_and(|cpu| !resources::is_cpu(cpu)) {
-        report.error(
-            codes::SCHEMA,
-            &place.at("limits").at("cpu"),
+        wrong(
+            &limits.at("cpu"),
             "'limits.cpu' is a number of CPUs, or thousandths of them: 500m",
         );
     }
     for (name, _) in process.env.iter().filter(|(name, _)| !is_env_name(name)) {
-        report.error(
-            codes::SCHEMA,
+        wrong(
             &place.at("env").at(name),
             "This cannot be the name of an environment variable",
         );
@@ -128,67 +120,43 @@ fn pod_ip(process: &Process, place: &Place, report: &mut Report) {
 /// Warns of all that containers have no field for.
 pub fn dropped(process: &Process, place: &Place, report: &mut Report) {
     let limits = &process.limits;
-    let wrapper = "needs the process wrapper, which does not exist yet";
+    let wrapper = "it needs the process wrapper, which does not exist yet";
     let settings = [
-        ("limits", "open_files", limits.open_files.is_some(), wrapper),
-        ("limits", "processes", limits.processes.is_some(), wrapper),
-        ("limits", "core_file_size", limits.core_file_size.is_some(), wrapper),
-        ("", "shutdown_signal", process.shutdown_signal == "INT", wrapper),
+        (&["limits", "open_files"][..], limits.open_files.is_some(), wrapper),
+        (&["limits", "processes"], limits.processes.is_some(), wrapper),
+        (&["limits", "core_file_size"], limits.core_file_size.is_some(), wrapper),
+        (&["shutdown_signal"], process.shutdown_signal == "INT", wrapper),
         (
-            "unsafe",
-            "host_pid_namespace",
+            &["unsafe", "host_pid_namespace"],
             process.host_pid_namespace,
             "a container has its own processes",
         ),
     ];
-    for (section, key, given, why) in settings {
-        if given {
-            let place = if section.is_empty() {
-                place.at(key)
-            } else {
-                place.at(section).at(key)
-            };
-            let name = if section.is_empty() {
-                key.to_string()
-            } else {
-                format!("{section}.{key}")
-            };
-            report.warning(
-                codes::DROPPED,
-                &place,
-                format!(
-                    "'{name}' of process '{}' has no effect: it {}",
-                    process.name,
-                    because(why)
-                ),
-            );
-        }
+    for (tokens, _, why) in settings.into_iter().filter(|(_, given, _)| *given) {
+        let text = format!(
+            "'{}' of process '{}' has no effect: {why}",
+            tokens.join("."),
+            process.name
+        );
+        report.warning(codes::DROPPED, &below(place, tokens), text);
     }
-    for (key, section, volumes) in [
-        ("additional_volumes", "", &process.additional_volumes),
-        ("unrestricted_volumes", "unsafe", &process.unrestricted_volumes),
-    ] {
-        let base = if section.is_empty() {
-            place.at(key)
-        } else {
-            place.at(section).at(key)
-        };
+    let lists = [
+        (&["additional_volumes"][..], &process.additional_volumes),
+        (&["unsafe", "unrestricted_volumes"], &process.unrestricted_volumes),
+    ];
+    for (tokens, volumes) in lists {
         for (index, volume) in volumes.iter().enumerate().filter(|(_, volume)| volume.shared) {
             let text = format!(
                 "'shared' of volume '{}' has no effect: containers do not share mounts",
                 volume.path
             );
-            report.warning(codes::DROPPED, &base.at(index).at("shared"), text);
+            report.warning(codes::DROPPED, &below(place, tokens).at(index).at("shared"), text);
         }
     }
 }
 
-fn because(why: &str) -> String {
-    if why.starts_with("needs") {
-        why.into()
-    } else {
-        format!("is not possible, {why}")
-    }
+fn below(place: &Place, tokens: &[&str]) -> Place {
+    tokens.iter().fold(place.clone(), |place, token| place.at(token))
 }
 
 #[cfg(test)]

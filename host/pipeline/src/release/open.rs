@@ -1,0 +1,50 @@
+//! Content of a release's files, and what to tell where there is none to be had.
+
+use super::files::{Fault, File, Files};
+use crate::diagnostic::Diagnostic;
+use crate::report::Sources;
+use crate::yaml::{self, Document};
+
+/// What to tell where a file can't be had.
+pub fn fault(files: &Files, path: &str, fault: &Fault) -> Diagnostic {
+    let document = files.document(path);
+    match fault {
+        Fault::Missing => Diagnostic::error("release-file-missing", format!("'{document}' does not exist")),
+        Fault::Escapes(link) => {
+            let link = files.document(link);
+            Diagnostic::error("release-link-escapes", format!("'{link}' leads out of the release"))
+                .help("links are followed inside of a release only: put a copy of the file there, or move it into the release")
+        }
+        Fault::Loop => Diagnostic::error("release-link-loop", format!("'{document}' is a link that leads nowhere: too many links")),
+        Fault::Directory => Diagnostic::error("release-file-kind", format!("'{document}' is a directory, expected a file")),
+        Fault::Special => Diagnostic::error("release-file-kind", format!("'{document}' is not a plain file")),
+        Fault::TooLarge(size) => {
+            Diagnostic::error("release-file-too-large", format!("'{document}' is too large: {size} bytes"))
+        }
+    }
+    .in_document(document)
+}
+
+/// Reads a YAML file; of one that can't be read, the text goes to `sources`.
+///
+/// # Errors
+/// It is no YAML.
+pub fn yaml(document: &str, bytes: &[u8], sources: &mut Sources) -> Result<Document, Diagnostic> {
+    yaml::read_bytes(document, bytes).inspect_err(|_| sources.add_text(document, &String::from_utf8_lossy(bytes)))
+}
+
+/// The text of a file.
+///
+/// # Errors
+/// It is not UTF-8.
+pub fn text(files: &Files, path: &str, file: &File) -> Result<String, Diagnostic> {
+    std::str::from_utf8(&file.bytes).map(str::to_owned).map_err(|error| {
+        let before = file.bytes.get(..error.valid_up_to()).unwrap_or_default();
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let document = files.document(path);
+        Diagnostic::error("release-file-encoding", format!("'{document}' is not UTF-8"))
+            .in_document(document)
+            .on_line(u32::try_from(line).unwrap_or(u32::MAX), None)
+            .help("a template is text: save it as UTF-8; binary files belong into a package")
+    })
+}

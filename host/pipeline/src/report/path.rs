@@ -1,0 +1,70 @@
+//! Places as users of ops files write them: `/instance_groups/name=api/jobs/0`.
+
+use boson_document::{Pointer, Tree, escape, json};
+
+/// Longest name that stands in a path, in characters.
+const LONGEST_NAME: usize = 64;
+
+/// A pointer as an ops file would write it, as far as the tree has it. `named`: items go by their name, not their number.
+pub(super) fn path(tree: &Tree, pointer: &Pointer, named: bool) -> Option<String> {
+    if pointer.tokens().is_empty() {
+        return None;
+    }
+    let (mut tree, mut path) = (Some(tree), String::new());
+    for token in pointer.tokens() {
+        let below = match tree {
+            Some(Tree::Array(items)) => token.parse::<usize>().ok().and_then(|index| items.get(index)),
+            Some(tree) => tree.get(token),
+            None => None,
+        };
+        let name = match (tree, below) {
+            (Some(Tree::Array(_)), Some(item)) if named => item.str("name").filter(|name| is_short(name)),
+            _ => None,
+        };
+        path.push('/');
+        match name {
+            Some(name) => path.push_str(&format!("name={}", encoded(name))),
+            None => path.push_str(&encoded(&readable(token))),
+        }
+        tree = below;
+    }
+    Some(path)
+}
+
+fn is_short(name: &str) -> bool {
+    !name.is_empty() && name.chars().count() <= LONGEST_NAME
+}
+
+/// A member's name; of a key that is no string, what it is.
+fn readable(token: &str) -> String {
+    match escape::unkey(token) {
+        Tree::String(text) => text,
+        other => json::to_text(&other),
+    }
+}
+
+fn encoded(token: &str) -> String {
+    token.replace('~', "~0").replace('/', "~1").replace(':', "~7")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_go_by_name_where_they_have_one() {
+        let tree = json::parse(r#"{"a/b":[{"name":"x:y","\u00007":[1]},{"name":""},{"name":7}]}"#).unwrap();
+        for (pointer, named, plain) in [
+            ("/a~1b/0", "/a~1b/name=x~7y", "/a~1b/0"),
+            ("/a~1b/0/\u{0}7/0", "/a~1b/name=x~7y/7/0", "/a~1b/0/7/0"),
+            ("/a~1b/1/name", "/a~1b/1/name", "/a~1b/1/name"),
+            ("/a~1b/2", "/a~1b/2", "/a~1b/2"),
+            ("/gone/0", "/gone/0", "/gone/0"),
+        ] {
+            let pointer = Pointer::parse(pointer).unwrap();
+            assert_eq!(path(&tree, &pointer, true).as_deref(), Some(named));
+            assert_eq!(path(&tree, &pointer, false).as_deref(), Some(plain));
+        }
+        assert_eq!(path(&tree, &Pointer::root(), true), None);
+    }
+}

@@ -1,0 +1,105 @@
+//! Anchors and what their aliases cost. Every alias becomes a copy, so what all copies come to is bounded.
+
+use super::reader::Node;
+use boson_document::Tree;
+use std::collections::HashMap;
+
+/// Most values that aliases may add: a document of a few lines must not fill the memory.
+const MAX_VALUES: usize = 1_000_000;
+/// Most bytes of text that aliases may add.
+const MAX_BYTES: usize = 64 << 20;
+
+/// How much a value comes to, aliases replaced.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Size {
+    pub(super) values: usize,
+    pub(super) bytes: usize,
+}
+
+/// Anchors so far, by the parser's number.
+#[derive(Default)]
+pub(super) struct Anchors {
+    anchors: HashMap<usize, Anchor>,
+    copied: Size,
+}
+
+struct Anchor {
+    /// None while the value that bears it is being read.
+    node: Option<Node>,
+    size: Size,
+}
+
+/// Why there is no copy.
+pub(super) enum Refused {
+    /// The copies would be too much.
+    Excessive,
+    /// The alias stands inside the anchor's value.
+    Itself,
+}
+
+// === impl Size ===
+
+impl Size {
+    pub(super) fn add(&mut self, other: Self) {
+        self.values += other.values;
+        self.bytes += other.bytes;
+    }
+
+    pub(super) fn since(self, before: Self) -> Self {
+        Self {
+            values: self.values - before.values,
+            bytes: self.bytes - before.bytes,
+        }
+    }
+}
+
+// === impl Anchors ===
+
+impl Anchors {
+    /// The value that bears this anchor begins.
+    pub(super) fn begin(&mut self, anchor: usize) {
+        self.anchors.insert(
+            anchor,
+            Anchor {
+                node: None,
+                size: Size::default(),
+            },
+        );
+    }
+
+    /// It ends. What is kept is a copy as well: anchors within anchors are copies of copies.
+    pub(super) fn end(&mut self, anchor: usize, node: &Node, size: Size) -> Result<(), Refused> {
+        self.charge(size)?;
+        self.anchors.insert(
+            anchor,
+            Anchor {
+                node: Some(node.clone()),
+                size,
+            },
+        );
+        Ok(())
+    }
+
+    /// What an alias stands for. Charged before it is copied: the copy may be what fills the memory.
+    pub(super) fn find(&mut self, anchor: usize) -> Result<(&Node, Size), Refused> {
+        let size = self.anchors.get(&anchor).map_or(Size::default(), |anchor| anchor.size);
+        self.charge(size)?;
+        let node = self.anchors.get(&anchor).and_then(|anchor| anchor.node.as_ref());
+        node.map(|node| (node, size)).ok_or(Refused::Itself)
+    }
+
+    fn charge(&mut self, size: Size) -> Result<(), Refused> {
+        self.copied.add(size);
+        let fits = self.copied.values <= MAX_VALUES && self.copied.bytes <= MAX_BYTES;
+        if fits { Ok(()) } else { Err(Refused::Excessive) }
+    }
+}
+
+/// How many levels of lists and mappings there are.
+pub(super) fn height(tree: &Tree) -> usize {
+    match tree {
+        Tree::Array(items) => 1 + items.iter().map(height).max().unwrap_or(0),
+        Tree::Object(map) => 1 + map.values().map(height).max().unwrap_or(0),
+        _ => 0,
+    }
+}

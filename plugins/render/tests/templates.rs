@@ -1,0 +1,244 @@
+//! What templates see, against the sealed component itself. `boson-build` makes the component first.
+
+#![allow(clippy::print_stderr, reason = "tests tell what they measured")]
+
+mod instance;
+
+use std::sync::OnceLock;
+
+use instance::{Renderer, Reply, list, member, string};
+
+const CONTEXT: &str = r#"{
+    "deployment": "cf", "name": "web", "index": 3, "id": "web-3", "az": "z1", "bootstrap": false, "address": "web.svc", "ip": "10.0.0.3",
+    "networks": {"default": {"ip": "10.0.0.3", "dns_record_name": "3.web.default.cf.bosh"}},
+    "job": {"name": "web"}, "release": {"name": "app", "version": "1"},
+    "properties": {
+        "port": 8080, "host": "a.example.com", "ratio": 1.10, "big": 123456789012345678901234567890, "no": false, "empty": "",
+        "none": null, "list": [{"n": 1}, {"n": 2}], "zone": {"z": 1, "a": 2}, "odd": {"\u0000false": 1, "\u00007": 2, "\u0000\"\u0000x\"": 3},
+        "inf": {"\u0000": ".inf"}, "hash": "overrides", "tls": {"enabled": true}
+    },
+    "links": {
+        "db": {"deployment_name": "cf", "instance_group": "db", "address": "db.svc", "properties": {"port": 5524, "tls": null}, "instances": [
+            {"name": "db", "id": "db-0", "index": 0, "az": "z1", "address": "db-0.svc", "bootstrap": true},
+            {"name": "db", "id": "db-1", "index": 1, "az": "z2", "address": "db-1.svc", "bootstrap": false, "properties": {"x": 1}}
+        ]},
+        "manual": {"instances": null, "properties": null, "address": "ext.example.com"},
+        "dns": {"instances": [], "properties": {}}
+    }
+}"#;
+
+fn renderer() -> &'static Renderer {
+    static RENDERER: OnceLock<Renderer> = OnceLock::new();
+    RENDERER.get_or_init(|| Renderer::open().unwrap())
+}
+
+fn render(text: &str) -> Reply {
+    renderer().render(&[("app/file.erb", text)], CONTEXT).unwrap()
+}
+
+#[track_caller]
+fn output(text: &str) -> String {
+    let reply = render(text);
+    assert_eq!(reply.files.len(), 1, "{text}: {:?}", reply.diagnostics);
+    reply.files[0].1.clone()
+}
+
+/// Code, line and message of the only error.
+#[track_caller]
+fn error(text: &str) -> (String, Option<u32>, String) {
+    let reply = render(text);
+    let errors: Vec<_> = reply.diagnostics.iter().filter(|found| found.severity == "error").collect();
+    assert_eq!(errors.len(), 1, "{text}: {:?} {:?}", reply.files, reply.diagnostics);
+    assert_eq!(errors[0].document.as_deref(), Some("app/file.erb"));
+    (errors[0].code.clone(), errors[0].line, errors[0].message.clone())
+}
+
+#[test]
+fn templates_see_what_bosh_shows_them() {
+    for (text, expected) in [
+        // properties
+        ("<%= p('port') %> <%= p('tls.enabled') %>", "8080 true"),
+        ("<%= p('nope', 'x') %><%= p('nope', nil).inspect %><%= p(%w[nope port]) %><%= p(%w[a b], 7) %>", "xnil80807"),
+        ("<%= p('no') %> <%= p('empty').inspect %>", "false \"\""),
+        ("<%= p('host.exam') %> <%= p('').size %>", "exam 13"),
+        ("<%= p(nil, 4) %><%= p([], 5) %>", "45"),
+        ("<%= p('ratio') %> <%= p('big') %> <%= p('inf') %>", "1.1 123456789012345678901234567890 Infinity"),
+        ("<%= p('odd') %>", "{false => 1, 7 => 2, \"\\u0000x\" => 3}"),
+        ("<%= p('zone').keys %>", "[\"z\", \"a\"]"),
+        // conditions
+        ("<% if_p('port', 'host') do |a, b| %><%= a %><%= b %><% end %>", "8080a.example.com"),
+        ("<% if_p('port', 'nope') do %>A<% end.else do %>B<% end %>", "B"),
+        ("<% if_p('no') do |v| %><%= v %><% end.else do %>B<% end %>", "false"),
+        ("<% if_p('a') { }.else_if_p('port') { |v| %><%= v %><% }.else { %>C<% } %>", "8080"),
+        ("<% if_p('a') { }.else_if_link('db') { |l| %><%= l.address %><% } %>", "db.svc"),
+        ("<% if_p('port') { }.else_if_p('host') { %>no<% }.else { %>no<% } %>", ""),
+        ("<%= if_p('a') { }.else { 5 } %>", "5"),
+        // links
+        ("<%= link('db').instances.map(&:address).join(',') %>", "db-0.svc,db-1.svc"),
+        ("<%= link('db').p('port') %> <%= link('db').p('tls', 'd') %> <%= link('db').properties %>", "5524 d {\"port\" => 5524, \"tls\" => nil}"),
+        ("<% i = link('db').instances[1] %><%= [i.name, i.id, i.index, i.az, i.bootstrap, i.p('x')] %>", "[\"db\", \"db-1\", 1, \"z2\", false, 1]"),
+        ("<%= link('db').address(azs: ['z1'], status: 'healthy') %>", "db.svc"),
+        ("<% if_link('nope') { }.else { %>E<% } %>", "E"),
+        ("<% link('db').if_p('port') { |v| %><%= v %><% } %>", "5524"),
+        ("<%= link('manual').address %> <%= link('manual').instances %>", "ext.example.com []"),
+        // spec
+        ("<%= spec.deployment %> <%= spec.index %> <%= spec['job']['name'] %> <%= name %> <%= index %>", "cf 3 web web 3"),
+        ("<%= spec.networks.send(spec.networks.methods(false).first).ip %>", "10.0.0.3"),
+        ("<%= spec.networks.marshal_dump.keys %> <%= spec.vm_type.inspect %>", "[:default] nil"),
+        ("<%= spec.properties.tls.enabled %> <%= spec.links.db.address %> <%= @spec.release.name %>", "true db.svc app"),
+        ("<%= properties.zone.a %> <%= properties.list[1].n %> <%= properties.nope.inspect %> <%= @properties.port %>", "2 2 nil 8080"),
+        ("<%= properties.hash %> <%= properties.respond_to?(:port) %> <%= raw_properties['zone'] %>", "overrides true {\"z\" => 1, \"a\" => 2}"),
+        // ERB
+        ("  <%- 2.times do |i| -%>\n<%= i %>\n  <%- end -%>\n% x\n<%% y %>", "0\n1\n% x\n<% y %>"),
+        // libraries without require
+        ("<%= IPAddr.new('10.0.0.0/8').to_range.last %> <%= URI('https://x:1/').port %> <%= Shellwords.escape('a b') %>", "10.255.255.255 1 a\\ b"),
+        ("<%= {'a' => [], 'on' => nil}.to_yaml %><%= JSON.pretty_generate('a' => []) %>", "---\na: []\n'on':\n{\n  \"a\": []\n}"),
+        ("<%= Base64.strict_encode64('x') %> <%= Digest::MD5.hexdigest('x') %> <%= CGI.escape('&') %> <%= Set[1].size %>", "eA== 9dd4e461268c8034f5c8564e155c67a6 %26 1"),
+        ("<%= ''.blank? %> <%= ' '.present? %> <%= nil.presence.inspect %> <%= [1].presence %>", "true false nil [1]"),
+        ("<% require 'bosh/template/evaluation_context'; require 'socket'; require 'net/http'; require 'active_support' %>ok", "ok"),
+        ("<% begin; p('x'); rescue Bosh::Template::UnknownProperty, UnknownLink => e %><%= e.name %><% end %>", "[\"x\"]"),
+        ("<%= Time.now.utc.iso8601 %> <%= Process.pid %> <%= ENV.to_h %>", "2000-01-01T00:00:00Z 42 {}"),
+        ("<%= Random.new(3).rand(10) %><% e = [1, 2].each %><%= e.next %><%= Timeout.timeout(1) { sleep 9 } %>", "819"),
+        ("<% class Peer; def x = 1; end; def twice(v) = v * 2 %><%= Peer.new.x %><%= twice(2) %> <%= Peer %>", "14 Bosh::Common::Template::EvaluationContext::Peer"),
+    ] {
+        assert_eq!(output(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn failures_name_the_line_and_keep_the_words_of_the_exception() {
+    for (text, code, line, message) in [
+        ("\n<%= p('a.b') %>", "render-unknown-property", Some(2), "Can't find property '[\"a.b\"]'"),
+        ("<%= p(%w[a b]) %>", "render-unknown-property", Some(1), "Can't find property '[\"a\", \"b\"]'"),
+        ("<%= p('a', 1, 2) %>", "render-unknown-property", Some(1), "Can't find property '[\"a\"]'"),
+        ("<%= p([]) %>", "render-unknown-property", Some(1), "Can't find property '[]'"),
+        ("<%= p('none') %>", "render-unknown-property", Some(1), "Can't find property '[\"none\"]'"),
+        ("\n\n<%= link('x') %>", "render-unknown-link", Some(3), "Can't find link 'x'"),
+        ("<%= link('db').instances[0].p('x') %>", "render-unknown-property", Some(1), "Can't find property '[\"x\"]'"),
+        ("<%= link('dns').address %>", "render-template-failed", Some(1), "link.address requires bosh director"),
+        ("<%= p('list.x') %>", "render-template-failed", Some(1), "no implicit conversion of String into Integer"),
+        ("<%= properties.a.b %>", "render-template-failed", Some(1), "undefined method 'b' for nil"),
+        ("a\n<% raise 'Give a port' %>", "render-template-failed", Some(2), "Give a port"),
+        ("<% exit %>", "render-template-failed", Some(1), "exit"),
+        ("<% exit!(3) %>", "render-template-failed", Some(1), "exit"),
+        ("<% abort %>", "render-template-failed", Some(1), "exit"),
+        ("<% raise NotImplementedError, 'later' %>", "render-template-failed", Some(1), "later"),
+        ("<% def f(x) = f(x + 1) %>\n<%= f(0) %>", "render-template-failed", Some(1), "stack level too deep"),
+        ("<% f = ->(x) { [1].each { f.(x + 1) } }; f.(0) %>", "render-template-failed", Some(1), "stack level too deep"),
+        ("<%= Base64.decode64('/w==') %>", "render-not-text", None, "The result is not UTF-8"),
+    ] {
+        assert_eq!(error(text), (code.into(), line, message.into()), "{text}");
+    }
+    let (code, line, message) = error("\n<% if %>");
+    assert_eq!((code.as_str(), line), ("render-template-syntax", Some(2)));
+    assert!(message.contains("expected a predicate expression"), "{message}");
+}
+
+#[test]
+fn nothing_of_the_machine_is_reachable() {
+    for text in [
+        "File.read('/etc/passwd')", "File.open('x')", "IO.readlines('x')", "open('x')", "Pathname.new('x').read", "Dir.entries('/')",
+        "File.write('x', 'y')", "FileUtils.mkdir_p('/x')", "Tempfile.new('x')", "gets",
+        "`ls`", "system('ls')", "exec('ls')", "IO.popen('ls')", "Process.spawn('ls')", "Open3.capture2('ls')", "Process.kill(9, 1)",
+        "TCPSocket.new('x', 1)", "Net::HTTP.get(URI('http://x'))", "Socket.gethostname", "Socket.tcp('x', 1)", "UDPSocket.new",
+        "rand", "rand(5)", "Kernel.rand", "srand(1)", "Random.rand", "Random.new", "Random.bytes(1)", "Random.new_seed", "Random.seed",
+        "[1, 2].shuffle", "[1, 2].sample", "[1, 2].shuffle!", "SecureRandom.hex", "SecureRandom.uuid", "SecureRandom.alphanumeric",
+        "SecureRandom.random_bytes", "OpenSSL::Random.random_bytes(1)", "OpenSSL::PKey::RSA.new(512)", "OpenSSL::PKey::RSA.generate(512)",
+        "OpenSSL::PKey::EC.generate('prime256v1')", "OpenSSL::BN.rand(8)", "OpenSSL::Cipher.new('aes-128-cbc').random_iv",
+        "OpenSSL::PKey.generate_key('RSA')", "(rand rescue 4)",
+    ] {
+        let (code, line, message) = error(&format!("<%= {text} %>"));
+        assert_eq!((code.as_str(), line), ("render-not-allowed", Some(1)), "{text}: {message}");
+        if ["rand", "Random", "PKey"].iter().any(|word| text.contains(word)) {
+            assert!(message.contains("the same input must give the same files"), "{text}: {message}");
+        }
+    }
+}
+
+#[test]
+fn templates_of_a_job_do_not_touch_each_other() {
+    let templates = [
+        ("app/a", "<% class Peer < String; end; def helper = 1; LIMIT = 5; raw_properties['port'] = 1; p('list') << 9 %><%= p('port') %>"),
+        ("app/b", "<% class Peer; def helper = 2; end; LIMIT = 6 %><%= p('port') %> <%= Peer.new.helper %> <%= p('list').size %>"),
+        ("app/c", "<%= helper %>"),
+        ("app/d", "<%= defined?(Peer).inspect %><% puts 'hi' %>"),
+    ];
+    let reply = renderer().render(&templates[..2], CONTEXT).unwrap();
+    assert_eq!(reply.files, [("app/a".into(), "1".into()), ("app/b".into(), "8080 2 2".into())]);
+
+    let reply = renderer().render(&templates, CONTEXT).unwrap();
+    assert!(reply.files.is_empty(), "no file where one template fails");
+    let told: Vec<_> = reply.diagnostics.iter().map(|found| (found.severity.as_str(), found.code.as_str(), found.document.as_deref())).collect();
+    assert_eq!(
+        told,
+        [("error", "render-template-failed", Some("app/c")), ("info", "render-template-printed", Some("app/d"))]
+    );
+    assert!(reply.diagnostics[0].message.contains("undefined local variable or method 'helper'"));
+    assert_eq!(reply.diagnostics[0].class.as_deref(), Some("NameError"));
+}
+
+#[test]
+fn errors_of_all_templates_come_together() {
+    let templates = [("app/a", "<%= p('x') %>"), ("app/b", "fine"), ("app/c", "\n<%= link('y') %>")];
+    let reply = renderer().render(&templates, CONTEXT).unwrap();
+    let told: Vec<_> = reply.diagnostics.iter().map(|found| (found.document.as_deref(), found.line)).collect();
+    assert_eq!(told, [(Some("app/a"), Some(1)), (Some("app/c"), Some(2))]);
+}
+
+#[test]
+fn the_same_call_costs_and_gives_the_same() {
+    let text = "<%= {a: Object.new.object_id, h: 'x'.hash, t: Time.now.to_f} %><%= p('zone').to_yaml %>";
+    let (first, second) = (render(text), render(text));
+    assert_eq!(first.files, second.files);
+    assert_eq!(first.fuel, second.fuel);
+    eprintln!("fuel {} instantiation {:?}", first.fuel, first.instantiation);
+}
+
+#[test]
+fn large_documents_pass() {
+    let properties: Vec<String> = (0..20_000).map(|n| format!("\"key{n}\": {{\"a\": \"{}\", \"b\": {n}}}", "v".repeat(30))).collect();
+    let context = format!("{{\"name\": \"web\", \"properties\": {{{}}}}}", properties.join(","));
+    assert!(context.len() > 1_000_000);
+    let reply = renderer().render(&[("app/file", "<%= p('key19999.b') %> <%= raw_properties.to_json %>")], &context).unwrap();
+    assert!(reply.files[0].1.starts_with("19999 {\"key0\":{\"a\":"), "{:?}", reply.diagnostics);
+    assert!(reply.files[0].1.len() > 1_000_000);
+    eprintln!("fuel of a {} kB context: {}", context.len() / 1000, reply.fuel);
+
+    let text = "x".repeat(3_000_000);
+    assert_eq!(renderer().render(&[("app/file", &text)], "{}").unwrap().files[0].1.len(), text.len());
+}
+
+#[test]
+fn what_never_ends_runs_out_of_fuel_and_what_never_stops_growing_out_of_memory() {
+    let endless = renderer().render_with(&[("app/file", "<% loop { } %>")], CONTEXT, 1_000_000_000);
+    assert!(format!("{:?}", endless.err().unwrap()).contains("fuel"));
+    let (code, ..) = error("<% all = []; loop { all << ('x' * 10_000_000) } %>");
+    assert_eq!(code, "render-out-of-memory");
+}
+
+#[test]
+fn odd_contexts_are_refused_in_words() {
+    for (context, message) in [
+        ("[]", "Invalid spec provided for template evaluation context, Hash expected, Array given"),
+        ("{\"password\": s3cret}", "The context is no JSON document"),
+    ] {
+        let reply = renderer().render(&[("app/file", "x")], context).unwrap();
+        assert_eq!((reply.diagnostics[0].code.as_str(), reply.diagnostics[0].message.as_str()), ("render-context-invalid", message));
+    }
+    let reply = renderer().render(&[], "{}").unwrap();
+    assert!(reply.files.is_empty() && reply.diagnostics.is_empty());
+}
+
+#[test]
+fn the_description_names_every_code() {
+    let description = renderer().describe().unwrap();
+    assert_eq!(string(member(&description, "name")), "render");
+    assert_eq!(string(member(&description, "stage")), "render");
+    assert_eq!(string(member(&description, "version")), env!("CARGO_PKG_VERSION"));
+    let codes: Vec<_> = list(member(&description, "codes")).iter().map(|code| string(member(code, "name"))).collect();
+    for script in boson_render::SCRIPTS {
+        for word in script.text.split(|letter: char| !(letter.is_ascii_lowercase() || letter == '-')) {
+            assert!(!word.starts_with("render-") || codes.iter().any(|code| code == word), "{word} is not described");
+        }
+    }
+}

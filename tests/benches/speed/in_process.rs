@@ -1,0 +1,211 @@
+//! Rows that call the sandbox directly, with the built-in plugins.
+
+use crate::measure::{Sample, in_turns, milliseconds, process, time};
+use crate::table::Row;
+use anyhow::{Context, Result, anyhow, ensure};
+use boson_document::{Tree, json};
+use boson_pipeline::stage::{Named, Rendered, Template};
+use boson_pipeline::{Stage, Stages, yaml};
+use boson_sandbox::{Cache, Limits, Plugin, Plugins, Sandbox};
+use boson_tests::{binary, root, synthetic};
+use std::path::Path;
+use std::process::Command;
+
+const INSTANCES: usize = 500;
+const CALLS: usize = 500;
+const RENDERINGS: usize = 15;
+/// Size of the manifest that a call takes in and gives back.
+const MANIFEST_BYTES: usize = 100_000;
+
+/// What every rendering costs before Ruby runs.
+pub fn instance() -> Result<Vec<Row>> {
+    let (sandbox, plugin) = plugin(Stage::Render)?;
+    let (mut makes, mut whole) = (Vec::new(), Vec::new());
+    for nth in 0..INSTANCES + 10 {
+        let mut made = None;
+        let all = time(|| Ok(made = Some(sandbox.instantiate(&plugin)?)))?;
+        // The first ones read the image from disk.
+        if let Some(measures) = made.filter(|_| nth >= 10) {
+            makes.push(milliseconds(measures.elapsed));
+            whole.push(all);
+        }
+    }
+    let (makes, whole) = (Sample::of(makes), Sample::of(whole));
+    let details = format!(
+        "median of {INSTANCES}; p99 {:.3} ms; with taking it down again {:.3} ms",
+        makes.percentile(99),
+        whole.median()
+    );
+    Ok(vec![Row::below(
+        "fresh instance of the CRuby component",
+        makes.median(),
+        0.2,
+        "ms",
+        &details,
+    )])
+}
+
+/// The same operations on the same manifest, in the sandbox and natively; both from tree to text, through the rule, and back to a tree.
+pub fn overhead() -> Result<Vec<Row>> {
+    let (sandbox, plugin) = plugin(Stage::Ops)?;
+    let mut plugins = Plugins::new(sandbox);
+    plugins.insert(plugin);
+    let (document, operations) = (manifest()?, read("ops.yml", &synthetic::ops_file(0, 10))?);
+    let bytes = json::to_text(&document).len();
+    let sandboxed = || apply(&plugins, &document, &operations);
+    let native = || apply_natively(&document, &operations);
+    ensure!(sandboxed()? == native()?, "the sandboxed and the native rule disagree");
+    in_turns(20, || time(sandboxed), || time(native))?;
+    let pairs = in_turns(CALLS, || time(sandboxed), || time(native))?;
+    let over = Sample::of(pairs.iter().map(|(sandboxed, native)| sandboxed - native));
+    let (sandboxed, native) = (
+        Sample::of(pairs.iter().map(|pair| pair.0)),
+        Sample::of(pairs.iter().map(|pair| pair.1)),
+    );
+    let details = format!(
+        "p99 of {CALLS} pairs; median {:.2} ms: ops.apply of {} kB {:.2} ms, natively {:.2} ms",
+        over.median(),
+        bytes / 1000,
+        sandboxed.median(),
+        native.median()
+    );
+    Ok(vec![Row::below(
+        "stage call overhead with a 100 kB manifest",
+        over.percentile(99),
+        1.0,
+        "ms",
+        &details,
+    )])
+}
+
+/// A job's templates in one call, and by `ruby` started for each of them.
+pub fn render() -> Result<Vec<Row>> {
+    let what = "rendering a job of 5 templates, against native `ruby`";
+    let (sandbox, plugin) = plugin(Stage::Render)?;
+    let mut plugins = Plugins::new(sandbox);
+    plugins.insert(plugin);
+    let directory = tempfile::tempdir()?;
+    std::fs::write(directory.path().join("context.json"), synthetic::CONTEXT)?;
+    for (name, _, text) in synthetic::TEMPLATES {
+        std::fs::write(directory.path().join(name), text)?;
+    }
+    let context = json::parse(synthetic::CONTEXT).map_err(|error| anyhow!("{error}"))?;
+    let ours = || files(&plugins, &context);
+    ours()?;
+    if Command::new("ruby").arg("--version").output().is_err() {
+        let alone = Sample::of((0..RENDERINGS).map(|_| time(ours)).collect::<Result<Vec<_>>>()?);
+        return Ok(vec![Row::left_out(
+            what,
+            &format!("{:.2} ms; there is no `ruby` to compare with", alone.median()),
+        )]);
+    }
+    same_as_native(&ours()?, directory.path())?;
+    let pairs = in_turns(RENDERINGS, || time(ours), || rubies(directory.path()))?;
+    let (ours, native) = (
+        Sample::of(pairs.iter().map(|pair| pair.0)),
+        Sample::of(pairs.iter().map(|pair| pair.1)),
+    );
+    let ratio = Sample::of(pairs.iter().map(|(ours, native)| native / ours)).median();
+    let details = format!(
+        "median of {RENDERINGS} pairs; {:.2} ms, five times `ruby` {:.0} ms",
+        ours.median(),
+        native.median()
+    );
+    Ok(vec![Row::at_least(what, ratio, 10.0, "times faster", &details)])
+}
+
+fn plugin(stage: Stage) -> Result<(Sandbox, Plugin)> {
+    let sandbox = Sandbox::new(Limits::default(), Cache::none())?;
+    let folder = binary()?
+        .ancestors()
+        .nth(2)
+        .context("the binary lies in no target directory")?
+        .join("plugins");
+    let plugin = sandbox.load_built_in(stage, &folder.join(format!("{stage}.wasm")))?;
+    Ok((sandbox, plugin))
+}
+
+fn read(name: &str, text: &str) -> Result<Tree> {
+    yaml::read(name, text)
+        .map(|document| document.tree)
+        .map_err(|diagnostic| anyhow!("{diagnostic:?}"))
+}
+
+fn manifest() -> Result<Tree> {
+    (10..)
+        .map(|groups| read("manifest.yml", &synthetic::manifest(groups)))
+        .find(|tree| {
+            tree.as_ref()
+                .map_or(true, |tree| json::to_text(tree).len() >= MANIFEST_BYTES)
+        })
+        .context("no manifest")?
+}
+
+fn apply(plugins: &Plugins, document: &Tree, operations: &Tree) -> Result<Tree> {
+    let files = [Named {
+        name: "ops.yml",
+        tree: operations,
+    }];
+    let reply = plugins.apply(
+        Named {
+            name: "manifest.yml",
+            tree: document,
+        },
+        &files,
+    );
+    reply
+        .map(|(applied, _)| applied.document)
+        .map_err(|error| anyhow!("{error:?}"))
+}
+
+fn apply_natively(document: &Tree, operations: &Tree) -> Result<Tree> {
+    let again = |tree: &Tree| json::parse(&json::to_text(tree)).map_err(|error| anyhow!("{error}"));
+    let files = vec![boson_ops::OperationsFile {
+        name: "ops.yml".into(),
+        operations: again(operations)?,
+    }];
+    let applied =
+        boson_ops::apply(again(document)?, "manifest.yml", files).map_err(|diagnostics| anyhow!("{diagnostics:?}"))?;
+    again(&applied.document)
+}
+
+fn files(plugins: &Plugins, context: &Tree) -> Result<Vec<Rendered>> {
+    let templates = synthetic::TEMPLATES.map(|(name, _, text)| Template { name, text });
+    plugins
+        .render(&templates, context)
+        .map(|(files, _)| files)
+        .map_err(|error| anyhow!("{error:?}"))
+}
+
+fn ruby(directory: &Path, template: &str) -> Command {
+    let mut command = Command::new("ruby");
+    command
+        .arg(root().join("tests/benches/speed/native.rb"))
+        .arg(template)
+        .arg("context.json")
+        .current_dir(directory);
+    command
+}
+
+fn rubies(directory: &Path) -> Result<f64> {
+    synthetic::TEMPLATES
+        .iter()
+        .map(|(name, ..)| Ok(process(&mut ruby(directory, name))?.wall))
+        .sum()
+}
+
+/// Else a fast wrong answer would win.
+fn same_as_native(ours: &[Rendered], directory: &Path) -> Result<()> {
+    for file in ours {
+        let output = ruby(directory, &file.name).output()?;
+        let native = String::from_utf8_lossy(&output.stdout);
+        ensure!(
+            native == file.content,
+            "{}: native ruby gives\n{native}{}\nand we\n{}",
+            file.name,
+            String::from_utf8_lossy(&output.stderr),
+            file.content
+        );
+    }
+    Ok(())
+}

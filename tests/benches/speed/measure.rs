@@ -1,0 +1,92 @@
+//! Clocks: of a closure, of two in turns, of a child process with its memory.
+
+use anyhow::{Context, Result, bail};
+use std::fs::File;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use wait4::Wait4;
+
+/// Times in milliseconds, sorted.
+pub struct Sample(Vec<f64>);
+
+// === impl Sample ===
+
+impl Sample {
+    /// Of these times.
+    pub fn of(times: impl IntoIterator<Item = f64>) -> Self {
+        let mut times: Vec<f64> = times.into_iter().collect();
+        times.sort_by(f64::total_cmp);
+        Self(times)
+    }
+
+    /// The middle one.
+    pub fn median(&self) -> f64 {
+        self.percentile(50)
+    }
+
+    /// The smallest time that `percent` of all do not exceed.
+    pub fn percentile(&self, percent: usize) -> f64 {
+        let at = (self.0.len() * percent).div_ceil(100).saturating_sub(1);
+        self.0.get(at).copied().unwrap_or(f64::NAN)
+    }
+}
+
+/// Milliseconds that `work` takes.
+pub fn time<T>(work: impl FnOnce() -> Result<T>) -> Result<f64> {
+    let started = Instant::now();
+    let made = work()?;
+    let time = milliseconds(started.elapsed());
+    // What it made is dropped outside of the time.
+    drop(made);
+    Ok(time)
+}
+
+/// The two in turns, so that what disturbs the machine disturbs both. Pairs of times.
+pub fn in_turns(
+    pairs: usize,
+    mut a: impl FnMut() -> Result<f64>,
+    mut b: impl FnMut() -> Result<f64>,
+) -> Result<Vec<(f64, f64)>> {
+    (0..pairs).map(|_| Ok((a()?, b()?))).collect()
+}
+
+/// What a process took.
+#[derive(Clone, Copy)]
+pub struct Process {
+    /// Wall clock in milliseconds.
+    pub wall: f64,
+    /// Time on cores in milliseconds, its own and the kernel's for it.
+    pub cpu: f64,
+    /// Bytes resident at most.
+    pub peak: u64,
+}
+
+/// Runs a command whose output nobody reads.
+///
+/// # Errors
+/// It cannot be started, or fails: with the end of what it said.
+pub fn process(command: &mut Command) -> Result<Process> {
+    let said = tempfile::NamedTempFile::new()?;
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(File::create(said.path())?);
+    let started = Instant::now();
+    let used = command.spawn().with_context(|| format!("{command:?}"))?.wait4()?;
+    let wall = milliseconds(started.elapsed());
+    if !used.status.success() {
+        let said = std::fs::read_to_string(said.path())?;
+        let end: Vec<&str> = said.lines().take(40).collect();
+        bail!("{command:?} failed with {}:\n{}", used.status, end.join("\n"));
+    }
+    Ok(Process {
+        wall,
+        cpu: milliseconds(used.rusage.utime + used.rusage.stime),
+        peak: used.rusage.maxrss,
+    })
+}
+
+/// Of a duration.
+pub fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}

@@ -1,0 +1,90 @@
+//! The table: what, measured, target, whether it is met.
+
+use std::fs;
+
+/// One promise.
+pub struct Row {
+    what: String,
+    measured: String,
+    target: String,
+    met: Option<bool>,
+}
+
+// === impl Row ===
+
+impl Row {
+    /// A value that has to stay below a limit. `details`: how it was measured, and what else is known of it.
+    pub fn below(what: &str, value: f64, limit: f64, unit: &str, details: &str) -> Self {
+        let measured = format!("{} {unit}, {details}", short(value));
+        Self {
+            what: what.into(),
+            measured,
+            target: format!("< {} {unit}", short(limit)),
+            met: Some(value < limit),
+        }
+    }
+
+    /// A value that has to reach a limit.
+    pub fn at_least(what: &str, value: f64, limit: f64, unit: &str, details: &str) -> Self {
+        let measured = format!("{} {unit}, {details}", short(value));
+        Self {
+            what: what.into(),
+            measured,
+            target: format!(">= {} {unit}", short(limit)),
+            met: Some(value >= limit),
+        }
+    }
+
+    /// What cannot be measured here.
+    pub fn left_out(what: &str, why: &str) -> Self {
+        Self {
+            what: what.into(),
+            measured: why.into(),
+            target: "-".into(),
+            met: None,
+        }
+    }
+}
+
+/// Three digits that matter.
+fn short(value: f64) -> String {
+    match value.abs() {
+        size if size >= 100.0 || value.fract() == 0.0 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        size if size >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+/// Prints the rows, and under them what the machine was doing.
+#[allow(clippy::print_stdout, reason = "a table for people is all that this program is for")]
+pub fn print(rows: &[Row]) {
+    let width = |column: fn(&Row) -> &str, title: &str| {
+        rows.iter()
+            .map(|row| column(row).chars().count())
+            .chain([title.len()])
+            .max()
+            .unwrap_or(0)
+    };
+    let (what, measured, target) = (
+        width(|row| &row.what, "what"),
+        width(|row| &row.measured, "measured"),
+        width(|row| &row.target, "target"),
+    );
+    println!("{:what$} | {:measured$} | {:target$} | ", "what", "measured", "target");
+    println!("{:-<what$}-|-{:-<measured$}-|-{:-<target$}-|-----", "", "", "");
+    for row in rows {
+        let verdict = row.met.map_or("-", |met| if met { "ok" } else { "over" });
+        println!(
+            "{:what$} | {:measured$} | {:target$} | {verdict}",
+            row.what, row.measured, row.target
+        );
+    }
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load: Vec<&str> = load.split(' ').take(3).collect();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    println!(
+        "\n{cores} cores, load average {} at the end; above {cores} the machine was busy with other things, and times are too long",
+        load.join(" ")
+    );
+}
