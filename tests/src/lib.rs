@@ -3,7 +3,7 @@
 pub mod synthetic;
 
 use anyhow::{Context, Result, bail};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -45,43 +45,71 @@ pub fn binary() -> Result<PathBuf> {
     }
 }
 
-/// Runs `host` in `directory`, with nothing on standard input, a home of its own and no color.
+/// A run of `host` that is about to be.
+#[derive(Debug)]
+pub struct Run {
+    directory: PathBuf,
+    arguments: Vec<OsString>,
+    /// What it finds on standard input.
+    pub input: Vec<u8>,
+    /// More environment variables.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+// === impl Run ===
+
+impl Run {
+    /// In `directory`, with nothing on standard input.
+    pub fn new<A: AsRef<OsStr>>(directory: &Path, arguments: impl IntoIterator<Item = A>) -> Self {
+        let arguments = arguments.into_iter().map(|one| one.as_ref().to_os_string()).collect();
+        Self { directory: directory.to_path_buf(), arguments, input: Vec::new(), environment: Vec::new() }
+    }
+
+    /// Runs to the end. No color, and none of the variables of `host` that are set outside.
+    ///
+    /// # Errors
+    /// The binary is missing or cannot be started.
+    pub fn start(self) -> Result<Ran> {
+        let mut child = Command::new(binary()?)
+            .args(self.arguments)
+            .current_dir(self.directory)
+            .env_remove("BOSON_PLUGINS_DIR")
+            .env_remove("BOSON_OPERATOR_IMAGE")
+            .env("NO_COLOR", "1")
+            .envs(self.environment)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let mut stdin = child.stdin.take().context("no standard input")?;
+        // On a thread of its own: a child that answers before it has read everything would block both of us.
+        let feeder = std::thread::spawn(move || drop(std::io::Write::write_all(&mut stdin, &self.input)));
+        let Output { status, stdout, stderr } = child.wait_with_output()?;
+        let _ = feeder.join();
+        Ok(Ran {
+            code: status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&stderr).into_owned(),
+        })
+    }
+}
+
+/// Runs `host` in `directory`, with nothing on standard input.
 ///
 /// # Errors
-/// The binary is missing or cannot be started.
+/// As [`Run::start`].
 pub fn host<A: AsRef<OsStr>>(directory: &Path, arguments: impl IntoIterator<Item = A>) -> Result<Ran> {
-    host_with_input(directory, arguments, &[])
+    Run::new(directory, arguments).start()
 }
 
 /// The same, with this on standard input.
 ///
 /// # Errors
-/// As [`host`].
-pub fn host_with_input<A: AsRef<OsStr>>(
-    directory: &Path,
-    arguments: impl IntoIterator<Item = A>,
-    input: &[u8],
-) -> Result<Ran> {
-    let mut child = Command::new(binary()?)
-        .args(arguments)
-        .current_dir(directory)
-        .env_remove("BOSON_PLUGINS_DIR")
-        .env("NO_COLOR", "1")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    let mut stdin = child.stdin.take().context("no standard input")?;
-    let input = input.to_vec();
-    // On a thread of its own: a child that answers before it has read everything would block both of us.
-    let feeder = std::thread::spawn(move || drop(std::io::Write::write_all(&mut stdin, &input)));
-    let Output { status, stdout, stderr } = child.wait_with_output()?;
-    let _ = feeder.join();
-    Ok(Ran {
-        code: status.code().unwrap_or(-1),
-        stdout: String::from_utf8_lossy(&stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&stderr).into_owned(),
-    })
+/// As [`Run::start`].
+pub fn host_with_input<A: AsRef<OsStr>>(directory: &Path, arguments: impl IntoIterator<Item = A>, input: &[u8]) -> Result<Ran> {
+    let mut run = Run::new(directory, arguments);
+    run.input = input.to_vec();
+    run.start()
 }
 
 /// Compares `text` with the file, or rewrites the file where `BLESS` is set. `None`: as it should be; else what differs.

@@ -1,80 +1,94 @@
-//! Golden folders. `golden/<case>/arguments` holds the arguments of `host`, one a line; it runs in a copy of the folder.
-//! `expected.yml`: the output of a run that succeeds, with `expected.warnings` for what it says besides. `expected.err`: what a run says that
-//! fails with exit code 1 (or the code in `expected.code`), which prints nothing and leaves no file behind. BLESS=1 rewrites them.
+//! Golden folders: `golden/<case>/arguments` holds the arguments of `host`, one a line, and `host` runs in a copy of the folder.
+//!
+//! `{examples}` in an argument is `docs/examples`. The files `stdin` and `environment` (`NAME=VALUE` lines) say what their names say.
+//! A run that succeeds prints `expected.yml` and complains `expected.warnings`. A run that fails prints nothing, leaves no file behind,
+//! ends with exit code 1 or the one in `expected.code`, and complains `expected.err`. BLESS=1 rewrites the expectations; read them before
+//! they are committed.
 
-use anyhow::Result;
-use boson_tests::{Ran, compare, folders, host, root};
+use anyhow::{Context, Result};
+use boson_tests::{Ran, Run, compare, folders, root};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 #[test]
 fn every_golden_folder_is_as_expected() {
-    let mut wrong = Vec::new();
-    for case in folders(&root().join("tests/golden")).unwrap() {
-        if let Some(what) = run(&case).unwrap_or_else(|error| Some(format!("{}: {error:#}", case.display()))) {
-            wrong.push(what);
+    let only = std::env::var("CASE").unwrap_or_default();
+    let cases = folders(&root().join("tests/golden")).unwrap().into_iter().filter(|case| case.to_string_lossy().contains(&only));
+    let cases = Mutex::new(cases.collect::<Vec<_>>().into_iter());
+    let wrong = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some(case) = next(&cases) {
+                    let what = run(&case).unwrap_or_else(|error| Some(format!("{error:#}")));
+                    wrong.lock().unwrap().extend(what.map(|what| format!("{}: {what}", case.display())));
+                }
+            });
         }
-    }
-    assert!(
-        wrong.is_empty(),
-        "{} golden folders differ (BLESS=1 rewrites them):\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    });
+    let mut wrong = wrong.into_inner().unwrap();
+    wrong.sort();
+    assert!(wrong.is_empty(), "{} golden folders differ (BLESS=1 rewrites them):\n{}", wrong.len(), wrong.join("\n"));
 }
 
+fn next(cases: &Mutex<std::vec::IntoIter<PathBuf>>) -> Option<PathBuf> {
+    cases.lock().unwrap().next()
+}
+
+/// Runs one case. `None`: as it should be; else what is wrong.
 fn run(case: &Path) -> Result<Option<String>> {
     let scratch = tempfile::tempdir()?;
     copy(case, scratch.path())?;
     let before = listing(scratch.path())?;
-    let examples = root().join("docs/examples");
-    let arguments = fs::read_to_string(case.join("arguments"))?.replace("{examples}", &examples.display().to_string());
-    let ran = host(scratch.path(), arguments.lines())?;
-    let said = ran
-        .stderr
-        .replace(&examples.display().to_string(), "{examples}")
-        .replace(&scratch.path().display().to_string(), "{here}");
-    let code = fs::read_to_string(case.join("expected.code")).map_or(1, |text| text.trim().parse().unwrap_or(1));
-    if case.join("expected.err").exists() || (ran.code != 0 && !case.join("expected.yml").exists()) {
-        return failed(case, &ran, &said, code, &before, &listing(scratch.path())?);
+    let ran = start(case, scratch.path())?;
+    if ran.stderr.contains("panicked at") {
+        return Ok(Some(format!("panics\n{}", ran.stderr)));
     }
+    let bless = std::env::var_os("BLESS").is_some();
+    let fails = if bless { ran.code != 0 } else { case.join("expected.err").exists() };
+    if bless {
+        ["expected.yml", "expected.warnings", "expected.err"].iter().for_each(|name| drop(fs::remove_file(case.join(name))));
+    }
+    if fails { failed(case, &ran, &before, &listing(scratch.path())?) } else { succeeded(case, &ran) }
+}
+
+fn start(case: &Path, scratch: &Path) -> Result<Ran> {
+    let examples = root().join("docs/examples").display().to_string();
+    let arguments = fs::read_to_string(case.join("arguments")).context("no arguments")?.replace("{examples}", &examples);
+    let mut run = Run::new(scratch, arguments.lines());
+    run.input = fs::read(case.join("stdin")).unwrap_or_default();
+    let environment = fs::read_to_string(case.join("environment")).unwrap_or_default();
+    run.environment = environment.lines().filter_map(|line| line.split_once('=')).map(|(name, value)| (name.into(), value.into())).collect();
+    let mut ran = run.start()?;
+    ran.stderr = ran.stderr.replace(&examples, "{examples}").replace(&scratch.display().to_string(), "{here}");
+    Ok(ran)
+}
+
+fn succeeded(case: &Path, ran: &Ran) -> Result<Option<String>> {
     if ran.code != 0 {
-        return Ok(Some(format!("{}: exit code {}\n{said}", case.display(), ran.code)));
+        return Ok(Some(format!("exit code {}\n{}", ran.code, ran.stderr)));
     }
     let output = compare(&case.join("expected.yml"), &ran.stdout)?;
     let warnings = case.join("expected.warnings");
-    if output.is_none() && (!said.is_empty() || warnings.exists()) {
-        return compare(&warnings, &said);
+    if output.is_none() && (!ran.stderr.is_empty() || warnings.exists()) {
+        return compare(&warnings, &ran.stderr);
     }
     Ok(output)
 }
 
-fn failed(
-    case: &Path,
-    ran: &Ran,
-    said: &str,
-    code: i32,
-    before: &[String],
-    after: &[String],
-) -> Result<Option<String>> {
+fn failed(case: &Path, ran: &Ran, before: &[String], after: &[String]) -> Result<Option<String>> {
+    let code = fs::read_to_string(case.join("expected.code")).map_or(1, |text| text.trim().parse().unwrap_or(1));
     if ran.code != code {
-        return Ok(Some(format!(
-            "{}: exit code {}, not {code}\n{said}",
-            case.display(),
-            ran.code
-        )));
+        return Ok(Some(format!("exit code {}, not {code}\n{}", ran.code, ran.stderr)));
     }
     if !ran.stdout.is_empty() {
-        return Ok(Some(format!(
-            "{}: a failed run printed {:?}",
-            case.display(),
-            ran.stdout
-        )));
+        return Ok(Some(format!("a failed run printed {:?}", ran.stdout)));
     }
     if before != after {
-        return Ok(Some(format!("{}: a failed run left files: {after:?}", case.display())));
+        return Ok(Some(format!("a failed run left files: {after:?}")));
     }
-    compare(&case.join("expected.err"), said)
+    compare(&case.join("expected.err"), &ran.stderr)
 }
 
 fn listing(directory: &Path) -> Result<Vec<String>> {

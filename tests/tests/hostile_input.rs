@@ -1,0 +1,182 @@
+//! Inputs that cannot lie in a repository: files that are too large, that never end, that are no files. Each is refused by name, quickly,
+//! with exit code 1 and nothing printed. Small ones are golden folders.
+
+use boson_tests::{Ran, Run, host, host_with_input};
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const LARGEST: usize = 32 << 20;
+
+#[track_caller]
+fn fails_with(ran: &Ran, code: &str, words: &str) {
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains(&format!("error[{code}]")), "{}", ran.stderr);
+    assert!(ran.stderr.contains(words), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+    assert!(ran.stderr.len() < 20_000, "{} bytes of messages", ran.stderr.len());
+    assert_eq!(ran.stdout, "");
+}
+
+fn scratch_with(name: &str, bytes: &[u8]) -> tempfile::TempDir {
+    let scratch = tempfile::tempdir().unwrap();
+    std::fs::write(scratch.path().join(name), bytes).unwrap();
+    scratch
+}
+
+#[test]
+fn files_over_32_mib_are_refused_by_name() {
+    let scratch = scratch_with("ok.yml", b"name: demo\n");
+    let large = File::create(scratch.path().join("large.yml")).unwrap();
+    large.set_len(LARGEST as u64 + 1).unwrap();
+    for (arguments, name) in [
+        (vec!["interpolate", "large.yml"], "'large.yml'"),
+        (vec!["interpolate", "ok.yml", "-o", "large.yml"], "'large.yml'"),
+        (vec!["interpolate", "ok.yml", "-l", "large.yml"], "'large.yml'"),
+        (vec!["interpolate", "ok.yml", "--var-file", "x=large.yml"], "'large.yml'"),
+        (vec!["interpolate", "ok.yml", "--vars-store", "large.yml"], "'large.yml'"),
+        (vec!["convert", "large.yml"], "'large.yml'"),
+    ] {
+        fails_with(&host(scratch.path(), &arguments).unwrap(), "input-too-large", &format!("{name} is larger than 32 MiB"));
+    }
+}
+
+#[test]
+fn standard_input_has_the_same_bound() {
+    let scratch = tempfile::tempdir().unwrap();
+    let ran = host_with_input(scratch.path(), ["interpolate", "-"], &vec![b'#'; LARGEST + 1]).unwrap();
+    fails_with(&ran, "input-too-large", "'(standard input)' is larger than 32 MiB");
+}
+
+#[test]
+fn files_that_never_end_are_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    fails_with(&host(scratch.path(), ["interpolate", "/dev/zero"]).unwrap(), "input-too-large", "'/dev/zero'");
+}
+
+#[test]
+fn a_large_file_within_bounds_is_read() {
+    let mut text = String::from("name: large\nlist:\n");
+    while text.len() < 4 << 20 {
+        text.push_str("- {name: item, value: some text that takes space, number: 12345}\n");
+    }
+    let scratch = scratch_with("large.yml", text.as_bytes());
+    let ran = host(scratch.path(), ["interpolate", "large.yml", "--path", "/name"]).unwrap();
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "large\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_nests_without_end_is_refused_quickly() {
+    for (open, close) in [("[", "]"), ("{a: ", "}"), ("- ", ""), ("? ", ""), ("&a [", "")] {
+        let text = format!("{}{}\n", open.repeat(1 << 20), close.repeat(1 << 20));
+        let scratch = scratch_with("deep.yml", text.as_bytes());
+        let started = Instant::now();
+        let ran = host(scratch.path(), ["interpolate", "deep.yml"]).unwrap();
+        assert_eq!(ran.code, 1, "{open}: {}", ran.stderr);
+        assert!(ran.stderr.contains("error[yaml-"), "{open}: {}", ran.stderr);
+        assert!(ran.stderr.len() < 5_000, "{open}: {} bytes of messages", ran.stderr.len());
+        assert!(started.elapsed() < Duration::from_secs(20), "{open}: {:?}", started.elapsed());
+    }
+}
+
+#[test]
+fn one_endless_line_is_shown_in_part() {
+    let text = format!("name: {}\nlist: [1\n", "x".repeat(1 << 20));
+    let scratch = scratch_with("wide.yml", text.as_bytes());
+    let ran = host(scratch.path(), ["interpolate", "wide.yml"]).unwrap();
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.len() < 5_000, "{} bytes of messages", ran.stderr.len());
+    let text = format!("name: [{}\n", "x, ".repeat(1 << 18));
+    let scratch = scratch_with("wide.yml", text.as_bytes());
+    let ran = host(scratch.path(), ["interpolate", "wide.yml"]).unwrap();
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.len() < 5_000, "{} bytes of messages", ran.stderr.len());
+}
+
+#[test]
+fn very_many_errors_do_not_flood_the_terminal() {
+    let text: String = (0..20_000).map(|_| "- {type: add, path: /a}\n").collect();
+    let scratch = scratch_with("ops.yml", text.as_bytes());
+    std::fs::write(scratch.path().join("manifest.yml"), "a: 1\n").unwrap();
+    let ran = host(scratch.path(), ["interpolate", "manifest.yml", "-o", "ops.yml"]).unwrap();
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.len() < 200_000, "{} bytes of messages", ran.stderr.len());
+}
+
+#[test]
+fn a_file_without_permission_is_told_so() {
+    let scratch = scratch_with("manifest.yml", b"name: demo\n");
+    let file = scratch.path().join("manifest.yml");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0)).unwrap();
+    if File::open(&file).is_ok() {
+        return; // whoever runs this may read everything
+    }
+    fails_with(&host(scratch.path(), ["interpolate", "manifest.yml"]).unwrap(), "input-unreadable", "'manifest.yml'");
+}
+
+#[test]
+fn arguments_that_are_not_utf8_harm_nothing() {
+    use std::os::unix::ffi::OsStrExt;
+    let scratch = tempfile::tempdir().unwrap();
+    let name = std::ffi::OsStr::from_bytes(b"J\xf6rg.yml");
+    let ran = host(scratch.path(), ["interpolate".as_ref(), name]).unwrap();
+    fails_with(&ran, "input-missing", "there is no file");
+    let mut file = File::create(scratch.path().join(name)).unwrap();
+    file.write_all(b"name: demo\n").unwrap();
+    let ran = host(scratch.path(), ["interpolate".as_ref(), name]).unwrap();
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "name: demo\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn environment_variables_that_are_not_utf8_are_passed_over_or_told() {
+    use std::os::unix::ffi::OsStrExt;
+    let scratch = scratch_with("manifest.yml", b"a: ((a))\n");
+    let mut run = Run::new(scratch.path(), ["interpolate", "manifest.yml", "--vars-env", "P"]);
+    run.environment = vec![("P_a".into(), "1".into()), ("OTHER".into(), std::ffi::OsStr::from_bytes(b"\xff").into())];
+    let ran = run.start().unwrap();
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "a: 1\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn run_plugin_refuses_bad_arguments() {
+    let scratch = tempfile::tempdir().unwrap();
+    let ops = built_in("ops.wasm");
+    let deep = format!("{}{}", "[".repeat(1 << 20), "]".repeat(1 << 20));
+    for (input, words) in [
+        (b"".as_slice(), "not JSON"),
+        (b"\xff\xfe", "not UTF-8"),
+        (b"{", "not JSON"),
+        (b"[]", ""),
+        (br#"{"document": {}, "document-name": 5, "path": "/a"}"#, "document-name"),
+        (br#"{"document": {}, "document-name": "m.yml"}"#, "path"),
+        (deep.as_bytes(), "not JSON"),
+    ] {
+        let ran = host_with_input(scratch.path(), ["run-plugin".as_ref(), ops.as_os_str(), "--call".as_ref(), "find".as_ref()], input).unwrap();
+        fails_with(&ran, "plugin-arguments", words);
+    }
+    let ran = host_with_input(scratch.path(), ["run-plugin".as_ref(), ops.as_os_str(), "--call".as_ref(), "nothing".as_ref()], b"{}").unwrap();
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("find"), "says which functions there are: {}", ran.stderr);
+}
+
+#[test]
+fn plugins_are_listed_with_stage_name_version_digest_and_source() {
+    let scratch = tempfile::tempdir().unwrap();
+    let ran = host(scratch.path(), ["plugin", "list"]).unwrap();
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let rows: Vec<Vec<&str>> = ran.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[0], ["STAGE", "NAME", "VERSION", "DIGEST", "SOURCE"]);
+    let stages: Vec<&str> = rows[1..].iter().map(|row| row[0]).collect();
+    assert_eq!(stages, ["ops", "variables", "links", "render", "bpm"]);
+    for row in &rows[1..] {
+        assert!(row.len() >= 5 && row[3].starts_with("sha256:"), "{row:?}");
+    }
+}
+
+fn built_in(file: &str) -> std::path::PathBuf {
+    let binary = boson_tests::binary().unwrap();
+    let places = [1, 2].map(|up| binary.ancestors().nth(up).map(|directory: &Path| directory.join("plugins").join(file)));
+    places.into_iter().flatten().find(|path| path.is_file()).unwrap()
+}
