@@ -34,7 +34,8 @@ build: plugins ## host and plugins, in target/release/host and target/plugins
 plugins:
 	source .ci/env
 	.ci/guests
-	cargo build --release --workspace --locked
+	# All targets, tests too: with fewer, cargo unifies other features, and `make demo` and `make test` would build wasmtime twice.
+	cargo build --release --workspace --all-targets --locked
 	$(TARGET)/release/boson-build --ruby $$RUBY_WASM --wasm-dir $(TARGET)/wasm32-unknown-unknown/plugin --out $(TARGET)/plugins
 
 lint: ## formatting, clippy, licences and bans

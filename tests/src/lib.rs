@@ -62,7 +62,12 @@ impl Run {
     /// In `directory`, with nothing on standard input.
     pub fn new<A: AsRef<OsStr>>(directory: &Path, arguments: impl IntoIterator<Item = A>) -> Self {
         let arguments = arguments.into_iter().map(|one| one.as_ref().to_os_string()).collect();
-        Self { directory: directory.to_path_buf(), arguments, input: Vec::new(), environment: Vec::new() }
+        Self {
+            directory: directory.to_path_buf(),
+            arguments,
+            input: Vec::new(),
+            environment: Vec::new(),
+        }
     }
 
     /// Runs to the end. No color, and none of the variables of `host` that are set outside.
@@ -106,7 +111,11 @@ pub fn host<A: AsRef<OsStr>>(directory: &Path, arguments: impl IntoIterator<Item
 ///
 /// # Errors
 /// As [`Run::start`].
-pub fn host_with_input<A: AsRef<OsStr>>(directory: &Path, arguments: impl IntoIterator<Item = A>, input: &[u8]) -> Result<Ran> {
+pub fn host_with_input<A: AsRef<OsStr>>(
+    directory: &Path,
+    arguments: impl IntoIterator<Item = A>,
+    input: &[u8],
+) -> Result<Ran> {
     let mut run = Run::new(directory, arguments);
     run.input = input.to_vec();
     run.start()

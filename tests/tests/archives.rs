@@ -32,13 +32,17 @@ impl Archive {
 
     /// A job as release tarballs hold it.
     fn job() -> Self {
-        Self::new().file("./job.MF", SPEC).file("./monit", "").file("./templates/bpm.yml.erb", BPM)
+        Self::new()
+            .file("./job.MF", SPEC)
+            .file("./monit", "")
+            .file("./templates/bpm.yml.erb", BPM)
     }
 
     /// A release tarball with this job.
     fn release(job: &[u8]) -> Self {
         let digest: String = Sha256::digest(job).iter().map(|byte| format!("{byte:02x}")).collect();
-        let manifest = format!("name: app\nversion: \"1\"\njobs: [{{name: app, version: x, sha1: \"sha256:{digest}\"}}]\n");
+        let manifest =
+            format!("name: app\nversion: \"1\"\njobs: [{{name: app, version: x, sha1: \"sha256:{digest}\"}}]\n");
         Self::new().file("./release.MF", manifest).file("./jobs/app.tgz", job)
     }
 
@@ -85,8 +89,10 @@ fn convert(release: &[u8]) -> Ran {
 }
 
 fn names(directory: &Path) -> Vec<String> {
-    let mut names: Vec<String> =
-        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
@@ -97,10 +103,18 @@ fn refused(release: &[u8], code: &str, words: &str) {
     let ran = convert(release);
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert_eq!(ran.stdout, "");
-    assert!(ran.stderr.contains(&format!("error[{code}]: ")), "{words}: {}", ran.stderr);
+    assert!(
+        ran.stderr.contains(&format!("error[{code}]: ")),
+        "{words}: {}",
+        ran.stderr
+    );
     assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
     assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
-    assert!(started.elapsed() < Duration::from_secs(30), "{words}: {:?}", started.elapsed());
+    assert!(
+        started.elapsed() < Duration::from_secs(30),
+        "{words}: {:?}",
+        started.elapsed()
+    );
 }
 
 fn good() -> Archive {
@@ -116,11 +130,25 @@ fn a_good_tarball_is_converted() {
 
 #[test]
 fn paths_that_lead_out_are_refused() {
-    for path in ["../evil", "jobs/../../evil", "/etc/evil", "./../evil", "a/b/../../../evil"] {
-        refused(&good().file(path, "x").gz(), "release-archive-path", &format!("Entry '{path}' of 'r.tgz' leads out of the archive"));
+    for path in [
+        "../evil",
+        "jobs/../../evil",
+        "/etc/evil",
+        "./../evil",
+        "a/b/../../../evil",
+    ] {
+        refused(
+            &good().file(path, "x").gz(),
+            "release-archive-path",
+            &format!("Entry '{path}' of 'r.tgz' leads out of the archive"),
+        );
     }
     let job = Archive::job().file("../evil", "x").gz();
-    refused(&Archive::release(&job).gz(), "release-archive-path", "Entry '../evil' of 'r.tgz:jobs/app.tgz' leads out of the archive");
+    refused(
+        &Archive::release(&job).gz(),
+        "release-archive-path",
+        "Entry '../evil' of 'r.tgz:jobs/app.tgz' leads out of the archive",
+    );
 }
 
 #[test]
@@ -131,20 +159,36 @@ fn links_that_lead_out_are_refused() {
         ("l", EntryType::Link, "../outside"),
         ("l", EntryType::Link, "/etc/passwd"),
     ] {
-        refused(&good().other(path, kind, target).gz(), "release-archive-link", &format!("Entry '{path}' of 'r.tgz' is a link that leads out"));
+        refused(
+            &good().other(path, kind, target).gz(),
+            "release-archive-link",
+            &format!("Entry '{path}' of 'r.tgz' is a link that leads out"),
+        );
     }
     let job = Archive::new()
         .file("./job.MF", SPEC)
         .file("./monit", "")
         .other("./templates/bpm.yml.erb", EntryType::Symlink, "/etc/passwd")
         .gz();
-    refused(&Archive::release(&job).gz(), "release-archive-link", "templates/bpm.yml.erb' of 'r.tgz:jobs/app.tgz' is a link that leads out");
+    refused(
+        &Archive::release(&job).gz(),
+        "release-archive-link",
+        "templates/bpm.yml.erb' of 'r.tgz:jobs/app.tgz' is a link that leads out",
+    );
 }
 
 #[test]
 fn links_that_lead_nowhere_or_in_circles_are_refused() {
-    for (extra, target) in [(None, "./gone"), (None, "bpm.yml.erb"), (Some(("./templates/b", "bpm.yml.erb")), "b")] {
-        let mut job = Archive::new().file("./job.MF", SPEC).file("./monit", "").other("./templates/bpm.yml.erb", EntryType::Symlink, target);
+    for (extra, target) in [
+        (None, "./gone"),
+        (None, "bpm.yml.erb"),
+        (Some(("./templates/b", "bpm.yml.erb")), "b"),
+    ] {
+        let mut job = Archive::new().file("./job.MF", SPEC).file("./monit", "").other(
+            "./templates/bpm.yml.erb",
+            EntryType::Symlink,
+            target,
+        );
         if let Some((path, target)) = extra {
             job = job.other(path, EntryType::Symlink, target);
         }
@@ -157,8 +201,16 @@ fn links_that_lead_nowhere_or_in_circles_are_refused() {
 
 #[test]
 fn what_is_no_file_is_refused() {
-    for (kind, what) in [(EntryType::Char, "is a device"), (EntryType::Block, "is a device"), (EntryType::Fifo, "is a named pipe")] {
-        refused(&good().other("thing", kind, "").gz(), "release-archive-entry", &format!("Entry 'thing' of 'r.tgz' {what}"));
+    for (kind, what) in [
+        (EntryType::Char, "is a device"),
+        (EntryType::Block, "is a device"),
+        (EntryType::Fifo, "is a named pipe"),
+    ] {
+        refused(
+            &good().other("thing", kind, "").gz(),
+            "release-archive-entry",
+            &format!("Entry 'thing' of 'r.tgz' {what}"),
+        );
     }
 }
 
@@ -166,9 +218,17 @@ fn what_is_no_file_is_refused() {
 fn bombs_are_stopped() {
     // 300 MB of zeros in 1.3 MB: in the release, then in the job inside of it.
     let zeros = vec![0; 300 << 20];
-    refused(&good().file("packages/big.tgz", &zeros).gz(), "release-archive-bomb", "'r.tgz' unpacks to more than 100 times its size");
+    refused(
+        &good().file("packages/big.tgz", &zeros).gz(),
+        "release-archive-bomb",
+        "'r.tgz' unpacks to more than 100 times its size",
+    );
     let job = Archive::job().file("big", &zeros).gz();
-    refused(&Archive::release(&job).gz(), "release-archive-bomb", "'r.tgz:jobs/app.tgz' unpacks to more than 100 times its size");
+    refused(
+        &Archive::release(&job).gz(),
+        "release-archive-bomb",
+        "'r.tgz:jobs/app.tgz' unpacks to more than 100 times its size",
+    );
 }
 
 #[test]
@@ -191,6 +251,10 @@ fn what_is_cut_off_or_altered_is_noticed() {
 
 #[test]
 fn what_is_no_archive_is_refused() {
-    refused(b"<html>not found</html>", "release-archive-format", "'r.tgz' is neither a gzip nor a tar archive");
+    refused(
+        b"<html>not found</html>",
+        "release-archive-format",
+        "'r.tgz' is neither a gzip nor a tar archive",
+    );
     refused(&[], "release-manifest", "Release manifest not found");
 }

@@ -12,7 +12,12 @@ fn example() -> PathBuf {
 /// Arguments that convert the example, with a store in the directory it runs in.
 fn convert(more: &[&str]) -> Vec<String> {
     let at = |path: &str| example().join(path).display().to_string();
-    let mut arguments = vec!["convert".to_string(), at("manifest.yml"), "-v".into(), "system_domain=example.com".into()];
+    let mut arguments = vec![
+        "convert".to_string(),
+        at("manifest.yml"),
+        "-v".into(),
+        "system_domain=example.com".into(),
+    ];
     for release in ["messaging", "smoke"] {
         arguments.extend(["--release".into(), at(&format!("releases/{release}"))]);
     }
@@ -26,8 +31,10 @@ fn run(directory: &Path, more: &[&str]) -> Ran {
 }
 
 fn names(directory: &Path) -> Vec<String> {
-    let mut names: Vec<String> =
-        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
@@ -35,7 +42,11 @@ fn names(directory: &Path) -> Vec<String> {
 /// A directory with a store that has every value.
 fn scratch() -> tempfile::TempDir {
     let scratch = tempfile::tempdir().unwrap();
-    std::fs::copy(root().join("tests/golden/convert-nats/vars.yml"), scratch.path().join("vars.yml")).unwrap();
+    std::fs::copy(
+        root().join("tests/golden/convert-nats/vars.yml"),
+        scratch.path().join("vars.yml"),
+    )
+    .unwrap();
     scratch
 }
 
@@ -63,7 +74,10 @@ fn values_that_were_made_are_kept_and_reused() {
     assert_eq!(first.stdout, again.stdout);
     assert_eq!(store, std::fs::read_to_string(scratch.path().join("vars.yml")).unwrap());
     use std::os::unix::fs::PermissionsExt;
-    let mode = std::fs::metadata(scratch.path().join("vars.yml")).unwrap().permissions().mode();
+    let mode = std::fs::metadata(scratch.path().join("vars.yml"))
+        .unwrap()
+        .permissions()
+        .mode();
     assert_eq!(mode & 0o777, 0o600, "the store holds keys");
     assert_eq!(names(scratch.path()), ["vars.yml"]);
 }
@@ -78,15 +92,26 @@ fn files_hold_what_would_be_printed() {
     let files = names(&directory);
     assert!(files.iter().all(|name| name.ends_with(".yaml")), "{files:?}");
     let documents = |text: &str| {
-        let mut all: Vec<String> = text.split("---\n").map(|one| one.trim().to_string()).filter(|one| !one.is_empty()).collect();
+        let mut all: Vec<String> = text
+            .split("---\n")
+            .map(|one| one.trim().to_string())
+            .filter(|one| !one.is_empty())
+            .collect();
         all.sort();
         all
     };
-    let written: Vec<String> = files.iter().map(|name| std::fs::read_to_string(directory.join(name)).unwrap()).collect();
+    let written: Vec<String> = files
+        .iter()
+        .map(|name| std::fs::read_to_string(directory.join(name)).unwrap())
+        .collect();
     assert_eq!(documents(&written.join("---\n")), documents(&printed));
     let again = run(scratch.path(), &["--out", "made/here"]);
     assert_eq!(again.code, 0, "{}", again.stderr);
-    assert_eq!(names(&directory), files, "a second run replaces, and leaves nothing else");
+    assert_eq!(
+        names(&directory),
+        files,
+        "a second run replaces, and leaves nothing else"
+    );
 }
 
 #[test]
@@ -111,7 +136,11 @@ fn a_place_that_cannot_be_written_is_told_and_left_alone() {
     for out in ["file", "file/below", "/proc/nothing", "/dev/null/x"] {
         let ran = run(scratch.path(), &["--out", out]);
         assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{out}: {}", ran.stderr);
-        assert!(ran.stderr.contains(&format!("'{out}'")), "names the place: {}", ran.stderr);
+        assert!(
+            ran.stderr.contains(&format!("'{out}'")),
+            "names the place: {}",
+            ran.stderr
+        );
         assert!(ran.stderr.contains("error["), "has a code: {}", ran.stderr);
         assert_eq!(names(scratch.path()), before);
     }
@@ -127,7 +156,11 @@ fn a_place_that_cannot_be_written_is_told_and_left_alone() {
     let ran = run(scratch.path(), &["--out", "made"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
     assert_eq!(names(&made), before, "no temporary files stay");
-    assert_eq!(std::fs::read_to_string(made.join(&first)).unwrap(), "old", "all or nothing");
+    assert_eq!(
+        std::fs::read_to_string(made.join(&first)).unwrap(),
+        "old",
+        "all or nothing"
+    );
 }
 
 #[test]
@@ -145,7 +178,11 @@ fn a_store_that_cannot_be_written_is_told() {
 #[test]
 fn a_reader_that_goes_is_no_error() {
     let scratch = scratch();
-    for arguments in [convert(&[]), vec!["explain".into()], vec!["plugin".into(), "list".into()]] {
+    for arguments in [
+        convert(&[]),
+        vec!["explain".into()],
+        vec!["plugin".into(), "list".into()],
+    ] {
         let mut child = Command::new(binary().unwrap())
             .args(&arguments)
             .current_dir(scratch.path())
@@ -158,7 +195,10 @@ fn a_reader_that_goes_is_no_error() {
         let mut said = String::new();
         child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
         let status = child.wait().unwrap();
-        assert!(!said.contains("panicked") && !said.contains("Broken pipe"), "{arguments:?}: {said}");
+        assert!(
+            !said.contains("panicked") && !said.contains("Broken pipe"),
+            "{arguments:?}: {said}"
+        );
         assert_eq!(status.code(), Some(0), "{arguments:?}: {said}");
     }
 }
@@ -166,8 +206,16 @@ fn a_reader_that_goes_is_no_error() {
 #[test]
 fn a_full_disk_is_told() {
     let scratch = scratch();
-    let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else { return };
-    let output = Command::new(binary().unwrap()).args(convert(&[])).current_dir(scratch.path()).stdin(Stdio::null()).stdout(full).output().unwrap();
+    let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else {
+        return;
+    };
+    let output = Command::new(binary().unwrap())
+        .args(convert(&[]))
+        .current_dir(scratch.path())
+        .stdin(Stdio::null())
+        .stdout(full)
+        .output()
+        .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("No space left"), "{said}");
@@ -176,11 +224,23 @@ fn a_full_disk_is_told() {
 #[test]
 fn strict_makes_warnings_errors() {
     let scratch = scratch();
-    std::fs::write(scratch.path().join("typo.yml"), "- {type: replace, path: /instance_grups?, value: []}\n").unwrap();
+    std::fs::write(
+        scratch.path().join("typo.yml"),
+        "- {type: replace, path: /instance_grups?, value: []}\n",
+    )
+    .unwrap();
     let ran = run(scratch.path(), &["-o", "typo.yml"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(ran.stderr.contains("warning[") && ran.stderr.contains("instance_grups"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("warning[") && ran.stderr.contains("instance_grups"),
+        "{}",
+        ran.stderr
+    );
     let ran = run(scratch.path(), &["-o", "typo.yml", "--strict"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
-    assert!(ran.stderr.contains("error[convert-strict]") && ran.stderr.contains("instance_grups"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("error[convert-strict]") && ran.stderr.contains("instance_grups"),
+        "{}",
+        ran.stderr
+    );
 }

@@ -14,7 +14,10 @@ use std::sync::Mutex;
 #[test]
 fn every_golden_folder_is_as_expected() {
     let only = std::env::var("CASE").unwrap_or_default();
-    let cases = folders(&root().join("tests/golden")).unwrap().into_iter().filter(|case| case.to_string_lossy().contains(&only));
+    let cases = folders(&root().join("tests/golden"))
+        .unwrap()
+        .into_iter()
+        .filter(|case| case.to_string_lossy().contains(&only));
     let cases = Mutex::new(cases.collect::<Vec<_>>().into_iter());
     let wrong = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -22,14 +25,22 @@ fn every_golden_folder_is_as_expected() {
             scope.spawn(|| {
                 while let Some(case) = next(&cases) {
                     let what = run(&case).unwrap_or_else(|error| Some(format!("{error:#}")));
-                    wrong.lock().unwrap().extend(what.map(|what| format!("{}: {what}", case.display())));
+                    wrong
+                        .lock()
+                        .unwrap()
+                        .extend(what.map(|what| format!("{}: {what}", case.display())));
                 }
             });
         }
     });
     let mut wrong = wrong.into_inner().unwrap();
     wrong.sort();
-    assert!(wrong.is_empty(), "{} golden folders differ (BLESS=1 rewrites them):\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} golden folders differ (BLESS=1 rewrites them):\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 fn next(cases: &Mutex<std::vec::IntoIter<PathBuf>>) -> Option<PathBuf> {
@@ -46,22 +57,41 @@ fn run(case: &Path) -> Result<Option<String>> {
         return Ok(Some(format!("panics\n{}", ran.stderr)));
     }
     let bless = std::env::var_os("BLESS").is_some();
-    let fails = if bless { ran.code != 0 } else { case.join("expected.err").exists() };
+    let fails = if bless {
+        ran.code != 0
+    } else {
+        case.join("expected.err").exists()
+    };
     if bless {
-        ["expected.yml", "expected.warnings", "expected.err"].iter().for_each(|name| drop(fs::remove_file(case.join(name))));
+        ["expected.yml", "expected.warnings", "expected.err"]
+            .iter()
+            .for_each(|name| drop(fs::remove_file(case.join(name))));
     }
-    if fails { failed(case, &ran, &before, &listing(scratch.path())?) } else { succeeded(case, &ran) }
+    if fails {
+        failed(case, &ran, &before, &listing(scratch.path())?)
+    } else {
+        succeeded(case, &ran)
+    }
 }
 
 fn start(case: &Path, scratch: &Path) -> Result<Ran> {
     let examples = root().join("docs/examples").display().to_string();
-    let arguments = fs::read_to_string(case.join("arguments")).context("no arguments")?.replace("{examples}", &examples);
+    let arguments = fs::read_to_string(case.join("arguments"))
+        .context("no arguments")?
+        .replace("{examples}", &examples);
     let mut run = Run::new(scratch, arguments.lines());
     run.input = fs::read(case.join("stdin")).unwrap_or_default();
     let environment = fs::read_to_string(case.join("environment")).unwrap_or_default();
-    run.environment = environment.lines().filter_map(|line| line.split_once('=')).map(|(name, value)| (name.into(), value.into())).collect();
+    run.environment = environment
+        .lines()
+        .filter_map(|line| line.split_once('='))
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect();
     let mut ran = run.start()?;
-    ran.stderr = ran.stderr.replace(&examples, "{examples}").replace(&scratch.display().to_string(), "{here}");
+    ran.stderr = ran
+        .stderr
+        .replace(&examples, "{examples}")
+        .replace(&scratch.display().to_string(), "{here}");
     Ok(ran)
 }
 

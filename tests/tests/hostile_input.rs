@@ -35,11 +35,21 @@ fn files_over_32_mib_are_refused_by_name() {
         (vec!["interpolate", "large.yml"], "'large.yml'"),
         (vec!["interpolate", "ok.yml", "-o", "large.yml"], "'large.yml'"),
         (vec!["interpolate", "ok.yml", "-l", "large.yml"], "'large.yml'"),
-        (vec!["interpolate", "ok.yml", "--var-file", "x=large.yml"], "'large.yml'"),
-        (vec!["interpolate", "ok.yml", "--vars-store", "large.yml"], "'large.yml'"),
+        (
+            vec!["interpolate", "ok.yml", "--var-file", "x=large.yml"],
+            "'large.yml'",
+        ),
+        (
+            vec!["interpolate", "ok.yml", "--vars-store", "large.yml"],
+            "'large.yml'",
+        ),
         (vec!["convert", "large.yml"], "'large.yml'"),
     ] {
-        fails_with(&host(scratch.path(), &arguments).unwrap(), "input-too-large", &format!("{name} is larger than 32 MiB"));
+        fails_with(
+            &host(scratch.path(), &arguments).unwrap(),
+            "input-too-large",
+            &format!("{name} is larger than 32 MiB"),
+        );
     }
 }
 
@@ -53,7 +63,11 @@ fn standard_input_has_the_same_bound() {
 #[test]
 fn files_that_never_end_are_refused() {
     let scratch = tempfile::tempdir().unwrap();
-    fails_with(&host(scratch.path(), ["interpolate", "/dev/zero"]).unwrap(), "input-too-large", "'/dev/zero'");
+    fails_with(
+        &host(scratch.path(), ["interpolate", "/dev/zero"]).unwrap(),
+        "input-too-large",
+        "'/dev/zero'",
+    );
 }
 
 #[test]
@@ -76,8 +90,16 @@ fn what_nests_without_end_is_refused_quickly() {
         let ran = host(scratch.path(), ["interpolate", "deep.yml"]).unwrap();
         assert_eq!(ran.code, 1, "{open}: {}", ran.stderr);
         assert!(ran.stderr.contains("error[yaml-"), "{open}: {}", ran.stderr);
-        assert!(ran.stderr.len() < 5_000, "{open}: {} bytes of messages", ran.stderr.len());
-        assert!(started.elapsed() < Duration::from_secs(20), "{open}: {:?}", started.elapsed());
+        assert!(
+            ran.stderr.len() < 5_000,
+            "{open}: {} bytes of messages",
+            ran.stderr.len()
+        );
+        assert!(
+            started.elapsed() < Duration::from_secs(20),
+            "{open}: {:?}",
+            started.elapsed()
+        );
     }
 }
 
@@ -113,7 +135,11 @@ fn a_file_without_permission_is_told_so() {
     if File::open(&file).is_ok() {
         return; // whoever runs this may read everything
     }
-    fails_with(&host(scratch.path(), ["interpolate", "manifest.yml"]).unwrap(), "input-unreadable", "'manifest.yml'");
+    fails_with(
+        &host(scratch.path(), ["interpolate", "manifest.yml"]).unwrap(),
+        "input-unreadable",
+        "'manifest.yml'",
+    );
 }
 
 #[test]
@@ -134,7 +160,10 @@ fn environment_variables_that_are_not_utf8_are_passed_over_or_told() {
     use std::os::unix::ffi::OsStrExt;
     let scratch = scratch_with("manifest.yml", b"a: ((a))\n");
     let mut run = Run::new(scratch.path(), ["interpolate", "manifest.yml", "--vars-env", "P"]);
-    run.environment = vec![("P_a".into(), "1".into()), ("OTHER".into(), std::ffi::OsStr::from_bytes(b"\xff").into())];
+    run.environment = vec![
+        ("P_a".into(), "1".into()),
+        ("OTHER".into(), std::ffi::OsStr::from_bytes(b"\xff").into()),
+    ];
     let ran = run.start().unwrap();
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "a: 1\n"), "{}", ran.stderr);
 }
@@ -149,16 +178,43 @@ fn run_plugin_refuses_bad_arguments() {
         (b"\xff\xfe", "not UTF-8"),
         (b"{", "not JSON"),
         (b"[]", ""),
-        (br#"{"document": {}, "document-name": 5, "path": "/a"}"#, "document-name"),
+        (
+            br#"{"document": {}, "document-name": 5, "path": "/a"}"#,
+            "document-name",
+        ),
         (br#"{"document": {}, "document-name": "m.yml"}"#, "path"),
         (deep.as_bytes(), "not JSON"),
     ] {
-        let ran = host_with_input(scratch.path(), ["run-plugin".as_ref(), ops.as_os_str(), "--call".as_ref(), "find".as_ref()], input).unwrap();
+        let ran = host_with_input(
+            scratch.path(),
+            [
+                "run-plugin".as_ref(),
+                ops.as_os_str(),
+                "--call".as_ref(),
+                "find".as_ref(),
+            ],
+            input,
+        )
+        .unwrap();
         fails_with(&ran, "plugin-arguments", words);
     }
-    let ran = host_with_input(scratch.path(), ["run-plugin".as_ref(), ops.as_os_str(), "--call".as_ref(), "nothing".as_ref()], b"{}").unwrap();
+    let ran = host_with_input(
+        scratch.path(),
+        [
+            "run-plugin".as_ref(),
+            ops.as_os_str(),
+            "--call".as_ref(),
+            "nothing".as_ref(),
+        ],
+        b"{}",
+    )
+    .unwrap();
     assert_eq!(ran.code, 1, "{}", ran.stderr);
-    assert!(ran.stderr.contains("find"), "says which functions there are: {}", ran.stderr);
+    assert!(
+        ran.stderr.contains("find"),
+        "says which functions there are: {}",
+        ran.stderr
+    );
 }
 
 #[test]
@@ -166,7 +222,11 @@ fn plugins_are_listed_with_stage_name_version_digest_and_source() {
     let scratch = tempfile::tempdir().unwrap();
     let ran = host(scratch.path(), ["plugin", "list"]).unwrap();
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-    let rows: Vec<Vec<&str>> = ran.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
+    let rows: Vec<Vec<&str>> = ran
+        .stdout
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
     assert_eq!(rows[0], ["STAGE", "NAME", "VERSION", "DIGEST", "SOURCE"]);
     let stages: Vec<&str> = rows[1..].iter().map(|row| row[0]).collect();
     assert_eq!(stages, ["ops", "variables", "links", "render", "bpm"]);
@@ -177,6 +237,11 @@ fn plugins_are_listed_with_stage_name_version_digest_and_source() {
 
 fn built_in(file: &str) -> std::path::PathBuf {
     let binary = boson_tests::binary().unwrap();
-    let places = [1, 2].map(|up| binary.ancestors().nth(up).map(|directory: &Path| directory.join("plugins").join(file)));
+    let places = [1, 2].map(|up| {
+        binary
+            .ancestors()
+            .nth(up)
+            .map(|directory: &Path| directory.join("plugins").join(file))
+    });
     places.into_iter().flatten().find(|path| path.is_file()).unwrap()
 }
