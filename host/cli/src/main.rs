@@ -1,6 +1,7 @@
 //! The `host` command.
 
 mod arguments;
+mod codes;
 mod command;
 mod exit;
 mod files;

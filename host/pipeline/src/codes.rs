@@ -16,6 +16,7 @@ const TABLES: &[&[Code]] = &[
     crate::yaml::CODES,
     crate::release::CODES,
     crate::variables::CODES,
+    crate::convert::CODES,
     crate::bundle::CODES,
     crate::plain::CODES,
 ];

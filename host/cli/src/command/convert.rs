@@ -124,6 +124,16 @@ fn convert(
     warnings.extend(releases.iter().flat_map(|release| release.warnings.clone()));
     progress.say("applying ops files and variables");
     let document = read.apply(&plugins, sources, warnings)?;
+    let missing = convert::missing(
+        Named {
+            name: read.name(),
+            tree: &document,
+        },
+        &releases,
+    );
+    if !missing.is_empty() {
+        return Err(missing);
+    }
     let manifest = read
         .generating()
         .interpolate(&plugins, &document, &Options::convert(), warnings)?;
@@ -163,7 +173,7 @@ fn releases(
     let (mut releases, mut errors): (Vec<Release>, Vec<Diagnostic>) = (Vec::new(), Vec::new());
     for text in &arguments.releases {
         let (name, path) = named(text);
-        match boson_releases::read(&path, name.as_deref(), &mut |what| progress.say(what)) {
+        match boson_releases::read_noting(&path, name.as_deref(), sources, &mut |what| progress.say(what)) {
             Ok(release) => match releases.iter().find(|one| one.name == release.name) {
                 Some(other) => errors.push(
                     Diagnostic::error(

@@ -42,8 +42,10 @@ pub struct InterpolateArguments {
 
 pub fn run(arguments: &InterpolateArguments, color: Color) -> Result<(), Failed> {
     let mut sources = Sources::default();
-    match interpolate(arguments, &mut sources) {
+    let mut warnings = Vec::new();
+    match interpolate(arguments, &mut sources, &mut warnings) {
         Ok(value) => {
+            output::show(&warnings, &sources, color);
             // A string that was asked for comes out raw, for use in scripts.
             let text = match (&arguments.path, &value) {
                 (Some(_), Tree::String(text)) => format!("{text}\n"),
@@ -58,15 +60,17 @@ pub fn run(arguments: &InterpolateArguments, color: Color) -> Result<(), Failed>
     }
 }
 
-fn interpolate(arguments: &InterpolateArguments, sources: &mut Sources) -> Result<Tree, Vec<Diagnostic>> {
+fn interpolate(
+    arguments: &InterpolateArguments,
+    sources: &mut Sources,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Tree, Vec<Diagnostic>> {
     let settings = inputs::settings(&arguments.plugins, sources).map_err(|one| vec![*one])?;
     let plugins = plugins::load(&arguments.plugins, &[Stage::Ops, Stage::Variables], &settings)?;
     let mut read = variables::read(&arguments.manifest, &arguments.variables, sources)?;
-    // What has no effect on the document is no business of this command: bosh is silent about it too.
-    let mut warnings = Vec::new();
-    let document = read.apply(&plugins, sources, &mut warnings)?;
+    let document = read.apply(&plugins, sources, warnings)?;
     let options = Options::interpolate(arguments.var_errs, arguments.var_errs_unused);
-    let manifest = read.interpolate(&plugins, &document, &options, &mut warnings)?;
+    let manifest = read.interpolate(&plugins, &document, &options, warnings)?;
     let Some(path) = &arguments.path else {
         return Ok(manifest.document);
     };

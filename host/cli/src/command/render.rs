@@ -104,7 +104,7 @@ fn one_job(arguments: &RenderArguments, plugins: &Plugins, sources: &mut Sources
     let (Some(path), Some(name), Some(context)) = (&arguments.release, &arguments.job, &arguments.context) else {
         return Ok(());
     };
-    let release = boson_releases::read(path, None, &mut |_| {})?;
+    let release = boson_releases::read_noting(path, None, sources, &mut |_| {})?;
     let job = job(&release, name)?;
     let context = inputs::document(context, sources)?;
     let wanted: Vec<_> = job

@@ -37,9 +37,9 @@ pub struct TemplateRenderArguments {
     /// The zone's number, from 1
     #[arg(long, env = "AZ_INDEX", default_value_t = 1)]
     az_index: u32,
-    /// Instances in each zone
-    #[arg(long, env = "REPLICAS", default_value_t = 1)]
-    replicas: u32,
+    /// Instances in each zone [default: those of the manifest]
+    #[arg(long, env = "REPLICAS")]
+    replicas: Option<u32>,
     /// The pod's number in its StatefulSet, from 0
     #[arg(long, env = "POD_ORDINAL", default_value_t = 0)]
     ordinal: u32,
@@ -71,7 +71,15 @@ fn template_render(arguments: &TemplateRenderArguments, sources: &mut Sources) -
     let manifest = inputs::document(&arguments.manifest, sources).map_err(one)?;
     let settings = inputs::settings(&arguments.plugins, sources).map_err(one)?;
     let plugins = plugins::load(&arguments.plugins, &[Stage::Render], &settings)?;
-    let index = (arguments.az_index.saturating_sub(1)) * arguments.replicas + arguments.ordinal;
+    let stated = manifest
+        .items("instance_groups")
+        .first()
+        .and_then(|group| group.get("instances")?.as_i64());
+    let replicas = arguments
+        .replicas
+        .or(stated.and_then(|count| u32::try_from(count).ok()))
+        .unwrap_or(1);
+    let index = arguments.az_index.saturating_sub(1) * replicas + arguments.ordinal;
     let jobs = manifest
         .items("instance_groups")
         .first()
@@ -103,7 +111,7 @@ fn job_files(
         job.str("release").unwrap_or_default(),
     );
     let source = arguments.releases.join("jobs-src").join(release);
-    let found = boson_releases::read(&source, Some(release), &mut |_| {})?;
+    let found = boson_releases::read_noting(&source, Some(release), sources, &mut |_| {})?;
     let missing =
         |what: String| vec![Diagnostic::error("release-no-job", what).in_document(source.display().to_string())];
     let files = found

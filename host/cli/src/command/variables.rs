@@ -150,6 +150,11 @@ fn store(path: Option<&Path>, shown: &mut Shown) -> Result<Store, Box<Diagnostic
 // === impl Read ===
 
 impl Read {
+    /// Name of the manifest's document.
+    pub fn name(&self) -> &str {
+        &self.manifest.name
+    }
+
     /// Makes values also where there is no store to keep them in: a conversion needs them all.
     pub fn generating(mut self) -> Self {
         self.generates = true;

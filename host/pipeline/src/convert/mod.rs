@@ -1,10 +1,14 @@
 //! From a manifest to Kubernetes objects: the flow after ops and variables. Decides nothing that a rule decides; calls the stages in order, in
 //! parallel where groups are independent, and gathers what they say.
 
+mod codes;
 pub mod context;
 mod needed;
 pub mod parallel;
 pub mod rendering;
+
+pub use codes::CODES;
+pub use needed::missing;
 
 use crate::bundle::Bundle;
 use crate::diagnostic::Diagnostic;
@@ -91,7 +95,11 @@ impl Run<'_> {
     fn objects(&mut self, progress: &dyn Fn(&str)) -> Outcome<Vec<Tree>> {
         let inputs = self.inputs;
         let names = names(inputs.deployment)?;
-        let specs = needed::specs(inputs.manifest, inputs.releases)?;
+        let missing = needed::missing(inputs.manifest, inputs.releases);
+        if !missing.is_empty() {
+            return Err(missing);
+        }
+        let specs = needed::specs(inputs.manifest, inputs.releases);
         self.diagnostics
             .extend(needed::versions(inputs.manifest, inputs.releases));
         progress("resolving links");

@@ -4,38 +4,23 @@ use crate::diagnostic::Diagnostic;
 use crate::release::Release;
 use crate::stage::{JobSpec, Named};
 use boson_document::{Pointer, Tree};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Specs of the jobs that the manifest uses. Others are left out: large releases have a hundred jobs, and each spec is read and written once more
-/// on its way into the links stage.
-///
-/// # Errors
-/// Every release that jobs need and that is not at hand, all at once.
-pub fn specs<'r>(manifest: Named<'_>, releases: &'r [Release]) -> Result<Vec<JobSpec<'r>>, Vec<Diagnostic>> {
+/// An error for every release that jobs need and that is not at hand. Worth asking before variables are generated: keys take time.
+pub fn missing(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
     let used = used(manifest.tree);
-    let listed: Vec<&str> = manifest
+    let listed = manifest
         .tree
         .items("releases")
         .iter()
-        .filter_map(|release| release.str("name"))
+        .filter_map(|release| release.str("name"));
+    // One that the manifest does not list is the links stage's to refuse, in BOSH's words.
+    let wanted: BTreeSet<&str> = listed
+        .filter(|name| releases.iter().all(|release| release.name != *name))
         .collect();
     let mut missing: BTreeMap<&str, &Pointer> = BTreeMap::new();
-    let mut specs = Vec::new();
-    for ((release, job), pointer) in &used {
-        match releases.iter().find(|one| one.name == *release) {
-            Some(found) => specs.extend(found.job(job).map(|files| JobSpec {
-                release: &found.name,
-                job: &files.name,
-                spec: &files.spec.tree,
-                document_name: &files.spec.name,
-            })),
-            // One that the manifest does not list is the links stage's to refuse, in BOSH's words.
-            None if listed.contains(release) => drop(missing.entry(release).or_insert(pointer)),
-            None => {}
-        }
-    }
-    if missing.is_empty() {
-        return Ok(specs);
+    for ((release, _), pointer) in used.iter().filter(|((release, _), _)| wanted.contains(release)) {
+        missing.entry(release).or_insert(pointer);
     }
     let say = |(release, pointer): (&str, &Pointer)| {
         Diagnostic::error(
@@ -48,7 +33,27 @@ pub fn specs<'r>(manifest: Named<'_>, releases: &'r [Release]) -> Result<Vec<Job
             "name its directory, tarball or image layout: --release {release}=PATH"
         ))
     };
-    Err(missing.into_iter().map(say).collect())
+    missing.into_iter().map(say).collect()
+}
+
+/// Specs of the jobs that the manifest uses. Others are left out: large releases have a hundred jobs, and each spec is
+/// read and written once more on its way into the links stage.
+pub fn specs<'r>(manifest: Named<'_>, releases: &'r [Release]) -> Vec<JobSpec<'r>> {
+    let mut specs = Vec::new();
+    for (release, job) in used(manifest.tree).into_keys() {
+        let found = releases.iter().find(|one| one.name == release);
+        specs.extend(
+            found
+                .and_then(|found| Some((found, found.job(job)?)))
+                .map(|(found, files)| JobSpec {
+                    release: &found.name,
+                    job: &files.name,
+                    spec: &files.spec.tree,
+                    document_name: &files.spec.name,
+                }),
+        );
+    }
+    specs
 }
 
 /// Warnings about releases at hand of another version than the manifest names.
