@@ -247,7 +247,10 @@ fn answer(plugins: &Plugins, line: &str) -> Tree {
             let content = files.into_iter().next().map(|file| file.content).unwrap_or_default();
             Tree::object().with("id", id).with("output", content)
         }
-        Err(StageError::Input(said)) => error(id, said.first().map_or("no message", |one| one.message.as_str())),
+        Err(StageError::Input(said)) => {
+            let first = said.iter().find(|one| one.is_error());
+            error(id, first.map_or("no message", |one| one.message.as_str()))
+        }
         Err(StageError::Plugin(said)) => error(id, &said.message),
     }
 }
