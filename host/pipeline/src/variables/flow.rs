@@ -114,6 +114,18 @@ pub fn interpolate(
     };
     let (plan, said) = stages.plan(document, options.rules)?;
     diagnostics.extend(said);
+    if options.missing == Check::Each {
+        // Keys take seconds: what will be missing anyway is told before any is made.
+        let hopeless = checks::missing(&hopeless(&plan, &inputs), document.name, options.missing);
+        if !hopeless.is_empty() {
+            let referred = plan.references.iter().map(|reference| reference.name.as_str());
+            let used: BTreeSet<&str> = given.used.iter().map(String::as_str).chain(referred).collect();
+            let unused = checks::unused(inputs.table, inputs.store, &used, options.unused);
+            return Err(StageError::Input(
+                diagnostics.into_iter().chain(hopeless).chain(unused).collect(),
+            ));
+        }
+    }
     let found = find(stages, document, &mut inputs, options, &plan)?;
     diagnostics.extend(found.warnings);
     let (mut done, said) = stages.interpolate(document, &found.values, options.rules)?;
@@ -135,6 +147,18 @@ pub fn interpolate(
         missing: done.missing,
     };
     crate::stage::fail_on_errors(interpolation, diagnostics)
+}
+
+/// What the document refers to and nobody will have a value for.
+fn hopeless(plan: &VariablesPlan, inputs: &Inputs<'_>) -> Vec<Reference> {
+    let typed = plan.definitions.iter().filter(|definition| definition.kind.is_some());
+    let defined: HashSet<&str> = typed.map(|definition| definition.name.as_str()).collect();
+    let has_value = |name: &str| inputs.table.get(name).is_some() || inputs.store.get(name).is_some();
+    let hopeless = plan
+        .references
+        .iter()
+        .filter(|one| !defined.contains(one.name.as_str()) && !has_value(&one.name));
+    hopeless.cloned().collect()
 }
 
 /// What there is before values are put in.
