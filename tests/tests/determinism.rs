@@ -137,7 +137,11 @@ fn a_place_that_cannot_be_written_is_told_and_left_alone() {
     for out in ["file", "file/below", "/proc/nothing", "/dev/null/x"] {
         let ran = run(scratch.path(), &["--out", out]);
         assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{out}: {}", ran.stderr);
-        assert!(ran.stderr.contains(&format!("'{out}'")), "names the place: {}", ran.stderr);
+        assert!(
+            ran.stderr.contains(&format!("'{out}'")),
+            "names the place: {}",
+            ran.stderr
+        );
         assert_eq!(names(scratch.path()), before);
     }
 }

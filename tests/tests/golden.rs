@@ -1,13 +1,14 @@
 //! Golden folders: `golden/<case>/arguments` holds the arguments of `host`, one a line, and `host` runs in a copy of the folder.
 //!
 //! `{examples}` in an argument is `docs/examples`. The files `stdin` and `environment` (`NAME=VALUE` lines) say what their names say.
-//! A run that succeeds prints `expected.yml` and complains `expected.warnings`. A run that fails prints nothing, leaves no file behind,
-//! ends with exit code 1 or the one in `expected.code`, and complains `expected.err`. BLESS=1 rewrites the expectations; read them before
-//! they are committed.
+//! A run that succeeds prints `expected.yml`, complains `expected.warnings` and makes the files in `expected.files`. A run that fails prints
+//! nothing, leaves no file behind, ends with exit code 1 or the one in `expected.code`, and complains `expected.err`. BLESS=1 rewrites the
+//! expectations; read them before they are committed. CASE=<part of a name> runs some of them.
 
 use anyhow::{Context, Result};
 use boson_tests::{Ran, Run, compare, folders, root};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -66,11 +67,14 @@ fn run(case: &Path) -> Result<Option<String>> {
         ["expected.yml", "expected.warnings", "expected.err"]
             .iter()
             .for_each(|name| drop(fs::remove_file(case.join(name))));
+        let _ = fs::remove_dir_all(case.join("expected.files"));
     }
+    let mut made = listing(scratch.path())?;
+    made.retain(|path| !before.contains(path));
     if fails {
-        failed(case, &ran, &before, &listing(scratch.path())?)
+        failed(case, &ran, &made)
     } else {
-        succeeded(case, &ran)
+        Ok(succeeded(case, &ran)?.or(files(case, scratch.path(), &made)?))
     }
 }
 
@@ -107,7 +111,7 @@ fn succeeded(case: &Path, ran: &Ran) -> Result<Option<String>> {
     Ok(output)
 }
 
-fn failed(case: &Path, ran: &Ran, before: &[String], after: &[String]) -> Result<Option<String>> {
+fn failed(case: &Path, ran: &Ran, made: &[PathBuf]) -> Result<Option<String>> {
     let code = fs::read_to_string(case.join("expected.code")).map_or(1, |text| text.trim().parse().unwrap_or(1));
     if ran.code != code {
         return Ok(Some(format!("exit code {}, not {code}\n{}", ran.code, ran.stderr)));
@@ -115,19 +119,48 @@ fn failed(case: &Path, ran: &Ran, before: &[String], after: &[String]) -> Result
     if !ran.stdout.is_empty() {
         return Ok(Some(format!("a failed run printed {:?}", ran.stdout)));
     }
-    if before != after {
-        return Ok(Some(format!("a failed run left files: {after:?}")));
+    if !made.is_empty() {
+        return Ok(Some(format!("a failed run left files: {made:?}")));
     }
     compare(&case.join("expected.err"), &ran.stderr)
 }
 
-fn listing(directory: &Path) -> Result<Vec<String>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        found.push(entry.file_name().to_string_lossy().into_owned());
-        if entry.path().is_dir() && !entry.path().is_symlink() {
-            found.extend(listing(&entry.path())?);
+/// Compares the files that a run made, and who may execute them.
+fn files(case: &Path, scratch: &Path, made: &[PathBuf]) -> Result<Option<String>> {
+    let wanted = case.join("expected.files");
+    if std::env::var_os("BLESS").is_some() {
+        for path in made {
+            fs::create_dir_all(wanted.join(path).parent().context("no parent")?)?;
+            fs::copy(scratch.join(path), wanted.join(path))?;
+        }
+    }
+    let missing = if wanted.is_dir() { listing(&wanted)? } else { Vec::new() };
+    if missing != made {
+        return Ok(Some(format!("made the files {made:?}, not {missing:?}")));
+    }
+    let executable = |path: &Path| Ok::<_, anyhow::Error>(fs::metadata(path)?.permissions().mode() & 0o111 != 0);
+    for path in made {
+        if executable(&scratch.join(path))? != executable(&wanted.join(path))? {
+            return Ok(Some(format!("{} differs in who may execute it", path.display())));
+        }
+        if let Some(what) = compare(&wanted.join(path), &fs::read_to_string(scratch.join(path))?)? {
+            return Ok(Some(what));
+        }
+    }
+    Ok(None)
+}
+
+/// Paths of all files below `directory`, sorted.
+fn listing(directory: &Path) -> Result<Vec<PathBuf>> {
+    let (mut found, mut open) = (Vec::new(), vec![directory.to_path_buf()]);
+    while let Some(place) = open.pop() {
+        for entry in fs::read_dir(place)? {
+            let path = entry?.path();
+            if path.is_dir() && !path.is_symlink() {
+                open.push(path);
+            } else {
+                found.push(path.strip_prefix(directory)?.to_path_buf());
+            }
         }
     }
     found.sort();
@@ -141,9 +174,11 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
         let Some(name) = path.file_name() else { continue };
         if path.is_symlink() {
             std::os::unix::fs::symlink(fs::read_link(&path)?, to.join(name))?;
+        } else if name.to_string_lossy().starts_with("expected.") {
+            continue;
         } else if path.is_dir() {
             copy(&path, &to.join(name))?;
-        } else if !name.to_string_lossy().starts_with("expected.") {
+        } else {
             fs::copy(&path, to.join(name))?;
         }
     }
