@@ -28,7 +28,7 @@ impl std::error::Error for Error {}
 /// # Errors
 /// Text that is not one JSON value, or one nested deeper than [`MAX_DEPTH`]. Of members with the same name the last wins.
 pub fn parse(text: &str) -> Result<Tree, Error> {
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = Reader::new(text);
     let tree = reader.value(0)?;
     reader.space();
     if reader.at < text.len() {
@@ -47,18 +47,32 @@ pub fn to_text(tree: &Tree) -> String {
 
 /// Whether a text is a number by JSON's grammar.
 pub(crate) fn is_number(text: &str) -> bool {
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = Reader::new(text);
     reader.number().is_ok() && reader.at == text.len()
 }
 
 struct Reader<'t> {
     text: &'t str,
     at: usize,
+    /// Members of the objects that are still open, the innermost last: a map that is made when all of its members are known is allocated
+    /// once, and reading is mostly allocating.
+    members: Vec<(String, Tree)>,
+    /// The same for lists.
+    items: Vec<Tree>,
 }
 
 // === impl Reader ===
 
 impl<'t> Reader<'t> {
+    fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            at: 0,
+            members: Vec::new(),
+            items: Vec::new(),
+        }
+    }
+
     fn fail<T>(&self, message: &'static str) -> Result<T, Error> {
         Err(Error {
             message,
@@ -111,19 +125,22 @@ impl<'t> Reader<'t> {
 
     fn object(&mut self, depth: usize) -> Result<Tree, Error> {
         self.at += 1;
-        let mut map = Map::new();
         self.space();
         if self.accept(b'}') {
-            return Ok(Tree::Object(map));
+            return Ok(Tree::object());
         }
+        let first = self.members.len();
         loop {
             self.space();
             let name = self.string()?;
             self.space();
             self.expect(b':', "no ':' after a member's name")?;
-            map.insert(name, self.value(depth + 1)?);
+            let value = self.value(depth + 1)?;
+            self.members.push((name, value));
             self.space();
             if self.accept(b'}') {
+                let mut map = Map::with_capacity(self.members.len() - first);
+                map.extend(self.members.drain(first..));
                 return Ok(Tree::Object(map));
             }
             self.expect(b',', "neither ',' nor '}' after a member")?;
@@ -132,16 +149,17 @@ impl<'t> Reader<'t> {
 
     fn array(&mut self, depth: usize) -> Result<Tree, Error> {
         self.at += 1;
-        let mut items = Vec::new();
         self.space();
         if self.accept(b']') {
-            return Ok(Tree::Array(items));
+            return Ok(Tree::Array(Vec::new()));
         }
+        let first = self.items.len();
         loop {
-            items.push(self.value(depth + 1)?);
+            let item = self.value(depth + 1)?;
+            self.items.push(item);
             self.space();
             if self.accept(b']') {
-                return Ok(Tree::Array(items));
+                return Ok(Tree::Array(self.items.drain(first..).collect()));
             }
             self.expect(b',', "neither ',' nor ']' after an item")?;
         }
@@ -151,21 +169,37 @@ impl<'t> Reader<'t> {
         self.expect(b'"', "no string where one should be")?;
         let mut out = String::new();
         loop {
-            let start = self.at;
-            while !matches!(self.peek(), None | Some(b'"' | b'\\' | 0..=0x1f)) {
-                self.at += 1;
-            }
-            out.push_str(&self.text[start..self.at]);
+            let plain = self.plain();
             match self.peek() {
+                // Most strings have no escape: one allocation of the right size.
+                Some(b'"') if out.is_empty() => {
+                    self.at += 1;
+                    return Ok(plain.to_string());
+                }
                 Some(b'"') => {
                     self.at += 1;
+                    out.push_str(plain);
                     return Ok(out);
                 }
-                Some(b'\\') => out.push(self.escape()?),
+                Some(b'\\') => {
+                    out.push_str(plain);
+                    out.push(self.escape()?);
+                }
                 Some(_) => return self.fail("a control character in a string"),
                 None => return self.fail("a string does not end"),
             }
         }
+    }
+
+    /// The text up to what ends a string, starts an escape or has no place in one.
+    fn plain(&mut self) -> &'t str {
+        let rest = &self.text[self.at..];
+        let end = rest
+            .bytes()
+            .position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f))
+            .unwrap_or(rest.len());
+        self.at += end;
+        &rest[..end]
     }
 
     fn escape(&mut self) -> Result<char, Error> {

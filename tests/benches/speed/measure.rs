@@ -1,6 +1,7 @@
 //! Clocks: of a closure, of two in turns, of a child process with its memory.
 
 use anyhow::{Context, Result, bail};
+use rustix::time::{ClockId, clock_gettime};
 use std::fs::File;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -31,22 +32,40 @@ impl Sample {
     }
 }
 
-/// Milliseconds that `work` takes.
-pub fn time<T>(work: impl FnOnce() -> Result<T>) -> Result<f64> {
-    let started = Instant::now();
+/// How long something took, in milliseconds.
+#[derive(Clone, Copy)]
+pub struct Time {
+    /// By the clock on the wall.
+    pub wall: f64,
+    /// On a core: without the time in which the machine did something else.
+    pub cpu: f64,
+}
+
+/// What `work` takes on this thread.
+pub fn time<T>(work: impl FnOnce() -> Result<T>) -> Result<Time> {
+    let (started, before) = (Instant::now(), on_core());
     let made = work()?;
-    let time = milliseconds(started.elapsed());
+    let time = Time {
+        wall: milliseconds(started.elapsed()),
+        cpu: on_core() - before,
+    };
     // What it made is dropped outside of the time.
     drop(made);
     Ok(time)
 }
 
+/// Milliseconds that this thread has spent on a core.
+fn on_core() -> f64 {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    now.tv_sec as f64 * 1e3 + now.tv_nsec as f64 / 1e6
+}
+
 /// The two in turns, so that what disturbs the machine disturbs both. Pairs of times.
-pub fn in_turns(
+pub fn in_turns<T>(
     pairs: usize,
-    mut a: impl FnMut() -> Result<f64>,
-    mut b: impl FnMut() -> Result<f64>,
-) -> Result<Vec<(f64, f64)>> {
+    mut a: impl FnMut() -> Result<T>,
+    mut b: impl FnMut() -> Result<T>,
+) -> Result<Vec<(T, T)>> {
     (0..pairs).map(|_| Ok((a()?, b()?))).collect()
 }
 
