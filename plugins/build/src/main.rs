@@ -37,7 +37,11 @@ struct Arguments {
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
     std::fs::create_dir_all(&arguments.out).with_context(|| format!("creating {}", arguments.out.display()))?;
-    let wanted = if arguments.only.is_empty() { Stage::ALL } else { arguments.only.as_slice() };
+    let wanted = if arguments.only.is_empty() {
+        Stage::ALL
+    } else {
+        arguments.only.as_slice()
+    };
     for stage in wanted {
         build(*stage, &arguments).with_context(|| format!("building the plugin of the stage {stage}"))?;
     }
