@@ -1,6 +1,8 @@
 //! Release tarballs that no honest tool writes, given to `host convert`: each is refused with a code and the entry's name, prints nothing, and
 //! writes nothing anywhere. What a good one looks like is tested first, so that the bad ones fail for what is bad in them.
 
+#![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
+
 use boson_tests::{Ran, host};
 use flate2::Compression;
 use flate2::write::GzEncoder;

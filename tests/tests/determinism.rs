@@ -1,5 +1,7 @@
 //! What a run may leave behind: the same bytes every time, all of its files or none, and no complaint about a reader that has gone.
 
+#![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
+
 use boson_tests::{Ran, binary, host, root};
 use std::io::Read;
 use std::path::{Path, PathBuf};

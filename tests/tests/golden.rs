@@ -5,6 +5,8 @@
 //! nothing, leaves no file behind, ends with exit code 1 or the one in `expected.code`, and complains `expected.err`. BLESS=1 rewrites the
 //! expectations; read them before they are committed. CASE=<part of a name> runs some of them.
 
+#![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
+
 use anyhow::{Context, Result};
 use boson_tests::{Ran, Run, compare, folders, root};
 use std::fs;

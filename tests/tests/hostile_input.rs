@@ -1,6 +1,8 @@
 //! Inputs that cannot lie in a repository: files that are too large, that never end, that are no files. Each is refused by name, quickly,
 //! with exit code 1 and nothing printed. Small ones are golden folders.
 
+#![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
+
 use boson_tests::{Ran, Run, host, host_with_input};
 use std::fs::File;
 use std::io::Write;
@@ -132,7 +134,7 @@ fn very_many_errors_do_not_flood_the_terminal() {
 fn a_file_without_permission_is_told_so() {
     let scratch = scratch_with("manifest.yml", b"name: demo\n");
     let file = scratch.path().join("manifest.yml");
-    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o0)).unwrap();
     if File::open(&file).is_ok() {
         return; // whoever runs this may read everything
     }
