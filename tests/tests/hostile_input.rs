@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 const LARGEST: usize = 32 << 20;
@@ -166,6 +167,113 @@ fn environment_variables_that_are_not_utf8_are_passed_over_or_told() {
     ];
     let ran = run.start().unwrap();
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "a: 1\n"), "{}", ran.stderr);
+}
+
+/// A deployment of one job, with its release in `release`.
+fn deployment() -> tempfile::TempDir {
+    let scratch = tempfile::tempdir().unwrap();
+    let case = boson_tests::root().join("tests/golden/convert-small");
+    let job = scratch.path().join("release/jobs/app/templates");
+    std::fs::create_dir_all(&job).unwrap();
+    for file in ["manifest.yml", "release/jobs/app/spec", "release/jobs/app/monit"] {
+        std::fs::copy(case.join(file), scratch.path().join(file)).unwrap();
+    }
+    for file in ["app.conf.erb", "bpm.yml.erb"] {
+        std::fs::copy(case.join("release/jobs/app/templates").join(file), job.join(file)).unwrap();
+    }
+    scratch
+}
+
+fn pipe(path: &Path) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+#[test]
+fn releases_of_other_things_than_files_are_refused_and_never_waited_for() {
+    for file in ["spec", "monit", "templates/app.conf.erb"] {
+        let scratch = deployment();
+        let path = scratch.path().join("release/jobs/app").join(file);
+        std::fs::remove_file(&path).unwrap();
+        pipe(&path);
+        let ran = host(scratch.path(), ["convert", "manifest.yml", "--release", "demo=release"]).unwrap();
+        fails_with(
+            &ran,
+            "release-file-kind",
+            &format!("'release/jobs/app/{file}' is not a plain file"),
+        );
+        std::fs::remove_file(&path).unwrap();
+        File::create(&path).unwrap().set_len(LARGEST as u64 + 1).unwrap();
+        let ran = host(scratch.path(), ["convert", "manifest.yml", "--release", "demo=release"]).unwrap();
+        fails_with(
+            &ran,
+            "release-file-too-large",
+            &format!("'release/jobs/app/{file}' is too large"),
+        );
+    }
+    let scratch = deployment();
+    pipe(&scratch.path().join("pipe"));
+    for place in ["pipe", "/dev/zero", "/dev/null"] {
+        let ran = host(
+            scratch.path(),
+            ["convert", "manifest.yml", "--release", &format!("demo={place}")],
+        )
+        .unwrap();
+        fails_with(
+            &ran,
+            "release-path",
+            &format!("'{place}' is neither a file nor a directory"),
+        );
+    }
+}
+
+#[test]
+fn links_of_a_release_stay_inside_of_it() {
+    let scratch = deployment();
+    std::fs::write(scratch.path().join("outside"), "secret of the machine").unwrap();
+    let template = scratch.path().join("release/jobs/app/templates/app.conf.erb");
+    for target in ["../../../../outside", "/etc/hostname", "app.conf.erb", "nowhere"] {
+        std::fs::remove_file(&template).unwrap();
+        std::os::unix::fs::symlink(target, &template).unwrap();
+        let ran = host(scratch.path(), ["convert", "manifest.yml", "--release", "demo=release"]).unwrap();
+        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{target}: {}", ran.stderr);
+        assert!(ran.stderr.contains("error[release-"), "{target}: {}", ran.stderr);
+        assert!(
+            !ran.stderr.contains("secret of the machine"),
+            "{target}: {}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
+fn run_plugin_finds_and_tells_what_it_took() {
+    let scratch = tempfile::tempdir().unwrap();
+    let ops = built_in("ops.wasm");
+    let call = |input: &str| {
+        let arguments = [
+            "run-plugin".as_ref(),
+            ops.as_os_str(),
+            "--call".as_ref(),
+            "find".as_ref(),
+        ];
+        host_with_input(scratch.path(), arguments, input.as_bytes()).unwrap()
+    };
+    let ran = call(r#"{"document": {"a": [7, 8]}, "document-name": "m.yml", "path": "/a/1"}"#);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "8\n"), "{}", ran.stderr);
+    let measured: Vec<&str> = ran
+        .stderr
+        .lines()
+        .map(|line| line.split("  ").next().unwrap())
+        .collect();
+    assert_eq!(measured, ["fuel", "peak memory", "time", "output"]);
+    let ran = call(r#"{"document": {"a": [7, 8]}, "document-name": "m.yml", "path": "/a/2"}"#);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .contains("error[ops-missing-index]: Expected to find array index '2'"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]

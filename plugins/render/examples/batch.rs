@@ -1,7 +1,11 @@
 //! Renders templates from JSON lines, each in a fresh instance: `{"id","template","name","context"}` on standard input,
 //! `{"id","output"}` or `{"id","error":{"message"}}` on standard output. For comparing with recorded answers.
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "standard output is the protocol of this example")]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "standard output is the protocol of this example"
+)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a tool for the developer's desk")]
 
 #[path = "../tests/instance/mod.rs"]
@@ -28,7 +32,11 @@ fn main() {
                 match reply.files.first() {
                     Some((_, content)) => answer["output"] = content.as_str().into(),
                     None => {
-                        let worst = reply.diagnostics.iter().find(|diagnostic| diagnostic.severity == "error").unwrap();
+                        let worst = reply
+                            .diagnostics
+                            .iter()
+                            .find(|diagnostic| diagnostic.severity == "error")
+                            .unwrap();
                         answer["error"] = serde_json::json!({
                             "message": worst.message, "line": worst.line, "class": worst.class, "code": worst.code,
                         });
@@ -46,15 +54,28 @@ fn report(opened: Duration, calls: Vec<(Duration, Duration, u64)>) {
     let column = |pick: fn(&(Duration, Duration, u64)) -> u64| {
         let mut values: Vec<u64> = calls.iter().map(pick).collect();
         values.sort_unstable();
-        move |share: usize| values.get((values.len() * share / 100).min(values.len().saturating_sub(1))).copied().unwrap_or(0)
+        move |share: usize| {
+            values
+                .get((values.len() * share / 100).min(values.len().saturating_sub(1)))
+                .copied()
+                .unwrap_or(0)
+        }
     };
-    let micros = |duration: &Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
-    let _ = micros;
     let call = column(|call| u64::try_from(call.0.as_micros()).unwrap_or(u64::MAX));
     let instantiation = column(|call| u64::try_from(call.1.as_micros()).unwrap_or(u64::MAX));
     let fuel = column(|call| call.2);
     eprintln!("{} calls, opened in {opened:?}", calls.len());
-    for (what, value) in [("call, us", &call as &dyn Fn(usize) -> u64), ("instantiation, us", &instantiation), ("fuel", &fuel)] {
-        eprintln!("{what:18} median {} p95 {} p99 {} max {}", value(50), value(95), value(99), value(100));
+    for (what, value) in [
+        ("call, us", &call as &dyn Fn(usize) -> u64),
+        ("instantiation, us", &instantiation),
+        ("fuel", &fuel),
+    ] {
+        eprintln!(
+            "{what:18} median {} p95 {} p99 {} max {}",
+            value(50),
+            value(95),
+            value(99),
+            value(100)
+        );
     }
 }

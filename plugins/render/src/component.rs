@@ -24,7 +24,11 @@ pub(crate) fn encode_render(mut core: Vec<u8>) -> Result<Vec<u8>> {
 ///
 /// When the module lacks exports of its world or imports what the world has not.
 pub fn encode(core: &[u8]) -> Result<Vec<u8>> {
-    ComponentEncoder::default().validate(true).module(core)?.encode().context("wrapping the component")
+    ComponentEncoder::default()
+        .validate(true)
+        .module(core)?
+        .encode()
+        .context("wrapping the component")
 }
 
 /// Refuses a component that imports anything but types.
@@ -59,10 +63,11 @@ fn beyond_types(resolve: &Resolve, interface: InterfaceId) -> Option<&str> {
         let id = interface.types.get(name)?;
         matches!(resolve.types[*id].kind, wit_parser::TypeDefKind::Resource).then_some(())
     };
-    interface
-        .functions
-        .keys()
-        .map(String::as_str)
-        .next()
-        .or_else(|| interface.types.keys().map(String::as_str).find(|name| resource(name).is_some()))
+    interface.functions.keys().map(String::as_str).next().or_else(|| {
+        interface
+            .types
+            .keys()
+            .map(String::as_str)
+            .find(|name| resource(name).is_some())
+    })
 }

@@ -6,7 +6,7 @@
 
 use anyhow::{Context, Result, anyhow};
 use walrus::ir::{LoadKind, StoreKind};
-use walrus::{FunctionBuilder, FunctionId, LocalId, Module, ValType};
+use walrus::{ExportItem, FunctionBuilder, FunctionId, LocalId, Module, ValType};
 
 use crate::imports::{State, arg};
 
@@ -35,9 +35,17 @@ const RENDER_PARAMETERS: usize = 6;
 
 /// Adds `describe`, `render` and what the build needs.
 pub(crate) fn add_exports(module: &mut Module, state: &State) -> Result<()> {
-    let exported = |name: &str| module.exports.get_func(name).with_context(|| format!("CRuby exports no `{name}`"));
-    let parts =
-        Parts { realloc: exported(ruby::REALLOC)?, evaluate: exported(ruby::EVALUATE)?, text: exported(ruby::TEXT)? };
+    let exported = |name: &str| {
+        module
+            .exports
+            .get_func(name)
+            .with_context(|| format!("CRuby exports no `{name}`"))
+    };
+    let parts = Parts {
+        realloc: exported(ruby::REALLOC)?,
+        evaluate: exported(ruby::EVALUATE)?,
+        text: exported(ruby::TEXT)?,
+    };
     let construct = exported(ruby::CONSTRUCT)?;
 
     let describe = call(module, state, &parts, "Boson::Plugin.describe", 0)?;
@@ -45,13 +53,33 @@ pub(crate) fn add_exports(module: &mut Module, state: &State) -> Result<()> {
     let render = call(module, state, &parts, "Boson::Plugin.render", RENDER_PARAMETERS)?;
     module.exports.add(&format!("{INTERFACE}#render"), render);
 
-    for name in [ruby::CONSTRUCT, "__wasi_vfs_rt_init", "wasi_vfs_pack_fs", "cabi_post_rstring-ptr"] {
+    name_exports(module);
+    for name in [
+        ruby::CONSTRUCT,
+        "__wasi_vfs_rt_init",
+        "wasi_vfs_pack_fs",
+        "cabi_post_rstring-ptr",
+    ] {
         module.exports.remove(name)?;
     }
     module.exports.add(build::CONSTRUCT, construct);
     let seal = seal(module, state);
     module.exports.add(build::SEAL, seal);
     Ok(())
+}
+
+/// Gives functions names for the report of a trap; CRuby's module has none. The asyncify functions trap where a template nests
+/// its calls deeper than Ruby's buffer for stack frames holds, the one trap that a template can cause on its own.
+fn name_exports(module: &mut Module) {
+    for export in module.exports.iter() {
+        if let ExportItem::Function(function) = export.item {
+            let name = match export.name.strip_prefix("asyncify_") {
+                Some(what) => format!("nested too deep: asyncify {what}"),
+                None => export.name.split(':').next().unwrap_or_default().to_owned(),
+            };
+            module.funcs.get_mut(function).name.get_or_insert(name);
+        }
+    }
 }
 
 struct Parts {
@@ -70,14 +98,21 @@ fn call(module: &mut Module, state: &State, parts: &Parts, code: &str, parameter
     let mut body = function.func_body();
     let room = |body: &mut walrus::InstrSeqBuilder<'_>, bytes: usize| -> Result<()> {
         let bytes = i32::try_from(bytes)?;
-        body.i32_const(0).i32_const(0).i32_const(8).i32_const(bytes).call(parts.realloc).local_set(address);
+        body.i32_const(0)
+            .i32_const(0)
+            .i32_const(8)
+            .i32_const(bytes)
+            .call(parts.realloc)
+            .local_set(address);
         Ok(())
     };
 
     room(&mut body, 4 * parameters.max(1))?;
     for (index, argument) in arguments.iter().enumerate() {
         let place = arg(4, 4 * index as u64);
-        body.local_get(address).local_get(*argument).store(memory, StoreKind::I32 { atomic: false }, place);
+        body.local_get(address)
+            .local_get(*argument)
+            .store(memory, StoreKind::I32 { atomic: false }, place);
     }
     body.local_get(address).global_set(state.arguments);
 
@@ -86,9 +121,14 @@ fn call(module: &mut Module, state: &State, parts: &Parts, code: &str, parameter
     room(&mut body, 8 * words.len())?;
     for (index, word) in words.iter().enumerate() {
         let place = arg(8, 8 * index as u64);
-        body.local_get(address).i64_const(*word).store(memory, StoreKind::I64 { atomic: false }, place);
+        body.local_get(address)
+            .i64_const(*word)
+            .store(memory, StoreKind::I64 { atomic: false }, place);
     }
-    body.local_get(address).i32_const(i32::try_from(code.len())?).call(parts.evaluate).local_set(address);
+    body.local_get(address)
+        .i32_const(i32::try_from(code.len())?)
+        .call(parts.evaluate)
+        .local_set(address);
 
     // (value, state): a state other than 0 is an exception that left our Ruby code, a bug of ours.
     let whole = LoadKind::I32 { atomic: false };
@@ -99,7 +139,10 @@ fn call(module: &mut Module, state: &State, parts: &Parts, code: &str, parameter
         },
         |_| {},
     );
-    body.local_get(address).load(memory, whole, arg(4, 0)).call(parts.text).load(memory, whole, arg(4, 0));
+    body.local_get(address)
+        .load(memory, whole, arg(4, 0))
+        .call(parts.text)
+        .load(memory, whole, arg(4, 0));
     Ok(function.finish(arguments, &mut module.funcs))
 }
 
@@ -107,7 +150,11 @@ fn words(code: &str) -> Vec<i64> {
     let mut bytes = code.as_bytes().to_vec();
     bytes.push(0);
     bytes.resize(bytes.len().next_multiple_of(8), 0);
-    bytes.chunks_exact(8).filter_map(|chunk| chunk.try_into().ok()).map(i64::from_le_bytes).collect()
+    bytes
+        .chunks_exact(8)
+        .filter_map(|chunk| chunk.try_into().ok())
+        .map(i64::from_le_bytes)
+        .collect()
 }
 
 fn seal(module: &mut Module, state: &State) -> FunctionId {
@@ -118,11 +165,15 @@ fn seal(module: &mut Module, state: &State) -> FunctionId {
 
 /// Leaves the exports of the world: everything else is a door nobody needs.
 pub(crate) fn drop_build_exports(module: &[u8]) -> Result<Vec<u8>> {
-    let mut module = walrus::ModuleConfig::new().generate_producers_section(false).parse(module)?;
+    let mut module = walrus::ModuleConfig::new()
+        .generate_producers_section(false)
+        .parse(module)?;
     let others: Vec<_> = module
         .exports
         .iter()
-        .filter(|export| !(export.name.starts_with(INTERFACE) || ["memory", ruby::REALLOC].contains(&export.name.as_str())))
+        .filter(|export| {
+            !(export.name.starts_with(INTERFACE) || ["memory", ruby::REALLOC].contains(&export.name.as_str()))
+        })
         .map(walrus::Export::id)
         .collect();
     for export in others {
@@ -130,7 +181,9 @@ pub(crate) fn drop_build_exports(module: &[u8]) -> Result<Vec<u8>> {
     }
     let left = module.exports.iter().count();
     if left != 4 {
-        return Err(anyhow!("{left} exports are left instead of describe, render, memory and realloc"));
+        return Err(anyhow!(
+            "{left} exports are left instead of describe, render, memory and realloc"
+        ));
     }
     walrus::passes::gc::run(&mut module);
     Ok(module.emit_wasm())

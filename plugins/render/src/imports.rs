@@ -27,19 +27,34 @@ pub(crate) struct State {
 /// Replaces all imports.
 pub(crate) fn seal(module: &mut Module) -> Result<State> {
     let memory = module.get_memory_id()?;
-    let mut global = || module.globals.add_local(ValType::I32, true, false, ConstExpr::Value(walrus::ir::Value::I32(0)));
-    let state = State { memory, sealed: global(), arguments: global() };
+    let mut global = || {
+        module
+            .globals
+            .add_local(ValType::I32, true, false, ConstExpr::Value(walrus::ir::Value::I32(0)))
+    };
+    let state = State {
+        memory,
+        sealed: global(),
+        arguments: global(),
+    };
 
     let imports: Vec<(String, String, FunctionId)> = module
         .imports
         .iter()
         .map(|import| match import.kind {
             ImportKind::Function(id) => Ok((import.module.clone(), import.name.clone(), id)),
-            _ => Err(anyhow!("CRuby imports `{}` `{}`, which is no function", import.module, import.name)),
+            _ => Err(anyhow!(
+                "CRuby imports `{}` `{}`, which is no function",
+                import.module,
+                import.name
+            )),
         })
         .collect::<Result<_>>()?;
     for (interface, name, function) in imports {
-        let spare = Spare { index: module.locals.add(ValType::I32), total: module.locals.add(ValType::I32) };
+        let spare = Spare {
+            index: module.locals.add(ValType::I32),
+            total: module.locals.add(ValType::I32),
+        };
         let mut failure = None;
         module.replace_imported_func(function, |(body, args)| {
             failure = answer(&interface, &name, body, args, &state, &spare).err();
@@ -93,7 +108,9 @@ fn wasi(name: &str, body: &mut InstrSeqBuilder<'_>, args: &[LocalId], state: &St
             body.i32_const(SUCCESS);
         }
         "clock_time_get" => {
-            body.local_get(args[2]).i64_const(NOW).store(state.memory, StoreKind::I64 { atomic: false }, arg(8, 0));
+            body.local_get(args[2])
+                .i64_const(NOW)
+                .store(state.memory, StoreKind::I64 { atomic: false }, arg(8, 0));
             body.i32_const(SUCCESS);
         }
         "fd_fdstat_get" => file_status(body, args, state),
@@ -113,7 +130,9 @@ fn file_status(body: &mut InstrSeqBuilder<'_>, args: &[LocalId], state: &State) 
     store_i32(body, state, args[1], 4, 0);
     for offset in [8, 16] {
         let all = StoreKind::I64 { atomic: false };
-        body.local_get(args[1]).i64_const(-1).store(state.memory, all, arg(8, offset));
+        body.local_get(args[1])
+            .i64_const(-1)
+            .store(state.memory, all, arg(8, offset));
     }
     body.i32_const(SUCCESS);
 }
@@ -128,7 +147,12 @@ fn random(body: &mut InstrSeqBuilder<'_>, args: &[LocalId], state: &State) {
             then.i32_const(EBADF);
         },
         |otherwise| {
-            otherwise.local_get(args[0]).i32_const(0x2a).local_get(args[1]).memory_fill(memory).i32_const(SUCCESS);
+            otherwise
+                .local_get(args[0])
+                .i32_const(0x2a)
+                .local_get(args[1])
+                .memory_fill(memory)
+                .i32_const(SUCCESS);
         },
     );
 }
@@ -147,14 +171,19 @@ fn read_memory(body: &mut InstrSeqBuilder<'_>, args: &[LocalId], state: &State, 
     body.local_get(offset).unop(UnaryOp::I64Eqz).if_else(
         None,
         |then| {
-            then.global_get(arguments).unop(UnaryOp::I64ExtendUI32).local_set(offset);
+            then.global_get(arguments)
+                .unop(UnaryOp::I64ExtendUI32)
+                .local_set(offset);
         },
         |_| {},
     );
     sum_of_vectors(body, args, state, spare, |each| {
         // memory.copy(vector.base, offset + total, vector.length)
         load_i32(each, memory, args[1], 0);
-        each.local_get(offset).unop(UnaryOp::I32WrapI64).local_get(spare.total).binop(BinaryOp::I32Add);
+        each.local_get(offset)
+            .unop(UnaryOp::I32WrapI64)
+            .local_get(spare.total)
+            .binop(BinaryOp::I32Add);
         load_i32(each, memory, args[1], 4);
         each.memory_copy(memory, memory);
     });
@@ -170,35 +199,55 @@ fn sum_of_vectors(
     each: impl FnOnce(&mut InstrSeqBuilder<'_>),
 ) {
     let (vectors, count, memory) = (args[1], args[2], state.memory);
-    body.i32_const(0).local_set(spare.total).i32_const(0).local_set(spare.index);
+    body.i32_const(0)
+        .local_set(spare.total)
+        .i32_const(0)
+        .local_set(spare.index);
     body.block(None, |done| {
         let done_id = done.id();
         done.loop_(None, |again| {
             let again_id = again.id();
-            again.local_get(spare.index).local_get(count).binop(BinaryOp::I32GeU).br_if(done_id);
+            again
+                .local_get(spare.index)
+                .local_get(count)
+                .binop(BinaryOp::I32GeU)
+                .br_if(done_id);
             each(again);
             again.local_get(spare.total);
             load_i32(again, memory, vectors, 4);
             again.binop(BinaryOp::I32Add).local_set(spare.total);
-            again.local_get(vectors).i32_const(8).binop(BinaryOp::I32Add).local_set(vectors);
-            again.local_get(spare.index).i32_const(1).binop(BinaryOp::I32Add).local_set(spare.index);
+            again
+                .local_get(vectors)
+                .i32_const(8)
+                .binop(BinaryOp::I32Add)
+                .local_set(vectors);
+            again
+                .local_get(spare.index)
+                .i32_const(1)
+                .binop(BinaryOp::I32Add)
+                .local_set(spare.index);
             again.br(again_id);
         });
     });
     if let Some(result) = args.last() {
         let whole = StoreKind::I32 { atomic: false };
-        body.local_get(*result).local_get(spare.total).store(memory, whole, arg(4, 0));
+        body.local_get(*result)
+            .local_get(spare.total)
+            .store(memory, whole, arg(4, 0));
     }
     body.i32_const(SUCCESS);
 }
 
 fn load_i32(body: &mut InstrSeqBuilder<'_>, memory: MemoryId, address: LocalId, offset: u64) {
-    body.local_get(address).load(memory, LoadKind::I32 { atomic: false }, arg(4, offset));
+    body.local_get(address)
+        .load(memory, LoadKind::I32 { atomic: false }, arg(4, offset));
 }
 
 fn store_i32(body: &mut InstrSeqBuilder<'_>, state: &State, address: LocalId, offset: u64, value: i32) {
     let whole = StoreKind::I32 { atomic: false };
-    body.local_get(address).i32_const(value).store(state.memory, whole, arg(4, offset));
+    body.local_get(address)
+        .i32_const(value)
+        .store(state.memory, whole, arg(4, offset));
 }
 
 pub(crate) const fn arg(align: u32, offset: u64) -> MemArg {

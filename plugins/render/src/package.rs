@@ -17,7 +17,10 @@ pub fn read_package(path: &Path) -> Result<Vec<u8>> {
     let bytes = std::fs::read(path).with_context(|| format!("reading the Ruby module {}", path.display()))?;
     let digest = hex(&Sha256::digest(&bytes));
     if digest != DIGEST {
-        bail!("{} is not the Ruby this renderer is made for: its SHA-256 is {digest}, not {DIGEST}", path.display());
+        bail!(
+            "{} is not the Ruby this renderer is made for: its SHA-256 is {digest}, not {DIGEST}",
+            path.display()
+        );
     }
     Ok(bytes)
 }

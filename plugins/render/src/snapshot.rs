@@ -12,7 +12,12 @@ use crate::glue::{build, ruby};
 use crate::scripts::{SCRIPTS, Script};
 
 /// What `ruby` gets on its command line. Without the two suggestion libraries error texts are BOSH's.
-const ARGUMENTS: &[&str] = &["ruby.wasm", "-EUTF-8", "--disable=did_you_mean,error_highlight,syntax_suggest", "-e_"];
+const ARGUMENTS: &[&str] = &[
+    "ruby.wasm",
+    "-EUTF-8",
+    "--disable=did_you_mean,error_highlight,syntax_suggest",
+    "-e_",
+];
 
 /// Deep recursion of Ruby's compiler needs more than the default half megabyte.
 const STACK: usize = 4 << 20;
@@ -24,7 +29,10 @@ pub(crate) fn warm_up(module: &[u8], progress: &mut dyn FnMut(&str)) -> Result<V
     progress("compiling CRuby");
     let mut config = Config::new();
     // This code runs once, for a second or two: compiling it well would take longer than running it badly.
-    config.cranelift_opt_level(OptLevel::None).max_wasm_stack(STACK).async_stack_size(2 * STACK);
+    config
+        .cranelift_opt_level(OptLevel::None)
+        .max_wasm_stack(STACK)
+        .async_stack_size(2 * STACK);
     let engine = Engine::new(&config)?;
     let compiled = Module::new(&engine, &instrumented)?;
     let mut store = Store::new(&engine, ());
@@ -41,7 +49,7 @@ pub(crate) fn warm_up(module: &[u8], progress: &mut dyn FnMut(&str)) -> Result<V
 
     progress("writing the snapshot");
     let mut state = Started { store, instance };
-    Ok(at_once(wizer.snapshot(&context, &mut state))??)
+    at_once(wizer.snapshot(&context, &mut state))?
 }
 
 /// Ruby while it starts.
@@ -58,15 +66,26 @@ struct Start<'a> {
 
 impl<'a> Start<'a> {
     fn new(store: &'a mut Store<()>, instance: Instance) -> Result<Self> {
-        let memory = instance.get_memory(&mut *store, "memory").context("CRuby exports no memory")?;
+        let memory = instance
+            .get_memory(&mut *store, "memory")
+            .context("CRuby exports no memory")?;
         let realloc = instance.get_typed_func(&mut *store, ruby::REALLOC)?;
         let evaluate = instance.get_typed_func(&mut *store, ruby::EVALUATE)?;
         let text = instance.get_typed_func(&mut *store, ruby::TEXT)?;
-        Ok(Self { store, instance, memory, realloc, evaluate, text })
+        Ok(Self {
+            store,
+            instance,
+            memory,
+            realloc,
+            evaluate,
+            text,
+        })
     }
 
     fn ruby(&mut self) -> Result<()> {
-        self.instance.get_typed_func::<(), ()>(&mut *self.store, build::CONSTRUCT)?.call(&mut *self.store, ())?;
+        self.instance
+            .get_typed_func::<(), ()>(&mut *self.store, build::CONSTRUCT)?
+            .call(&mut *self.store, ())?;
         let mut list = Vec::new();
         for argument in ARGUMENTS {
             let (address, length) = self.place(argument.as_bytes())?;
@@ -74,7 +93,9 @@ impl<'a> Start<'a> {
             list.extend(length.to_le_bytes());
         }
         let (address, _) = self.place(&list)?;
-        let start = self.instance.get_typed_func::<(u32, u32), ()>(&mut *self.store, ruby::START)?;
+        let start = self
+            .instance
+            .get_typed_func::<(u32, u32), ()>(&mut *self.store, ruby::START)?;
         start.call(&mut *self.store, (address, u32::try_from(ARGUMENTS.len())?))?;
         Ok(())
     }
@@ -95,7 +116,9 @@ impl<'a> Start<'a> {
     }
 
     fn seal(&mut self) -> Result<()> {
-        self.instance.get_typed_func::<(), ()>(&mut *self.store, build::SEAL)?.call(&mut *self.store, ())?;
+        self.instance
+            .get_typed_func::<(), ()>(&mut *self.store, build::SEAL)?
+            .call(&mut *self.store, ())?;
         Ok(())
     }
 
@@ -118,7 +141,8 @@ impl<'a> Start<'a> {
         let length = u32::try_from(bytes.len())?;
         let address = self.realloc.call(&mut *self.store, (0, 0, 8, length + 1))?;
         self.memory.write(&mut *self.store, address as usize, bytes)?;
-        self.memory.write(&mut *self.store, address as usize + bytes.len(), &[0])?;
+        self.memory
+            .write(&mut *self.store, address as usize + bytes.len(), &[0])?;
         Ok((address, length))
     }
 
@@ -139,9 +163,15 @@ struct Started {
 // === impl Started ===
 
 impl InstanceState for Started {
-    #[allow(clippy::panic, reason = "wizer names the globals it has exported itself, and this is a build tool")]
+    #[allow(
+        clippy::panic,
+        reason = "wizer names the globals it has exported itself, and this is a build tool"
+    )]
     async fn global_get(&mut self, name: &str, _: ValType) -> SnapshotVal {
-        let value = self.instance.get_global(&mut self.store, name).map(|global| global.get(&mut self.store));
+        let value = self
+            .instance
+            .get_global(&mut self.store, name)
+            .map(|global| global.get(&mut self.store));
         match value {
             Some(Val::I32(value)) => SnapshotVal::I32(value),
             Some(Val::I64(value)) => SnapshotVal::I64(value),

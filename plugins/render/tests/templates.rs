@@ -1,5 +1,6 @@
 //! What templates see, against the sealed component itself. `boson-build` makes the component first.
 
+#![allow(clippy::unwrap_used, reason = "a test")]
 #![allow(clippy::print_stderr, reason = "tests tell what they measured")]
 
 mod instance;
@@ -14,7 +15,7 @@ const CONTEXT: &str = r#"{
     "job": {"name": "web"}, "release": {"name": "app", "version": "1"},
     "properties": {
         "port": 8080, "host": "a.example.com", "ratio": 1.10, "big": 123456789012345678901234567890, "no": false, "empty": "",
-        "none": null, "list": [{"n": 1}, {"n": 2}], "zone": {"z": 1, "a": 2}, "odd": {"\u0000false": 1, "\u00007": 2, "\u0000\"\u0000x\"": 3},
+        "none": null, "list": [{"n": 1}, {"n": 2}], "zone": {"z": 1, "a": 2}, "odd": {"\u0000false": 1, "\u00007": 2, "\u0000\"\\u0000x\"": 3},
         "inf": {"\u0000": ".inf"}, "hash": "overrides", "tls": {"enabled": true}
     },
     "links": {
@@ -47,7 +48,11 @@ fn output(text: &str) -> String {
 #[track_caller]
 fn error(text: &str) -> (String, Option<u32>, String) {
     let reply = render(text);
-    let errors: Vec<_> = reply.diagnostics.iter().filter(|found| found.severity == "error").collect();
+    let errors: Vec<_> = reply
+        .diagnostics
+        .iter()
+        .filter(|found| found.severity == "error")
+        .collect();
     assert_eq!(errors.len(), 1, "{text}: {:?} {:?}", reply.files, reply.diagnostics);
     assert_eq!(errors[0].document.as_deref(), Some("app/file.erb"));
     (errors[0].code.clone(), errors[0].line, errors[0].message.clone())
@@ -58,48 +63,126 @@ fn templates_see_what_bosh_shows_them() {
     for (text, expected) in [
         // properties
         ("<%= p('port') %> <%= p('tls.enabled') %>", "8080 true"),
-        ("<%= p('nope', 'x') %><%= p('nope', nil).inspect %><%= p(%w[nope port]) %><%= p(%w[a b], 7) %>", "xnil80807"),
+        (
+            "<%= p('nope', 'x') %><%= p('nope', nil).inspect %><%= p(%w[nope port]) %><%= p(%w[a b], 7) %>",
+            "xnil80807",
+        ),
         ("<%= p('no') %> <%= p('empty').inspect %>", "false \"\""),
         ("<%= p('host.exam') %> <%= p('').size %>", "exam 13"),
         ("<%= p(nil, 4) %><%= p([], 5) %>", "45"),
-        ("<%= p('ratio') %> <%= p('big') %> <%= p('inf') %>", "1.1 123456789012345678901234567890 Infinity"),
+        (
+            "<%= p('ratio') %> <%= p('big') %> <%= p('inf') %>",
+            "1.1 123456789012345678901234567890 Infinity",
+        ),
         ("<%= p('odd') %>", "{false => 1, 7 => 2, \"\\u0000x\" => 3}"),
         ("<%= p('zone').keys %>", "[\"z\", \"a\"]"),
         // conditions
-        ("<% if_p('port', 'host') do |a, b| %><%= a %><%= b %><% end %>", "8080a.example.com"),
+        (
+            "<% if_p('port', 'host') do |a, b| %><%= a %><%= b %><% end %>",
+            "8080a.example.com",
+        ),
         ("<% if_p('port', 'nope') do %>A<% end.else do %>B<% end %>", "B"),
         ("<% if_p('no') do |v| %><%= v %><% end.else do %>B<% end %>", "false"),
-        ("<% if_p('a') { }.else_if_p('port') { |v| %><%= v %><% }.else { %>C<% } %>", "8080"),
-        ("<% if_p('a') { }.else_if_link('db') { |l| %><%= l.address %><% } %>", "db.svc"),
-        ("<% if_p('port') { }.else_if_p('host') { %>no<% }.else { %>no<% } %>", ""),
+        (
+            "<% if_p('a') { }.else_if_p('port') { |v| %><%= v %><% }.else { %>C<% } %>",
+            "8080",
+        ),
+        (
+            "<% if_p('a') { }.else_if_link('db') { |l| %><%= l.address %><% } %>",
+            "db.svc",
+        ),
+        (
+            "<% if_p('port') { }.else_if_p('host') { %>no<% }.else { %>no<% } %>",
+            "",
+        ),
         ("<%= if_p('a') { }.else { 5 } %>", "5"),
         // links
-        ("<%= link('db').instances.map(&:address).join(',') %>", "db-0.svc,db-1.svc"),
-        ("<%= link('db').p('port') %> <%= link('db').p('tls', 'd') %> <%= link('db').properties %>", "5524 d {\"port\" => 5524, \"tls\" => nil}"),
-        ("<% i = link('db').instances[1] %><%= [i.name, i.id, i.index, i.az, i.bootstrap, i.p('x')] %>", "[\"db\", \"db-1\", 1, \"z2\", false, 1]"),
+        (
+            "<%= link('db').instances.map(&:address).join(',') %>",
+            "db-0.svc,db-1.svc",
+        ),
+        (
+            "<%= link('db').p('port') %> <%= link('db').p('tls', 'd') %> <%= link('db').properties %>",
+            "5524 d {\"port\" => 5524, \"tls\" => nil}",
+        ),
+        (
+            "<% i = link('db').instances[1] %><%= [i.name, i.id, i.index, i.az, i.bootstrap, i.p('x')] %>",
+            "[\"db\", \"db-1\", 1, \"z2\", false, 1]",
+        ),
         ("<%= link('db').address(azs: ['z1'], status: 'healthy') %>", "db.svc"),
         ("<% if_link('nope') { }.else { %>E<% } %>", "E"),
         ("<% link('db').if_p('port') { |v| %><%= v %><% } %>", "5524"),
-        ("<%= link('manual').address %> <%= link('manual').instances %>", "ext.example.com []"),
+        (
+            "<%= link('manual').address %> <%= link('manual').instances %>",
+            "ext.example.com []",
+        ),
         // spec
-        ("<%= spec.deployment %> <%= spec.index %> <%= spec['job']['name'] %> <%= name %> <%= index %>", "cf 3 web web 3"),
-        ("<%= spec.networks.send(spec.networks.methods(false).first).ip %>", "10.0.0.3"),
-        ("<%= spec.networks.marshal_dump.keys %> <%= spec.vm_type.inspect %>", "[:default] nil"),
-        ("<%= spec.properties.tls.enabled %> <%= spec.links.db.address %> <%= @spec.release.name %>", "true db.svc app"),
-        ("<%= properties.zone.a %> <%= properties.list[1].n %> <%= properties.nope.inspect %> <%= @properties.port %>", "2 2 nil 8080"),
-        ("<%= properties.hash %> <%= properties.respond_to?(:port) %> <%= raw_properties['zone'] %>", "overrides true {\"z\" => 1, \"a\" => 2}"),
+        (
+            "<%= spec.deployment %> <%= spec.index %> <%= spec['job']['name'] %> <%= name %> <%= index %>",
+            "cf 3 web web 3",
+        ),
+        (
+            "<%= spec.networks.send(spec.networks.methods(false).first).ip %>",
+            "10.0.0.3",
+        ),
+        (
+            "<%= spec.networks.marshal_dump.keys %> <%= spec.vm_type.inspect %>",
+            "[:default] nil",
+        ),
+        (
+            "<%= spec.properties.tls.enabled %> <%= spec.links.db.address %> <%= @spec.release.name %>",
+            "true db.svc app",
+        ),
+        (
+            "<%= properties.zone.a %> <%= properties.list[1].n %> <%= properties.nope.inspect %> <%= @properties.port %>",
+            "2 2 nil 8080",
+        ),
+        (
+            "<%= properties.hash %> <%= properties.respond_to?(:port) %> <%= raw_properties['zone'] %>",
+            "overrides true {\"z\" => 1, \"a\" => 2}",
+        ),
         // ERB
-        ("  <%- 2.times do |i| -%>\n<%= i %>\n  <%- end -%>\n% x\n<%% y %>", "0\n1\n% x\n<% y %>"),
+        (
+            "  <%- 2.times do |i| -%>\n<%= i %>\n  <%- end -%>\n% x\n<%% y %>",
+            "0\n1\n% x\n<% y %>",
+        ),
         // libraries without require
-        ("<%= IPAddr.new('10.0.0.0/8').to_range.last %> <%= URI('https://x:1/').port %> <%= Shellwords.escape('a b') %>", "10.255.255.255 1 a\\ b"),
-        ("<%= {'a' => [], 'on' => nil}.to_yaml %><%= JSON.pretty_generate('a' => []) %>", "---\na: []\n'on':\n{\n  \"a\": []\n}"),
-        ("<%= Base64.strict_encode64('x') %> <%= Digest::MD5.hexdigest('x') %> <%= CGI.escape('&') %> <%= Set[1].size %>", "eA== 9dd4e461268c8034f5c8564e155c67a6 %26 1"),
-        ("<%= ''.blank? %> <%= ' '.present? %> <%= nil.presence.inspect %> <%= [1].presence %>", "true false nil [1]"),
-        ("<% require 'bosh/template/evaluation_context'; require 'socket'; require 'net/http'; require 'active_support' %>ok", "ok"),
-        ("<% begin; p('x'); rescue Bosh::Template::UnknownProperty, UnknownLink => e %><%= e.name %><% end %>", "[\"x\"]"),
-        ("<%= Time.now.utc.iso8601 %> <%= Process.pid %> <%= ENV.to_h %>", "2000-01-01T00:00:00Z 42 {}"),
-        ("<%= Random.new(3).rand(10) %><% e = [1, 2].each %><%= e.next %><%= Timeout.timeout(1) { sleep 9 } %>", "819"),
-        ("<% class Peer; def x = 1; end; def twice(v) = v * 2 %><%= Peer.new.x %><%= twice(2) %> <%= Peer %>", "14 Bosh::Common::Template::EvaluationContext::Peer"),
+        (
+            "<%= IPAddr.new('10.0.0.0/8').to_range.last %> <%= URI('https://x:1/').port %> <%= Shellwords.escape('a b') %>",
+            "10.255.255.255 1 a\\ b",
+        ),
+        (
+            "<%= {'a' => [], 'on' => nil}.to_yaml %><%= JSON.pretty_generate('a' => []) %>",
+            "---\na: []\n'on':\n{\n  \"a\": []\n}",
+        ),
+        (
+            "<%= Base64.strict_encode64('x') %> <%= Digest::MD5.hexdigest('x') %> <%= CGI.escape('&') %> <%= Set[1].size %>",
+            "eA== 9dd4e461268c8034f5c8564e155c67a6 %26 1",
+        ),
+        (
+            "<%= ''.blank? %> <%= ' '.present? %> <%= nil.presence.inspect %> <%= [1].presence %>",
+            "true false nil [1]",
+        ),
+        (
+            "<% require 'bosh/template/evaluation_context'; require 'socket'; require 'net/http'; require 'active_support' %>ok",
+            "ok",
+        ),
+        (
+            "<% begin; p('x'); rescue Bosh::Template::UnknownProperty, UnknownLink => e %><%= e.name %><% end %>",
+            "[\"x\"]",
+        ),
+        (
+            "<%= Time.now.utc.iso8601 %> <%= Process.pid %> <%= ENV.to_h %>",
+            "2000-01-01T00:00:00Z 42 {}",
+        ),
+        (
+            "<%= Random.new(3).rand(10) %><% e = [1, 2].each %><%= e.next %><%= Timeout.timeout(1) { sleep 9 } %>",
+            "819",
+        ),
+        (
+            "<% class Peer; def x = 1; end; def twice(v) = v * 2 %><%= Peer.new.x %><%= twice(2) %> <%= Peer %>",
+            "14 Bosh::Common::Template::EvaluationContext::Peer",
+        ),
     ] {
         assert_eq!(output(text), expected, "{text}");
     }
@@ -108,24 +191,93 @@ fn templates_see_what_bosh_shows_them() {
 #[test]
 fn failures_name_the_line_and_keep_the_words_of_the_exception() {
     for (text, code, line, message) in [
-        ("\n<%= p('a.b') %>", "render-unknown-property", Some(2), "Can't find property '[\"a.b\"]'"),
-        ("<%= p(%w[a b]) %>", "render-unknown-property", Some(1), "Can't find property '[\"a\", \"b\"]'"),
-        ("<%= p('a', 1, 2) %>", "render-unknown-property", Some(1), "Can't find property '[\"a\"]'"),
-        ("<%= p([]) %>", "render-unknown-property", Some(1), "Can't find property '[]'"),
-        ("<%= p('none') %>", "render-unknown-property", Some(1), "Can't find property '[\"none\"]'"),
-        ("\n\n<%= link('x') %>", "render-unknown-link", Some(3), "Can't find link 'x'"),
-        ("<%= link('db').instances[0].p('x') %>", "render-unknown-property", Some(1), "Can't find property '[\"x\"]'"),
-        ("<%= link('dns').address %>", "render-template-failed", Some(1), "link.address requires bosh director"),
-        ("<%= p('list.x') %>", "render-template-failed", Some(1), "no implicit conversion of String into Integer"),
-        ("<%= properties.a.b %>", "render-template-failed", Some(1), "undefined method 'b' for nil"),
-        ("a\n<% raise 'Give a port' %>", "render-template-failed", Some(2), "Give a port"),
+        (
+            "\n<%= p('a.b') %>",
+            "render-unknown-property",
+            Some(2),
+            "Can't find property '[\"a.b\"]'",
+        ),
+        (
+            "<%= p(%w[a b]) %>",
+            "render-unknown-property",
+            Some(1),
+            "Can't find property '[\"a\", \"b\"]'",
+        ),
+        (
+            "<%= p('a', 1, 2) %>",
+            "render-unknown-property",
+            Some(1),
+            "Can't find property '[\"a\"]'",
+        ),
+        (
+            "<%= p([]) %>",
+            "render-unknown-property",
+            Some(1),
+            "Can't find property '[]'",
+        ),
+        (
+            "<%= p('none') %>",
+            "render-unknown-property",
+            Some(1),
+            "Can't find property '[\"none\"]'",
+        ),
+        (
+            "\n\n<%= link('x') %>",
+            "render-unknown-link",
+            Some(3),
+            "Can't find link 'x'",
+        ),
+        (
+            "<%= link('db').instances[0].p('x') %>",
+            "render-unknown-property",
+            Some(1),
+            "Can't find property '[\"x\"]'",
+        ),
+        (
+            "<%= link('dns').address %>",
+            "render-template-failed",
+            Some(1),
+            "link.address requires bosh director",
+        ),
+        (
+            "<%= p('list.x') %>",
+            "render-template-failed",
+            Some(1),
+            "no implicit conversion of String into Integer",
+        ),
+        (
+            "<%= properties.a.b %>",
+            "render-template-failed",
+            Some(1),
+            "undefined method 'b' for nil",
+        ),
+        (
+            "a\n<% raise 'Give a port' %>",
+            "render-template-failed",
+            Some(2),
+            "Give a port",
+        ),
         ("<% exit %>", "render-template-failed", Some(1), "exit"),
         ("<% exit!(3) %>", "render-template-failed", Some(1), "exit"),
         ("<% abort %>", "render-template-failed", Some(1), "exit"),
-        ("<% raise NotImplementedError, 'later' %>", "render-template-failed", Some(1), "later"),
-        ("<% def f(x) = f(x + 1) %>\n<%= f(0) %>", "render-template-failed", Some(1), "stack level too deep"),
-        ("<% f = ->(x) { [1].each { f.(x + 1) } }; f.(0) %>", "render-template-failed", Some(1), "stack level too deep"),
-        ("<%= Base64.decode64('/w==') %>", "render-not-text", None, "The result is not UTF-8"),
+        (
+            "<% raise NotImplementedError, 'later' %>",
+            "render-template-failed",
+            Some(1),
+            "later",
+        ),
+        (
+            "<% def f(x) = f(x + 1) %>\n<%= f(0) %>",
+            "render-template-failed",
+            Some(1),
+            "stack level too deep",
+        ),
+        (
+            "<%= Base64.decode64('/w==') %>",
+            "render-not-text",
+            None,
+            "The result is not UTF-8",
+        ),
     ] {
         assert_eq!(error(text), (code.into(), line, message.into()), "{text}");
     }
@@ -137,20 +289,64 @@ fn failures_name_the_line_and_keep_the_words_of_the_exception() {
 #[test]
 fn nothing_of_the_machine_is_reachable() {
     for text in [
-        "File.read('/etc/passwd')", "File.open('x')", "IO.readlines('x')", "open('x')", "Pathname.new('x').read", "Dir.entries('/')",
-        "File.write('x', 'y')", "FileUtils.mkdir_p('/x')", "Tempfile.new('x')", "gets",
-        "`ls`", "system('ls')", "exec('ls')", "IO.popen('ls')", "Process.spawn('ls')", "Open3.capture2('ls')", "Process.kill(9, 1)",
-        "TCPSocket.new('x', 1)", "Net::HTTP.get(URI('http://x'))", "Socket.gethostname", "Socket.tcp('x', 1)", "UDPSocket.new",
-        "rand", "rand(5)", "Kernel.rand", "srand(1)", "Random.rand", "Random.new", "Random.bytes(1)", "Random.new_seed", "Random.seed",
-        "[1, 2].shuffle", "[1, 2].sample", "[1, 2].shuffle!", "SecureRandom.hex", "SecureRandom.uuid", "SecureRandom.alphanumeric",
-        "SecureRandom.random_bytes", "OpenSSL::Random.random_bytes(1)", "OpenSSL::PKey::RSA.new(512)", "OpenSSL::PKey::RSA.generate(512)",
-        "OpenSSL::PKey::EC.generate('prime256v1')", "OpenSSL::BN.rand(8)", "OpenSSL::Cipher.new('aes-128-cbc').random_iv",
-        "OpenSSL::PKey.generate_key('RSA')", "(rand rescue 4)",
+        "File.read('/etc/passwd')",
+        "File.open('x')",
+        "IO.readlines('x')",
+        "open('x')",
+        "Pathname.new('x').read",
+        "Dir.entries('/')",
+        "File.write('x', 'y')",
+        "FileUtils.mkdir_p('/x')",
+        "Tempfile.new('x')",
+        "gets",
+        "`ls`",
+        "system('ls')",
+        "exec('ls')",
+        "IO.popen('ls')",
+        "Process.spawn('ls')",
+        "Open3.capture2('ls')",
+        "Process.kill(9, 1)",
+        "TCPSocket.new('x', 1)",
+        "Net::HTTP.get(URI('http://x'))",
+        "Socket.gethostname",
+        "Socket.tcp('x', 1)",
+        "UDPSocket.new",
+        "rand",
+        "rand(5)",
+        "Kernel.rand",
+        "srand(1)",
+        "Random.rand",
+        "Random.new",
+        "Random.bytes(1)",
+        "Random.new_seed",
+        "Random.seed",
+        "[1, 2].shuffle",
+        "[1, 2].sample",
+        "[1, 2].shuffle!",
+        "SecureRandom.hex",
+        "SecureRandom.uuid",
+        "SecureRandom.alphanumeric",
+        "SecureRandom.random_bytes",
+        "OpenSSL::Random.random_bytes(1)",
+        "OpenSSL::PKey::RSA.new(512)",
+        "OpenSSL::PKey::RSA.generate(512)",
+        "OpenSSL::PKey::EC.generate('prime256v1')",
+        "OpenSSL::BN.rand(8)",
+        "OpenSSL::Cipher.new('aes-128-cbc').random_iv",
+        "OpenSSL::PKey.generate_key('RSA')",
+        "(rand rescue 4)",
     ] {
         let (code, line, message) = error(&format!("<%= {text} %>"));
-        assert_eq!((code.as_str(), line), ("render-not-allowed", Some(1)), "{text}: {message}");
+        assert_eq!(
+            (code.as_str(), line),
+            ("render-not-allowed", Some(1)),
+            "{text}: {message}"
+        );
         if ["rand", "Random", "PKey"].iter().any(|word| text.contains(word)) {
-            assert!(message.contains("the same input must give the same files"), "{text}: {message}");
+            assert!(
+                message.contains("the same input must give the same files"),
+                "{text}: {message}"
+            );
         }
     }
 }
@@ -158,30 +354,58 @@ fn nothing_of_the_machine_is_reachable() {
 #[test]
 fn templates_of_a_job_do_not_touch_each_other() {
     let templates = [
-        ("app/a", "<% class Peer < String; end; def helper = 1; LIMIT = 5; raw_properties['port'] = 1; p('list') << 9 %><%= p('port') %>"),
-        ("app/b", "<% class Peer; def helper = 2; end; LIMIT = 6 %><%= p('port') %> <%= Peer.new.helper %> <%= p('list').size %>"),
+        (
+            "app/a",
+            "<% class Peer < String; end; def helper = 1; LIMIT = 5; raw_properties['port'] = 1; p('list') << 9 %><%= p('port') %>",
+        ),
+        (
+            "app/b",
+            "<% class Peer; def helper = 2; end; LIMIT = 6 %><%= p('port') %> <%= Peer.new.helper %> <%= p('list').size %>",
+        ),
         ("app/c", "<%= helper %>"),
         ("app/d", "<%= defined?(Peer).inspect %><% puts 'hi' %>"),
     ];
     let reply = renderer().render(&templates[..2], CONTEXT).unwrap();
-    assert_eq!(reply.files, [("app/a".into(), "1".into()), ("app/b".into(), "8080 2 2".into())]);
+    assert_eq!(
+        reply.files,
+        [("app/a".into(), "1".into()), ("app/b".into(), "8080 2 2".into())]
+    );
 
     let reply = renderer().render(&templates, CONTEXT).unwrap();
     assert!(reply.files.is_empty(), "no file where one template fails");
-    let told: Vec<_> = reply.diagnostics.iter().map(|found| (found.severity.as_str(), found.code.as_str(), found.document.as_deref())).collect();
+    let told: Vec<_> = reply
+        .diagnostics
+        .iter()
+        .map(|found| (found.severity.as_str(), found.code.as_str(), found.document.as_deref()))
+        .collect();
     assert_eq!(
         told,
-        [("error", "render-template-failed", Some("app/c")), ("info", "render-template-printed", Some("app/d"))]
+        [
+            ("error", "render-template-failed", Some("app/c")),
+            ("info", "render-template-printed", Some("app/d"))
+        ]
     );
-    assert!(reply.diagnostics[0].message.contains("undefined local variable or method 'helper'"));
+    assert!(
+        reply.diagnostics[0]
+            .message
+            .contains("undefined local variable or method 'helper'")
+    );
     assert_eq!(reply.diagnostics[0].class.as_deref(), Some("NameError"));
 }
 
 #[test]
 fn errors_of_all_templates_come_together() {
-    let templates = [("app/a", "<%= p('x') %>"), ("app/b", "fine"), ("app/c", "\n<%= link('y') %>")];
+    let templates = [
+        ("app/a", "<%= p('x') %>"),
+        ("app/b", "fine"),
+        ("app/c", "\n<%= link('y') %>"),
+    ];
     let reply = renderer().render(&templates, CONTEXT).unwrap();
-    let told: Vec<_> = reply.diagnostics.iter().map(|found| (found.document.as_deref(), found.line)).collect();
+    let told: Vec<_> = reply
+        .diagnostics
+        .iter()
+        .map(|found| (found.document.as_deref(), found.line))
+        .collect();
     assert_eq!(told, [(Some("app/a"), Some(1)), (Some("app/c"), Some(2))]);
 }
 
@@ -196,16 +420,32 @@ fn the_same_call_costs_and_gives_the_same() {
 
 #[test]
 fn large_documents_pass() {
-    let properties: Vec<String> = (0..20_000).map(|n| format!("\"key{n}\": {{\"a\": \"{}\", \"b\": {n}}}", "v".repeat(30))).collect();
+    let properties: Vec<String> = (0..20_000)
+        .map(|n| format!("\"key{n}\": {{\"a\": \"{}\", \"b\": {n}}}", "v".repeat(30)))
+        .collect();
     let context = format!("{{\"name\": \"web\", \"properties\": {{{}}}}}", properties.join(","));
     assert!(context.len() > 1_000_000);
-    let reply = renderer().render(&[("app/file", "<%= p('key19999.b') %> <%= raw_properties.to_json %>")], &context).unwrap();
-    assert!(reply.files[0].1.starts_with("19999 {\"key0\":{\"a\":"), "{:?}", reply.diagnostics);
+    let reply = renderer()
+        .render(
+            &[("app/file", "<%= p('key19999.b') %> <%= raw_properties.to_json %>")],
+            &context,
+        )
+        .unwrap();
+    assert!(
+        reply.files[0].1.starts_with("19999 {\"key0\":{\"a\":"),
+        "{:?}",
+        reply.diagnostics
+    );
     assert!(reply.files[0].1.len() > 1_000_000);
     eprintln!("fuel of a {} kB context: {}", context.len() / 1000, reply.fuel);
 
     let text = "x".repeat(3_000_000);
-    assert_eq!(renderer().render(&[("app/file", &text)], "{}").unwrap().files[0].1.len(), text.len());
+    assert_eq!(
+        renderer().render(&[("app/file", &text)], "{}").unwrap().files[0]
+            .1
+            .len(),
+        text.len()
+    );
 }
 
 #[test]
@@ -217,13 +457,39 @@ fn what_never_ends_runs_out_of_fuel_and_what_never_stops_growing_out_of_memory()
 }
 
 #[test]
+fn calls_nest_deep_enough_for_data_and_trap_where_the_interpreter_gives_up() {
+    // A method that calls itself ends in Ruby's own error (above). Through blocks it reaches the end of the interpreter's buffer
+    // for stack frames first: that is a trap, which the host reports.
+    let nested = |depth: u32| {
+        format!(
+            "<% f = ->(n) {{ n == 0 ? 0 : [1].map {{ begin; f.(n - 1); rescue IOError; end }} }}; f.({depth}) %>fine"
+        )
+    };
+    assert_eq!(output(&nested(40)), "fine");
+    let trap = renderer()
+        .render(&[("app/file", &nested(100_000))], CONTEXT)
+        .err()
+        .unwrap();
+    assert!(format!("{trap:?}").contains("nested too deep"), "{trap:?}");
+}
+
+#[test]
 fn odd_contexts_are_refused_in_words() {
     for (context, message) in [
-        ("[]", "Invalid spec provided for template evaluation context, Hash expected, Array given"),
+        (
+            "[]",
+            "Invalid spec provided for template evaluation context, Hash expected, Array given",
+        ),
         ("{\"password\": s3cret}", "The context is no JSON document"),
     ] {
         let reply = renderer().render(&[("app/file", "x")], context).unwrap();
-        assert_eq!((reply.diagnostics[0].code.as_str(), reply.diagnostics[0].message.as_str()), ("render-context-invalid", message));
+        assert_eq!(
+            (
+                reply.diagnostics[0].code.as_str(),
+                reply.diagnostics[0].message.as_str()
+            ),
+            ("render-context-invalid", message)
+        );
     }
     let reply = renderer().render(&[], "{}").unwrap();
     assert!(reply.files.is_empty() && reply.diagnostics.is_empty());
@@ -235,10 +501,19 @@ fn the_description_names_every_code() {
     assert_eq!(string(member(&description, "name")), "render");
     assert_eq!(string(member(&description, "stage")), "render");
     assert_eq!(string(member(&description, "version")), env!("CARGO_PKG_VERSION"));
-    let codes: Vec<_> = list(member(&description, "codes")).iter().map(|code| string(member(code, "name"))).collect();
+    let codes: Vec<_> = list(member(&description, "codes"))
+        .iter()
+        .map(|code| string(member(code, "name")))
+        .collect();
     for script in boson_render::SCRIPTS {
-        for word in script.text.split(|letter: char| !(letter.is_ascii_lowercase() || letter == '-')) {
-            assert!(!word.starts_with("render-") || codes.iter().any(|code| code == word), "{word} is not described");
+        for word in script
+            .text
+            .split(|letter: char| !(letter.is_ascii_lowercase() || letter == '-'))
+        {
+            assert!(
+                !word.starts_with("render-") || codes.iter().any(|code| code == word),
+                "{word} is not described"
+            );
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Runs the sealed component as the host does: a fresh instance for every call, from a pre-instantiated component.
 
+#![allow(clippy::panic, reason = "a wrong shape of the reply fails the test")]
 #![allow(dead_code, reason = "the example and the tests use different parts")]
 
 use std::path::{Path, PathBuf};
@@ -10,6 +11,9 @@ use wasmtime::{Config, Engine, InstanceAllocationStrategy, PoolingAllocationConf
 
 /// What a call may burn. A template of everyday size takes some ten million.
 pub const FUEL: u64 = 20_000_000_000;
+
+/// What calls need of the machine's stack before Ruby's own limits end them.
+pub const STACK: usize = 4 << 20;
 
 /// The component, ready for instances.
 pub struct Renderer {
@@ -61,7 +65,12 @@ impl Renderer {
         };
         let (render, describe) = (function("render")?, function("describe")?);
         let instance = Linker::new(&engine).instantiate_pre(&component)?;
-        Ok(Self { engine, instance, render, describe })
+        Ok(Self {
+            engine,
+            instance,
+            render,
+            describe,
+        })
     }
 
     pub fn render(&self, templates: &[(&str, &str)], context: &str) -> Result<Reply> {
@@ -69,19 +78,33 @@ impl Renderer {
     }
 
     pub fn render_with(&self, templates: &[(&str, &str)], context: &str, fuel: u64) -> Result<Reply> {
+        std::thread::scope(|scope| {
+            let deep = std::thread::Builder::new().stack_size(STACK + (1 << 20));
+            let call = deep.spawn_scoped(scope, || self.call(templates, context, fuel))?;
+            call.join().map_err(|_| format_err!("the call panicked"))?
+        })
+    }
+
+    fn call(&self, templates: &[(&str, &str)], context: &str, fuel: u64) -> Result<Reply> {
         let start = Instant::now();
         let mut store = Store::new(&self.engine, ());
         store.set_fuel(fuel)?;
         let instance = self.instance.instantiate(&mut store)?;
         let instantiation = start.elapsed();
-        let function = instance.get_func(&mut store, self.render).ok_or_else(|| format_err!("no render"))?;
+        let function = instance
+            .get_func(&mut store, self.render)
+            .ok_or_else(|| format_err!("no render"))?;
         let text = |text: &str| Val::String(text.to_owned());
         let templates = templates
             .iter()
             .map(|(name, source)| Val::Record(vec![("name".into(), text(name)), ("text".into(), text(source))]))
             .collect();
         let mut results = [Val::Bool(false)];
-        function.call(&mut store, &[Val::List(templates), text(context), text("{}")], &mut results)?;
+        function.call(
+            &mut store,
+            &[Val::List(templates), text(context), text("{}")],
+            &mut results,
+        )?;
         let fuel = fuel - store.get_fuel()?;
         let [Val::Result(result)] = results else {
             return Err(format_err!("no result"));
@@ -98,14 +121,21 @@ impl Renderer {
             _ => return Err(format_err!("an empty result")),
         };
         let diagnostics = list(diagnostics).iter().map(diagnostic).collect();
-        Ok(Reply { files, diagnostics, fuel, instantiation })
+        Ok(Reply {
+            files,
+            diagnostics,
+            fuel,
+            instantiation,
+        })
     }
 
     pub fn describe(&self) -> Result<Val> {
         let mut store = Store::new(&self.engine, ());
         store.set_fuel(FUEL)?;
         let instance = self.instance.instantiate(&mut store)?;
-        let function = instance.get_func(&mut store, self.describe).ok_or_else(|| format_err!("no describe"))?;
+        let function = instance
+            .get_func(&mut store, self.describe)
+            .ok_or_else(|| format_err!("no describe"))?;
         let mut results = [Val::Bool(false)];
         function.call(&mut store, &[], &mut results)?;
         let [description] = results;
@@ -127,8 +157,8 @@ fn config() -> Config {
     let mut config = Config::new();
     config
         .consume_fuel(true)
-        .max_wasm_stack(4 << 20)
-        .async_stack_size(8 << 20)
+        .max_wasm_stack(STACK)
+        .async_stack_size(STACK + (1 << 20))
         .memory_guaranteed_dense_image_size(256 << 20)
         .allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
     config
@@ -153,17 +183,27 @@ fn load(engine: &Engine, path: &Path) -> Result<Component> {
 }
 
 pub fn member<'a>(record: &'a Val, name: &str) -> &'a Val {
-    let Val::Record(members) = record else { panic!("no record: {record:?}") };
-    members.iter().find(|(known, _)| known == name).map(|(_, value)| value).unwrap_or_else(|| panic!("no member {name}"))
+    let Val::Record(members) = record else {
+        panic!("no record: {record:?}")
+    };
+    members
+        .iter()
+        .find(|(known, _)| known == name)
+        .map(|(_, value)| value)
+        .unwrap_or_else(|| panic!("no member {name}"))
 }
 
 pub fn list(value: &Val) -> &[Val] {
-    let Val::List(items) = value else { panic!("no list: {value:?}") };
+    let Val::List(items) = value else {
+        panic!("no list: {value:?}")
+    };
     items
 }
 
 pub fn string(value: &Val) -> String {
-    let Val::String(text) = value else { panic!("no string: {value:?}") };
+    let Val::String(text) = value else {
+        panic!("no string: {value:?}")
+    };
     text.clone()
 }
 
@@ -179,7 +219,9 @@ fn diagnostic(value: &Val) -> Diagnostic {
         },
         _ => None,
     };
-    let Val::Enum(severity) = member(value, "severity") else { panic!("no severity") };
+    let Val::Enum(severity) = member(value, "severity") else {
+        panic!("no severity")
+    };
     let class = list(member(value, "extensions")).iter().find_map(|pair| match pair {
         Val::Tuple(pair) if string(&pair[0]) == "class" => Some(string(&pair[1])),
         _ => None,
