@@ -103,6 +103,8 @@ fn pooled(limits: &Limits) -> wasmtime::Result<Engine> {
         .max_component_instance_size(4 << 20)
         .max_core_instance_size(4 << 20)
         .table_keep_resident(0)
+        // Calls run on the thread that makes them. The thousand stacks for others would cost a thousand system calls at every start.
+        .total_stacks(0)
         .max_unused_warm_slots(2);
     keep_pages(&mut pool);
     let mut config = config(limits)?;

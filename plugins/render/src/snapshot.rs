@@ -49,7 +49,7 @@ pub(crate) fn warm_up(module: &[u8], progress: &mut dyn FnMut(&str)) -> Result<V
 
     progress("writing the snapshot");
     let mut state = Started { store, instance };
-    Ok(at_once(wizer.snapshot(&context, &mut state))??)
+    at_once(wizer.snapshot(&context, &mut state))?
 }
 
 /// Ruby while it starts.

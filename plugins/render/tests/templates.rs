@@ -1,5 +1,6 @@
 //! What templates see, against the sealed component itself. `boson-build` makes the component first.
 
+#![allow(clippy::unwrap_used, reason = "a test")]
 #![allow(clippy::print_stderr, reason = "tests tell what they measured")]
 
 mod instance;

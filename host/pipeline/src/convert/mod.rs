@@ -95,7 +95,7 @@ impl Run<'_> {
     fn objects(&mut self, progress: &dyn Fn(&str)) -> Outcome<Vec<Tree>> {
         let inputs = self.inputs;
         let names = names(inputs.deployment)?;
-        let missing = needed::missing(inputs.manifest, inputs.releases);
+        let missing = missing(inputs.manifest, inputs.releases);
         if !missing.is_empty() {
             return Err(missing);
         }
