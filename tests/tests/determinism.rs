@@ -67,7 +67,6 @@ fn the_same_inputs_give_the_same_bytes() {
 }
 
 #[test]
-#[ignore = "open: members of a value that was just made stand in another order than in the store"]
 fn values_that_were_made_are_kept_and_reused() {
     let scratch = tempfile::tempdir().unwrap();
     let first = run(scratch.path(), &[]);
@@ -149,7 +148,6 @@ fn a_place_that_cannot_be_written_is_told_and_left_alone() {
 }
 
 #[test]
-#[ignore = "open: the error has no code"]
 fn what_cannot_be_written_is_told_with_a_code() {
     let scratch = scratch();
     std::fs::write(scratch.path().join("file"), "in the way").unwrap();
@@ -158,7 +156,6 @@ fn what_cannot_be_written_is_told_with_a_code() {
 }
 
 #[test]
-#[ignore = "open: files before the one that cannot be replaced are replaced"]
 fn files_are_replaced_together_or_not_at_all() {
     let scratch = scratch();
     assert_eq!(run(scratch.path(), &["--out", "made"]).code, 0);

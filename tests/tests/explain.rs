@@ -1,5 +1,7 @@
 //! Every diagnostic code that the host may give is explained.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
 use boson_tests::{host, root};
 use std::collections::BTreeSet;
 use std::fs;

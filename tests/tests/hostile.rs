@@ -1,5 +1,7 @@
 //! Plugins that misbehave: each is refused or stopped, told apart, and harms nothing but its own call.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
 use boson_tests::{Ran, host_with_input};
 use std::path::{Path, PathBuf};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};

@@ -86,6 +86,13 @@ pub fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
 /// As [`write`].
 pub fn write_all(directory: &Path, files: &[(String, String)]) -> Result<()> {
     fs::create_dir_all(directory).with_context(|| format!("cannot make the directory '{}'", directory.display()))?;
+    // What a rename would refuse is found before the first one.
+    if let Some((name, _)) = files.iter().find(|(name, _)| directory.join(name).is_dir()) {
+        anyhow::bail!(
+            "cannot write '{}': a directory is in its place",
+            directory.join(name).display()
+        );
+    }
     let mut written: Vec<(PathBuf, PathBuf)> = Vec::new();
     let result = files.iter().try_for_each(|(name, text)| {
         let path = directory.join(name);

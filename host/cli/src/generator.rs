@@ -43,7 +43,8 @@ impl Generator for Credentials {
             options,
             signer,
         };
-        generate(&request, &self.system).map_err(|error| {
+        let made = generate(&request, &self.system).map(sorted);
+        made.map_err(|error| {
             let diagnostic = Diagnostic::error(error.cause.code(), error.to_string()).at(&definition.pointer);
             match error.cause.help() {
                 Some(help) => diagnostic.help(help),
@@ -51,4 +52,13 @@ impl Generator for Credentials {
             }
         })
     }
+}
+
+/// Members in the order of their names, which is how the store gives them back: the run that makes a value and the next one must agree to
+/// the byte.
+fn sorted(mut value: Tree) -> Tree {
+    if let Tree::Object(members) = &mut value {
+        members.sort_keys();
+    }
+    value
 }

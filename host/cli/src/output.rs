@@ -1,9 +1,10 @@
 //! The one door to standard output and standard error.
 
-use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources};
+use boson_pipeline::{Diagnostic, Severity};
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
+use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
@@ -56,13 +57,28 @@ pub fn show(diagnostics: &[Diagnostic], sources: &Sources, color: Color) {
     if diagnostics.is_empty() {
         return;
     }
+    let diagnostics = &once(diagnostics);
     let mut text = report::text(diagnostics, sources, color.enabled());
     let errors = diagnostics.iter().filter(|one| one.is_error()).count();
-    let warnings = diagnostics.len() - errors;
-    if diagnostics.len() > 1 {
+    let warnings = diagnostics
+        .iter()
+        .filter(|one| one.severity == Severity::Warning)
+        .count();
+    if errors + warnings > 1 {
         text.push_str(&format!("{}\n", counted(errors, warnings)));
     }
     complain(&text);
+}
+
+/// Each of them once: two stages may find the same.
+fn once(diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
+    let mut seen = HashSet::new();
+    let key = |one: &Diagnostic| (one.code.clone(), one.message.clone(), format!("{:?}", one.place));
+    diagnostics
+        .iter()
+        .filter(|one| seen.insert(key(one)))
+        .cloned()
+        .collect()
 }
 
 fn counted(errors: usize, warnings: usize) -> String {

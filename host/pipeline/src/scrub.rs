@@ -63,6 +63,16 @@ fn collect(tree: &Tree, texts: &mut Vec<String>) {
     }
 }
 
+fn is_domain(text: &str) -> bool {
+    let label = |label: &str| {
+        !label.is_empty()
+            && label
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+    };
+    text.len() < 64 && text.contains('.') && text.split('.').all(label)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,11 +81,16 @@ mod tests {
     #[test]
     fn values_do_not_reach_messages() {
         let values =
-            parse(r#"{"pw":"s3cret-s3cret","key":{"private_key":"-----BEGIN\nabcdefgh\n-----END\n"},"port":"80"}"#)
+            parse(r#"{"pw":"s3cret-s3cret","key":{"private_key":"-----BEGIN\nabcdefgh\n-----END\n"},"port":"80","domain":"example.com"}"#)
                 .unwrap();
-        let said = vec![Diagnostic::error("x", "bad password s3cret-s3cret on 80: abcdefgh").help("not s3cret-s3cret")];
+        let said = vec![
+            Diagnostic::error("x", "bad password s3cret-s3cret on 80: abcdefgh, example.com").help("not s3cret-s3cret"),
+        ];
         let clean = Secrets::of(&values).scrub(said);
-        assert_eq!(clean[0].message, "bad password <redacted> on 80: <redacted>");
+        assert_eq!(
+            clean[0].message,
+            "bad password <redacted> on 80: <redacted>, example.com"
+        );
         assert_eq!(clean[0].help.as_deref(), Some("not <redacted>"));
     }
 }

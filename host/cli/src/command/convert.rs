@@ -12,7 +12,7 @@ use boson_pipeline::release::Release;
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::{Deployment, Named};
 use boson_pipeline::variables::Options;
-use boson_pipeline::{Diagnostic, Stage, yaml};
+use boson_pipeline::{Diagnostic, Severity, Stage, yaml};
 use boson_sandbox::Plugins;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -40,10 +40,10 @@ pub struct ConvertArguments {
     #[arg(long, value_name = "DEPLOYMENT")]
     name: Option<String>,
     /// Kubernetes namespace
-    #[arg(short, long, value_name = "NAMESPACE", default_value = "default")]
+    #[arg(short, long, value_name = "NAMESPACE", default_value = "default", value_parser = label)]
     namespace: String,
     /// Domain of the cluster
-    #[arg(long, value_name = "DOMAIN", default_value = "cluster.local")]
+    #[arg(long, value_name = "DOMAIN", default_value = "cluster.local", value_parser = domain)]
     cluster_domain: String,
     /// Registry and organization of the release images, instead of every release's url
     #[arg(long, value_name = "URL")]
@@ -74,6 +74,23 @@ enum TargetArgument {
     Quarks,
 }
 
+/// A name as Kubernetes takes it for a namespace (RFC 1123).
+fn label(text: &str) -> Result<String, String> {
+    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let ends = !text.starts_with('-') && !text.ends_with('-');
+    match !text.is_empty() && text.len() <= 63 && ends && text.chars().all(inner) {
+        true => Ok(text.to_string()),
+        false => Err("lower-case letters, digits and `-` only, at most 63, no `-` at the ends".to_string()),
+    }
+}
+
+/// Labels with dots between them.
+fn domain(text: &str) -> Result<String, String> {
+    text.split('.')
+        .try_for_each(|part| label(part).map(drop))
+        .map(|()| text.to_string())
+}
+
 pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), Failed> {
     let mut sources = Sources::default();
     let mut warnings = Vec::new();
@@ -81,7 +98,7 @@ pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), Failed> {
     let converted = convert(arguments, &mut sources, &mut warnings, &progress);
     drop(progress);
     let converted = converted.and_then(|done| {
-        if arguments.strict && !warnings.is_empty() {
+        if arguments.strict && warnings.iter().any(|one| one.severity == Severity::Warning) {
             Err(strict())
         } else {
             Ok(done)
@@ -90,7 +107,7 @@ pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), Failed> {
     match converted {
         Ok(objects) => {
             output::show(&warnings, &sources, color);
-            deliver(arguments, &objects)
+            deliver(arguments, &objects, color)
         }
         Err(mut diagnostics) => {
             let failed = exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty());
@@ -261,7 +278,7 @@ fn pipeline(
     convert::convert(plugins, &inputs, &|what| progress.say(what))
 }
 
-fn deliver(arguments: &ConvertArguments, objects: &[Tree]) -> Result<(), Failed> {
+fn deliver(arguments: &ConvertArguments, objects: &[Tree], color: Color) -> Result<(), Failed> {
     let Some(directory) = &arguments.out else {
         return Ok(output::print(&yaml::write_manifest(objects))?);
     };
@@ -277,7 +294,11 @@ fn deliver(arguments: &ConvertArguments, objects: &[Tree]) -> Result<(), Failed>
             yaml::write_manifest(std::slice::from_ref(object)),
         ));
     }
-    files::write_all(directory, &written)?;
+    if let Err(error) = files::write_all(directory, &written) {
+        let unwritable = Diagnostic::error("output-unwritable", format!("{error:#}")).help("check --out");
+        output::show(&[unwritable], &Sources::default(), color);
+        return Err(Failed::Input);
+    }
     output::complain(&format!("wrote {} files to {}\n", written.len(), directory.display()));
     Ok(())
 }

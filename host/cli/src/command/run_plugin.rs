@@ -59,8 +59,8 @@ pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), Failed> {
         None => Tree::object(),
     };
     let limits = limits(arguments);
-    let (sandbox, plugin) = load(arguments, limits.clone(), &settings).map_err(|one| fail(vec![one], &sources))?;
-    let function = function(arguments, &sandbox, &plugin).map_err(|one| fail(vec![one], &sources))?;
+    let (sandbox, plugin) = load(arguments, limits.clone(), &settings).map_err(|one| fail(vec![*one], &sources))?;
+    let function = function(arguments, &sandbox, &plugin).map_err(|one| fail(vec![*one], &sources))?;
     let input = input(arguments, &function).map_err(|one| fail(vec![*one], &sources))?;
     register(&input, &mut sources);
     match sandbox.call_json(&plugin, &function, &input) {
@@ -87,15 +87,15 @@ fn limits(arguments: &RunPluginArguments) -> Limits {
     }
 }
 
-fn load(arguments: &RunPluginArguments, limits: Limits, settings: &Tree) -> Result<(Sandbox, Plugin), Diagnostic> {
-    let sandbox = plugins::sandbox(limits).map_err(|failure| failure.diagnostic())?;
+fn load(arguments: &RunPluginArguments, limits: Limits, settings: &Tree) -> Result<(Sandbox, Plugin), Box<Diagnostic>> {
+    let sandbox = plugins::sandbox(limits).map_err(|failure| Box::new(failure.diagnostic()))?;
     let plugin = sandbox
         .load_file(&arguments.component)
-        .map_err(|failure| failure.diagnostic())?;
+        .map_err(|failure| Box::new(failure.diagnostic()))?;
     Ok((sandbox, plugin.with_settings(settings)))
 }
 
-fn function(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) -> Result<String, Diagnostic> {
+fn function(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) -> Result<String, Box<Diagnostic>> {
     if let Some(name) = &arguments.call {
         return Ok(name.clone());
     }
@@ -103,11 +103,13 @@ fn function(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) 
     let mut stage = names.iter().filter(|name| *name != "describe");
     match (stage.next(), stage.next()) {
         (Some(only), None) => Ok(only.clone()),
-        _ => Err(Diagnostic::error(
-            "plugin-function-needed",
-            format!("the stage '{}' has several functions", plugin.stage),
-        )
-        .help(format!("name one with --call: {}", names.join(", ")))),
+        _ => Err(Box::new(
+            Diagnostic::error(
+                "plugin-function-needed",
+                format!("the stage '{}' has several functions", plugin.stage),
+            )
+            .help(format!("name one with --call: {}", names.join(", "))),
+        )),
     }
 }
 

@@ -113,7 +113,10 @@ impl Sources {
     /// Where a diagnostic leads.
     pub fn locate(&self, diagnostic: &Diagnostic) -> Located {
         let place = &diagnostic.place;
-        let Some(name) = place.document.as_ref().or(self.main.as_ref()) else {
+        // About nothing in a document: a flag, a plugin.
+        let nowhere = place.document.is_none() && place.pointer.is_none() && place.line.is_none();
+        let main = self.main.as_ref().filter(|_| !nowhere);
+        let Some(name) = place.document.as_ref().or(main) else {
             return Located::default();
         };
         if let Some(line) = place.line {
