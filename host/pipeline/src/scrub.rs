@@ -49,6 +49,10 @@ impl Secrets {
 fn collect(tree: &Tree, texts: &mut Vec<String>) {
     match tree {
         Tree::String(text) => {
+            // A domain is no secret, and messages are full of it.
+            if is_domain(text) {
+                return;
+            }
             let lines = text
                 .lines()
                 .filter(|line| line.len() >= SHORTEST && !line.starts_with("-----"));
