@@ -26,7 +26,8 @@ test: ## install what is missing, build, lint, run all tests
 	.ci/setup test
 	$(MAKE) build lint
 	source .ci/env
-	cargo test --release --workspace --locked
+	cargo test --release --workspace --locked | tee $(TARGET)/tests.log
+	awk '/^test result/ { passed += $$4; failed += $$6 } END { print passed " passed, " failed " failed" }' $(TARGET)/tests.log
 
 build: plugins ## host and plugins, in target/release/host and target/plugins
 	$(HOST) plugin precompile $(TARGET)/plugins
