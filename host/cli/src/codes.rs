@@ -78,4 +78,10 @@ pub const CODES: &[Code] = &[
         title: "A release was given twice",
         explanation: "Two `--release` options lead to releases of the same name. Leave one out, or give one another name: `--release NAME=PATH`.",
     },
+    Code {
+        name: "variables-not-kept",
+        title: "Generated values are not kept",
+        explanation: "Passwords, keys and certificates were generated and there is no `--vars-store`, so the next conversion generates others. \
+                      Applying both to a cluster replaces every secret. Give a store to keep them.",
+    },
 ];

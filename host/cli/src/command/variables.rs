@@ -9,7 +9,7 @@ use boson_pipeline::scrub::Secrets;
 use boson_pipeline::stage::{Named, Variable};
 use boson_pipeline::variables::{self, FilePath, Inputs, Options, Sources, Store, Table};
 use boson_pipeline::yaml::{self, Document};
-use boson_pipeline::{Diagnostic, StageError, Stages};
+use boson_pipeline::{Diagnostic, Severity, StageError, Stages};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -228,6 +228,14 @@ impl Read {
         self.save().map_err(|error| vec![*error])?;
         let (done, said) = result.map_err(StageError::into_diagnostics)?;
         warnings.extend(said);
+        if self.store_path.is_none() && self.store.changed() {
+            let message = "Values were made for this run only; the next one makes others";
+            let note = Diagnostic::warning("variables-not-kept", message).help("keep them: --vars-store FILE");
+            warnings.push(Diagnostic {
+                severity: Severity::Info,
+                ..note
+            });
+        }
         Ok(Manifest {
             name: self.manifest.name.clone(),
             document: done.document,
