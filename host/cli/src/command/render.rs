@@ -6,9 +6,9 @@ use crate::files;
 use crate::output::{self, Color};
 use crate::plugins::{self, PluginArguments};
 use boson_document::{Tree, json};
-use boson_pipeline::release::{Job, Release};
+use boson_pipeline::release::{Job, Release, TemplateFile};
 use boson_pipeline::report::Sources;
-use boson_pipeline::stage::{StageError, Template};
+use boson_pipeline::stage::{Rendered, StageError, Template};
 use boson_pipeline::{Diagnostic, Stage, Stages};
 use boson_sandbox::Plugins;
 use clap::Args;
@@ -125,18 +125,7 @@ fn one_job(arguments: &RenderArguments, plugins: &Plugins, sources: &mut Sources
         )
         .into());
     }
-    let names: Vec<String> = wanted.iter().map(|file| job.template_name(file)).collect();
-    for (file, name) in wanted.iter().zip(&names) {
-        sources.add_text(name, &file.text);
-    }
-    let templates: Vec<Template<'_>> = wanted
-        .iter()
-        .zip(&names)
-        .map(|(file, name)| Template { name, text: &file.text })
-        .collect();
-    let (rendered, _) = plugins
-        .render(&templates, &context)
-        .map_err(|error| Error::Input(error.into_diagnostics()))?;
+    let rendered = files_of(plugins, job, &wanted, &context, sources)?;
     let files = wanted.iter().zip(rendered);
     match &arguments.out {
         Some(directory) => {
@@ -168,6 +157,26 @@ fn one_job(arguments: &RenderArguments, plugins: &Plugins, sources: &mut Sources
             Ok(output::print(&text)?)
         }
     }
+}
+
+/// Renders these templates of a job, in their order; excerpts may be shown of them.
+pub fn files_of(
+    plugins: &Plugins,
+    job: &Job,
+    wanted: &[&TemplateFile],
+    context: &Tree,
+    sources: &mut Sources,
+) -> Result<Vec<Rendered>, Vec<Diagnostic>> {
+    let names: Vec<String> = wanted.iter().map(|file| job.template_name(file)).collect();
+    for (file, name) in wanted.iter().zip(&names) {
+        sources.add_text(name, &file.text);
+    }
+    let named = wanted.iter().zip(&names);
+    let templates: Vec<Template<'_>> = named.map(|(file, name)| Template { name, text: &file.text }).collect();
+    let (rendered, _) = plugins
+        .render(&templates, context)
+        .map_err(StageError::into_diagnostics)?;
+    Ok(rendered)
 }
 
 fn job<'r>(release: &'r Release, name: &str) -> Result<&'r Job, Box<Diagnostic>> {

@@ -1,6 +1,7 @@
 //! `host util`: what the pods of a deployment run. Not meant for people; documented, because manifests show it.
 
 use crate::command::inputs;
+use crate::command::render::files_of;
 use crate::exit::{self, Failed};
 use crate::files;
 use crate::output::{self, Color};
@@ -9,8 +10,7 @@ use boson_document::Tree;
 use boson_pipeline::convert::context;
 use boson_pipeline::release::Job;
 use boson_pipeline::report::Sources;
-use boson_pipeline::stage::Template;
-use boson_pipeline::{Diagnostic, Stage, Stages};
+use boson_pipeline::{Diagnostic, Stage};
 use boson_sandbox::Plugins;
 use clap::{Args, Subcommand};
 use std::path::{Path, PathBuf};
@@ -134,19 +134,8 @@ fn render(
     out: &Path,
     sources: &mut Sources,
 ) -> Result<Vec<Rendered>, Vec<Diagnostic>> {
-    let names: Vec<String> = files.templates.iter().map(|file| files.template_name(file)).collect();
-    for (file, name) in files.templates.iter().zip(&names) {
-        sources.add_text(name, &file.text);
-    }
-    let templates: Vec<Template<'_>> = files
-        .templates
-        .iter()
-        .zip(&names)
-        .map(|(file, name)| Template { name, text: &file.text })
-        .collect();
-    let (rendered, _) = plugins
-        .render(&templates, context)
-        .map_err(boson_pipeline::StageError::into_diagnostics)?;
+    let all: Vec<_> = files.templates.iter().collect();
+    let rendered = files_of(plugins, files, &all, context, sources)?;
     let made = files.templates.iter().zip(rendered).map(|(file, rendered)| Rendered {
         path: out.join(&file.destination),
         content: rendered.content,
