@@ -137,8 +137,7 @@ impl Image<'_> {
 
 impl Layer {
     fn take(&mut self, item: &Item, data: &mut dyn Read, archive: &str, budget: &Budget) -> Result<(), Diagnostic> {
-        let path = clean(item.path.trim_start_matches('/'))
-            .map_err(|_| refuse("release-archive-path", archive, &item.path, "leads out of the archive"))?;
+        let path = path_of(item, archive)?;
         let (parent, file) = path.rsplit_once('/').unwrap_or(("", &path));
         if file == OPAQUE {
             if matters(parent) {
@@ -193,6 +192,28 @@ impl Layer {
             files.insert(path, entry);
         }
     }
+}
+
+/// The path of an entry of a layer that does something to the jobs: is one of them, hides one, or stands in their way.
+///
+/// # Errors
+/// The path leads out of the archive.
+pub fn relevant(item: &Item, archive: &str) -> Result<Option<String>, Diagnostic> {
+    let path = path_of(item, archive)?;
+    let (parent, file) = path.rsplit_once('/').unwrap_or(("", &path));
+    let is_relevant = if file == OPAQUE {
+        matters(parent)
+    } else if let Some(hidden) = file.strip_prefix(WHITEOUT) {
+        matters(format!("{parent}/{hidden}").trim_start_matches('/'))
+    } else {
+        is_below(&path, JOBS_SRC) || item.kind != Kind::Directory && is_below(JOBS_SRC, &path)
+    };
+    Ok(is_relevant.then_some(path))
+}
+
+fn path_of(item: &Item, archive: &str) -> Result<String, Diagnostic> {
+    clean(item.path.trim_start_matches('/'))
+        .map_err(|_| refuse("release-archive-path", archive, &item.path, "leads out of the archive"))
 }
 
 /// The target as seen from the directory of the link, in a file system whose root is the image's.

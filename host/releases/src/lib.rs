@@ -14,10 +14,12 @@ mod digest;
 mod directory;
 mod entries;
 mod image;
+mod layer;
 mod limits;
 mod stream;
 mod tarball;
 
+pub use layer::reduce;
 pub use limits::Limits;
 
 use boson_pipeline::Diagnostic;

@@ -206,3 +206,56 @@ fn a_compressed_layout_is_told_how_to_give_it() {
     assert_eq!(errors[0].message, "Release manifest not found");
     assert!(errors[0].help.as_deref().unwrap().contains("OCI image"), "{errors:?}");
 }
+
+#[test]
+fn a_reduced_layer_does_the_same_to_the_jobs() {
+    let reduced = |layer: &[u8]| {
+        let mut out = Vec::new();
+        boson_releases::reduce("layer", layer, boson_releases::Limits::default(), &mut out).unwrap();
+        out
+    };
+    let layers = [
+        base().file("usr/lib/big", vec![7; 1 << 20]).gz(),
+        changes().gz(),
+        Tar::new().plain(),
+    ];
+    let small: Vec<Vec<u8>> = layers.iter().map(|layer| reduced(layer)).collect();
+    assert!(small[0].len() < 1 << 14, "{} bytes are kept", small[0].len());
+    let of = |layers: &[Vec<u8>]| read(directory(&layout(layers, "x")).path(), Some("app")).unwrap();
+    let (whole, less) = (of(&layers), of(&small));
+    let jobs = |release: &boson_pipeline::release::Release| {
+        let all = release.jobs.iter().map(|job| {
+            let texts = job
+                .templates
+                .iter()
+                .map(|file| (file.destination.clone(), file.text.clone(), file.executable));
+            (job.name.clone(), job.spec.tree.clone(), texts.collect::<Vec<_>>())
+        });
+        all.collect::<Vec<_>>()
+    };
+    assert_eq!(jobs(&whole), jobs(&less));
+    for hide in ["var/.wh.vcap", ".wh..wh..opq"] {
+        let hidden = [base().gz(), reduced(&Tar::new().file(hide, "").gz())];
+        let layout = directory(&layout(&hidden, "x"));
+        assert_eq!(
+            read(layout.path(), Some("app")).unwrap_err()[0].code,
+            "release-empty",
+            "{hide}"
+        );
+    }
+}
+
+#[test]
+fn a_layer_that_is_torn_or_holds_a_device_among_the_jobs_is_refused() {
+    let code = |layer: &[u8]| {
+        let limits = boson_releases::Limits::default();
+        boson_releases::reduce("layer", layer, limits, std::io::sink())
+            .unwrap_err()
+            .code
+    };
+    let whole = base().gz();
+    assert_eq!(code(&whole[..whole.len() / 2]), "release-archive-damaged");
+    let device = Tar::new().other(&format!("{JOBS}/dev"), EntryType::Char, "");
+    assert_eq!(code(&device.gz()), "release-archive-entry");
+    assert_eq!(code(&Tar::new().file("../x", "").gz()), "release-archive-path");
+}

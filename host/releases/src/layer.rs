@@ -1,0 +1,58 @@
+//! A layer of an image, reduced to what a release needs of it: so that a cache holds kilobytes of jobs, not hundreds of megabytes of packages.
+
+use crate::entries::{self, Item, Kind, refuse};
+use crate::image::relevant;
+use crate::limits::{Budget, Limits};
+use boson_pipeline::Diagnostic;
+use std::io::{self, Read, Write};
+use tar::{Builder, EntryType, Header};
+
+/// Reads the layer `name` (for messages), gzip or not, to its end, and writes to `out` a plain tar that does the same to `/var/vcap/jobs-src`:
+/// the files there, and what hides those of lower layers.
+///
+/// # Errors
+/// The layer is torn, damaged, over a limit, or holds a device among the jobs; or `out` fails.
+pub fn reduce(name: &str, reader: impl Read, limits: Limits, out: impl Write) -> Result<(), Diagnostic> {
+    let budget = Budget::new(limits);
+    let mut archive = Builder::new(out);
+    let unwritable = |error: io::Error| {
+        Diagnostic::error("release-image", format!("'{name}' cannot be kept: {error}")).in_document(name)
+    };
+    entries::each(name, reader, &budget, &mut |_| {}, &mut |item, data| {
+        let Some(path) = relevant(item, name)? else {
+            return Ok(());
+        };
+        budget.note(&path, name)?;
+        budget.keep(item.size, name)?;
+        if let Kind::Special(what) = item.kind {
+            return Err(refuse("release-archive-entry", name, &item.path, what));
+        }
+        append(&mut archive, &path, item, data).map_err(unwritable)
+    })?;
+    archive.into_inner().and_then(|mut out| out.flush()).map_err(unwritable)
+}
+
+fn append(archive: &mut Builder<impl Write>, path: &str, item: &Item, data: &mut dyn Read) -> io::Result<()> {
+    let mut header = Header::new_gnu();
+    let executable = matches!(item.kind, Kind::File { executable: true } | Kind::Directory);
+    header.set_mode(if executable { 0o755 } else { 0o644 });
+    header.set_size(0);
+    match &item.kind {
+        Kind::Link(target) => {
+            header.set_entry_type(EntryType::Symlink);
+            archive.append_link(&mut header, path, target)
+        }
+        Kind::HardLink(target) => {
+            header.set_entry_type(EntryType::Link);
+            archive.append_link(&mut header, path, target)
+        }
+        Kind::Directory => {
+            header.set_entry_type(EntryType::Directory);
+            archive.append_data(&mut header, path, io::empty())
+        }
+        Kind::File { .. } | Kind::Special(_) => {
+            header.set_size(item.size);
+            archive.append_data(&mut header, path, data.take(item.size))
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Daemons of a test: each logs to a file of its own and ends with us.
+
+use super::programs::program;
+use anyhow::{Context, Result};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+/// How much of a log an error shows, in bytes.
+const SHOWN: usize = 2_000;
+
+/// Starts processes from a thread that lives as long as we do: the kernel's promise to end a child is about the thread that made it, and tests
+/// have threads of their own.
+#[derive(Debug)]
+pub(super) struct Spawner {
+    directory: PathBuf,
+}
+
+/// A daemon.
+#[derive(Debug)]
+pub(super) struct Process {
+    name: String,
+    log: PathBuf,
+    child: Child,
+}
+
+type Order = (Command, Sender<std::io::Result<Child>>);
+
+// === impl Spawner ===
+
+impl Spawner {
+    /// Logs go to `directory`.
+    pub(super) fn new(directory: &Path) -> Self {
+        Self {
+            directory: directory.to_path_buf(),
+        }
+    }
+
+    /// Starts a program of Kubernetes.
+    pub(super) fn spawn(&self, name: &str, arguments: &[OsString]) -> Result<Process> {
+        let log = self.directory.join(format!("{name}.log"));
+        let file = File::create(&log)?;
+        let mut command = Command::new("setpriv");
+        command
+            .args(["--pdeathsig", "KILL", "--"])
+            .arg(program(name)?)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(file.try_clone()?)
+            .stderr(file);
+        let (sender, receiver) = channel();
+        orders()
+            .send((command, sender))
+            .context("the thread that starts processes ended")?;
+        let child = receiver.recv()?.with_context(|| format!("{name} cannot be started"))?;
+        Ok(Process {
+            name: name.to_string(),
+            log,
+            child,
+        })
+    }
+}
+
+fn orders() -> Sender<Order> {
+    static ORDERS: std::sync::OnceLock<Sender<Order>> = std::sync::OnceLock::new();
+    ORDERS
+        .get_or_init(|| {
+            let (sender, receiver) = channel::<Order>();
+            thread::spawn(move || {
+                for (mut command, answer) in receiver {
+                    let _ = answer.send(command.spawn());
+                }
+            });
+            sender
+        })
+        .clone()
+}
+
+// === impl Process ===
+
+impl Process {
+    /// The program's name.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The end of its log, once it has ended.
+    pub(super) fn ended(&mut self) -> Option<String> {
+        self.child.try_wait().ok().flatten()?;
+        let log = fs::read(&self.log).unwrap_or_default();
+        let start = log.len().saturating_sub(SHOWN);
+        Some(String::from_utf8_lossy(&log[start..]).into_owned())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,6 @@
+//! Tests against a real Kubernetes control plane (see `boson_tests::cluster`). Its programs come from `$KUBEBUILDER_ASSETS` or
+//! `.ci/kubernetes`; where they are missing these tests fail, they are never skipped.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod accepted;
