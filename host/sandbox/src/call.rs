@@ -29,6 +29,9 @@ pub(crate) struct CallState {
     table_limit: usize,
 }
 
+/// How the name of a function begins that only traps where calls nest too deep.
+const TOO_DEEP: &str = "nested too deep";
+
 /// Raised from the limiter, so that a call ends where it asks for too much instead of limping on.
 #[derive(Debug)]
 struct TooMuch(&'static str);
@@ -143,6 +146,9 @@ impl Sandbox {
                     FailureKind::Deadline,
                     format!("ran for more than {} s", limits.deadline.as_secs()),
                 ),
+                trap if *trap == Trap::StackOverflow || nests_too_deep(error) => {
+                    (FailureKind::TooDeep, "nested its calls deeper than it may".to_string())
+                }
                 trap => (FailureKind::Trapped, format!("stopped with a trap: {trap}")),
             }
         } else if error.root_cause().to_string().contains("hostcalls") {
@@ -163,6 +169,12 @@ impl Sandbox {
         }
         failure
     }
+}
+
+/// Whether the trap is a plugin's own way to end where its calls nest too deep: it says so in the name of a function, as the render
+/// plugin's interpreter does where its buffer for stack frames is full.
+fn nests_too_deep(error: &wasmtime::Error) -> bool {
+    functions(error).iter().any(|name| name.starts_with(TOO_DEEP))
 }
 
 /// Names of the functions that were active, innermost first. Data of the plugin: bounded and cleaned of control characters.

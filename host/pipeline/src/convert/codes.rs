@@ -11,6 +11,24 @@ pub const CODES: &[Code] = &[
                       deployment's name has to. Two things whose names become the same are refused rather than mixed up.",
     },
     Code {
+        name: "render-failed",
+        title: "All errors of templates, as BOSH prints them",
+        explanation: "The text of the director: instance groups, in them jobs, in them templates. Each error is also told on its own, with its \
+                      place and what to do. Of a group only the first instance that fails is told, as BOSH does.",
+    },
+    Code {
+        name: "render-no-instance",
+        title: "The instance group has no such instance",
+        explanation: "AZ_INDEX, REPLICAS and POD_ORDINAL give the index of the pod's instance, and the manifest has none of that index. \
+                      The StatefulSet was scaled by hand, or the pod runs with the Secret of another version.",
+    },
+    Code {
+        name: "release-schema-unchecked",
+        title: "A job's properties are not checked against its schema",
+        explanation: "The job brings a `properties_schema.json`. BOSH's director refuses properties that do not fit it; here they are taken as they \
+                      are, and what does not fit is found when a template fails, or by the job itself.",
+    },
+    Code {
         name: "release-not-at-hand",
         title: "A release that jobs need was not given",
         explanation: "The conversion reads job specs and templates from the releases themselves. Name each one with `--release PATH` \

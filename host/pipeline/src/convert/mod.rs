@@ -2,7 +2,9 @@
 //! parallel where groups are independent, and gathers what they say.
 
 mod codes;
+pub mod collected;
 pub mod context;
+pub mod filling;
 mod needed;
 pub mod parallel;
 pub mod rendering;

@@ -1,13 +1,15 @@
 //! Rendering a deployment: the bpm templates, whose text shapes the pods, and all others, to find out now rather than in a pod what fails.
 
+use super::collected::{self, JobErrors};
 use super::context::{self, POD_IP};
-use super::parallel;
+use super::{filling, parallel};
 use crate::diagnostic::Diagnostic;
 use crate::release::{Job, Release};
-use crate::stage::{BpmCopy, JobFiles, Rendered, ResolvedGroup, StageError, Stages, Template};
+use crate::stage::{BpmCopy, JobFiles, Rendered, ResolvedGroup, Stages, Template};
 use crate::yaml;
 use boson_document::Tree;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Stands for the pod's address where a file is rendered only to see whether it can be: BOSH's own placeholder.
 const ANY_IP: &str = "127.0.0.1";
@@ -32,6 +34,7 @@ struct Work<'a> {
 }
 
 /// What one instance of a job gave.
+#[derive(Default)]
 struct Outcome {
     bpm: Option<(u32, Rendered)>,
     diagnostics: Vec<Diagnostic>,
@@ -48,20 +51,22 @@ pub fn render(
     threads: usize,
 ) -> Result<Rendering, Vec<Diagnostic>> {
     let work = work(groups, releases);
-    let outcomes = parallel::map(&work, threads, |one| run(stages, one));
-    let mut diagnostics = Vec::new();
-    let mut failing: Option<(usize, usize)> = None;
-    for (one, outcome) in work.iter().zip(&outcomes) {
-        let here = (one.group, one.nth);
-        let errors = outcome.diagnostics.iter().any(Diagnostic::is_error);
-        // Work is sorted by group and job, and a group reports its first failing instance only.
-        if errors && failing.is_none_or(|(group, nth)| group != one.group || nth == one.nth) {
-            failing = Some(here);
-            diagnostics.extend(outcome.diagnostics.iter().cloned());
-        } else if !errors && one.nth == 0 {
-            diagnostics.extend(outcome.diagnostics.iter().cloned());
+    // No later instance of a group is rendered once one has failed: a template that loops takes its time on each.
+    let failing: Vec<AtomicUsize> = groups.iter().map(|_| AtomicUsize::new(usize::MAX)).collect();
+    let outcomes = parallel::map(&work, threads, |one| {
+        let first = failing.get(one.group);
+        if first.is_some_and(|first| first.load(Ordering::Relaxed) < one.nth) {
+            return Outcome::default();
         }
-    }
+        let outcome = run(stages, one);
+        if let Some(first) = first.filter(|_| outcome.diagnostics.iter().any(Diagnostic::is_error)) {
+            first.fetch_min(one.nth, Ordering::Relaxed);
+        }
+        outcome
+    });
+    let failing: Vec<usize> = failing.into_iter().map(AtomicUsize::into_inner).collect();
+    let mut diagnostics = report(&work, &outcomes, &failing);
+    diagnostics.extend(unchecked(&work));
     if diagnostics.iter().any(Diagnostic::is_error) {
         return Err(diagnostics);
     }
@@ -74,6 +79,47 @@ pub fn render(
         warnings: diagnostics,
         documents,
     })
+}
+
+/// What to tell: of each group what its first failing instance says, or its first instance where none fails; then all errors as one text.
+fn report(work: &[Work<'_>], outcomes: &[Outcome], failing: &[usize]) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    let mut failed = Vec::new();
+    for (one, outcome) in work.iter().zip(outcomes) {
+        let first = failing.get(one.group).copied().filter(|nth| *nth != usize::MAX);
+        if one.nth != first.unwrap_or(0) {
+            continue;
+        }
+        diagnostics.extend(outcome.diagnostics.iter().map(|said| attribute(said, one)));
+        let errors: Vec<&Diagnostic> = outcome.diagnostics.iter().filter(|said| said.is_error()).collect();
+        if !errors.is_empty() {
+            failed.push(JobErrors {
+                group: one.group_name,
+                job: one.files,
+                errors,
+            });
+        }
+    }
+    if !failed.is_empty() {
+        diagnostics.push(collected::of_deployment(&failed));
+    }
+    diagnostics
+}
+
+/// Warnings about jobs whose schemas nobody looks at, each job once.
+fn unchecked(work: &[Work<'_>]) -> Vec<Diagnostic> {
+    let jobs: BTreeSet<&str> = work
+        .iter()
+        .filter(|one| one.files.properties_schema.is_some())
+        .map(|one| one.files.name.as_str())
+        .collect();
+    let say = |job: &&str| {
+        Diagnostic::warning(
+            "release-schema-unchecked",
+            format!("Properties of job '{job}' are not checked against its properties_schema.json"),
+        )
+    };
+    jobs.iter().map(say).collect()
 }
 
 fn work<'a>(groups: &'a [ResolvedGroup], releases: &'a [Release]) -> Vec<Work<'a>> {
@@ -122,10 +168,7 @@ pub fn find<'a>(releases: &'a [Release], job: &Tree) -> Option<&'a Job> {
 }
 
 fn run(stages: &dyn Stages, work: &Work<'_>) -> Outcome {
-    let mut outcome = Outcome {
-        bpm: None,
-        diagnostics: Vec::new(),
-    };
+    let mut outcome = Outcome::default();
     let names: Vec<String> = work
         .files
         .templates
@@ -148,67 +191,42 @@ fn run(stages: &dyn Stages, work: &Work<'_>) -> Outcome {
         if templates.is_empty() {
             continue;
         }
-        match stages.render(&templates, &context) {
-            Ok((files, said)) => {
-                outcome.diagnostics.extend(said);
-                if ip == POD_IP {
-                    outcome.bpm = context::index(work.job, work.nth).zip(files.into_iter().next());
-                }
-            }
-            Err(StageError::Input(said)) => outcome
-                .diagnostics
-                .extend(said.into_iter().map(|one| explain(one, work, ip))),
-            Err(StageError::Plugin(said)) => outcome.diagnostics.push(explain(*said, work, ip)),
+        let mut filled = filling::fill(stages, work.files, &templates, &context);
+        if ip == POD_IP {
+            explain_ip(&mut filled.diagnostics, work.files);
+            outcome.bpm = context::index(work.job, work.nth).zip(filled.files.into_iter().next());
         }
+        outcome.diagnostics.extend(filled.diagnostics);
     }
     outcome
 }
 
-/// Adds what BOSH says around a template's error: job, group, file and line.
-fn explain(mut said: Diagnostic, work: &Work<'_>, ip: &str) -> Diagnostic {
-    let job = work.job.str("name").unwrap_or_default();
-    let prefix = format!("{job}/");
-    let file = said
-        .place
-        .document
-        .take()
-        .map(|name| name.strip_prefix(&prefix).map_or(name.clone(), str::to_string));
-    let inner = match file {
-        Some(file) => {
-            said.place.document = Some(file_name(work.files, &file));
-            let line = said.place.line.map_or("(unknown)".to_string(), |line| line.to_string());
-            format!("Error filling in template '{file}' (line {line}: {})", said.message)
-        }
-        None => said.message.clone(),
-    };
-    let instance = if work.nth == 0 {
-        String::new()
-    } else {
-        format!(", instance {}", work.nth)
-    };
-    said.message = format!(
-        "Unable to render templates for job '{job}' of instance group '{}'{instance}: {inner}",
-        work.group_name
-    );
-    if ip == POD_IP && said.help.is_none() && mentions_ip(work.files) {
-        said.help = Some(
-            "bpm.yml is rendered before the pods exist: `spec.ip` is the text `$(POD_IP)` there, which Kubernetes expands in args and env; it cannot be computed with"
-                .to_string(),
+/// Says which job it was, on which instance of which group.
+fn attribute(said: &Diagnostic, work: &Work<'_>) -> Diagnostic {
+    let mut said = said.clone();
+    if said.is_error() {
+        let instance = if work.nth == 0 {
+            String::new()
+        } else {
+            format!(", instance {}", work.nth)
+        };
+        said.message = format!(
+            "Unable to render templates for job '{}' of instance group '{}'{instance}: {}",
+            work.files.name, work.group_name, said.message
         );
     }
     said
 }
 
-/// The file that a template's short name stands for.
-fn file_name(files: &Job, source: &str) -> String {
-    if source == "monit" {
-        return files.monit_document.clone();
+fn explain_ip(said: &mut [Diagnostic], files: &Job) {
+    for one in said.iter_mut().filter(|one| one.is_error() && one.help.is_none()) {
+        if mentions_ip(files) {
+            one.help = Some(
+                "bpm.yml is rendered before the pods exist: `spec.ip` is the text `$(POD_IP)` there, which Kubernetes expands in args and env; it cannot be computed with"
+                    .to_string(),
+            );
+        }
     }
-    files
-        .templates
-        .iter()
-        .find(|file| file.source == source)
-        .map_or(source.to_string(), |file| file.document_name.clone())
 }
 
 fn mentions_ip(files: &Job) -> bool {
