@@ -137,20 +137,7 @@ impl Sandbox {
                 format!("asked for more {what} than the {of} it may have"),
             )
         } else if let Some(trap) = error.downcast_ref::<Trap>() {
-            match trap {
-                Trap::OutOfFuel => (
-                    FailureKind::OutOfFuel,
-                    format!("used up its {} units of fuel", limits.fuel),
-                ),
-                Trap::Interrupt => (
-                    FailureKind::Deadline,
-                    format!("ran for more than {} s", limits.deadline.as_secs()),
-                ),
-                trap if *trap == Trap::StackOverflow || nests_too_deep(error) => {
-                    (FailureKind::TooDeep, "nested its calls deeper than it may".to_string())
-                }
-                trap => (FailureKind::Trapped, format!("stopped with a trap: {trap}")),
-            }
+            self.sort_trap(*trap, error)
         } else if error.root_cause().to_string().contains("hostcalls") {
             // wasmtime keeps the error type of this limit to itself; its text is all there is.
             (
@@ -168,6 +155,24 @@ impl Sandbox {
             failure.functions = functions(error);
         }
         failure
+    }
+
+    fn sort_trap(&self, trap: Trap, error: &wasmtime::Error) -> (FailureKind, String) {
+        let limits = &self.limits;
+        match trap {
+            Trap::OutOfFuel => (
+                FailureKind::OutOfFuel,
+                format!("used up its {} units of fuel", limits.fuel),
+            ),
+            Trap::Interrupt => (
+                FailureKind::Deadline,
+                format!("ran for more than {} s", limits.deadline.as_secs()),
+            ),
+            trap if trap == Trap::StackOverflow || nests_too_deep(error) => {
+                (FailureKind::TooDeep, "nested its calls deeper than it may".to_string())
+            }
+            trap => (FailureKind::Trapped, format!("stopped with a trap: {trap}")),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use boson_document::{Tree, json};
 use boson_pipeline::stage::{Named, Rendered, Template};
 use boson_pipeline::{Stage, Stages, yaml};
 use boson_sandbox::{Cache, Limits, Plugin, Plugins, Sandbox};
-use boson_tests::{binary, root, synthetic};
+use boson_tests::{binary, root, synthetic, templates};
 use std::path::Path;
 use std::process::Command;
 
@@ -133,9 +133,9 @@ pub fn batch() -> Result<Vec<Row>> {
     let mut plugins = Plugins::new(sandbox);
     plugins.insert(plugin);
     let context = json::parse(synthetic::CONTEXT).map_err(|error| anyhow!("{error}"))?;
-    let templates = synthetic::templates(TEMPLATES);
+    let texts = templates::of_all_sizes(TEMPLATES);
     let mut times = Vec::new();
-    for (nth, text) in templates.iter().cycle().take(templates.len() + WARM_UP).enumerate() {
+    for (nth, text) in texts.iter().cycle().take(texts.len() + WARM_UP).enumerate() {
         let one = [Template {
             name: "job/file.erb",
             text,

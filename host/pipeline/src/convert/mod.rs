@@ -4,6 +4,7 @@
 mod codes;
 pub mod collected;
 pub mod context;
+mod copies;
 pub mod filling;
 mod needed;
 pub mod parallel;

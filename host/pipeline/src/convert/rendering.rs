@@ -2,13 +2,14 @@
 
 use super::collected::{self, JobErrors};
 use super::context::{self, POD_IP};
+use super::copies::{self, BpmFiles};
 use super::{filling, parallel};
 use crate::diagnostic::Diagnostic;
 use crate::release::{Job, Release};
-use crate::stage::{BpmCopy, JobFiles, Rendered, ResolvedGroup, Stages, Template};
+use crate::stage::{JobFiles, Rendered, ResolvedGroup, Stages, Template};
 use crate::yaml;
 use boson_document::Tree;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Stands for the pod's address where a file is rendered only to see whether it can be: BOSH's own placeholder.
@@ -70,7 +71,13 @@ pub fn render(
     if diagnostics.iter().any(Diagnostic::is_error) {
         return Err(diagnostics);
     }
-    let (files, documents) = collect(groups, releases, &work, outcomes, &mut diagnostics);
+    let mut rendered = BpmFiles::new();
+    for (one, outcome) in work.iter().zip(outcomes) {
+        if let Some(bpm) = outcome.bpm {
+            rendered.entry(std::ptr::from_ref(one.job)).or_default().push(bpm);
+        }
+    }
+    let (files, documents) = copies::collect(groups, releases, &rendered, &mut diagnostics);
     if diagnostics.iter().any(Diagnostic::is_error) {
         return Err(diagnostics);
     }
@@ -233,74 +240,4 @@ fn mentions_ip(files: &Job) -> bool {
     files.templates.iter().any(|file| {
         file.destination == Job::BPM && (file.text.contains("spec.ip") || file.text.contains("spec.networks"))
     })
-}
-
-/// Puts the bpm files of all instances together: one copy for each different text, read as YAML.
-fn collect(
-    groups: &[ResolvedGroup],
-    releases: &[Release],
-    work: &[Work<'_>],
-    outcomes: Vec<Outcome>,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> (Vec<Vec<JobFiles>>, Vec<yaml::Document>) {
-    let mut rendered: HashMap<*const Tree, Vec<(u32, Rendered)>> = HashMap::new();
-    for (one, outcome) in work.iter().zip(outcomes) {
-        if let Some(bpm) = outcome.bpm {
-            rendered.entry(std::ptr::from_ref(one.job)).or_default().push(bpm);
-        }
-    }
-    let mut documents = Vec::new();
-    let mut all = Vec::new();
-    for group in groups {
-        let mut files = Vec::new();
-        for job in jobs(group) {
-            let here = rendered.get(&std::ptr::from_ref(job)).map_or(&[][..], Vec::as_slice);
-            let copies = copies(here, &group.name, &mut documents, diagnostics);
-            let found = find(releases, job);
-            let destinations: BTreeSet<&str> = found.into_iter().flat_map(Job::destinations).collect();
-            files.push(JobFiles {
-                job: job.str("name").unwrap_or_default().to_string(),
-                release: job.str("release").unwrap_or_default().to_string(),
-                templates: destinations.into_iter().map(str::to_string).collect(),
-                monitored: found.is_some_and(Job::is_monitored),
-                bpm: copies,
-            });
-        }
-        all.push(files);
-    }
-    (all, documents)
-}
-
-fn copies(
-    rendered: &[(u32, Rendered)],
-    group: &str,
-    documents: &mut Vec<yaml::Document>,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<BpmCopy> {
-    let mut texts: Vec<(&str, &str, Vec<u32>)> = Vec::new();
-    for (index, file) in rendered {
-        match texts.iter_mut().find(|(_, text, _)| *text == file.content) {
-            Some((.., instances)) => instances.push(*index),
-            None => texts.push((&file.name, &file.content, vec![*index])),
-        }
-    }
-    let several = texts.len() > 1;
-    let mut copies = Vec::new();
-    for (name, text, instances) in texts {
-        let first = instances.first().copied().unwrap_or(0);
-        let instance = if several { format!("/{first}") } else { String::new() };
-        let name = format!("{name} (rendered for {group}{instance})");
-        match yaml::read(&name, text) {
-            Ok(document) => {
-                copies.push(BpmCopy {
-                    document_name: name,
-                    instances,
-                    bpm: document.tree.clone(),
-                });
-                documents.push(document);
-            }
-            Err(diagnostic) => diagnostics.push(diagnostic),
-        }
-    }
-    copies
 }
