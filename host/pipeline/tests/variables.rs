@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use boson_document::{Tree, json};
+use boson_document::{Codes, Tree, json};
 use boson_pipeline::stage::*;
 use boson_pipeline::variables::{
     Addresses, Check, Consumed, Generator, Inputs, Interpolation, Options, Sources, Store, interpolate,

@@ -273,6 +273,6 @@ fn required_keys_and_unknown_keys_are_told() {
     let told = of_manifest(&json::parse(r#"{"name": "demo"}"#).unwrap());
     assert_eq!(
         told[0].message,
-        "Required property 'releases' was not specified in object ({\"name\"=>\"demo\"})"
+        "Required property 'releases' was not specified in object ({\"name\" => \"demo\"})"
     );
 }

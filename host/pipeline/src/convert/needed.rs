@@ -3,7 +3,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::release::Release;
 use crate::stage::{JobSpec, Named};
-use boson_document::{Pointer, Tree};
+use boson_document::{Pointer, Tree, ruby};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An error for every release that jobs need and that is not at hand. Worth asking before variables are generated: keys take time.
@@ -68,11 +68,7 @@ pub fn versions(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
         else {
             continue;
         };
-        let wanted = match wanted {
-            Tree::String(text) => text.clone(),
-            Tree::Number(number) => number.text().to_string(),
-            _ => continue,
-        };
+        let Some(wanted) = ruby::string(wanted) else { continue };
         if wanted != at_hand {
             let name = listed.str("name").unwrap_or_default();
             let message = format!("release '{name}' at hand is version {at_hand}, the manifest names {wanted}");

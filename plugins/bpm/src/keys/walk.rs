@@ -3,8 +3,9 @@
 use super::{Fate, Key, MANIFEST};
 use crate::codes;
 use crate::report::{Place, Report};
-use crate::value::{Kind, class, inspect, scalar, text};
-use boson_document::{Tree, escape};
+use crate::value::{Kind, text};
+use boson_document::ruby::{class, inspect};
+use boson_document::{Tree, escape, go};
 
 /// Applies a table to a value.
 pub fn walk(table: &'static [Key], tree: &Tree, place: &Place, report: &mut Report) {
@@ -122,7 +123,7 @@ fn find(table: &'static [Key], prefix: &str, name: &str) -> Option<&'static Key>
 
 /// A key as YAML had it: one that is no string shows its text.
 fn plain(name: &str) -> String {
-    scalar(&escape::unkey(name)).unwrap_or_else(|| "...".into())
+    go::text(&escape::unkey(name)).unwrap_or_else(|| "...".into())
 }
 
 /// The members of `features`, which BOSH checks in other words.

@@ -1,6 +1,7 @@
 //! Definitions: what is checked before any operation is applied, and what the errors show.
 
 use crate::cases::{DOCUMENT, file, run, tree};
+use boson_document::Codes;
 use boson_ops::{Code, OperationsFile, apply};
 
 /// Message without the JSON, the JSON's members, code, and the place that is pointed at.
