@@ -1,6 +1,6 @@
 //! Makes values of variables with this machine's clock and randomness.
 
-use boson_credentials::{Request, System, generate, key_demand};
+use boson_credentials::{Request, System, generate, ignored_options, key_demand};
 use boson_document::Tree;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::stage::Definition;
@@ -33,6 +33,10 @@ impl Generator for Credentials {
         self.system
             .prepare(&demand)
             .map_err(|cause| Diagnostic::error(cause.code(), cause.to_string()))
+    }
+
+    fn ignored<'o>(&self, kind: &str, options: &'o Tree) -> Vec<&'o str> {
+        ignored_options(kind, options)
     }
 
     fn generate(&mut self, definition: &Definition, options: &Tree, signer: Option<&Tree>) -> Result<Tree, Diagnostic> {

@@ -105,11 +105,30 @@ fn read(plugin: &Plugin, what: &str, text: &str) -> Result<Tree, StageError> {
     document(plugin.name(), what, text).map_err(|failure| failed(&failure))
 }
 
-/// The plugin's settings with the member that the pipeline decides.
+/// The plugin's settings with a member that the pipeline decides.
+fn with_setting(settings: &str, name: &str, value: &str) -> String {
+    let settings = json::parse(settings).unwrap_or_else(|_| Tree::object());
+    json::to_text(&settings.with(name, value))
+}
+
+/// Whose rules the variables stage follows.
 fn with_rules(settings: &str, rules: VariableRules) -> String {
-    let mut settings = json::parse(settings).unwrap_or_else(|_| Tree::object());
-    settings.set("rules", if rules == VariableRules::Cli { "cli" } else { "director" });
-    json::to_text(&settings)
+    with_setting(
+        settings,
+        "rules",
+        if rules == VariableRules::Cli { "cli" } else { "director" },
+    )
+}
+
+/// Specs as the contract has them.
+fn specs(jobs: &[JobSpec<'_>]) -> Vec<links::resolution::JobSpec> {
+    let spec = |job: &JobSpec<'_>| links::resolution::JobSpec {
+        release: job.release.into(),
+        job: job.job.into(),
+        spec: json::to_text(job.spec),
+        document_name: job.document_name.into(),
+    };
+    jobs.iter().map(spec).collect()
 }
 
 // === impl Stages for Plugins ===
@@ -199,21 +218,12 @@ impl Stages for Plugins {
     fn resolve(&self, doc: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Resolved> {
         let plugin = self.plugin(Stage::Links)?;
         let text = json::to_text(doc.tree);
-        let jobs: Vec<_> = jobs
-            .iter()
-            .map(|job| links::resolution::JobSpec {
-                release: job.release.into(),
-                job: job.job.into(),
-                spec: json::to_text(job.spec),
-                document_name: job.document_name.into(),
-            })
-            .collect();
         let said = call!(self, plugin, links::resolution, |guest, store| guest.call_resolve(
             store,
             &text,
             doc.name,
             &deployment.into(),
-            &jobs,
+            &specs(jobs),
             &plugin.settings
         ));
         let mut resolved = Resolved {
@@ -236,6 +246,29 @@ impl Stages for Plugins {
             });
         }
         reply(resolved, said.diagnostics)
+    }
+
+    fn variable_addresses(&self, doc: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Tree> {
+        let plugin = self.plugin(Stage::Links)?;
+        let (text, settings) = (
+            json::to_text(doc.tree),
+            with_setting(&plugin.settings, "only", "variables"),
+        );
+        let said = call!(self, plugin, links::resolution, |guest, store| guest.call_resolve(
+            store,
+            &text,
+            doc.name,
+            &deployment.into(),
+            &specs(jobs),
+            &settings
+        ));
+        // A plugin of somebody else may know nothing of variables: they are warned about then.
+        let told = said.extensions.iter().find(|(name, _)| name == "variable-addresses");
+        let addresses = match told {
+            Some((name, text)) => read(plugin, name, text)?,
+            None => Tree::object(),
+        };
+        reply(addresses, said.diagnostics)
     }
 
     fn render(&self, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>> {

@@ -12,7 +12,7 @@ use boson_pipeline::release::Release;
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::{Deployment, Named};
 use boson_pipeline::variables::Options;
-use boson_pipeline::{Diagnostic, Severity, Stage, yaml};
+use boson_pipeline::{Diagnostic, Severity, Stage, StageError, Stages, yaml};
 use boson_sandbox::Plugins;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -151,10 +151,20 @@ fn convert(
     if !missing.is_empty() {
         return Err(missing);
     }
-    let manifest = read
-        .generating()
-        .interpolate(&plugins, &document, &Options::convert(), warnings)?;
-    let deployment = deployment(arguments, &manifest)?;
+    let addresses = |manifest: Named<'_>| {
+        let deployment = deployment(arguments, manifest).map_err(StageError::Input)?;
+        let specs = convert::specs(manifest, &releases);
+        let (told, said) = plugins.variable_addresses(manifest, &deployment, &specs)?;
+        Ok((boson_pipeline::variables::read_addresses(&told), said))
+    };
+    let manifest =
+        read.generating()
+            .interpolate(&plugins, &document, &Options::convert(), Some(&addresses), warnings)?;
+    let named = Named {
+        name: &manifest.name,
+        tree: &manifest.document,
+    };
+    let deployment = deployment(arguments, named)?;
     let conversion = pipeline(arguments, &plugins, &deployment, &manifest, &releases, progress);
     conversion
         .rendered
@@ -229,15 +239,15 @@ fn named(text: &str) -> (Option<String>, PathBuf) {
     }
 }
 
-fn deployment(arguments: &ConvertArguments, manifest: &Manifest) -> Result<Deployment, Vec<Diagnostic>> {
+fn deployment(arguments: &ConvertArguments, manifest: Named<'_>) -> Result<Deployment, Vec<Diagnostic>> {
     let name = arguments
         .name
         .clone()
-        .or_else(|| manifest.document.str("name").map(str::to_string));
+        .or_else(|| manifest.tree.str("name").map(str::to_string));
     let Some(name) = name.filter(|name| !name.is_empty()) else {
         return Err(vec![
             Diagnostic::error("convert-no-name", "the deployment has no name")
-                .in_document(&manifest.name)
+                .in_document(manifest.name)
                 .at("")
                 .help("give the manifest a `name:`, or use --name"),
         ]);

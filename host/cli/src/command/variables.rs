@@ -7,7 +7,7 @@ use boson_document::Tree;
 use boson_pipeline::report::Sources as Shown;
 use boson_pipeline::scrub::Secrets;
 use boson_pipeline::stage::{Named, Variable};
-use boson_pipeline::variables::{self, FilePath, Inputs, Options, Sources, Store, Table};
+use boson_pipeline::variables::{self, AskAddresses, FilePath, Inputs, Options, Recipes, Sources, Store, Table};
 use boson_pipeline::yaml::{self, Document};
 use boson_pipeline::{Diagnostic, Severity, StageError, Stages};
 use clap::Args;
@@ -142,9 +142,23 @@ fn table(arguments: &VariableArguments, shown: &mut Shown, errors: &mut Vec<Diag
 
 fn store(path: Option<&Path>, shown: &mut Shown) -> Result<Store, Box<Diagnostic>> {
     match path {
-        Some(path) if path.exists() => Ok(Store::read(&inputs::secret_file(path, shown)?)?),
+        Some(path) if path.exists() => {
+            let mut store = Store::read(&inputs::secret_file(path, shown)?)?;
+            let beside = recipes_path(path);
+            if beside.exists() {
+                store.recipes = Recipes::read(&inputs::secret_file(&beside, shown)?)?;
+            }
+            Ok(store)
+        }
         _ => Ok(Store::empty()),
     }
+}
+
+/// Where it is remembered how the values of a store were made.
+fn recipes_path(store: &Path) -> PathBuf {
+    let mut name = store.as_os_str().to_owned();
+    name.push(".options");
+    name.into()
 }
 
 // === impl Read ===
@@ -210,6 +224,7 @@ impl Read {
         stages: &dyn Stages,
         document: &Tree,
         options: &Options,
+        addresses: Option<&AskAddresses<'_>>,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Manifest, Vec<Diagnostic>> {
         let mut generator = Credentials::new();
@@ -218,7 +233,7 @@ impl Read {
             table: &self.table,
             store: &mut self.store,
             generator: if generates { Some(&mut generator) } else { None },
-            addresses: &variables::Addresses::new(),
+            addresses,
         };
         let named = Named {
             name: &self.manifest.name,
@@ -245,13 +260,19 @@ impl Read {
     }
 
     fn save(&self) -> Result<(), Box<Diagnostic>> {
-        match &self.store_path {
-            Some(path) if self.store.changed() => {
-                files::write(path, yaml::write(&self.store.to_tree()).as_bytes(), 0o600).map_err(|error| {
-                    Box::new(Diagnostic::error("output-unwritable", format!("{error:#}")).help("check --vars-store"))
-                })
-            }
-            _ => Ok(()),
+        let Some(path) = &self.store_path else { return Ok(()) };
+        let write = |path: &Path, tree: &Tree| {
+            files::write(path, yaml::write(tree).as_bytes(), 0o600).map_err(|error| {
+                Box::new(Diagnostic::error("output-unwritable", format!("{error:#}")).help("check --vars-store"))
+            })
+        };
+        if self.store.changed() {
+            write(path, &self.store.to_tree())?;
         }
+        // A crash between the two loses recipes, never a value; what has none is kept.
+        if self.store.recipes.changed() {
+            write(&recipes_path(path), &self.store.recipes.to_tree())?;
+        }
+        Ok(())
     }
 }

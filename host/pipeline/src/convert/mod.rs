@@ -8,7 +8,7 @@ pub mod parallel;
 pub mod rendering;
 
 pub use codes::CODES;
-pub use needed::missing;
+pub use needed::{missing, specs};
 
 use crate::bundle::Bundle;
 use crate::diagnostic::Diagnostic;
@@ -99,7 +99,7 @@ impl Run<'_> {
         if !missing.is_empty() {
             return Err(missing);
         }
-        let specs = needed::specs(inputs.manifest, inputs.releases);
+        let specs = specs(inputs.manifest, inputs.releases);
         self.diagnostics
             .extend(needed::versions(inputs.manifest, inputs.releases));
         progress("resolving links");

@@ -5,8 +5,9 @@ use super::flow::{Inputs, Options};
 use super::generate::{Generator, signer_name};
 use super::store::Store;
 use super::table::Table;
+use super::update::{self, UpdateMode, Wanted};
 use crate::diagnostic::Diagnostic;
-use crate::stage::{Definition, Named, StageError, Stages, VariableRules};
+use crate::stage::{Definition, Named, StageError, Stages, VariableRules, VariablesPlan};
 use boson_document::placeholder::{each_string, scan};
 use boson_document::{Pointer, Tree};
 use indexmap::IndexSet;
@@ -29,6 +30,8 @@ pub struct Resolver<'a> {
     generator: Option<&'a mut dyn Generator>,
     signers_first: bool,
     addresses: &'a Addresses,
+    /// Of variables without an update mode of their own; none: what is there stays.
+    update_mode: Option<UpdateMode>,
     /// Names that are done.
     states: HashMap<String, State>,
     /// Names whose failure is told already: to those that need them they have no value.
@@ -64,16 +67,18 @@ impl<'a> Resolver<'a> {
     pub fn new(
         stages: &'a dyn Stages,
         document: &'a str,
-        definitions: &'a [Definition],
+        plan: &'a VariablesPlan,
         inputs: &'a mut Inputs<'_>,
         options: &Options,
+        (addresses, update_mode): (&'a Addresses, Option<UpdateMode>),
     ) -> Self {
+        let definitions = plan.definitions.iter().rev();
         Self {
             stages,
             rules: options.rules,
             document,
             // The first of a name counts: later ones go in first.
-            definitions: definitions.iter().rev().map(|one| (one.name.as_str(), one)).collect(),
+            definitions: definitions.map(|one| (one.name.as_str(), one)).collect(),
             table: inputs.table,
             store: inputs.store,
             generator: match &mut inputs.generator {
@@ -81,7 +86,8 @@ impl<'a> Resolver<'a> {
                 None => None,
             },
             signers_first: options.signers_first,
-            addresses: inputs.addresses,
+            addresses,
+            update_mode,
             states: HashMap::new(),
             failed: HashSet::new(),
             options: HashMap::new(),
@@ -160,7 +166,7 @@ impl<'a> Resolver<'a> {
         }
         let has_value = self.value(name).is_some();
         let has_value = match &definition.kind {
-            Some(kind) if !has_value && self.generator.is_some() => self.generate(definition, kind, &options, path)?,
+            Some(kind) if self.generator.is_some() => self.ensure(definition, kind, &options, path)?,
             _ => has_value,
         };
         self.options.insert(&definition.name, options);
@@ -203,6 +209,83 @@ impl<'a> Resolver<'a> {
         Ok(done.document.as_array().and_then(|items| items.first()).cloned())
     }
 
+    /// Has the value made where there is none, or where its update mode asks for another one.
+    fn ensure(
+        &mut self,
+        definition: &Definition,
+        kind: &str,
+        options: &Tree,
+        path: &mut Path<'a>,
+    ) -> Result<bool, StageError> {
+        self.review(definition, kind, options);
+        if self.value(&definition.name).is_none() {
+            return self.generate(definition, kind, options, path);
+        }
+        let own = definition.update_mode.as_deref().and_then(UpdateMode::named);
+        let mode = self.update_mode.map(|default| own.unwrap_or(default));
+        let Some(mode) = mode.filter(|_| self.table.get(&definition.name).is_none()) else {
+            return Ok(true);
+        };
+        if mode == UpdateMode::Converge {
+            self.resolve_signer(definition, kind, options, path)?;
+        }
+        match self.outdated(definition, kind, options, mode) {
+            Some(why) => {
+                self.warnings.push(update::remade(definition, why, self.document));
+                self.generate(definition, kind, options, path)
+            }
+            None => Ok(true),
+        }
+    }
+
+    /// Warns about options without effect, where they are what the value is made from.
+    fn review(&mut self, definition: &Definition, kind: &str, options: &Tree) {
+        let Some(generator) = self
+            .generator
+            .as_ref()
+            .filter(|_| self.table.get(&definition.name).is_none())
+        else {
+            return;
+        };
+        for name in generator.ignored(kind, options) {
+            let message = format!(
+                "Option '{name}' of variable '{}' has no effect on its type",
+                definition.name
+            );
+            let warning = Diagnostic::warning("variables-ignored-option", message).in_document(self.document);
+            let place = Pointer::parse(&definition.pointer).unwrap_or_default();
+            self.warnings.push(warning.at(place.at("options").at(name)));
+        }
+    }
+
+    fn outdated(&self, definition: &Definition, kind: &str, options: &Tree, mode: UpdateMode) -> Option<&'static str> {
+        let wanted = Wanted {
+            name: &definition.name,
+            kind,
+            options,
+            value: self.store.get(&definition.name)?,
+            signer: signer_name(kind, options).and_then(|name| self.value(name)),
+        };
+        mode.reason(&wanted, &self.store.recipes)
+    }
+
+    /// Sees to it that the CA has its value, where order does not matter.
+    fn resolve_signer(
+        &mut self,
+        definition: &Definition,
+        kind: &str,
+        options: &Tree,
+        path: &mut Path<'a>,
+    ) -> Result<(), StageError> {
+        let Some(signer) = signer_name(kind, options).filter(|_| self.signers_first) else {
+            return Ok(());
+        };
+        let context = format!("Generating variable '{}': Loading certificates", definition.name);
+        self.resolve_within(signer, path)
+            .map(drop)
+            .map_err(|error| within(error, &context))
+    }
+
     fn generate(
         &mut self,
         definition: &Definition,
@@ -210,19 +293,18 @@ impl<'a> Resolver<'a> {
         options: &Tree,
         path: &mut Path<'a>,
     ) -> Result<bool, StageError> {
+        self.resolve_signer(definition, kind, options, path)?;
         let signer = signer_name(kind, options);
-        if let Some(signer) = signer.filter(|_| self.signers_first) {
-            let context = format!("Generating variable '{}': Loading certificates", definition.name);
-            self.resolve_within(signer, path)
-                .map_err(|error| within(error, &context))?;
-        }
         let signer = signer.and_then(|name| self.table.get(name).or_else(|| self.store.get(name)));
         let Some(generator) = &mut self.generator else {
             return Ok(false);
         };
         let value = generator.generate(definition, options, signer);
         let value = value.map_err(|error| StageError::Input(vec![self.placed(error, &definition.pointer)]))?;
-        self.store.add(&definition.name, value);
+        if self.update_mode.is_some() {
+            self.store.recipes.note(&definition.name, kind, options, &value);
+        }
+        self.store.put(&definition.name, value);
         Ok(true)
     }
 
