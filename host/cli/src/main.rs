@@ -5,6 +5,7 @@ mod codes;
 mod command;
 mod exit;
 mod files;
+mod folder;
 mod generator;
 mod output;
 mod plugins;

@@ -714,6 +714,6 @@ fn options_without_effect_are_told_where_they_stand() {
     let run = case.run(document, Options::convert());
     assert_eq!(
         run.said,
-        ["/variables/0/options/useless: Option 'useless' of variable 'a' has no effect on its type"]
+        ["/variables/0/options/useless: Option 'useless' of variable 'a' has no effect"]
     );
 }

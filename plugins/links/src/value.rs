@@ -21,7 +21,7 @@ impl<'m> Members<'m> {
         }
         let message = format!(
             "Object ({}) did not match the required type 'Hash'",
-            ruby::inspect(tree)
+            ruby::inspect_member("", tree)
         );
         report.error(codes::WRONG_TYPE, place, message);
         None

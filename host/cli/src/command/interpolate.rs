@@ -1,6 +1,5 @@
 //! `host interpolate`: flags, meaning and words of `bosh interpolate`.
 
-use crate::command::inputs;
 use crate::command::variables::{self, VariableArguments};
 use crate::exit::{self, Failed};
 use crate::output::{self, Color};
@@ -65,8 +64,7 @@ fn interpolate(
     sources: &mut Sources,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Tree, Vec<Diagnostic>> {
-    let settings = inputs::settings(&arguments.plugins, sources).map_err(|one| vec![*one])?;
-    let plugins = plugins::load(&arguments.plugins, &[Stage::Ops, Stage::Variables], &settings)?;
+    let plugins = plugins::prepare(&arguments.plugins, &[Stage::Ops, Stage::Variables], sources)?;
     let mut read = variables::read(&arguments.manifest, &arguments.variables, sources)?;
     let document = read.apply(&plugins, sources, warnings)?;
     let options = Options::interpolate(arguments.var_errs, arguments.var_errs_unused);

@@ -31,7 +31,7 @@ pub struct VariableArguments {
     /// Set variables from environment variables PREFIX_NAME
     #[arg(long = "vars-env", value_name = "PREFIX", help_heading = "Variables")]
     pub vars_env: Vec<String>,
-    /// Keep generated variables in this file: read where it is there, made where not
+    /// Keep generated variables in this file: read where it is there, made where not. `convert` keeps beside it, in FILE.options, what `update_mode` needs
     #[arg(long = "vars-store", value_name = "FILE", help_heading = "Variables")]
     pub vars_store: Option<PathBuf>,
 }

@@ -11,6 +11,12 @@ pub const CODES: &[Code] = &[
                       deployment's name has to. Two things whose names become the same are refused rather than mixed up.",
     },
     Code {
+        name: "convert-no-map",
+        title: "The manifest is not a map",
+        explanation: "A deployment manifest is a YAML map with keys like `name`, `releases` and `instance_groups`. A list is often an ops file, given as \
+                      the manifest by mistake.",
+    },
+    Code {
         name: "release-not-at-hand",
         title: "A release that jobs need was not given",
         explanation: "The conversion reads job specs and templates from the releases themselves. Name each one with `--release PATH` \

@@ -248,10 +248,7 @@ impl<'a> Resolver<'a> {
             return;
         };
         for name in generator.ignored(kind, options) {
-            let message = format!(
-                "Option '{name}' of variable '{}' has no effect on its type",
-                definition.name
-            );
+            let message = format!("Option '{name}' of variable '{}' has no effect", definition.name);
             let warning = Diagnostic::warning("variables-ignored-option", message).in_document(self.document);
             let place = Pointer::parse(&definition.pointer).unwrap_or_default();
             self.warnings.push(warning.at(place.at("options").at(name)));
