@@ -423,6 +423,18 @@ fn the_resolved_document_goes_into_a_versioned_secret() {
 }
 
 #[test]
+fn tags_are_on_the_secrets_of_resolved_documents_too() {
+    let names = Names::new("dep", "ns", "cluster.local").unwrap();
+    let group = ResolvedGroup {
+        name: "g".into(),
+        document: tree(r#"{"tags": {"a": "1", "b": 2}, "instance_groups": [{"name": "g", "tags": {"a": "own"}}]}"#),
+    };
+    let secret = resolved::resolved_secret(&names, &group, 1).unwrap();
+    let annotations = at(&secret, "/metadata/annotations");
+    assert_eq!(json::to_text(annotations), r#"{"a":"own","b":"2"}"#);
+}
+
+#[test]
 fn a_changed_document_restarts_the_pods_that_render_it() {
     let names = Names::new("dep", "ns", "cluster.local").unwrap();
     let volume = r#""volumes": [{"name": "x", "emptyDir": {}}, {"name": "ig-resolved", "secret": {"secretName": "dep.ig-resolved.nats-v1"}}],"#;

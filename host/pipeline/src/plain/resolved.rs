@@ -5,7 +5,7 @@ use crate::stage::ResolvedGroup;
 use crate::{Diagnostic, yaml};
 use boson_deployment::labels::{self, secret_kind, secret_type};
 use boson_deployment::names::{LABEL_LIMIT, NameError, Names, cut, label};
-use boson_document::{Pointer, Tree};
+use boson_document::{Pointer, Tree, go};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::slice;
@@ -36,7 +36,7 @@ pub fn resolved_secret(names: &Names, group: &ResolvedGroup, version: u32) -> Re
     let secret = Tree::object()
         .with("apiVersion", "v1")
         .with("kind", "Secret")
-        .with("metadata", metadata(&name, None, labels, Tree::object()))
+        .with("metadata", metadata(&name, None, labels, tags(&group.document)))
         .with("type", "Opaque");
     // Members in their order: templates that walk over a hash give the same text here and in the pod.
     let mut entries = vec![(KEY.into(), yaml::write_manifest(slice::from_ref(&group.document)))];
@@ -44,6 +44,16 @@ pub fn resolved_secret(names: &Names, group: &ResolvedGroup, version: u32) -> Re
     let instances = instances.find(&group.document).and_then(Tree::as_i64);
     entries.extend(instances.map(|instances| (REPLICAS.into(), instances.to_string())));
     super::secret::with_data(secret, &entries)
+}
+
+/// Tags of the deployment and the group: annotations, as on every object. The bpm stage has checked them.
+fn tags(document: &Tree) -> Tree {
+    let group = document.items("instance_groups").first();
+    let tags = [document.get("tags"), group.and_then(|group| group.get("tags"))];
+    let members = tags.into_iter().flatten().filter_map(Tree::as_map).flatten();
+    members
+        .filter_map(|(name, value)| Some((name.clone(), go::text(value)?)))
+        .collect()
 }
 
 /// Marks the pods of StatefulSets that mount one of these Secrets with the digest of its document.
