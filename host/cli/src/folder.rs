@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(write(&scratch, "demo", &[a.clone(), b.clone()]).unwrap().removed, 0);
         // Another deployment has an object of the same kind and name.
         write(&scratch, "other", &[b, object("Secret", "c")]).unwrap();
-        let outcome = write(&scratch, "demo", &[a.clone()]).unwrap();
+        let outcome = write(&scratch, "demo", std::slice::from_ref(&a)).unwrap();
         assert_eq!(
             outcome,
             Outcome { written: 1, removed: 0 },

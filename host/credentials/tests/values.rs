@@ -213,3 +213,25 @@ fn signers_and_ignored_options_are_known_beforehand() {
     assert_eq!(ignored_options("certificate", &options), ["alternative_names"]);
     assert_eq!(ignored_options("ssh", &options).len(), 3);
 }
+
+#[test]
+fn keys_take_credhubs_options_and_no_others() {
+    let tree = |text: &str| json::parse(text).unwrap();
+    let options = r#"{"key_length": 4096, "ssh_comment": "me@here"}"#;
+    let ssh = make("ssh", options, None).unwrap();
+    let dir = written(&ssh);
+    assert!(ssh.str("public_key").unwrap().ends_with(" me@here\n"));
+    if let Some(line) = tool("ssh-keygen", &["-l", "-E", "md5", "-f", "public_key"], dir.path()) {
+        assert!(line.starts_with("4096 MD5:") && line.contains("me@here"), "{line}");
+    }
+    assert_eq!(key_demand("rsa", &tree(options)), Some(KeySize::Rsa4096));
+    assert_eq!(ignored_options("rsa", &tree(options)), ["ssh_comment"]);
+    assert_eq!(ignored_options("ssh", &tree(options)), Vec::<&str>::new());
+    let refused = tree(r#"{"key_length": 1024, "ssh_comment": "two\nlines"}"#);
+    assert_eq!(ignored_options("ssh", &refused), ["key_length", "ssh_comment"]);
+    assert_eq!(
+        key_demand("ssh", &refused),
+        Some(KeySize::Rsa2048),
+        "as the bosh command line has it"
+    );
+}

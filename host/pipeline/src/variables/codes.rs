@@ -48,7 +48,7 @@ pub const CODES: &[Code] = &[
     Code {
         name: "variables-ignored-option",
         title: "An option of a variable has no effect",
-        explanation: "Keys of the types `rsa` and `ssh` take no options. A certificate with `is_ca: true` takes no `alternative_names` and no `extended_key_usage`. \
+        explanation: "Variables of the type `rsa` take the option `key_length` (2048, 3072 or 4096), of the type `ssh` also `ssh_comment`. A certificate with `is_ca: true` takes no `alternative_names` and no `extended_key_usage`. \
                       BOSH ignores them without a word.",
     },
     Code {
