@@ -2,15 +2,14 @@
 
 use crate::bindings::exports::boson::{bpm, links, ops, render, resources, variables};
 use crate::call::Measures;
-use crate::conversions::{document, documents, failed, refusal, reply};
+use crate::conversions::{document, documents, failed, object_reference, references, refusal, reply, specs};
 use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
 use crate::plugin::Plugin;
 use boson_document::{Tree, json};
 use boson_pipeline::stage::{
-    Applied, Definition, Deployment, Edits, GroupRequest, Interpolated, JobSpec, Named, ObjectReference, Origin,
-    Provider, Reference, Rendered, Reply, Resolved, ResolvedGroup, StageError, Template, Variable, VariableRules,
-    VariablesPlan,
+    Applied, Definition, Deployment, Edits, GroupRequest, Interpolated, JobSpec, Named, Origin, Provider, Rendered,
+    Reply, Resolved, ResolvedGroup, StageError, Template, Variable, VariableRules, VariablesPlan,
 };
 use boson_pipeline::{Stage, Stages};
 use std::collections::BTreeMap;
@@ -118,17 +117,6 @@ fn with_rules(settings: &str, rules: VariableRules) -> String {
         "rules",
         if rules == VariableRules::Cli { "cli" } else { "director" },
     )
-}
-
-/// Specs as the contract has them.
-fn specs(jobs: &[JobSpec<'_>]) -> Vec<links::resolution::JobSpec> {
-    let spec = |job: &JobSpec<'_>| links::resolution::JobSpec {
-        release: job.release.into(),
-        job: job.job.into(),
-        spec: json::to_text(job.spec),
-        document_name: job.document_name.into(),
-    };
-    jobs.iter().map(spec).collect()
 }
 
 // === impl Stages for Plugins ===
@@ -346,22 +334,5 @@ impl Stages for Plugins {
                 .push((object_reference(one.object), read(plugin, "patch", &one.patch)?));
         }
         reply(edits, said.diagnostics)
-    }
-}
-
-fn references(said: Vec<variables::interpolation::Reference>) -> Vec<Reference> {
-    said.into_iter()
-        .map(|one| Reference {
-            name: one.name,
-            pointer: one.pointer,
-        })
-        .collect()
-}
-
-fn object_reference(said: resources::transformation::ObjectReference) -> ObjectReference {
-    ObjectReference {
-        api_version: said.api_version,
-        kind: said.kind,
-        name: said.name,
     }
 }

@@ -426,3 +426,18 @@ fn every_key_of_bpm_yml_has_an_effect_or_a_warning_at_its_place() {
         assert_eq!(here, usize::from(*warned), "{path}: {told:?}");
     }
 }
+
+#[test]
+fn values_that_should_not_converge_in_a_cluster_are_told() {
+    for (value, warnings) in [(true, 0), (false, 1)] {
+        let mut document = json::parse(MINIMAL).unwrap();
+        document.set("features", Tree::object().with("converge_variables", value));
+        let told = of_manifest(&document);
+        let about = told.iter().filter(|one| one.pointer == "/features/converge_variables");
+        assert_eq!(
+            about.filter(|one| one.severity == Severity::Warning).count(),
+            warnings,
+            "{told:?}"
+        );
+    }
+}

@@ -5,6 +5,7 @@ mod codes;
 pub mod context;
 mod needed;
 pub mod parallel;
+mod places;
 pub mod rendering;
 
 pub use codes::CODES;
@@ -17,7 +18,7 @@ use crate::release::Release;
 use crate::stage::{Deployment, GroupRequest, JobFiles, Named, Reply, ResolvedGroup, StageError, Stages, Variable};
 use crate::yaml;
 use boson_deployment::names::Names;
-use boson_document::{Pointer, Tree};
+use boson_document::Tree;
 
 /// What to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,14 +160,14 @@ impl Run<'_> {
                 deployment: inputs.deployment,
                 group: &group.document,
                 document_name: inputs.manifest.name,
-                pointer: &pointer(inputs.manifest.tree, &group.name),
+                pointer: &places::of_group(inputs.manifest.tree, &group.name),
                 jobs: jobs.clone(),
                 resolved_secret: &secret,
             })
         });
         let (mut objects, mut errors) = (Vec::new(), Vec::new());
         for reply in replies {
-            match self.keep(reply) {
+            match self.keep(as_written(reply, inputs.manifest)) {
                 Ok(some) => objects.extend(some),
                 Err(some) => errors.extend(some),
             }
@@ -203,6 +204,15 @@ impl Run<'_> {
     }
 }
 
+/// The reply with places as the manifest has them.
+fn as_written<T>(mut reply: Reply<T>, manifest: Named<'_>) -> Reply<T> {
+    match &mut reply {
+        Ok((_, said)) | Err(StageError::Input(said)) => places::as_written(said, manifest.name, manifest.tree),
+        Err(StageError::Plugin(_)) => {}
+    }
+    reply
+}
+
 fn resolved_secrets(names: &Names, groups: &[ResolvedGroup]) -> Outcome<Vec<Tree>> {
     let (mut secrets, mut errors) = (Vec::new(), Vec::new());
     for group in groups {
@@ -223,14 +233,4 @@ fn unnamed(error: &boson_deployment::names::NameError) -> StageError {
     StageError::Input(vec![
         Diagnostic::error("convert-no-name", error.to_string()).help("choose another name: --name for the deployment"),
     ])
-}
-
-/// Where the group of this name is in the manifest.
-fn pointer(manifest: &Tree, group: &str) -> String {
-    let index = manifest
-        .items("instance_groups")
-        .iter()
-        .position(|one| one.str("name") == Some(group));
-    let root = Pointer::root().at("instance_groups");
-    index.map_or(root.clone(), |index| root.at(index)).to_string()
 }
