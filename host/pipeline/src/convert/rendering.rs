@@ -2,7 +2,7 @@
 
 use super::context::{self, POD_IP};
 use super::parallel;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::release::{Job, Release};
 use crate::stage::{BpmCopy, JobFiles, Rendered, ResolvedGroup, StageError, Stages, Template};
 use crate::yaml;
@@ -29,6 +29,8 @@ struct Work<'a> {
     job: &'a Tree,
     files: &'a Job,
     nth: usize,
+    /// The group has no instances: only what shapes its pods is rendered, for the first that it would have.
+    hypothetical: bool,
 }
 
 /// What one instance of a job gave.
@@ -76,16 +78,37 @@ pub fn render(
     })
 }
 
+// === impl Work ===
+
+impl Work<'_> {
+    fn context(&self, ip: &str) -> Option<Tree> {
+        if self.hypothetical {
+            context::hypothetical(self.job, ip)
+        } else {
+            context::context(self.job, self.nth, ip)
+        }
+    }
+
+    fn index(&self) -> Option<u32> {
+        if self.hypothetical {
+            Some(0)
+        } else {
+            context::index(self.job, self.nth)
+        }
+    }
+}
+
 fn work<'a>(groups: &'a [ResolvedGroup], releases: &'a [Release]) -> Vec<Work<'a>> {
     let mut work = Vec::new();
     for (group, resolved) in groups.iter().enumerate() {
         let jobs = jobs(resolved);
         // Instance by instance, so that the first failing instance of the group is met first.
         let most = jobs.iter().map(context::instances).max().unwrap_or(0);
-        for nth in 0..most {
+        let hypothetical = most == 0;
+        for nth in 0..most.max(1) {
             for job in jobs {
                 if let Some(files) = find(releases, job)
-                    && nth < context::instances(job)
+                    && (hypothetical || nth < context::instances(job))
                 {
                     work.push(Work {
                         group,
@@ -93,6 +116,7 @@ fn work<'a>(groups: &'a [ResolvedGroup], releases: &'a [Release]) -> Vec<Work<'a
                         job,
                         files,
                         nth,
+                        hypothetical,
                     });
                 }
             }
@@ -137,12 +161,17 @@ fn run(stages: &dyn Stages, work: &Work<'_>) -> Outcome {
     let (bpm, mut others): (Vec<_>, Vec<_>) = named
         .map(|(file, name)| (file.destination == Job::BPM, Template { name, text: &file.text }))
         .partition(|(is_bpm, _)| *is_bpm);
-    if let Some(text) = &work.files.monit {
+    if work.hypothetical {
+        // Nothing of these is needed, and BOSH renders nothing for no instance.
+        others.clear();
+    } else if let Some(text) = &work.files.monit {
         others.insert(0, (false, Template { name: &monit, text }));
     }
+    // Without a tag nothing is evaluated, and nothing can fail.
+    others.retain(|(_, template)| template.text.contains("<%"));
     for (templates, ip) in [(others, ANY_IP), (bpm, POD_IP)] {
         let templates: Vec<Template<'_>> = templates.into_iter().map(|(_, template)| template).collect();
-        let Some(context) = context::context(work.job, work.nth, ip) else {
+        let Some(context) = work.context(ip) else {
             continue;
         };
         if templates.is_empty() {
@@ -152,7 +181,7 @@ fn run(stages: &dyn Stages, work: &Work<'_>) -> Outcome {
             Ok((files, said)) => {
                 outcome.diagnostics.extend(said);
                 if ip == POD_IP {
-                    outcome.bpm = context::index(work.job, work.nth).zip(files.into_iter().next());
+                    outcome.bpm = work.index().zip(files.into_iter().next());
                 }
             }
             Err(StageError::Input(said)) => outcome
@@ -161,7 +190,18 @@ fn run(stages: &dyn Stages, work: &Work<'_>) -> Outcome {
             Err(StageError::Plugin(said)) => outcome.diagnostics.push(explain(*said, work, ip)),
         }
     }
+    if work.hypothetical {
+        outcome.diagnostics.iter_mut().for_each(forgive);
+    }
     outcome
+}
+
+/// Of a group without instances nothing fails in BOSH: what would fail once it has some is a warning.
+fn forgive(said: &mut Diagnostic) {
+    if said.is_error() {
+        said.severity = Severity::Warning;
+        said.help = Some("the group has no instances now; this must be mended before it gets some".into());
+    }
 }
 
 /// Adds what BOSH says around a template's error: job, group, file and line.
