@@ -23,4 +23,10 @@ pub const CODES: &[Code] = &[
         explanation: "Templates and specs come from the release at hand, but the image is named after the manifest's version. \
                       Both should be of one version.",
     },
+    Code {
+        name: "release-unused",
+        title: "A release was given that nothing uses",
+        explanation: "No job of an instance group or addon names this release, so it was read for nothing. Often the manifest calls it by \
+                      another name: `--release NAME=PATH` gives it that name.",
+    },
 ];

@@ -14,7 +14,9 @@ use crate::bundle::Bundle;
 use crate::diagnostic::Diagnostic;
 use crate::plain;
 use crate::release::Release;
-use crate::stage::{Deployment, GroupRequest, JobFiles, Named, Reply, ResolvedGroup, StageError, Stages, Variable};
+use crate::stage::{
+    Deployment, GroupRequest, JobFiles, JobSpec, Named, Reply, ResolvedGroup, StageError, Stages, Variable,
+};
 use crate::yaml;
 use boson_deployment::names::Names;
 use boson_document::{Pointer, Tree};
@@ -102,19 +104,33 @@ impl Run<'_> {
         let specs = needed::specs(inputs.manifest, inputs.releases);
         self.diagnostics
             .extend(needed::versions(inputs.manifest, inputs.releases));
+        self.diagnostics
+            .extend(needed::unused(inputs.manifest, inputs.releases));
+        // It needs the manifest only: what it finds is told together with whatever else is wrong.
+        let deployment = self
+            .stages
+            .convert_deployment(inputs.deployment, inputs.manifest, inputs.variables);
+        let converted = self.groups(&names, &specs, progress);
+        let (first, (groups, rest)) = self.both(deployment, converted)?;
+        let bundle = self.bundle(first.into_iter().chain(rest).collect())?;
+        self.lower(bundle, &names, &groups)
+    }
+
+    /// The instance groups, resolved, and their objects.
+    fn groups(
+        &mut self,
+        names: &Names,
+        specs: &[JobSpec<'_>],
+        progress: &dyn Fn(&str),
+    ) -> Outcome<(Vec<ResolvedGroup>, Vec<Tree>)> {
         progress("resolving links");
-        let resolved = self.stages.resolve(inputs.manifest, inputs.deployment, &specs);
+        let resolved = self.stages.resolve(self.inputs.manifest, self.inputs.deployment, specs);
         let groups = self.keep(resolved)?.groups;
         progress("rendering templates");
         let files = self.render(&groups)?;
         progress("converting to Kubernetes objects");
-        let deployment = self
-            .stages
-            .convert_deployment(inputs.deployment, inputs.manifest, inputs.variables);
-        let converted = self.convert_groups(&names, &groups, files);
-        let (first, rest) = self.both(deployment, converted)?;
-        let bundle = self.bundle(first.into_iter().chain(rest).collect())?;
-        self.lower(bundle, &names, &groups)
+        let objects = self.convert_groups(names, &groups, files)?;
+        Ok((groups, objects))
     }
 
     /// Warnings are kept, errors end it.
@@ -129,6 +145,7 @@ impl Run<'_> {
         match (self.keep(a), b) {
             (Ok(a), Ok(b)) => Ok((a, b)),
             (Err(mut a), Err(b)) => {
+                a.retain(|one| !b.iter().any(|other| same_fault(one, other)));
                 a.extend(b);
                 Err(a)
             }
@@ -194,13 +211,19 @@ impl Run<'_> {
         let (mut plain, said) = plain::lower(bundle.into_objects(), inputs.values)?;
         self.diagnostics.extend(said);
         let secrets = resolved_secrets(names, groups)?;
-        plain::resolved::mark_pods(&mut plain, &secrets);
+        plain::resolved::mark_pods(&mut plain, names, groups, plain::FIRST_VERSION).map_err(|error| vec![*error])?;
         let mut whole = Bundle::new(inputs.deployment);
         // What pods mount comes first.
         whole.add(secrets, "the host")?;
         whole.add(plain, "the host")?;
         Ok(whole.into_objects())
     }
+}
+
+/// Two stages look at one fault of the manifest: `links-wrong-type` and `bpm-wrong-type` of one place.
+fn same_fault(one: &Diagnostic, other: &Diagnostic) -> bool {
+    let fault = |code: &str| code.split_once('-').map(|(_, fault)| fault.to_owned());
+    one.place == other.place && fault(&one.code) == fault(&other.code)
 }
 
 fn resolved_secrets(names: &Names, groups: &[ResolvedGroup]) -> Outcome<Vec<Tree>> {
