@@ -1,6 +1,7 @@
 //! From a manifest to Kubernetes objects: the flow after ops and variables. Decides nothing that a rule decides; calls the stages in order, in
 //! parallel where groups are independent, and gathers what they say.
 
+mod alike;
 mod codes;
 pub mod context;
 mod needed;

@@ -1,5 +1,6 @@
 //! Rendering a deployment: the bpm templates, whose text shapes the pods, and all others, to find out now rather than in a pod what fails.
 
+use super::alike;
 use super::context::{self, POD_IP};
 use super::parallel;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -158,7 +159,7 @@ fn run(stages: &dyn Stages, work: &Work<'_>) -> Outcome {
         .collect();
     let monit = format!("{}/monit", work.files.name);
     let named = work.files.templates.iter().zip(&names);
-    let (bpm, mut others): (Vec<_>, Vec<_>) = named
+    let (mut bpm, mut others): (Vec<_>, Vec<_>) = named
         .map(|(file, name)| (file.destination == Job::BPM, Template { name, text: &file.text }))
         .partition(|(is_bpm, _)| *is_bpm);
     if work.hypothetical {
@@ -167,8 +168,10 @@ fn run(stages: &dyn Stages, work: &Work<'_>) -> Outcome {
     } else if let Some(text) = &work.files.monit {
         others.insert(0, (false, Template { name: &monit, text }));
     }
-    // Without a tag nothing is evaluated, and nothing can fail.
-    others.retain(|(_, template)| template.text.contains("<%"));
+    // What does not fail on the first instance, and cannot tell on which it is, does not fail on any.
+    let first = |template: &Template<'_>| work.nth == 0 || alike::may_differ(template.text);
+    others.retain(|(_, template)| alike::is_evaluated(template.text) && first(template));
+    bpm.retain(|(_, template)| first(template));
     for (templates, ip) in [(others, ANY_IP), (bpm, POD_IP)] {
         let templates: Vec<Template<'_>> = templates.into_iter().map(|(_, template)| template).collect();
         let Some(context) = work.context(ip) else {
@@ -277,7 +280,8 @@ fn collect(
         let mut files = Vec::new();
         for job in jobs(group) {
             let here = rendered.get(&std::ptr::from_ref(job)).map_or(&[][..], Vec::as_slice);
-            let copies = copies(here, &group.name, &mut documents, diagnostics);
+            let here = on_all(here, job);
+            let copies = copies(&here, &group.name, &mut documents, diagnostics);
             let found = find(releases, job);
             let destinations: BTreeSet<&str> = found.into_iter().flat_map(Job::destinations).collect();
             files.push(JobFiles {
@@ -291,6 +295,20 @@ fn collect(
         all.push(files);
     }
     (all, documents)
+}
+
+/// The file of each instance: one that cannot tell its instance was rendered for the first only.
+fn on_all(rendered: &[(u32, Rendered)], job: &Tree) -> Vec<(u32, Rendered)> {
+    let [(_, only)] = rendered else {
+        return rendered.to_vec();
+    };
+    let indexes: Vec<u32> = (0..context::instances(job))
+        .filter_map(|nth| context::index(job, nth))
+        .collect();
+    match indexes.is_empty() {
+        true => rendered.to_vec(),
+        false => indexes.into_iter().map(|index| (index, only.clone())).collect(),
+    }
 }
 
 fn copies(
