@@ -133,7 +133,7 @@ pub fn cut_again(name: &str, ending: &str, limit: usize) -> String {
     let start = LABEL_LIMIT - DIGEST;
     let digest = name.get(start..).filter(|digest| is_digest(digest));
     match digest {
-        Some(digest) if room >= DIGEST && room < LABEL_LIMIT => format!("{}{digest}{ending}", &name[..room - DIGEST]),
+        Some(digest) if (DIGEST..LABEL_LIMIT).contains(&room) => format!("{}{digest}{ending}", &name[..room - DIGEST]),
         _ => cut(name, ending, limit),
     }
 }
