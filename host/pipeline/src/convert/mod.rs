@@ -90,6 +90,14 @@ struct Run<'a> {
     rendered: Vec<yaml::Document>,
 }
 
+/// The instance groups of a deployment.
+struct Groups {
+    resolved: Vec<ResolvedGroup>,
+    /// What their pods mount, for the plain target.
+    secrets: Vec<Tree>,
+    objects: Vec<Tree>,
+}
+
 type Outcome<T> = Result<T, Vec<Diagnostic>>;
 
 // === impl Run ===
@@ -112,26 +120,31 @@ impl Run<'_> {
             .stages
             .convert_deployment(inputs.deployment, inputs.manifest, inputs.variables);
         let converted = self.groups(&names, &specs, progress);
-        let (first, (groups, rest)) = self.both(deployment, converted)?;
-        let bundle = self.bundle(first.into_iter().chain(rest).collect())?;
-        self.lower(bundle, &names, &groups)
+        let (first, groups) = self.both(deployment, converted)?;
+        let objects = first.into_iter().chain(groups.objects);
+        let bundle = self.bundle(objects.collect())?;
+        self.lower(bundle, &names, &groups.resolved, groups.secrets)
     }
 
     /// The instance groups, resolved, and their objects.
-    fn groups(
-        &mut self,
-        names: &Names,
-        specs: &[JobSpec<'_>],
-        progress: &dyn Fn(&str),
-    ) -> Outcome<(Vec<ResolvedGroup>, Vec<Tree>)> {
+    fn groups(&mut self, names: &Names, specs: &[JobSpec<'_>], progress: &dyn Fn(&str)) -> Outcome<Groups> {
         progress("resolving links");
         let resolved = self.stages.resolve(self.inputs.manifest, self.inputs.deployment, specs);
-        let groups = self.keep(resolved)?.groups;
+        let resolved = self.keep(resolved)?.groups;
+        // One that is too large is told now: to render what made it so takes minutes.
+        let secrets = match self.inputs.target {
+            Target::Kubernetes => resolved_secrets(names, &resolved)?,
+            Target::Quarks => Vec::new(),
+        };
         progress("rendering templates");
-        let files = self.render(&groups)?;
+        let files = self.render(&resolved)?;
         progress("converting to Kubernetes objects");
-        let objects = self.convert_groups(names, &groups, files)?;
-        Ok((groups, objects))
+        let objects = self.convert_groups(names, &resolved, files)?;
+        Ok(Groups {
+            resolved,
+            secrets,
+            objects,
+        })
     }
 
     /// Warnings are kept, errors end it.
@@ -204,14 +217,19 @@ impl Run<'_> {
         Ok(bundle)
     }
 
-    fn lower(&mut self, bundle: Bundle, names: &Names, groups: &[ResolvedGroup]) -> Outcome<Vec<Tree>> {
+    fn lower(
+        &mut self,
+        bundle: Bundle,
+        names: &Names,
+        groups: &[ResolvedGroup],
+        secrets: Vec<Tree>,
+    ) -> Outcome<Vec<Tree>> {
         let inputs = self.inputs;
         if inputs.target == Target::Quarks {
             return Ok(bundle.into_objects());
         }
         let (mut plain, said) = plain::lower(bundle.into_objects(), inputs.values)?;
         self.diagnostics.extend(said);
-        let secrets = resolved_secrets(names, groups)?;
         plain::resolved::mark_pods(&mut plain, names, groups, plain::FIRST_VERSION).map_err(|error| vec![*error])?;
         let mut whole = Bundle::new(inputs.deployment);
         // What pods mount comes first.

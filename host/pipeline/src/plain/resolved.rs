@@ -43,7 +43,10 @@ pub fn resolved_secret(names: &Names, group: &ResolvedGroup, version: u32) -> Re
     let instances = Pointer::from(["instance_groups", "0", "instances"].map(String::from).to_vec());
     let instances = instances.find(&group.document).and_then(Tree::as_i64);
     entries.extend(instances.map(|instances| (REPLICAS.into(), instances.to_string())));
-    super::secret::with_data(secret, &entries)
+    super::secret::with_data(secret, &entries).map_err(|error| {
+        let help = "it holds every instance of the group and of the groups that its links lead to: have fewer of them, or several smaller groups";
+        Box::new(error.help(help))
+    })
 }
 
 /// Marks the pods of StatefulSets that mount the Secret of one of these groups with the digest of what they render from it.
