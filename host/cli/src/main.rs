@@ -6,6 +6,7 @@ mod command;
 mod exit;
 mod files;
 mod generator;
+mod misprint;
 mod output;
 mod plugins;
 

@@ -262,7 +262,7 @@ fn without_a_generator_typed_variables_are_missing() {
     );
     assert_eq!(run.result.unwrap().missing[0].name, "p");
     let run = Case::default().run(document, Options::interpolate(true, true));
-    assert_eq!(run.errors(), ["/a: Expected to find variables: p"]);
+    assert_eq!(run.errors(), ["/a: Expected to find variables:\n- p"]);
 }
 
 #[test]
@@ -313,7 +313,10 @@ fn what_lacks_options_is_not_generated() {
         ..Case::default()
     };
     let run = case.run(document, Options::interpolate(true, false));
-    assert_eq!(run.errors(), ["/variables/0/options/ca: Expected to find variables: q"]);
+    assert_eq!(
+        run.errors(),
+        ["/variables/0/options/ca: Expected to find variables:\n- q"]
+    );
     assert_eq!(run.made, ["d"], "one step only, as with BOSH: c is defined");
     let run = case.run(document, Options::convert());
     assert_eq!(
@@ -465,8 +468,8 @@ fn missing_and_unused_variables_are_told_together_or_each() {
     assert_eq!(
         run.errors(),
         [
-            "/b: Expected to find variables: p\nq",
-            "-: Expected to use variables: s\nt\nu"
+            "/b: Expected to find variables:\n- p\n- q",
+            "-: Expected to use variables:\n- s\n- t\n- u"
         ]
     );
     let run = case.run(document, Options::interpolate(false, false));

@@ -102,7 +102,9 @@ const TABLE: &[Entry] = &[
                       matchers (`/name=api`) and, at the end, `/-`. Indices and matchers take the modifiers \
                       `:prev`, `:next`, `:before` and `:after`. In keys and values `~0` stands for `~`, `~1` for \
                       `/` and `~7` for `:`.",
-        help: Some("a `:` or `/` inside a key is written `~7` or `~1`"),
+        help: Some(
+            "a path begins with `/`, as `/instance_groups/name=api/jobs/0`; `:` and `/` in a key are written `~7` and `~1`",
+        ),
     },
     Entry {
         code: Code::MissingKey,

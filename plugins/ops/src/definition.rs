@@ -204,7 +204,7 @@ impl Definition {
         if !missing {
             at.push(part);
         }
-        Diagnostic::new(failure.code, format!("{subject} within\n{shown}"), name).at(at)
+        Diagnostic::new(failure.code, format!("Building ops: {subject} within\n{shown}"), name).at(at)
     }
 }
 
