@@ -1,5 +1,6 @@
 //! The harness: runs the real `host` binary on folders, and compares what it says with what it should.
 
+pub mod corpus;
 pub mod synthetic;
 
 use anyhow::{Context, Result, bail};
