@@ -3,13 +3,12 @@
 # BOSH is a checkout of cloudfoundry/bosh; `-` for none: then the cases have no expectation. RELEASE is a release's source directory.
 # CONTEXTS (else RELEASE/contexts, where that is) holds files <job>.json: a map of names to contexts. Jobs without such a file get
 # contexts that are made up from their specs, see `Job#contexts`. Needs ruby with ERB, and active_support for BOSH.
-require 'date'
-require 'erb'
-require 'json'
-require 'timeout'
-require 'yaml'
+# What the director's process has loaded, and templates use without a word.
+%w[base64 cgi date digest erb ipaddr json openssl ostruct securerandom set shellwords time timeout uri yaml].each { |name| require name }
 
 SECONDS = 20 # for one template
+# An older Ruby writes empty maps and lists over several lines in JSON.pretty_generate: the case has to say so.
+RECORDED_BY = RUBY_VERSION < '3.4' ? { ruby: RUBY_VERSION } : {}.freeze
 
 # A job of the release.
 class Job
@@ -135,7 +134,7 @@ Dir[File.join(release, 'jobs/*/spec')].sort.each do |spec|
       # Killed, or not to be had as text: nothing to compare with.
       next if reference && expected.empty?
 
-      puts JSON.generate({ id: "#{job.name}/#{template} #{name}", name: template, template: text, context: context, **expected.transform_keys(&:to_sym) })
+      puts JSON.generate({ id: "#{job.name}/#{template} #{name}", name: template, template: text, context: context, **RECORDED_BY, **expected.transform_keys(&:to_sym) })
     end
   end
 end

@@ -106,6 +106,7 @@ fn template(one: &Value, answer: &Value) -> Option<String> {
     if let Some(wanted) = one.get("output").and_then(Value::as_str) {
         return match answer["output"].as_str() {
             Some(output) if output == wanted => None,
+            Some(output) if one.get("ruby").is_some() && closed(output) == closed(wanted) => None,
             Some(output) => Some(first_difference(wanted, output)),
             None => Some(format!("fails: {}", said.unwrap_or("no answer"))),
         };
@@ -116,6 +117,22 @@ fn template(one: &Value, answer: &Value) -> Option<String> {
         Some(said) if said.contains(wanted) => None,
         Some(said) => Some(format!("says {said:?}, not {wanted:?}")),
     }
+}
+
+/// The text with nothing between brackets that hold nothing else: Ruby before 3.4 breaks lines there in `JSON.pretty_generate`.
+fn closed(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        let kept = out.trim_end().len();
+        if matches!(
+            (out[..kept].chars().next_back(), c),
+            (Some('{'), '}') | (Some('['), ']')
+        ) {
+            out.truncate(kept);
+        }
+        out.push(c);
+    }
+    out
 }
 
 fn first_difference(wanted: &str, got: &str) -> String {
