@@ -57,6 +57,71 @@ const ROWS: &[(&str, &str)] = &[
     ),
 ];
 
+/// Rows of other parts of the table: first cell, file, and the test in it that proves the row.
+const ELSEWHERE: &[(&str, &str, &str)] = &[
+    (
+        "order of certificates",
+        "host/pipeline/tests/variables.rs",
+        "a_ca_comes_before_its_certificates_in_the_list_or_by_itself_in_a_conversion",
+    ),
+    (
+        "`duration` over 106,751 days",
+        "host/credentials/tests/values.rs",
+        "errors_are_in_bosh_words_and_come_before_any_key_is_made",
+    ),
+    (
+        "type `user` in `host convert`",
+        "host/credentials/tests/values.rs",
+        "users_get_a_name_a_password_and_its_hash",
+    ),
+    (
+        "`deployment:` of a consumed link",
+        "plugins/links/tests/stage/links.rs",
+        "errors_are_boshs_and_name_the_entry",
+    ),
+    (
+        "`network`, `ip_addresses`, `aliases`, `shared`",
+        "plugins/links/tests/stage/links.rs",
+        "what_has_no_effect_is_told",
+    ),
+    (
+        "two groups whose Services get one name",
+        "plugins/links/tests/stage/links.rs",
+        "services_of_two_groups_never_share_a_name",
+    ),
+    (
+        "bpm.yml that differs between instances in `args`, `env`, `executable`",
+        "plugins/bpm/tests/group.rs",
+        "instances_may_not_differ",
+    ),
+    (
+        "scripts post-start, post-stop, post-deploy; `limits.open_files`, `processes`",
+        "plugins/bpm/tests/golden.rs",
+        "groups_become_the_objects_expected",
+    ),
+];
+
+#[test]
+fn rows_of_other_rooms_have_their_tests_there() {
+    let table = fs::read_to_string(root().join("docs/differences.md")).unwrap();
+    for (row, file, test) in ELSEWHERE {
+        assert!(table.contains(&format!("\n| {row} |")), "no row {row}");
+        let tests = fs::read_to_string(root().join(file)).unwrap();
+        assert!(tests.contains(&format!("fn {test}()")), "{row}: no {test} in {file}");
+    }
+}
+
+/// A conversion makes what the command line refuses, and names variables as they are written.
+#[test]
+fn users_are_not_made_by_interpolate() {
+    let manifest = "variables: [{name: u, type: user}]\na: ((u))\n";
+    let said = refused(manifest, &["--vars-store", "store"]);
+    assert!(
+        said.contains("Generating variable 'u': Unsupported value type: user"),
+        "{said}"
+    );
+}
+
 #[test]
 fn every_row_has_its_test() {
     let table = fs::read_to_string(root().join("docs/differences.md")).unwrap();

@@ -51,12 +51,9 @@ fn scalars_are_quoted_where_a_reader_would_mistake_them() {
             false,
             "y Y yes No on OFF true ~ null 0 -1 0777 08 0o17 0b1 0x1f 1_000 1. .5 1e3 .inf .nan 1:30 190:20:30.15 2020-01-02",
         ),
-        (false, "2001-12-14t21:59:43.10-05:00 -1_0:5:59.5 1:59 +3:07:00"),
+        (false, "2001-12-14t21:59:43.10-05:00 -1_0:5:59.5 1:59 +3:07:00 0x_1f"),
         // Others take these for something else. yaml.v2 does not, and leaves them.
-        (
-            true,
-            "oN yEs tRUE nULL .iNf :a = 1,000 0x_1f << 1:60 1:059 :30 1:30: 1:30.5.1",
-        ),
+        (true, "oN yEs tRUE nULL .iNf :a = 1,000 << 1:60 1:059 :30 1:30.5.1"),
         (
             false,
             "- -- --- ... ? : # #a [ ]a {a }a ,a &a *a !a |a >a 'a \"a %a @a `a a:",
@@ -69,7 +66,7 @@ fn scalars_are_quoted_where_a_reader_would_mistake_them() {
         }
     }
     for (text, expected) in [
-        ("2001-12-14 21:59:43.10 -5", "\"2001-12-14 21:59:43.10 -5\""),
+        ("2001-12-14 21:59:43.10 -5", "2001-12-14 21:59:43.10 -5"),
         ("a b", "a b"),
         (" a", "' a'"),
         ("a ", "'a '"),
@@ -151,7 +148,7 @@ fn keys_are_sorted_as_yaml_v2_sorts_them_and_keep_their_kind() {
 #[test]
 fn a_key_that_looks_like_a_merge_is_none() {
     let tree = Tree::object().with("<<", Tree::object().with("a", "<<"));
-    assert_eq!(write(&tree), "!!str \"<<\":\n  a: \"<<\"\n");
+    assert_eq!(write(&tree), "!!str \"<<\":\n  a: <<\n");
     assert_eq!(read("", &write(&tree)).unwrap().tree, tree);
 }
 
