@@ -4,6 +4,7 @@
 
 use boson_tests::{Ran, Run, root};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 /// A row's first cell, and the test that proves it.
 const ROWS: &[(&str, &str)] = &[
@@ -32,6 +33,7 @@ const ROWS: &[(&str, &str)] = &[
     ("an error's line", "errors_name_line_and_column"),
     ("a file that is not there", "missing_files_are_told_in_our_words"),
     ("a wrong command line, an empty argument", "wrong_usage_ends_with_2"),
+    ("a new file of `--vars-store`", "a_new_store_is_for_its_owner_only"),
     (
         "`--var-file` or `!!binary` with bytes that are not UTF-8",
         "bytes_are_refused",
@@ -285,6 +287,23 @@ fn wrong_usage_ends_with_2() {
         let ran = interpolate(&[("m.yml", b"a: 1\n")], arguments);
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{arguments:?}");
     }
+}
+
+#[test]
+fn a_new_store_is_for_its_owner_only() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(
+        directory.path().join("m.yml"),
+        "variables: [{name: p, type: password}]\n",
+    )
+    .unwrap();
+    let run = Run::new(directory.path(), ["interpolate", "m.yml", "--vars-store", "store"]);
+    assert_eq!(run.start().unwrap().code, 0);
+    let mode = fs::metadata(directory.path().join("store"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
 }
 
 #[test]
