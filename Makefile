@@ -48,8 +48,9 @@ lint: ## formatting, clippy, licences and bans
 bench: build ## measures what the README promises, as a table
 	cargo bench --workspace --locked --bench speed
 
-corpus: build ## RELEASES=folder [BOSH=checkout]: renders releases' templates, and compares with BOSH's own code
+corpus: ## RELEASES=folder [BOSH=checkout]: renders releases' templates, and compares with BOSH's own code
 	test -d "$(RELEASES)" || { echo 'usage: make corpus RELEASES=folder [BOSH=checkout of cloudfoundry/bosh]' >&2; exit 2; }
+	$(MAKE) build
 	rm -rf $(TARGET)/corpus
 	mkdir $(TARGET)/corpus
 	export LC_ALL=C.UTF-8 TZ=UTC
