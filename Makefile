@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .SILENT:
-.PHONY: demo test build plugins setup lint bench clean help
+.PHONY: demo test build plugins setup lint bench corpus clean help
 
 # With CI=true cargo's target directory lies in the cache, outside the checkout (see .ci/env).
 TARGET := $(shell source .ci/env && echo $$TARGET)
@@ -47,6 +47,18 @@ lint: ## formatting, clippy, licences and bans
 
 bench: build ## measures what the README promises, as a table
 	cargo bench --workspace --locked --bench speed
+
+corpus: ## RELEASES=folder [BOSH=checkout]: renders releases' templates, and compares with BOSH's own code
+	test -d "$(RELEASES)" || { echo 'usage: make corpus RELEASES=folder [BOSH=checkout of cloudfoundry/bosh]' >&2; exit 2; }
+	$(MAKE) build
+	rm -rf $(TARGET)/corpus
+	mkdir $(TARGET)/corpus
+	export LC_ALL=C.UTF-8 TZ=UTC
+	for release in "$(RELEASES)"/*/; do
+	  test -d "$$release/jobs" || continue
+	  ruby --disable=did_you_mean,error_highlight tests/corpus/record.rb "$(or $(BOSH),-)" "$$release" >"$(TARGET)/corpus/$$(basename "$$release").jsonl"
+	done
+	CORPUS=$(TARGET)/corpus cargo test --release --workspace --locked --test corpus -- --nocapture a_folder_of_releases
 
 setup: ## install what building and testing need
 	.ci/setup

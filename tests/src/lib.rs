@@ -1,7 +1,9 @@
 //! The harness: runs the real `host` binary on folders, and compares what it says with what it should.
 
 pub mod cluster;
+pub mod corpus;
 pub mod synthetic;
+pub mod templates;
 
 use anyhow::{Context, Result, bail};
 use std::ffi::{OsStr, OsString};

@@ -81,7 +81,7 @@ fn values_that_were_made_are_kept_and_reused() {
         .permissions()
         .mode();
     assert_eq!(mode & 0o777, 0o600, "the store holds keys");
-    assert_eq!(names(scratch.path()), ["vars.yml"]);
+    assert_eq!(names(scratch.path()), ["vars.yml", "vars.yml.options"]);
 }
 
 #[test]
@@ -92,7 +92,8 @@ fn files_hold_what_would_be_printed() {
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
     let directory = scratch.path().join("made/here");
     let files = names(&directory);
-    assert!(files.iter().all(|name| name.ends_with(".yaml")), "{files:?}");
+    let (objects, others): (Vec<&String>, Vec<&String>) = files.iter().partition(|name| name.ends_with(".yaml"));
+    assert_eq!(others, [".boson-nats.files"], "what kubectl passes over");
     let documents = |text: &str| {
         let mut all: Vec<String> = text
             .split("---\n")
@@ -102,8 +103,8 @@ fn files_hold_what_would_be_printed() {
         all.sort();
         all
     };
-    let written: Vec<String> = files
-        .iter()
+    let written: Vec<String> = objects
+        .into_iter()
         .map(|name| std::fs::read_to_string(directory.join(name)).unwrap())
         .collect();
     assert_eq!(documents(&written.join("---\n")), documents(&printed));

@@ -4,6 +4,7 @@
 
 use boson_tests::{Ran, host_with_input};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
@@ -149,6 +150,25 @@ fn a_reply_outside_of_memory_is_malformed() {
     let ran = call(scratch.path(), &plugin(scratch.path(), wild, ""), &[]);
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("error[plugin-"), "{}", ran.stderr);
+}
+
+/// A function as long as this keeps a compiler busy for seconds.
+#[test]
+fn the_compiler_is_bounded_by_processor_time() {
+    let scratch = tempfile::tempdir().unwrap();
+    let step = "(i32.store (i32.const 8) (i32.mul (i32.load (i32.const 8)) (i32.load (i32.const 12))))";
+    let plugin = plugin(scratch.path(), &format!("{} i32.const 0", step.repeat(150_000)), "");
+    let output = Command::new("sh")
+        .args(["-c", "ulimit -S -t 1 && exec \"$@\"", "sh"])
+        .arg(boson_tests::binary().unwrap())
+        .args(["run-plugin", plugin.to_str().unwrap(), "--call", "describe"])
+        .env("XDG_CACHE_HOME", scratch.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("takes too much processor time to compile"), "{said}");
+    assert_eq!(output.status.code(), Some(1));
 }
 
 #[test]

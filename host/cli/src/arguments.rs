@@ -15,7 +15,7 @@ const STYLES: Styles = Styles::styled()
 
 /// Runs BOSH deployments on Kubernetes.
 #[derive(Parser, Debug)]
-#[command(name = "host", version, styles = STYLES, max_term_width = 110, propagate_version = true)]
+#[command(name = "host", version, disable_version_flag = true, styles = STYLES, max_term_width = 110, propagate_version = true)]
 #[command(after_help = "Exit codes: 0 done, 1 something is wrong with the input, 2 wrong usage, 70 a bug of ours.")]
 pub struct Arguments {
     /// When to color messages
@@ -24,6 +24,9 @@ pub struct Arguments {
     /// Say more on standard error; twice: every call of a plugin
     #[arg(long, short = 'V', action = clap::ArgAction::Count, global = true)]
     pub verbose: u8,
+    /// Print version
+    #[arg(long, action = clap::ArgAction::Version, global = true)]
+    pub version: Option<bool>,
     #[command(subcommand)]
     pub command: Command,
 }

@@ -51,6 +51,15 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Box<Diagnostic>> {
     }
 }
 
+/// A path as BOSH's command line takes those of the manifest, of `--var-file` and of `--vars-store`: after `~` from the home directory.
+pub fn expanded(path: &Path) -> PathBuf {
+    let below = path.to_str().and_then(|path| path.strip_prefix('~'));
+    match (below, std::env::var_os("HOME")) {
+        (Some(below), Some(home)) => Path::new(&home).join(below.trim_start_matches('/')),
+        _ => path.to_path_buf(),
+    }
+}
+
 /// How a path is called in messages.
 pub fn name(path: &Path) -> String {
     if path == Path::new("-") {

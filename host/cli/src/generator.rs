@@ -1,22 +1,31 @@
 //! Makes values of variables with this machine's clock and randomness.
 
-use boson_credentials::{Request, System, generate, key_demand};
+use boson_credentials::{Cause, Error, Request, System, generate, ignored_options, key_demand};
 use boson_document::Tree;
 use boson_pipeline::Diagnostic;
-use boson_pipeline::stage::Definition;
+use boson_pipeline::stage::{Definition, VariableRules};
 use boson_pipeline::variables::Generator;
 
 /// Values as BOSH makes them.
 pub struct Credentials {
     system: System,
+    rules: VariableRules,
 }
 
 // === impl Credentials ===
 
 impl Credentials {
-    /// With the system's sources.
-    pub fn new() -> Self {
-        Self { system: System::new() }
+    /// With the system's sources, and the types that these rules know.
+    pub fn new(rules: VariableRules) -> Self {
+        Self {
+            system: System::new(),
+            rules,
+        }
+    }
+
+    /// CredHub makes users; BOSH's command line does not.
+    fn knows(&self, kind: &str) -> bool {
+        kind != "user" || self.rules != VariableRules::Cli
     }
 }
 
@@ -35,6 +44,10 @@ impl Generator for Credentials {
             .map_err(|cause| Diagnostic::error(cause.code(), cause.to_string()))
     }
 
+    fn ignored<'o>(&self, kind: &str, options: &'o Tree) -> Vec<&'o str> {
+        ignored_options(kind, options)
+    }
+
     fn generate(&mut self, definition: &Definition, options: &Tree, signer: Option<&Tree>) -> Result<Tree, Diagnostic> {
         let kind = definition.kind.as_deref().unwrap_or_default();
         let request = Request {
@@ -43,7 +56,13 @@ impl Generator for Credentials {
             options,
             signer,
         };
-        let made = generate(&request, &self.system).map(sorted);
+        let made = match self.knows(kind) {
+            true => generate(&request, &self.system).map(sorted),
+            false => Err(Error {
+                variable: definition.name.clone(),
+                cause: Cause::UnsupportedType(kind.to_string()),
+            }),
+        };
         made.map_err(|error| {
             let diagnostic = Diagnostic::error(error.cause.code(), error.to_string()).at(&definition.pointer);
             match error.cause.help() {

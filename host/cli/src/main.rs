@@ -5,7 +5,9 @@ mod codes;
 mod command;
 mod exit;
 mod files;
+mod folder;
 mod generator;
+mod misprint;
 mod output;
 mod plugins;
 

@@ -1,9 +1,12 @@
 //! Which plugins a run uses: those of the installation, and those that the user puts in their place.
 
+use crate::command::inputs;
 use anyhow::{Context, bail};
-use boson_document::Tree;
+use boson_pipeline::report::Sources;
+use boson_pipeline::settings::{self, Settings};
+use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Stage};
-use boson_sandbox::{Cache, Failure, Limits, Plugins, Sandbox};
+use boson_sandbox::{Cache, Failure, Limits, Plugin, Plugins, Sandbox};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -54,15 +57,29 @@ pub fn sandbox(limits: Limits) -> Result<Sandbox, Failure> {
     Sandbox::new(limits, Cache::new(cache_directory(), std::env::current_exe().ok()))
 }
 
+/// Reads the settings of plugins and loads those of the stages named.
+///
+/// # Errors
+/// All that is wrong with either: what cannot be read does not hide what is missing.
+pub fn prepare(
+    arguments: &PluginArguments,
+    stages: &[Stage],
+    sources: &mut Sources,
+) -> Result<Plugins, Vec<Diagnostic>> {
+    match inputs::settings(arguments, sources) {
+        Ok(settings) => load(arguments, stages, &settings),
+        Err(unread) => {
+            let others = load(arguments, stages, &[]).err().unwrap_or_default();
+            Err(std::iter::once(*unread).chain(others).collect())
+        }
+    }
+}
+
 /// Loads the plugins of the stages named.
 ///
 /// # Errors
-/// One diagnostic for every plugin that cannot be used.
-pub fn load(
-    arguments: &PluginArguments,
-    stages: &[Stage],
-    settings: &[(Stage, Tree)],
-) -> Result<Plugins, Vec<Diagnostic>> {
+/// A diagnostic for every plugin that cannot be used, and for everything in settings that does not fit.
+pub fn load(arguments: &PluginArguments, stages: &[Stage], settings: &[Settings]) -> Result<Plugins, Vec<Diagnostic>> {
     let failed = |failure: Failure| vec![failure.diagnostic()];
     let sandbox = sandbox(Limits::default()).map_err(failed)?;
     let mut plugins = Plugins::new(sandbox.clone());
@@ -72,13 +89,15 @@ pub fn load(
             continue;
         }
         match built_in(&sandbox, arguments, stage) {
-            Ok(plugin) => plugins.insert(configured(plugin, settings)),
+            Ok(plugin) => plugins.insert(configured(plugin, settings, &sandbox, &mut diagnostics)),
             Err(diagnostic) => diagnostics.push(*diagnostic),
         }
     }
     for one in arguments.replacements.iter().filter(|one| stages.contains(&one.stage)) {
         match sandbox.load_file(&one.file) {
-            Ok(plugin) if plugin.stage == one.stage => plugins.insert(configured(plugin, settings)),
+            Ok(plugin) if plugin.stage == one.stage => {
+                plugins.insert(configured(plugin, settings, &sandbox, &mut diagnostics));
+            }
             Ok(plugin) => diagnostics.push(
                 Diagnostic::error(
                     "plugin-other-stage",
@@ -101,18 +120,23 @@ pub fn load(
     }
 }
 
-fn configured(plugin: boson_sandbox::Plugin, settings: &[(Stage, Tree)]) -> boson_sandbox::Plugin {
-    match settings.iter().rev().find(|(stage, _)| *stage == plugin.stage) {
-        Some((_, settings)) => plugin.with_settings(settings),
-        None => plugin,
+fn configured(plugin: Plugin, settings: &[Settings], sandbox: &Sandbox, diagnostics: &mut Vec<Diagnostic>) -> Plugin {
+    let Some(settings) = settings.iter().rev().find(|one| one.stage == plugin.stage) else {
+        return plugin;
+    };
+    diagnostics.extend(check_settings(&plugin, sandbox, &settings.document));
+    plugin.with_settings(&settings.document.tree)
+}
+
+/// What is wrong with settings, as the plugin describes them.
+pub fn check_settings(plugin: &Plugin, sandbox: &Sandbox, settings: &Document) -> Vec<Diagnostic> {
+    match plugin.describe(sandbox) {
+        Ok(description) => settings::check(settings, &description.settings_schema, plugin.name()),
+        Err(failure) => vec![failure.diagnostic()],
     }
 }
 
-fn built_in(
-    sandbox: &Sandbox,
-    arguments: &PluginArguments,
-    stage: Stage,
-) -> Result<boson_sandbox::Plugin, Box<Diagnostic>> {
+fn built_in(sandbox: &Sandbox, arguments: &PluginArguments, stage: Stage) -> Result<Plugin, Box<Diagnostic>> {
     let file = format!("{stage}.wasm");
     let loaded = match &arguments.plugins_dir {
         // The user's directory: machine code that lies there is not trusted, only components are read.

@@ -5,7 +5,7 @@ pub const CODES: &[(&str, &str, &str)] = &[
     (
         "credentials-invalid-options",
         "The options of a variable are wrong",
-        "A variable of type `password` takes `length`; `user` takes `username` and `length`; `certificate` takes `common_name`, \
+        "A variable of type `password` takes `length`; `user` takes `username`, `length`, `exclude_lower`, `exclude_upper`, `exclude_number` and `include_special`; `certificate` takes `common_name`, \
          `organization`, `alternative_names`, `is_ca`, `ca`, `extended_key_usage` (`client_auth`, `server_auth`), `duration` (days) and \
          `key_length` (2048, 3072, 4096). Options of other tools, such as `self_sign`, are refused as bosh does.",
     ),

@@ -116,7 +116,9 @@ impl Cause {
     /// What to do next.
     pub fn help(&self) -> Option<&'static str> {
         match self {
-            Self::UnsupportedType(_) => Some("use password, certificate, rsa, ssh or user, or give the value yourself"),
+            Self::UnsupportedType(_) => Some(
+                "use password, certificate, rsa or ssh, or give the value yourself; `user` is for deployments only",
+            ),
             Self::MissingCa => Some("set `ca` to the name of the signing certificate, or `is_ca: true`"),
             Self::Signer(SignerCause::Missing(_)) => {
                 Some("define the CA before the certificates it signs, or give its value")

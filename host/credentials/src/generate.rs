@@ -24,8 +24,8 @@ pub struct Request<'a> {
 pub fn generate(request: &Request<'_>, source: &dyn Source) -> Result<Tree, Error> {
     let value = match request.kind {
         "password" => password::value(request.options, source),
-        "rsa" => rsa::value(source),
-        "ssh" => ssh::value(source),
+        "rsa" => rsa::value(request.options, source),
+        "ssh" => ssh::value(request.options, source),
         "certificate" => certificate::value(request.options, request.signer, source),
         "user" => user::value(request.options, source),
         other => Err(Cause::UnsupportedType(other.to_string())),
@@ -43,7 +43,7 @@ pub fn signer_name<'a>(kind: &str, options: &'a Tree) -> Option<&'a str> {
 /// The size of key that this variable will ask for, to make it ahead of time ([`crate::System::prepare`]).
 pub fn key_demand(kind: &str, options: &Tree) -> Option<KeySize> {
     match kind {
-        "rsa" | "ssh" => Some(KeySize::Rsa2048),
+        "rsa" | "ssh" => Some(rsa::wanted_size(options).unwrap_or(KeySize::Rsa2048)),
         "certificate" => {
             let options = Options::read("certificate", options, certificate::OPTIONS).ok()?;
             certificate::key_size(&options).ok()
@@ -52,7 +52,7 @@ pub fn key_demand(kind: &str, options: &Tree) -> Option<KeySize> {
     }
 }
 
-/// Options that BOSH accepts and does nothing with; worth a warning each.
+/// Options that are accepted and do nothing; worth a warning each.
 pub fn ignored_options<'a>(kind: &str, options: &'a Tree) -> Vec<&'a str> {
     let names = options
         .as_object()
@@ -60,6 +60,8 @@ pub fn ignored_options<'a>(kind: &str, options: &'a Tree) -> Vec<&'a str> {
         .flat_map(|map| map.keys().map(String::as_str));
     let is_ca = options.get("is_ca").and_then(Tree::as_bool).unwrap_or(false);
     let ignored = |name: &&str| match kind {
+        "rsa" | "ssh" if *name == "key_length" => rsa::wanted_size(options).is_none(),
+        "ssh" if *name == "ssh_comment" => ssh::comment(options).is_none(),
         "rsa" | "ssh" => true,
         "certificate" => is_ca && matches!(*name, "alternative_names" | "extended_key_usage"),
         _ => false,

@@ -1,7 +1,7 @@
 //! Options as the bosh command line reads them: unknown names are refused, types are YAML's as its parser coerces them.
 
 use crate::Cause;
-use boson_document::{Map, Tree};
+use boson_document::{Map, Tree, go};
 
 /// What an option holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,15 +112,7 @@ impl Kind {
 
 /// One line of the parser's complaint, without the value it would quote.
 pub(crate) fn mismatch(line: usize, value: &Tree, wanted: &str) -> String {
-    let tag = match value {
-        Tree::Null => "!!null",
-        Tree::Bool(_) => "!!bool",
-        Tree::Number(number) if number.is_integer() => "!!int",
-        Tree::Number(_) => "!!float",
-        Tree::String(_) => "!!str",
-        Tree::Array(_) => "!!seq",
-        Tree::Object(_) => "!!map",
-    };
+    let tag = go::tag(value);
     format!("line {line}: cannot unmarshal {tag} into {wanted}")
 }
 
@@ -142,13 +134,9 @@ fn items(value: &Tree) -> usize {
     }
 }
 
-pub(crate) fn scalar_text(value: &Tree) -> String {
-    match value {
-        Tree::String(text) => text.clone(),
-        Tree::Number(number) => number.text().to_string(),
-        Tree::Bool(value) => value.to_string(),
-        _ => String::new(),
-    }
+/// The text of a scalar; of what is none, which [`Kind::check`] has refused, the empty one.
+fn scalar_text(value: &Tree) -> String {
+    go::text(value).unwrap_or_default()
 }
 
 fn as_integer(value: &Tree) -> Option<i64> {
@@ -204,7 +192,7 @@ mod tests {
             ),
             (
                 r#"{"i": 99999999999999999999}"#,
-                format!("{lines}line 1: cannot unmarshal !!int into int"),
+                format!("{lines}line 1: cannot unmarshal !!float into int"),
             ),
         ] {
             assert_eq!(complaint_about(text), wanted, "{text}");

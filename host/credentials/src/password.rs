@@ -32,16 +32,22 @@ pub(crate) fn length(options: &Options<'_>) -> Result<usize, Cause> {
 
 /// So many letters and digits, each as likely as the others.
 pub(crate) fn random(length: usize, source: &dyn Source) -> Result<String, Cause> {
-    // 252 = 7 * 36: the bytes above would make the first letters of the alphabet likelier.
-    const FAIR: u8 = 252;
+    random_of(LETTERS, length, source)
+}
+
+/// So many of these characters, each as likely as the others. `alphabet` is ASCII and not empty.
+pub(crate) fn random_of(alphabet: &[u8], length: usize, source: &dyn Source) -> Result<String, Cause> {
+    // Bytes above the greatest multiple would make the first letters of the alphabet likelier.
+    let fair = 256 - 256 % alphabet.len();
     let mut text = String::with_capacity(length);
     let mut bytes = [0; 64];
     while text.len() < length {
         source.fill(&mut bytes)?;
         let letters = bytes
             .iter()
-            .filter(|byte| **byte < FAIR)
-            .map(|byte| char::from(LETTERS[usize::from(byte % 36)]));
+            .map(|byte| usize::from(*byte))
+            .filter(|byte| *byte < fair)
+            .map(|byte| char::from(alphabet[byte % alphabet.len()]));
         text.extend(letters.take(length - text.len()));
     }
     Ok(text)

@@ -161,9 +161,15 @@ impl fmt::Debug for RsaKey {
     }
 }
 
+/// The size that the options of the types `rsa` and `ssh` ask for, where it is one that is made. CredHub takes `key_length`, the bosh command line
+/// ignores all options of these types: what is none of the sizes does not fail here either.
+pub(crate) fn wanted_size(options: &Tree) -> Option<KeySize> {
+    KeySize::from_bits(options.get("key_length")?.as_i64()?)
+}
+
 /// Value of a variable of type `rsa`.
-pub(crate) fn value(source: &dyn Source) -> Result<Tree, Cause> {
-    let key = source.key(KeySize::Rsa2048)?;
+pub(crate) fn value(options: &Tree, source: &dyn Source) -> Result<Tree, Cause> {
+    let key = source.key(wanted_size(options).unwrap_or(KeySize::Rsa2048))?;
     Ok(Tree::object()
         .with("private_key", key.private_pem())
         .with("public_key", key.public_pem()))

@@ -1,8 +1,8 @@
 //! The CA that signs, read from the value of its variable.
 
-use crate::options::{complaint, mismatch, scalar_text};
+use crate::options::{complaint, mismatch};
 use crate::{RsaKey, SignerCause, pem_text};
-use boson_document::Tree;
+use boson_document::{Tree, go};
 use x509_cert::certificate::{CertificateInner, Raw};
 use x509_cert::der::oid::AssociatedOid;
 use x509_cert::der::{Decode, Encode};
@@ -63,9 +63,9 @@ fn texts(name: &str, value: &Tree) -> Result<[String; 2], SignerCause> {
     if !matches!(value, Tree::Null | Tree::Object(_)) {
         return Err(shape(value, "opts.CertVal"));
     }
-    let text = |member| match value.get(member).unwrap_or(&Tree::Null) {
-        found @ (Tree::Array(_) | Tree::Object(_)) => Err(shape(found, "string")),
-        scalar => Ok(scalar_text(scalar)),
+    let text = |member| {
+        let found = value.get(member).unwrap_or(&Tree::Null);
+        go::text(found).ok_or_else(|| shape(found, "string"))
     };
     Ok([text("certificate")?, text("private_key")?])
 }

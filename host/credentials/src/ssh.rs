@@ -1,6 +1,6 @@
 //! Value of a variable of type `ssh`: an RSA key and its public half as `authorized_keys` has it.
 
-use crate::{Cause, KeySize, RsaKey, Source};
+use crate::{Cause, KeySize, RsaKey, Source, rsa};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_document::Tree;
@@ -9,13 +9,23 @@ use md5::{Digest, Md5};
 const ALGORITHM: &str = "ssh-rsa";
 
 /// A new key.
-pub(crate) fn value(source: &dyn Source) -> Result<Tree, Cause> {
-    let key = source.key(KeySize::Rsa2048)?;
+pub(crate) fn value(options: &Tree, source: &dyn Source) -> Result<Tree, Cause> {
+    let key = source.key(rsa::wanted_size(options).unwrap_or(KeySize::Rsa2048))?;
     let blob = wire(&key);
+    let comment = comment(options).map_or(String::new(), |comment| format!(" {comment}"));
     Ok(Tree::object()
         .with("private_key", key.private_pem())
-        .with("public_key", format!("{ALGORITHM} {}\n", STANDARD.encode(&blob)))
+        .with(
+            "public_key",
+            format!("{ALGORITHM} {}{comment}\n", STANDARD.encode(&blob)),
+        )
         .with("public_key_fingerprint", fingerprint(&blob)))
+}
+
+/// CredHub's option `ssh_comment`; one that would not stay on the line is none.
+pub(crate) fn comment(options: &Tree) -> Option<&str> {
+    let comment = options.str("ssh_comment")?;
+    (!comment.is_empty() && !comment.contains(char::is_control)).then_some(comment)
 }
 
 /// The public key as RFC 4253 section 6.6 writes it.

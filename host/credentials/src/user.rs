@@ -6,7 +6,23 @@ use boson_document::Tree;
 use sha_crypt::{Algorithm, Params, PasswordHasher, ShaCrypt};
 
 /// Names and types of the options, in alphabetical order.
-pub(crate) const OPTIONS: &[(&str, Kind)] = &[("length", Kind::Int), ("username", Kind::Text)];
+pub(crate) const OPTIONS: &[(&str, Kind)] = &[
+    ("exclude_lower", Kind::Bool),
+    ("exclude_number", Kind::Bool),
+    ("exclude_upper", Kind::Bool),
+    ("include_special", Kind::Bool),
+    ("length", Kind::Int),
+    ("username", Kind::Text),
+];
+
+const LOWER: &str = "abcdefghijklmnopqrstuvwxyz";
+const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+const DIGITS: &str = "0123456789";
+const SPECIAL: &str = "!#$%&()*,-./:;<=>?@[\\]^_`{|}~";
+/// Of the shortest password that can have all kinds of characters, one in fifteen has. A source that repeats itself must not hang us.
+const MAX_DRAWS: usize = 10_000;
+/// Letters of a name that nobody chose. It has no digits, as with CredHub: there are databases that take none in front.
+const USERNAME_LENGTH: usize = 20;
 
 const SALT_BYTES: usize = 12;
 
@@ -15,15 +31,53 @@ pub(crate) fn value(options: &Tree, source: &dyn Source) -> Result<Tree, Cause> 
     let options = Options::read("user", options, OPTIONS)?;
     let length = password::length(&options)?;
     let username = match options.text("username") {
-        name if name.is_empty() => password::random(20, source)?,
+        name if name.is_empty() => password::random_of([LOWER, UPPER].concat().as_bytes(), USERNAME_LENGTH, source)?,
         name => name,
     };
-    let password = password::random(length, source)?;
+    let password = password(&options, length, source)?;
     let hash = hash(&password, source)?;
     Ok(Tree::object()
         .with("username", username)
         .with("password", password)
         .with("password_hash", hash))
+}
+
+/// A password of CredHub's kinds of characters, at least one of each, where the options say something about them; else one as of the type `password`.
+fn password(options: &Options<'_>, length: usize, source: &dyn Source) -> Result<String, Cause> {
+    let (lower, upper, digits) = ("exclude_lower", "exclude_upper", "exclude_number");
+    if ![lower, upper, digits, "include_special"]
+        .iter()
+        .any(|name| options.flag(name))
+    {
+        return password::random(length, source);
+    }
+    let kinds = [
+        (LOWER, !options.flag(lower)),
+        (UPPER, !options.flag(upper)),
+        (DIGITS, !options.flag(digits)),
+        (SPECIAL, options.flag("include_special")),
+    ];
+    let kinds: Vec<&str> = kinds
+        .iter()
+        .filter(|(_, wanted)| *wanted)
+        .map(|(kind, _)| *kind)
+        .collect();
+    if kinds.is_empty() {
+        return Err(Cause::InvalidOptions {
+            kind: "user",
+            reason: "The combination of options leaves no character for the password".to_string(),
+        });
+    }
+    let alphabet = kinds.concat();
+    for _ in 0..MAX_DRAWS {
+        let password = password::random_of(alphabet.as_bytes(), length, source)?;
+        // One that is shorter than there are kinds cannot have all of them.
+        let complete = kinds.iter().all(|kind| password.contains(|c| kind.contains(c)));
+        if complete || length < kinds.len() {
+            return Ok(password);
+        }
+    }
+    Err(Cause::Entropy)
 }
 
 /// `$6$<salt>$<hash>`, as crypt(3) writes it for SHA-512 with its default number of rounds.
@@ -32,6 +86,7 @@ fn hash(password: &str, source: &dyn Source) -> Result<String, Cause> {
     source.fill(&mut salt)?;
     let crypt = ShaCrypt::new(Algorithm::Sha512Crypt, Params::default());
     let hash = crypt.hash_password_with_salt(password.as_bytes(), &salt);
-    hash.map(|hash| hash.to_string())
+    // 5000 rounds are what no number means; not all readers of such hashes know the word.
+    hash.map(|hash| hash.to_string().replacen("$rounds=5000$", "$", 1))
         .map_err(|_| Cause::Key("the password can't be hashed"))
 }

@@ -178,6 +178,49 @@ fn users_get_a_name_a_password_and_its_hash() {
 }
 
 #[test]
+fn passwords_of_users_have_the_kinds_of_characters_asked_for() {
+    let system = System::new();
+    let user = |options: &str| {
+        let options = json::parse(options).unwrap();
+        let request = Request {
+            name: "v",
+            kind: "user",
+            options: &options,
+            signer: None,
+        };
+        generate(&request, &system)
+    };
+    let kinds = |options: &str| {
+        let user = user(options).unwrap();
+        let has = |test: fn(&char) -> bool| user.str("password").unwrap().chars().any(|c| test(&c));
+        [
+            has(char::is_ascii_lowercase),
+            has(char::is_ascii_uppercase),
+            has(char::is_ascii_digit),
+            has(char::is_ascii_punctuation),
+        ]
+    };
+    for (options, wanted) in [
+        (r#"{"length": 60}"#, [true, false, true, false]),
+        (r#"{"include_special": true, "length": 4}"#, [true, true, true, true]),
+        (r#"{"exclude_number": true, "length": 60}"#, [true, true, false, false]),
+        (
+            r#"{"exclude_lower": true, "exclude_upper": true}"#,
+            [false, false, true, false],
+        ),
+    ] {
+        for _ in 0..20 {
+            assert_eq!(kinds(options), wanted, "{options}");
+        }
+    }
+    let none = r#"{"exclude_lower": true, "exclude_upper": true, "exclude_number": true}"#;
+    let error = user(none).unwrap_err().to_string();
+    assert!(error.contains("leaves no character"), "{error}");
+    let name = user("null").unwrap().str("username").unwrap().to_string();
+    assert!(name.chars().all(|c| c.is_ascii_alphabetic()), "{name}");
+}
+
+#[test]
 fn keys_are_made_ahead_once_each_and_of_the_right_size() {
     let demand = [KeySize::Rsa2048, KeySize::Rsa3072, KeySize::Rsa2048];
     let keys = prepare_keys(&demand, 2).unwrap();
@@ -212,4 +255,26 @@ fn signers_and_ignored_options_are_known_beforehand() {
     assert_eq!(signer_name("password", &options), None);
     assert_eq!(ignored_options("certificate", &options), ["alternative_names"]);
     assert_eq!(ignored_options("ssh", &options).len(), 3);
+}
+
+#[test]
+fn keys_take_credhubs_options_and_no_others() {
+    let tree = |text: &str| json::parse(text).unwrap();
+    let options = r#"{"key_length": 4096, "ssh_comment": "me@here"}"#;
+    let ssh = make("ssh", options, None).unwrap();
+    let dir = written(&ssh);
+    assert!(ssh.str("public_key").unwrap().ends_with(" me@here\n"));
+    if let Some(line) = tool("ssh-keygen", &["-l", "-E", "md5", "-f", "public_key"], dir.path()) {
+        assert!(line.starts_with("4096 MD5:") && line.contains("me@here"), "{line}");
+    }
+    assert_eq!(key_demand("rsa", &tree(options)), Some(KeySize::Rsa4096));
+    assert_eq!(ignored_options("rsa", &tree(options)), ["ssh_comment"]);
+    assert_eq!(ignored_options("ssh", &tree(options)), Vec::<&str>::new());
+    let refused = tree(r#"{"key_length": 1024, "ssh_comment": "two\nlines"}"#);
+    assert_eq!(ignored_options("ssh", &refused), ["key_length", "ssh_comment"]);
+    assert_eq!(
+        key_demand("ssh", &refused),
+        Some(KeySize::Rsa2048),
+        "as the bosh command line has it"
+    );
 }

@@ -19,6 +19,7 @@ const TABLES: &[&[Code]] = &[
     crate::convert::CODES,
     crate::bundle::CODES,
     crate::plain::CODES,
+    crate::settings::CODES,
 ];
 
 /// All of them, sorted by name.

@@ -1,7 +1,7 @@
 //! Diagnostics: errors and warnings as data. Text is made at the edge (`report`).
 
 /// How bad it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// The conversion fails.
     Error,

@@ -9,6 +9,7 @@ pub mod plain;
 pub mod release;
 pub mod report;
 pub mod scrub;
+pub mod settings;
 pub mod stage;
 pub mod variables;
 pub mod yaml;

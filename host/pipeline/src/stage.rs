@@ -330,6 +330,9 @@ pub trait Stages: Sync {
     fn interpolate(&self, document: Named<'_>, values: &Tree, rules: VariableRules) -> Reply<Interpolated>;
     /// links.resolve.
     fn resolve(&self, document: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Resolved>;
+    /// links.resolve with the setting `only: variables`: addresses that variables consume, before there are values. Object, name of the variable ->
+    /// `alternative_names`, `common_name`.
+    fn variable_addresses(&self, document: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Tree>;
     /// render.render.
     fn render(&self, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>>;
     /// bpm.convert-deployment.

@@ -64,7 +64,7 @@ fn every_object_becomes_the_deployments() {
     );
     assert_eq!(
         metadata[1],
-        format!(r#"{{"name":"b","labels":{{"mine":"1",{ours}}},"namespace":"ns"}}"#)
+        format!(r#"{{"name":"b","namespace":"ns","labels":{{"mine":"1",{ours}}}}}"#)
     );
 }
 

@@ -423,21 +423,53 @@ fn the_resolved_document_goes_into_a_versioned_secret() {
 }
 
 #[test]
+fn tags_are_on_the_secrets_of_resolved_documents_too() {
+    let names = Names::new("dep", "ns", "cluster.local").unwrap();
+    let group = ResolvedGroup {
+        name: "g".into(),
+        document: tree(r#"{"tags": {"a": "1", "b": 2}, "instance_groups": [{"name": "g", "tags": {"a": "own"}}]}"#),
+    };
+    let secret = resolved::resolved_secret(&names, &group, 1).unwrap();
+    let annotations = at(&secret, "/metadata/annotations");
+    assert_eq!(json::to_text(annotations), r#"{"a":"own","b":"2"}"#);
+}
+
+#[test]
 fn a_changed_document_restarts_the_pods_that_render_it() {
     let names = Names::new("dep", "ns", "cluster.local").unwrap();
     let volume = r#""volumes": [{"name": "x", "emptyDir": {}}, {"name": "ig-resolved", "secret": {"secretName": "dep.ig-resolved.nats-v1"}}],"#;
     let digest = |document: &str, volume: &str| {
         let mut objects = stateful_set::stateful_sets(&set("", volume, ""), 1).unwrap();
-        resolved::mark_pods(
-            &mut objects,
-            &[resolved::resolved_secret(&names, &group("nats", document), 1).unwrap()],
-        );
+        resolved::mark_pods(&mut objects, &names, &[group("nats", document)], 1).unwrap();
         json::to_text(at(&objects[0], "/spec/template/metadata/annotations"))
     };
     assert!(digest("a", volume).starts_with(r#"{"a":"b","quarks.cloudfoundry.org/resolved-digest":""#));
     assert_eq!(digest("a", volume), digest("a", volume));
     assert_ne!(digest("a", volume), digest("b", volume));
     assert_eq!(digest("a", ""), r#"{"a":"b"}"#);
+}
+
+#[test]
+fn more_instances_restart_only_the_pods_whose_index_moves() {
+    let names = Names::new("dep", "ns", "cluster.local").unwrap();
+    let volume = r#""volumes": [{"name": "ig-resolved", "secret": {"secretName": "dep.ig-resolved.nats-v1"}}],"#;
+    let digests = |instances: u32, link: &str| {
+        let specs = (0..instances)
+            .map(|index| format!(r#"{{"index": {index}}}"#))
+            .collect::<Vec<_>>();
+        let quarks = format!(r#"{{"instances": [{}], "consumes": "{link}"}}"#, specs.join(","));
+        let jobs = format!(r#"[{{"name": "nats", "properties": {{"quarks": {quarks}}}}}]"#);
+        let document = format!(r#"{{"instance_groups": [{{"instances": {instances}, "jobs": {jobs}}}]}}"#);
+        let (name, document) = ("nats".into(), tree(&document));
+        let mut objects = stateful_set::stateful_sets(&set(r#""zones": ["z1", "z2"],"#, volume, ""), 1).unwrap();
+        resolved::mark_pods(&mut objects, &names, &[ResolvedGroup { name, document }], 1).unwrap();
+        let digest = |set: &Tree| json::to_text(at(set, "/spec/template/metadata/annotations"));
+        objects.iter().map(digest).collect::<Vec<_>>()
+    };
+    let (two, three, linked) = (digests(2, "a"), digests(3, "a"), digests(2, "b"));
+    assert_eq!(two[0], three[0], "indexes from 0 on stay");
+    assert_ne!(two[1], three[1], "the second zone begins at another index");
+    assert_ne!(two[0], linked[0], "what a link holds is rendered");
 }
 
 #[test]

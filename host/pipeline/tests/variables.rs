@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use boson_document::{Tree, json};
+use boson_document::{Codes, Tree, json};
 use boson_pipeline::stage::*;
 use boson_pipeline::variables::{
     Addresses, Check, Consumed, Generator, Inputs, Interpolation, Options, Sources, Store, interpolate,
@@ -99,6 +99,9 @@ impl Stages for Native {
     fn resolve(&self, _: Named<'_>, _: &Deployment, _: &[JobSpec<'_>]) -> Reply<Resolved> {
         none()
     }
+    fn variable_addresses(&self, _: Named<'_>, _: &Deployment, _: &[JobSpec<'_>]) -> Reply<Tree> {
+        none()
+    }
     fn render(&self, _: &[Template<'_>], _: &Tree) -> Reply<Vec<Rendered>> {
         none()
     }
@@ -129,6 +132,11 @@ impl Generator for Maker {
         Ok(())
     }
 
+    fn ignored<'o>(&self, _: &str, options: &'o Tree) -> Vec<&'o str> {
+        let names = options.as_object().into_iter().flat_map(|map| map.keys());
+        names.map(String::as_str).filter(|name| *name == "useless").collect()
+    }
+
     fn generate(&mut self, definition: &Definition, options: &Tree, signer: Option<&Tree>) -> Result<Tree, Diagnostic> {
         let fail =
             |why: String| Diagnostic::error("made-up", format!("Generating variable '{}': {why}", definition.name));
@@ -140,7 +148,7 @@ impl Generator for Maker {
             ("certificate", _, signer) => {
                 let signer = signer.map_or("self", |signer| signer.str("certificate").unwrap());
                 let certificate = format!("{} {} by {signer}", definition.name, json::to_text(options));
-                Ok(Tree::object().with("certificate", certificate))
+                Ok(Tree::object().with("ca", signer).with("certificate", certificate))
             }
             ("password", _, _) => Ok(Tree::from(format!("{} {}", definition.name, json::to_text(options)))),
             (other, _, _) => Err(fail(format!("Unsupported value type: {other}"))),
@@ -161,7 +169,9 @@ struct Run {
 struct Case<'a> {
     flags: &'a [&'a str],
     store: Option<&'a str>,
-    addresses: Addresses,
+    addresses: Option<Addresses>,
+    /// The store that an earlier run left.
+    kept: Option<Store>,
 }
 
 fn say(diagnostic: &Diagnostic) -> String {
@@ -181,16 +191,19 @@ impl Case<'_> {
         }
         .table()
         .unwrap();
-        let mut store = self.store.map_or(Store::empty(), |text| {
-            Store::read(&yaml::read("s.yml", text).unwrap()).unwrap()
-        });
+        let read = |text| Store::read(&yaml::read("s.yml", text).unwrap()).unwrap();
+        let mut store = match &self.kept {
+            Some(store) => store.clone(),
+            None => self.store.map_or(Store::empty(), read),
+        };
         let (stages, mut maker) = (Native::default(), Maker::default());
         let generator: Option<&mut dyn Generator> = self.store.map(|_| &mut maker as &mut dyn Generator);
+        let told = |_: Named<'_>| Ok((self.addresses.clone().unwrap_or_default(), Vec::new()));
         let inputs = Inputs {
             table: &table,
             store: &mut store,
             generator,
-            addresses: &self.addresses,
+            addresses: Some(&told),
         };
         let reply = interpolate(
             &stages,
@@ -262,7 +275,7 @@ fn without_a_generator_typed_variables_are_missing() {
     );
     assert_eq!(run.result.unwrap().missing[0].name, "p");
     let run = Case::default().run(document, Options::interpolate(true, true));
-    assert_eq!(run.errors(), ["/a: Expected to find variables: p"]);
+    assert_eq!(run.errors(), ["/a: Expected to find variables:\n- p"]);
 }
 
 #[test]
@@ -313,7 +326,10 @@ fn what_lacks_options_is_not_generated() {
         ..Case::default()
     };
     let run = case.run(document, Options::interpolate(true, false));
-    assert_eq!(run.errors(), ["/variables/0/options/ca: Expected to find variables: q"]);
+    assert_eq!(
+        run.errors(),
+        ["/variables/0/options/ca: Expected to find variables:\n- q"]
+    );
     assert_eq!(run.made, ["d"], "one step only, as with BOSH: c is defined");
     let run = case.run(document, Options::convert());
     assert_eq!(
@@ -465,8 +481,8 @@ fn missing_and_unused_variables_are_told_together_or_each() {
     assert_eq!(
         run.errors(),
         [
-            "/b: Expected to find variables: p\nq",
-            "-: Expected to use variables: s\nt\nu"
+            "/b: Expected to find variables:\n- p\n- q",
+            "-: Expected to use variables:\n- s\n- t\n- u"
         ]
     );
     let run = case.run(document, Options::interpolate(false, false));
@@ -517,7 +533,7 @@ fn consumed_links_become_names_or_a_warning() {
         alternative_names: vec!["api.ns".into()],
         common_name: None,
     };
-    case.addresses = Addresses::from([("c".to_string(), consumed)]);
+    case.addresses = Some(Addresses::from([("c".to_string(), consumed)]));
     let run = case.run(document, Options::convert());
     assert_eq!(run.said, Vec::<String>::new());
     assert_eq!(
@@ -573,4 +589,134 @@ fn values_of_others_do_not_reach_the_pipeline() {
     }
     .run("{a: ((x))}", bosh());
     assert_eq!(json::to_text(&run.result.unwrap().values), r#"{"x":1}"#);
+}
+
+const MODES: &str = "{variables: [{name: kept, type: password, update_mode: no-overwrite, options: {length: LENGTH}}, \
+     {name: plain, type: password, options: {length: LENGTH}}, \
+     {name: fresh, type: password, update_mode: overwrite}, \
+     {name: apt, type: password, update_mode: converge, options: {length: LENGTH}}, \
+     {name: leaf, type: certificate, update_mode: converge, options: {ca: root, common_name: leaf}}, \
+     {name: old, type: certificate, options: {ca: root, common_name: old}}, \
+     {name: root, type: certificate, update_mode: converge, options: {is_ca: true, common_name: root-LENGTH}}]FEATURES}";
+
+fn modes(length: u32, features: &str) -> String {
+    MODES
+        .replace("LENGTH", &length.to_string())
+        .replace("FEATURES", features)
+}
+
+/// What a second run makes, after one with length 1.
+fn made_again(length: u32, features: &str, change: impl Fn(&mut Store)) -> Run {
+    let first = Case {
+        store: Some(""),
+        ..Case::default()
+    }
+    .run(&modes(1, ""), Options::convert());
+    assert!(first.result.is_ok());
+    let mut store = first.store;
+    change(&mut store);
+    let again = Case {
+        store: Some(""),
+        kept: Some(store),
+        ..Case::default()
+    };
+    again.run(&modes(length, features), Options::convert())
+}
+
+#[test]
+fn update_modes_decide_which_values_are_made_anew() {
+    assert_eq!(made_again(1, "", |_| ()).made, ["fresh"]);
+    let changed = made_again(2, "", |_| ());
+    assert_eq!(
+        changed.made,
+        ["fresh", "apt", "root", "leaf"],
+        "a new CA signs those that converge"
+    );
+    assert_eq!(
+        changed.said,
+        [
+            "/variables/2: The value of variable 'fresh' was made anew: its update mode is overwrite",
+            "/variables/3: The value of variable 'apt' was made anew: its options have changed",
+            "/variables/6: The value of variable 'root' was made anew: its options have changed",
+            "/variables/4: The value of variable 'leaf' was made anew: its CA is another one now",
+        ]
+    );
+    let feature = made_again(2, ", features: {converge_variables: true}", |_| ());
+    assert_eq!(feature.made, ["plain", "fresh", "apt", "root", "leaf", "old"]);
+}
+
+#[test]
+fn values_from_elsewhere_never_converge() {
+    let by_hand = made_again(2, "", |store| {
+        store.put("apt", Tree::from("by hand"));
+        store.put("root", Tree::object().with("certificate", "of my own"));
+    });
+    assert_eq!(by_hand.made, ["fresh", "leaf"], "but what they sign does");
+    let case = Case {
+        store: Some("{apt: x, root: {certificate: r}, leaf: {certificate: l, ca: other}}"),
+        ..Case::default()
+    };
+    assert_eq!(
+        case.run(&modes(1, ""), Options::convert()).made,
+        ["kept", "plain", "fresh", "old"]
+    );
+}
+
+#[test]
+fn update_modes_mean_nothing_to_bosh_interpolate() {
+    let first = Case {
+        store: Some(""),
+        ..Case::default()
+    };
+    let document = modes(1, "")
+        .replace("{name: root", "{name: later")
+        .replace("ca: root", "is_ca: true");
+    let first = first.run(&document, Options::interpolate(false, false));
+    assert!(!first.store.recipes.changed());
+    let again = Case {
+        store: Some(""),
+        kept: Some(first.store),
+        ..Case::default()
+    };
+    let document = document.replace("overwrite", "none-such");
+    assert_eq!(
+        again.run(&document, Options::interpolate(false, false)).made,
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn an_update_mode_that_there_is_not_ends_a_conversion_before_values_are_made() {
+    let case = Case {
+        store: Some(""),
+        ..Case::default()
+    };
+    let run = case.run(
+        "{variables: [{name: a, type: password, update_mode: sometimes}], x: ((b))}",
+        Options::convert(),
+    );
+    assert_eq!(
+        run.result.err().unwrap(),
+        [
+            "/x: Failed to find variable 'b'",
+            "/variables/0/update_mode: Update mode for variable 'a' must be one of: no-overwrite, overwrite, converge"
+        ]
+    );
+    assert_eq!(run.made, Vec::<String>::new());
+}
+
+#[test]
+fn options_without_effect_are_told_where_they_stand() {
+    let case = Case {
+        store: Some(""),
+        flags: &["b=1"],
+        ..Case::default()
+    };
+    let document = "{variables: [{name: a, type: password, options: {length: 2, useless: 1}}, \
+                    {name: b, type: password, options: {useless: 1}}], x: ((b))}";
+    let run = case.run(document, Options::convert());
+    assert_eq!(
+        run.said,
+        ["/variables/0/options/useless: Option 'useless' of variable 'a' has no effect"]
+    );
 }

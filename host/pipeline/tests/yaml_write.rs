@@ -51,14 +51,12 @@ fn scalars_are_quoted_where_a_reader_would_mistake_them() {
             false,
             "y Y yes No on OFF true ~ null 0 -1 0777 08 0o17 0b1 0x1f 1_000 1. .5 1e3 .inf .nan 1:30 190:20:30.15 2020-01-02",
         ),
-        // Not for yaml.v2, but for Psych or others.
+        (false, "2001-12-14t21:59:43.10-05:00 -1_0:5:59.5 1:59 +3:07:00 0x_1f"),
+        // Others take these for something else. yaml.v2 does not, and leaves them.
+        (true, "oN yEs tRUE nULL .iNf :a = 1,000 << 1:60 1:059 :30 1:30.5.1"),
         (
             false,
-            "oN yEs tRUE nULL .iNf :a = 1,000 0x_1f 2001-12-14t21:59:43.10-05:00",
-        ),
-        (
-            false,
-            "- -- --- ... ? : # #a [ ]a {a }a ,a &a *a !a |a >a 'a \"a %a @a `a a: <<",
+            "- -- --- ... ? : # #a [ ]a {a }a ,a &a *a !a |a >a 'a \"a %a @a `a a:",
         ),
     ] {
         for text in texts.split(' ') {
@@ -68,7 +66,7 @@ fn scalars_are_quoted_where_a_reader_would_mistake_them() {
         }
     }
     for (text, expected) in [
-        ("2001-12-14 21:59:43.10 -5", "\"2001-12-14 21:59:43.10 -5\""),
+        ("2001-12-14 21:59:43.10 -5", "2001-12-14 21:59:43.10 -5"),
         ("a b", "a b"),
         (" a", "' a'"),
         ("a ", "'a '"),
@@ -125,9 +123,9 @@ fn numbers_are_spelled_as_go_does() {
         ("123456789012345678901234567890", "123456789012345678901234567890"),
         ("1234567.5", "1.2345675e+06"),
         ("1.5e-7", "1.5e-07"),
-        // Go leaves the point out, and Psych then reads a string.
-        ("1e6", "1.0e+06"),
-        ("1e21", "1.0e+21"),
+        // Psych reads a string here.
+        ("1e6", "1e+06"),
+        ("1e21", "1e+21"),
     ] {
         assert_eq!(written(number), format!("{expected}\n"), "{number}");
     }
@@ -150,8 +148,20 @@ fn keys_are_sorted_as_yaml_v2_sorts_them_and_keep_their_kind() {
 #[test]
 fn a_key_that_looks_like_a_merge_is_none() {
     let tree = Tree::object().with("<<", Tree::object().with("a", "<<"));
-    assert_eq!(write(&tree), "!!str \"<<\":\n  a: \"<<\"\n");
+    assert_eq!(write(&tree), "!!str \"<<\":\n  a: <<\n");
     assert_eq!(read("", &write(&tree)).unwrap().tree, tree);
+}
+
+#[test]
+fn manifests_are_quoted_for_every_reader() {
+    for text in "oN yEs tRUE nULL .iNf :a = 1,000 0x_1f << 1:30 2001-12-14t21:59:43.10-05:00".split(' ') {
+        let list = Tree::Array(vec![text.into()]);
+        assert_eq!(write_manifest(&[list]), format!("---\n- \"{text}\"\n"));
+    }
+    assert_eq!(
+        write_manifest(&[json::parse("[1e6, 1e+20]").unwrap()]),
+        "---\n- 1.0e+6\n- 1.0e+20\n"
+    );
 }
 
 #[test]

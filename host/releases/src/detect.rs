@@ -118,6 +118,17 @@ fn source_files(mut reader: Reader<'_>) -> Result<Files, Diagnostic> {
     reader.walk("jobs")?;
     reader.follow_links()?;
     reader.list("packages")?;
+    let packages: Vec<String> = reader
+        .files()
+        .names("packages")
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
+    for package in packages {
+        // One of them names the package; the directory need not.
+        reader.file(&format!("packages/{package}/spec.lock"))?;
+        reader.file(&format!("packages/{package}/spec"))?;
+    }
     reader.file("config/final.yml")?;
     reader.list("releases")?;
     let files = reader.files();

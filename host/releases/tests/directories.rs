@@ -67,6 +67,17 @@ fn a_source_directory_is_read() {
 }
 
 #[test]
+fn another_name_than_its_own_is_a_warning() {
+    let directory = source();
+    let codes = |name: Option<&str>| {
+        let warnings = read(directory.path(), name).unwrap().warnings;
+        warnings.into_iter().map(|one| one.code).collect::<Vec<_>>()
+    };
+    assert_eq!(codes(Some("mine")), ["release-renamed"]);
+    assert_eq!((codes(Some("app")), codes(None)), (vec![], vec![]));
+}
+
+#[test]
 fn links_inside_the_release_are_followed() {
     let directory = source();
     let root = directory.path();
@@ -243,4 +254,44 @@ fn trees_of_images_are_read_from_wherever_the_user_points() {
     let one = root.join("var/vcap/jobs-src/one");
     assert_eq!(code(&one), "release-name");
     assert_eq!(read(&one, Some("one")).unwrap().jobs.len(), 1);
+}
+
+#[test]
+fn a_job_that_leads_out_of_the_release_or_nowhere_is_an_error() {
+    for (target, expected) in [
+        ("../../elsewhere", "release-link-escapes"),
+        ("/tmp", "release-link-escapes"),
+        ("../gone", "release-file-missing"),
+    ] {
+        let directory = source();
+        symlink(target, directory.path().join("jobs/other")).unwrap();
+        let errors = read(directory.path(), None).unwrap_err();
+        assert!(errors[0].message.contains("jobs/other"), "{errors:?}");
+        assert_eq!(code(directory.path()), expected, "{target}");
+    }
+}
+
+#[test]
+fn a_package_is_called_what_its_spec_says() {
+    for file in ["spec", "spec.lock"] {
+        let directory = source();
+        let root = directory.path();
+        fs::remove_file(root.join("packages/ruby/spec")).unwrap();
+        fs::rename(root.join("packages/ruby"), root.join("packages/ruby-3")).unwrap();
+        write(root, &format!("packages/ruby-3/{file}"), "name: ruby");
+        assert!(read(root, None).is_ok(), "{file}");
+        write(root, &format!("packages/ruby-3/{file}"), "name: ruby-3");
+        assert_eq!(code(root), "release-package-missing", "{file}");
+        write(root, &format!("packages/ruby-3/{file}"), "{");
+        assert!(code(root).starts_with("yaml-"), "{file}");
+    }
+}
+
+#[test]
+fn a_package_without_a_spec_at_hand_is_called_as_its_directory() {
+    let directory = source();
+    let root = directory.path();
+    fs::remove_dir_all(root.join("packages/ruby")).unwrap();
+    symlink("../src/not-checked-out", root.join("packages/ruby")).unwrap();
+    assert!(read(root, None).is_ok());
 }

@@ -29,6 +29,9 @@ pub(crate) struct CallState {
     table_limit: usize,
 }
 
+/// How the name of a function begins that only traps where calls nest too deep.
+const TOO_DEEP: &str = "nested too deep";
+
 /// Raised from the limiter, so that a call ends where it asks for too much instead of limping on.
 #[derive(Debug)]
 struct TooMuch(&'static str);
@@ -134,17 +137,7 @@ impl Sandbox {
                 format!("asked for more {what} than the {of} it may have"),
             )
         } else if let Some(trap) = error.downcast_ref::<Trap>() {
-            match trap {
-                Trap::OutOfFuel => (
-                    FailureKind::OutOfFuel,
-                    format!("used up its {} units of fuel", limits.fuel),
-                ),
-                Trap::Interrupt => (
-                    FailureKind::Deadline,
-                    format!("ran for more than {} s", limits.deadline.as_secs()),
-                ),
-                trap => (FailureKind::Trapped, format!("stopped with a trap: {trap}")),
-            }
+            self.sort_trap(*trap, error)
         } else if error.root_cause().to_string().contains("hostcalls") {
             // wasmtime keeps the error type of this limit to itself; its text is all there is.
             (
@@ -163,6 +156,30 @@ impl Sandbox {
         }
         failure
     }
+
+    fn sort_trap(&self, trap: Trap, error: &wasmtime::Error) -> (FailureKind, String) {
+        let limits = &self.limits;
+        match trap {
+            Trap::OutOfFuel => (
+                FailureKind::OutOfFuel,
+                format!("used up its {} units of fuel", limits.fuel),
+            ),
+            Trap::Interrupt => (
+                FailureKind::Deadline,
+                format!("ran for more than {} s", limits.deadline.as_secs()),
+            ),
+            trap if trap == Trap::StackOverflow || nests_too_deep(error) => {
+                (FailureKind::TooDeep, "nested its calls deeper than it may".to_string())
+            }
+            trap => (FailureKind::Trapped, format!("stopped with a trap: {trap}")),
+        }
+    }
+}
+
+/// Whether the trap is a plugin's own way to end where its calls nest too deep: it says so in the name of a function, as the render
+/// plugin's interpreter does where its buffer for stack frames is full.
+fn nests_too_deep(error: &wasmtime::Error) -> bool {
+    functions(error).iter().any(|name| name.starts_with(TOO_DEEP))
 }
 
 /// Names of the functions that were active, innermost first. Data of the plugin: bounded and cleaned of control characters.

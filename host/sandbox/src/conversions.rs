@@ -2,9 +2,15 @@
 
 use crate::bindings::boson::types::types as wit;
 use crate::bindings::exports::boson::bpm::conversion as wit_bpm;
+use crate::bindings::exports::boson::links::resolution as wit_links;
+use crate::bindings::exports::boson::resources::transformation as wit_resources;
+use crate::bindings::exports::boson::variables::interpolation as wit_variables;
 use crate::error::{Failure, FailureKind};
 use boson_document::{Tree, json};
-use boson_pipeline::stage::{Deployment, GroupRequest, JobFiles, Reply, StageError, Variable, fail_on_errors};
+use boson_pipeline::stage::{
+    Deployment, GroupRequest, JobFiles, JobSpec, ObjectReference, Reference, Reply, StageError, Variable,
+    fail_on_errors,
+};
 use boson_pipeline::{Diagnostic, Place, Severity};
 
 /// Diagnostics kept of one reply. More say nothing that the first ones did not.
@@ -149,5 +155,35 @@ impl From<&GroupRequest<'_>> for wit_bpm::GroupRequest {
             jobs: request.jobs.iter().map(Into::into).collect(),
             resolved_secret: request.resolved_secret.into(),
         }
+    }
+}
+
+/// Specs as the contract has them.
+pub(crate) fn specs(jobs: &[JobSpec<'_>]) -> Vec<wit_links::JobSpec> {
+    let spec = |job: &JobSpec<'_>| wit_links::JobSpec {
+        release: job.release.into(),
+        job: job.job.into(),
+        spec: json::to_text(job.spec),
+        document_name: job.document_name.into(),
+    };
+    jobs.iter().map(spec).collect()
+}
+
+/// Names and places.
+pub(crate) fn references(said: Vec<wit_variables::Reference>) -> Vec<Reference> {
+    said.into_iter()
+        .map(|one| Reference {
+            name: one.name,
+            pointer: one.pointer,
+        })
+        .collect()
+}
+
+/// The name of an object.
+pub(crate) fn object_reference(said: wit_resources::ObjectReference) -> ObjectReference {
+    ObjectReference {
+        api_version: said.api_version,
+        kind: said.kind,
+        name: said.name,
     }
 }

@@ -10,6 +10,8 @@ pub enum FailureKind {
     Refused,
     /// It ran into `unreachable` or another trap.
     Trapped,
+    /// It nested its calls deeper than it may.
+    TooDeep,
     /// It used up its fuel.
     OutOfFuel,
     /// It asked for more memory or table than it may have.
@@ -39,9 +41,10 @@ pub struct Failure {
 
 impl FailureKind {
     /// All, for the registry of codes.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Refused,
         Self::Trapped,
+        Self::TooDeep,
         Self::OutOfFuel,
         Self::OverMemory,
         Self::OverOutput,
@@ -54,6 +57,7 @@ impl FailureKind {
         match self {
             Self::Refused => "plugin-refused",
             Self::Trapped => "plugin-trapped",
+            Self::TooDeep => "plugin-too-deep",
             Self::OutOfFuel => "plugin-out-of-fuel",
             Self::OverMemory => "plugin-over-memory",
             Self::OverOutput => "plugin-over-output",
@@ -74,6 +78,11 @@ impl FailureKind {
                 "a plugin stopped with a trap",
                 "A trap is a bug of the plugin: an error of your input comes back as diagnostics instead. The functions listed were active, innermost first. \
                  Report it to the plugin's author together with the input.",
+            ),
+            Self::TooDeep => (
+                "a plugin nested its calls too deep",
+                "The stack of a call is bounded. In the render stage the usual reason is a template whose methods or blocks call each other \
+                 without end, or data that is nested hundreds of levels deep.",
             ),
             Self::OutOfFuel => (
                 "a plugin used up its fuel",
@@ -125,6 +134,9 @@ impl Failure {
                 "this is a bug of the plugin, not of your input; it was in: {}",
                 self.functions.join(" < ")
             ),
+            FailureKind::TooDeep => {
+                "something calls itself for ever, or is nested far deeper than expected".to_string()
+            }
             FailureKind::OutOfFuel => "something loops for ever, or the input is far larger than expected".to_string(),
             FailureKind::OverMemory | FailureKind::OverOutput => {
                 "the input makes the plugin build something huge".to_string()

@@ -10,7 +10,7 @@ pub struct Limits {
     pub fuel: u64,
     /// Wall clock. The fence, in case that fuel does not see it: well above what `fuel` takes on a slow machine.
     pub deadline: Duration,
-    /// Bytes, summed over all linear memories. CRuby with its libraries starts at 45 MiB; a 32 MiB manifest grows about eightfold as a tree.
+    /// Bytes, summed over all linear memories. CRuby with its libraries and room for a call starts at 90 MiB; a 32 MiB manifest grows about eightfold as a tree.
     pub memory: usize,
     /// Bytes that a plugin may hand back in one call. A manifest is at most 32 MiB, and replies hold little more than one.
     pub output: usize,

@@ -2,15 +2,14 @@
 
 use crate::bindings::exports::boson::{bpm, links, ops, render, resources, variables};
 use crate::call::Measures;
-use crate::conversions::{document, documents, failed, refusal, reply};
+use crate::conversions::{document, documents, failed, object_reference, references, refusal, reply, specs};
 use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
 use crate::plugin::Plugin;
 use boson_document::{Tree, json};
 use boson_pipeline::stage::{
-    Applied, Definition, Deployment, Edits, GroupRequest, Interpolated, JobSpec, Named, ObjectReference, Origin,
-    Provider, Reference, Rendered, Reply, Resolved, ResolvedGroup, StageError, Template, Variable, VariableRules,
-    VariablesPlan,
+    Applied, Definition, Deployment, Edits, GroupRequest, Interpolated, JobSpec, Named, Origin, Provider, Rendered,
+    Reply, Resolved, ResolvedGroup, StageError, Template, Variable, VariableRules, VariablesPlan,
 };
 use boson_pipeline::{Stage, Stages};
 use std::collections::BTreeMap;
@@ -105,11 +104,19 @@ fn read(plugin: &Plugin, what: &str, text: &str) -> Result<Tree, StageError> {
     document(plugin.name(), what, text).map_err(|failure| failed(&failure))
 }
 
-/// The plugin's settings with the member that the pipeline decides.
+/// The plugin's settings with a member that the pipeline decides.
+fn with_setting(settings: &str, name: &str, value: &str) -> String {
+    let settings = json::parse(settings).unwrap_or_else(|_| Tree::object());
+    json::to_text(&settings.with(name, value))
+}
+
+/// Whose rules the variables stage follows.
 fn with_rules(settings: &str, rules: VariableRules) -> String {
-    let mut settings = json::parse(settings).unwrap_or_else(|_| Tree::object());
-    settings.set("rules", if rules == VariableRules::Cli { "cli" } else { "director" });
-    json::to_text(&settings)
+    with_setting(
+        settings,
+        "rules",
+        if rules == VariableRules::Cli { "cli" } else { "director" },
+    )
 }
 
 // === impl Stages for Plugins ===
@@ -199,21 +206,12 @@ impl Stages for Plugins {
     fn resolve(&self, doc: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Resolved> {
         let plugin = self.plugin(Stage::Links)?;
         let text = json::to_text(doc.tree);
-        let jobs: Vec<_> = jobs
-            .iter()
-            .map(|job| links::resolution::JobSpec {
-                release: job.release.into(),
-                job: job.job.into(),
-                spec: json::to_text(job.spec),
-                document_name: job.document_name.into(),
-            })
-            .collect();
         let said = call!(self, plugin, links::resolution, |guest, store| guest.call_resolve(
             store,
             &text,
             doc.name,
             &deployment.into(),
-            &jobs,
+            &specs(jobs),
             &plugin.settings
         ));
         let mut resolved = Resolved {
@@ -236,6 +234,29 @@ impl Stages for Plugins {
             });
         }
         reply(resolved, said.diagnostics)
+    }
+
+    fn variable_addresses(&self, doc: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Tree> {
+        let plugin = self.plugin(Stage::Links)?;
+        let (text, settings) = (
+            json::to_text(doc.tree),
+            with_setting(&plugin.settings, "only", "variables"),
+        );
+        let said = call!(self, plugin, links::resolution, |guest, store| guest.call_resolve(
+            store,
+            &text,
+            doc.name,
+            &deployment.into(),
+            &specs(jobs),
+            &settings
+        ));
+        // A plugin of somebody else may know nothing of variables: they are warned about then.
+        let told = said.extensions.iter().find(|(name, _)| name == "variable-addresses");
+        let addresses = match told {
+            Some((name, text)) => read(plugin, name, text)?,
+            None => Tree::object(),
+        };
+        reply(addresses, said.diagnostics)
     }
 
     fn render(&self, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>> {
@@ -313,22 +334,5 @@ impl Stages for Plugins {
                 .push((object_reference(one.object), read(plugin, "patch", &one.patch)?));
         }
         reply(edits, said.diagnostics)
-    }
-}
-
-fn references(said: Vec<variables::interpolation::Reference>) -> Vec<Reference> {
-    said.into_iter()
-        .map(|one| Reference {
-            name: one.name,
-            pointer: one.pointer,
-        })
-        .collect()
-}
-
-fn object_reference(said: resources::transformation::ObjectReference) -> ObjectReference {
-    ObjectReference {
-        api_version: said.api_version,
-        kind: said.kind,
-        name: said.name,
     }
 }

@@ -103,6 +103,8 @@ pub fn replicas(group: &Group, name: &str) -> Tree {
 }
 
 /// The environment of a process: what BPM gives, over what the pod tells, under what `quarks.envs` says.
+///
+/// Of `quarks.envs`, fields of the pod and keys of Secrets come before what BPM gives: Kubernetes expands `$(NAME)` for names before it only.
 pub fn environment(group: &Group, job: &Job, process: &Process) -> Vec<Tree> {
     let mut env: IndexMap<String, Tree> = IndexMap::new();
     let mut put = |entry: Tree| {
@@ -111,6 +113,8 @@ pub fn environment(group: &Group, job: &Job, process: &Process) -> Vec<Tree> {
         }
     };
     common(group).into_iter().for_each(&mut put);
+    let sources = job.quarks.envs.iter().filter(|env| env.get("valueFrom").is_some());
+    sources.cloned().for_each(&mut put);
     let data = format!("/var/vcap/data/{}", job.name);
     let path = format!(
         "/var/vcap/jobs/{}/bin:/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin:.",

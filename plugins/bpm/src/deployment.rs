@@ -160,7 +160,7 @@ fn stemcells(document: &Tree, place: &Place, report: &mut Report) {
         if stemcell.get("os").is_none() && stemcell.get("name").is_none() && stemcell.as_object().is_some() {
             let text = format!(
                 "Required property 'os' or 'name' was not specified in object ({})",
-                crate::value::inspect(stemcell)
+                boson_document::ruby::inspect(stemcell)
             );
             report.error(codes::MISSING_KEY, &place, text);
         }

@@ -9,8 +9,7 @@ use crate::process::{self, Process};
 use crate::report::{Place, Report};
 use crate::request::{GroupRequest, JobFiles};
 use crate::scripts;
-use crate::value::scalar;
-use boson_document::{Map, Tree};
+use boson_document::{Map, Tree, go};
 
 /// A job.
 #[derive(Clone, Debug)]
@@ -244,7 +243,7 @@ impl Quarks {
             memory: positive("memory")
                 .and_then(Tree::as_i64)
                 .and_then(|size| u64::try_from(size).ok()),
-            cpus: positive("virtual-cpus").and_then(scalar),
+            cpus: positive("virtual-cpus").and_then(go::text),
             capabilities: run
                 .items("capabilities")
                 .iter()

@@ -3,9 +3,8 @@
 use crate::codes;
 use crate::object::{compact, object};
 use crate::report::{Place, Report};
-use crate::value::scalar;
 use boson_deployment::labels;
-use boson_document::{Map, Tree};
+use boson_document::{Map, Tree, go};
 
 /// Labels and annotations that all objects of a deployment or a group carry.
 #[derive(Clone, Debug, Default)]
@@ -101,7 +100,7 @@ fn entry(key: &str, value: &Tree, kind: Use) -> Result<String, String> {
             "The label '{key}' belongs to the operator: it finds pods by it"
         ));
     }
-    let Some(text) = scalar(value) else {
+    let Some(text) = go::text(value) else {
         return Err(format!("The value of '{key}' is no text"));
     };
     if kind == Use::Labels && !is_label_value(&text) {

@@ -153,7 +153,7 @@ fn the_manifest_is_checked_as_a_whole() {
         "/update/vm_strategy Invalid vm_strategy 'hotswap', valid strategies are: create-swap-delete, delete-create",
         "/releases/1/name Duplicate release name 'r'",
         "/stemcells/1/alias Duplicate stemcell alias 'a'",
-        "/stemcells/1 Required property 'os' or 'name' was not specified in object ({\"alias\"=>\"a\", \"version\"=>\"latest\"})",
+        "/stemcells/1 Required property 'os' or 'name' was not specified in object ({\"alias\" => \"a\", \"version\" => \"latest\"})",
         "/stemcells/1/version Version 'latest' of stemcell 'a' is not supported: images are named by exact versions",
         "/instance_groups/2/name Duplicate instance group name 'a-0'",
         "/instance_groups/1/properties Key 'properties' is not supported here: move the properties to the jobs that use them",

@@ -219,6 +219,7 @@ fn environment_is_bpms_then_the_files_then_the_users() {
         "POD_ORDINAL=...",
         "AZ_INDEX=1",
         "REPLICAS=...",
+        "NODE=...",
         "TMPDIR=/var/vcap/data/j/tmp",
         "LANG=C",
         "PATH=/var/vcap/jobs/j/bin:/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin:.",
@@ -226,7 +227,6 @@ fn environment_is_bpms_then_the_files_then_the_users() {
         "PORT=81",
         "URL=http://$(POD_IP)/$$(X)",
         "ON=true",
-        "NODE=...",
     ];
     assert_eq!(shown, expected);
 }

@@ -41,6 +41,10 @@ fn of_manifest(document: &Tree) -> Vec<Diagnostic> {
 
 fn of_group(document: &Tree) -> Vec<Diagnostic> {
     let bpm = json::parse(r#"{"processes": [{"name": "p", "executable": "/p"}]}"#).unwrap();
+    of_bpm(document, bpm)
+}
+
+fn of_bpm(document: &Tree, bpm: Tree) -> Vec<Diagnostic> {
     let copy = boson_bpm::request::BpmCopy {
         document_name: "b".into(),
         instances: vec![0],
@@ -273,6 +277,167 @@ fn required_keys_and_unknown_keys_are_told() {
     let told = of_manifest(&json::parse(r#"{"name": "demo"}"#).unwrap());
     assert_eq!(
         told[0].message,
-        "Required property 'releases' was not specified in object ({\"name\"=>\"demo\"})"
+        "Required property 'releases' was not specified in object ({\"name\" => \"demo\"})"
     );
+}
+
+/// BOSH's schema of manifests, key by key, and what becomes of each; `!` where it is required (a name of the deployment can be given elsewhere). Written
+/// down apart from the tables, from the documentation and the director's parsers.
+const SCHEMA: &[(&[Key], &str)] = &[
+    (
+        MANIFEST,
+        "used: name features releases! releases[].name! releases[].version! releases[].url releases[].stemcell releases[].stemcell.os! \
+         releases[].stemcell.version! releases[].credentials releases[].credentials.username! releases[].credentials.password! stemcells \
+         stemcells[].alias! stemcells[].os stemcells[].version! update update.canaries update.max_in_flight update.canary_watch_time \
+         update.update_watch_time update.serial instance_groups addons addons[].name! addons[].jobs addons[].properties addons[].include \
+         addons[].exclude variables variables[].name variables[].type variables[].options variables[].consumes variables[].update_mode tags \
+         features.use_dns_addresses features.converge_variables \
+         warned: director_uuid features.use_short_dns_addresses features.use_link_dns_names features.randomize_az_placement \
+         features.use_tmpfs_config releases[].sha1 releases[].exported_from stemcells[].name update.vm_strategy \
+         update.initial_deploy_az_update_strategy variables[].update \
+         refused: properties vm_types azs disk_types compilation networks disk_pools jobs resource_pools",
+    ),
+    (
+        GROUP,
+        "used: name! instances! lifecycle jobs azs vm_resources vm_resources.cpu! vm_resources.ram! vm_resources.ephemeral_disk_size! stemcell \
+         persistent_disk persistent_disk_type update update.canaries update.max_in_flight update.canary_watch_time update.update_watch_time \
+         update.serial env env.bosh env.bosh.agent env.bosh.agent.settings tags env.bosh.agent.settings.affinity \
+         env.bosh.agent.settings.labels env.bosh.agent.settings.annotations env.bosh.agent.settings.tolerations \
+         env.bosh.agent.settings.imagePullSecrets env.bosh.agent.settings.serviceAccountName \
+         env.bosh.agent.settings.automountServiceAccountToken env.bosh.agent.settings.disable_log_sidecar \
+         env.bosh.agent.settings.ephemeralAsPVC env.bosh.agent.settings.disks env.bosh.agent.settings.jobBackoffLimit \
+         env.bosh.agent.settings.injectReplicasEnv env.bosh.agent.settings.terminationGracePeriodSeconds env.bosh.agent.settings.dns \
+         warned: vm_type vm_extensions networks migrated_from env.persistent_disk_fs env.persistent_disk_mount_options env.bosh.password \
+         env.bosh.keep_root_password env.bosh.remove_dev_tools env.bosh.remove_static_libraries env.bosh.swap_size env.bosh.ipv6 \
+         env.bosh.job_dir env.bosh.agent.other state instance_states update.vm_strategy update.initial_deploy_az_update_strategy \
+         env.bosh.agent.settings.preRenderOps \
+         refused: properties persistent_disks template templates resource_pool persistent_disk_pool",
+    ),
+    (
+        JOB,
+        "used: name! release! properties consumes provides custom_provider_definitions",
+    ),
+    (
+        QUARKS,
+        "used: ports ports[].name! ports[].protocol ports[].internal! run run.healthcheck run.healthcheck.* run.healthcheck.*.readiness \
+         run.healthcheck.*.liveness run.healthcheck.*.startup run.capabilities run.memory run.virtual-cpus run.security_context bpm envs \
+         post_start activePassiveProbes debug consumes instances warned: run.scaling pre_render_scripts post_start.condition",
+    ),
+];
+
+/// The row for a path: its own, or one whose last name is `*`.
+fn row(table: &'static [Key], path: &str) -> Option<&'static Key> {
+    let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
+    let exact = table.iter().find(|key| key.path == path);
+    exact.or_else(|| table.iter().find(|key| key.path == format!("{parent}.*")))
+}
+
+#[test]
+fn no_key_of_boshs_schema_is_without_a_row() {
+    for (table, rows) in SCHEMA {
+        let mut fate = "";
+        for word in rows.split_whitespace() {
+            if let Some(next) = word.strip_suffix(':') {
+                fate = next;
+                continue;
+            }
+            let path = word.trim_end_matches('!');
+            let key = row(table, path).unwrap_or_else(|| panic!("{path} is missing"));
+            let found = match key.fate {
+                Fate::Used => "used",
+                Fate::Warned(_) => "warned",
+                Fate::Refused(_) => "refused",
+            };
+            assert_eq!((found, key.required), (fate, word.ends_with('!')), "{path}");
+        }
+    }
+}
+
+/// Every key of bpm.yml with a value that says something, and whether it is dropped with a warning.
+const BPM: &[(&str, &str, bool)] = &[
+    ("name", r#""q""#, false),
+    ("executable", r#""/x""#, false),
+    ("args", r#"["a", 1]"#, false),
+    ("env", r#"{"A": "b"}"#, false),
+    ("workdir", r#""/var/vcap""#, false),
+    ("hooks/pre_start", r#""/hook""#, false),
+    // The warning says that the process runs as root.
+    ("capabilities", r#"["NET_BIND_SERVICE"]"#, true),
+    ("limits/memory", r#""1G""#, false),
+    ("limits/cpu", r#""500m""#, false),
+    ("limits/open_files", "1024", true),
+    ("limits/processes", "10", true),
+    ("limits/core_file_size", "1", true),
+    ("requests", r#"{"memory": "1Mi"}"#, false),
+    ("ephemeral_disk", "true", false),
+    ("persistent_disk", "true", false),
+    ("additional_volumes/0/path", r#""/var/vcap/data/x""#, false),
+    ("additional_volumes/0/writable", "true", false),
+    ("additional_volumes/0/allow_executions", "true", false),
+    ("additional_volumes/0/mount_only", "true", true),
+    ("additional_volumes/0/shared", "true", true),
+    ("unsafe/privileged", "true", false),
+    ("unsafe/unrestricted_volumes/0/path", r#""/var/vcap/data/y""#, false),
+    ("unsafe/unrestricted_volumes/0/mount_only", "true", true),
+    ("unsafe/host_pid_namespace", "true", true),
+    ("shutdown_signal", r#""TERM""#, false),
+    ("shutdown_signal", r#""INT""#, true),
+    ("bogus", "1", true),
+    ("limits/bogus", "1", true),
+    ("unsafe/bogus", "1", true),
+    ("hooks/bogus", "1", true),
+    ("additional_volumes/0/bogus", "1", true),
+];
+
+#[test]
+fn every_key_of_bpm_yml_has_an_effect_or_a_warning_at_its_place() {
+    for (path, value, warned) in BPM {
+        let mut bpm = json::parse(r#"{"processes": [{"name": "p", "executable": "/p"}]}"#).unwrap();
+        let mut document = json::parse(MINIMAL).unwrap();
+        document.get_mut("instance_groups").unwrap().as_array_mut().unwrap()[0].set("persistent_disk", 1_i64);
+        if path.contains("volumes/0/") && !path.ends_with("path") {
+            let at = format!("/processes/0/{}/path", path.rsplit_once('/').unwrap().0);
+            insert(
+                &mut bpm,
+                Pointer::parse(&at).unwrap().tokens(),
+                "/var/vcap/data/z".into(),
+            );
+        }
+        if path.starts_with("hooks/b") {
+            insert(
+                &mut bpm,
+                Pointer::parse("/processes/0/hooks/pre_start").unwrap().tokens(),
+                "/h".into(),
+            );
+        }
+        let at = format!("/processes/0/{path}");
+        insert(
+            &mut bpm,
+            Pointer::parse(&at).unwrap().tokens(),
+            json::parse(value).unwrap(),
+        );
+        let told = of_bpm(&document, bpm);
+        let errors: Vec<_> = told.iter().filter(|one| one.severity == Severity::Error).collect();
+        assert!(errors.is_empty(), "{path}: {errors:?}");
+        let here = told
+            .iter()
+            .filter(|one| one.document == "b" && one.pointer == at)
+            .count();
+        assert_eq!(here, usize::from(*warned), "{path}: {told:?}");
+    }
+}
+
+#[test]
+fn values_that_should_not_converge_in_a_cluster_are_told() {
+    for (value, warnings) in [(true, 0), (false, 1)] {
+        let mut document = json::parse(MINIMAL).unwrap();
+        document.set("features", Tree::object().with("converge_variables", value));
+        let told = of_manifest(&document);
+        let about = told.iter().filter(|one| one.pointer == "/features/converge_variables");
+        assert_eq!(
+            about.filter(|one| one.severity == Severity::Warning).count(),
+            warnings,
+            "{told:?}"
+        );
+    }
 }

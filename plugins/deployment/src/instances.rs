@@ -65,6 +65,14 @@ impl Layout<'_> {
         (0..self.zones()).flat_map(zone).collect()
     }
 
+    /// The first instance that a group without any would have; none where it has some.
+    ///
+    /// # Errors
+    /// No Service can have the group's name.
+    pub fn hypothetical(&self, names: &Names) -> Result<Option<Instance>, NameError> {
+        (self.count() == 0).then(|| self.instance(1, 0, names)).transpose()
+    }
+
     fn instance(&self, az_index: u32, ordinal: u32, names: &Names) -> Result<Instance, NameError> {
         let index = self.index(az_index, ordinal);
         let listed = self.azs.get(az_index as usize - 1).cloned();
@@ -128,6 +136,18 @@ mod tests {
             [(0, 1, 0, "1".to_string()), (1, 1, 1, "1".to_string())]
         );
         assert_eq!(instances(&["z1"], 0), []);
+    }
+
+    #[test]
+    fn a_group_of_none_has_a_first_instance_that_would_be() {
+        let (azs, names) = (["z1".to_string()], Names::new("dep", "ns", "cluster.local").unwrap());
+        let first = |replicas| {
+            let (group, azs) = ("web", &azs[..]);
+            let layout = Layout { group, azs, replicas };
+            layout.hypothetical(&names).unwrap().map(|one| (one.index, one.az))
+        };
+        assert_eq!(first(0), Some((0, "z1".to_string())));
+        assert_eq!(first(1), None);
     }
 
     #[test]

@@ -126,6 +126,22 @@ pub fn cut(base: &str, ending: &str, limit: usize) -> String {
     format!("{start}{}{ending}", &digest[..DIGEST.min(room)])
 }
 
+/// What [`cut`] gives for a name with another ending and limit, from what it gave at [`LABEL_LIMIT`]: a name is cut once, however many
+/// objects are named after it.
+pub fn cut_again(name: &str, ending: &str, limit: usize) -> String {
+    let room = limit.saturating_sub(ending.len());
+    let start = LABEL_LIMIT - DIGEST;
+    let digest = name.get(start..).filter(|digest| is_digest(digest));
+    match digest {
+        Some(digest) if (DIGEST..LABEL_LIMIT).contains(&room) => format!("{}{digest}{ending}", &name[..room - DIGEST]),
+        _ => cut(name, ending, limit),
+    }
+}
+
+fn is_digest(text: &str) -> bool {
+    text.len() == DIGEST && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 /// Name of a container, an init container or a volume of a pod.
 pub fn container(parts: &[&str]) -> String {
     cut(&label(&parts.join("-")), "", LABEL_LIMIT)
@@ -486,6 +502,16 @@ mod tests {
         assert_ne!(name, other);
         let most = names().stateful_set(&"g".repeat(60), Some(u32::MAX), u32::MAX).unwrap();
         assert_eq!(most.len(), STATEFUL_SET_LIMIT);
+    }
+
+    #[test]
+    fn a_name_that_was_cut_is_not_cut_from_its_cut_form() {
+        for length in [1, 31, 40, 62, 63, 64, 200] {
+            let full = "g".repeat(length);
+            let set = cut(&full, "", LABEL_LIMIT);
+            let expected = cut(&full, "-z1-v12", STATEFUL_SET_LIMIT);
+            assert_eq!(cut_again(&set, "-z1-v12", STATEFUL_SET_LIMIT), expected, "{length}");
+        }
     }
 
     #[test]

@@ -1,14 +1,19 @@
-//! Documents as the stages see them: a JSON tree that loses nothing, its text form, pointers into it, and BOSH's placeholders.
+//! Documents as the stages see them: a JSON tree that loses nothing, its text form, pointers into it, BOSH's
+//! placeholders, and how Go and Ruby see its values.
 //!
 //! Pure: no WIT, no IO. Shared by plugins and host, so that both read and write the contract's `json` (see `wit/types`) the same way.
 
+pub mod code;
 pub mod escape;
+pub mod go;
 pub mod json;
 pub mod placeholder;
 pub mod pointer;
+pub mod ruby;
 mod serde_impl;
 pub mod tree;
 
+pub use code::Codes;
 pub use pointer::Pointer;
 pub use tree::{Map, Number, Tree};
 

@@ -174,6 +174,11 @@ impl Tree {
         if let Self::Object(map) = self { Some(map) } else { None }
     }
 
+    /// The members of what is a map in YAML, too: of an object that is no escaped number.
+    pub fn as_map(&self) -> Option<&Map> {
+        self.as_object().filter(|_| crate::escape::as_special(self).is_none())
+    }
+
     /// The items of the list under `key`, none where there is no such list.
     pub fn items(&self, key: &str) -> &[Tree] {
         self.get(key).and_then(Self::as_array).map_or(&[], Vec::as_slice)

@@ -39,6 +39,12 @@ pub fn place<'a>(manifest: &mut Manifest<'a>, specs: &Specs<'a>, report: &mut Re
         let applies: Vec<usize> = (0..sites.len())
             .filter(|index| addon.applies(&sites[*index].candidate))
             .collect();
+        if applies.is_empty() && !addon.jobs.is_empty() {
+            let name = plain(tree.str("name").unwrap_or_default());
+            let message = format!("The addon '{name}' applies to no instance group: its jobs run nowhere");
+            let help = "check its `include` and `exclude`: of several filters all must match";
+            report.warning(codes::ADDON_NOWHERE, place.at(index), message, help);
+        }
         total += applies.len() * addon.jobs.len();
         if total > MOST_JOBS {
             let message = format!("The instance groups have more than {MOST_JOBS} jobs, those of addons included");

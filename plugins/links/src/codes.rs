@@ -50,6 +50,9 @@ codes! {
          `lifecycle`. `deployments` is for runtime configs only.";
     ADDON_RELEASE = "links-addon-release", "An addon's job is from a release that is not listed",
         "Every release that an addon's jobs come from has an entry in the top-level list `releases`.";
+    ADDON_NOWHERE = "links-addon-nowhere", "An addon applies to no instance group",
+        "No group of the deployment is matched by the addon's `include` (or all are by its `exclude`), so its jobs run nowhere. BOSH says nothing \
+         of this. Most often a name in a filter is misspelt: an operating system, or a job's release.";
     DNS_JOB = "links-dns-job", "A job of BOSH DNS has no effect",
         "Jobs of the releases `bosh-dns` and `bosh-dns-aliases` set up name resolution on virtual machines. In Kubernetes the cluster's DNS does \
          that, so they never become containers. Aliases are not taken over yet.";
@@ -70,6 +73,9 @@ codes! {
     UNKNOWN_DEPLOYMENT = "links-unknown-deployment", "A link to another deployment",
         "`consumes: {link: {deployment: d}}` asks for a provider of another deployment. One deployment is converted at a time, so there is no other \
          to look into. Give the link's data by hand instead: `instances`, `properties` and `address`.";
+    FAILED = "links-failed", "Links of the deployment cannot be resolved",
+        "All links of a deployment are looked for before anything is made, and every one that cannot be resolved is in this list, as the BOSH \
+         director words it. Each is also told on its own, with its place and what to do.";
     UNRESOLVED = "links-unresolved", "Nobody provides the link",
         "A job consumes a link of some type. Without an entry in `consumes` any provider of that type in the deployment will do; with one, \
          its name (or the name `as` gives it) must be that of `from`. `nil` takes the link away, which only an optional one allows.";

@@ -79,10 +79,13 @@ impl<'a> Gathering<'_, 'a> {
             .iter()
             .map(|instance| self.content.spec(group, &job.name, instance))
             .collect();
+        let hypothetical = group.hypothetical.as_ref();
+        let hypothetical = hypothetical.map(|instance| self.content.spec(group, &job.name, instance));
         self.unused(job);
         Ok(JobData {
             properties: self.bound(job),
             instances,
+            hypothetical,
             consumes: Map::new(),
         })
     }

@@ -28,6 +28,8 @@ pub struct Group<'a> {
     pub replicas: i64,
     /// All instances, once they are laid out.
     pub instances: Vec<Instance>,
+    /// The first that it would have, where it has none: what its pods are is known from it.
+    pub hypothetical: Option<Instance>,
     /// Jobs of the group, then of addons.
     pub jobs: Vec<Job<'a>>,
     /// Names of its `persistent_disks`.
@@ -98,6 +100,7 @@ impl<'a> GroupReader<'_, 'a> {
             azs,
             replicas,
             instances: Vec::new(),
+            hypothetical: None,
             jobs,
             disks,
         })

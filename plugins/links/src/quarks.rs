@@ -17,7 +17,7 @@ pub fn quarks(job: &Job<'_>) -> Tree {
 }
 
 /// Members of `quarks` that this stage sets.
-pub const COMPUTED: [&str; 4] = ["instances", "consumes", "release", "declared"];
+pub const COMPUTED: [&str; 5] = ["instances", "consumes", "release", "declared", "hypothetical"];
 
 /// Checks the job's property `quarks` as far as this stage reads it.
 pub fn check(job: &Job<'_>, report: &mut Report) {
@@ -29,7 +29,7 @@ pub fn check(job: &Job<'_>, report: &mut Report) {
         let Some(members) = Members::of(given, place.at(name), report) else {
             continue;
         };
-        for key in ["instances", "release", "declared"]
+        for key in ["instances", "release", "declared", "hypothetical"]
             .into_iter()
             .filter(|key| members.get(key).is_some())
         {

@@ -2,9 +2,10 @@
 
 use crate::codes;
 use crate::consume::{Asker, Consumer, Way};
-use crate::diagnostic::Report;
+use crate::diagnostic::{Diagnostic, Report, Severity};
 use crate::group::Group;
 use crate::provide::{Provider, Source};
+use boson_document::Pointer;
 use std::collections::HashMap;
 
 /// Where the content of a link comes from.
@@ -117,6 +118,32 @@ impl<'p> Providers<'p> {
         let help = "name one with `consumes: {link: {from: name}}`; give providers of the same name others with `provides: {link: {as: name}}`";
         report.error_with_help(codes::AMBIGUOUS, consumer.place.clone(), message, help);
     }
+}
+
+/// The diagnostics, and after those of links the director's one text for all of them.
+pub fn collected(mut diagnostics: Vec<Diagnostic>, deployment: &str) -> Vec<Diagnostic> {
+    let of_links = |one: &Diagnostic| one.code == codes::UNRESOLVED || one.code == codes::AMBIGUOUS;
+    let Some(last) = diagnostics.iter().rposition(of_links) else {
+        return diagnostics;
+    };
+    let mut message = format!("Failed to resolve links from deployment '{deployment}'. See errors below:");
+    let failed: Vec<&Diagnostic> = diagnostics.iter().filter(|one| of_links(one)).collect();
+    for one in failed.iter().take(MOST_NAMED) {
+        message += &format!("\n  - {}", one.message.replace("\n", "\n  "));
+    }
+    if failed.len() > MOST_NAMED {
+        message += &format!("\n  - and {} more", failed.len() - MOST_NAMED);
+    }
+    let all = Diagnostic {
+        severity: Severity::Error,
+        code: codes::FAILED,
+        message,
+        document: diagnostics[last].document.clone(),
+        pointer: Pointer::root().at("instance_groups"),
+        help: Some("each of them is told above with its place".into()),
+    };
+    diagnostics.insert(last + 1, all);
+    diagnostics
 }
 
 fn header(consumer: &Consumer, groups: &[Group<'_>]) -> String {

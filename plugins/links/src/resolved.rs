@@ -17,6 +17,8 @@ pub struct JobData {
     pub properties: Map,
     /// `spec` of each instance.
     pub instances: Vec<Tree>,
+    /// `spec` of the instance that a group without any would have first.
+    pub hypothetical: Option<Tree>,
     /// Consumed links by their names in the release.
     pub consumes: Map,
 }
@@ -122,6 +124,7 @@ impl<'m, 'a> Documents<'m, 'a> {
                     .is_some_and(|name| used.contains(name.as_str()))
             })
             .cloned()
+            .map(without_credentials)
             .collect()
     }
 
@@ -140,6 +143,9 @@ impl<'m, 'a> Documents<'m, 'a> {
             .with("instances", data.instances)
             .with("consumes", data.consumes)
             .with("release", release);
+        if let Some(spec) = data.hypothetical {
+            quarks.set("hypothetical", spec);
+        }
         if let Some(declared) = properties.shift_remove(QUARKS[0]) {
             quarks.set("declared", declared);
         }
@@ -149,6 +155,14 @@ impl<'m, 'a> Documents<'m, 'a> {
             .with("release", job.release.as_str())
             .with("properties", properties)
     }
+}
+
+/// That a release has credentials, not what they are: pods mount this document, and only the pull Secret is to hold them.
+fn without_credentials(mut release: Tree) -> Tree {
+    if release.get("credentials").is_some_and(|given| !given.is_null()) {
+        release.set("credentials", Tree::object());
+    }
+    release
 }
 
 /// The group's `update` over the manifest's, key by key.

@@ -6,6 +6,7 @@ use crate::data::Gathering;
 use crate::diagnostic::{Diagnostic, Report, Severity};
 use crate::manifest::Manifest;
 use crate::provide::{Provider, Source, provided};
+use crate::resolve::collected;
 use crate::resolved::{Documents, GroupDocument};
 use crate::spec::{JobSpec, Specs};
 use crate::value::plain;
@@ -70,7 +71,7 @@ pub fn resolve(
             providers,
             diagnostics: report.into_diagnostics(),
         }),
-        _ => Err(report.into_diagnostics()),
+        _ => Err(collected(report.into_diagnostics(), &deployment.name)),
     }
 }
 
@@ -101,7 +102,7 @@ pub fn variable_addresses(
             &mut report,
         )
     });
-    let told = report.into_diagnostics();
+    let told = collected(report.into_diagnostics(), &deployment.name);
     match found {
         Some(addresses) => Ok((addresses, told)),
         // What else is wrong may be why; a placeholder in the place of a number is not.
@@ -215,8 +216,11 @@ fn lay_out(manifest: &mut Manifest<'_>, names: &Names, report: &mut Report) {
         match layout
             .instances(names)
             .and_then(|instances| claimed(&group.name, &instances, names, &mut taken).map(|()| instances))
+            .and_then(|instances| Ok((layout.hypothetical(names)?, instances)))
         {
-            Ok(instances) => group.instances = instances,
+            Ok((hypothetical, instances)) => {
+                (group.hypothetical, group.instances) = (hypothetical, instances);
+            }
             Err(error) => report.error(codes::NAME, group.place.at("name"), error.to_string()),
         }
     }

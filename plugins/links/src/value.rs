@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::diagnostic::Report;
-use boson_document::{Map, Pointer, Tree, escape};
+use boson_document::{Map, Pointer, Tree, ruby};
 
 /// Reads the members of one object; what is wrong goes to the report.
 pub struct Members<'m> {
@@ -21,7 +21,7 @@ impl<'m> Members<'m> {
         }
         let message = format!(
             "Object ({}) did not match the required type 'Hash'",
-            inspect(tree, false)
+            ruby::inspect_member("", tree)
         );
         report.error(codes::WRONG_TYPE, place, message);
         None
@@ -95,7 +95,7 @@ impl<'m> Members<'m> {
 
     /// Tells that a key is missing.
     pub fn missing(&self, key: &str, report: &mut Report) {
-        let shown = inspect_members(self.map);
+        let shown = ruby::inspect(&Tree::Object(self.map.clone()));
         let message = format!("Required property '{key}' was not specified in object ({shown})");
         report.error(codes::MISSING_KEY, self.place.clone(), message);
     }
@@ -104,7 +104,7 @@ impl<'m> Members<'m> {
     pub fn wrong(&self, key: &str, value: &Tree, wanted: &str, report: &mut Report) {
         let message = format!(
             "Property '{key}' value ({}) did not match the required type '{wanted}'",
-            inspect(value, PLAIN.contains(&key))
+            ruby::inspect_member(key, value)
         );
         report.error(codes::WRONG_TYPE, self.place.at(key), message);
     }
@@ -112,34 +112,10 @@ impl<'m> Members<'m> {
 
 /// The members of an object that is a hash in YAML too (not an escaped number).
 pub fn hash(value: &Tree) -> Option<&Map> {
-    value.as_object().filter(|_| escape::as_special(value).is_none())
+    value.as_map()
 }
 
-/// The text of a string, or of a number as Ruby prints it.
-pub fn text(value: &Tree) -> Option<String> {
-    match value {
-        Tree::String(text) => Some(text.clone()),
-        Tree::Number(number) if number.is_integer() => Some(number.text().into()),
-        // Ruby has read the number: `1.10` is printed as `1.1`.
-        Tree::Number(number) => Some(format!("{:?}", number.as_f64())),
-        _ => None,
-    }
-}
-
-/// Name of a value's Ruby class.
-pub fn class(value: &Tree) -> &'static str {
-    match value {
-        Tree::Null => "NilClass",
-        Tree::Bool(true) => "TrueClass",
-        Tree::Bool(false) => "FalseClass",
-        Tree::Number(number) if number.is_integer() => "Integer",
-        Tree::Number(_) => "Float",
-        Tree::String(_) => "String",
-        Tree::Array(_) => "Array",
-        Tree::Object(_) if escape::as_special(value).is_some() => "Float",
-        Tree::Object(_) => "Hash",
-    }
-}
+pub use boson_document::ruby::{class, string as text};
 
 /// A member's name as one may print it.
 pub fn plain(name: &str) -> String {
@@ -169,32 +145,4 @@ pub fn weight(value: &Tree) -> usize {
                 + 3
         }
     }
-}
-
-/// Keys whose scalars say how a deployment is built and are no secrets.
-const PLAIN: [&str; 7] = ["name", "release", "version", "instances", "lifecycle", "alias", "os"];
-/// Most members that are printed.
-const SHOWN: usize = 8;
-
-fn inspect(value: &Tree, is_plain: bool) -> String {
-    match value {
-        Tree::Null => "nil".into(),
-        Tree::Bool(value) => value.to_string(),
-        Tree::Number(number) if is_plain => number.text().chars().take(64).collect(),
-        Tree::String(text) if is_plain && text.len() <= 64 => format!("{text:?}"),
-        Tree::Array(items) if items.is_empty() => "[]".into(),
-        Tree::Object(map) if map.is_empty() => "{}".into(),
-        _ => "...".into(),
-    }
-}
-
-fn inspect_members(map: &Map) -> String {
-    let member = |(key, value): (&String, &Tree)| {
-        format!("{:?} => {}", plain(key), inspect(value, PLAIN.contains(&key.as_str())))
-    };
-    let mut members: Vec<String> = map.iter().take(SHOWN).map(member).collect();
-    if map.len() > SHOWN {
-        members.push("...".into());
-    }
-    format!("{{{}}}", members.join(", "))
 }

@@ -1,5 +1,7 @@
 //! The diagnostics of this stage: one table of codes.
 
+use boson_document::code::{Codes, Entry};
+
 /// Which kind of diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Code {
@@ -45,16 +47,7 @@ pub enum Code {
     MalformedDocument,
 }
 
-/// What there is to know of a code.
-struct Entry {
-    code: Code,
-    name: &'static str,
-    title: &'static str,
-    explanation: &'static str,
-    help: Option<&'static str>,
-}
-
-const TABLE: &[Entry] = &[
+const TABLE: &[Entry<Code>] = &[
     Entry {
         code: Code::MalformedFile,
         name: "ops-malformed-file",
@@ -102,7 +95,9 @@ const TABLE: &[Entry] = &[
                       matchers (`/name=api`) and, at the end, `/-`. Indices and matchers take the modifiers \
                       `:prev`, `:next`, `:before` and `:after`. In keys and values `~0` stands for `~`, `~1` for \
                       `/` and `~7` for `:`.",
-        help: Some("a `:` or `/` inside a key is written `~7` or `~1`"),
+        help: Some(
+            "a path begins with `/`, as `/instance_groups/name=api/jobs/0`; `:` and `/` in a key are written `~7` and `~1`",
+        ),
     },
     Entry {
         code: Code::MissingKey,
@@ -221,38 +216,16 @@ const TABLE: &[Entry] = &[
     },
 ];
 
+// === impl Codes for Code ===
+
+impl Codes for Code {
+    const STAGE: &'static str = "ops";
+    const TABLE: &'static [Entry<Self>] = TABLE;
+}
+
 // === impl Code ===
 
 impl Code {
-    /// All of them.
-    pub fn all() -> impl Iterator<Item = Self> {
-        TABLE.iter().map(|entry| entry.code)
-    }
-
-    fn entry(self) -> Option<&'static Entry> {
-        TABLE.iter().find(|entry| entry.code == self)
-    }
-
-    /// The stable name.
-    pub fn name(self) -> &'static str {
-        self.entry().map_or("ops", |entry| entry.name)
-    }
-
-    /// One line.
-    pub fn title(self) -> &'static str {
-        self.entry().map_or("", |entry| entry.title)
-    }
-
-    /// Some sentences.
-    pub fn explanation(self) -> &'static str {
-        self.entry().map_or("", |entry| entry.explanation)
-    }
-
-    /// What to do next.
-    pub fn help(self) -> Option<&'static str> {
-        self.entry()?.help
-    }
-
     /// The conversion goes on in spite of it.
     pub fn is_warning(self) -> bool {
         self == Self::UnusedKey

@@ -5,7 +5,7 @@ use crate::diagnostic::Diagnostic;
 use crate::failure::Failure;
 use crate::path::Path;
 use crate::redacted;
-use boson_document::{Map, Pointer, Tree, escape};
+use boson_document::{Map, Pointer, Tree, escape, go};
 
 /// One operation, ready to be applied.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,17 +97,10 @@ fn decode(name: &str, operations: Tree) -> Result<Vec<Definition>, Vec<Diagnosti
 }
 
 fn malformed(name: &str, found: &Tree, wanted: &str, at: Pointer) -> Diagnostic {
-    let found = match found {
-        Tree::Null => "!!null",
-        Tree::Bool(_) => "!!bool",
-        Tree::Number(number) if number.is_integer() => "!!int",
-        Tree::Number(_) => "!!float",
-        Tree::String(_) => "!!str",
-        Tree::Array(_) => "!!seq",
-        Tree::Object(_) if escape::as_special(found).is_some() => "!!float",
-        Tree::Object(_) => "!!map",
-    };
-    let message = format!("Deserializing ops file '{name}': cannot unmarshal {found} into {wanted}");
+    let message = format!(
+        "Deserializing ops file '{name}': cannot unmarshal {} into {wanted}",
+        go::tag(found)
+    );
     Diagnostic::new(Code::MalformedFile, message, name).at(at)
 }
 
@@ -115,13 +108,7 @@ fn malformed(name: &str, found: &Tree, wanted: &str, at: Pointer) -> Diagnostic 
 fn text(value: Tree) -> Result<Option<String>, Tree> {
     match value {
         Tree::Null => Ok(None),
-        Tree::String(text) => Ok(Some(text)),
-        Tree::Bool(value) => Ok(Some(value.to_string())),
-        Tree::Number(number) => Ok(Some(number.text().to_string())),
-        other => match escape::as_special(&other) {
-            Some(text) => Ok(Some(text.to_string())),
-            None => Err(other),
-        },
+        other => go::text(&other).map(Some).ok_or(other),
     }
 }
 
@@ -204,7 +191,7 @@ impl Definition {
         if !missing {
             at.push(part);
         }
-        Diagnostic::new(failure.code, format!("{subject} within\n{shown}"), name).at(at)
+        Diagnostic::new(failure.code, format!("Building ops: {subject} within\n{shown}"), name).at(at)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What this stage has to tell: the contract's diagnostic without the contract's bindings.
 
 use crate::codes::Code;
-use boson_document::Pointer;
+use boson_document::{Codes, Pointer};
 
 /// Something to tell the user about the input.
 #[derive(Clone, Debug, PartialEq, Eq)]

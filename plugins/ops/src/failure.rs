@@ -1,9 +1,8 @@
 //! Why an operation failed, in go-patch's words.
 
 use crate::codes::Code;
-use crate::go;
 use crate::path::{Modifier, Prefix};
-use boson_document::{Map, Tree, escape};
+use boson_document::{Map, Tree, escape, go};
 
 /// A failure, not yet told which operation of which file it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Values as BOSH's Go sees them: names of types, when two values are the same, what a copy of a value is.
+//! Values as go-patch treats them: when two are the same, what a copy of one is, how keys are named.
 
 use boson_document::{Map, Number, Tree, escape};
 use std::borrow::Cow;
@@ -9,32 +9,6 @@ enum GoNumber {
     Int(i64),
     Uint(u64),
     Float(f64),
-}
-
-/// Go's name of the value's type, as texts of errors have it.
-pub fn type_name(value: &Tree) -> &'static str {
-    match value {
-        Tree::Null => "<nil>",
-        Tree::Bool(_) => "bool",
-        Tree::Number(number) => match go_number(number) {
-            GoNumber::Int(_) => "int",
-            GoNumber::Uint(_) => "uint64",
-            GoNumber::Float(_) => "float64",
-        },
-        Tree::String(_) => "string",
-        Tree::Array(_) => "[]interface {}",
-        Tree::Object(_) if escape::as_special(value).is_some() => "float64",
-        Tree::Object(_) => "map[interface {}]interface {}",
-    }
-}
-
-/// The members, where the value is a map and not an escaped number.
-pub fn as_map(value: &Tree) -> Option<&Map> {
-    if escape::as_special(value).is_some() {
-        None
-    } else {
-        value.as_object()
-    }
 }
 
 /// The member name that stands for a key that is this string.

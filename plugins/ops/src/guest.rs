@@ -2,7 +2,7 @@
 
 use crate::{Code, Diagnostic, Origin};
 use boson::types::types as wit;
-use boson_document::{Pointer, Tree, json};
+use boson_document::{Codes, Pointer, Tree, json};
 use exports::boson::ops::operations as world;
 
 wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/ops"], world: "boson:ops/ops@1.0.0", generate_all });

@@ -29,7 +29,7 @@ pub fn array_mut<'t>(value: &'t mut Tree, at: Prefix<'_>) -> Attempt<&'t mut Vec
 
 /// The members, where the value is a map.
 pub fn map<'t>(value: &'t Tree, at: Prefix<'_>) -> Attempt<&'t Map> {
-    go::as_map(value).ok_or_else(|| Failure::no_map(at, value))
+    value.as_map().ok_or_else(|| Failure::no_map(at, value))
 }
 
 /// The same, to change them.
@@ -85,7 +85,7 @@ fn hit<'p>(token: &'p Token, items: &[Tree], at: Prefix<'_>) -> Attempt<Option<(
             modifiers,
         } => {
             let name = go::member(key);
-            let matches = |item: &Tree| go::as_map(item)?.get(&*name)?.as_str().map(|text| text == value);
+            let matches = |item: &Tree| item.as_map()?.get(&*name)?.as_str().map(|text| text == value);
             let mut found = (0_i64..)
                 .zip(items)
                 .filter(|(_, item)| matches(item).unwrap_or(false))

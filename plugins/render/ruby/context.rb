@@ -6,7 +6,7 @@ module Bosh
       class EvaluationContext
         include PropertyReader
 
-        attr_reader :name, :index, :raw_properties, :spec
+        attr_reader :name, :index, :raw_properties
 
         # The structs of the spec list their keys as `methods(false)`, an idiom of old templates.
         class BackCompatOpenStruct < OpenStruct
@@ -76,10 +76,15 @@ module Bosh
           @index = spec['index']
           @raw_properties = spec['properties'] || {}
           @links = spec['links'] || {}
-          @spec = spec_struct(spec)
+          @stated = spec
         end
 
-        # As structs.
+        # As structs, made when asked for: many templates never do.
+        def spec
+          @spec ||= spec_struct(@stated)
+        end
+
+        # As structs, too.
         def properties
           @properties ||= to_struct(@raw_properties, OpenStruct)
         end
@@ -137,11 +142,18 @@ module Bosh
 
       # A context as if no template had run before.
       def self.fresh_context(spec)
+        prepare unless @prepared
+        @prepared = false
+        EvaluationContext.new(spec)
+      end
+
+      # Makes the class for the next context. The snapshot has the one for the first template of a call.
+      def self.prepare
         remove_const(:EvaluationContext)
         const_set(:EvaluationContext, Class.new(STOCK))
         # As text, or `def` and `class` of a template would land in this module: they go where this binding is made.
         EvaluationContext.class_eval('def get_binding = binding', __FILE__, __LINE__)
-        EvaluationContext.new(spec)
+        @prepared = true
       end
     end
   end

@@ -31,7 +31,10 @@ module Boson
       ['render-context-invalid', 'The context is not what templates need',
        'The instance\'s data could not be turned into Ruby values, for instance because a property has a key that is no string.'],
       ['render-template-printed', 'A template prints messages',
-       'A template uses `puts`, `warn` or the like. That is not part of the file and nobody sees it; `<%= %>` writes to the file.']
+       'A template uses `puts`, `warn` or the like. That is not part of the file and nobody sees it; `<%= %>` writes to the file.'],
+      ['render-clock-fixed', 'A template asks for the time',
+       'Templates are rendered more than once, in several places, and the same input has to give the same files. So there is only one time, ' \
+       '2000-01-01 00:00 UTC. What needs the real time has to ask for it when it runs, in a script for instance.']
     ].freeze
   end
 end

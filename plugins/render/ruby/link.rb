@@ -23,13 +23,18 @@ module Bosh
       class EvaluationLink
         include PropertyReader
 
-        attr_reader :instances, :properties
+        attr_reader :properties
 
         def initialize(content)
-          @instances = content['instances'].map { |instance| EvaluationLinkInstance.new(instance) }
+          @content = content
           @properties = content['properties']
           @has_address = content.key?('address')
           @address = content['address']
+        end
+
+        # Made when asked for: templates call `link` in a loop over the instances of that very link.
+        def instances
+          @instances ||= @content['instances'].map { |instance| EvaluationLinkInstance.new(instance) }
         end
 
         # The address that the link's content brings. The criteria choose among instances in BOSH's DNS; we have one name for

@@ -9,9 +9,14 @@ module Bosh
         def lookup_property(collection, name)
           return if collection.nil?
 
-          name.split('.').each do |key|
-            collection = collection[key]
-            break if collection.nil?
+          # No block: a call of one from C costs more than all the rest.
+          keys = name.split('.')
+          nth = 0
+          while nth < keys.size
+            collection = collection[keys[nth]]
+            return if collection.nil?
+
+            nth += 1
           end
           collection
         end
@@ -25,9 +30,12 @@ module Bosh
         # false are defaults as well).
         def p(*args)
           names = Array(args.first)
-          names.each do |name|
-            value = lookup_property(own_properties, name)
+          nth = 0
+          while nth < names.size
+            value = lookup_property(own_properties, names[nth])
             return value unless value.nil?
+
+            nth += 1
           end
           raise UnknownProperty.new(names) unless args.size == 2
 
@@ -37,8 +45,8 @@ module Bosh
         # Yields the values if all are there. At the first that is missing it stops: the names behind it are not even looked at.
         def if_p(*names)
           found = []
-          names.each do |name|
-            value = lookup_property(own_properties, name)
+          while found.size < names.size
+            value = lookup_property(own_properties, names[found.size])
             return EvaluationContext::ActiveElseBlock.new(self) if value.nil?
 
             found << value

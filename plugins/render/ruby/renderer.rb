@@ -59,20 +59,30 @@ module Boson
     end
 
     def evaluate(context, name, text)
-      # Made when asked for, and the instance variable of BOSH's context does not ask.
-      context.properties if text.include?('@properties')
-      erb = ERB.new(text, trim_mode: '-')
-      erb.filename = name
-      listening(name) { erb.result(context.get_binding).to_s.dup.force_encoding(Encoding::UTF_8) }
+      look_ahead(context, text)
+      source = Source.of(text)
+      # The line before the first is the one that names the encoding.
+      listening(name) { eval(source, context.get_binding, name, 0).to_s.dup.force_encoding(Encoding::UTF_8) }
     end
 
-    # Output of `puts` and `warn` goes nowhere; the user hears that it does.
+    # Makes what the context else makes when asked: instance variables do not ask, and structs of the properties must be made
+    # before the template changes a property.
+    def look_ahead(context, text)
+      context.properties if text.match?(/\bproperties\b/)
+      context.spec if text.include?('@spec')
+    end
+
+    # Output of `puts` and `warn` goes nowhere, and the time is always the same; the user hears that it is so.
     def listening(name)
       stdout, stderr = $stdout, $stderr
       $stdout = $stderr = printed = StringIO.new
+      Clock.asked = false
       yield
     ensure
       $stdout, $stderr = stdout, stderr
+      if Clock.asked
+        add(:info, 'render-clock-fixed', "The template asks for the time, which is #{Clock::NOW} in every rendering", name)
+      end
       if printed.pos.positive?
         add(:info, 'render-template-printed', 'The template prints messages, which nobody sees', name)
       end

@@ -9,8 +9,11 @@ module Boson
     # are skipped: builds of Ruby differ.
     def self.refuse(target, reason, *methods, except: nil)
       place = target.singleton_class? ? "#{target.attached_object}." : ''
-      known = methods.select { |method| target.method_defined?(method) || target.private_method_defined?(method) }
-      hidden = known.select { |method| target.private_method_defined?(method) }
+      # What this build lacks altogether says "unimplemented on this machine" and passes for undefined.
+      known = methods.select { |method| defined_somehow?(target, method) }
+      hidden = known.select do |method|
+        target.private_method_defined?(method) || !(target.singleton_class? || target.method_defined?(method))
+      end
       target.prepend(Module.new do
         known.each do |method|
           define_method(method) do |*args, **options, &block|
@@ -22,6 +25,12 @@ module Boson
         # Public ones would answer for objects that pass unknown methods on.
         private(*hidden)
       end)
+    end
+
+    def self.defined_somehow?(target, method)
+      target.instance_method(method)
+    rescue NameError
+      false
     end
 
     FILES = 'templates have no files; everything they need comes from properties and links'
@@ -45,6 +54,10 @@ module Boson
     refuse(Kernel.singleton_class, PROCESSES, *processes)
     refuse(Process.singleton_class, PROCESSES, *processes, :kill, :detach, :wait, :wait2)
     refuse(IO.singleton_class, PROCESSES, :popen, :pipe)
+
+    THREADS = 'templates can start no threads; they run from top to bottom'
+    refuse(Thread.singleton_class, THREADS, :new, :start, :fork)
+    refuse(Ractor.singleton_class, THREADS, :new)
   end
 end
 

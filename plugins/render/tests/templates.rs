@@ -58,6 +58,8 @@ fn error(text: &str) -> (String, Option<u32>, String) {
     (errors[0].code.clone(), errors[0].line, errors[0].message.clone())
 }
 
+// Rows of docs/differences.md: `link.address(azs: ..)`; a manual link without `instances`; a property with a key that is no string;
+// Ruby 3.4 (the `{}` and the hashes among the results).
 #[test]
 fn templates_see_what_bosh_shows_them() {
     for (text, expected) in [
@@ -75,6 +77,7 @@ fn templates_see_what_bosh_shows_them() {
             "1.1 123456789012345678901234567890 Infinity",
         ),
         ("<%= p('odd') %>", "{false => 1, 7 => 2, \"\\u0000x\" => 3}"),
+        ("<%= properties.odd.to_h %>", "{\"\\x00x\": 3}"),
         ("<%= p('zone').keys %>", "[\"z\", \"a\"]"),
         // conditions
         (
@@ -96,7 +99,39 @@ fn templates_see_what_bosh_shows_them() {
             "",
         ),
         ("<%= if_p('a') { }.else { 5 } %>", "5"),
+        (
+            "<%= p('nope', false) %> <%= p('port.') %> <%= p('.port', 1) %>",
+            "false 8080 1",
+        ),
+        (
+            "<% r = if_p('port') { }.else_if_link('db') { %>no<% } %><%= r.else { 5 }.inspect %>",
+            "nil",
+        ),
+        (
+            "<% if_p('port', 'host', 'no') do |*all| %><%= all.size %><% end.else do %>no<% end %>",
+            "3",
+        ),
         // links
+        (
+            "<% link('db').if_p('nope') { }.else_if_p('port') { |v| %><%= v %><% }.else { %>no<% } %>",
+            "5524",
+        ),
+        (
+            "<% link('db').if_p('port', 'nope') { %>no<% }.else { %>E<% } %><%= link('db').p(%w[nope port]) %><%= link('db').p('nope', nil).inspect %>",
+            "E5524nil",
+        ),
+        (
+            "<% link('db').instances[1].if_p('x') { |v| %><%= v %><% } %><% link('db').instances[0].if_p('x') { }.else { %>E<% } %>",
+            "1E",
+        ),
+        (
+            "<% if_link('db') { |l| %><%= l.instances.size %><% }.else_if_link('nope') { %>no<% }.else { %>no<% } %>",
+            "2",
+        ),
+        (
+            "<%= self.class %> <%= link('db').class %> <%= link('db').instances[0].class %>",
+            "Bosh::Common::Template::EvaluationContext Bosh::Common::Template::EvaluationLink Bosh::Common::Template::EvaluationLinkInstance",
+        ),
         (
             "<%= link('db').instances.map(&:address).join(',') %>",
             "db-0.svc,db-1.svc",
@@ -141,6 +176,14 @@ fn templates_see_what_bosh_shows_them() {
             "<%= properties.hash %> <%= properties.respond_to?(:port) %> <%= raw_properties['zone'] %>",
             "overrides true {\"z\" => 1, \"a\" => 2}",
         ),
+        (
+            "<%= spec.class.name.split('::').last %> <%= spec.networks.default.to_h.keys %> <%= spec[:index] %> <%= properties['port'] %>",
+            "BackCompatOpenStruct [:ip, :dns_record_name] 3 8080",
+        ),
+        (
+            "<% raw_properties['zone']['z'] = 9 %><%= properties.zone.z %> <%= p('zone.z') %>",
+            "1 9",
+        ),
         // ERB
         (
             "  <%- 2.times do |i| -%>\n<%= i %>\n  <%- end -%>\n% x\n<%% y %>",
@@ -168,6 +211,15 @@ fn templates_see_what_bosh_shows_them() {
             "ok",
         ),
         (
+            "<%= OpenSSL::Digest::SHA256.hexdigest('x')[0, 8] %> <%= OpenSSL::X509::Name.parse('/CN=x') %> <%= YAML.load('a: 1') %>",
+            "2d711642 /CN=x {\"a\" => 1}",
+        ),
+        (
+            "<% %w[evaluation_context property_helper evaluation_link unknown_property].each { |f| require \"bosh/common/template/#{f}\" } %>\
+             <%= [Bosh::Template::EvaluationFailed, Bosh::Template::UnknownLink, Bosh::Template::InvalidPropertyType].map(&:superclass).uniq %>",
+            "[StandardError]",
+        ),
+        (
             "<% begin; p('x'); rescue Bosh::Template::UnknownProperty, UnknownLink => e %><%= e.name %><% end %>",
             "[\"x\"]",
         ),
@@ -188,6 +240,7 @@ fn templates_see_what_bosh_shows_them() {
     }
 }
 
+// Row of docs/differences.md: output that is not UTF-8.
 #[test]
 fn failures_name_the_line_and_keep_the_words_of_the_exception() {
     for (text, code, line, message) in [
@@ -246,6 +299,30 @@ fn failures_name_the_line_and_keep_the_words_of_the_exception() {
             "no implicit conversion of String into Integer",
         ),
         (
+            "<%= p('tls.enabled.x') %>",
+            "render-template-failed",
+            Some(1),
+            "undefined method '[]' for true",
+        ),
+        (
+            "<%= p(5) %>",
+            "render-template-failed",
+            Some(1),
+            "undefined method 'split' for an instance of Integer",
+        ),
+        (
+            "<%= link('db').p(%w[x y]) %>",
+            "render-unknown-property",
+            Some(1),
+            "Can't find property '[\"x\", \"y\"]'",
+        ),
+        (
+            "<% link('db').if_p('x') { }.else_if_link('db') { } %>",
+            "render-template-failed",
+            Some(1),
+            "undefined method 'if_link' for an instance of Bosh::Common::Template::EvaluationLink",
+        ),
+        (
             "<%= properties.a.b %>",
             "render-template-failed",
             Some(1),
@@ -286,6 +363,7 @@ fn failures_name_the_line_and_keep_the_words_of_the_exception() {
     assert!(message.contains("expected a predicate expression"), "{message}");
 }
 
+// Rows of docs/differences.md: `rand`, `SecureRandom`, keys; files, sockets, processes, threads.
 #[test]
 fn nothing_of_the_machine_is_reachable() {
     for text in [
@@ -306,6 +384,11 @@ fn nothing_of_the_machine_is_reachable() {
         "Process.spawn('ls')",
         "Open3.capture2('ls')",
         "Process.kill(9, 1)",
+        "fork { }",
+        "Process.fork",
+        "Thread.new { 1 }.join",
+        "Thread.start { 1 }",
+        "Ractor.new { 1 }",
         "TCPSocket.new('x', 1)",
         "Net::HTTP.get(URI('http://x'))",
         "Socket.gethostname",
@@ -327,6 +410,15 @@ fn nothing_of_the_machine_is_reachable() {
         "SecureRandom.uuid",
         "SecureRandom.alphanumeric",
         "SecureRandom.random_bytes",
+        "SecureRandom.random_number(5)",
+        "SecureRandom.base64",
+        "Random.hex",
+        "Random.uuid",
+        "Random.urandom(4)",
+        "Dir.mktmpdir",
+        "Tempfile.create",
+        "OpenSSL::PKey::DSA.new(512)",
+        "OpenSSL::PKey::DH.new(64)",
         "OpenSSL::Random.random_bytes(1)",
         "OpenSSL::PKey::RSA.new(512)",
         "OpenSSL::PKey::RSA.generate(512)",
@@ -351,16 +443,62 @@ fn nothing_of_the_machine_is_reachable() {
     }
 }
 
+// Row of docs/differences.md: `Time.now`.
+#[test]
+fn who_asks_for_the_time_hears_that_it_stands_still() {
+    for (text, told) in [
+        ("<%= Time.now.year %>", true),
+        ("<%= Time.new.year %>", true),
+        ("<%= Date.today.year %>", true),
+        ("<%= DateTime.now.year %>", true),
+        ("<%= Process.clock_gettime(Process::CLOCK_REALTIME).to_i %>", true),
+        ("<%= Time.new(2001).year %><%= Time.at(5).utc.sec %>", false),
+    ] {
+        let reply = render(text);
+        assert_eq!(reply.files.len(), 1, "{text}: {:?}", reply.diagnostics);
+        let codes: Vec<_> = reply.diagnostics.iter().map(|found| found.code.as_str()).collect();
+        assert_eq!(codes, vec!["render-clock-fixed"; usize::from(told)], "{text}");
+    }
+}
+
+#[test]
+fn templates_compile_to_what_erb_compiles_them_to() {
+    // Tags, ends and white space in every order, from fixed seeds: inside the component, where both compilers are.
+    let text = r##"<%
+        parts = JSON.parse('["\u003c%","\u003c%-","\u003c%=","\u003c%#","\u003c%%","%\u003e","-%\u003e","%%\u003e","\n","\r\n"," ","\t","a","\u00e9","\"","#","-","%","=","\n\n"]')
+        random = Random.new(7)
+        different = Array.new(3000) { Array.new(1 + random.rand(12)) { parts[random.rand(parts.size)] }.join }.reject do |text|
+          Boson::Source.of(text).b == ERB.new(text, trim_mode: '-').src.b
+        end
+    %><%= different.inspect %>"##;
+    assert_eq!(output(text), "[]");
+}
+
+#[test]
+fn an_everyday_template_stays_cheap() {
+    // Fuel is counted, not timed. A third more would mean that something is made that nobody asked for.
+    let fuel = |text: &str| {
+        let context = r#"{"name": "web", "index": 0, "properties": {"port": 8080}}"#;
+        renderer().render(&[("app/file.erb", text)], context).unwrap().fuel
+    };
+    let trivial = fuel("x");
+    assert!(trivial < 1_200_000, "{trivial}");
+    let everyday = fuel(&"<% if_p('port') do |port| -%>\nport: <%= port %>\n<% end -%>\n".repeat(50));
+    eprintln!("fuel of a trivial template {trivial}, of 150 lines {everyday}");
+    assert!(everyday < 22_000_000, "{everyday}");
+}
+
+// Rows of docs/differences.md: a `def`, a class or an instance variable of one template; `puts`, `warn`.
 #[test]
 fn templates_of_a_job_do_not_touch_each_other() {
     let templates = [
         (
             "app/a",
-            "<% class Peer < String; end; def helper = 1; LIMIT = 5; raw_properties['port'] = 1; p('list') << 9 %><%= p('port') %>",
+            "<% class Peer < String; end; @kept = 1; def helper = 1; LIMIT = 5; raw_properties['port'] = 1; p('list') << 9 %><%= p('port') %>",
         ),
         (
             "app/b",
-            "<% class Peer; def helper = 2; end; LIMIT = 6 %><%= p('port') %> <%= Peer.new.helper %> <%= p('list').size %>",
+            "<% class Peer; def helper = 2; end; LIMIT = 6 %><%= p('port') %> <%= Peer.new.helper %> <%= p('list').size %><%= @kept %>",
         ),
         ("app/c", "<%= helper %>"),
         ("app/d", "<%= defined?(Peer).inspect %><% puts 'hi' %>"),
@@ -448,6 +586,7 @@ fn large_documents_pass() {
     );
 }
 
+// Row of docs/differences.md: a template that never ends (the golden folders `template-*-beside-others` see that it is named).
 #[test]
 fn what_never_ends_runs_out_of_fuel_and_what_never_stops_growing_out_of_memory() {
     let endless = renderer().render_with(&[("app/file", "<% loop { } %>")], CONTEXT, 1_000_000_000);

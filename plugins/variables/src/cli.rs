@@ -7,9 +7,9 @@
 use crate::diagnostic::{Diagnostic, Failure, Report};
 use crate::plan::{Definition, Reference};
 use crate::walk::{Evaluate, walk};
-use crate::{Code, Interpolated, definitions, find, go, satisfied};
+use crate::{Code, Interpolated, definitions, find, satisfied};
 use boson_document::placeholder::{self, Placeholder};
-use boson_document::{Map, Pointer, Tree};
+use boson_document::{Map, Pointer, Tree, go};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Longest chain of definitions whose options refer to each other.
@@ -207,7 +207,7 @@ impl Evaluate for Variables<'_> {
                 .lookup(&found, place)
                 .unwrap_or_else(|failure| refuse(failure, place, report));
             let Some(value) = value else { continue };
-            let Some(part) = go::embeddable(value) else {
+            let Some(part) = embeddable(value) else {
                 report.push(not_embeddable(value, found.name).at(place));
                 continue;
             };
@@ -229,6 +229,19 @@ impl Evaluate for Variables<'_> {
 fn refuse<'v>(failure: Failure, place: &Pointer, report: &mut Report) -> Option<&'v Tree> {
     report.push(failure.at(place));
     None
+}
+
+/// The text of a string or of an integer of 64 bits; nothing else can be part of a string.
+fn embeddable(value: &Tree) -> Option<String> {
+    match value {
+        Tree::String(text) => Some(text.clone()),
+        Tree::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(integer), _) => Some(integer.to_string()),
+            (None, Some(integer)) => Some(integer.to_string()),
+            (None, None) => None,
+        },
+        _ => None,
+    }
 }
 
 fn not_embeddable(value: &Tree, name: &str) -> Failure {

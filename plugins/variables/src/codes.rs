@@ -1,5 +1,7 @@
 //! The diagnostics of this stage: one table of codes.
 
+use boson_document::code::{Codes, Entry};
+
 /// Which kind of diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Code {
@@ -39,16 +41,7 @@ pub enum Code {
     LeftOut,
 }
 
-/// What there is to know of a code.
-struct Entry {
-    code: Code,
-    name: &'static str,
-    title: &'static str,
-    explanation: &'static str,
-    help: Option<&'static str>,
-}
-
-const TABLE: &[Entry] = &[
+const TABLE: &[Entry<Code>] = &[
     Entry {
         code: Code::MalformedSection,
         name: "variables-malformed-section",
@@ -178,38 +171,16 @@ const TABLE: &[Entry] = &[
     },
 ];
 
+// === impl Codes for Code ===
+
+impl Codes for Code {
+    const STAGE: &'static str = "variables";
+    const TABLE: &'static [Entry<Self>] = TABLE;
+}
+
 // === impl Code ===
 
 impl Code {
-    /// All of them.
-    pub fn all() -> impl Iterator<Item = Self> {
-        TABLE.iter().map(|entry| entry.code)
-    }
-
-    fn entry(self) -> Option<&'static Entry> {
-        TABLE.iter().find(|entry| entry.code == self)
-    }
-
-    /// The stable name.
-    pub fn name(self) -> &'static str {
-        self.entry().map_or("variables", |entry| entry.name)
-    }
-
-    /// One line.
-    pub fn title(self) -> &'static str {
-        self.entry().map_or("", |entry| entry.title)
-    }
-
-    /// Some sentences.
-    pub fn explanation(self) -> &'static str {
-        self.entry().map_or("", |entry| entry.explanation)
-    }
-
-    /// What to do next.
-    pub fn help(self) -> Option<&'static str> {
-        self.entry()?.help
-    }
-
     /// The conversion goes on in spite of it.
     pub fn is_warning(self) -> bool {
         matches!(self, Self::KeyCollision | Self::UnusedKey | Self::LeftOut)

@@ -1,9 +1,9 @@
 //! The `variables` section as `bosh interpolate` reads it: name, type and options, scalars as texts, nothing else checked.
 
+use crate::Code;
 use crate::diagnostic::{Diagnostic, Report};
 use crate::plan::Definition;
-use crate::{Code, go};
-use boson_document::{Map, Pointer, Tree};
+use boson_document::{Map, Pointer, Tree, go};
 
 /// Reads the section; none where the document is no map or has none.
 ///
@@ -26,7 +26,7 @@ pub fn read(document: &Tree) -> Result<Vec<Definition>, Vec<Diagnostic>> {
 
 fn definition(entry: &Tree, place: Pointer, report: &mut Report) -> Option<Definition> {
     let empty = Map::new();
-    let map = match (entry, go::as_map(entry)) {
+    let map = match (entry, entry.as_map()) {
         (_, Some(map)) => map,
         (Tree::Null, None) => &empty,
         _ => {
@@ -36,7 +36,7 @@ fn definition(entry: &Tree, place: Pointer, report: &mut Report) -> Option<Defin
     };
     let mut text = |key: &str| {
         let value = map.get(key).unwrap_or(&Tree::Null);
-        let text = go::scalar_text(value);
+        let text = go::text(value);
         if text.is_none() {
             report.push(malformed(value, "string", place.at(key)));
         }

@@ -1,8 +1,8 @@
 //! Sub-keys: `((a.b.c))` is what is at `/b/c` in the value of `a`.
 
+use crate::Code;
 use crate::diagnostic::Failure;
-use crate::{Code, go};
-use boson_document::{Tree, escape};
+use boson_document::{Tree, escape, go};
 
 /// One step of the path, by go-patch's rules. A placeholder's alphabet leaves only these of its tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub fn in_maps<'v>(value: &'v Tree, name: &str) -> Result<&'v Tree, Failure> {
     let (mut found, mut parent) = (value, root.len());
     for key in name.split('.').skip(1) {
         let so_far = &name[..parent];
-        let Some(map) = go::as_map(found) else {
+        let Some(map) = found.as_map() else {
             return Err(fail(Code::WrongParent, format!("'{so_far}' to be a hash")));
         };
         let member = map.get(key);
@@ -104,7 +104,7 @@ fn descend<'v>(value: &'v Tree, tokens: &[Token<'_>], texts: &[String]) -> Resul
 }
 
 fn member<'v>(value: &'v Tree, key: &str, path: impl Fn() -> String) -> Result<&'v Tree, Failure> {
-    let Some(map) = go::as_map(value) else {
+    let Some(map) = value.as_map() else {
         return Err(mismatch("a map", value, path));
     };
     map.get(key).ok_or_else(|| {

@@ -4,7 +4,7 @@ mod wire;
 
 use crate::Code;
 use boson::types::types as wit;
-use boson_document::json;
+use boson_document::{Codes, json};
 use exports::boson::variables::interpolation as world;
 use wire::{Told, definition, members, parse, reference, rules, told};
 

@@ -14,7 +14,6 @@ mod cli;
 mod definitions;
 mod director;
 mod find;
-mod go;
 mod names;
 mod satisfied;
 mod validation;

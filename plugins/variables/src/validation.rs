@@ -2,8 +2,8 @@
 
 use crate::diagnostic::{Diagnostic, Report};
 use crate::plan::Definition;
-use crate::{Code, go, names};
-use boson_document::{Map, Pointer, Tree};
+use crate::{Code, names};
+use boson_document::{Map, Pointer, Tree, go};
 use std::collections::HashSet;
 
 /// Keys of an entry that mean something.
@@ -48,7 +48,7 @@ fn entries<'d>(section: &'d [Tree], place: &Pointer) -> Result<Vec<Entry<'d>>, D
     let mut maps = Vec::with_capacity(section.len());
     for (index, entry) in section.iter().enumerate() {
         let place = place.at(index);
-        let Some(map) = go::as_map(entry) else {
+        let Some(map) = entry.as_map() else {
             return Err(Diagnostic::new(
                 Code::MalformedSection,
                 "All 'variables' elements should be Hashes",
@@ -121,7 +121,7 @@ impl<'d> Entry<'d> {
 
     fn check_consumes(&self) -> Result<(), Diagnostic> {
         match self.given("consumes") {
-            Some(consumes) if go::as_map(consumes).is_none() => {
+            Some(consumes) if consumes.as_map().is_none() => {
                 let message = format!("Consumes for variable '{}' must be a Hash or nil", self.name);
                 Err(Diagnostic::new(
                     Code::InvalidDefinition,
@@ -135,7 +135,7 @@ impl<'d> Entry<'d> {
 
     fn check_options(&self) -> Result<(), Diagnostic> {
         match self.given("options") {
-            Some(options) if go::as_map(options).is_none() && *options != Tree::Bool(false) => {
+            Some(options) if options.as_map().is_none() && *options != Tree::Bool(false) => {
                 let message = format!("options of variable with name '{}' is not a Hash", self.name);
                 Err(Diagnostic::new(
                     Code::InvalidDefinition,
@@ -182,7 +182,7 @@ impl<'d> Entry<'d> {
     }
 
     fn review_consumers(&self, report: &mut Report) {
-        let Some(consumers) = self.given("consumes").and_then(go::as_map) else {
+        let Some(consumers) = self.given("consumes").and_then(Tree::as_map) else {
             return;
         };
         let place = self.place.at("consumes");
@@ -196,7 +196,7 @@ impl<'d> Entry<'d> {
         }
         for (consumer, details) in consumers {
             let known = CONSUMERS.contains(&consumer.as_str());
-            if known && go::as_map(details).is_some() {
+            if known && details.as_map().is_some() {
                 continue;
             }
             let message = if known {
@@ -233,7 +233,7 @@ impl<'d> Entry<'d> {
 /// A value that errors quote: a number or a boolean; all else could be a secret in the wrong place.
 fn shown(value: &Tree) -> String {
     match value {
-        Tree::Bool(_) | Tree::Number(_) => go::scalar_text(value).unwrap_or_default(),
+        Tree::Bool(_) | Tree::Number(_) => go::text(value).unwrap_or_default(),
         _ => "<redacted>".to_string(),
     }
 }

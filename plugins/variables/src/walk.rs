@@ -1,8 +1,8 @@
 //! The walk over a document: every string is put to an evaluator, keys too; what comes back takes its place.
 
+use crate::Code;
 use crate::diagnostic::{Diagnostic, Report};
-use crate::{Code, go};
-use boson_document::{MAX_DEPTH, Map, Pointer, Tree, escape};
+use boson_document::{MAX_DEPTH, Map, Pointer, Tree, escape, go};
 
 /// Says what stands for a string.
 pub trait Evaluate {
@@ -85,7 +85,7 @@ impl Walk<'_> {
             return None;
         };
         let key = self.evaluator.key(&text, &self.place, self.report)?;
-        if matches!(key, Tree::Array(_)) || go::as_map(&key).is_some() {
+        if matches!(key, Tree::Array(_)) || key.as_map().is_some() {
             let message = format!(
                 "Expected the value of a map key to be a scalar but found '{}'",
                 go::type_name(&key)

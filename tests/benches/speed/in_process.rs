@@ -7,13 +7,17 @@ use boson_document::{Tree, json};
 use boson_pipeline::stage::{Named, Rendered, Template};
 use boson_pipeline::{Stage, Stages, yaml};
 use boson_sandbox::{Cache, Limits, Plugin, Plugins, Sandbox};
-use boson_tests::{binary, root, synthetic};
+use boson_tests::{binary, root, synthetic, templates};
 use std::path::Path;
 use std::process::Command;
 
 const INSTANCES: usize = 200;
 const CALLS: usize = 500;
 const RENDERINGS: usize = 15;
+/// Templates that are rendered singly.
+const TEMPLATES: usize = 500;
+/// Renderings before the measured ones: the first read the image from disk.
+const WARM_UP: usize = 20;
 /// Size of the manifest that a call takes in and gives back.
 const MANIFEST_BYTES: usize = 100_000;
 
@@ -120,6 +124,42 @@ pub fn render() -> Result<Vec<Row>> {
         native.median()
     );
     Ok(vec![Row::at_least(what, ratio, 10.0, "times faster", &details)])
+}
+
+/// Single templates, each in an instance of its own, as `host render --batch` renders them: what one core takes for one. They are made up,
+/// with sizes as releases have them.
+pub fn batch() -> Result<Vec<Row>> {
+    let (sandbox, plugin) = plugin(Stage::Render)?;
+    let mut plugins = Plugins::new(sandbox);
+    plugins.insert(plugin);
+    let context = json::parse(synthetic::CONTEXT).map_err(|error| anyhow!("{error}"))?;
+    let texts = templates::of_all_sizes(TEMPLATES);
+    let mut times = Vec::new();
+    for (nth, text) in texts.iter().cycle().take(texts.len() + WARM_UP).enumerate() {
+        let one = [Template {
+            name: "job/file.erb",
+            text,
+        }];
+        let taken = time(|| plugins.render(&one, &context).map_err(|error| anyhow!("{error:?}")))?;
+        if nth >= WARM_UP {
+            times.push(taken);
+        }
+    }
+    let wall = Sample::of(times.iter().map(|taken| taken.wall));
+    let core = Sample::of(times.iter().map(|taken| taken.cpu));
+    let details = format!(
+        "median of {TEMPLATES} different ones on a core, p95 {:.2} ms; by the clock {:.2} ms, p95 {:.2} ms",
+        core.percentile(95),
+        wall.median(),
+        wall.percentile(95)
+    );
+    Ok(vec![Row::below(
+        "a template of `host render --batch`",
+        core.median(),
+        5.0,
+        "ms",
+        &details,
+    )])
 }
 
 fn plugin(stage: Stage) -> Result<(Sandbox, Plugin)> {

@@ -14,12 +14,13 @@ use table::Row;
 /// Groups of rows, in the order of the promises. Each makes its own inputs.
 type Group = (&'static str, fn() -> Result<Vec<Row>>);
 
-fn groups() -> [Group; 6] {
+fn groups() -> [Group; 7] {
     [
         ("start", whole_process::start),
         ("instance", in_process::instance),
         ("overhead", in_process::overhead),
         ("render", in_process::render),
+        ("batch", in_process::batch),
         ("interpolate", whole_process::interpolate),
         ("convert", whole_process::convert),
     ]

@@ -5,12 +5,12 @@ use crate::exit::Failed;
 use crate::output;
 use anyhow::Context;
 use boson_sandbox::{Cache, Limits, Sandbox};
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::path::Path;
 
 /// Address space. CRuby, the largest component known, takes 1.5 GiB to compile; the pool's reservation is not made before the limit is set.
 const MAX_ADDRESS_SPACE: u64 = 8 << 30;
-/// Seconds of processor time.
+/// Seconds of processor time, all threads together. CRuby takes 20.
 const MAX_CPU: u64 = 120;
 
 pub fn run(component: &Path, output: &Path) -> Result<(), Failed> {
@@ -28,13 +28,14 @@ pub fn run(component: &Path, output: &Path) -> Result<(), Failed> {
     }
 }
 
+/// Narrows a limit; one that is narrower already stays.
 fn limit(resource: Resource, value: u64) -> anyhow::Result<()> {
-    setrlimit(
-        resource,
-        Rlimit {
-            current: Some(value),
-            maximum: Some(value),
-        },
-    )
-    .context("cannot bound the compiler")
+    let held = getrlimit(resource);
+    let narrower = |held: Option<u64>, value: u64| Some(held.map_or(value, |held| held.min(value)));
+    // The signal that names the reason comes at the lower of the two; at the upper one the process is killed without a word.
+    let limit = Rlimit {
+        current: narrower(held.current, value),
+        maximum: narrower(held.maximum, value.saturating_add(1)),
+    };
+    setrlimit(resource, limit).context("cannot bound the compiler")
 }

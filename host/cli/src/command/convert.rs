@@ -1,18 +1,18 @@
 //! `host convert`: the main job. Gathers inputs, runs the pipeline, prints or writes what came out.
 
-use crate::command::inputs;
 use crate::command::variables::{self, Manifest, VariableArguments};
 use crate::exit::{self, Failed};
-use crate::files;
+use crate::folder;
 use crate::output::{self, Color, Progress};
 use crate::plugins::{self, PluginArguments};
-use boson_document::Tree;
+use boson_document::{Tree, go};
+use boson_pipeline::bundle::owner;
 use boson_pipeline::convert::{self, Conversion, Inputs, Target};
 use boson_pipeline::release::Release;
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::{Deployment, Named};
 use boson_pipeline::variables::Options;
-use boson_pipeline::{Diagnostic, Severity, Stage, yaml};
+use boson_pipeline::{Diagnostic, Severity, Stage, StageError, Stages, yaml};
 use boson_sandbox::Plugins;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ pub struct ConvertArguments {
     #[arg(long, value_name = "DEPLOYMENT")]
     name: Option<String>,
     /// Kubernetes namespace
-    #[arg(short, long, value_name = "NAMESPACE", default_value = "default", value_parser = label)]
+    #[arg(short, long, value_name = "NAMESPACE", default_value = "default", value_parser = namespace)]
     namespace: String,
     /// Domain of the cluster
     #[arg(long, value_name = "DOMAIN", default_value = "cluster.local", value_parser = domain)]
@@ -54,7 +54,8 @@ pub struct ConvertArguments {
     /// What to make
     #[arg(long, value_enum, default_value_t)]
     target: TargetArgument,
-    /// Write each object to a file of its own below this directory instead of printing them
+    /// Write each object to a file of its own in this directory instead of printing them; what an earlier run for this deployment wrote there and
+    /// this one does not is removed
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Treat warnings as errors
@@ -75,7 +76,7 @@ enum TargetArgument {
 }
 
 /// A name as Kubernetes takes it for a namespace (RFC 1123).
-fn label(text: &str) -> Result<String, String> {
+fn namespace(text: &str) -> Result<String, String> {
     let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let ends = !text.starts_with('-') && !text.ends_with('-');
     match !text.is_empty() && text.len() <= 63 && ends && text.chars().all(inner) {
@@ -87,8 +88,15 @@ fn label(text: &str) -> Result<String, String> {
 /// Labels with dots between them.
 fn domain(text: &str) -> Result<String, String> {
     text.split('.')
-        .try_for_each(|part| label(part).map(drop))
+        .try_for_each(|part| namespace(part).map(drop))
         .map(|()| text.to_string())
+}
+
+/// A finished conversion.
+struct Done {
+    /// Name of the deployment, as names of objects have it.
+    deployment: String,
+    objects: Vec<Tree>,
 }
 
 pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), Failed> {
@@ -105,9 +113,9 @@ pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), Failed> {
         }
     });
     match converted {
-        Ok(objects) => {
+        Ok(done) => {
             output::show(&warnings, &sources, color);
-            deliver(arguments, &objects, color)
+            deliver(arguments, &done, color)
         }
         Err(mut diagnostics) => {
             let failed = exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty());
@@ -130,11 +138,10 @@ fn convert(
     sources: &mut Sources,
     warnings: &mut Vec<Diagnostic>,
     progress: &Progress,
-) -> Result<Vec<Tree>, Vec<Diagnostic>> {
+) -> Result<Done, Vec<Diagnostic>> {
     progress.say("reading releases");
-    let settings = inputs::settings(&arguments.plugins, sources).map_err(|one| vec![*one])?;
     // Everything that can be read is read before anything fails, so that all that is missing is told at once.
-    let plugins = plugins::load(&arguments.plugins, &Stage::ALL, &settings);
+    let plugins = plugins::prepare(&arguments.plugins, &Stage::ALL, sources);
     let releases = releases(arguments, sources, progress);
     let read = variables::read(&arguments.manifest, &arguments.variables, sources);
     let (plugins, releases, read) = all(plugins, releases, read)?;
@@ -151,10 +158,20 @@ fn convert(
     if !missing.is_empty() {
         return Err(missing);
     }
-    let manifest = read
-        .generating()
-        .interpolate(&plugins, &document, &Options::convert(), warnings)?;
-    let deployment = deployment(arguments, &manifest)?;
+    let addresses = |manifest: Named<'_>| {
+        let deployment = deployment(arguments, manifest).map_err(StageError::Input)?;
+        let specs = convert::specs(manifest, &releases);
+        let (told, said) = plugins.variable_addresses(manifest, &deployment, &specs)?;
+        Ok((boson_pipeline::variables::read_addresses(&told), said))
+    };
+    let manifest =
+        read.generating()
+            .interpolate(&plugins, &document, &Options::convert(), Some(&addresses), warnings)?;
+    let named = Named {
+        name: &manifest.name,
+        tree: &manifest.document,
+    };
+    let deployment = deployment(arguments, named)?;
     let conversion = pipeline(arguments, &plugins, &deployment, &manifest, &releases, progress);
     conversion
         .rendered
@@ -164,7 +181,10 @@ fn convert(
     match conversion.result {
         Ok(objects) => {
             warnings.append(&mut diagnostics);
-            Ok(objects)
+            Ok(Done {
+                deployment: owner(&deployment),
+                objects,
+            })
         }
         Err(convert::Failed) => Err(diagnostics),
     }
@@ -229,15 +249,24 @@ fn named(text: &str) -> (Option<String>, PathBuf) {
     }
 }
 
-fn deployment(arguments: &ConvertArguments, manifest: &Manifest) -> Result<Deployment, Vec<Diagnostic>> {
+fn deployment(arguments: &ConvertArguments, manifest: Named<'_>) -> Result<Deployment, Vec<Diagnostic>> {
+    if manifest.tree.as_map().is_none() {
+        let message = format!("the manifest is no map: it is of the type {}", go::tag(manifest.tree));
+        return Err(vec![
+            Diagnostic::error("convert-no-map", message)
+                .in_document(manifest.name)
+                .at("")
+                .help("is it the right file? A manifest begins with keys like `name:` and `instance_groups:`"),
+        ]);
+    }
     let name = arguments
         .name
         .clone()
-        .or_else(|| manifest.document.str("name").map(str::to_string));
+        .or_else(|| manifest.tree.str("name").map(str::to_string));
     let Some(name) = name.filter(|name| !name.is_empty()) else {
         return Err(vec![
             Diagnostic::error("convert-no-name", "the deployment has no name")
-                .in_document(&manifest.name)
+                .in_document(manifest.name)
                 .at("")
                 .help("give the manifest a `name:`, or use --name"),
         ]);
@@ -278,27 +307,24 @@ fn pipeline(
     convert::convert(plugins, &inputs, &|what| progress.say(what))
 }
 
-fn deliver(arguments: &ConvertArguments, objects: &[Tree], color: Color) -> Result<(), Failed> {
+fn deliver(arguments: &ConvertArguments, done: &Done, color: Color) -> Result<(), Failed> {
     let Some(directory) = &arguments.out else {
-        return Ok(output::print(&yaml::write_manifest(objects))?);
+        return Ok(output::print(&yaml::write_manifest(&done.objects))?);
     };
-    let mut written = Vec::new();
-    for object in objects {
-        let kind = object.str("kind").unwrap_or_default().to_lowercase();
-        let name = object
-            .get("metadata")
-            .and_then(|metadata| metadata.str("name"))
-            .unwrap_or_default();
-        written.push((
-            format!("{kind}-{name}.yaml"),
-            yaml::write_manifest(std::slice::from_ref(object)),
-        ));
+    match folder::write(directory, &done.deployment, &done.objects) {
+        Ok(outcome) => {
+            let removed = match outcome.removed {
+                0 => String::new(),
+                count => format!(", and removed {count} that an earlier run wrote"),
+            };
+            let (written, directory) = (outcome.written, directory.display());
+            output::complain(&format!("wrote {written} files to {directory}{removed}\n"));
+            Ok(())
+        }
+        Err(error) => {
+            let unwritable = Diagnostic::error("output-unwritable", format!("{error:#}")).help("check --out");
+            output::show(&[unwritable], &Sources::default(), color);
+            Err(Failed::Input)
+        }
     }
-    if let Err(error) = files::write_all(directory, &written) {
-        let unwritable = Diagnostic::error("output-unwritable", format!("{error:#}")).help("check --out");
-        output::show(&[unwritable], &Sources::default(), color);
-        return Err(Failed::Input);
-    }
-    output::complain(&format!("wrote {} files to {}\n", written.len(), directory.display()));
-    Ok(())
 }

@@ -3,9 +3,10 @@
 use crate::files;
 use crate::plugins::PluginArguments;
 use boson_document::Tree;
+use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
+use boson_pipeline::settings::Settings;
 use boson_pipeline::yaml::{self, Document};
-use boson_pipeline::{Diagnostic, Stage};
 use std::path::Path;
 
 /// Reads a YAML file whose text may be shown.
@@ -54,10 +55,15 @@ fn read(path: &Path, sources: &mut Sources, secret: bool) -> Result<Document, Bo
 ///
 /// # Errors
 /// As [`yaml_file`], for the first file that fails.
-pub fn settings(arguments: &PluginArguments, sources: &mut Sources) -> Result<Vec<(Stage, Tree)>, Box<Diagnostic>> {
+pub fn settings(arguments: &PluginArguments, sources: &mut Sources) -> Result<Vec<Settings>, Box<Diagnostic>> {
     arguments
         .settings
         .iter()
-        .map(|one| Ok((one.stage, document(&one.file, sources)?)))
+        .map(|one| {
+            Ok(Settings {
+                stage: one.stage,
+                document: secret_file(&one.file, sources)?,
+            })
+        })
         .collect()
 }

@@ -1,8 +1,8 @@
 //! `host interpolate`: flags, meaning and words of `bosh interpolate`.
 
-use crate::command::inputs;
 use crate::command::variables::{self, VariableArguments};
 use crate::exit::{self, Failed};
+use crate::misprint::misprinted;
 use crate::output::{self, Color};
 use crate::plugins::{self, PluginArguments};
 use boson_document::Tree;
@@ -28,13 +28,13 @@ pub struct InterpolateArguments {
     #[command(flatten)]
     variables: VariableArguments,
     /// Print only the value at this path
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", overrides_with = "path")]
     path: Option<String>,
     /// Fail where variables are missing
-    #[arg(long)]
+    #[arg(long, overrides_with = "var_errs")]
     var_errs: bool,
     /// Fail where variables are given and not used
-    #[arg(long)]
+    #[arg(long, overrides_with = "var_errs_unused")]
     var_errs_unused: bool,
     #[command(flatten)]
     plugins: PluginArguments,
@@ -53,7 +53,10 @@ pub fn run(arguments: &InterpolateArguments, color: Color) -> Result<(), Failed>
             };
             Ok(output::print(&text)?)
         }
-        Err(diagnostics) => {
+        Err(mut diagnostics) => {
+            for error in diagnostics.iter_mut().filter(|one| one.is_error()) {
+                error.message = misprinted(&error.message);
+            }
             output::show(&diagnostics, &sources, color);
             Err(exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty()))
         }
@@ -65,12 +68,11 @@ fn interpolate(
     sources: &mut Sources,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Tree, Vec<Diagnostic>> {
-    let settings = inputs::settings(&arguments.plugins, sources).map_err(|one| vec![*one])?;
-    let plugins = plugins::load(&arguments.plugins, &[Stage::Ops, Stage::Variables], &settings)?;
+    let plugins = plugins::prepare(&arguments.plugins, &[Stage::Ops, Stage::Variables], sources)?;
     let mut read = variables::read(&arguments.manifest, &arguments.variables, sources)?;
     let document = read.apply(&plugins, sources, warnings)?;
     let options = Options::interpolate(arguments.var_errs, arguments.var_errs_unused);
-    let manifest = read.interpolate(&plugins, &document, &options, warnings)?;
+    let manifest = read.interpolate(&plugins, &document, &options, None, warnings)?;
     let Some(path) = &arguments.path else {
         return Ok(manifest.document);
     };
@@ -78,6 +80,16 @@ fn interpolate(
         name: &manifest.name,
         tree: &manifest.document,
     };
-    let (found, _) = plugins.find(named, path).map_err(StageError::into_diagnostics)?;
-    Ok(found)
+    let found = plugins.find(named, path).map_err(StageError::into_diagnostics);
+    found
+        .map(|(found, _)| found)
+        .map_err(|errors| errors.into_iter().map(about_flag).collect())
+}
+
+/// A path that cannot be read is the flag's fault, not the document's.
+fn about_flag(mut error: Diagnostic) -> Diagnostic {
+    if error.place.pointer.is_none() {
+        error.place.document = None;
+    }
+    error
 }

@@ -6,6 +6,8 @@ use crate::files;
 use crate::output::{self, Color};
 use crate::plugins::{self, PluginArguments};
 use boson_document::{Tree, json};
+use boson_pipeline::convert::collected::{self, JobErrors};
+use boson_pipeline::convert::filling::{self, Filled};
 use boson_pipeline::release::{Job, Release, TemplateFile};
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::{Rendered, StageError, Template};
@@ -60,7 +62,7 @@ pub fn run(arguments: &RenderArguments, color: Color) -> Result<(), Failed> {
         if arguments.batch {
             batch(&plugins)
         } else {
-            one_job(arguments, &plugins, &mut sources)
+            one_job(arguments, &plugins, &mut sources, color)
         }
     });
     result.map_err(|error| match error {
@@ -100,7 +102,7 @@ fn load(arguments: &RenderArguments, sources: &mut Sources) -> Result<Plugins, E
     Ok(plugins::load(&arguments.plugins, &[Stage::Render], &settings)?)
 }
 
-fn one_job(arguments: &RenderArguments, plugins: &Plugins, sources: &mut Sources) -> Result<(), Error> {
+fn one_job(arguments: &RenderArguments, plugins: &Plugins, sources: &mut Sources, color: Color) -> Result<(), Error> {
     let (Some(path), Some(name), Some(context)) = (&arguments.release, &arguments.job, &arguments.context) else {
         return Ok(());
     };
@@ -125,21 +127,25 @@ fn one_job(arguments: &RenderArguments, plugins: &Plugins, sources: &mut Sources
         )
         .into());
     }
-    let rendered = files_of(plugins, job, &wanted, &context, sources)?;
+    let filled = files_of(plugins, job, &wanted, &context, sources);
+    if filled.failed() {
+        return Err(with_collected(job, filled.diagnostics).into());
+    }
+    output::show(&filled.diagnostics, sources, color);
+    write(arguments, &wanted, filled.files)
+}
+
+/// To the directory, or to standard output.
+fn write(arguments: &RenderArguments, wanted: &[&TemplateFile], rendered: Vec<Rendered>) -> Result<(), Error> {
     let files = wanted.iter().zip(rendered);
     match &arguments.out {
         Some(directory) => {
             for (file, rendered) in files {
                 let path = directory.join(&file.destination);
-                let mode = if file.destination.starts_with("bin/") || file.executable {
-                    0o755
-                } else {
-                    0o600
-                };
                 if let Some(parent) = path.parent() {
                     std::fs::create_dir_all(parent)?;
                 }
-                files::write(&path, rendered.content.as_bytes(), mode).map_err(Error::Io)?;
+                files::write(&path, rendered.content.as_bytes(), filling::mode(file)).map_err(Error::Io)?;
             }
             Ok(())
         }
@@ -159,24 +165,32 @@ fn one_job(arguments: &RenderArguments, plugins: &Plugins, sources: &mut Sources
     }
 }
 
-/// Renders these templates of a job, in their order; excerpts may be shown of them.
+/// Renders these templates of a job, in their order. The diagnostics name the files; where one is an error there may be no files.
 pub fn files_of(
     plugins: &Plugins,
     job: &Job,
     wanted: &[&TemplateFile],
     context: &Tree,
     sources: &mut Sources,
-) -> Result<Vec<Rendered>, Vec<Diagnostic>> {
-    let names: Vec<String> = wanted.iter().map(|file| job.template_name(file)).collect();
-    for (file, name) in wanted.iter().zip(&names) {
-        sources.add_text(name, &file.text);
+) -> Filled {
+    for file in wanted {
+        sources.add_text(&file.document_name, &file.text);
     }
+    let names: Vec<String> = wanted.iter().map(|file| job.template_name(file)).collect();
     let named = wanted.iter().zip(&names);
     let templates: Vec<Template<'_>> = named.map(|(file, name)| Template { name, text: &file.text }).collect();
-    let (rendered, _) = plugins
-        .render(&templates, context)
-        .map_err(StageError::into_diagnostics)?;
-    Ok(rendered)
+    filling::fill(plugins, job, &templates, context)
+}
+
+/// The errors of one job, and then all of them as BOSH prints them.
+fn with_collected(job: &Job, mut said: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let all = collected::of_job(&JobErrors {
+        group: "",
+        job,
+        errors: said.iter().filter(|one| one.is_error()).collect(),
+    });
+    said.push(all);
+    said
 }
 
 fn job<'r>(release: &'r Release, name: &str) -> Result<&'r Job, Box<Diagnostic>> {
@@ -196,16 +210,17 @@ fn job<'r>(release: &'r Release, name: &str) -> Result<&'r Job, Box<Diagnostic>>
 fn batch(plugins: &Plugins) -> Result<(), Error> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     // Bounded, so that a long input is not held in memory while templates are slow.
-    let (send, receive) = mpsc::sync_channel::<String>(threads * 4);
+    let (send, receive) = mpsc::sync_channel::<Vec<u8>>(threads * 4);
     let receive = Mutex::new(receive);
     let out = Mutex::new(std::io::stdout());
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads)
             .map(|_| scope.spawn(|| work(plugins, &receive, &out)))
             .collect();
-        for line in std::io::stdin().lock().lines() {
+        // By bytes: a line that is not UTF-8 is one bad case, not the end of the stream.
+        for line in std::io::stdin().lock().split(b'\n') {
             let line = line?;
-            if !line.trim().is_empty() && send.send(line).is_err() {
+            if !line.trim_ascii().is_empty() && send.send(line).is_err() {
                 break;
             }
         }
@@ -219,7 +234,7 @@ fn batch(plugins: &Plugins) -> Result<(), Error> {
 
 fn work(
     plugins: &Plugins,
-    receive: &Mutex<mpsc::Receiver<String>>,
+    receive: &Mutex<mpsc::Receiver<Vec<u8>>>,
     out: &Mutex<std::io::Stdout>,
 ) -> std::io::Result<()> {
     loop {
@@ -232,11 +247,14 @@ fn work(
     }
 }
 
-fn answer(plugins: &Plugins, line: &str) -> Tree {
+fn answer(plugins: &Plugins, line: &[u8]) -> Tree {
     let error = |id: Tree, message: &str| {
         Tree::object()
             .with("id", id)
             .with("error", Tree::object().with("message", message))
+    };
+    let Ok(line) = std::str::from_utf8(line) else {
+        return error(Tree::Null, "not UTF-8");
     };
     let question = match json::parse(line) {
         Ok(question) => question,
@@ -250,8 +268,8 @@ fn answer(plugins: &Plugins, line: &str) -> Tree {
         name: question.str("name").unwrap_or("template"),
         text,
     };
-    let context = question.get("context").cloned().unwrap_or_else(Tree::object);
-    match plugins.render(&[template], &context) {
+    let nothing = Tree::object();
+    match plugins.render(&[template], question.get("context").unwrap_or(&nothing)) {
         Ok((files, _)) => {
             let content = files.into_iter().next().map(|file| file.content).unwrap_or_default();
             Tree::object().with("id", id).with("output", content)

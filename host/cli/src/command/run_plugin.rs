@@ -7,9 +7,10 @@ use crate::output::{self, Color};
 use crate::plugins;
 use boson_document::{Tree, json};
 use boson_pipeline::report::{self, Sources};
+use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Place, Severity};
 use boson_sandbox::json_call::{JsonCallError, JsonReply};
-use boson_sandbox::{Limits, Measures, Plugin, Sandbox};
+use boson_sandbox::{Failure, Limits, Measures, Plugin, Sandbox};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -54,12 +55,13 @@ pub fn run(arguments: &RunPluginArguments, color: Color) -> Result<(), Failed> {
         output::show(&diagnostics, sources, color);
         Failed::Input
     };
-    let settings = match &arguments.settings {
-        Some(file) => inputs::document(file, &mut sources).map_err(|one| fail(vec![*one], &sources))?,
-        None => Tree::object(),
-    };
+    let settings = arguments
+        .settings
+        .as_ref()
+        .map(|file| inputs::secret_file(file, &mut sources));
+    let settings = settings.transpose().map_err(|one| fail(vec![*one], &sources))?;
     let limits = limits(arguments);
-    let (sandbox, plugin) = load(arguments, limits.clone(), &settings).map_err(|one| fail(vec![*one], &sources))?;
+    let (sandbox, plugin) = load(arguments, limits.clone(), settings.as_ref()).map_err(|all| fail(all, &sources))?;
     let function = function(arguments, &sandbox, &plugin).map_err(|one| fail(vec![*one], &sources))?;
     let input = input(arguments, &function).map_err(|one| fail(vec![*one], &sources))?;
     register(&input, &mut sources);
@@ -87,12 +89,22 @@ fn limits(arguments: &RunPluginArguments) -> Limits {
     }
 }
 
-fn load(arguments: &RunPluginArguments, limits: Limits, settings: &Tree) -> Result<(Sandbox, Plugin), Box<Diagnostic>> {
-    let sandbox = plugins::sandbox(limits).map_err(|failure| Box::new(failure.diagnostic()))?;
-    let plugin = sandbox
-        .load_file(&arguments.component)
-        .map_err(|failure| Box::new(failure.diagnostic()))?;
-    Ok((sandbox, plugin.with_settings(settings)))
+fn load(
+    arguments: &RunPluginArguments,
+    limits: Limits,
+    settings: Option<&Document>,
+) -> Result<(Sandbox, Plugin), Vec<Diagnostic>> {
+    let refused = |failure: Failure| vec![failure.diagnostic()];
+    let sandbox = plugins::sandbox(limits).map_err(refused)?;
+    let plugin = sandbox.load_file(&arguments.component).map_err(refused)?;
+    let Some(settings) = settings else {
+        return Ok((sandbox, plugin));
+    };
+    let told = plugins::check_settings(&plugin, &sandbox, settings);
+    if told.iter().any(Diagnostic::is_error) {
+        return Err(told);
+    }
+    Ok((sandbox, plugin.with_settings(&settings.tree)))
 }
 
 fn function(arguments: &RunPluginArguments, sandbox: &Sandbox, plugin: &Plugin) -> Result<String, Box<Diagnostic>> {

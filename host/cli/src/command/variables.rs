@@ -7,7 +7,7 @@ use boson_document::Tree;
 use boson_pipeline::report::Sources as Shown;
 use boson_pipeline::scrub::Secrets;
 use boson_pipeline::stage::{Named, Variable};
-use boson_pipeline::variables::{self, FilePath, Inputs, Options, Sources, Store, Table};
+use boson_pipeline::variables::{self, AskAddresses, FilePath, Inputs, Options, Recipes, Sources, Store, Table};
 use boson_pipeline::yaml::{self, Document};
 use boson_pipeline::{Diagnostic, Severity, StageError, Stages};
 use clap::Args;
@@ -31,8 +31,13 @@ pub struct VariableArguments {
     /// Set variables from environment variables PREFIX_NAME
     #[arg(long = "vars-env", value_name = "PREFIX", help_heading = "Variables")]
     pub vars_env: Vec<String>,
-    /// Keep generated variables in this file: read where it is there, made where not
-    #[arg(long = "vars-store", value_name = "FILE", help_heading = "Variables")]
+    /// Keep generated variables in this file: read where it is there, made where not. `convert` keeps beside it, in FILE.options, what `update_mode` needs
+    #[arg(
+        long = "vars-store",
+        value_name = "FILE",
+        overrides_with = "vars_store",
+        help_heading = "Variables"
+    )]
     pub vars_store: Option<PathBuf>,
 }
 
@@ -77,14 +82,15 @@ impl Manifest {
 /// Everything that cannot be read.
 pub fn read(manifest: &Path, arguments: &VariableArguments, shown: &mut Shown) -> Result<Read, Vec<Diagnostic>> {
     let mut errors = Vec::new();
-    let manifest = keep(inputs::yaml_file(manifest, shown), &mut errors);
+    let manifest = keep(inputs::yaml_file(&files::expanded(manifest), shown), &mut errors);
     let ops: Vec<Document> = arguments
         .ops
         .iter()
-        .filter_map(|file| keep(inputs::yaml_file(file, shown), &mut errors))
+        .filter_map(|file| keep(read_as("ops file", file, inputs::yaml_file(file, shown)), &mut errors))
         .collect();
     let table = table(arguments, shown, &mut errors);
-    let store = keep(store(arguments.vars_store.as_deref(), shown), &mut errors);
+    let store_path = arguments.vars_store.as_deref().map(files::expanded);
+    let store = keep(store(store_path.as_deref(), shown), &mut errors);
     match (manifest, table, store) {
         (Some(manifest), Some(table), Some(store)) if errors.is_empty() => {
             shown.set_main(&manifest.name);
@@ -93,12 +99,22 @@ pub fn read(manifest: &Path, arguments: &VariableArguments, shown: &mut Shown) -
                 ops,
                 table,
                 store,
-                store_path: arguments.vars_store.clone(),
+                store_path,
                 generates: false,
             })
         }
         _ => Err(errors),
     }
+}
+
+/// In BOSH's words, what a file that cannot be read was to be read as.
+fn read_as<T>(what: &str, path: &Path, read: Result<T, Box<Diagnostic>>) -> Result<T, Box<Diagnostic>> {
+    read.map_err(|mut error| {
+        if error.code.starts_with("input-") {
+            error.message = format!("Reading {what} '{}': {}", path.display(), error.message);
+        }
+        error
+    })
 }
 
 fn keep<T>(result: Result<T, Box<Diagnostic>>, errors: &mut Vec<Diagnostic>) -> Option<T> {
@@ -109,17 +125,21 @@ fn table(arguments: &VariableArguments, shown: &mut Shown, errors: &mut Vec<Diag
     let files: Vec<Document> = arguments
         .vars_files
         .iter()
-        .filter_map(|file| keep(inputs::secret_file(file, shown), errors))
+        .filter_map(|file| {
+            keep(
+                read_as("variables file", file, inputs::secret_file(file, shown)),
+                errors,
+            )
+        })
         .collect();
     let mut contents = Vec::new();
     for argument in &arguments.var_files {
-        match FilePath::parse(argument)
-            .map_err(Box::new)
-            .and_then(|file| Ok((files::read(Path::new(&file.path))?, file)))
-        {
-            Ok((bytes, file)) => contents.push((file, bytes)),
-            Err(error) => errors.push(*error),
-        }
+        let read = FilePath::parse(argument).map_err(Box::new).and_then(|file| {
+            let path = files::expanded(Path::new(&file.path));
+            let bytes = read_as("variable from file", &path, files::read(&path))?;
+            Ok((file, bytes))
+        });
+        contents.extend(keep(read, errors));
     }
     let environment: Vec<(String, String)> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -142,9 +162,23 @@ fn table(arguments: &VariableArguments, shown: &mut Shown, errors: &mut Vec<Diag
 
 fn store(path: Option<&Path>, shown: &mut Shown) -> Result<Store, Box<Diagnostic>> {
     match path {
-        Some(path) if path.exists() => Ok(Store::read(&inputs::secret_file(path, shown)?)?),
+        Some(path) if path.exists() => {
+            let mut store = Store::read(&inputs::secret_file(path, shown)?)?;
+            let beside = recipes_path(path);
+            if beside.exists() {
+                store.recipes = Recipes::read(&inputs::secret_file(&beside, shown)?)?;
+            }
+            Ok(store)
+        }
         _ => Ok(Store::empty()),
     }
+}
+
+/// Where it is remembered how the values of a store were made.
+fn recipes_path(store: &Path) -> PathBuf {
+    let mut name = store.as_os_str().to_owned();
+    name.push(".options");
+    name.into()
 }
 
 // === impl Read ===
@@ -210,15 +244,16 @@ impl Read {
         stages: &dyn Stages,
         document: &Tree,
         options: &Options,
+        addresses: Option<&AskAddresses<'_>>,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Manifest, Vec<Diagnostic>> {
-        let mut generator = Credentials::new();
+        let mut generator = Credentials::new(options.rules);
         let generates = self.generates || self.store_path.is_some();
         let inputs = Inputs {
             table: &self.table,
             store: &mut self.store,
             generator: if generates { Some(&mut generator) } else { None },
-            addresses: &variables::Addresses::new(),
+            addresses,
         };
         let named = Named {
             name: &self.manifest.name,
@@ -245,13 +280,19 @@ impl Read {
     }
 
     fn save(&self) -> Result<(), Box<Diagnostic>> {
-        match &self.store_path {
-            Some(path) if self.store.changed() => {
-                files::write(path, yaml::write(&self.store.to_tree()).as_bytes(), 0o600).map_err(|error| {
-                    Box::new(Diagnostic::error("output-unwritable", format!("{error:#}")).help("check --vars-store"))
-                })
-            }
-            _ => Ok(()),
+        let Some(path) = &self.store_path else { return Ok(()) };
+        let write = |path: &Path, tree: &Tree| {
+            files::write(path, yaml::write(tree).as_bytes(), 0o600).map_err(|error| {
+                Box::new(Diagnostic::error("output-unwritable", format!("{error:#}")).help("check --vars-store"))
+            })
+        };
+        if self.store.changed() {
+            write(path, &self.store.to_tree())?;
         }
+        // A crash between the two loses recipes, never a value; what has none is kept.
+        if self.store.recipes.changed() {
+            write(&recipes_path(path), &self.store.recipes.to_tree())?;
+        }
+        Ok(())
     }
 }

@@ -16,7 +16,7 @@ use crate::object::{fault, name};
 use crate::stage::{Deployment, Edits, ObjectReference};
 use boson_deployment::labels;
 use boson_deployment::names::{LABEL_LIMIT, cut, label};
-use boson_document::Tree;
+use boson_document::{Map, Tree};
 use std::collections::HashMap;
 
 /// Label on every object: what made it.
@@ -43,10 +43,9 @@ type Identity = (String, String, String);
 impl Bundle {
     /// Without objects.
     pub fn new(deployment: &Deployment) -> Self {
-        let name = cut(&label(&deployment.name), "", LABEL_LIMIT);
         Self {
             namespace: deployment.namespace.clone(),
-            deployment: name,
+            deployment: owner(deployment),
             objects: Vec::new(),
             index: HashMap::new(),
         }
@@ -208,14 +207,26 @@ impl Bundle {
         }
         labels.set(labels::DEPLOYMENT_NAME, self.deployment.as_str());
         labels.set(MANAGED_BY, MANAGER).set(PART_OF, self.deployment.as_str());
-        object.set(
-            "metadata",
-            metadata
-                .with("namespace", self.namespace.as_str())
-                .with("labels", labels),
-        );
+        object.set("metadata", self.metadata(metadata, labels));
         Ok(())
     }
+
+    /// Members in the order in which people write and read them.
+    fn metadata(&self, metadata: Tree, labels: Tree) -> Tree {
+        let mut ordered = Map::new();
+        ordered.extend(metadata.get("name").map(|name| ("name".to_string(), name.clone())));
+        ordered.insert("namespace".to_string(), self.namespace.as_str().into());
+        ordered.insert("labels".to_string(), labels);
+        let others = metadata.as_object().into_iter().flatten();
+        let others = others.filter(|(name, _)| !["name", "namespace", "labels"].contains(&name.as_str()));
+        ordered.extend(others.map(|(name, value)| (name.clone(), value.clone())));
+        Tree::Object(ordered)
+    }
+}
+
+/// The deployment's name in the labels of its objects.
+pub fn owner(deployment: &Deployment) -> String {
+    cut(&label(&deployment.name), "", LABEL_LIMIT)
 }
 
 fn by(mut error: Diagnostic, from: &str) -> Diagnostic {

@@ -11,6 +11,30 @@ pub const CODES: &[Code] = &[
                       deployment's name has to. Two things whose names become the same are refused rather than mixed up.",
     },
     Code {
+        name: "convert-no-map",
+        title: "The manifest is not a map",
+        explanation: "A deployment manifest is a YAML map with keys like `name`, `releases` and `instance_groups`. A list is often an ops file, given as \
+                      the manifest by mistake.",
+    },
+    Code {
+        name: "render-failed",
+        title: "All errors of templates, as BOSH prints them",
+        explanation: "The text of the director: instance groups, in them jobs, in them templates. Each error is also told on its own, with its \
+                      place and what to do. Of a group only the first instance that fails is told, as BOSH does.",
+    },
+    Code {
+        name: "render-no-instance",
+        title: "The instance group has no such instance",
+        explanation: "AZ_INDEX, REPLICAS and POD_ORDINAL give the index of the pod's instance, and the manifest has none of that index. \
+                      The StatefulSet was scaled by hand, or the pod runs with the Secret of another version.",
+    },
+    Code {
+        name: "release-schema-unchecked",
+        title: "A job's properties are not checked against its schema",
+        explanation: "The job brings a `properties_schema.json`. BOSH's director refuses properties that do not fit it; here they are taken as they \
+                      are, and what does not fit is found when a template fails, or by the job itself.",
+    },
+    Code {
         name: "release-not-at-hand",
         title: "A release that jobs need was not given",
         explanation: "The conversion reads job specs and templates from the releases themselves. Name each one with `--release PATH` \
@@ -22,5 +46,11 @@ pub const CODES: &[Code] = &[
         title: "The release at hand has another version than the manifest names",
         explanation: "Templates and specs come from the release at hand, but the image is named after the manifest's version. \
                       Both should be of one version.",
+    },
+    Code {
+        name: "release-unused",
+        title: "A release was given that nothing uses",
+        explanation: "No job of an instance group or addon names this release, so it was read for nothing. Often the manifest calls it by \
+                      another name: `--release NAME=PATH` gives it that name.",
     },
 ];

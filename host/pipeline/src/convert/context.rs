@@ -9,7 +9,16 @@ pub const POD_IP: &str = "$(POD_IP)";
 /// `None` where there is no such instance.
 pub fn context(job: &Tree, nth: usize, ip: &str) -> Option<Tree> {
     let quarks = job.get("properties")?.get("quarks")?;
-    let mut context = quarks.items("instances").get(nth)?.clone();
+    whole(job, quarks, quarks.items("instances").get(nth)?.clone(), ip)
+}
+
+/// The same on the first instance that a group without any would have.
+pub fn hypothetical(job: &Tree, ip: &str) -> Option<Tree> {
+    let quarks = job.get("properties")?.get("quarks")?;
+    whole(job, quarks, quarks.get("hypothetical")?.clone(), ip)
+}
+
+fn whole(job: &Tree, quarks: &Tree, mut context: Tree, ip: &str) -> Option<Tree> {
     replace_ip(&mut context, ip);
     let links = quarks.get("consumes").cloned().unwrap_or_else(Tree::object);
     let release = quarks.get("release").cloned().unwrap_or_else(Tree::object);
@@ -85,5 +94,15 @@ mod tests {
         assert_eq!(context(&job, 0, "10.0.0.1"), Some(wanted.unwrap()));
         assert_eq!(context(&job, 1, "10.0.0.1"), None);
         assert_eq!((instances(&job), index(&job, 0)), (1, Some(0)));
+        assert_eq!(hypothetical(&job, "10.0.0.1"), None);
+    }
+
+    #[test]
+    fn a_group_without_instances_has_the_context_of_the_first_that_would_be() {
+        let quarks = r#"{"instances":[],"hypothetical":{"index":0,"ip":"$(POD_IP)"}}"#;
+        let job = parse(&format!(r#"{{"name":"app","properties":{{"quarks":{quarks}}}}}"#)).unwrap();
+        let wanted = parse(r#"{"index":0,"ip":"$(POD_IP)","release":{},"properties":{},"links":{}}"#);
+        assert_eq!(hypothetical(&job, POD_IP), Some(wanted.unwrap()));
+        assert_eq!((instances(&job), context(&job, 0, POD_IP)), (0, None));
     }
 }

@@ -1,23 +1,30 @@
 //! From a manifest to Kubernetes objects: the flow after ops and variables. Decides nothing that a rule decides; calls the stages in order, in
 //! parallel where groups are independent, and gathers what they say.
 
+mod alike;
 mod codes;
+pub mod collected;
 pub mod context;
+mod copies;
+pub mod filling;
 mod needed;
 pub mod parallel;
+mod places;
 pub mod rendering;
 
 pub use codes::CODES;
-pub use needed::missing;
+pub use needed::{missing, specs};
 
 use crate::bundle::Bundle;
 use crate::diagnostic::Diagnostic;
 use crate::plain;
 use crate::release::Release;
-use crate::stage::{Deployment, GroupRequest, JobFiles, Named, Reply, ResolvedGroup, StageError, Stages, Variable};
+use crate::stage::{
+    Deployment, GroupRequest, JobFiles, JobSpec, Named, Reply, ResolvedGroup, StageError, Stages, Variable,
+};
 use crate::yaml;
 use boson_deployment::names::Names;
-use boson_document::{Pointer, Tree};
+use boson_document::Tree;
 
 /// What to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +94,14 @@ struct Run<'a> {
     rendered: Vec<yaml::Document>,
 }
 
+/// The instance groups of a deployment.
+struct Groups {
+    resolved: Vec<ResolvedGroup>,
+    /// What their pods mount, for the plain target.
+    secrets: Vec<Tree>,
+    objects: Vec<Tree>,
+}
+
 type Outcome<T> = Result<T, Vec<Diagnostic>>;
 
 // === impl Run ===
@@ -99,22 +114,41 @@ impl Run<'_> {
         if !missing.is_empty() {
             return Err(missing);
         }
-        let specs = needed::specs(inputs.manifest, inputs.releases);
+        let specs = specs(inputs.manifest, inputs.releases);
         self.diagnostics
             .extend(needed::versions(inputs.manifest, inputs.releases));
-        progress("resolving links");
-        let resolved = self.stages.resolve(inputs.manifest, inputs.deployment, &specs);
-        let groups = self.keep(resolved)?.groups;
-        progress("rendering templates");
-        let files = self.render(&groups)?;
-        progress("converting to Kubernetes objects");
+        self.diagnostics
+            .extend(needed::unused(inputs.manifest, inputs.releases));
+        // It needs the manifest only: what it finds is told together with whatever else is wrong.
         let deployment = self
             .stages
             .convert_deployment(inputs.deployment, inputs.manifest, inputs.variables);
-        let converted = self.convert_groups(&names, &groups, files);
-        let (first, rest) = self.both(deployment, converted)?;
-        let bundle = self.bundle(first.into_iter().chain(rest).collect())?;
-        self.lower(bundle, &names, &groups)
+        let converted = self.groups(&names, &specs, progress);
+        let (first, groups) = self.both(deployment, converted)?;
+        let objects = first.into_iter().chain(groups.objects);
+        let bundle = self.bundle(objects.collect())?;
+        self.lower(bundle, &names, &groups.resolved, groups.secrets)
+    }
+
+    /// The instance groups, resolved, and their objects.
+    fn groups(&mut self, names: &Names, specs: &[JobSpec<'_>], progress: &dyn Fn(&str)) -> Outcome<Groups> {
+        progress("resolving links");
+        let resolved = self.stages.resolve(self.inputs.manifest, self.inputs.deployment, specs);
+        let resolved = self.keep(resolved)?.groups;
+        // One that is too large is told now: to render what made it so takes minutes.
+        let secrets = match self.inputs.target {
+            Target::Kubernetes => resolved_secrets(names, &resolved)?,
+            Target::Quarks => Vec::new(),
+        };
+        progress("rendering templates");
+        let files = self.render(&resolved)?;
+        progress("converting to Kubernetes objects");
+        let objects = self.convert_groups(names, &resolved, files)?;
+        Ok(Groups {
+            resolved,
+            secrets,
+            objects,
+        })
     }
 
     /// Warnings are kept, errors end it.
@@ -129,6 +163,7 @@ impl Run<'_> {
         match (self.keep(a), b) {
             (Ok(a), Ok(b)) => Ok((a, b)),
             (Err(mut a), Err(b)) => {
+                a.retain(|one| !b.iter().any(|other| same_fault(one, other)));
                 a.extend(b);
                 Err(a)
             }
@@ -159,14 +194,14 @@ impl Run<'_> {
                 deployment: inputs.deployment,
                 group: &group.document,
                 document_name: inputs.manifest.name,
-                pointer: &pointer(inputs.manifest.tree, &group.name),
+                pointer: &places::of_group(inputs.manifest.tree, &group.name),
                 jobs: jobs.clone(),
                 resolved_secret: &secret,
             })
         });
         let (mut objects, mut errors) = (Vec::new(), Vec::new());
         for reply in replies {
-            match self.keep(reply) {
+            match self.keep(as_written(reply, inputs.manifest)) {
                 Ok(some) => objects.extend(some),
                 Err(some) => errors.extend(some),
             }
@@ -186,21 +221,41 @@ impl Run<'_> {
         Ok(bundle)
     }
 
-    fn lower(&mut self, bundle: Bundle, names: &Names, groups: &[ResolvedGroup]) -> Outcome<Vec<Tree>> {
+    fn lower(
+        &mut self,
+        bundle: Bundle,
+        names: &Names,
+        groups: &[ResolvedGroup],
+        secrets: Vec<Tree>,
+    ) -> Outcome<Vec<Tree>> {
         let inputs = self.inputs;
         if inputs.target == Target::Quarks {
             return Ok(bundle.into_objects());
         }
         let (mut plain, said) = plain::lower(bundle.into_objects(), inputs.values)?;
         self.diagnostics.extend(said);
-        let secrets = resolved_secrets(names, groups)?;
-        plain::resolved::mark_pods(&mut plain, &secrets);
+        plain::resolved::mark_pods(&mut plain, names, groups, plain::FIRST_VERSION).map_err(|error| vec![*error])?;
         let mut whole = Bundle::new(inputs.deployment);
         // What pods mount comes first.
         whole.add(secrets, "the host")?;
         whole.add(plain, "the host")?;
         Ok(whole.into_objects())
     }
+}
+
+/// The reply with places as the manifest has them.
+fn as_written<T>(mut reply: Reply<T>, manifest: Named<'_>) -> Reply<T> {
+    match &mut reply {
+        Ok((_, said)) | Err(StageError::Input(said)) => places::as_written(said, manifest.name, manifest.tree),
+        Err(StageError::Plugin(_)) => {}
+    }
+    reply
+}
+
+/// Two stages look at one fault of the manifest: `links-wrong-type` and `bpm-wrong-type` of one place.
+fn same_fault(one: &Diagnostic, other: &Diagnostic) -> bool {
+    let fault = |code: &str| code.split_once('-').map(|(_, fault)| fault.to_owned());
+    one.place == other.place && fault(&one.code) == fault(&other.code)
 }
 
 fn resolved_secrets(names: &Names, groups: &[ResolvedGroup]) -> Outcome<Vec<Tree>> {
@@ -223,14 +278,4 @@ fn unnamed(error: &boson_deployment::names::NameError) -> StageError {
     StageError::Input(vec![
         Diagnostic::error("convert-no-name", error.to_string()).help("choose another name: --name for the deployment"),
     ])
-}
-
-/// Where the group of this name is in the manifest.
-fn pointer(manifest: &Tree, group: &str) -> String {
-    let index = manifest
-        .items("instance_groups")
-        .iter()
-        .position(|one| one.str("name") == Some(group));
-    let root = Pointer::root().at("instance_groups");
-    index.map_or(root.clone(), |index| root.at(index)).to_string()
 }

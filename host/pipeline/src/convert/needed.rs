@@ -3,7 +3,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::release::Release;
 use crate::stage::{JobSpec, Named};
-use boson_document::{Pointer, Tree};
+use boson_document::{Pointer, Tree, ruby};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An error for every release that jobs need and that is not at hand. Worth asking before variables are generated: keys take time.
@@ -68,11 +68,7 @@ pub fn versions(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
         else {
             continue;
         };
-        let wanted = match wanted {
-            Tree::String(text) => text.clone(),
-            Tree::Number(number) => number.text().to_string(),
-            _ => continue,
-        };
+        let Some(wanted) = ruby::string(wanted) else { continue };
         if wanted != at_hand {
             let name = listed.str("name").unwrap_or_default();
             let message = format!("release '{name}' at hand is version {at_hand}, the manifest names {wanted}");
@@ -87,23 +83,43 @@ pub fn versions(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
     warnings
 }
 
+/// Warnings about releases at hand that no job comes from: most often a name is misspelt.
+pub fn unused(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
+    let named: BTreeSet<&str> = all(manifest.tree).map(|(release, ..)| release).collect();
+    let unused = releases.iter().filter(|release| !named.contains(release.name.as_str()));
+    let say = |release: &Release| {
+        let name = &release.name;
+        let message = format!("release '{name}' at hand is not used: no job of the manifest comes from it");
+        let mut warning = Diagnostic::warning("release-unused", message)
+            .help("leave it out, or check its name: --release NAME=PATH calls it as the manifest does");
+        warning.place.document = Some(release.source.clone());
+        warning
+    };
+    unused.map(say).collect()
+}
+
 /// Releases whose jobs never become containers: the links stage drops them with a warning, so nobody has to bring their source.
 const DNS_RELEASES: [&str; 2] = ["bosh-dns", "bosh-dns-aliases"];
 
 /// Release and job of every job of groups and addons, with the first place that names it.
 fn used(manifest: &Tree) -> BTreeMap<(&str, &str), Pointer> {
     let mut used = BTreeMap::new();
-    for section in ["instance_groups", "addons"] {
-        for (nth, owner) in manifest.items(section).iter().enumerate() {
-            for (index, job) in owner.items("jobs").iter().enumerate() {
-                if let (Some(release), Some(name)) = (job.str("release"), job.str("name"))
-                    && !DNS_RELEASES.contains(&release)
-                {
-                    let place = Pointer::root().at(section).at(nth).at("jobs").at(index).at("release");
-                    used.entry((release, name)).or_insert(place);
-                }
-            }
-        }
+    for (release, name, place) in all(manifest).filter(|(release, ..)| !DNS_RELEASES.contains(release)) {
+        used.entry((release, name)).or_insert(place);
     }
     used
+}
+
+/// Release, job and place of every job of groups and addons.
+fn all(manifest: &Tree) -> impl Iterator<Item = (&str, &str, Pointer)> {
+    let owners = ["instance_groups", "addons"].into_iter().flat_map(|section| {
+        let owners = manifest.items(section).iter().enumerate();
+        owners.map(move |(nth, owner)| (Pointer::root().at(section).at(nth).at("jobs"), owner))
+    });
+    owners.flat_map(|(place, owner)| {
+        let jobs = owner.items("jobs").iter().enumerate();
+        jobs.filter_map(move |(index, job)| {
+            Some((job.str("release")?, job.str("name")?, place.at(index).at("release")))
+        })
+    })
 }

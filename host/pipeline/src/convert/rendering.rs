@@ -1,13 +1,17 @@
 //! Rendering a deployment: the bpm templates, whose text shapes the pods, and all others, to find out now rather than in a pod what fails.
 
+use super::alike;
+use super::collected::{self, JobErrors};
 use super::context::{self, POD_IP};
-use super::parallel;
-use crate::diagnostic::Diagnostic;
+use super::copies::{self, BpmFiles};
+use super::{filling, parallel};
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::release::{Job, Release};
-use crate::stage::{BpmCopy, JobFiles, Rendered, ResolvedGroup, StageError, Stages, Template};
+use crate::stage::{JobFiles, Rendered, ResolvedGroup, Stages, Template};
 use crate::yaml;
 use boson_document::Tree;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Stands for the pod's address where a file is rendered only to see whether it can be: BOSH's own placeholder.
 const ANY_IP: &str = "127.0.0.1";
@@ -29,9 +33,12 @@ struct Work<'a> {
     job: &'a Tree,
     files: &'a Job,
     nth: usize,
+    /// The group has no instances: only what shapes its pods is rendered, for the first that it would have.
+    hypothetical: bool,
 }
 
 /// What one instance of a job gave.
+#[derive(Default)]
 struct Outcome {
     bpm: Option<(u32, Rendered)>,
     diagnostics: Vec<Diagnostic>,
@@ -48,24 +55,32 @@ pub fn render(
     threads: usize,
 ) -> Result<Rendering, Vec<Diagnostic>> {
     let work = work(groups, releases);
-    let outcomes = parallel::map(&work, threads, |one| run(stages, one));
-    let mut diagnostics = Vec::new();
-    let mut failing: Option<(usize, usize)> = None;
-    for (one, outcome) in work.iter().zip(&outcomes) {
-        let here = (one.group, one.nth);
-        let errors = outcome.diagnostics.iter().any(Diagnostic::is_error);
-        // Work is sorted by group and job, and a group reports its first failing instance only.
-        if errors && failing.is_none_or(|(group, nth)| group != one.group || nth == one.nth) {
-            failing = Some(here);
-            diagnostics.extend(outcome.diagnostics.iter().cloned());
-        } else if !errors && one.nth == 0 {
-            diagnostics.extend(outcome.diagnostics.iter().cloned());
+    // No later instance of a group is rendered once one has failed: a template that loops takes its time on each.
+    let failing: Vec<AtomicUsize> = groups.iter().map(|_| AtomicUsize::new(usize::MAX)).collect();
+    let outcomes = parallel::map(&work, threads, |one| {
+        let first = failing.get(one.group);
+        if first.is_some_and(|first| first.load(Ordering::Relaxed) < one.nth) {
+            return Outcome::default();
         }
-    }
+        let outcome = run(stages, one);
+        if let Some(first) = first.filter(|_| outcome.diagnostics.iter().any(Diagnostic::is_error)) {
+            first.fetch_min(one.nth, Ordering::Relaxed);
+        }
+        outcome
+    });
+    let failing: Vec<usize> = failing.into_iter().map(AtomicUsize::into_inner).collect();
+    let mut diagnostics = report(&work, &outcomes, &failing);
+    diagnostics.extend(unchecked(&work));
     if diagnostics.iter().any(Diagnostic::is_error) {
         return Err(diagnostics);
     }
-    let (files, documents) = collect(groups, releases, &work, outcomes, &mut diagnostics);
+    let mut rendered = BpmFiles::new();
+    for (one, outcome) in work.iter().zip(outcomes) {
+        if let Some(bpm) = outcome.bpm {
+            rendered.entry(std::ptr::from_ref(one.job)).or_default().push(bpm);
+        }
+    }
+    let (files, documents) = copies::collect(groups, releases, &rendered, &mut diagnostics);
     if diagnostics.iter().any(Diagnostic::is_error) {
         return Err(diagnostics);
     }
@@ -76,16 +91,78 @@ pub fn render(
     })
 }
 
+/// What to tell: of each group what its first failing instance says, or its first instance where none fails; then all errors as one text.
+fn report(work: &[Work<'_>], outcomes: &[Outcome], failing: &[usize]) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    let mut failed = Vec::new();
+    for (one, outcome) in work.iter().zip(outcomes) {
+        let first = failing.get(one.group).copied().filter(|nth| *nth != usize::MAX);
+        if one.nth != first.unwrap_or(0) {
+            continue;
+        }
+        diagnostics.extend(outcome.diagnostics.iter().map(|said| attribute(said, one)));
+        let errors: Vec<&Diagnostic> = outcome.diagnostics.iter().filter(|said| said.is_error()).collect();
+        if !errors.is_empty() {
+            failed.push(JobErrors {
+                group: one.group_name,
+                job: one.files,
+                errors,
+            });
+        }
+    }
+    if !failed.is_empty() {
+        diagnostics.push(collected::of_deployment(&failed));
+    }
+    diagnostics
+}
+
+/// Warnings about jobs whose schemas nobody looks at, each job once.
+fn unchecked(work: &[Work<'_>]) -> Vec<Diagnostic> {
+    let jobs: BTreeSet<&str> = work
+        .iter()
+        .filter(|one| one.files.properties_schema.is_some())
+        .map(|one| one.files.name.as_str())
+        .collect();
+    let say = |job: &&str| {
+        Diagnostic::warning(
+            "release-schema-unchecked",
+            format!("Properties of job '{job}' are not checked against its properties_schema.json"),
+        )
+    };
+    jobs.iter().map(say).collect()
+}
+
+// === impl Work ===
+
+impl Work<'_> {
+    fn context(&self, ip: &str) -> Option<Tree> {
+        if self.hypothetical {
+            context::hypothetical(self.job, ip)
+        } else {
+            context::context(self.job, self.nth, ip)
+        }
+    }
+
+    fn index(&self) -> Option<u32> {
+        if self.hypothetical {
+            Some(0)
+        } else {
+            context::index(self.job, self.nth)
+        }
+    }
+}
+
 fn work<'a>(groups: &'a [ResolvedGroup], releases: &'a [Release]) -> Vec<Work<'a>> {
     let mut work = Vec::new();
     for (group, resolved) in groups.iter().enumerate() {
         let jobs = jobs(resolved);
         // Instance by instance, so that the first failing instance of the group is met first.
         let most = jobs.iter().map(context::instances).max().unwrap_or(0);
-        for nth in 0..most {
+        let hypothetical = most == 0;
+        for nth in 0..most.max(1) {
             for job in jobs {
                 if let Some(files) = find(releases, job)
-                    && nth < context::instances(job)
+                    && (hypothetical || nth < context::instances(job))
                 {
                     work.push(Work {
                         group,
@@ -93,6 +170,7 @@ fn work<'a>(groups: &'a [ResolvedGroup], releases: &'a [Release]) -> Vec<Work<'a
                         job,
                         files,
                         nth,
+                        hypothetical,
                     });
                 }
             }
@@ -122,10 +200,7 @@ pub fn find<'a>(releases: &'a [Release], job: &Tree) -> Option<&'a Job> {
 }
 
 fn run(stages: &dyn Stages, work: &Work<'_>) -> Outcome {
-    let mut outcome = Outcome {
-        bpm: None,
-        diagnostics: Vec::new(),
-    };
+    let mut outcome = Outcome::default();
     let names: Vec<String> = work
         .files
         .templates
@@ -134,155 +209,78 @@ fn run(stages: &dyn Stages, work: &Work<'_>) -> Outcome {
         .collect();
     let monit = format!("{}/monit", work.files.name);
     let named = work.files.templates.iter().zip(&names);
-    let (bpm, mut others): (Vec<_>, Vec<_>) = named
+    let (mut bpm, mut others): (Vec<_>, Vec<_>) = named
         .map(|(file, name)| (file.destination == Job::BPM, Template { name, text: &file.text }))
         .partition(|(is_bpm, _)| *is_bpm);
-    if let Some(text) = &work.files.monit {
+    if work.hypothetical {
+        // Nothing of these is needed, and BOSH renders nothing for no instance.
+        others.clear();
+    } else if let Some(text) = &work.files.monit {
         others.insert(0, (false, Template { name: &monit, text }));
     }
+    // What does not fail on the first instance, and cannot tell on which it is, does not fail on any.
+    let first = |template: &Template<'_>| work.nth == 0 || alike::may_differ(template.text);
+    others.retain(|(_, template)| alike::is_evaluated(template.text) && first(template));
+    bpm.retain(|(_, template)| first(template));
     for (templates, ip) in [(others, ANY_IP), (bpm, POD_IP)] {
         let templates: Vec<Template<'_>> = templates.into_iter().map(|(_, template)| template).collect();
-        let Some(context) = context::context(work.job, work.nth, ip) else {
+        let Some(context) = work.context(ip) else {
             continue;
         };
         if templates.is_empty() {
             continue;
         }
-        match stages.render(&templates, &context) {
-            Ok((files, said)) => {
-                outcome.diagnostics.extend(said);
-                if ip == POD_IP {
-                    outcome.bpm = context::index(work.job, work.nth).zip(files.into_iter().next());
-                }
-            }
-            Err(StageError::Input(said)) => outcome
-                .diagnostics
-                .extend(said.into_iter().map(|one| explain(one, work, ip))),
-            Err(StageError::Plugin(said)) => outcome.diagnostics.push(explain(*said, work, ip)),
+        let mut filled = filling::fill(stages, work.files, &templates, &context);
+        if ip == POD_IP {
+            explain_ip(&mut filled.diagnostics, work.files);
+            outcome.bpm = work.index().zip(filled.files.into_iter().next());
         }
+        outcome.diagnostics.extend(filled.diagnostics);
+    }
+    if work.hypothetical {
+        outcome.diagnostics.iter_mut().for_each(forgive);
     }
     outcome
 }
 
-/// Adds what BOSH says around a template's error: job, group, file and line.
-fn explain(mut said: Diagnostic, work: &Work<'_>, ip: &str) -> Diagnostic {
-    let job = work.job.str("name").unwrap_or_default();
-    let prefix = format!("{job}/");
-    let file = said
-        .place
-        .document
-        .take()
-        .map(|name| name.strip_prefix(&prefix).map_or(name.clone(), str::to_string));
-    let inner = match file {
-        Some(file) => {
-            said.place.document = Some(file_name(work.files, &file));
-            let line = said.place.line.map_or("(unknown)".to_string(), |line| line.to_string());
-            format!("Error filling in template '{file}' (line {line}: {})", said.message)
-        }
-        None => said.message.clone(),
-    };
-    let instance = if work.nth == 0 {
-        String::new()
-    } else {
-        format!(", instance {}", work.nth)
-    };
-    said.message = format!(
-        "Unable to render templates for job '{job}' of instance group '{}'{instance}: {inner}",
-        work.group_name
-    );
-    if ip == POD_IP && said.help.is_none() && mentions_ip(work.files) {
-        said.help = Some(
-            "bpm.yml is rendered before the pods exist: `spec.ip` is the text `$(POD_IP)` there, which Kubernetes expands in args and env; it cannot be computed with"
-                .to_string(),
+/// Of a group without instances nothing fails in BOSH: what would fail once it has some is a warning.
+fn forgive(said: &mut Diagnostic) {
+    if said.is_error() {
+        said.severity = Severity::Warning;
+        said.help = Some("the group has no instances now; this must be mended before it gets some".into());
+    }
+}
+
+/// Says which job it was, on which instance of which group.
+fn attribute(said: &Diagnostic, work: &Work<'_>) -> Diagnostic {
+    let mut said = said.clone();
+    if said.is_error() || work.hypothetical {
+        let instance = if work.nth == 0 {
+            String::new()
+        } else {
+            format!(", instance {}", work.nth)
+        };
+        said.message = format!(
+            "Unable to render templates for job '{}' of instance group '{}'{instance}: {}",
+            work.files.name, work.group_name, said.message
         );
     }
     said
 }
 
-/// The file that a template's short name stands for.
-fn file_name(files: &Job, source: &str) -> String {
-    if source == "monit" {
-        return files.monit_document.clone();
+fn explain_ip(said: &mut [Diagnostic], files: &Job) {
+    for one in said.iter_mut().filter(|one| one.is_error() && one.help.is_none()) {
+        if mentions_ip(files) {
+            one.help = Some(
+                "bpm.yml is rendered before the pods exist: `spec.ip` is the text `$(POD_IP)` there, which Kubernetes expands in args and env; it cannot be computed with"
+                    .to_string(),
+            );
+        }
     }
-    files
-        .templates
-        .iter()
-        .find(|file| file.source == source)
-        .map_or(source.to_string(), |file| file.document_name.clone())
 }
 
 fn mentions_ip(files: &Job) -> bool {
     files.templates.iter().any(|file| {
         file.destination == Job::BPM && (file.text.contains("spec.ip") || file.text.contains("spec.networks"))
     })
-}
-
-/// Puts the bpm files of all instances together: one copy for each different text, read as YAML.
-fn collect(
-    groups: &[ResolvedGroup],
-    releases: &[Release],
-    work: &[Work<'_>],
-    outcomes: Vec<Outcome>,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> (Vec<Vec<JobFiles>>, Vec<yaml::Document>) {
-    let mut rendered: HashMap<*const Tree, Vec<(u32, Rendered)>> = HashMap::new();
-    for (one, outcome) in work.iter().zip(outcomes) {
-        if let Some(bpm) = outcome.bpm {
-            rendered.entry(std::ptr::from_ref(one.job)).or_default().push(bpm);
-        }
-    }
-    let mut documents = Vec::new();
-    let mut all = Vec::new();
-    for group in groups {
-        let mut files = Vec::new();
-        for job in jobs(group) {
-            let here = rendered.get(&std::ptr::from_ref(job)).map_or(&[][..], Vec::as_slice);
-            let copies = copies(here, &group.name, &mut documents, diagnostics);
-            let found = find(releases, job);
-            let destinations: BTreeSet<&str> = found.into_iter().flat_map(Job::destinations).collect();
-            files.push(JobFiles {
-                job: job.str("name").unwrap_or_default().to_string(),
-                release: job.str("release").unwrap_or_default().to_string(),
-                templates: destinations.into_iter().map(str::to_string).collect(),
-                monitored: found.is_some_and(Job::is_monitored),
-                bpm: copies,
-            });
-        }
-        all.push(files);
-    }
-    (all, documents)
-}
-
-fn copies(
-    rendered: &[(u32, Rendered)],
-    group: &str,
-    documents: &mut Vec<yaml::Document>,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<BpmCopy> {
-    let mut texts: Vec<(&str, &str, Vec<u32>)> = Vec::new();
-    for (index, file) in rendered {
-        match texts.iter_mut().find(|(_, text, _)| *text == file.content) {
-            Some((.., instances)) => instances.push(*index),
-            None => texts.push((&file.name, &file.content, vec![*index])),
-        }
-    }
-    let several = texts.len() > 1;
-    let mut copies = Vec::new();
-    for (name, text, instances) in texts {
-        let first = instances.first().copied().unwrap_or(0);
-        let instance = if several { format!("/{first}") } else { String::new() };
-        let name = format!("{name} (rendered for {group}{instance})");
-        match yaml::read(&name, text) {
-            Ok(document) => {
-                copies.push(BpmCopy {
-                    document_name: name,
-                    instances,
-                    bpm: document.tree.clone(),
-                });
-                documents.push(document);
-            }
-            Err(diagnostic) => diagnostics.push(diagnostic),
-        }
-    }
-    copies
 }

@@ -5,7 +5,7 @@ use crate::stage::ResolvedGroup;
 use crate::{Diagnostic, yaml};
 use boson_deployment::labels::{self, secret_kind, secret_type};
 use boson_deployment::names::{LABEL_LIMIT, NameError, Names, cut, label};
-use boson_document::{Pointer, Tree};
+use boson_document::{Pointer, Tree, go};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::slice;
@@ -14,7 +14,7 @@ use std::slice;
 pub const KEY: &str = "properties.yaml";
 /// Key of the number of instances in a zone: pods take it from here, so that scaling does not change their template.
 pub const REPLICAS: &str = "replicas";
-/// Annotation of a pod template: digest of the document that its pods render. A changed document restarts them.
+/// Annotation of a pod template: digest of what its pods render. A change of it restarts them; more or fewer instances are none.
 pub const DIGEST: &str = "quarks.cloudfoundry.org/resolved-digest";
 
 /// The Secret of a group at one version.
@@ -36,48 +36,116 @@ pub fn resolved_secret(names: &Names, group: &ResolvedGroup, version: u32) -> Re
     let secret = Tree::object()
         .with("apiVersion", "v1")
         .with("kind", "Secret")
-        .with("metadata", metadata(&name, None, labels, Tree::object()))
+        .with("metadata", metadata(&name, None, labels, tags(&group.document)))
         .with("type", "Opaque");
     // Members in their order: templates that walk over a hash give the same text here and in the pod.
     let mut entries = vec![(KEY.into(), yaml::write_manifest(slice::from_ref(&group.document)))];
     let instances = Pointer::from(["instance_groups", "0", "instances"].map(String::from).to_vec());
     let instances = instances.find(&group.document).and_then(Tree::as_i64);
     entries.extend(instances.map(|instances| (REPLICAS.into(), instances.to_string())));
-    super::secret::with_data(secret, &entries)
+    super::secret::with_data(secret, &entries).map_err(|error| {
+        let help = "it holds every instance of the group and of the groups that its links lead to: have fewer of them, or several smaller groups";
+        Box::new(error.help(help))
+    })
 }
 
-/// Marks the pods of StatefulSets that mount one of these Secrets with the digest of its document.
+/// Tags of the deployment and the group: annotations, as on every object. The bpm stage has checked them.
+fn tags(document: &Tree) -> Tree {
+    let group = document.items("instance_groups").first();
+    let tags = [document.get("tags"), group.and_then(|group| group.get("tags"))];
+    let members = tags.into_iter().flatten().filter_map(Tree::as_map).flatten();
+    members
+        .filter_map(|(name, value)| Some((name.clone(), go::text(value)?)))
+        .collect()
+}
+
+/// Marks the pods of StatefulSets that mount the Secret of one of these groups with the digest of what they render from it.
 ///
 /// Not those of Jobs: their templates cannot be changed.
-pub fn mark_pods(objects: &mut [Tree], secrets: &[Tree]) {
-    let digest = |secret: &Tree| {
-        let document = secret.get("data").and_then(|data| data.str(KEY)).unwrap_or_default();
-        Sha256::digest(document)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect::<String>()
-    };
-    let digests: HashMap<&str, String> = secrets
-        .iter()
-        .map(|one| (crate::object::name(one), digest(one)))
-        .collect();
-    for object in objects
-        .iter_mut()
-        .filter(|object| object.str("kind") == Some("StatefulSet"))
-    {
-        let Some(pods) = object.get_mut("spec").and_then(|spec| spec.get_mut("template")) else {
-            continue;
-        };
-        let volumes = pods.get("spec").map(|pod| pod.items("volumes")).unwrap_or_default();
-        let mounted = volumes
-            .iter()
-            .filter_map(|volume| volume.get("secret")?.str("secretName"));
-        let Some(digest) = mounted.filter_map(|name| digests.get(name)).next() else {
-            continue;
-        };
-        let annotations = crate::object::map(pods, "annotations").with(DIGEST, digest.as_str());
-        if let Some(metadata) = pods.get_mut("metadata") {
-            metadata.set("annotations", annotations);
+///
+/// # Errors
+/// A group without a name that Kubernetes takes.
+pub fn mark_pods(
+    objects: &mut [Tree],
+    names: &Names,
+    groups: &[ResolvedGroup],
+    version: u32,
+) -> Result<(), Box<Diagnostic>> {
+    let unnamed = |error: NameError| Box::new(Diagnostic::error("plain-no-name", error.to_string()));
+    let mut digests = HashMap::new();
+    for group in groups {
+        let name = names.resolved(&group.name, Some(version)).map_err(unnamed)?;
+        digests.insert(name, Rendered::of(group));
+    }
+    for object in objects.iter_mut() {
+        if object.str("kind") == Some("StatefulSet") {
+            mark(object, &digests);
         }
+    }
+    Ok(())
+}
+
+fn mark(set: &mut Tree, digests: &HashMap<String, Rendered>) {
+    let zone = crate::object::map(set, "labels");
+    let zone = zone.str(labels::AZ_INDEX).and_then(|index| index.parse().ok());
+    let Some(pods) = set.get_mut("spec").and_then(|spec| spec.get_mut("template")) else {
+        return;
+    };
+    let volumes = pods.get("spec").map(|pod| pod.items("volumes")).unwrap_or_default();
+    let mounted = volumes
+        .iter()
+        .filter_map(|volume| volume.get("secret")?.str("secretName"));
+    let Some(rendered) = mounted.filter_map(|name| digests.get(name)).next() else {
+        return;
+    };
+    let digest = rendered.digest(zone.unwrap_or(0));
+    let annotations = crate::object::map(pods, "annotations").with(DIGEST, digest);
+    if let Some(metadata) = pods.get_mut("metadata") {
+        metadata.set("annotations", annotations);
+    }
+}
+
+/// What the files of a group's pods are rendered from.
+struct Rendered {
+    /// The document, but for how many instances there are and what each of them is.
+    document: String,
+    /// Instances in a zone.
+    replicas: i64,
+}
+
+// === impl Rendered ===
+
+impl Rendered {
+    /// A pod sees its own instance only, so that more of them restart none; links hold the instances of their groups and do.
+    fn of(group: &ResolvedGroup) -> Self {
+        let (mut document, mut replicas) = (group.document.clone(), 0);
+        let groups = document.get_mut("instance_groups").and_then(Tree::as_array_mut);
+        for group in groups.into_iter().flatten() {
+            replicas = group.get("instances").and_then(Tree::as_i64).unwrap_or(0);
+            remove(group, "instances");
+            for job in group.get_mut("jobs").and_then(Tree::as_array_mut).into_iter().flatten() {
+                if let Some(quarks) = job.get_mut("properties").and_then(|all| all.get_mut("quarks")) {
+                    remove(quarks, "instances");
+                    remove(quarks, "hypothetical");
+                }
+            }
+        }
+        Self {
+            document: yaml::write_manifest(&[document]),
+            replicas,
+        }
+    }
+
+    /// For the zone number `zone`, from 0. Its first index moves with the number of instances in the zones before.
+    fn digest(&self, zone: i64) -> String {
+        let first = zone.saturating_mul(self.replicas);
+        let digest = Sha256::digest(format!("{first}\n{}", self.document));
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+fn remove(tree: &mut Tree, key: &str) {
+    if let Some(map) = tree.as_object_mut() {
+        map.shift_remove(key);
     }
 }

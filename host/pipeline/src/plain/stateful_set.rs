@@ -63,7 +63,7 @@ fn zones<'t>(set: &Tree, spec: &'t Tree) -> Result<Vec<Zone<'t>>, Box<Diagnostic
 }
 
 fn stateful_set(set: &Tree, spec: &Tree, template: &Tree, zone: &Zone<'_>, version: u32) -> Tree {
-    let name = names::cut(
+    let name = names::cut_again(
         name(set),
         &format!("{}-v{version}", zone.ending()),
         names::STATEFUL_SET_LIMIT,

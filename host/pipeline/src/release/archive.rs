@@ -6,7 +6,7 @@
 use super::job::{self, Layout};
 use super::open;
 use super::source::missing_packages;
-use super::{Files, Release, checked_name, is_identifier, spec};
+use super::{Files, Release, checked_name, is_identifier, renamed, spec};
 use crate::diagnostic::Diagnostic;
 use crate::report::Sources;
 use crate::yaml::Document;
@@ -58,7 +58,9 @@ pub fn read(
     sources: &mut Sources,
 ) -> Result<Release, Vec<Diagnostic>> {
     let mut errors = Vec::new();
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<Diagnostic> = renamed(name, &manifest.name, &manifest.document.name)
+        .into_iter()
+        .collect();
     let name = name
         .map_or_else(|| Ok(manifest.name.clone()), checked_name)
         .unwrap_or_else(|error| {

@@ -189,6 +189,12 @@ pub const CODES: &[Code] = &[
         explanation: "`properties_schema.json` of a job is a JSON Schema, read as JSON: no comments, no trailing commas.",
     },
     Code {
+        name: "release-renamed",
+        title: "A release is given another name than its own",
+        explanation: "`--release NAME=PATH` calls the release NAME, whatever its `config/final.yml` or `release.MF` says: right for a fork \
+                      that the manifest lists under the old name, and wrong where the path belongs to another release.",
+    },
+    Code {
         name: "release-several",
         title: "There are several releases",
         explanation: "The directory holds `jobs-src/<release>/<job>` for more than one release. Pick one: \

@@ -131,6 +131,11 @@ impl Files {
         self.follow(path).is_ok_and(|path| self.holds_directory(&path))
     }
 
+    /// Is there anything at this very path?
+    pub fn holds(&self, path: &str) -> bool {
+        self.entries.contains_key(path) || self.holds_directory(path)
+    }
+
     /// The file at `path`, links followed.
     ///
     /// # Errors

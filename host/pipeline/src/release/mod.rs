@@ -168,6 +168,14 @@ fn checked_name(name: &str) -> Result<String, Diagnostic> {
     )
 }
 
+/// A warning where the user calls a release otherwise than it calls itself.
+fn renamed(given: Option<&str>, own: &str, document: &str) -> Option<Diagnostic> {
+    let given = given.filter(|given| *given != own)?;
+    let message = format!("The release '{own}' is taken as '{given}', which is not what it calls itself");
+    let warning = Diagnostic::warning("release-renamed", message).in_document(document);
+    Some(warning.help("a manifest that lists it under its own name does not find it now"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 use super::files::Fault;
 use super::job::{self, Layout};
 use super::open;
-use super::{Entry, Files, Job, Release, checked_name, spec, version};
+use super::{Entry, Files, Job, Release, checked_name, renamed, spec, version};
 use crate::diagnostic::Diagnostic;
 use crate::report::Sources;
 use crate::yaml;
@@ -13,7 +13,8 @@ use std::collections::HashSet;
 /// Where the name is.
 const CONFIG: &str = "config/final.yml";
 
-/// Reads a release from its source directory. Of `packages` only the names are looked at, of `releases` the indexes and names of files.
+/// Reads a release from its source directory. Of `packages` only the names are looked at (in the spec of each), of `releases` the indexes
+/// and names of files.
 /// Documents that errors are about go to `sources`.
 ///
 /// # Errors
@@ -21,11 +22,12 @@ const CONFIG: &str = "config/final.yml";
 pub fn read(files: &Files, name: Option<&str>, sources: &mut Sources) -> Result<Release, Vec<Diagnostic>> {
     let mut errors = Vec::new();
     let mut warnings = Vec::new();
-    let name = name
-        .map_or_else(|| configured_name(files, sources), checked_name)
-        .map_err(|error| errors.push(error))
-        .ok();
-    let packages: HashSet<&str> = directories(files, "packages").into_iter().collect();
+    let own = configured_name(files, sources);
+    warnings.extend(own.iter().filter_map(|own| renamed(name, own, &files.document(CONFIG))));
+    let name = name.map_or(own, checked_name).map_err(|error| errors.push(error)).ok();
+    errors.extend(out_of_reach(files, "jobs"));
+    let named = package_names(files, sources).map_err(|found| errors.extend(found));
+    let packages: HashSet<&str> = named.iter().flatten().map(String::as_str).collect();
     let mut jobs = Vec::new();
     for directory in directories(files, "jobs") {
         match job::read(
@@ -37,7 +39,10 @@ pub fn read(files: &Files, name: Option<&str>, sources: &mut Sources) -> Result<
             sources,
         ) {
             Ok(job) => {
-                errors.extend(missing_packages(&job, &packages, sources));
+                // With one of them unknown, others would seem to be missing.
+                if named.is_ok() {
+                    errors.extend(missing_packages(&job, &packages, sources));
+                }
                 jobs.push(job);
             }
             Err(found) => errors.extend(found),
@@ -78,6 +83,41 @@ pub(super) fn missing_packages(job: &Job, packages: &HashSet<&str>, sources: &mu
         sources.add_document(job.spec.clone(), false);
     }
     missing
+}
+
+/// What packages are called: the `name` in `spec.lock` or `spec`, which need not be that of the directory.
+fn package_names(files: &Files, sources: &mut Sources) -> Result<Vec<String>, Vec<Diagnostic>> {
+    let (mut names, mut errors) = (Vec::new(), Vec::new());
+    for directory in files.names("packages") {
+        match package_name(files, directory, sources) {
+            Ok(name) => names.push(name),
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() { Ok(names) } else { Err(errors) }
+}
+
+fn package_name(files: &Files, directory: &str, sources: &mut Sources) -> Result<String, Diagnostic> {
+    for file in ["spec.lock", "spec"] {
+        let path = format!("packages/{directory}/{file}");
+        // Not there, or behind a link into sources that are not checked out: the content of packages is not needed here.
+        let Ok(file) = files.file(&path) else { continue };
+        let document = open::yaml(&files.document(&path), &file.bytes, sources)?;
+        return Ok(document.tree.get("name").and_then(spec::text).unwrap_or_default());
+    }
+    Ok(directory.to_owned())
+}
+
+/// An error for each link in the directory `path` that can't be followed: what it leads to would be left out unseen.
+fn out_of_reach(files: &Files, path: &str) -> Vec<Diagnostic> {
+    let links = files.names(path).into_iter().map(|name| format!("{path}/{name}"));
+    let links = links.filter(|link| matches!(files.entry(link), Some(Entry::Link(_))));
+    let fault = |link: String| match files.follow(&link) {
+        Ok(end) if files.holds(&end) => None,
+        Ok(_) => Some(open::fault(files, &link, &Fault::Missing)),
+        Err(fault) => Some(open::fault(files, &link, &fault)),
+    };
+    links.filter_map(fault).collect()
 }
 
 fn directories<'f>(files: &'f Files, path: &str) -> Vec<&'f str> {

@@ -5,6 +5,7 @@
 
 mod clean;
 mod excerpt;
+mod kinds;
 mod paint;
 mod path;
 mod sources;
@@ -13,6 +14,7 @@ pub use sources::{Located, Sources};
 
 use crate::diagnostic::{Diagnostic, Severity};
 use excerpt::Excerpt;
+use kinds::Kind;
 use paint::Paint;
 use serde::Serialize;
 
@@ -60,19 +62,41 @@ pub fn entries(diagnostics: &[Diagnostic], sources: &Sources) -> Vec<Entry> {
     diagnostics.iter().map(entry).collect()
 }
 
-/// The diagnostics for people, in the order given, an empty line after each.
+/// The diagnostics for people, errors first, an empty line after each. Those that say the same of several places are told once, with all places.
 pub fn text(diagnostics: &[Diagnostic], sources: &Sources, color: bool) -> String {
     let mut out = String::new();
-    for diagnostic in diagnostics {
-        one(
-            diagnostic,
-            &sources.locate(diagnostic),
-            Paint::new(color, diagnostic.severity),
-            &mut out,
-        );
+    for kind in kinds::kinds(diagnostics) {
+        let paint = Paint::new(color, kind.first.severity);
+        one(kind.first, &sources.locate(kind.first), paint, &mut out);
+        others(&kind, sources, paint, &mut out);
         out.push('\n');
     }
     out
+}
+
+/// A line for each of those that are like the first: its place, and its words where they are others.
+fn others(kind: &Kind<'_>, sources: &Sources, paint: Paint, out: &mut String) {
+    if kind.others.is_empty() {
+        return;
+    }
+    let note = format!("{} more like this", kind.others.len());
+    out.push_str(&format!(
+        "  {} {}\n",
+        paint.frame("="),
+        paint.strong(&format!("{note}:"))
+    ));
+    for other in &kind.others {
+        let located = sources.locate(other);
+        let file = located.file.as_deref().unwrap_or_default();
+        let mut line = place(file, &located);
+        let path = located.path.as_deref().map(clean::line);
+        if let Some(path) = path.filter(|_| other.message == kind.first.message) {
+            line.push_str(&format!("  {path}"));
+        } else if other.message != kind.first.message {
+            line.push_str(&format!("  {}", clean::line(&other.message)));
+        }
+        out.push_str(&format!("    {} {line}\n", paint.frame("-->")));
+    }
 }
 
 fn one(diagnostic: &Diagnostic, located: &Located, paint: Paint, out: &mut String) {

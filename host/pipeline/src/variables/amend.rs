@@ -1,10 +1,15 @@
 //! Addresses of links that certificates consume: they become names in the certificate's options.
 
+use crate::stage::{Named, Reply};
 use boson_document::Tree;
 use std::collections::BTreeMap;
 
 /// What variables consume, by the variable's name.
 pub type Addresses = BTreeMap<String, Consumed>;
+
+/// Asks the links stage for the addresses that variables of this document consume. They are not known before given values are put in: the
+/// name of the deployment may be one.
+pub type AskAddresses<'a> = dyn Fn(Named<'_>) -> Reply<Addresses> + 'a;
 
 /// Addresses of the links that one variable consumes, shaped as the links stage shapes them (wildcards).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

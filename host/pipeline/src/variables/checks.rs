@@ -20,7 +20,7 @@ pub fn missing(references: &[Reference], document: &str, check: Check) -> Vec<Di
         (Check::Each, _) => references.iter().map(each).collect(),
         (Check::Together, [first, ..]) => {
             let names: BTreeSet<&str> = references.iter().map(|reference| reference.name.as_str()).collect();
-            let message = format!("Expected to find variables: {}", joined(&names));
+            let message = format!("Expected to find variables:{}", listed(&names));
             let error = Diagnostic::error("variables-missing", message).in_document(document);
             vec![error.at(&first.pointer).help(help)]
         }
@@ -49,12 +49,16 @@ pub fn unused(table: &Table, store: &Store, used: &BTreeSet<&str>, check: Check)
             if all.is_empty() {
                 return Vec::new();
             }
-            let message = format!("Expected to use variables: {}", joined(&all));
-            vec![Diagnostic::error("variables-unused", message).help("leave these variables out, or --var-errs-unused")]
+            let message = format!("Expected to use variables:{}", listed(&all));
+            vec![
+                Diagnostic::error("variables-unused", message)
+                    .help("leave these variables out, or the flag --var-errs-unused"),
+            ]
         }
     }
 }
 
-fn joined(names: &BTreeSet<&str>) -> String {
-    names.iter().copied().collect::<Vec<_>>().join("\n")
+/// Each name on a line of its own, as BOSH's command line prints them.
+fn listed(names: &BTreeSet<&str>) -> String {
+    names.iter().map(|name| format!("\n- {name}")).collect()
 }

@@ -42,7 +42,25 @@ pub const CODES: &[Code] = &[
     Code {
         name: "variables-unused-links",
         title: "The links that a variable consumes have no effect",
-        explanation: "A certificate can consume links, whose addresses become its names. Here the addresses are not known when it is generated. Write the \
-                      names into `options`: `common_name` and `alternative_names`.",
+        explanation: "A certificate can consume links, whose addresses become its names. This one's link has no address. Write the names into `options`: \
+                      `common_name` and `alternative_names`.",
+    },
+    Code {
+        name: "variables-ignored-option",
+        title: "An option of a variable has no effect",
+        explanation: "Variables of the type `rsa` take the option `key_length` (2048, 3072 or 4096), of the type `ssh` also `ssh_comment`. A certificate with `is_ca: true` takes no `alternative_names` and no `extended_key_usage`. \
+                      BOSH ignores them without a word.",
+    },
+    Code {
+        name: "variables-update-mode",
+        title: "No such update mode",
+        explanation: "`no-overwrite` keeps the value that there is, `overwrite` makes another one every time, `converge` makes another one where type or options of the \
+                      variable, or the CA of a certificate, have changed since. The default is `no-overwrite`, or `converge` with `features.converge_variables: true`.",
+    },
+    Code {
+        name: "variables-made-anew",
+        title: "A value of the store was replaced",
+        explanation: "The variable's `update_mode` (or `features.converge_variables`) asked for it. `host convert --vars-store FILE` remembers type and options of what it \
+                      makes in `FILE.options`. Values that came from elsewhere, and those changed by hand, are never replaced by `converge`.",
     },
 ];

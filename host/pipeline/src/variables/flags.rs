@@ -45,6 +45,12 @@ pub fn unreadable_variable(path: &str, why: impl std::fmt::Display) -> Diagnosti
     Diagnostic::error("variables-unreadable-file", message).help("check the path")
 }
 
+/// A `--var-file` that is no text.
+pub fn binary_variable(path: &str) -> Diagnostic {
+    unreadable_variable(path, "the file is not UTF-8")
+        .help("documents hold text: encode the file as base64 and decode it in the template")
+}
+
 /// A `--vars-file` that cannot be read.
 pub fn unreadable_variables_file(path: &str, why: impl std::fmt::Display) -> Diagnostic {
     let message = match path {

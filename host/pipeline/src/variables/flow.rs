@@ -1,12 +1,13 @@
 //! The flow of interpolation: plan, find or generate, put in, check.
 
-use super::amend::Addresses;
+use super::amend::{Addresses, AskAddresses};
 use super::checks;
 use super::generate::Generator;
 use super::given;
 use super::resolver::{self, Resolver};
 use super::store::Store;
 use super::table::Table;
+use super::update::{self, UpdateMode};
 use crate::diagnostic::Diagnostic;
 use crate::stage::{Definition, Named, Reference, Reply, StageError, Stages, Variable, VariableRules, VariablesPlan};
 use boson_document::Tree;
@@ -37,6 +38,8 @@ pub struct Options {
     pub missing: Check,
     /// Values without use.
     pub unused: Check,
+    /// Do update modes have an effect on the store? The bosh command line does not look at them.
+    pub update_modes: bool,
 }
 
 /// Where values come from.
@@ -47,8 +50,8 @@ pub struct Inputs<'a> {
     pub store: &'a mut Store,
     /// Who makes new ones; none: nothing is generated.
     pub generator: Option<&'a mut dyn Generator>,
-    /// Addresses of the links that variables consume, by variable.
-    pub addresses: &'a Addresses,
+    /// Who knows the addresses of links that variables consume; none: they are not looked at.
+    pub addresses: Option<&'a AskAddresses<'a>>,
 }
 
 /// A document with its values.
@@ -78,6 +81,7 @@ impl Options {
             signers_first: false,
             missing,
             unused,
+            update_modes: false,
         }
     }
 
@@ -89,6 +93,7 @@ impl Options {
             signers_first: true,
             missing: Check::Each,
             unused: Check::Each,
+            update_modes: true,
         }
     }
 }
@@ -114,9 +119,11 @@ pub fn interpolate(
     };
     let (plan, said) = stages.plan(document, options.rules)?;
     diagnostics.extend(said);
+    let (addresses, refused) = addresses(document, &inputs, options, &plan)?;
     if options.missing == Check::Each {
         // Keys take seconds: what will be missing anyway is told before any is made.
-        let hopeless = checks::missing(&hopeless(&plan, &inputs), document.name, options.missing);
+        let mut hopeless = checks::missing(&hopeless(&plan, &inputs), document.name, options.missing);
+        hopeless.extend(refused);
         if !hopeless.is_empty() {
             let referred = plan.references.iter().map(|reference| reference.name.as_str());
             let used: BTreeSet<&str> = given.used.iter().map(String::as_str).chain(referred).collect();
@@ -126,7 +133,7 @@ pub fn interpolate(
             ));
         }
     }
-    let found = find(stages, document, &mut inputs, options, &plan)?;
+    let found = find(stages, document, &mut inputs, options, (&plan, &addresses))?;
     diagnostics.extend(found.warnings);
     let (mut done, said) = stages.interpolate(document, &found.values, options.rules)?;
     diagnostics.extend(said);
@@ -147,6 +154,37 @@ pub fn interpolate(
         missing: done.missing,
     };
     crate::stage::fail_on_errors(interpolation, diagnostics)
+}
+
+/// The addresses that variables consume, and why there is no use in going on: links that are not found, update modes that there are not.
+fn addresses(
+    document: Named<'_>,
+    inputs: &Inputs<'_>,
+    options: &Options,
+    plan: &VariablesPlan,
+) -> Result<(Addresses, Vec<Diagnostic>), StageError> {
+    let mut refused = match options.update_modes {
+        true => update::unknown(&plan.definitions, document.name),
+        false => Vec::new(),
+    };
+    let asked = inputs.addresses.filter(|_| plan.definitions.iter().any(consumes));
+    let told = match asked.map(|ask| ask(document)) {
+        None => Addresses::new(),
+        Some(Ok((told, said))) => {
+            refused.extend(said);
+            told
+        }
+        Some(Err(StageError::Input(errors))) => {
+            refused.extend(errors);
+            Addresses::new()
+        }
+        Some(Err(error @ StageError::Plugin(_))) => return Err(error),
+    };
+    Ok((told, refused))
+}
+
+fn consumes(definition: &Definition) -> bool {
+    definition.consumes.as_object().is_some_and(|map| !map.is_empty())
 }
 
 /// What the document refers to and nobody will have a value for.
@@ -176,7 +214,7 @@ fn find(
     document: Named<'_>,
     inputs: &mut Inputs<'_>,
     options: &Options,
-    plan: &VariablesPlan,
+    (plan, addresses): (&VariablesPlan, &Addresses),
 ) -> Result<Found, StageError> {
     if let Some(generator) = &mut inputs.generator {
         let wanted = resolver::wanted(&plan.definitions, inputs.table, inputs.store);
@@ -184,8 +222,9 @@ fn find(
             .prepare(&wanted)
             .map_err(|error| StageError::Input(vec![error]))?;
     }
-    let mut warnings = unamended(plan, inputs.addresses, document.name, options.rules);
-    let mut resolver = Resolver::new(stages, document.name, &plan.definitions, inputs, options);
+    let mut warnings = unamended(plan, addresses, document.name, options.rules);
+    let mode = options.update_modes.then(|| UpdateMode::default_of(document.tree));
+    let mut resolver = Resolver::new(stages, document.name, plan, inputs, options, (addresses, mode));
     resolve_all(&mut resolver, plan, options.rules)?;
     warnings.append(&mut resolver.warnings);
     let given = |definition: &&Definition| options.given_first && resolver.table.get(&definition.name).is_some();
@@ -247,10 +286,7 @@ fn variable(definition: &Definition, options: &HashMap<&str, Tree>) -> Option<Va
 
 /// Variables that consume links whose address nobody has told. `bosh interpolate` ignores the links of all.
 fn unamended(plan: &VariablesPlan, addresses: &Addresses, document: &str, rules: VariableRules) -> Vec<Diagnostic> {
-    let consuming = plan
-        .definitions
-        .iter()
-        .filter(|one| one.consumes.as_object().is_some_and(|map| !map.is_empty()));
+    let consuming = plan.definitions.iter().filter(|one| consumes(one));
     let untold = consuming.filter(|one| rules == VariableRules::Director && !addresses.contains_key(&one.name));
     let warn = |one: &Definition| {
         let message = format!("The links that variable '{}' consumes have no effect", one.name);

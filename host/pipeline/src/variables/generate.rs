@@ -14,6 +14,11 @@ pub trait Generator {
         Ok(())
     }
 
+    /// Which of the options have no effect on a value of this type.
+    fn ignored<'o>(&self, _kind: &str, _options: &'o Tree) -> Vec<&'o str> {
+        Vec::new()
+    }
+
     /// Makes the value of a variable. `options` are those of the definition, placeholders replaced (null for none); `signer` is
     /// the value of the CA that they name, where that has one.
     ///

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::yaml::{Document, Span};
-use boson_document::{Map, Pointer, Tree, escape};
+use boson_document::{Map, Pointer, Tree, escape, go};
 
 /// The members of a document that is a mapping of names to values; none for an empty one.
 ///
@@ -14,11 +14,11 @@ pub fn members(document: &Document, context: &str) -> Result<Map, Diagnostic> {
         .at("");
     let map = match &document.tree {
         Tree::Null => return Ok(Map::new()),
-        Tree::Object(map) if escape::as_special(&document.tree).is_none() => map,
+        Tree::Object(map) if document.tree.as_map().is_some() => map,
         other => {
             let why = format!(
                 "yaml: unmarshal errors: cannot unmarshal {} into template.StaticVariables",
-                tag(other)
+                go::tag(other)
             );
             let message = format!("{context}: {why}");
             return Err(Diagnostic { message, ..root }.help("write a map: the name of each variable and its value"));
@@ -54,18 +54,6 @@ fn written(text: &str, place: Span) -> Option<String> {
         .collect();
     let plain = |c: char| c.is_ascii_alphanumeric() || "+-._~:".contains(c);
     (!key.is_empty() && key.chars().all(plain)).then_some(key)
-}
-
-/// The YAML tag of a value, as yaml.v2 names it in errors.
-fn tag(value: &Tree) -> &'static str {
-    match value {
-        Tree::Null => "!!null",
-        Tree::Bool(_) => "!!bool",
-        Tree::Number(number) if number.as_i64().is_some() || number.as_u64().is_some() => "!!int",
-        Tree::Number(_) | Tree::Object(_) => "!!float",
-        Tree::String(_) => "!!str",
-        Tree::Array(_) => "!!seq",
-    }
 }
 
 #[cfg(test)]

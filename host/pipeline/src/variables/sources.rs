@@ -42,7 +42,7 @@ impl Sources<'_> {
         for (name, path, content) in &self.contents {
             match std::str::from_utf8(content) {
                 Ok(text) => drop(flat.insert(name.to_string(), Tree::from(text))),
-                Err(_) => errors.push(flags::unreadable_variable(path, "the file is not UTF-8")),
+                Err(_) => errors.push(flags::binary_variable(path)),
             }
         }
         for argument in &self.flags {

@@ -1,6 +1,7 @@
-//! The store of generated values: a YAML file, name to value, of which nothing is ever changed or removed.
+//! The store of generated values: a YAML file, name to value. Nothing is ever removed, and changed only where a variable's update mode asks for it.
 
 use super::names;
+use super::recipes::Recipes;
 use crate::diagnostic::Diagnostic;
 use crate::yaml::Document;
 use boson_document::{Map, Tree};
@@ -10,6 +11,8 @@ use boson_document::{Map, Tree};
 pub struct Store {
     values: Map,
     changed: bool,
+    /// How they were made.
+    pub recipes: Recipes,
 }
 
 // === impl Store ===
@@ -29,6 +32,7 @@ impl Store {
         Ok(Self {
             values: names::members(document, &context)?,
             changed: false,
+            recipes: Recipes::default(),
         })
     }
 
@@ -42,12 +46,10 @@ impl Store {
         self.values.keys().map(String::as_str)
     }
 
-    /// Adds a value that was generated; one that is there already stays as it is.
-    pub fn add(&mut self, name: &str, value: Tree) {
-        if !self.values.contains_key(name) {
-            self.values.insert(name.to_string(), value);
-            self.changed = true;
-        }
+    /// Puts in a value that was generated, in the place of the one there is.
+    pub fn put(&mut self, name: &str, value: Tree) {
+        self.values.insert(name.to_string(), value);
+        self.changed = true;
     }
 
     /// Has something been generated? Only then the file is to be written, also where the flow failed afterwards: what
@@ -68,13 +70,13 @@ mod tests {
     use crate::yaml;
 
     #[test]
-    fn what_is_there_is_never_changed() {
+    fn values_keep_their_place_and_new_ones_come_last() {
         let mut store = Store::read(&yaml::read("s.yml", "a: 1\nn: 2\nx.y: 3\n").unwrap()).unwrap();
-        store.add("a", Tree::from("new"));
         assert!(!store.changed());
-        assert_eq!(store.get("a"), Some(&Tree::from(1_i64)));
-        store.add("b", Tree::from("new"));
+        store.put("b", Tree::from("new"));
+        store.put("a", Tree::from("other"));
         assert!(store.changed());
+        assert_eq!(store.get("a"), Some(&Tree::from("other")));
         assert_eq!(store.names().collect::<Vec<_>>(), ["a", "n", "x.y", "b"]);
         assert_eq!(store.get("x"), None);
     }

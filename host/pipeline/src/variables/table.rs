@@ -82,8 +82,7 @@ fn insert(folded: &mut Map, name: &str, value: Tree) -> Result<(), String> {
 
 /// Merges maps that share no members.
 fn merge(held: &mut Tree, value: Tree) -> Result<(), ()> {
-    let is_map = |tree: &Tree| tree.as_object().is_some() && escape::as_special(tree).is_none();
-    if !is_map(held) || !is_map(&value) {
+    if held.as_map().is_none() || value.as_map().is_none() {
         return Err(());
     }
     let (Tree::Object(held), Tree::Object(value)) = (held, value) else {

@@ -1,6 +1,15 @@
-//! How a string is written so that every reader takes it for that string: plain, quoted or as a block.
+//! How a string is written so that its readers take it for that string: plain, quoted or as a block.
 
 use super::scalar::Scalar;
+
+/// Who must take the text for that string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Readers {
+    /// yaml.v2 itself: quoted where it quotes, and nowhere else.
+    YamlV2,
+    /// Ruby's Psych too, and readers of YAML 1.1 and of YAML 1.2.
+    All,
+}
 
 /// A way to write a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +25,7 @@ pub(super) enum Style {
 }
 
 /// The style of a string. `key`: it stands before a `:` on one line.
-pub(super) fn of_string(text: &str, key: bool) -> Style {
+pub(super) fn of_string(text: &str, key: bool, readers: Readers) -> Style {
     let shape = Shape::of(text);
     if text.contains('\n') {
         return if key || !shape.block {
@@ -25,11 +34,17 @@ pub(super) fn of_string(text: &str, key: bool) -> Style {
             Style::Literal
         };
     }
-    if Scalar::plain(text) != Scalar::String {
+    let mistaken = match (Scalar::plain(text), readers) {
+        (Scalar::String, Readers::YamlV2) => is_sexagesimal(text),
+        (Scalar::String, Readers::All) => shape.plain && misread(text),
+        // Only a key merges, and that is the writer's to see.
+        (Scalar::Merge, Readers::YamlV2) => false,
+        _ => true,
+    };
+    if mistaken {
         return Style::Double;
     }
     match (shape.plain, shape.single) {
-        (true, _) if misread(text) => Style::Double,
         (true, _) if !(key && text.is_empty()) => Style::Plain,
         (_, true) => Style::Single,
         _ => Style::Double,
@@ -112,6 +127,26 @@ fn indicators(text: &str) -> bool {
         b'#' => blank_at(at - 1),
         _ => false,
     })
+}
+
+/// A number in base 60, which yaml.v2 quotes for the sake of others: `1:30`, `-1_0:5:59.5`.
+fn is_sexagesimal(text: &str) -> bool {
+    let rest = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let only = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+    let (whole, fraction) = rest.split_once('.').unwrap_or((rest, ""));
+    let mut parts = whole.split(':');
+    let first = parts.next().unwrap_or("");
+    let places: Vec<&str> = parts.collect();
+    let place = |part: &&str| match part.as_bytes() {
+        [ones] => ones.is_ascii_digit(),
+        [tens, ones] => matches!(tens, b'0'..=b'5') && ones.is_ascii_digit(),
+        _ => false,
+    };
+    first.starts_with(|c: char| c.is_ascii_digit())
+        && only(first)
+        && only(fraction)
+        && !places.is_empty()
+        && places.iter().all(place)
 }
 
 /// Strings that yaml.v2 reads as strings and others do not: Ruby's Psych, and readers of YAML 1.1 and 1.2.

@@ -3,7 +3,7 @@
 use super::lines::Lines;
 use super::order::{self, Key};
 use super::scalar::format_float;
-use super::style::{self, Style};
+use super::style::{self, Readers, Style};
 use boson_document::{Map, Number, Tree, escape};
 
 /// Columns a level.
@@ -11,10 +11,10 @@ const INDENT: usize = 2;
 /// Longest key, in bytes, that is written without `?`.
 const MAX_SIMPLE_KEY: usize = 128;
 
-/// The text of a document, keys sorted as yaml.v2 sorts them.
+/// The text of a document, byte for byte as yaml.v2 writes it, and so as `bosh interpolate` prints it.
 ///
-/// Guarantees: reads back as the same document, by [`super::read`], by yaml.v2 and by Psych (but a float that has no fraction
-/// is written as an integer, as yaml.v2 does).
+/// Guarantees: reads back as the same document, by [`super::read`] and by yaml.v2 (but a float that has no fraction
+/// is written as an integer, as yaml.v2 does). Not by Psych, which takes `1e+06` for a string and `1,000` for a number.
 pub fn write(tree: &Tree) -> String {
     let mut writer = Writer::new(Order::Sorted);
     writer.document(tree);
@@ -23,7 +23,7 @@ pub fn write(tree: &Tree) -> String {
 
 /// Kubernetes objects as documents of one text, each after `---`, members in their order, lines as long as they are.
 ///
-/// Guarantees: readers of YAML 1.1 and of YAML 1.2 take it for the same objects.
+/// Guarantees: readers of YAML 1.1, Psych among them, and of YAML 1.2 take it for the same objects.
 pub fn write_manifest(objects: &[Tree]) -> String {
     let mut writer = Writer::new(Order::Given);
     for object in objects {
@@ -97,7 +97,9 @@ impl Writer {
         };
         match text.split_once(['e', 'E']) {
             // Without a point it is no number by YAML 1.1, and Psych takes it for a string.
-            Some((digits, power)) if !digits.contains('.') => self.lines.word(&format!("{digits}.0e{}", signed(power))),
+            Some((digits, power)) if !digits.contains('.') && self.order == Order::Given => {
+                self.lines.word(&format!("{digits}.0e{}", signed(power)));
+            }
             Some((digits, power)) => self.lines.word(&format!("{digits}e{}", signed(power))),
             None => self.lines.word(&text),
         }
@@ -141,7 +143,7 @@ impl Writer {
 
     fn key(&mut self, key: &Key<'_>, context: Context, indent: usize) {
         match key {
-            // Psych merges even what is quoted.
+            // Psych merges even what is quoted. yaml.v2 leaves it plain, and so loses the member when it reads it again.
             Key::Text("<<") => self.lines.word("!!str \"<<\""),
             Key::Text(text) => self.string(text, context, Some(indent)),
             Key::Other(tree) => self.value(tree, context, Some(indent)),
@@ -152,7 +154,11 @@ impl Writer {
         let key = context == Context::Key;
         let fold = !key && self.order == Order::Sorted;
         let indent = indent.map_or(INDENT, |indent| indent + INDENT);
-        match style::of_string(text, key) {
+        let readers = match self.order {
+            Order::Sorted => Readers::YamlV2,
+            Order::Given => Readers::All,
+        };
+        match style::of_string(text, key, readers) {
             Style::Plain => self.lines.plain(text, indent, fold),
             Style::Single => self.lines.single_quoted(text, indent, fold),
             Style::Double => self.lines.double_quoted(text, indent, fold),

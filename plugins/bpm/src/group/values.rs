@@ -3,8 +3,9 @@
 use super::{Disks, Lifecycle, MOST_INSTANCES};
 use crate::codes;
 use crate::report::{Place, Report};
-use crate::value::{inspect, text};
+use crate::value::text;
 use boson_document::Tree;
+use boson_document::ruby::inspect;
 
 /// What runs the group.
 pub fn lifecycle(tree: &Tree, name: &str, place: &Place, report: &mut Report) -> Lifecycle {

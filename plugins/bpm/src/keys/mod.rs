@@ -81,11 +81,7 @@ pub const MANIFEST: &[Key] = &[
     used("name", Kind::String),
     warned("director_uuid", Kind::String, "there is no director"),
     used("features", Kind::Hash),
-    warned(
-        "features.converge_variables",
-        Kind::Any,
-        "a variable whose options change is always generated again",
-    ),
+    used("features.converge_variables", Kind::Any),
     used("features.use_dns_addresses", Kind::Any),
     warned("features.use_short_dns_addresses", Kind::Any, FEATURE),
     warned("features.use_link_dns_names", Kind::Any, FEATURE),
@@ -157,6 +153,11 @@ pub const MANIFEST: &[Key] = &[
     used("variables[].options", Kind::Any),
     used("variables[].update_mode", Kind::Any),
     used("variables[].consumes", Kind::Any),
+    warned(
+        "variables[].update",
+        Kind::Any,
+        "values do not follow the stemcell; 'update_mode' says when another one is made",
+    ),
     used("tags", Kind::Hash),
     refused("properties", PROPERTIES),
     refused(

@@ -3,8 +3,9 @@
 use super::{Fate, Key, MANIFEST};
 use crate::codes;
 use crate::report::{Place, Report};
-use crate::value::{Kind, class, inspect, scalar, text};
-use boson_document::{Tree, escape};
+use crate::value::{Kind, text};
+use boson_document::ruby::{class, inspect};
+use boson_document::{Tree, escape, go};
 
 /// Applies a table to a value.
 pub fn walk(table: &'static [Key], tree: &Tree, place: &Place, report: &mut Report) {
@@ -122,7 +123,7 @@ fn find(table: &'static [Key], prefix: &str, name: &str) -> Option<&'static Key>
 
 /// A key as YAML had it: one that is no string shows its text.
 fn plain(name: &str) -> String {
-    scalar(&escape::unkey(name)).unwrap_or_else(|| "...".into())
+    go::text(&escape::unkey(name)).unwrap_or_else(|| "...".into())
 }
 
 /// The members of `features`, which BOSH checks in other words.
@@ -141,6 +142,10 @@ pub fn features(features: &Tree, place: &Place, report: &mut Report) {
             let text = format!("cannot enable `use_link_dns_names` when `{key}` is explicitly disabled");
             report.error(codes::BAD_VALUE, &place.at("use_link_dns_names"), text);
         }
+    }
+    if features.get("converge_variables") == Some(&Tree::Bool(false)) {
+        let text = "Key 'converge_variables' has no effect when false: in a cluster a variable whose options change is made anew unless its own 'update_mode' says otherwise";
+        report.warning(codes::IGNORED_KEY, &place.at("converge_variables"), text);
     }
     if features.get("use_dns_addresses") == Some(&Tree::Bool(false)) {
         let text = "Feature 'use_dns_addresses' cannot be false: addresses are always DNS names in Kubernetes";

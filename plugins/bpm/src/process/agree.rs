@@ -178,14 +178,39 @@ fn tell(
         "Job '{}', process '{name}': '{field}' of bpm.yml differs {between}",
         job.name
     );
+    let what = match field {
+        "env" => variables(
+            &first.processes[index].0,
+            others.iter().map(|other| &other.processes[index].0),
+        ),
+        _ => String::new(),
+    };
     report
         .error(codes::INSTANCES_DIFFER, &place, text)
         .help(if entry_point {
-            format!("Set '{field}' in the job property quarks.bpm, the same for all instances, or run one instance.")
+            format!(
+                "Set '{field}'{what} in the job property quarks.bpm, the same for all instances, or run one instance."
+            )
         } else {
             "All pods of an instance group are made from one template: make the template independent of the instance."
                 .to_string()
         });
+}
+
+/// Names of the variables that are not the same everywhere: ` (A, B)`.
+fn variables<'a>(first: &'a Process, others: impl Iterator<Item = &'a Process>) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for other in others {
+        let only = |a: &'a Process, b: &'a Process| a.env.iter().filter(|pair| !b.env.contains(pair));
+        names.extend(
+            only(first, other)
+                .chain(only(other, first))
+                .map(|(name, _)| name.as_str()),
+        );
+    }
+    names.sort_unstable();
+    names.dedup();
+    format!(" ({})", names.join(", "))
 }
 
 fn between<'a>(first: &Reading<'_>, others: impl Iterator<Item = &'a Reading<'a>>) -> String {

@@ -3,8 +3,7 @@
 use super::{Limits, Process, Volume};
 use crate::codes;
 use crate::report::{Place, Report};
-use crate::value::scalar;
-use boson_document::{Tree, escape};
+use boson_document::{Map, Tree, escape, go};
 
 const PROCESS: [&str; 14] = [
     "name",
@@ -55,28 +54,21 @@ struct Reader<'r> {
 impl Reader<'_> {
     /// Go's tag of the value's kind. The value itself is not told: it may come from a property.
     fn wrong(&mut self, value: &Tree, wanted: &str, place: &Place) {
-        let tag = match value {
-            Tree::Null => "!!null",
-            Tree::Bool(_) => "!!bool",
-            Tree::Number(number) if number.is_integer() => "!!int",
-            Tree::Number(_) => "!!float",
-            Tree::String(_) => "!!str",
-            Tree::Array(_) => "!!seq",
-            Tree::Object(_) if escape::as_special(value).is_some() => "!!float",
-            Tree::Object(_) => "!!map",
-        };
+        let tag = go::tag(value);
         let text =
             format!("failed to parse job configuration: yaml: unmarshal errors: cannot unmarshal {tag} into {wanted}");
         self.report.error(codes::SCHEMA, place, text);
     }
 
-    fn map<'t>(&mut self, tree: &'t Tree, wanted: &str, place: &Place) -> Option<&'t boson_document::Map> {
+    fn map<'t>(&mut self, tree: &'t Tree, wanted: &str, place: &Place) -> Option<&'t Map> {
         match tree {
-            Tree::Object(map) if escape::as_special(tree).is_none() => Some(map),
             Tree::Null => None,
             other => {
-                self.wrong(other, wanted, place);
-                None
+                let map = other.as_map();
+                if map.is_none() {
+                    self.wrong(other, wanted, place);
+                }
+                map
             }
         }
     }
@@ -92,29 +84,29 @@ impl Reader<'_> {
         }
     }
 
-    fn known(&mut self, map: &boson_document::Map, names: &[&str], place: &Place) {
+    fn known(&mut self, map: &Map, names: &[&str], place: &Place) {
         for name in map.keys().filter(|name| !names.contains(&name.as_str())) {
-            let shown = scalar(&escape::unkey(name)).unwrap_or_else(|| "...".into());
+            let shown = go::text(&escape::unkey(name)).unwrap_or_else(|| "...".into());
             let text = format!("Key '{shown}' is not known to BPM and has no effect");
             self.report.warning(codes::UNKNOWN_BPM_KEY, &place.at(name), text);
         }
     }
 
     fn string(&mut self, value: &Tree, place: &Place) -> String {
-        let text = scalar(value);
+        let text = go::text(value);
         if text.is_none() {
             self.wrong(value, "string", place);
         }
         text.unwrap_or_default()
     }
 
-    fn member(&mut self, map: &boson_document::Map, key: &str, place: &Place) -> String {
+    fn member(&mut self, map: &Map, key: &str, place: &Place) -> String {
         map.get(key)
             .map(|value| self.string(value, &place.at(key)))
             .unwrap_or_default()
     }
 
-    fn strings(&mut self, map: &boson_document::Map, key: &str, place: &Place) -> Vec<String> {
+    fn strings(&mut self, map: &Map, key: &str, place: &Place) -> Vec<String> {
         let place = place.at(key);
         let Some(items) = map.get(key).and_then(|value| self.list(value, "[]string", &place)) else {
             return Vec::new();
@@ -127,7 +119,7 @@ impl Reader<'_> {
     }
 
     /// A string that is YAML 1.1's idea of a boolean counts where a boolean is wanted.
-    fn boolean(&mut self, map: &boson_document::Map, key: &str, place: &Place) -> bool {
+    fn boolean(&mut self, map: &Map, key: &str, place: &Place) -> bool {
         match map.get(key) {
             None | Some(Tree::Null) => false,
             Some(Tree::Bool(value)) => *value,
@@ -148,7 +140,7 @@ impl Reader<'_> {
         }
     }
 
-    fn number(&mut self, map: &boson_document::Map, key: &str, wanted: &str, place: &Place) -> Option<String> {
+    fn number(&mut self, map: &Map, key: &str, wanted: &str, place: &Place) -> Option<String> {
         match map.get(key)? {
             Tree::Null => None,
             Tree::Number(number) if wanted == "int64" || !number.text().starts_with('-') => Some(number.text().into()),
@@ -193,7 +185,7 @@ impl Reader<'_> {
         process
     }
 
-    fn env(&mut self, map: &boson_document::Map, place: &Place) -> Vec<(String, String)> {
+    fn env(&mut self, map: &Map, place: &Place) -> Vec<(String, String)> {
         let place = place.at("env");
         let Some(env) = map
             .get("env")
@@ -201,13 +193,13 @@ impl Reader<'_> {
         else {
             return Vec::new();
         };
-        let name = |key: &String| scalar(&escape::unkey(key)).unwrap_or_default();
+        let name = |key: &String| go::text(&escape::unkey(key)).unwrap_or_default();
         env.iter()
             .map(|(key, value)| (name(key), self.string(value, &place.at(key))))
             .collect()
     }
 
-    fn pre_start(&mut self, map: &boson_document::Map, place: &Place) -> Option<String> {
+    fn pre_start(&mut self, map: &Map, place: &Place) -> Option<String> {
         let place = place.at("hooks");
         let hooks = map
             .get("hooks")
@@ -216,7 +208,7 @@ impl Reader<'_> {
         Some(self.member(hooks, "pre_start", &place))
     }
 
-    fn limits(&mut self, map: &boson_document::Map, place: &Place) -> Limits {
+    fn limits(&mut self, map: &Map, place: &Place) -> Limits {
         let place = place.at("limits");
         let Some(map) = map
             .get("limits")
@@ -240,7 +232,7 @@ impl Reader<'_> {
         }
     }
 
-    fn volumes(&mut self, map: &boson_document::Map, key: &str, place: &Place) -> Vec<Volume> {
+    fn volumes(&mut self, map: &Map, key: &str, place: &Place) -> Vec<Volume> {
         let place = place.at(key);
         let Some(items) = map
             .get(key)

@@ -145,12 +145,19 @@ pub fn dropped(process: &Process, place: &Place, report: &mut Report) {
         (&["unsafe", "unrestricted_volumes"], &process.unrestricted_volumes),
     ];
     for (tokens, volumes) in lists {
-        for (index, volume) in volumes.iter().enumerate().filter(|(_, volume)| volume.shared) {
-            let text = format!(
-                "'shared' of volume '{}' has no effect: containers do not share mounts",
-                volume.path
-            );
-            report.warning(codes::DROPPED, &below(place, tokens).at(index).at("shared"), text);
+        for (index, volume) in volumes.iter().enumerate() {
+            let settings = [
+                ("shared", volume.shared, "containers do not share mounts"),
+                (
+                    "mount_only",
+                    volume.mount_only,
+                    "a volume's directory is made where it is missing",
+                ),
+            ];
+            for (key, _, why) in settings.into_iter().filter(|(_, given, _)| *given) {
+                let text = format!("'{key}' of volume '{}' has no effect: {why}", volume.path);
+                report.warning(codes::DROPPED, &below(place, tokens).at(index).at(key), text);
+            }
         }
     }
 }

@@ -482,3 +482,40 @@ fn jobs_of_bosh_dns_are_warned_about_and_never_run() {
     assert_eq!(places, ["/instance_groups/0/jobs/0", "/addons/0/jobs/0"]);
     assert_eq!(at(&case.resolved(), "web", "/instance_groups/0/jobs"), "[]");
 }
+
+#[test]
+fn the_credentials_of_a_release_stay_out_of_what_pods_mount() {
+    let release = json!({"name": "r", "version": "1", "credentials": {"username": "u", "password": "hunter2"}});
+    let case = Case::new(json!([group("web", json!([{"name": "app", "release": "r"}]))]))
+        .key("releases", json!([release]))
+        .job("app", json!({}));
+    let resolved = case.resolved();
+    assert_eq!(at(&resolved, "web", "/releases/0/credentials"), "{}");
+    assert!(!format!("{resolved:?}").contains("hunter2"));
+}
+
+#[test]
+fn a_group_without_instances_tells_what_its_first_would_be() {
+    let groups = json!([{"name": "web", "instances": 0, "jobs": [{"name": "app", "release": "r"}]}]);
+    let resolved = Case::new(groups).job("app", json!({})).resolved();
+    assert_eq!(quarks(&resolved, "web", "/instances"), "[]");
+    assert_eq!(quarks(&resolved, "web", "/hypothetical/id"), "\"web-0-app\"");
+    let some = Case::new(json!([group("web", json!([{"name": "app", "release": "r"}]))])).job("app", json!({}));
+    assert_eq!(quarks(&some.resolved(), "web", "/hypothetical"), "(absent)");
+}
+
+#[test]
+fn an_addon_that_applies_nowhere_is_a_warning() {
+    let addon = |include: serde_json::Value| json!([{"name": "agent", "jobs": [{"name": "app", "release": "r"}], "include": include}]);
+    let case = |include: serde_json::Value| {
+        Case::new(json!([group("web", json!([]))]))
+            .key("addons", addon(include))
+            .job("app", json!({}))
+    };
+    let told = "The addon 'agent' applies to no instance group: its jobs run nowhere";
+    assert_eq!(
+        case(json!({"instance_groups": ["wbe"]})).warnings(),
+        [("/addons/0".to_string(), told.to_string())]
+    );
+    assert_eq!(case(json!({"instance_groups": ["web"]})).warnings(), []);
+}

@@ -429,3 +429,36 @@ fn services_of_two_groups_never_share_a_name() {
         [("/instance_groups/1/name".to_string(), told.to_string())]
     );
 }
+
+#[test]
+fn the_errors_of_all_links_are_collected_in_the_directors_words() {
+    let jobs = json!([{"name": "web", "release": "r"}]);
+    let case = Case::new(json!([group("app", jobs.clone()), group("other", jobs)])).job(
+        "web",
+        json!({"consumes": [{"name": "db", "type": "pg"}, {"name": "q", "type": "mq"}]}),
+    );
+    let told = case.resolve().expect_err("nobody provides them");
+    let [rest @ .., all] = &told[..] else {
+        panic!("{told:?}")
+    };
+    let line = |link: &str, kind: &str, group: &str| {
+        let link =
+            format!("Failed to resolve link '{link}' with type '{kind}' from job 'web' in instance group '{group}'.");
+        format!("\n  - {link} Details below:\n    - No link providers found")
+    };
+    let expected = [
+        ("db", "pg", "app"),
+        ("q", "mq", "app"),
+        ("db", "pg", "other"),
+        ("q", "mq", "other"),
+    ];
+    let lines: String = expected
+        .iter()
+        .map(|(link, kind, group)| line(link, kind, group))
+        .collect();
+    assert_eq!(
+        all.message,
+        format!("Failed to resolve links from deployment 'dep'. See errors below:{lines}")
+    );
+    assert_eq!((all.code.name, rest.len()), ("links-failed", 4));
+}

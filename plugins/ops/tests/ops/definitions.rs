@@ -1,6 +1,7 @@
 //! Definitions: what is checked before any operation is applied, and what the errors show.
 
 use crate::cases::{DOCUMENT, file, run, tree};
+use boson_document::Codes;
 use boson_ops::{Code, OperationsFile, apply};
 
 /// Message without the JSON, the JSON's members, code, and the place that is pointed at.
@@ -113,7 +114,7 @@ fn every_fault_has_the_words_of_bosh() {
         let (got, _, got_code, got_pointer) = refused(&format!("[{operation}]"));
         assert_eq!(
             (&*got, got_code, &*got_pointer),
-            (message, code, pointer),
+            (&*format!("Building ops: {message}"), code, pointer),
             "{operation}"
         );
     }
@@ -159,7 +160,7 @@ fn a_position_counts_in_its_own_file_and_definitions_come_first() {
     assert!(
         errors[0]
             .message
-            .starts_with("Remove operation [1]: Missing path within\n"),
+            .starts_with("Building ops: Remove operation [1]: Missing path within\n"),
         "{}",
         errors[0].message
     );

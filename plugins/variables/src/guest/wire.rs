@@ -2,7 +2,7 @@
 
 use super::{wit, world};
 use crate::{Code, Diagnostic, Rules};
-use boson_document::{Map, Pointer, Tree, json};
+use boson_document::{Codes, Map, Pointer, Tree, json};
 
 /// A result, or why there is none.
 pub type Told<T> = Result<T, Vec<wit::Diagnostic>>;

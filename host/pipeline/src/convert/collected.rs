@@ -1,0 +1,145 @@
+//! All that failed in rendering as one text, nested as BOSH's director prints it.
+
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::release::Job;
+
+/// What failed in the templates of one job.
+pub struct JobErrors<'a> {
+    /// Instance group.
+    pub group: &'a str,
+    /// Job.
+    pub job: &'a Job,
+    /// Of [`super::filling::fill`].
+    pub errors: Vec<&'a Diagnostic>,
+}
+
+/// Of a whole deployment. Neighbors of one group belong together.
+pub fn of_deployment(failed: &[JobErrors<'_>]) -> Diagnostic {
+    let groups = failed.chunk_by(|a, b| a.group == b.group).map(group);
+    note(list("Unable to render instance groups for deployment.", groups))
+}
+
+/// Of one instance.
+pub fn of_group(failed: &[JobErrors<'_>]) -> Diagnostic {
+    note(group(failed))
+}
+
+/// Of one job.
+pub fn of_job(failed: &JobErrors<'_>) -> Diagnostic {
+    note(job(failed))
+}
+
+/// Not an error once more: each of them has a diagnostic of its own.
+fn note(text: String) -> Diagnostic {
+    let text = text.strip_prefix("- ").unwrap_or(&text);
+    Diagnostic {
+        severity: Severity::Info,
+        ..Diagnostic::error("render-failed", text)
+    }
+}
+
+fn group(failed: &[JobErrors<'_>]) -> String {
+    let name = failed.first().map_or("", |first| first.group);
+    let header = format!("- Unable to render jobs for instance group '{name}'.");
+    list(&header, failed.iter().map(job))
+}
+
+/// `monit` is no template among the others: BOSH's line for it stands beside those of the jobs.
+fn job(failed: &JobErrors<'_>) -> String {
+    let document = Some(&failed.job.monit_document);
+    let (monit, others): (Vec<&Diagnostic>, Vec<_>) = failed
+        .errors
+        .iter()
+        .partition(|said| said.place.document.as_ref() == document);
+    let mut texts: Vec<String> = monit.iter().map(|said| said.message.clone()).collect();
+    if !others.is_empty() {
+        let header = format!("- Unable to render templates for job '{}'.", failed.job.name);
+        texts.push(list(&header, others.iter().map(|said| format!("- {}", said.message))));
+    }
+    texts.join("\n")
+}
+
+/// A header with everything under it moved to the right.
+fn list(header: &str, entries: impl Iterator<Item = String>) -> String {
+    let mut text = format!("{header} Errors are:");
+    for line in entries.collect::<Vec<_>>().join("\n").lines() {
+        text.push_str("\n  ");
+        text.push_str(line);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml;
+
+    fn job_named(name: &str) -> Job {
+        Job {
+            name: name.into(),
+            spec: yaml::read("spec", "name: x").unwrap(),
+            templates: Vec::new(),
+            monit: None,
+            monit_document: format!("{name}/monit"),
+            properties_schema: None,
+        }
+    }
+
+    #[test]
+    fn errors_nest_as_the_director_prints_them() {
+        let (app, queue) = (job_named("app"), job_named("queue"));
+        let filling = |text: &str, document: &str| Diagnostic::error("x", text).in_document(document);
+        let errors = [
+            filling(
+                "Error filling in template 'app.yml.erb' (line 7: Can't find property '[\"app.port\"]')",
+                "app.yml.erb",
+            ),
+            filling(
+                "Error filling in template 'bpm.yml.erb' (line (unknown): two\nlines)",
+                "bpm.yml.erb",
+            ),
+            filling("Error filling in template 'monit' (line 1: no)", "queue/monit"),
+        ];
+        let failed = [
+            JobErrors {
+                group: "web",
+                job: &app,
+                errors: vec![&errors[0], &errors[1]],
+            },
+            JobErrors {
+                group: "web",
+                job: &queue,
+                errors: vec![&errors[2]],
+            },
+            JobErrors {
+                group: "other",
+                job: &app,
+                errors: vec![&errors[0]],
+            },
+        ];
+        let text = of_deployment(&failed).message;
+        assert_eq!(
+            text,
+            "Unable to render instance groups for deployment. Errors are:
+  - Unable to render jobs for instance group 'web'. Errors are:
+    - Unable to render templates for job 'app'. Errors are:
+      - Error filling in template 'app.yml.erb' (line 7: Can't find property '[\"app.port\"]')
+      - Error filling in template 'bpm.yml.erb' (line (unknown): two
+      lines)
+    Error filling in template 'monit' (line 1: no)
+  - Unable to render jobs for instance group 'other'. Errors are:
+    - Unable to render templates for job 'app'. Errors are:
+      - Error filling in template 'app.yml.erb' (line 7: Can't find property '[\"app.port\"]')"
+        );
+        assert!(
+            of_group(&failed[..1])
+                .message
+                .starts_with("Unable to render jobs for instance group 'web'.")
+        );
+        assert!(
+            of_job(&failed[0])
+                .message
+                .starts_with("Unable to render templates for job 'app'.")
+        );
+    }
+}

@@ -1,0 +1,92 @@
+//! What rendering gave, job by job, as the bpm stage wants it: of the bpm file one copy for each different text, with its instances.
+
+use super::context;
+use super::rendering::{find, jobs};
+use crate::diagnostic::Diagnostic;
+use crate::release::{Job, Release};
+use crate::stage::{BpmCopy, JobFiles, Rendered, ResolvedGroup};
+use crate::yaml;
+use boson_document::Tree;
+use std::collections::{BTreeSet, HashMap};
+
+/// The bpm files of a job: `spec.index` of each instance, and what was rendered for it. By the job's place in memory, which is its identity
+/// for the time of a conversion.
+pub(super) type BpmFiles = HashMap<*const Tree, Vec<(u32, Rendered)>>;
+
+/// Puts the bpm files of all instances together: one copy for each different text, read as YAML.
+pub(super) fn collect(
+    groups: &[ResolvedGroup],
+    releases: &[Release],
+    rendered: &BpmFiles,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> (Vec<Vec<JobFiles>>, Vec<yaml::Document>) {
+    let mut documents = Vec::new();
+    let mut all = Vec::new();
+    for group in groups {
+        let mut files = Vec::new();
+        for job in jobs(group) {
+            let here = rendered.get(&std::ptr::from_ref(job)).map_or(&[][..], Vec::as_slice);
+            let here = on_all(here, job);
+            let copies = copies(&here, &group.name, &mut documents, diagnostics);
+            let found = find(releases, job);
+            let destinations: BTreeSet<&str> = found.into_iter().flat_map(Job::destinations).collect();
+            files.push(JobFiles {
+                job: job.str("name").unwrap_or_default().to_string(),
+                release: job.str("release").unwrap_or_default().to_string(),
+                templates: destinations.into_iter().map(str::to_string).collect(),
+                monitored: found.is_some_and(Job::is_monitored),
+                bpm: copies,
+            });
+        }
+        all.push(files);
+    }
+    (all, documents)
+}
+
+/// The file of each instance: one that cannot tell its instance was rendered for the first only.
+fn on_all(rendered: &[(u32, Rendered)], job: &Tree) -> Vec<(u32, Rendered)> {
+    let [(_, only)] = rendered else {
+        return rendered.to_vec();
+    };
+    let indexes: Vec<u32> = (0..context::instances(job))
+        .filter_map(|nth| context::index(job, nth))
+        .collect();
+    match indexes.is_empty() {
+        true => rendered.to_vec(),
+        false => indexes.into_iter().map(|index| (index, only.clone())).collect(),
+    }
+}
+
+fn copies(
+    rendered: &[(u32, Rendered)],
+    group: &str,
+    documents: &mut Vec<yaml::Document>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<BpmCopy> {
+    let mut texts: Vec<(&str, &str, Vec<u32>)> = Vec::new();
+    for (index, file) in rendered {
+        match texts.iter_mut().find(|(_, text, _)| *text == file.content) {
+            Some((.., instances)) => instances.push(*index),
+            None => texts.push((&file.name, &file.content, vec![*index])),
+        }
+    }
+    let several = texts.len() > 1;
+    let mut copies = Vec::new();
+    for (name, text, instances) in texts {
+        let first = instances.first().copied().unwrap_or(0);
+        let instance = if several { format!("/{first}") } else { String::new() };
+        let name = format!("{name} (rendered for {group}{instance})");
+        match yaml::read(&name, text) {
+            Ok(document) => {
+                copies.push(BpmCopy {
+                    document_name: name,
+                    instances,
+                    bpm: document.tree.clone(),
+                });
+                documents.push(document);
+            }
+            Err(diagnostic) => diagnostics.push(diagnostic),
+        }
+    }
+    copies
+}

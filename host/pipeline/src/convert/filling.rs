@@ -1,0 +1,133 @@
+//! Filling in the templates of one job on one instance. One call renders them all; where that call breaks down (a template loops, or eats
+//! all memory), each is rendered alone, so that every error has the name of its template and the others still tell theirs.
+
+use crate::diagnostic::Diagnostic;
+use crate::release::{Job, TemplateFile};
+use crate::stage::{Rendered, StageError, Stages, Template};
+use boson_document::Tree;
+use std::slice;
+
+/// What the templates of one job gave.
+#[derive(Debug, Default)]
+pub struct Filled {
+    /// In the order of the templates; without errors, all of them.
+    pub files: Vec<Rendered>,
+    /// Errors in BOSH's words, and notes; each names the template's file.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Codes of a call's end that a template can bring about.
+const BROUGHT_ABOUT: [&str; 6] = [
+    "plugin-out-of-fuel",
+    "plugin-over-memory",
+    "plugin-over-output",
+    "plugin-deadline",
+    "plugin-too-deep",
+    "plugin-trapped",
+];
+
+/// The context is no instance's spec hash.
+const CONTEXT: &str = "render-context-invalid";
+
+/// Ruby's compiler has no line of the template in its backtrace, which is what BOSH looks at.
+const SYNTAX: &str = "render-template-syntax";
+
+// === impl Filled ===
+
+impl Filled {
+    /// Whether any template failed.
+    pub fn failed(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+}
+
+/// Renders `templates` of `job`, which are named as [`Job::template_name`] does.
+pub fn fill(stages: &dyn Stages, job: &Job, templates: &[Template<'_>], context: &Tree) -> Filled {
+    let mut filled = call(stages, templates, context);
+    for said in &mut filled.diagnostics {
+        tell(said, job);
+    }
+    filled
+}
+
+/// Who may do what with the file, as in BOSH's jobs directory: all may run what lies in a `bin`, the group may read the rest.
+pub fn mode(file: &TemplateFile) -> u32 {
+    let in_bin = file.destination.starts_with("bin/") || file.destination.contains("/bin/");
+    if in_bin || file.executable { 0o755 } else { 0o640 }
+}
+
+fn call(stages: &dyn Stages, templates: &[Template<'_>], context: &Tree) -> Filled {
+    match (stages.render(templates, context), templates) {
+        (Ok((files, diagnostics)), _) => Filled { files, diagnostics },
+        (Err(StageError::Plugin(said)), [one]) if BROUGHT_ABOUT.contains(&said.code.as_str()) => Filled {
+            files: Vec::new(),
+            diagnostics: vec![said.in_document(one.name)],
+        },
+        (Err(StageError::Plugin(said)), several) if BROUGHT_ABOUT.contains(&said.code.as_str()) => {
+            let mut filled = Filled::default();
+            for one in several {
+                let alone = call(stages, slice::from_ref(one), context);
+                filled.files.extend(alone.files);
+                filled.diagnostics.extend(alone.diagnostics);
+            }
+            filled
+        }
+        (Err(error), _) => Filled {
+            files: Vec::new(),
+            diagnostics: error.into_diagnostics(),
+        },
+    }
+}
+
+/// Puts BOSH's words around an error, and the file in the place of the template's name.
+fn tell(said: &mut Diagnostic, job: &Job) {
+    let prefix = format!("{}/", job.name);
+    let Some(name) = said.place.document.take() else { return };
+    let source = name.strip_prefix(&prefix).unwrap_or(&name);
+    // The context is made before any template is looked at.
+    if said.is_error() && said.code != CONTEXT {
+        let line = said.place.line.filter(|_| said.code != SYNTAX);
+        let line = line.map_or("(unknown)".to_string(), |line| line.to_string());
+        said.message = format!(
+            "Error filling in template '{source}' (line {line}: {})",
+            said.message.trim()
+        );
+    }
+    said.place.document = Some(document_of(job, source));
+}
+
+/// The file of a template, by its source.
+fn document_of(job: &Job, source: &str) -> String {
+    if source == "monit" {
+        return job.monit_document.clone();
+    }
+    let file = job.templates.iter().find(|file| file.source == source);
+    file.map_or(source.to_string(), |file| file.document_name.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Row of docs/differences.md: a file outside of `bin` that may be executed in the release.
+    #[test]
+    fn what_lies_in_a_bin_or_may_be_executed_in_the_release_may_be_executed() {
+        for (destination, executable, wanted) in [
+            ("bin/run", false, 0o755),
+            ("config/bin/check", false, 0o755),
+            ("config/run", true, 0o755),
+            ("config/app.yml", false, 0o640),
+            ("cabin/app.yml", false, 0o640),
+            ("bin", false, 0o640),
+        ] {
+            let file = TemplateFile {
+                source: "x".into(),
+                destination: destination.into(),
+                text: String::new(),
+                document_name: "x".into(),
+                executable,
+            };
+            assert_eq!(mode(&file), wanted, "{destination}");
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Diagnostics of one kind: those that differ in nothing but a place or a name, so that a person reads them once.
+//!
+//! A large manifest has `vm_type` in every group: seventeen warnings of five lines each would hide the one that matters. Errors are
+//! put together only where they say the very same, since each is to be mended.
+
+use crate::diagnostic::{Diagnostic, Severity};
+use std::collections::HashMap;
+
+/// Diagnostics of one kind.
+pub(super) struct Kind<'d> {
+    /// The first, which is told in full.
+    pub first: &'d Diagnostic,
+    /// All others, in order.
+    pub others: Vec<&'d Diagnostic>,
+}
+
+/// What diagnostics of one kind share: severity, code, message and help.
+type Key<'d> = (Severity, &'d str, String, Option<String>);
+
+/// All diagnostics, errors first, each in exactly one kind.
+pub(super) fn kinds(diagnostics: &[Diagnostic]) -> Vec<Kind<'_>> {
+    let mut kinds: Vec<Kind<'_>> = Vec::new();
+    let mut known: HashMap<Key<'_>, usize> = HashMap::new();
+    for diagnostic in diagnostics {
+        let here = *known.entry(key(diagnostic)).or_insert(kinds.len());
+        match kinds.get_mut(here) {
+            Some(kind) => kind.others.push(diagnostic),
+            None => kinds.push(Kind {
+                first: diagnostic,
+                others: Vec::new(),
+            }),
+        }
+    }
+    // Nobody scrolls past two hundred warnings to find out what failed.
+    kinds.sort_by_key(|kind| kind.first.severity);
+    kinds
+}
+
+fn key(diagnostic: &Diagnostic) -> Key<'_> {
+    let alike: fn(&str) -> String = match diagnostic.severity {
+        Severity::Error => str::to_owned,
+        Severity::Warning | Severity::Info => nameless,
+    };
+    (
+        diagnostic.severity,
+        diagnostic.code.as_str(),
+        alike(&diagnostic.message),
+        diagnostic.help.as_deref().map(alike),
+    )
+}
+
+/// The text without what stands in single quotes: the names it is about.
+fn nameless(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, quoted)) = rest.split_once('\'') {
+        out.push_str(before);
+        // No closing quote: an apostrophe, which is a part of the text.
+        let Some((_, after)) = quoted.split_once('\'') else {
+            out.push_str(quoted);
+            return out;
+        };
+        out.push_str("''");
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(severity: Severity, message: &str) -> Diagnostic {
+        Diagnostic {
+            severity,
+            ..Diagnostic::error("code", message)
+        }
+    }
+
+    fn sizes(diagnostics: &[Diagnostic]) -> Vec<(&str, usize)> {
+        let kinds = kinds(diagnostics);
+        kinds
+            .iter()
+            .map(|kind| (kind.first.message.as_str(), kind.others.len()))
+            .collect()
+    }
+
+    #[test]
+    fn warnings_of_one_kind_come_together_and_none_is_lost() {
+        let warn = |message: &str| told(Severity::Warning, message);
+        let all = [
+            warn("Key 'a' has no effect"),
+            warn("other"),
+            warn("Key 'b' has no effect"),
+            warn("it's one"),
+            warn("it's two"),
+        ];
+        assert_eq!(
+            sizes(&all),
+            [
+                ("Key 'a' has no effect", 1),
+                ("other", 0),
+                ("it's one", 0),
+                ("it's two", 0)
+            ]
+        );
+    }
+
+    #[test]
+    fn errors_come_first_and_only_the_same_words_together() {
+        let all = [
+            told(Severity::Warning, "w"),
+            told(Severity::Error, "no 'a'"),
+            told(Severity::Error, "no 'b'"),
+            told(Severity::Error, "no 'a'"),
+        ];
+        assert_eq!(sizes(&all), [("no 'a'", 1), ("no 'b'", 0), ("w", 0)]);
+    }
+}

@@ -1,0 +1,138 @@
+//! Settings of a plugin, checked against the JSON Schema that it describes, before its first call. The schema is foreign text, and so a bounded part
+//! of draft 2020-12 is read: types, members, items, ranges and choices. Keywords beyond that are named in a warning, not skipped in silence.
+
+mod codes;
+mod schema;
+
+pub use codes::CODES;
+
+use crate::diagnostic::Diagnostic;
+use crate::stage::Stage;
+use crate::yaml::Document;
+use boson_document::Tree;
+use schema::Checker;
+
+/// Settings as a file gives them.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// For the plugin of this stage.
+    pub stage: Stage,
+    /// The file.
+    pub document: Document,
+}
+
+/// What is wrong with settings for the plugin of this name, and what of its schema was not looked at. Values are not told: they may be secrets.
+pub fn check(settings: &Document, schema: &Tree, plugin: &str) -> Vec<Diagnostic> {
+    let mut checker = Checker::default();
+    checker.check(&settings.tree, schema);
+    let error = |(place, what): (boson_document::Pointer, String)| {
+        Diagnostic::error("plugin-settings", format!("settings of plugin '{plugin}': {what}"))
+            .in_document(&settings.name)
+            .at(place)
+    };
+    let mut told: Vec<Diagnostic> = checker.faults.into_iter().map(error).collect();
+    if !checker.unknown.is_empty() {
+        let names: Vec<&str> = checker.unknown.iter().map(String::as_str).collect();
+        let message = format!(
+            "settings of plugin '{plugin}' are not checked against these parts of its schema: {}",
+            names.join(", ")
+        );
+        told.push(Diagnostic::warning("plugin-settings-unchecked", message).in_document(&settings.name));
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml;
+    use boson_document::json;
+
+    fn told(settings: &str, schema: &str) -> Vec<String> {
+        let settings = yaml::read("s.yml", settings).unwrap();
+        let line = |one: Diagnostic| format!("{} {}", one.place.pointer.unwrap_or_default(), one.message);
+        check(&settings, &json::parse(schema).unwrap(), "p")
+            .into_iter()
+            .map(line)
+            .collect()
+    }
+
+    #[test]
+    fn settings_are_held_against_the_schema() {
+        let schema = r#"{"$schema": "x", "type": "object", "additionalProperties": false, "required": ["mode"], "properties": {
+            "mode": {"enum": ["a", "b"], "description": "d"},
+            "uids": {"type": "object", "maxProperties": 2, "additionalProperties": {"type": "integer", "minimum": 1, "exclusiveMaximum": 10}},
+            "names": {"type": ["array", "null"], "minItems": 1, "items": {"type": "string", "minLength": 1}}}}"#;
+        for (settings, wanted) in [
+            ("{mode: a}", vec![]),
+            ("{mode: b, uids: {x: 9, z: 1.0}, names: ~}", vec![]),
+            ("{}", vec![" settings of plugin 'p': 'mode' is missing"]),
+            (
+                "[]",
+                vec![" settings of plugin 'p': it should be an object, not a list"],
+            ),
+            (
+                "{mode: s3cret}",
+                vec!["/mode settings of plugin 'p': it should be one of \"a\", \"b\""],
+            ),
+            (
+                "{mode: a, mod: 1, uids: {x: 0, z: 10}, names: ['', 7]}",
+                vec![
+                    "/mod settings of plugin 'p': there is no setting 'mod'",
+                    "/uids/x settings of plugin 'p': it should be at least 1",
+                    "/uids/z settings of plugin 'p': it should be less than 10",
+                    "/names/0 settings of plugin 'p': it should have at least 1 characters",
+                    "/names/1 settings of plugin 'p': it should be a string, not a number",
+                ],
+            ),
+            (
+                "{mode: a, names: [], uids: {a: 1, b: 1, c: 1}}",
+                vec![
+                    "/uids settings of plugin 'p': it should have at most 2 members",
+                    "/names settings of plugin 'p': it should have at least 1 items",
+                ],
+            ),
+        ] {
+            assert_eq!(told(settings, schema), wanted, "{settings}");
+        }
+    }
+
+    #[test]
+    fn choices_and_booleans_are_schemas_too() {
+        let schema = r#"{"anyOf": [{"const": 1}, {"type": "string"}], "not": {"enum": ["x"]}}"#;
+        assert_eq!(told("1", schema), Vec::<String>::new());
+        assert_eq!(
+            told("2", schema),
+            [" settings of plugin 'p': it fits none of the forms that are possible here"]
+        );
+        assert_eq!(
+            told("x", schema),
+            [" settings of plugin 'p': it has a form that is not possible here"]
+        );
+        assert_eq!(told("1", "true"), Vec::<String>::new());
+        assert_eq!(
+            told("1", "false"),
+            [" settings of plugin 'p': nothing is possible here"]
+        );
+        let both = r#"{"oneOf": [{"type": "integer"}, {"minimum": 5}]}"#;
+        assert_eq!(
+            told("7", both),
+            [" settings of plugin 'p': it fits several of the forms that exclude each other here"]
+        );
+        assert_eq!(
+            told("7", r#"{"allOf": [{"maximum": 5}]}"#),
+            [" settings of plugin 'p': it should be at most 5"]
+        );
+    }
+
+    #[test]
+    fn what_is_not_checked_is_named() {
+        assert_eq!(
+            told(
+                "{a: x}",
+                r##"{"properties": {"a": {"pattern": "^y", "$ref": "#/x"}}, "title": "t"}"##
+            ),
+            [" settings of plugin 'p' are not checked against these parts of its schema: $ref, pattern"]
+        );
+    }
+}

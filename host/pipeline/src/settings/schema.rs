@@ -1,0 +1,244 @@
+//! A document against a schema, keyword by keyword. Recursion follows both, and neither nests deeper than documents may.
+
+use boson_document::{Map, Pointer, Tree, json};
+use std::collections::BTreeSet;
+
+/// Keywords that say something to people only.
+const ANNOTATIONS: [&str; 12] = [
+    "$schema",
+    "$id",
+    "$comment",
+    "$defs",
+    "title",
+    "description",
+    "default",
+    "examples",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "format",
+];
+
+/// Collects what is found.
+#[derive(Default)]
+pub struct Checker {
+    place: Pointer,
+    /// Each with its place in the settings.
+    pub faults: Vec<(Pointer, String)>,
+    /// Keywords that are not checked.
+    pub unknown: BTreeSet<String>,
+}
+
+// === impl Checker ===
+
+impl Checker {
+    /// Holds the value against the schema.
+    pub fn check(&mut self, value: &Tree, schema: &Tree) {
+        match schema {
+            Tree::Bool(false) => self.fault("nothing is possible here"),
+            Tree::Object(keywords) => {
+                // What has the wrong type fails everything else, too.
+                if !keywords.get("type").is_none_or(|wanted| self.has_type(value, wanted)) {
+                    return;
+                }
+                for (name, wanted) in keywords {
+                    self.keyword(name, wanted, value, keywords);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn fault(&mut self, what: impl Into<String>) {
+        self.faults.push((self.place.clone(), what.into()));
+    }
+
+    fn has_type(&mut self, value: &Tree, wanted: &Tree) -> bool {
+        let names: Vec<&str> = match wanted {
+            Tree::Array(names) => names.iter().filter_map(Tree::as_str).collect(),
+            one => one.as_str().into_iter().collect(),
+        };
+        let fits = names.iter().any(|name| is(value, name));
+        if !fits {
+            let wanted: Vec<&str> = names.into_iter().map(article).collect();
+            self.fault(format!(
+                "it should be {}, not {}",
+                wanted.join(" or "),
+                article(kind(value))
+            ));
+        }
+        fits
+    }
+
+    fn keyword(&mut self, name: &str, wanted: &Tree, value: &Tree, keywords: &Map) {
+        match (name, value) {
+            ("type", _) => {}
+            ("enum", _) => self.one_of(wanted.as_array().map_or(&[][..], Vec::as_slice), value),
+            ("const", _) => self.one_of(std::slice::from_ref(wanted), value),
+            ("properties", Tree::Object(members)) => self.properties(wanted, members),
+            ("additionalProperties", Tree::Object(members)) => self.additional(wanted, members, keywords),
+            ("required", Tree::Object(members)) => self.required(wanted, members),
+            ("items", Tree::Array(items)) => {
+                for (nth, item) in items.iter().enumerate() {
+                    self.below(nth, item, wanted);
+                }
+            }
+            ("minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum", Tree::Number(number)) => {
+                self.range(name, wanted, number.as_f64());
+            }
+            ("minLength" | "maxLength", Tree::String(text)) => {
+                self.size(name, wanted, text.chars().count(), "characters")
+            }
+            ("minItems" | "maxItems", Tree::Array(items)) => self.size(name, wanted, items.len(), "items"),
+            ("minProperties" | "maxProperties", Tree::Object(members)) => {
+                self.size(name, wanted, members.len(), "members");
+            }
+            ("allOf", _) => wanted
+                .as_array()
+                .into_iter()
+                .flatten()
+                .for_each(|one| self.check(value, one)),
+            ("anyOf" | "oneOf", _) => self.choice(name, wanted, value),
+            ("not", _) if self.fits(value, wanted) => self.fault("it has a form that is not possible here"),
+            ("not", _) => {}
+            (other, _) if ANNOTATIONS.contains(&other) || is_for_another_type(other) => {}
+            (other, _) => drop(self.unknown.insert(other.to_string())),
+        }
+    }
+
+    fn one_of(&mut self, possible: &[Tree], value: &Tree) {
+        if !possible.contains(value) {
+            let shown: Vec<String> = possible.iter().map(json::to_text).collect();
+            self.fault(format!("it should be one of {}", shown.join(", ")));
+        }
+    }
+
+    fn properties(&mut self, schemas: &Tree, members: &Map) {
+        for (name, schema) in schemas.as_object().into_iter().flatten() {
+            if let Some(value) = members.get(name) {
+                self.below(name, value, schema);
+            }
+        }
+    }
+
+    fn additional(&mut self, schema: &Tree, members: &Map, keywords: &Map) {
+        let known = keywords.get("properties").and_then(Tree::as_object);
+        for (name, value) in members {
+            if known.is_some_and(|known| known.contains_key(name)) {
+                continue;
+            }
+            if schema == &Tree::Bool(false) {
+                self.place.push(name);
+                self.fault(format!("there is no setting '{}'", name.trim_start_matches('\0')));
+                self.place.pop();
+            } else {
+                self.below(name, value, schema);
+            }
+        }
+    }
+
+    fn required(&mut self, names: &Tree, members: &Map) {
+        for name in names.as_array().into_iter().flatten().filter_map(Tree::as_str) {
+            if !members.contains_key(name) {
+                self.fault(format!("'{name}' is missing"));
+            }
+        }
+    }
+
+    fn range(&mut self, keyword: &str, wanted: &Tree, value: f64) {
+        let Tree::Number(bound) = wanted else { return };
+        let (fits, words) = match keyword {
+            "minimum" => (value >= bound.as_f64(), "at least"),
+            "maximum" => (value <= bound.as_f64(), "at most"),
+            "exclusiveMinimum" => (value > bound.as_f64(), "greater than"),
+            _ => (value < bound.as_f64(), "less than"),
+        };
+        if !fits {
+            self.fault(format!("it should be {words} {}", bound.text()));
+        }
+    }
+
+    fn size(&mut self, keyword: &str, wanted: &Tree, size: usize, what: &str) {
+        let Some(bound) = wanted.as_i64().and_then(|bound| usize::try_from(bound).ok()) else {
+            return;
+        };
+        if keyword.starts_with("min") && size < bound {
+            self.fault(format!("it should have at least {bound} {what}"));
+        } else if keyword.starts_with("max") && size > bound {
+            self.fault(format!("it should have at most {bound} {what}"));
+        }
+    }
+
+    fn choice(&mut self, keyword: &str, schemas: &Tree, value: &Tree) {
+        let schemas = schemas.as_array().into_iter().flatten();
+        let mut fitting = 0;
+        for schema in schemas {
+            fitting += usize::from(self.fits(value, schema));
+        }
+        match (keyword, fitting) {
+            (_, 0) => self.fault("it fits none of the forms that are possible here"),
+            ("oneOf", 2..) => self.fault("it fits several of the forms that exclude each other here"),
+            _ => {}
+        }
+    }
+
+    /// Whether the value fits, without telling what does not.
+    fn fits(&mut self, value: &Tree, schema: &Tree) -> bool {
+        let mut inner = Self::default();
+        inner.check(value, schema);
+        self.unknown.append(&mut inner.unknown);
+        inner.faults.is_empty()
+    }
+
+    fn below(&mut self, token: impl ToString, value: &Tree, schema: &Tree) {
+        self.place.push(token);
+        self.check(value, schema);
+        self.place.pop();
+    }
+}
+
+/// Keywords that are known and say nothing of a value of another type.
+fn is_for_another_type(keyword: &str) -> bool {
+    let sizes = ["Length", "Items", "Properties"];
+    let bounds = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
+    let members = ["properties", "additionalProperties", "required", "items"];
+    let is_size = |name: &str| sizes.contains(&name);
+    bounds.contains(&keyword)
+        || members.contains(&keyword)
+        || keyword.strip_prefix("min").is_some_and(is_size)
+        || keyword.strip_prefix("max").is_some_and(is_size)
+}
+
+fn is(value: &Tree, name: &str) -> bool {
+    match (name, value) {
+        // 1.0 is an integer to JSON Schema.
+        ("integer", Tree::Number(number)) => number.is_integer() || number.as_f64().fract() == 0.0,
+        ("number", Tree::Number(_)) => true,
+        _ => kind(value) == name,
+    }
+}
+
+fn kind(value: &Tree) -> &'static str {
+    match value {
+        Tree::Null => "null",
+        Tree::Bool(_) => "boolean",
+        Tree::Number(_) => "number",
+        Tree::String(_) => "string",
+        Tree::Array(_) => "array",
+        Tree::Object(_) if value.as_map().is_none() => "number",
+        Tree::Object(_) => "object",
+    }
+}
+
+fn article(kind: &str) -> &str {
+    match kind {
+        "null" => "null",
+        "boolean" => "true or false",
+        "integer" => "an integer",
+        "number" => "a number",
+        "string" => "a string",
+        "array" => "a list",
+        "object" => "an object",
+        other => other,
+    }
+}

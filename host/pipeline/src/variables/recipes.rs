@@ -1,0 +1,136 @@
+//! How values of the store were made: type and options of each, with a digest of the value itself. Kept in a file beside the store, because
+//! the store's own form is the bosh command line's. It is what the update mode `converge` compares with.
+
+use crate::diagnostic::Diagnostic;
+use crate::yaml::Document;
+use boson_document::{Map, Tree, go, json};
+use sha2::{Digest, Sha256};
+
+/// Recipes by name of the variable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recipes {
+    entries: Map,
+    changed: bool,
+}
+
+// === impl Recipes ===
+
+impl Recipes {
+    /// Takes the recipes of a file.
+    ///
+    /// # Errors
+    /// A document that is no mapping.
+    pub fn read(document: &Document) -> Result<Self, Diagnostic> {
+        let entries = match &document.tree {
+            Tree::Null => Map::new(),
+            tree => tree.as_map().cloned().ok_or_else(|| {
+                let message = format!("'{}' is {}, not a map", document.name, go::type_name(tree));
+                Diagnostic::error("variables-malformed-file", message)
+                    .in_document(&document.name)
+                    .at("")
+                    .help("it is written by this program; delete it: values are kept then, whatever becomes of their options")
+            })?,
+        };
+        Ok(Self {
+            entries,
+            changed: false,
+        })
+    }
+
+    /// Remembers how a value was made.
+    pub fn note(&mut self, name: &str, kind: &str, options: &Tree, value: &Tree) {
+        let recipe = recipe(kind, options).with("value", digest(value));
+        self.entries.insert(name.to_string(), recipe);
+        self.changed = true;
+    }
+
+    /// Was this very value made from another type or other options? Of one that came from elsewhere nobody knows: no.
+    pub fn differ(&self, name: &str, kind: &str, options: &Tree, value: &Tree) -> bool {
+        let Some(held) = self.entries.get(name).filter(|held| made(held, value)) else {
+            return false;
+        };
+        let wanted = recipe(kind, options);
+        ["type", "options"].iter().any(|key| held.get(key) != wanted.get(key))
+    }
+
+    /// Is there a recipe of this very value?
+    pub fn know(&self, name: &str, value: &Tree) -> bool {
+        self.entries.get(name).is_some_and(|held| made(held, value))
+    }
+
+    /// Is the file to be written?
+    pub fn changed(&self) -> bool {
+        self.changed
+    }
+
+    /// What the file is to hold.
+    pub fn to_tree(&self) -> Tree {
+        Tree::Object(self.entries.clone())
+    }
+}
+
+fn recipe(kind: &str, options: &Tree) -> Tree {
+    let options = if options.is_null() {
+        Tree::object()
+    } else {
+        options.clone()
+    };
+    Tree::object().with("type", kind).with("options", options)
+}
+
+fn made(recipe: &Tree, value: &Tree) -> bool {
+    recipe.str("value") == Some(digest(value).as_str())
+}
+
+/// Of the value, whatever the order of its members: people sort files.
+fn digest(value: &Tree) -> String {
+    let mut value = value.clone();
+    if let Tree::Object(members) = &mut value {
+        members.sort_keys();
+    }
+    let bytes = Sha256::digest(json::to_text(&value));
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml;
+
+    #[test]
+    fn only_a_value_with_its_own_recipe_can_differ() {
+        let tree = |text: &str| json::parse(text).unwrap();
+        let (options, value) = (tree(r#"{"length": 3, "x": 1}"#), tree(r#"{"a": "1", "b": "2"}"#));
+        let mut recipes = Recipes::default();
+        assert!(
+            !recipes.differ("v", "user", &options, &value),
+            "nobody knows how it was made"
+        );
+        recipes.note("v", "user", &options, &value);
+        let text = yaml::write(&recipes.to_tree());
+        let recipes = Recipes::read(&yaml::read("s.yml.options", &text).unwrap()).unwrap();
+        for (kind, options, value, wanted) in [
+            ("user", r#"{"x": 1, "length": 3}"#, r#"{"b": "2", "a": "1"}"#, false),
+            ("user", r#"{"length": 4, "x": 1}"#, r#"{"a": "1", "b": "2"}"#, true),
+            ("rsa", r#"{"x": 1, "length": 3}"#, r#"{"a": "1", "b": "2"}"#, true),
+            ("user", "null", r#"{"a": "1", "b": "2"}"#, true),
+            ("user", "null", r#"{"a": "by hand", "b": "2"}"#, false),
+        ] {
+            assert_eq!(
+                recipes.differ("v", kind, &tree(options), &tree(value)),
+                wanted,
+                "{options}"
+            );
+        }
+        assert!(!text.contains("\"1\""), "the value itself is not in it");
+    }
+
+    #[test]
+    fn no_options_are_the_empty_ones() {
+        let mut recipes = Recipes::default();
+        recipes.note("v", "rsa", &Tree::Null, &Tree::from("x"));
+        assert!(!recipes.differ("v", "rsa", &Tree::object(), &Tree::from("x")));
+        assert!(Recipes::read(&yaml::read("s.yml.options", "[]").unwrap()).is_err());
+    }
+}

@@ -1,0 +1,108 @@
+//! Making values: where there is none, and where the update mode of the variable asks for another one.
+
+use super::{Path, Resolver, within};
+use crate::diagnostic::Diagnostic;
+use crate::stage::{Definition, StageError};
+use crate::variables::generate::signer_name;
+use crate::variables::update::{self, UpdateMode, Wanted};
+use boson_document::{Pointer, Tree};
+
+// === impl Resolver ===
+
+impl<'a> Resolver<'a> {
+    /// Has the value made where there is none, or where its update mode asks for another one.
+    pub(super) fn ensure(
+        &mut self,
+        definition: &Definition,
+        kind: &str,
+        options: &Tree,
+        path: &mut Path<'a>,
+    ) -> Result<bool, StageError> {
+        self.review(definition, kind, options);
+        if self.value(&definition.name).is_none() {
+            return self.generate(definition, kind, options, path);
+        }
+        let own = definition.update_mode.as_deref().and_then(UpdateMode::named);
+        let mode = self.update_mode.map(|default| own.unwrap_or(default));
+        let Some(mode) = mode.filter(|_| self.table.get(&definition.name).is_none()) else {
+            return Ok(true);
+        };
+        if mode == UpdateMode::Converge {
+            self.resolve_signer(definition, kind, options, path)?;
+        }
+        match self.outdated(definition, kind, options, mode) {
+            Some(why) => {
+                self.warnings.push(update::remade(definition, why, self.document));
+                self.generate(definition, kind, options, path)
+            }
+            None => Ok(true),
+        }
+    }
+
+    /// Warns about options without effect, where they are what the value is made from.
+    fn review(&mut self, definition: &Definition, kind: &str, options: &Tree) {
+        let Some(generator) = self
+            .generator
+            .as_ref()
+            .filter(|_| self.table.get(&definition.name).is_none())
+        else {
+            return;
+        };
+        for name in generator.ignored(kind, options) {
+            let message = format!("Option '{name}' of variable '{}' has no effect", definition.name);
+            let warning = Diagnostic::warning("variables-ignored-option", message).in_document(self.document);
+            let place = Pointer::parse(&definition.pointer).unwrap_or_default();
+            self.warnings.push(warning.at(place.at("options").at(name)));
+        }
+    }
+
+    fn outdated(&self, definition: &Definition, kind: &str, options: &Tree, mode: UpdateMode) -> Option<&'static str> {
+        let wanted = Wanted {
+            name: &definition.name,
+            kind,
+            options,
+            value: self.store.get(&definition.name)?,
+            signer: signer_name(kind, options).and_then(|name| self.value(name)),
+        };
+        mode.reason(&wanted, &self.store.recipes)
+    }
+
+    /// Sees to it that the CA has its value, where order does not matter.
+    fn resolve_signer(
+        &mut self,
+        definition: &Definition,
+        kind: &str,
+        options: &Tree,
+        path: &mut Path<'a>,
+    ) -> Result<(), StageError> {
+        let Some(signer) = signer_name(kind, options).filter(|_| self.signers_first) else {
+            return Ok(());
+        };
+        let context = format!("Generating variable '{}': Loading certificates", definition.name);
+        self.resolve_within(signer, path)
+            .map(drop)
+            .map_err(|error| within(error, &context))
+    }
+
+    fn generate(
+        &mut self,
+        definition: &Definition,
+        kind: &str,
+        options: &Tree,
+        path: &mut Path<'a>,
+    ) -> Result<bool, StageError> {
+        self.resolve_signer(definition, kind, options, path)?;
+        let signer = signer_name(kind, options);
+        let signer = signer.and_then(|name| self.table.get(name).or_else(|| self.store.get(name)));
+        let Some(generator) = &mut self.generator else {
+            return Ok(false);
+        };
+        let value = generator.generate(definition, options, signer);
+        let value = value.map_err(|error| StageError::Input(vec![self.placed(error, &definition.pointer)]))?;
+        if self.update_mode.is_some() {
+            self.store.recipes.note(&definition.name, kind, options, &value);
+        }
+        self.store.put(&definition.name, value);
+        Ok(true)
+    }
+}

@@ -1,0 +1,281 @@
+//! Finds the value of each variable, or has it generated: what its options refer to comes first, by `bosh interpolate`'s rules.
+
+mod making;
+
+use crate::diagnostic::Diagnostic;
+use crate::stage::{Definition, Named, StageError, Stages, VariableRules, VariablesPlan};
+use crate::variables::amend::Addresses;
+use crate::variables::flow::{Inputs, Options};
+use crate::variables::generate::Generator;
+use crate::variables::store::Store;
+use crate::variables::table::Table;
+use crate::variables::update::UpdateMode;
+use boson_document::placeholder::{each_string, scan};
+use boson_document::{Pointer, Tree};
+use indexmap::IndexSet;
+use std::collections::{HashMap, HashSet};
+
+/// Longest chain of variables that need each other.
+const MAX_CHAIN: usize = 64;
+
+/// What finding values needs, and what is known so far.
+pub struct Resolver<'a> {
+    stages: &'a dyn Stages,
+    rules: VariableRules,
+    /// Name of the document with the definitions.
+    document: &'a str,
+    /// The first definition of each name.
+    definitions: HashMap<&'a str, &'a Definition>,
+    /// Values that were given.
+    pub table: &'a Table,
+    store: &'a mut Store,
+    generator: Option<&'a mut dyn Generator>,
+    signers_first: bool,
+    addresses: &'a Addresses,
+    /// Of variables without an update mode of their own; none: what is there stays.
+    update_mode: Option<UpdateMode>,
+    /// Names that are done.
+    states: HashMap<String, State>,
+    /// Names whose failure is told already: to those that need them they have no value.
+    failed: HashSet<String>,
+    /// Options of definitions, placeholders replaced, where they have all values.
+    pub options: HashMap<&'a str, Tree>,
+    /// Warnings.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// What is known of a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It has a value.
+    Found,
+    /// It has none.
+    Missing,
+    /// It counts as without value, because its options lack one.
+    Blocked,
+}
+
+/// The names whose options are being looked at, outermost first.
+#[derive(Default)]
+pub struct Path<'a> {
+    names: Vec<String>,
+    here: Option<&'a Definition>,
+}
+
+// === impl Resolver ===
+
+impl<'a> Resolver<'a> {
+    /// Knows nothing yet.
+    pub fn new(
+        stages: &'a dyn Stages,
+        document: &'a str,
+        plan: &'a VariablesPlan,
+        inputs: &'a mut Inputs<'_>,
+        options: &Options,
+        (addresses, update_mode): (&'a Addresses, Option<UpdateMode>),
+    ) -> Self {
+        let definitions = plan.definitions.iter().rev();
+        Self {
+            stages,
+            rules: options.rules,
+            document,
+            // The first of a name counts: later ones go in first.
+            definitions: definitions.map(|one| (one.name.as_str(), one)).collect(),
+            table: inputs.table,
+            store: inputs.store,
+            generator: match &mut inputs.generator {
+                Some(generator) => Some(&mut **generator),
+                None => None,
+            },
+            signers_first: options.signers_first,
+            addresses,
+            update_mode,
+            states: HashMap::new(),
+            failed: HashSet::new(),
+            options: HashMap::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Finds the value of a variable, or has it generated.
+    ///
+    /// # Errors
+    /// Options in a circle or with unfit values, and what the generator says.
+    pub fn resolve(&mut self, name: &str) -> Result<(), StageError> {
+        self.resolve_within(name, &mut Path::default()).map(|_| ())
+    }
+
+    /// The value of a variable that was found.
+    pub fn value(&self, name: &str) -> Option<&Tree> {
+        self.table.get(name).or_else(|| self.store.get(name))
+    }
+
+    /// Names that count as without value, because their options lack one.
+    pub fn blocked(&self) -> impl Iterator<Item = &str> {
+        self.states
+            .iter()
+            .filter(|(_, state)| **state == State::Blocked)
+            .map(|(name, _)| name.as_str())
+    }
+
+    fn resolve_within(&mut self, name: &str, path: &mut Path<'a>) -> Result<State, StageError> {
+        if let Some(state) = self.states.get(name) {
+            return Ok(*state);
+        }
+        if self.failed.contains(name) {
+            return Ok(State::Missing);
+        }
+        if path.names.iter().any(|outer| outer == name) {
+            return Err(self.refuse(path, "variables-recursion", "Detected recursion".to_string()));
+        }
+        if path.names.len() >= MAX_CHAIN {
+            let message = format!("Expected at most {MAX_CHAIN} variables whose options refer to each other");
+            return Err(self.refuse(path, "variables-too-deep", message));
+        }
+        let definition = self.definitions.get(name).copied();
+        let outer = path.here;
+        path.here = definition.or(outer);
+        path.names.push(name.to_string());
+        let state = self.find(name, definition, path);
+        path.names.pop();
+        path.here = outer;
+        match state {
+            Ok(state) => self.states.insert(name.to_string(), state).is_none(),
+            Err(_) => self.failed.insert(name.to_string()),
+        };
+        state
+    }
+
+    fn find(
+        &mut self,
+        name: &str,
+        definition: Option<&'a Definition>,
+        path: &mut Path<'a>,
+    ) -> Result<State, StageError> {
+        let state = |has_value| if has_value { State::Found } else { State::Missing };
+        let Some(definition) = definition else {
+            return Ok(state(self.value(name).is_some()));
+        };
+        let context = format!("Interpolating variable '{name}' definition options");
+        let options = self
+            .options(definition, path)
+            .map_err(|error| within(error, &context))?;
+        let Some(mut options) = options else {
+            return Ok(State::Blocked);
+        };
+        if let Some(consumed) = self.addresses.get(name) {
+            consumed.amend(&mut options);
+        }
+        let has_value = self.value(name).is_some();
+        let has_value = match &definition.kind {
+            Some(kind) if self.generator.is_some() => self.ensure(definition, kind, &options, path)?,
+            _ => has_value,
+        };
+        self.options.insert(&definition.name, options);
+        Ok(state(has_value))
+    }
+
+    /// The options with values in the place of placeholders; none where some have no value.
+    fn options(&mut self, definition: &'a Definition, path: &mut Path<'a>) -> Result<Option<Tree>, StageError> {
+        let names = references(&definition.options);
+        if names.is_empty() {
+            return Ok(Some(definition.options.clone()));
+        }
+        let (mut values, mut all) = (Tree::object(), true);
+        for name in &names {
+            let root = name.split('.').next().unwrap_or(name);
+            let state = self.resolve_within(root, path);
+            match state.map_err(|error| within(error, &format!("Finding variable '{name}'")))? {
+                State::Found => drop(values.set(root, self.value(root).cloned())),
+                // A placeholder that is left is generated from by BOSH. The director has no such thing to be true to.
+                State::Blocked => all &= self.rules == VariableRules::Cli,
+                State::Missing => all = false,
+            }
+        }
+        let options = self.put_in(definition, &values)?;
+        Ok(options.filter(|_| all))
+    }
+
+    /// The options with these values.
+    fn put_in(&mut self, definition: &Definition, values: &Tree) -> Result<Option<Tree>, StageError> {
+        // In a list, so that options are never taken for a document with a section `variables`.
+        let wrapped = Tree::Array(vec![definition.options.clone()]);
+        let wrapped = Named {
+            name: self.document,
+            tree: &wrapped,
+        };
+        let reply = self.stages.interpolate(wrapped, values, self.rules);
+        let (done, warnings) = reply.map_err(|error| relocated(error, definition))?;
+        self.warnings
+            .extend(warnings.into_iter().map(|warning| relocate(warning, definition)));
+        Ok(done.document.as_array().and_then(|items| items.first()).cloned())
+    }
+
+    fn placed(&self, mut error: Diagnostic, pointer: &str) -> Diagnostic {
+        if error.place.document.is_none() {
+            error = error.in_document(self.document).at(pointer);
+        }
+        error
+    }
+
+    fn refuse(&self, path: &Path<'_>, code: &str, message: String) -> StageError {
+        let pointer = path.here.map_or("", |definition| &definition.pointer);
+        StageError::Input(vec![self.placed(Diagnostic::error(code, message), pointer)])
+    }
+}
+
+/// The variables that need a value made.
+pub fn wanted<'a>(definitions: &'a [Definition], table: &Table, store: &Store) -> Vec<&'a Definition> {
+    let mut seen = HashSet::new();
+    let lacking = |name: &str| table.get(name).is_none() && store.get(name).is_none();
+    definitions
+        .iter()
+        .filter(|one| one.kind.is_some() && lacking(&one.name) && seen.insert(&one.name))
+        .collect()
+}
+
+/// An error as the cause of another, as BOSH writes it on one line. What a plugin did wrong stays as it is.
+pub fn within(error: StageError, context: &str) -> StageError {
+    match error {
+        StageError::Plugin(diagnostic) => StageError::Plugin(diagnostic),
+        StageError::Input(mut diagnostics) => {
+            for diagnostic in diagnostics.iter_mut().filter(|diagnostic| diagnostic.is_error()) {
+                diagnostic.message = format!("{context}: {}", diagnostic.message);
+            }
+            StageError::Input(diagnostics)
+        }
+    }
+}
+
+/// All that the placeholders of a tree name, with sub-keys, each once, in their order.
+fn references(tree: &Tree) -> IndexSet<String> {
+    let mut names = IndexSet::new();
+    each_string(tree, &mut Pointer::root(), &mut |text, _, _| {
+        names.extend(scan(text).map(|found| found.name.to_string()))
+    });
+    names
+}
+
+fn relocated(error: StageError, definition: &Definition) -> StageError {
+    match error {
+        StageError::Plugin(diagnostic) => StageError::Plugin(diagnostic),
+        StageError::Input(diagnostics) => StageError::Input(
+            diagnostics
+                .into_iter()
+                .map(|diagnostic| relocate(diagnostic, definition))
+                .collect(),
+        ),
+    }
+}
+
+/// From the list around the options to the definition in the document.
+fn relocate(mut diagnostic: Diagnostic, definition: &Definition) -> Diagnostic {
+    let inner = diagnostic
+        .place
+        .pointer
+        .as_deref()
+        .and_then(|pointer| pointer.strip_prefix("/0"))
+        .unwrap_or("");
+    diagnostic.place.pointer = Some(format!("{}/options{inner}", definition.pointer));
+    diagnostic
+}

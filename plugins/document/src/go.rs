@@ -1,0 +1,79 @@
+//! Values as BOSH's Go sees them: names of types, tags in errors of YAML readers, the text of a scalar where a string is wanted.
+
+use crate::{Tree, escape};
+
+/// Go's name of the value's type, as texts of errors have it.
+pub fn type_name(value: &Tree) -> &'static str {
+    match value {
+        Tree::Null => "<nil>",
+        Tree::Bool(_) => "bool",
+        Tree::Number(number) if number.as_i64().is_some() => "int",
+        Tree::Number(number) if number.as_u64().is_some() => "uint64",
+        Tree::Number(_) => "float64",
+        Tree::String(_) => "string",
+        Tree::Array(_) => "[]interface {}",
+        Tree::Object(_) if escape::as_special(value).is_some() => "float64",
+        Tree::Object(_) => "map[interface {}]interface {}",
+    }
+}
+
+/// The YAML tag of a value, as Go's YAML readers name it in errors.
+pub fn tag(value: &Tree) -> &'static str {
+    match (value, type_name(value)) {
+        (Tree::Null, _) => "!!null",
+        (Tree::Bool(_), _) => "!!bool",
+        (_, "float64") => "!!float",
+        (Tree::Number(_), _) => "!!int",
+        (Tree::String(_), _) => "!!str",
+        (Tree::Array(_), _) => "!!seq",
+        (Tree::Object(_), _) => "!!map",
+    }
+}
+
+/// The text a scalar has where Go reads it into a string: as it is written, null being the empty one. None for lists and maps.
+pub fn text(value: &Tree) -> Option<String> {
+    match value {
+        Tree::Null => Some(String::new()),
+        Tree::Bool(value) => Some(value.to_string()),
+        Tree::Number(number) => Some(number.text().to_string()),
+        Tree::String(text) => Some(text.clone()),
+        Tree::Object(_) => escape::as_special(value).map(str::to_string),
+        Tree::Array(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
+
+    #[test]
+    fn numbers_have_the_types_that_go_reads_them_into() {
+        for (json, name, shown) in [
+            ("1", "int", "!!int"),
+            ("18446744073709551615", "uint64", "!!int"),
+            ("18446744073709551616", "float64", "!!float"),
+            ("1.0", "float64", "!!float"),
+            (r#"{"\u0000":".inf"}"#, "float64", "!!float"),
+            ("{}", "map[interface {}]interface {}", "!!map"),
+            ("null", "<nil>", "!!null"),
+        ] {
+            let value = json::parse(json).unwrap();
+            assert_eq!((type_name(&value), tag(&value)), (name, shown), "{json}");
+        }
+    }
+
+    #[test]
+    fn scalars_keep_their_spelling_as_texts() {
+        for (json, wanted) in [
+            ("1.50", Some("1.50")),
+            ("null", Some("")),
+            ("true", Some("true")),
+            ("[]", None),
+            ("{}", None),
+        ] {
+            assert_eq!(text(&json::parse(json).unwrap()).as_deref(), wanted, "{json}");
+        }
+        assert_eq!(text(&escape::special(".nan")).as_deref(), Some(".nan"));
+    }
+}
