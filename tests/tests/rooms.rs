@@ -117,9 +117,20 @@ fn rooms_of_the_host_see_what_they_may() {
             "boson-render",
         ],
     );
-    if needs.contains_key("boson-controllers") {
-        never("boson-controllers", &["wasmtime", "boson-sandbox"]);
-    }
+    assert_eq!(
+        allowed_to_see(&needs, "boson-controllers"),
+        set(&[
+            "boson-document",
+            "boson-deployment",
+            "boson-pipeline",
+            "boson-credentials"
+        ])
+    );
+    // A second TLS or crypto core would be as large as the first, and as much to trust.
+    never(
+        "boson-controllers",
+        &["wasmtime", "boson-sandbox", "ring", "openssl", "native-tls"],
+    );
 }
 
 #[test]
