@@ -1,10 +1,6 @@
-//! A real API server judges the definitions: only it knows what is structural, runs the CEL rules and counts their cost.
-//!
-//! It is the one of $KUBECONFIG, so these tests are asked for by name: `cargo test -p boson-controllers --test cluster -- --ignored`.
+//! The definitions: accepted, refusing what they should, taking what users and `host convert` write.
 
-mod cluster_at_hand;
-
-use cluster_at_hand::{ClusterAtHand, documents, folder};
+use crate::at_hand::{ClusterAtHand, documents, folder};
 use std::path::Path;
 
 #[tokio::test]
