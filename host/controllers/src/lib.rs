@@ -1,4 +1,6 @@
 //! The operator: custom resources, and the controllers that make what they ask for. kube, and never wasmtime.
+//!
+//! Each controller has a folder: `observe` reads, `plan` decides and is pure, `act` writes. [`run()`] runs them all.
 
 pub mod api;
 mod backoff;
@@ -6,4 +8,11 @@ pub mod client;
 mod conditions;
 pub mod lease;
 pub mod metrics;
+mod quarks_secret;
+mod run;
+mod running;
+mod scope;
 pub mod serving;
+
+pub use run::{Config, RunError, run};
+pub use scope::Namespaces;

@@ -80,6 +80,11 @@ impl Error {
         Self::of::<K>(verb, name, fault)
     }
 
+    /// An object that is needed is not there.
+    pub(crate) fn missing<K: Resource<DynamicType = ()>>(name: &str) -> Self {
+        Self::of::<K>(Verb::Get, name, Fault::NotFound)
+    }
+
     /// Whether what was read is out of date: read again and decide anew, it is nobody's mistake.
     pub fn is_race(&self) -> bool {
         matches!(self.fault, Fault::Conflict | Fault::NotFound | Fault::AlreadyExists)

@@ -27,6 +27,8 @@ const PART: &str = "lease";
 pub const LENGTH: Duration = Duration::from_secs(15);
 /// A leader that could not renew for so long stops: before [`LENGTH`], so that two never overlap.
 pub const GIVE_UP: Duration = Duration::from_secs(10);
+/// How long work may take to end after it was asked to: a pod has 30 s, and the lease has to be given back.
+pub const GRACE: Duration = Duration::from_secs(8);
 /// Between two looks.
 pub const BEAT: Duration = Duration::from_secs(2);
 
@@ -71,7 +73,8 @@ struct Seen {
 // === impl Election ===
 
 impl Election {
-    /// Waits for the lease, then works. `stop` ends both the waiting and the work; so does losing the lease, which drops the work where it is.
+    /// Waits for the lease, then works. `stop` ends the waiting at once; the work has to hear of it by itself, and is dropped after [`GRACE`].
+    /// Losing the lease drops it where it is.
     pub async fn lead<W, F>(&self, cluster: &Cluster, health: &Health, stop: impl Future<Output = ()>, work: F) -> End
     where
         F: FnOnce() -> W,
@@ -94,8 +97,11 @@ impl Election {
             let work = work();
             tokio::pin!(work);
             tokio::select! {
-                () = &mut stop => End::Done,
                 () = &mut work => End::Done,
+                () = async {
+                    (&mut stop).await;
+                    tokio::time::sleep(GRACE).await;
+                } => End::Done,
                 () = self.keep(cluster, &mut seen) => End::Lost,
             }
         };

@@ -6,3 +6,4 @@
 mod at_hand;
 mod definitions;
 mod leading;
+mod secrets;

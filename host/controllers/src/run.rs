@@ -1,0 +1,100 @@
+//! The operator: one call that runs all controllers until it is asked to stop.
+
+use crate::client::{Cluster, Connection, connect};
+use crate::lease::{Election, End};
+use crate::metrics::Metrics;
+use crate::quarks_secret;
+use crate::running::Running;
+use crate::scope::{Namespaces, Scope};
+use crate::serving::{self, Health};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The cluster.
+    pub connection: Connection,
+    /// What to serve in it.
+    pub namespaces: Namespaces,
+    /// The lease that says who works.
+    pub election: Election,
+    /// Where `/live`, `/ready` and `/metrics` are answered; nowhere if none.
+    pub address: Option<SocketAddr>,
+    /// Objects that one controller looks at at a time.
+    pub concurrency: u16,
+}
+
+/// Why the operator ended.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// No credentials for a cluster.
+    #[error("cannot connect to a cluster: {0}")]
+    Connect(String),
+    /// The address for health and metrics is taken.
+    #[error("cannot listen at {0}: {1}")]
+    Listen(SocketAddr, std::io::Error),
+    /// Somebody else works now. Start again, and wait for your turn.
+    #[error("the lease was lost")]
+    LeaseLost,
+}
+
+/// Runs until `stop`, and then finishes what it is about.
+///
+/// # Guarantees
+/// After the end nothing is written any more, and the lease is free.
+///
+/// # Errors
+/// See [`RunError`]. A cluster that is away, or that has no custom resource definitions yet, is no error: it is waited for.
+pub async fn run(config: Config, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), RunError> {
+    let client = connect(&config.connection).await.map_err(RunError::Connect)?;
+    let metrics = Arc::new(Metrics::new());
+    let health = Health::default();
+    let serving = match config.address {
+        Some(address) => {
+            let listener = serving::listen(address)
+                .await
+                .map_err(|error| RunError::Listen(address, error))?;
+            Some(tokio::spawn(serving::serve(listener, health.clone(), metrics.clone())))
+        }
+        None => None,
+    };
+    let cluster = Cluster::new(client, metrics.clone());
+    let (asked, stopping) = watch::channel(false);
+    let asking = tokio::spawn(async move {
+        stop.await;
+        asked.send_replace(true);
+        asked.closed().await;
+    });
+    let scope = Scope::new(&config.namespaces);
+    let running = Running::new(config.concurrency, metrics, health.clone(), scope.clone(), stopping);
+    let work = || controllers(&config, cluster.clone(), scope, running.clone());
+    let end = config.election.lead(&cluster, &health, running.stopped(), work).await;
+    for task in serving.into_iter().chain([asking]) {
+        task.abort();
+    }
+    match end {
+        End::Done => Ok(()),
+        End::Lost => Err(RunError::LeaseLost),
+    }
+}
+
+async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: Running) {
+    let secrets = quarks_secret::Context::new(cluster.clone(), scope.clone(), &config.election.me);
+    let secrets = Arc::new(secrets);
+    match &config.namespaces {
+        Namespaces::Fixed(names) => {
+            let each = names
+                .iter()
+                .map(|name| quarks_secret::run(secrets.clone(), running.clone(), Some(name.clone())));
+            futures::future::join_all(each).await;
+        }
+        Namespaces::Monitored(id) => {
+            tokio::select! {
+                () = scope.follow(&cluster, id) => {}
+                () = quarks_secret::run(secrets, running, None) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! The QuarksSecret controller as users meet it: against an API server, through the front door.
+
+use crate::at_hand::{ClusterAtHand, documents};
+use boson_controllers::api::{ConditionStatus, QuarksSecret};
+use boson_controllers::client::Connection;
+use boson_controllers::lease::Election;
+use boson_controllers::{Config, Namespaces, run};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::{Client, ResourceExt};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// Patience for one step, on a machine that does other things too.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const CHAIN: &str = r"
+{spec: {type: certificate, secretName: root, request: {certificate: {commonName: root, isCA: true, keyLength: 2048}}}, metadata: {name: root}}
+---
+{spec: {type: tls, secretName: leaf, request: {certificate: {commonName: leaf, keyLength: 2048, CARef: {name: root, key: certificate},
+  CAKeyRef: {name: root, key: private_key}}}}, metadata: {name: leaf}}
+---
+{spec: {type: password, secretName: word}, metadata: {name: word}}
+---
+{spec: {type: basic-auth, secretName: login, request: {basic-auth: {username: admin}}}, metadata: {name: login}}
+---
+{spec: {type: templatedconfig, secretName: config, request: {templatedConfig: {type: helm, templates: {a.yml: 'p: {{ .Values.p | quote }}'},
+  values: {p: {name: word, key: password}}}}}, metadata: {name: config}}
+";
+
+/// A namespace of its own, and operators that serve it.
+struct Stage {
+    client: Client,
+    namespace: String,
+}
+
+/// An operator in this process.
+struct Operator {
+    stop: Option<oneshot::Sender<()>>,
+    task: JoinHandle<Result<(), boson_controllers::RunError>>,
+}
+
+impl Stage {
+    async fn set(name: &str) -> Self {
+        let client = ClusterAtHand::find().await.client;
+        let namespace = format!("{name}-{}", std::process::id());
+        let object = Namespace {
+            metadata: ObjectMeta {
+                name: Some(namespace.clone()),
+                ..ObjectMeta::default()
+            },
+            ..Namespace::default()
+        };
+        Api::all(client.clone()).create(&PostParams::default(), &object).await.unwrap();
+        Self { client, namespace }
+    }
+
+    fn api<K: kube::Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>>(&self) -> Api<K> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// Two with leases of different names work at the same time.
+    fn operator(&self, lease: &str) -> Operator {
+        let (stop, stopped) = oneshot::channel::<()>();
+        let config = Config {
+            connection: Connection::Default,
+            namespaces: Namespaces::Fixed([self.namespace.clone()].into()),
+            election: Election {
+                namespace: self.namespace.clone(),
+                name: lease.into(),
+                me: format!("{lease}-{}", rand()),
+            },
+            address: None,
+            concurrency: 4,
+        };
+        let task = tokio::spawn(run(config, async {
+            let _ = stopped.await;
+        }));
+        Operator { stop: Some(stop), task }
+    }
+
+    async fn apply(&self, texts: &str) {
+        for mut object in documents(texts) {
+            object["apiVersion"] = "quarks.cloudfoundry.org/v1alpha1".into();
+            object["kind"] = "QuarksSecret".into();
+            let name = object["metadata"]["name"].as_str().unwrap().to_string();
+            let parameters = PatchParams::apply("user").force();
+            self.api::<QuarksSecret>().patch(&name, &parameters, &Patch::Apply(object)).await.unwrap();
+        }
+    }
+
+    async fn ready(&self, names: &[&str]) {
+        for name in names {
+            self.until(name, |object| {
+                let status = object.status.clone().unwrap_or_default();
+                let current = status.observed_generation == object.metadata.generation;
+                let ready = |condition: &boson_controllers::api::Condition| {
+                    condition.kind == "Ready" && condition.status == ConditionStatus::True
+                };
+                current && status.conditions.iter().any(ready)
+            })
+            .await;
+        }
+    }
+
+    async fn until(&self, name: &str, good: impl Fn(&QuarksSecret) -> bool) {
+        let waited = tokio::time::timeout(PATIENCE, async {
+            while !self.api::<QuarksSecret>().get(name).await.as_ref().is_ok_and(&good) {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        });
+        if waited.await.is_err() {
+            panic!("{name}: {:?}", self.api::<QuarksSecret>().get(name).await.map(|object| object.status));
+        }
+    }
+
+    async fn text(&self, secret: &str, key: &str) -> Option<String> {
+        let found = self.api::<Secret>().get_opt(secret).await.unwrap()?;
+        String::from_utf8(found.data?.get(key)?.0.clone()).ok()
+    }
+
+    async fn changed(&self, secret: &str, key: &str, from: &Option<String>) -> Option<String> {
+        let waited = tokio::time::timeout(PATIENCE, async {
+            loop {
+                let now = self.text(secret, key).await;
+                if now.is_some() && now != *from {
+                    return now;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        });
+        waited.await.unwrap_or_else(|_| panic!("{secret} stays as it is"))
+    }
+
+    /// Values of all Secrets.
+    async fn values(&self) -> BTreeMap<String, Secret> {
+        let list = self.api::<Secret>().list(&ListParams::default()).await.unwrap();
+        list.items.into_iter().map(|secret| (secret.name_any(), Secret { data: secret.data, ..Secret::default() })).collect()
+    }
+
+    /// Versions of everything that the operator writes.
+    async fn versions(&self) -> Vec<(String, Option<String>)> {
+        let secrets = self.api::<Secret>().list(&ListParams::default()).await.unwrap();
+        let objects = self.api::<QuarksSecret>().list(&ListParams::default()).await.unwrap();
+        let events = self.api::<k8s_openapi::api::events::v1::Event>().list(&ListParams::default()).await.unwrap();
+        let secrets = secrets.items.iter().map(|object| (object.name_any(), object.resource_version()));
+        let objects = objects.items.iter().map(|object| (object.name_any(), object.resource_version()));
+        let events = events.items.iter().map(|object| (object.name_any(), object.resource_version()));
+        secrets.chain(objects).chain(events).collect()
+    }
+}
+
+impl Operator {
+    async fn stop(mut self) {
+        let _ = self.stop.take().map(|stop| stop.send(()));
+        self.task.await.unwrap().unwrap();
+    }
+
+    /// As a SIGKILL would, as far as one process can: at the next point where it waits.
+    async fn kill(self) {
+        self.task.abort();
+        let _ = self.task.await;
+    }
+}
+
+/// Different in each run.
+fn rand() -> u128 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the cluster of $KUBECONFIG"]
+async fn a_chain_of_secrets_lives_its_life() {
+    let stage = Stage::set("life").await;
+    let operator = stage.operator("one");
+    let all = ["root", "leaf", "word", "login", "config"];
+    stage.apply(CHAIN).await;
+    stage.ready(&all).await;
+    let word = stage.text("word", "password").await;
+    assert_eq!(stage.text("config", "a.yml").await, Some(format!("p: \"{}\"", word.clone().unwrap())));
+    assert_eq!(stage.text("login", "username").await.as_deref(), Some("admin"));
+    assert_eq!(stage.text("leaf", "ca").await, stage.text("root", "certificate").await);
+
+    // Converged is silent.
+    let before = stage.versions().await;
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(stage.versions().await, before);
+
+    // A CA that rotates takes its leaves with it; their keys stay.
+    let (root, leaf, key) = (
+        stage.text("root", "private_key").await,
+        stage.text("leaf", "tls.crt").await,
+        stage.text("leaf", "tls.key").await,
+    );
+    let map = ConfigMap {
+        metadata: ObjectMeta {
+            name: Some("rotate".into()),
+            labels: Some([("quarks.cloudfoundry.org/secret-rotation".to_string(), "yes".to_string())].into()),
+            ..ObjectMeta::default()
+        },
+        data: Some([("secrets".to_string(), r#"["root", "word", "nobody"]"#.to_string())].into()),
+        ..ConfigMap::default()
+    };
+    stage.api::<ConfigMap>().create(&PostParams::default(), &map).await.unwrap();
+    stage.changed("root", "private_key", &root).await;
+    stage.changed("leaf", "tls.crt", &leaf).await;
+    let new_word = stage.changed("word", "password", &word).await.unwrap();
+    stage.changed("config", "a.yml", &Some(format!("p: \"{}\"", word.unwrap()))).await;
+    assert_eq!(stage.text("config", "a.yml").await, Some(format!("p: \"{new_word}\"")));
+    assert_eq!(stage.text("leaf", "tls.key").await, key);
+    assert_eq!(stage.text("leaf", "ca").await, stage.text("root", "certificate").await);
+
+    // What is deleted comes back.
+    stage.api::<Secret>().delete("login", &DeleteParams::default()).await.unwrap();
+    stage.changed("login", "password", &None).await;
+
+    // What a user made stays.
+    let mine = Secret {
+        metadata: ObjectMeta {
+            name: Some("mine".into()),
+            ..ObjectMeta::default()
+        },
+        string_data: Some([("password".to_string(), "CANARY".to_string())].into()),
+        ..Secret::default()
+    };
+    stage.api::<Secret>().create(&PostParams::default(), &mine).await.unwrap();
+    stage.apply("{spec: {type: password, secretName: mine}, metadata: {name: mine}}").await;
+    stage.ready(&["mine"]).await;
+    assert_eq!(stage.text("mine", "password").await.as_deref(), Some("CANARY"));
+    operator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the cluster of $KUBECONFIG"]
+async fn what_is_missing_is_named_and_mended_as_soon_as_it_is_there() {
+    let stage = Stage::set("missing").await;
+    let operator = stage.operator("one");
+    let (root, leaf) = CHAIN.split_once("---").map(|(root, rest)| (root, rest.split("---").next().unwrap())).unwrap();
+    stage.apply(leaf).await;
+    stage
+        .until("leaf", |object| {
+            let status = object.status.clone().unwrap_or_default();
+            status.conditions.iter().any(|condition| condition.message == "there is no Secret 'root'")
+        })
+        .await;
+    stage.apply(root).await;
+    stage.ready(&["root", "leaf"]).await;
+    operator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the cluster of $KUBECONFIG"]
+async fn two_operators_at_once_and_kills_regenerate_nothing() {
+    let stage = Stage::set("kills").await;
+    let names: Vec<String> = (0..20).map(|number| format!("p{number}")).collect();
+    let texts: Vec<String> = names
+        .iter()
+        .map(|name| format!("{{spec: {{type: password, secretName: {name}}}, metadata: {{name: {name}}}}}"))
+        .collect();
+    let mut seen: BTreeMap<String, Secret> = BTreeMap::new();
+    let (one, other) = (stage.operator("one"), stage.operator("other"));
+    stage.apply(&texts.join("\n---\n")).await;
+    let mut operators = vec![one, other];
+    for round in 0..6 {
+        tokio::time::sleep(Duration::from_millis(50 + 40 * round)).await;
+        for (name, secret) in stage.values().await {
+            let before = seen.entry(name.clone()).or_insert_with(|| secret.clone());
+            assert_eq!(before.data, secret.data, "{name} has another value");
+        }
+        operators.remove(0).kill().await;
+        operators.push(stage.operator(&format!("next-{round}")));
+    }
+    stage.ready(&names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    for (name, secret) in stage.values().await {
+        let before = seen.entry(name.clone()).or_insert_with(|| secret.clone());
+        assert_eq!(before.data, secret.data, "{name} has another value");
+    }
+    assert_eq!(seen.len(), names.len());
+    for operator in operators {
+        operator.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the cluster of $KUBECONFIG"]
+async fn a_copy_goes_where_it_is_agreed_to_and_follows() {
+    let (stage, target) = (Stage::set("from").await, Stage::set("to").await);
+    let operator = stage.operator("one");
+    let to = &target.namespace;
+    let original = format!("{{spec: {{type: password, secretName: s, copies: [{{name: s, namespace: {to}}}]}}, metadata: {{name: shared}}}}");
+    stage.apply(&original).await;
+    stage.until("shared", |object| object.status.as_ref().is_some_and(|status| status.copied == Some(false))).await;
+    assert_eq!(target.text("s", "password").await, None);
+
+    let placeholder = Secret {
+        metadata: ObjectMeta {
+            name: Some("s".into()),
+            annotations: Some([("quarks.cloudfoundry.org/secret-copy-of".to_string(), format!("{}/shared", stage.namespace))].into()),
+            ..ObjectMeta::default()
+        },
+        type_: Some("Opaque".into()),
+        ..Secret::default()
+    };
+    target.api::<Secret>().create(&PostParams::default(), &placeholder).await.unwrap();
+    // The other namespace is none of this operator's: it learns of the consent when the original is next looked at.
+    let poke = json!({"metadata": {"labels": {"poke": "1"}}});
+    stage.api::<QuarksSecret>().patch("shared", &PatchParams::default(), &Patch::Merge(poke)).await.unwrap();
+    let copy = target.changed("s", "password", &None).await;
+    assert_eq!(copy, stage.text("s", "password").await);
+    operator.stop().await;
+}
