@@ -234,7 +234,10 @@ mod tests {
             let (kind, options) = expected.split_once(' ').unwrap();
             assert_eq!(request_digest(&asked(spec)), digest(&[kind, options]), "{spec}");
         }
-        assert_eq!(digest(&["password", "{}"]), "41149394b92c44033e019426d889352c586975bbaf7488d8d8de318dbf147797");
+        assert_eq!(
+            digest(&["password", "{}"]),
+            "41149394b92c44033e019426d889352c586975bbaf7488d8d8de318dbf147797"
+        );
     }
 
     #[test]

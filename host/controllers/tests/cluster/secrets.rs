@@ -54,7 +54,10 @@ impl Stage {
             },
             ..Namespace::default()
         };
-        Api::all(client.clone()).create(&PostParams::default(), &object).await.unwrap();
+        Api::all(client.clone())
+            .create(&PostParams::default(), &object)
+            .await
+            .unwrap();
         Self { client, namespace }
     }
 
@@ -88,7 +91,10 @@ impl Stage {
             object["kind"] = "QuarksSecret".into();
             let name = object["metadata"]["name"].as_str().unwrap().to_string();
             let parameters = PatchParams::apply("user").force();
-            self.api::<QuarksSecret>().patch(&name, &parameters, &Patch::Apply(object)).await.unwrap();
+            self.api::<QuarksSecret>()
+                .patch(&name, &parameters, &Patch::Apply(object))
+                .await
+                .unwrap();
         }
     }
 
@@ -113,7 +119,10 @@ impl Stage {
             }
         });
         if waited.await.is_err() {
-            panic!("{name}: {:?}", self.api::<QuarksSecret>().get(name).await.map(|object| object.status));
+            panic!(
+                "{name}: {:?}",
+                self.api::<QuarksSecret>().get(name).await.map(|object| object.status)
+            );
         }
     }
 
@@ -138,17 +147,41 @@ impl Stage {
     /// Values of all Secrets.
     async fn values(&self) -> BTreeMap<String, Secret> {
         let list = self.api::<Secret>().list(&ListParams::default()).await.unwrap();
-        list.items.into_iter().map(|secret| (secret.name_any(), Secret { data: secret.data, ..Secret::default() })).collect()
+        list.items
+            .into_iter()
+            .map(|secret| {
+                (
+                    secret.name_any(),
+                    Secret {
+                        data: secret.data,
+                        ..Secret::default()
+                    },
+                )
+            })
+            .collect()
     }
 
     /// Versions of everything that the operator writes.
     async fn versions(&self) -> Vec<(String, Option<String>)> {
         let secrets = self.api::<Secret>().list(&ListParams::default()).await.unwrap();
         let objects = self.api::<QuarksSecret>().list(&ListParams::default()).await.unwrap();
-        let events = self.api::<k8s_openapi::api::events::v1::Event>().list(&ListParams::default()).await.unwrap();
-        let secrets = secrets.items.iter().map(|object| (object.name_any(), object.resource_version()));
-        let objects = objects.items.iter().map(|object| (object.name_any(), object.resource_version()));
-        let events = events.items.iter().map(|object| (object.name_any(), object.resource_version()));
+        let events = self
+            .api::<k8s_openapi::api::events::v1::Event>()
+            .list(&ListParams::default())
+            .await
+            .unwrap();
+        let secrets = secrets
+            .items
+            .iter()
+            .map(|object| (object.name_any(), object.resource_version()));
+        let objects = objects
+            .items
+            .iter()
+            .map(|object| (object.name_any(), object.resource_version()));
+        let events = events
+            .items
+            .iter()
+            .map(|object| (object.name_any(), object.resource_version()));
         secrets.chain(objects).chain(events).collect()
     }
 }
@@ -168,7 +201,10 @@ impl Operator {
 
 /// Different in each run.
 fn rand() -> u128 {
-    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos()
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap()
+        .as_nanos()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -180,7 +216,10 @@ async fn a_chain_of_secrets_lives_its_life() {
     stage.apply(CHAIN).await;
     stage.ready(&all).await;
     let word = stage.text("word", "password").await;
-    assert_eq!(stage.text("config", "a.yml").await, Some(format!("p: \"{}\"", word.clone().unwrap())));
+    assert_eq!(
+        stage.text("config", "a.yml").await,
+        Some(format!("p: \"{}\"", word.clone().unwrap()))
+    );
     assert_eq!(stage.text("login", "username").await.as_deref(), Some("admin"));
     assert_eq!(stage.text("leaf", "ca").await, stage.text("root", "certificate").await);
 
@@ -204,17 +243,27 @@ async fn a_chain_of_secrets_lives_its_life() {
         data: Some([("secrets".to_string(), r#"["root", "word", "nobody"]"#.to_string())].into()),
         ..ConfigMap::default()
     };
-    stage.api::<ConfigMap>().create(&PostParams::default(), &map).await.unwrap();
+    stage
+        .api::<ConfigMap>()
+        .create(&PostParams::default(), &map)
+        .await
+        .unwrap();
     stage.changed("root", "private_key", &root).await;
     stage.changed("leaf", "tls.crt", &leaf).await;
     let new_word = stage.changed("word", "password", &word).await.unwrap();
-    stage.changed("config", "a.yml", &Some(format!("p: \"{}\"", word.unwrap()))).await;
+    stage
+        .changed("config", "a.yml", &Some(format!("p: \"{}\"", word.unwrap())))
+        .await;
     assert_eq!(stage.text("config", "a.yml").await, Some(format!("p: \"{new_word}\"")));
     assert_eq!(stage.text("leaf", "tls.key").await, key);
     assert_eq!(stage.text("leaf", "ca").await, stage.text("root", "certificate").await);
 
     // What is deleted comes back.
-    stage.api::<Secret>().delete("login", &DeleteParams::default()).await.unwrap();
+    stage
+        .api::<Secret>()
+        .delete("login", &DeleteParams::default())
+        .await
+        .unwrap();
     stage.changed("login", "password", &None).await;
 
     // What a user made stays.
@@ -226,8 +275,14 @@ async fn a_chain_of_secrets_lives_its_life() {
         string_data: Some([("password".to_string(), "CANARY".to_string())].into()),
         ..Secret::default()
     };
-    stage.api::<Secret>().create(&PostParams::default(), &mine).await.unwrap();
-    stage.apply("{spec: {type: password, secretName: mine}, metadata: {name: mine}}").await;
+    stage
+        .api::<Secret>()
+        .create(&PostParams::default(), &mine)
+        .await
+        .unwrap();
+    stage
+        .apply("{spec: {type: password, secretName: mine}, metadata: {name: mine}}")
+        .await;
     stage.ready(&["mine"]).await;
     assert_eq!(stage.text("mine", "password").await.as_deref(), Some("CANARY"));
     operator.stop().await;
@@ -238,12 +293,18 @@ async fn a_chain_of_secrets_lives_its_life() {
 async fn what_is_missing_is_named_and_mended_as_soon_as_it_is_there() {
     let stage = Stage::set("missing").await;
     let operator = stage.operator("one");
-    let (root, leaf) = CHAIN.split_once("---").map(|(root, rest)| (root, rest.split("---").next().unwrap())).unwrap();
+    let (root, leaf) = CHAIN
+        .split_once("---")
+        .map(|(root, rest)| (root, rest.split("---").next().unwrap()))
+        .unwrap();
     stage.apply(leaf).await;
     stage
         .until("leaf", |object| {
             let status = object.status.clone().unwrap_or_default();
-            status.conditions.iter().any(|condition| condition.message == "there is no Secret 'root'")
+            status
+                .conditions
+                .iter()
+                .any(|condition| condition.message == "there is no Secret 'root'")
         })
         .await;
     stage.apply(root).await;
@@ -290,24 +351,47 @@ async fn a_copy_goes_where_it_is_agreed_to_and_follows() {
     let (stage, target) = (Stage::set("from").await, Stage::set("to").await);
     let operator = stage.operator("one");
     let to = &target.namespace;
-    let original = format!("{{spec: {{type: password, secretName: s, copies: [{{name: s, namespace: {to}}}]}}, metadata: {{name: shared}}}}");
+    let original = format!(
+        "{{spec: {{type: password, secretName: s, copies: [{{name: s, namespace: {to}}}]}}, metadata: {{name: shared}}}}"
+    );
     stage.apply(&original).await;
-    stage.until("shared", |object| object.status.as_ref().is_some_and(|status| status.copied == Some(false))).await;
+    stage
+        .until("shared", |object| {
+            object
+                .status
+                .as_ref()
+                .is_some_and(|status| status.copied == Some(false))
+        })
+        .await;
     assert_eq!(target.text("s", "password").await, None);
 
     let placeholder = Secret {
         metadata: ObjectMeta {
             name: Some("s".into()),
-            annotations: Some([("quarks.cloudfoundry.org/secret-copy-of".to_string(), format!("{}/shared", stage.namespace))].into()),
+            annotations: Some(
+                [(
+                    "quarks.cloudfoundry.org/secret-copy-of".to_string(),
+                    format!("{}/shared", stage.namespace),
+                )]
+                .into(),
+            ),
             ..ObjectMeta::default()
         },
         type_: Some("Opaque".into()),
         ..Secret::default()
     };
-    target.api::<Secret>().create(&PostParams::default(), &placeholder).await.unwrap();
+    target
+        .api::<Secret>()
+        .create(&PostParams::default(), &placeholder)
+        .await
+        .unwrap();
     // The other namespace is none of this operator's: it learns of the consent when the original is next looked at.
     let poke = json!({"metadata": {"labels": {"poke": "1"}}});
-    stage.api::<QuarksSecret>().patch("shared", &PatchParams::default(), &Patch::Merge(poke)).await.unwrap();
+    stage
+        .api::<QuarksSecret>()
+        .patch("shared", &PatchParams::default(), &Patch::Merge(poke))
+        .await
+        .unwrap();
     let copy = target.changed("s", "password", &None).await;
     assert_eq!(copy, stage.text("s", "password").await);
     operator.stop().await;
