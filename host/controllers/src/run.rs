@@ -1,6 +1,6 @@
 //! The operator: one call that runs all controllers until it is asked to stop.
 
-use crate::client::{Cluster, Connection, connect};
+use crate::client::Cluster;
 use crate::lease::{Election, End};
 use crate::metrics::Metrics;
 use crate::quarks_secret;
@@ -14,8 +14,6 @@ use tokio::sync::watch;
 /// How to run.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The cluster.
-    pub connection: Connection,
     /// What to serve in it.
     pub namespaces: Namespaces,
     /// The lease that says who works.
@@ -29,9 +27,6 @@ pub struct Config {
 /// Why the operator ended.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// No credentials for a cluster.
-    #[error("cannot connect to a cluster: {0}")]
-    Connect(String),
     /// The address for health and metrics is taken.
     #[error("cannot listen at {0}: {1}")]
     Listen(SocketAddr, std::io::Error),
@@ -40,15 +35,18 @@ pub enum RunError {
     LeaseLost,
 }
 
-/// Runs until `stop`, and then finishes what it is about.
+/// Runs until `stop`, and then finishes what it is about. `client`: from [`crate::client::connect`], so that it repeats nothing by itself.
 ///
 /// # Guarantees
 /// After the end nothing is written any more, and the lease is free.
 ///
 /// # Errors
 /// See [`RunError`]. A cluster that is away, or that has no custom resource definitions yet, is no error: it is waited for.
-pub async fn run(config: Config, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), RunError> {
-    let client = connect(&config.connection).await.map_err(RunError::Connect)?;
+pub async fn run(
+    client: kube::Client,
+    config: Config,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), RunError> {
     let metrics = Arc::new(Metrics::new());
     let health = Health::default();
     let serving = match config.address {

@@ -1,5 +1,12 @@
 //! Calls against a server that misbehaves as real ones do. A real API server cannot be made to lose an answer.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that fails says so"
+)]
+
 use boson_controllers::client::{Cluster, Created, Fault, FieldManager};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};

@@ -1,5 +1,12 @@
 //! The committed definitions under `crds/` are those of the Rust types. `BLESS=1` rewrites them.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that fails says so"
+)]
+
 use boson_controllers::api;
 use boson_document::json;
 use boson_pipeline::yaml;

@@ -3,6 +3,11 @@
 //! Field names are those that users of the predecessor know. Comments on fields are what `kubectl explain` shows, so they are
 //! written for the person at that prompt.
 
+#![allow(
+    clippy::duplicated_attributes,
+    reason = "the lint takes two printer columns of the same type for one attribute given twice"
+)]
+
 pub mod condition;
 pub mod deployment;
 pub mod job;

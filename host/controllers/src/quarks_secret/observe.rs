@@ -5,7 +5,7 @@ use crate::api::QuarksSecret;
 use crate::api::secret::{KeyReference, SecretType};
 use crate::client::{Cluster, Error};
 use k8s_openapi::api::core::v1::{Secret, Service};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a plan is made from.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +37,7 @@ pub async fn observe(cluster: &Cluster, interest: &Interest, object: &QuarksSecr
     let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
     let name = object.metadata.name.as_deref().unwrap_or_default();
     let spec = &object.spec;
-    let references: Vec<String> = references(object).into_iter().map(|reference| reference.name).collect();
+    let references: BTreeSet<String> = references(object).into_iter().map(|reference| reference.name).collect();
     let services = services(object);
     let own = (spec.kind != SecretType::Copy).then_some(spec.secret_name.clone());
     let here = references
@@ -61,10 +61,8 @@ pub async fn observe(cluster: &Cluster, interest: &Interest, object: &QuarksSecr
         seen.secret = cluster.get(namespace, own).await?;
     }
     for reference in references {
-        if !seen.referred.contains_key(&reference) {
-            let found = cluster.get(namespace, &reference).await?;
-            seen.referred.insert(reference, found);
-        }
+        let found = cluster.get(namespace, &reference).await?;
+        seen.referred.insert(reference, found);
     }
     for service in services {
         let found = cluster.get(namespace, &service).await?;

@@ -130,11 +130,14 @@ fn keys_are_those_that_users_know() {
 
 #[test]
 fn a_secret_of_the_user_is_left_as_it_is() {
-    let mut seen = Seen::default();
-    seen.secret = Some(Secret {
+    let secret = Secret {
         data: Some([("password".to_string(), ByteString(b"mine".to_vec()))].into()),
         ..Secret::default()
-    });
+    };
+    let seen = Seen {
+        secret: Some(secret),
+        ..Seen::default()
+    };
     let object = annotated(asked(PASSWORD), marks::ROTATION, "1");
     let plan = plan(&object, &seen, now());
     assert_eq!(plan.step, Step::Keep);
@@ -316,8 +319,10 @@ fn labels_follow_the_request_and_those_of_others_stay() {
 #[test]
 fn nothing_goes_where_nobody_agreed() {
     let object = asked(&PASSWORD.replace("\"s\"", r#""s", "copies": [{"name": "c", "namespace": "m"}]"#));
-    let mut seen = Seen::default();
-    seen.copies = vec![SeenCopy::default()];
+    let mut seen = Seen {
+        copies: vec![SeenCopy::default()],
+        ..Seen::default()
+    };
     settle(&object, &mut seen, now());
     let refused = plan(&object, &seen, now());
     assert!(refused.copies.is_empty() && message(&refused).contains("m/c: nobody there agrees"));
