@@ -1,12 +1,12 @@
 //! The operator: one call that runs all controllers until it is asked to stop.
 
 use crate::client::Cluster;
-use crate::lease::{Election, End};
+use crate::lease::{self, Election, End};
 use crate::metrics::Metrics;
 use crate::quarks_secret;
 use crate::running::Running;
 use crate::scope::{Namespaces, Scope};
-use crate::serving::{self, Health};
+use crate::serving::{self, Health, State};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -49,6 +49,8 @@ pub async fn run(
 ) -> Result<(), RunError> {
     let metrics = Arc::new(Metrics::new());
     let health = Health::default();
+    // Without a part that is not ready yet, no parts at all would count as ready.
+    health.set(lease::PART, State::Starting);
     let serving = match config.address {
         Some(address) => {
             let listener = serving::listen(address)

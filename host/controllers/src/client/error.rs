@@ -120,6 +120,7 @@ impl Fault {
             (404, _) => Self::NotFound,
             (409, "AlreadyExists") => Self::AlreadyExists,
             (409, _) => Self::Conflict,
+            (403, _) if is_leaving(status) => Self::Refused(Some("its namespace is being deleted".into())),
             (401 | 403, _) => Self::Forbidden,
             (429 | 503 | 504, _) => Self::Busy(wait),
             // The server gave up on a write that may have landed.
@@ -162,4 +163,10 @@ impl fmt::Display for Fault {
             Self::Other(code) => write!(f, "the API server answers with code {code}"),
         }
     }
+}
+
+/// The server says "forbidden" for that, too.
+fn is_leaving(status: &kube::core::Status) -> bool {
+    let details = status.details.iter().flat_map(|details| &details.causes);
+    details.into_iter().any(|cause| cause.reason == "NamespaceTerminating")
 }

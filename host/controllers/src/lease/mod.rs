@@ -21,7 +21,8 @@ use std::future::Future;
 use std::time::{Duration, Instant};
 
 const MANAGER: FieldManager = FieldManager("boson-lease");
-const PART: &str = "lease";
+/// What its health is told under.
+pub(crate) const PART: &str = "lease";
 
 /// A lease that is silent for so long is free.
 pub const LENGTH: Duration = Duration::from_secs(15);
@@ -80,8 +81,7 @@ impl Election {
         F: FnOnce() -> W,
         W: Future<Output = ()>,
     {
-        // Waiting for one's turn is being ready: a rolling update waits for it.
-        health.set(PART, State::Working);
+        health.set(PART, State::Starting);
         tokio::pin!(stop);
         let mut seen = Seen {
             lease: None,
@@ -89,7 +89,7 @@ impl Election {
         };
         tokio::select! {
             () = &mut stop => return End::Done,
-            () = self.acquire(cluster, &mut seen) => {}
+            () = self.acquire(cluster, health, &mut seen) => {}
         }
         tracing::info!(me = self.me, "leading");
         cluster.metrics().leading.set(1);
@@ -113,9 +113,12 @@ impl Election {
         end
     }
 
-    async fn acquire(&self, cluster: &Cluster, seen: &mut Seen) {
+    async fn acquire(&self, cluster: &Cluster, health: &Health, seen: &mut Seen) {
         loop {
-            match self.step(cluster, seen).await {
+            let step = self.step(cluster, seen).await;
+            // Waiting for one's turn is being ready, a rolling update waits for it; not to be heard is not.
+            health.set(PART, if step.is_ok() { State::Working } else { State::Starting });
+            match step {
                 Ok(Turn::Mine) => return,
                 Ok(Turn::Theirs | Turn::Unclear) => {}
                 Err(error) => tracing::warn!(%error, "cannot take the lease"),

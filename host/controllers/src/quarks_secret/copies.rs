@@ -47,12 +47,10 @@ pub fn plan(object: &QuarksSecret, seen: &Seen, secret: &Secret) -> (Vec<CopySte
     (steps, finding)
 }
 
-fn one(
-    object: &QuarksSecret,
-    secret: &Secret,
-    copy: &Copy,
-    there: &SeenCopy,
-) -> Result<Option<CopyStep>, &'static str> {
+fn one(object: &QuarksSecret, secret: &Secret, copy: &Copy, there: &SeenCopy) -> Result<Option<CopyStep>, String> {
+    if let Some(why) = &there.hidden {
+        return Err(why.clone());
+    }
     let source = source(object);
     let says = |annotations: Option<&BTreeMap<String, String>>| {
         annotations.and_then(|annotations| annotations.get(labels::SECRET_COPY_OF)) == Some(&source)
@@ -66,10 +64,10 @@ fn one(
         return Ok(Some(CopyStep::Create(Box::new(new(consent, secret, copy, source)))));
     };
     if !says(old.metadata.annotations.as_ref()) {
-        return Err("there is a Secret of that name that does not say it is this copy");
+        return Err("there is a Secret of that name that does not say it is this copy".into());
     }
     if old.type_ != secret.type_ {
-        return Err("the Secret there is of another type, which cannot change; delete it");
+        return Err("the Secret there is of another type, which cannot change; delete it".into());
     }
     if old.data.clone().unwrap_or_default() == secret.data.clone().unwrap_or_default() {
         return Ok(None);

@@ -12,6 +12,7 @@ mod rotation;
 mod secret;
 mod status;
 mod template;
+mod watch;
 
 #[cfg(test)]
 mod made;
@@ -19,8 +20,7 @@ mod made;
 mod tests;
 
 use crate::api::QuarksSecret;
-use crate::client::{Cluster, Error, Events, Notice};
-use crate::conditions::Finding;
+use crate::client::{Cluster, Error, Events, Fault, Notice};
 use crate::scope::Scope;
 use act::{Failure, MANAGER, act};
 use interest::Interest;
@@ -32,7 +32,6 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 pub(crate) use watch::run;
-mod watch;
 
 /// Writes of one object in one go; a CA, its marks and its copies are three.
 const ROUNDS: usize = 5;
@@ -71,7 +70,25 @@ impl Context {
         match self.settle(cached, &namespace, &name).await {
             // Somebody wrote what we had read: nobody's mistake, and what there is now decides.
             Err(error) if error.is_race() => Ok(Action::requeue(SOON)),
-            other => other,
+            Err(error) => {
+                self.complain(&namespace, &name, &error).await;
+                Err(error)
+            }
+            done => done,
+        }
+    }
+
+    /// Says in the status what somebody has to mend. A server that is away is nobody's to mend, and could not be told anyway.
+    async fn complain(&self, namespace: &str, name: &str, error: &Error) {
+        if !matches!(error.fault, Fault::Forbidden | Fault::Refused(_)) {
+            return;
+        }
+        if let Ok(Some(object)) = self.cluster.get::<QuarksSecret>(namespace, name).await {
+            let before = object.status.clone().unwrap_or_default();
+            let plan = Plan::troubled("Refused", error.to_string(), before.generated.unwrap_or(false));
+            if let Err(error) = self.report(&object, &plan).await {
+                tracing::warn!(%error, "cannot write the status");
+            }
         }
     }
 
@@ -97,7 +114,7 @@ impl Context {
                 Err(Failure::Request(message)) => plan = refused(plan, &object, message),
             }
             self.report(&object, &plan).await?;
-            return Ok(plan.wake.map_or_else(Action::await_change, Action::requeue));
+            return Ok(Action::requeue(plan.wake));
         }
         Ok(Action::requeue(SOON))
     }
@@ -142,15 +159,6 @@ impl Context {
 /// What remains of a plan whose value could not be made.
 fn refused(plan: Plan, object: &QuarksSecret, message: String) -> Plan {
     let generated = !matches!(plan.step, plan::Step::Create(_));
-    let finding = Finding {
-        kind: "Ready",
-        status: crate::api::ConditionStatus::False,
-        reason: "BadRequest",
-        message: format!("Secret '{}' cannot be made: {message}", object.spec.secret_name),
-    };
-    Plan {
-        findings: vec![finding],
-        generated,
-        ..plan
-    }
+    let message = format!("Secret '{}' cannot be made: {message}", object.spec.secret_name);
+    Plan::troubled("BadRequest", message, generated)
 }

@@ -3,7 +3,7 @@
 use super::interest::Interest;
 use crate::api::QuarksSecret;
 use crate::api::secret::{KeyReference, SecretType};
-use crate::client::{Cluster, Error};
+use crate::client::{Cluster, Error, Fault};
 use k8s_openapi::api::core::v1::{Secret, Service};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,6 +27,8 @@ pub struct SeenCopy {
     pub secret: Option<Secret>,
     /// A QuarksSecret of the original's name.
     pub consent: Option<QuarksSecret>,
+    /// Why nothing could be seen there: the operator need not have rights in every namespace.
+    pub hidden: Option<String>,
 }
 
 /// Reads it. What is read is first noted in `interest`, so that no later change of it goes unnoticed.
@@ -69,12 +71,28 @@ pub async fn observe(cluster: &Cluster, interest: &Interest, object: &QuarksSecr
         seen.services.push((service, found));
     }
     for copy in &spec.copies {
-        seen.copies.push(SeenCopy {
-            secret: cluster.get(&copy.namespace, &copy.name).await?,
-            consent: cluster.get(&copy.namespace, name).await?,
-        });
+        seen.copies
+            .push(look_at_copy(cluster, &copy.namespace, &copy.name, name).await?);
     }
     Ok(seen)
+}
+
+async fn look_at_copy(cluster: &Cluster, namespace: &str, copy: &str, original: &str) -> Result<SeenCopy, Error> {
+    let look = async {
+        Ok::<_, Error>(SeenCopy {
+            secret: cluster.get(namespace, copy).await?,
+            consent: cluster.get(namespace, original).await?,
+            hidden: None,
+        })
+    };
+    match look.await {
+        // The Secret itself must not wait for a copy that will never be.
+        Err(error) if error.fault == Fault::Forbidden => Ok(SeenCopy {
+            hidden: Some(error.to_string()),
+            ..SeenCopy::default()
+        }),
+        other => other,
+    }
 }
 
 /// Entries of other Secrets that this one is made from.

@@ -22,8 +22,10 @@ use std::time::{Duration, SystemTime};
 /// A certificate is renewed when this part of its life is left, but not earlier than [`EARLIEST`] before its end.
 const LEFT: u32 = 3;
 const EARLIEST: Duration = Duration::from_secs(30 * 86_400);
-/// Nobody sleeps longer: a clock may be set meanwhile.
+/// Nobody sleeps longer: a clock may be set meanwhile, and a change that was not heard of must not be missed for ever.
 const LONGEST_SLEEP: Duration = Duration::from_secs(12 * 3600);
+/// The same, for what is not as it should be.
+const UNEASY_SLEEP: Duration = Duration::from_secs(300);
 
 /// What to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,7 +41,7 @@ pub struct Plan {
     /// When its certificate expires.
     pub not_after: Option<SystemTime>,
     /// When to look again, if nothing happens before.
-    pub wake: Option<Duration>,
+    pub wake: Duration,
 }
 
 /// What to do with the Secret.
@@ -129,6 +131,15 @@ impl Cause {
     }
 }
 
+// === impl Plan ===
+
+impl Plan {
+    /// Nothing could be done, for a reason that somebody has to mend.
+    pub fn troubled(reason: &'static str, message: String, generated: bool) -> Self {
+        silent(ready(false, reason, message), generated)
+    }
+}
+
 /// Decides.
 pub fn plan(object: &QuarksSecret, seen: &Seen, now: SystemTime) -> Plan {
     if object.spec.kind == SecretType::Copy {
@@ -184,11 +195,10 @@ fn ours(object: &QuarksSecret, seen: &Seen, secret: &Secret, now: SystemTime) ->
         None => ready(true, "Generated", generated_message(object)),
     };
     let mut plan = kept(object, seen, secret, step, finding);
-    plan.wake = renew.map(|at| {
-        at.duration_since(now)
-            .unwrap_or_default()
-            .clamp(Duration::from_secs(60), LONGEST_SLEEP)
-    });
+    if let Some(at) = renew {
+        let left = at.duration_since(now).unwrap_or_default();
+        plan.wake = plan.wake.min(left.max(Duration::from_secs(60)));
+    }
     plan
 }
 
@@ -405,13 +415,15 @@ fn write(step: Step) -> Plan {
         findings: Vec::new(),
         generated: false,
         not_after: None,
-        wake: None,
+        wake: UNEASY_SLEEP,
     }
 }
 
 /// A plan that writes nothing.
 fn silent(finding: Finding, generated: bool) -> Plan {
+    let well = finding.status == ConditionStatus::True;
     Plan {
+        wake: if well { LONGEST_SLEEP } else { UNEASY_SLEEP },
         findings: vec![finding],
         generated,
         ..write(Step::Keep)

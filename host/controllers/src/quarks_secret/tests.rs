@@ -234,7 +234,7 @@ fn leaves_are_signed_again_with_their_own_key_when_the_ca_rotates() {
 fn a_certificate_is_renewed_before_it_expires_for_the_same_key() {
     let mut seen = Seen::default();
     let rest = settle(&asked(CA), &mut seen, now());
-    assert!(rest.wake.unwrap() <= Duration::from_secs(12 * 3600));
+    assert!(rest.wake <= Duration::from_secs(12 * 3600));
     let before = seen.secret.clone().unwrap();
     let days = |days: u64| now() + Duration::from_secs(days * 86_400);
     assert_eq!(plan(&asked(CA), &seen, days(330)).step, Step::Keep);
@@ -340,6 +340,10 @@ fn nothing_goes_where_nobody_agreed() {
         panic!("{:?}", agreed.copies);
     };
     assert_eq!(copy.data, seen.secret.as_ref().unwrap().data);
+
+    seen.copies[0].hidden = Some("the operator may not get secrets".into());
+    assert!(message(&plan(&object, &seen, now())).contains("m/c: the operator may not get secrets"));
+    seen.copies[0].hidden = None;
 
     seen.copies[0].secret = Some(Secret::default());
     assert!(

@@ -3,7 +3,9 @@
 use crate::stage::Stage;
 use boson_controllers::api::QuarksSecret;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::{Client, Config};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -209,5 +211,41 @@ async fn a_copy_goes_where_it_is_agreed_to_and_follows() {
         .unwrap();
     let copy = target.changed("s", "password", &None).await;
     assert_eq!(copy, stage.text("s", "password").await);
+    operator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the cluster of $KUBECONFIG"]
+async fn a_right_that_is_missing_is_named_where_the_user_looks() {
+    let stage = Stage::set("rights").await;
+    let rules = json!([
+        {"apiGroups": ["quarks.cloudfoundry.org"], "resources": ["quarkssecrets", "quarkssecrets/status"], "verbs": ["*"]},
+        {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["*"]},
+    ]);
+    let role = json!({"metadata": {"name": "weak"}, "rules": rules});
+    let subjects = json!([{"kind": "User", "name": "weak", "apiGroup": "rbac.authorization.k8s.io"}]);
+    let role_ref = json!({"kind": "Role", "name": "weak", "apiGroup": "rbac.authorization.k8s.io"});
+    let binding = json!({"metadata": {"name": "weak"}, "subjects": subjects, "roleRef": role_ref});
+    let now = PostParams::default();
+    let (role, binding): (Role, RoleBinding) = (
+        serde_json::from_value(role).unwrap(),
+        serde_json::from_value(binding).unwrap(),
+    );
+    stage.api::<Role>().create(&now, &role).await.unwrap();
+    stage.api::<RoleBinding>().create(&now, &binding).await.unwrap();
+
+    let mut config = Config::infer().await.unwrap();
+    config.auth_info.impersonate = Some("weak".into());
+    let operator = stage.operator_through(Client::try_from(config).unwrap(), "weak");
+    stage
+        .apply("{spec: {type: password, secretName: s}, metadata: {name: s}}")
+        .await;
+    let expected = "the operator may not get secrets: its role lacks that rule";
+    stage
+        .until("s", |object| {
+            let status = object.status.clone().unwrap_or_default();
+            status.conditions.iter().any(|condition| condition.message == expected)
+        })
+        .await;
     operator.stop().await;
 }
