@@ -11,6 +11,7 @@
 pub mod condition;
 pub mod deployment;
 pub mod job;
+pub mod request;
 pub mod schema;
 pub mod secret;
 pub mod stateful_set;

@@ -4,7 +4,8 @@
 //! No value is overwritten that was not seen: a new Secret is created, never applied, and one that is replaced must still be the version
 //! that was planned for. Whoever loses such a race reads again.
 
-use super::plan::{Draft, Plan, Step, Value};
+use super::draft::{Draft, Value};
+use super::plan::{Plan, Step};
 use super::recipe::Recipe;
 use super::{copies::CopyStep, image, secret};
 use crate::api::QuarksSecret;

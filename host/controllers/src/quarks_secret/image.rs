@@ -1,6 +1,6 @@
 //! `.dockerconfigjson`: how to pull images.
 
-use crate::api::secret::ImageCredentials;
+use crate::api::request::ImageCredentials;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};

@@ -1,7 +1,8 @@
 //! Objects for tests, as a cluster would have them.
 
+use super::draft::{Draft, Value};
 use super::observe::Seen;
-use super::plan::{Draft, Step, Value};
+use super::plan::Step;
 use super::secret;
 use crate::api::{QuarksSecret, QuarksSecretSpec};
 use boson_credentials::{KeptKey, Request, System, generate};

@@ -2,6 +2,7 @@
 
 mod act;
 mod copies;
+mod draft;
 mod image;
 mod interest;
 mod marks;

@@ -2,7 +2,8 @@
 
 use super::interest::Interest;
 use crate::api::QuarksSecret;
-use crate::api::secret::{KeyReference, SecretType};
+use crate::api::request::KeyReference;
+use crate::api::secret::SecretType;
 use crate::client::{Cluster, Error, Fault};
 use k8s_openapi::api::core::v1::{Secret, Service};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,26 +42,11 @@ pub async fn observe(cluster: &Cluster, interest: &Interest, object: &QuarksSecr
     let spec = &object.spec;
     let references: BTreeSet<String> = references(object).into_iter().map(|reference| reference.name).collect();
     let services = services(object);
-    let own = (spec.kind != SecretType::Copy).then_some(spec.secret_name.clone());
-    let here = references
-        .iter()
-        .chain(&own)
-        .map(|name| (namespace.to_string(), name.clone()));
-    let copies = spec
-        .copies
-        .iter()
-        .map(|copy| (copy.namespace.clone(), copy.name.clone()));
-    let consents = spec
-        .copies
-        .iter()
-        .map(|copy| (copy.namespace.clone(), name.to_string()));
-    let looks = here.chain(copies).chain(consents);
-    let looks = looks.chain(services.iter().map(|service| (namespace.to_string(), service.clone())));
-    interest.note((namespace, name), looks);
+    note(interest, object, &references, &services);
 
     let mut seen = Seen::default();
-    if let Some(own) = &own {
-        seen.secret = cluster.get(namespace, own).await?;
+    if spec.kind != SecretType::Copy {
+        seen.secret = cluster.get(namespace, &spec.secret_name).await?;
     }
     for reference in references {
         let found = cluster.get(namespace, &reference).await?;
@@ -75,6 +61,19 @@ pub async fn observe(cluster: &Cluster, interest: &Interest, object: &QuarksSecr
             .push(look_at_copy(cluster, &copy.namespace, &copy.name, name).await?);
     }
     Ok(seen)
+}
+
+/// What will be looked at.
+fn note(interest: &Interest, object: &QuarksSecret, references: &BTreeSet<String>, services: &[String]) {
+    let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+    let name = object.metadata.name.as_deref().unwrap_or_default();
+    let spec = &object.spec;
+    let here = references.iter().chain(services).chain([&spec.secret_name]);
+    let here = here.map(|name| (namespace.to_string(), name.clone()));
+    let copies = spec.copies.iter();
+    let there =
+        copies.flat_map(|copy| [copy.name.clone(), name.to_string()].map(|name| (copy.namespace.clone(), name)));
+    interest.note((namespace, name), here.chain(there));
 }
 
 async fn look_at_copy(cluster: &Cluster, namespace: &str, copy: &str, original: &str) -> Result<SeenCopy, Error> {

@@ -1,6 +1,7 @@
 //! How a value is made: a QuarksSecret's request in the words of the command line's generator, so that both make the same.
 
-use crate::api::secret::{CertificateRequest, SecretType, Usage};
+use crate::api::request::{CertificateRequest, Usage};
+use crate::api::secret::SecretType;
 use crate::api::{QuarksSecret, QuarksSecretSpec};
 use boson_document::{Tree, json};
 use k8s_openapi::api::core::v1::Service;

@@ -1,9 +1,10 @@
 //! What the plan decides, without a cluster: each value once, and anew for a cause only.
 
+use super::draft::Cause;
 use super::made::{after, asked};
 use super::marks;
 use super::observe::{Seen, SeenCopy, entry};
-use super::plan::{Cause, Plan, Step, plan};
+use super::plan::{Plan, Step, plan};
 use super::status::status;
 use crate::api::{ConditionStatus, QuarksSecret};
 use boson_credentials::Issued;

@@ -7,6 +7,7 @@ use crate::running::{Running, key};
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
 use kube::Api;
+use kube::api::ObjectMeta;
 use kube::core::PartialObjectMeta;
 use kube::runtime::controller::{self, Action, Config};
 use kube::runtime::{Controller, watcher};
@@ -25,35 +26,8 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
 }
 
 async fn objects(context: Arc<Context>, running: Running, namespace: Option<String>) {
-    let client = context.cluster.client();
-    let everything = watcher::Config::default;
-    let looks = |context: Arc<Context>| {
-        move |namespace: Option<String>, name: Option<String>| {
-            context
-                .interest
-                .of(&namespace.unwrap_or_default(), &name.unwrap_or_default())
-        }
-    };
-    let (of_secret, of_service, of_consent) = (looks(context.clone()), looks(context.clone()), looks(context.clone()));
-    let controller = Controller::new(api::<QuarksSecret>(&client, &namespace), everything())
+    let controller = woken(&context, &namespace)
         .with_config(Config::default().concurrency(running.concurrency))
-        // Only what is around the data is watched: the values of all Secrets of a cluster do not pass through here.
-        .watches(
-            api::<PartialObjectMeta<Secret>>(&client, &namespace),
-            everything(),
-            move |secret| of_secret(secret.metadata.namespace, secret.metadata.name),
-        )
-        .watches(
-            api::<PartialObjectMeta<Service>>(&client, &namespace),
-            everything(),
-            move |service| of_service(service.metadata.namespace, service.metadata.name),
-        )
-        // Consent comes from objects of the same kind in other namespaces.
-        .watches(
-            api::<PartialObjectMeta<QuarksSecret>>(&client, &namespace),
-            everything(),
-            move |object| of_consent(object.metadata.namespace, object.metadata.name),
-        )
         .reconcile_all_on(running.scope_changes())
         .graceful_shutdown_on(running.stopped());
     let store = controller.store();
@@ -77,6 +51,29 @@ async fn objects(context: Arc<Context>, running: Running, namespace: Option<Stri
     })
     .await;
     running.ended(NAME, &namespace);
+}
+
+/// Woken by QuarksSecrets, and by everything that they look at.
+fn woken(context: &Arc<Context>, namespace: &Option<String>) -> Controller<QuarksSecret> {
+    let client = context.cluster.client();
+    let everything = watcher::Config::default;
+    let lookers = || {
+        let context = context.clone();
+        move |meta: ObjectMeta| {
+            let (namespace, name) = (meta.namespace.unwrap_or_default(), meta.name.unwrap_or_default());
+            context.interest.of(&namespace, &name)
+        }
+    };
+    let (of_secret, of_service, of_consent) = (lookers(), lookers(), lookers());
+    // Only what is around the data is watched: the values of all Secrets of a cluster do not pass through here.
+    let secrets = api::<PartialObjectMeta<Secret>>(&client, namespace);
+    let services = api::<PartialObjectMeta<Service>>(&client, namespace);
+    // Consent comes from objects of the same kind in other namespaces.
+    let consents = api::<PartialObjectMeta<QuarksSecret>>(&client, namespace);
+    Controller::new(api::<QuarksSecret>(&client, namespace), everything())
+        .watches(secrets, everything(), move |secret| of_secret(secret.metadata))
+        .watches(services, everything(), move |service| of_service(service.metadata))
+        .watches(consents, everything(), move |object| of_consent(object.metadata))
 }
 
 async fn rotations(context: Arc<Context>, running: Running, namespace: Option<String>) {

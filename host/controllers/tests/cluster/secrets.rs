@@ -1,10 +1,11 @@
 //! The QuarksSecret controller as users meet it: against an API server, through the front door.
 
 use crate::stage::Stage;
+use boson_controllers::Namespaces;
 use boson_controllers::api::QuarksSecret;
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
-use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Client, Config};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -247,5 +248,26 @@ async fn a_right_that_is_missing_is_named_where_the_user_looks() {
             status.conditions.iter().any(|condition| condition.message == expected)
         })
         .await;
+    operator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the cluster of $KUBECONFIG"]
+async fn a_namespace_is_served_from_when_it_gets_the_label() {
+    let stage = Stage::set("label").await;
+    let id = stage.namespace.clone();
+    let operator = stage.operator_for(stage.client.clone(), Namespaces::Monitored(id.clone()), "one");
+    stage
+        .apply("{spec: {type: password, secretName: s}, metadata: {name: s}}")
+        .await;
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert_eq!(stage.text("s", "password").await, None);
+    let label = json!({"metadata": {"labels": {"quarks.cloudfoundry.org/monitored": id}}});
+    let namespaces: Api<Namespace> = Api::all(stage.client.clone());
+    let patched = namespaces
+        .patch(&stage.namespace, &PatchParams::default(), &Patch::Merge(label))
+        .await;
+    patched.unwrap();
+    stage.ready(&["s"]).await;
     operator.stop().await;
 }

@@ -57,9 +57,15 @@ impl Stage {
 
     /// One whose calls go this way.
     pub fn operator_through(&self, client: Client, lease: &str) -> Operator {
+        let here = Namespaces::Fixed([self.namespace.clone()].into());
+        self.operator_for(client, here, lease)
+    }
+
+    /// One that serves these namespaces.
+    pub fn operator_for(&self, client: Client, namespaces: Namespaces, lease: &str) -> Operator {
         let (stop, stopped) = oneshot::channel::<()>();
         let config = Config {
-            namespaces: Namespaces::Fixed([self.namespace.clone()].into()),
+            namespaces,
             election: Election {
                 namespace: self.namespace.clone(),
                 name: lease.into(),
