@@ -7,6 +7,7 @@ mod connect;
 mod error;
 mod events;
 mod retry;
+mod status_patch;
 
 pub use connect::{Connection, connect};
 pub use error::{Error, Fault};
@@ -91,7 +92,7 @@ impl Verb {
 // === impl Cluster ===
 
 impl Cluster {
-    /// Over a client that does not repeat by itself ([`connect`] makes one).
+    /// Over a client that does not repeat by itself ([`connect()`] makes one).
     pub fn new(client: kube::Client, metrics: Arc<Metrics>) -> Self {
         let answer = ANSWER;
         Self {
@@ -241,6 +242,7 @@ impl Cluster {
             resource_version: object.meta().resource_version.clone(),
             ..ObjectMeta::default()
         };
+        let status = status_patch::whole(object, status);
         let patch = Patch::Merge(serde_json::json!({ "metadata": metadata, "status": status }));
         let parameters = PatchParams {
             field_manager: Some(manager.0.into()),

@@ -212,6 +212,17 @@ async fn a_copy_goes_where_it_is_agreed_to_and_follows() {
         .unwrap();
     let copy = target.changed("s", "password", &None).await;
     assert_eq!(copy, stage.text("s", "password").await);
+
+    // Without copies there is nothing to say about them, and that is said once.
+    stage
+        .apply("{spec: {type: password, secretName: s}, metadata: {name: shared}}")
+        .await;
+    stage
+        .until("shared", |object| {
+            let status = object.status.as_ref();
+            status.is_some_and(|status| status.copied.is_none() && status.conditions.len() == 1)
+        })
+        .await;
     operator.stop().await;
 }
 
