@@ -2,6 +2,7 @@
 
 pub mod cluster;
 pub mod corpus;
+pub mod registry;
 pub mod synthetic;
 pub mod templates;
 

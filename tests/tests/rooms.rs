@@ -106,6 +106,7 @@ fn rooms_of_the_host_see_what_they_may() {
     );
     never("boson-sandbox", &["kube", "k8s-openapi"]);
     never("boson-credentials", &["kube", "wasmtime", "tokio"]);
+    never("boson-registry", &["kube", "wasmtime", "openssl", "native-tls"]);
     // Rules are reached through WIT, never as Rust: else somebody's own plugin could do less than ours.
     never(
         "boson-cli",
@@ -117,9 +118,16 @@ fn rooms_of_the_host_see_what_they_may() {
             "boson-render",
         ],
     );
-    if needs.contains_key("boson-controllers") {
-        never("boson-controllers", &["wasmtime", "boson-sandbox"]);
-    }
+    assert_eq!(
+        allowed_to_see(&needs, "boson-controllers"),
+        set(&[
+            "boson-document",
+            "boson-deployment",
+            "boson-pipeline",
+            "boson-credentials"
+        ])
+    );
+    never("boson-controllers", &["wasmtime", "boson-sandbox"]);
 }
 
 #[test]

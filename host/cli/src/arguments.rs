@@ -1,6 +1,6 @@
 //! The command line: what may be typed. Each command's own options lie with the command.
 
-use crate::command::{completions, convert, explain, interpolate, plugin, render, run_plugin, util};
+use crate::command::{completions, convert, explain, interpolate, operator, plugin, render, run_plugin, util};
 use crate::output::Color;
 use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
@@ -41,6 +41,8 @@ pub enum Command {
     Interpolate(Box<interpolate::InterpolateArguments>),
     /// Render the templates of a job
     Render(Box<render::RenderArguments>),
+    /// Run the operator in a cluster
+    Operator(Box<operator::OperatorArguments>),
     /// Run one function of a plugin in the sandbox
     RunPlugin(run_plugin::RunPluginArguments),
     /// List the plugins, or prepare them

@@ -7,6 +7,7 @@ mod exit;
 mod files;
 mod folder;
 mod generator;
+mod images;
 mod misprint;
 mod output;
 mod plugins;

@@ -4,8 +4,10 @@
 
 mod made;
 
-use boson_document::Tree;
+use boson_credentials::{Issued, KeptKey, Request, System, generate};
+use boson_document::{Tree, json};
 use made::{NOW, make, tool, written};
+use std::time::{Duration, SystemTime};
 use x509_parser::prelude::*;
 
 fn ca() -> Tree {
@@ -295,4 +297,39 @@ fn a_signer_with_a_repeated_attribute_keeps_its_whole_name() {
     std::fs::write(dir.path().join("leaf"), leaf.str("certificate").unwrap()).unwrap();
     let answer = tool("openssl", &["verify", "-CAfile", "crt", "leaf"], dir.path()).unwrap();
     assert_eq!(answer.trim(), "leaf: OK");
+}
+
+const RENEWED: &str = r#"{"is_ca": true, "common_name": "root", "key_length": 2048, "duration": 10}"#;
+
+#[test]
+fn a_certificate_tells_when_it_ends() {
+    let value = make("certificate", RENEWED, None).unwrap();
+    let issued = Issued::from_pem(value.str("certificate").unwrap()).unwrap();
+    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(NOW);
+    assert_eq!(issued.not_before, now);
+    assert_eq!(issued.not_after, now + Duration::from_secs(10 * 86_400));
+    assert_eq!(issued.fingerprint.len(), 64);
+    assert_eq!(Issued::from_pem("no certificate"), None);
+    assert_eq!(Issued::from_pem(value.str("private_key").unwrap()), None);
+}
+
+#[test]
+fn a_renewed_ca_has_its_key_and_no_other_size() {
+    let old = make("certificate", RENEWED, None).unwrap();
+    let key = old.str("private_key").unwrap();
+    let options = json::parse(RENEWED).unwrap();
+    let request = |options| Request {
+        name: "v",
+        kind: "certificate",
+        options,
+        signer: None,
+    };
+    let new = generate(&request(&options), &KeptKey::new(key, System::new()).unwrap()).unwrap();
+    assert_eq!(new.str("private_key"), Some(key));
+    let fingerprint = |value: &Tree| Issued::from_pem(value.str("certificate").unwrap()).unwrap().fingerprint;
+    assert_ne!(fingerprint(&new), fingerprint(&old));
+
+    let larger = json::parse(&RENEWED.replace("2048", "3072")).unwrap();
+    let refused = generate(&request(&larger), &KeptKey::new(key, System::new()).unwrap()).unwrap_err();
+    assert!(refused.cause.to_string().contains("another size"), "{}", refused.cause);
 }

@@ -10,8 +10,8 @@ use crate::request::DeploymentRequest;
 use crate::rollout;
 use crate::value::text;
 use crate::variables;
-use boson_deployment::labels;
 use boson_deployment::names::{NameError, Names, Taken};
+use boson_deployment::{images, labels};
 use boson_document::Tree;
 use std::collections::HashSet;
 
@@ -100,7 +100,7 @@ fn releases(request: &DeploymentRequest, place: &Place, report: &mut Report) {
         if release::is_dns(name) {
             continue;
         }
-        if image::url(release, request.deployment.registry.as_deref()).is_none() {
+        if images::url(release, request.deployment.registry.as_deref()).is_none() {
             let what = if release.str("url").is_some_and(|url| !url.is_empty()) {
                 format!(
                     "Release '{name}' has a 'url' to download it from, where a registry and organization are needed"
@@ -126,14 +126,14 @@ fn releases(request: &DeploymentRequest, place: &Place, report: &mut Report) {
 }
 
 fn version_checks(of: &str, version: &str, place: &Place, report: &mut Report) {
-    if image::is_latest(version) {
+    if images::is_latest(version) {
         let text = format!("Version '{version}' of {of} is not supported: images are named by exact versions");
         report.error(codes::LATEST, place, text);
     }
     if version.contains('+') {
         let text = format!(
             "Version '{version}' of {of} is '{}' in the tag of its image",
-            image::tag(version)
+            images::tag(version)
         );
         report.warning(codes::IMAGE_TAG, place, text);
     }
@@ -281,7 +281,7 @@ fn pull_secrets(
         let (Some(username), Some(password)) = (text(credentials, "username"), text(credentials, "password")) else {
             continue;
         };
-        let Some(url) = image::url(release, request.deployment.registry.as_deref()) else {
+        let Some(url) = images::url(release, request.deployment.registry.as_deref()) else {
             continue;
         };
         let release = release.str("name").unwrap_or_default();

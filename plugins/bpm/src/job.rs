@@ -2,13 +2,13 @@
 
 use crate::codes;
 use crate::group::{Group, Lifecycle};
-use crate::image;
 use crate::ports::{self, Port};
 use crate::probe::{self, Probes};
 use crate::process::{self, Process};
 use crate::report::{Place, Report};
 use crate::request::{GroupRequest, JobFiles};
 use crate::scripts;
+use boson_deployment::images;
 use boson_document::{Map, Tree, go};
 
 /// A job.
@@ -216,7 +216,7 @@ fn image_of(request: &GroupRequest, files: &JobFiles, place: &Place, report: &mu
         .items("instance_groups")
         .first()
         .and_then(|group| group.str("stemcell"));
-    image::of_release(document, release, stemcell, request.deployment.registry.as_deref())
+    images::of_release(document, release, stemcell, request.deployment.registry.as_deref())
 }
 
 // === impl Quarks ===

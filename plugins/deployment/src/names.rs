@@ -247,6 +247,13 @@ impl Names {
         Ok(self.secret(&named("var-implicit-", variable, "variable")?, ""))
     }
 
+    /// Is this the name of a Secret with the value of a variable of this deployment?
+    pub fn is_variable(&self, secret: &str) -> bool {
+        secret
+            .strip_prefix(&self.subdomain)
+            .is_some_and(|rest| rest.starts_with(".var-"))
+    }
+
     /// Image pull Secret of a release with credentials.
     ///
     /// # Errors

@@ -1,6 +1,18 @@
 //! Tests against a real Kubernetes control plane (see `boson_tests::cluster`). Its programs come from `$KUBEBUILDER_ASSETS` or
 //! `.ci/kubernetes`; where they are missing these tests fail, they are never skipped.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod accepted;
+mod at_hand;
+mod definitions;
+mod faults;
+mod leading;
+mod operator;
+mod secrets;
+mod stage;

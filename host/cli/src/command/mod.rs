@@ -6,6 +6,7 @@ pub mod convert;
 pub mod explain;
 pub mod inputs;
 pub mod interpolate;
+pub mod operator;
 pub mod plugin;
 pub mod render;
 pub mod run_plugin;
@@ -30,6 +31,7 @@ pub fn run() -> Result<(), Failed> {
         Command::Interpolate(arguments) => interpolate::run(&arguments, color),
         Command::Render(arguments) => render::run(&arguments, color),
         Command::RunPlugin(arguments) => run_plugin::run(&arguments, color),
+        Command::Operator(arguments) => operator::run(&arguments, color),
         Command::Plugin(command) => plugin::run(&command, color),
         Command::Explain(arguments) => explain::run(&arguments, color),
         Command::Completions(arguments) => completions::run(&arguments),

@@ -2,6 +2,7 @@
 //! parallel where groups are independent, and gathers what they say.
 
 mod alike;
+pub mod bpm_document;
 mod codes;
 pub mod collected;
 pub mod context;
@@ -11,17 +12,16 @@ mod needed;
 pub mod parallel;
 mod places;
 pub mod rendering;
+pub mod steps;
 
 pub use codes::CODES;
-pub use needed::{missing, specs};
+pub use needed::{missing, releases, specs};
 
 use crate::bundle::Bundle;
 use crate::diagnostic::Diagnostic;
 use crate::plain;
 use crate::release::Release;
-use crate::stage::{
-    Deployment, GroupRequest, JobFiles, JobSpec, Named, Reply, ResolvedGroup, StageError, Stages, Variable,
-};
+use crate::stage::{Deployment, JobFiles, Named, Reply, ResolvedGroup, StageError, Stages, Variable};
 use crate::yaml;
 use boson_deployment::names::Names;
 use boson_document::Tree;
@@ -114,16 +114,11 @@ impl Run<'_> {
         if !missing.is_empty() {
             return Err(missing);
         }
-        let specs = specs(inputs.manifest, inputs.releases);
-        self.diagnostics
-            .extend(needed::versions(inputs.manifest, inputs.releases));
-        self.diagnostics
-            .extend(needed::unused(inputs.manifest, inputs.releases));
         // It needs the manifest only: what it finds is told together with whatever else is wrong.
         let deployment = self
             .stages
             .convert_deployment(inputs.deployment, inputs.manifest, inputs.variables);
-        let converted = self.groups(&names, &specs, progress);
+        let converted = self.groups(&names, progress);
         let (first, groups) = self.both(deployment, converted)?;
         let objects = first.into_iter().chain(groups.objects);
         let bundle = self.bundle(objects.collect())?;
@@ -131,12 +126,13 @@ impl Run<'_> {
     }
 
     /// The instance groups, resolved, and their objects.
-    fn groups(&mut self, names: &Names, specs: &[JobSpec<'_>], progress: &dyn Fn(&str)) -> Outcome<Groups> {
+    fn groups(&mut self, names: &Names, progress: &dyn Fn(&str)) -> Outcome<Groups> {
         progress("resolving links");
-        let resolved = self.stages.resolve(self.inputs.manifest, self.inputs.deployment, specs);
-        let resolved = self.keep(resolved)?.groups;
+        let inputs = self.inputs;
+        let resolved = steps::gather(self.stages, inputs.deployment, inputs.manifest, inputs.releases);
+        let resolved = self.keep(resolved)?;
         // One that is too large is told now: to render what made it so takes minutes.
-        let secrets = match self.inputs.target {
+        let secrets = match inputs.target {
             Target::Kubernetes => resolved_secrets(names, &resolved)?,
             Target::Quarks => Vec::new(),
         };
@@ -190,18 +186,18 @@ impl Run<'_> {
             let secret = names
                 .resolved(&group.name, Some(plain::FIRST_VERSION))
                 .map_err(|error| unnamed(&error))?;
-            self.stages.convert_group(&GroupRequest {
-                deployment: inputs.deployment,
-                group: &group.document,
-                document_name: inputs.manifest.name,
-                pointer: &places::of_group(inputs.manifest.tree, &group.name),
-                jobs: jobs.clone(),
-                resolved_secret: &secret,
-            })
+            steps::group_objects(
+                self.stages,
+                inputs.deployment,
+                inputs.manifest,
+                group,
+                jobs.clone(),
+                &secret,
+            )
         });
         let (mut objects, mut errors) = (Vec::new(), Vec::new());
         for reply in replies {
-            match self.keep(as_written(reply, inputs.manifest)) {
+            match self.keep(reply) {
                 Ok(some) => objects.extend(some),
                 Err(some) => errors.extend(some),
             }
@@ -241,15 +237,6 @@ impl Run<'_> {
         whole.add(plain, "the host")?;
         Ok(whole.into_objects())
     }
-}
-
-/// The reply with places as the manifest has them.
-fn as_written<T>(mut reply: Reply<T>, manifest: Named<'_>) -> Reply<T> {
-    match &mut reply {
-        Ok((_, said)) | Err(StageError::Input(said)) => places::as_written(said, manifest.name, manifest.tree),
-        Err(StageError::Plugin(_)) => {}
-    }
-    reply
 }
 
 /// Two stages look at one fault of the manifest: `links-wrong-type` and `bpm-wrong-type` of one place.

@@ -36,6 +36,24 @@ pub fn missing(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
     missing.into_iter().map(say).collect()
 }
 
+/// Names of the releases that the manifest's jobs are in, with the stemcell alias of the first group that has such a job.
+pub fn releases(manifest: &Tree) -> BTreeMap<&str, Option<&str>> {
+    let mut found = BTreeMap::new();
+    for (release, _) in used(manifest).into_keys() {
+        let uses = |group: &&Tree| {
+            group
+                .items("jobs")
+                .iter()
+                .any(|job| job.str("release") == Some(release))
+        };
+        let groups = manifest.items("instance_groups");
+        // One that only addons use has the stemcell of whatever it is added to.
+        let group = groups.iter().find(uses).or(groups.first());
+        found.insert(release, group.and_then(|group| group.str("stemcell")));
+    }
+    found
+}
+
 /// Specs of the jobs that the manifest uses. Others are left out: large releases have a hundred jobs, and each spec is
 /// read and written once more on its way into the links stage.
 pub fn specs<'r>(manifest: Named<'_>, releases: &'r [Release]) -> Vec<JobSpec<'r>> {

@@ -36,6 +36,14 @@ impl Store {
         })
     }
 
+    /// Takes an object of name -> value.
+    pub fn of(values: &Tree) -> Self {
+        Self {
+            values: values.as_object().cloned().unwrap_or_default(),
+            ..Self::default()
+        }
+    }
+
     /// The value of a variable.
     pub fn get(&self, name: &str) -> Option<&Tree> {
         self.values.get(name)

@@ -2,10 +2,10 @@
 
 use super::Group;
 use crate::codes;
-use crate::image;
 use crate::job::Job;
 use crate::report::Report;
 use crate::request::GroupRequest;
+use boson_deployment::images;
 use boson_document::Tree;
 use std::collections::{HashMap, HashSet};
 
@@ -19,7 +19,7 @@ pub fn check(group: &Group, request: &GroupRequest, report: &mut Report) {
     let told = |name: &str| {
         releases
             .get(name)
-            .is_none_or(|release| image::is_told(release, registry))
+            .is_none_or(|release| images::is_told(release, registry))
     };
     let mut seen = HashSet::new();
     let lacking = group

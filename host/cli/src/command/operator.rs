@@ -1,0 +1,226 @@
+//! `host operator`: runs the controllers against a cluster.
+
+use crate::command::inputs;
+use crate::exit::{self, Failed};
+use crate::images::RegistryImages;
+use crate::output::{self, Color};
+use crate::plugins::{self, PluginArguments};
+use anyhow::Context;
+use boson_controllers::api::PluginUse;
+use boson_controllers::api::deployment::StageName;
+use boson_controllers::client::{Connection, connect};
+use boson_controllers::conversion::Rules;
+use boson_controllers::lease::Election;
+use boson_controllers::{Config, Conversion, Namespaces};
+use boson_pipeline::report::Sources;
+use boson_pipeline::{Diagnostic, Stage, Stages};
+use boson_registry::Settings;
+use boson_sandbox::Plugins;
+use clap::Args;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Run the operator: controllers that turn BOSHDeployments into Kubernetes objects
+#[derive(Args, Debug)]
+pub struct OperatorArguments {
+    /// Serve these namespaces only
+    #[arg(
+        long = "namespace",
+        value_name = "NAMESPACE",
+        env = "BOSON_NAMESPACES",
+        value_delimiter = ','
+    )]
+    namespaces: Vec<String>,
+    /// Serve the namespaces labelled `quarks.cloudfoundry.org/monitored: ID`
+    #[arg(
+        long,
+        value_name = "ID",
+        env = "BOSON_MONITORED_ID",
+        default_value = "boson",
+        conflicts_with = "namespaces"
+    )]
+    monitored_id: String,
+    /// Objects that one controller looks at at a time
+    #[arg(long, value_name = "NUMBER", env = "BOSON_CONCURRENCY", default_value_t = 8)]
+    concurrency: u16,
+    /// Namespace of the operator itself: its lease is there
+    #[arg(
+        long,
+        value_name = "NAMESPACE",
+        env = "BOSON_OPERATOR_NAMESPACE",
+        default_value = "boson-system"
+    )]
+    operator_namespace: String,
+    /// Domain of the cluster
+    #[arg(
+        long,
+        value_name = "DOMAIN",
+        env = "BOSON_CLUSTER_DOMAIN",
+        default_value = "cluster.local"
+    )]
+    cluster_domain: String,
+    /// Image with this program, for the init containers that render templates
+    #[arg(long, value_name = "REFERENCE", default_value = concat!("ghcr.io/boson/host:", env!("CARGO_PKG_VERSION")), env = "BOSON_OPERATOR_IMAGE")]
+    operator_image: String,
+    /// Answer /live, /ready and /metrics here
+    #[arg(long, value_name = "ADDRESS", env = "BOSON_LISTEN", default_value = "0.0.0.0:8080")]
+    listen: SocketAddr,
+    /// Keep what is read of release images in this directory
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "BOSON_IMAGE_CACHE",
+        default_value = "/var/cache/boson/images"
+    )]
+    image_cache: PathBuf,
+    /// Speak to this registry (HOST:PORT) without TLS
+    #[arg(
+        long,
+        value_name = "REGISTRY",
+        env = "BOSON_REGISTRY_WITHOUT_TLS",
+        value_delimiter = ','
+    )]
+    registry_without_tls: Vec<String>,
+    /// Trust this certificate of a registry, too: a PEM file
+    #[arg(long, value_name = "FILE", env = "BOSON_REGISTRY_CA", value_delimiter = ',')]
+    registry_ca: Vec<PathBuf>,
+    /// Kubeconfig [default: as kubectl finds it, or the pod's own account]
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig
+    #[arg(long, value_name = "NAME", requires = "kubeconfig")]
+    context: Option<String>,
+    #[command(flatten)]
+    plugins: PluginArguments,
+}
+
+/// Name of the lease that says which operator works.
+const LEASE: &str = "boson-operator";
+
+/// The plugins of this process.
+struct Loaded {
+    plugins: Arc<Plugins>,
+    uses: Vec<PluginUse>,
+}
+
+impl Rules for Loaded {
+    fn stages(&self) -> Arc<dyn Stages + Send + Sync> {
+        self.plugins.clone()
+    }
+
+    fn uses(&self) -> Vec<PluginUse> {
+        self.uses.clone()
+    }
+}
+
+pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
+    let mut sources = Sources::default();
+    let rules = load(arguments, &mut sources).map_err(|diagnostics| {
+        output::show(&diagnostics, &sources, color);
+        exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty())
+    })?;
+    let authorities = arguments
+        .registry_ca
+        .iter()
+        .map(|file| std::fs::read(file).with_context(|| format!("cannot read '{}'", file.display())))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    let images = RegistryImages::new(
+        arguments.image_cache.clone(),
+        Settings {
+            without_tls: arguments.registry_without_tls.clone(),
+            authorities,
+        },
+    );
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let ended = runtime.block_on(operate(arguments, rules, images));
+    // A conversion that is still computed is of no use to anybody.
+    runtime.shutdown_background();
+    Ok(ended?)
+}
+
+async fn operate(arguments: &OperatorArguments, rules: Loaded, images: RegistryImages) -> anyhow::Result<()> {
+    let connection = match &arguments.kubeconfig {
+        None => Connection::Default,
+        Some(path) => Connection::File {
+            path: path.clone(),
+            context: arguments.context.clone(),
+        },
+    };
+    let namespaces = match arguments.namespaces.as_slice() {
+        [] => Namespaces::Monitored(arguments.monitored_id.clone()),
+        names => Namespaces::Fixed(names.iter().cloned().collect()),
+    };
+    let config = Config {
+        namespaces,
+        election: Election {
+            namespace: arguments.operator_namespace.clone(),
+            name: LEASE.to_string(),
+            me: me(),
+        },
+        address: Some(arguments.listen),
+        concurrency: arguments.concurrency,
+        conversion: Conversion {
+            rules: Arc::new(rules),
+            images: Arc::new(images),
+            cluster_domain: arguments.cluster_domain.clone(),
+            operator_image: arguments.operator_image.clone(),
+        },
+    };
+    let client = connect(&connection)
+        .await
+        .map_err(anyhow::Error::msg)
+        .context("no way to the API server")?;
+    Ok(boson_controllers::run(client, config, stopped()).await?)
+}
+
+/// A name that no other process has: the pod's, and what a restart changes.
+fn me() -> String {
+    let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "host".into());
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    format!("{host}-{}-{}", std::process::id(), now.unwrap_or_default().as_millis())
+}
+
+/// SIGTERM, as the kubelet sends it, or SIGINT.
+async fn stopped() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminated) = signal(SignalKind::terminate()) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminated.recv() => {}
+        _ = tokio::signal::ctrl_c() => {}
+    }
+}
+
+fn load(arguments: &OperatorArguments, sources: &mut Sources) -> Result<Loaded, Vec<Diagnostic>> {
+    let settings = inputs::settings(&arguments.plugins, sources).map_err(|one| vec![*one])?;
+    let plugins = plugins::load(&arguments.plugins, &Stage::ALL, &settings)?;
+    let mut uses = Vec::new();
+    for plugin in plugins.iter() {
+        let told = plugin
+            .describe(plugins.sandbox())
+            .map_err(|failure| vec![failure.diagnostic()])?;
+        uses.push(PluginUse {
+            stage: stage(plugin.stage),
+            name: told.name,
+            version: told.version,
+            digest: plugin.digest.hex(),
+        });
+    }
+    Ok(Loaded {
+        plugins: Arc::new(plugins),
+        uses,
+    })
+}
+
+fn stage(stage: Stage) -> StageName {
+    match stage {
+        Stage::Ops => StageName::Ops,
+        Stage::Variables => StageName::Variables,
+        Stage::Links => StageName::Links,
+        Stage::Render => StageName::Render,
+        Stage::Bpm => StageName::Bpm,
+        Stage::Resources => StageName::Resources,
+    }
+}

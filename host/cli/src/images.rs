@@ -1,0 +1,56 @@
+//! Release images for the operator: fetched from their registry, read as releases, and kept in memory while they are in use.
+
+use boson_controllers::conversion::{Images, ReleaseImage};
+use boson_pipeline::Diagnostic;
+use boson_pipeline::release::Release;
+use boson_registry::{Credentials, Registry, Settings, docker_config};
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use tokio::task;
+
+/// Images in registries.
+pub struct RegistryImages {
+    registry: Registry,
+}
+
+// === impl RegistryImages ===
+
+impl RegistryImages {
+    /// `cache`: a directory of ours.
+    pub fn new(cache: PathBuf, settings: Settings) -> Self {
+        Self {
+            registry: Registry::new(cache, settings),
+        }
+    }
+
+    async fn read(&self, wanted: &ReleaseImage) -> Result<Release, Vec<Diagnostic>> {
+        let credentials = credentials(wanted);
+        let layout = self
+            .registry
+            .fetch(&wanted.image, credentials.as_ref())
+            .await
+            .map_err(|error| vec![error])?;
+        let name = wanted.release.clone();
+        let read = task::spawn_blocking(move || boson_releases::read(&layout, Some(&name), &mut |_| {}));
+        read.await
+            .map_err(|_| vec![Diagnostic::error("image-registry", "reading the image was interrupted")])?
+    }
+}
+
+impl Images for RegistryImages {
+    fn release<'a>(
+        &'a self,
+        wanted: &'a ReleaseImage,
+    ) -> Pin<Box<dyn Future<Output = Result<Release, Vec<Diagnostic>>> + Send + 'a>> {
+        Box::pin(self.read(wanted))
+    }
+}
+
+/// Those of the first pull Secret that knows the registry.
+fn credentials(wanted: &ReleaseImage) -> Option<Credentials> {
+    let secrets = wanted.pull.iter();
+    secrets
+        .filter_map(|secret| docker_config(&secret.0, &wanted.image).ok().flatten())
+        .next()
+}

@@ -1,0 +1,163 @@
+//! QuarksJob: a Job with a trigger, whose output becomes Secrets.
+
+use super::Condition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// What to run, when, and what becomes of its output.
+#[derive(CustomResource, KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[kube(
+    group = "quarks.cloudfoundry.org",
+    version = "v1alpha1",
+    kind = "QuarksJob",
+    plural = "quarksjobs",
+    shortname = "qjob",
+    shortname = "qjobs",
+    category = "quarks",
+    namespaced,
+    status = "QuarksJobStatus",
+    derive = "PartialEq",
+    doc = "A Job that runs on a trigger and may leave its output in Secrets. Errands of a deployment are such.",
+    printcolumn(
+        name = "Strategy",
+        type_ = "string",
+        json_path = ".spec.trigger.strategy",
+        description = "When it runs"
+    ),
+    printcolumn(
+        name = "Completed",
+        type_ = "boolean",
+        json_path = ".status.completed",
+        description = "Whether its last run succeeded"
+    ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(
+        name = "On change",
+        type_ = "boolean",
+        json_path = ".spec.updateOnConfigChange",
+        description = "Whether it runs again when its configuration changes",
+        priority = 1
+    )
+)]
+#[serde(rename_all = "camelCase")]
+pub struct QuarksJobSpec {
+    /// When to run.
+    pub trigger: Trigger,
+    /// The Job: see 'kubectl explain cronjob.spec.jobTemplate'. With the label 'delete: pod' on its pods they go after a success.
+    #[schemars(schema_with = "crate::api::schema::job_template")]
+    pub template: Map<String, Value>,
+    /// Whether to run again when a ConfigMap or Secret that the pods use changes. Only with the strategies once and done.
+    #[serde(default)]
+    pub update_on_config_change: bool,
+    /// What becomes of the files that containers leave in /mnt/quarks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Output>,
+}
+
+/// When to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Trigger {
+    /// manual: not until somebody sets it to now. now: at once; the operator sets it back to manual. once: at once, and when it has
+    /// started the operator sets it to done.
+    pub strategy: Strategy,
+}
+
+/// When to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Strategy {
+    /// Not yet.
+    Manual,
+    /// At once, and then manual.
+    Now,
+    /// At once, and then done.
+    Once,
+    /// It ran.
+    Done,
+}
+
+/// What becomes of files.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Output {
+    /// By the name of the container, by the name of the file: the Secret that it becomes.
+    pub output_map: BTreeMap<String, BTreeMap<String, OutputSecret>>,
+    /// Format of the files.
+    #[serde(default)]
+    pub output_type: OutputType,
+    /// Labels for all of these Secrets.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(schema_with = "crate::api::schema::labels")]
+    pub secret_labels: BTreeMap<String, String>,
+    /// Whether to keep the output of a container that exited with code 1.
+    #[serde(default)]
+    pub write_on_failure: bool,
+}
+
+/// Format of output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputType {
+    /// A JSON object of texts.
+    #[default]
+    Json,
+}
+
+/// What a file becomes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OutputSecret {
+    /// Name of the Secret, or where its name begins.
+    #[schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"))]
+    pub name: String,
+    /// Whether each change makes a new Secret, whose name ends in -v1, -v2 and so on and which nobody can change.
+    #[serde(default)]
+    pub versioned: bool,
+    /// one-to-one: the file is a JSON object of texts and becomes one Secret. fan-out: each of its members is such an object, written
+    /// as a text, and becomes a Secret whose name ends in the member's.
+    #[serde(default, rename = "persistencemethod")]
+    pub persistence_method: PersistenceMethod,
+    /// Labels for this Secret.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(schema_with = "crate::api::schema::labels")]
+    pub secret_labels: BTreeMap<String, String>,
+    /// Annotations for this Secret.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub secret_annotations: BTreeMap<String, String>,
+}
+
+/// How a file becomes Secrets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PersistenceMethod {
+    /// One.
+    #[default]
+    OneToOne,
+    /// One for each member.
+    FanOut,
+}
+
+/// How far it got.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct QuarksJobStatus {
+    /// When the operator last changed something for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::api::schema::optional_date_time")]
+    pub last_reconcile: Option<Time>,
+    /// Whether its last run succeeded and its output is kept.
+    #[serde(default)]
+    pub completed: bool,
+    /// The metadata.generation that this status is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub observed_generation: Option<i64>,
+    /// Complete and Failed, as Jobs have them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub conditions: Vec<Condition>,
+}

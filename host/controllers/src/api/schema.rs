@@ -1,0 +1,155 @@
+//! Pieces of schemas that Rust types cannot say: objects of Kubernetes inside ours, times, maps of text.
+//!
+//! A whole Job or StatefulSet is not described again: its schema is half a megabyte, it would go out of date with every release of
+//! Kubernetes, and the API server checks the object that is made from it anyway. What would be found out too late then (a template
+//! without pods, a negative number of replicas) is checked here.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
+};
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+const LABEL_VALUE: &str = r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$";
+
+/// Makes each description one line.
+pub fn join_lines(schema: &mut JSONSchemaProps) {
+    if let Some(text) = &mut schema.description {
+        *text = text.replace('\n', " ");
+    }
+    for field in schema.properties.iter_mut().flat_map(|fields| fields.values_mut()) {
+        join_lines(field);
+    }
+    if let Some(JSONSchemaPropsOrArray::Schema(items)) = &mut schema.items {
+        join_lines(items);
+    }
+    if let Some(JSONSchemaPropsOrBool::Schema(members)) = &mut schema.additional_properties {
+        join_lines(members);
+    }
+}
+
+/// A time; its own type brings a description that would hide the field's.
+pub fn date_time(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "format": "date-time" })
+}
+
+/// A time or null.
+pub fn optional_date_time(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "format": "date-time", "nullable": true })
+}
+
+/// Labels.
+pub fn labels(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "additionalProperties": { "type": "string", "maxLength": 63, "pattern": LABEL_VALUE }
+    })
+}
+
+/// Any object.
+pub fn anything(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
+}
+
+/// Template of a Job (`kubectl explain cronjob.spec.jobTemplate`).
+pub fn job_template(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "x-kubernetes-preserve-unknown-fields": true,
+        "required": ["spec"],
+        "properties": {
+            "metadata": metadata(),
+            "spec": {
+                "type": "object",
+                "description": "Of the Job: see 'kubectl explain job.spec'.",
+                "x-kubernetes-preserve-unknown-fields": true,
+                "required": ["template"],
+                "properties": {
+                    "backoffLimit": { "type": "integer", "format": "int32", "minimum": 0, "description": "Retries before the Job counts as failed." },
+                    "template": pod_template()
+                }
+            }
+        }
+    })
+}
+
+/// Template of a StatefulSet (`kubectl explain statefulset`).
+pub fn stateful_set_template(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "x-kubernetes-preserve-unknown-fields": true,
+        "required": ["spec"],
+        "properties": {
+            "metadata": metadata(),
+            "spec": {
+                "type": "object",
+                "description": "Of each StatefulSet: see 'kubectl explain statefulset.spec'.",
+                "x-kubernetes-preserve-unknown-fields": true,
+                "required": ["template"],
+                "properties": {
+                    "replicas": { "type": "integer", "format": "int32", "minimum": 0, "description": "Pods in each zone." },
+                    "serviceName": { "type": "string", "maxLength": 63, "description": "The headless Service that gives the pods their names." },
+                    "podManagementPolicy": { "type": "string", "enum": ["Parallel", "OrderedReady"], "description": "Whether pods start at once or one after the other." },
+                    "template": pod_template()
+                }
+            }
+        }
+    })
+}
+
+/// Probe (`kubectl explain pod.spec.containers.readinessProbe`) by the name of a container.
+pub fn probes(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "additionalProperties": {
+            "type": "object",
+            "x-kubernetes-preserve-unknown-fields": true,
+            "required": ["exec"],
+            "properties": {
+                "exec": {
+                    "type": "object",
+                    "description": "The command to run in the container; exit code 0 means active.",
+                    "x-kubernetes-preserve-unknown-fields": true,
+                    "required": ["command"],
+                    "properties": {
+                        "command": { "type": "array", "minItems": 1, "items": { "type": "string" }, "description": "Program and arguments; no shell." }
+                    }
+                },
+                "periodSeconds": { "type": "integer", "format": "int32", "minimum": 1, "description": "How often. 30 where it is not given." }
+            }
+        }
+    })
+}
+
+fn metadata() -> Schema {
+    json_schema!({
+        "type": "object",
+        "description": "Labels and annotations for what is made from this template.",
+        "x-kubernetes-preserve-unknown-fields": true
+    })
+}
+
+fn pod_template() -> Schema {
+    json_schema!({
+        "type": "object",
+        "description": "Of the pods: see 'kubectl explain pod'.",
+        "x-kubernetes-preserve-unknown-fields": true,
+        "required": ["spec"],
+        "properties": {
+            "metadata": metadata(),
+            "spec": {
+                "type": "object",
+                "description": "Of the pods: see 'kubectl explain pod.spec'.",
+                "x-kubernetes-preserve-unknown-fields": true,
+                "required": ["containers"],
+                "properties": {
+                    "containers": {
+                        "type": "array",
+                        "description": "At least one.",
+                        "minItems": 1,
+                        "items": { "type": "object", "x-kubernetes-preserve-unknown-fields": true }
+                    }
+                }
+            }
+        }
+    })
+}

@@ -1,0 +1,97 @@
+//! QuarksStatefulSet: StatefulSets, one for each zone.
+
+use super::Condition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What to run in which zones.
+#[derive(CustomResource, KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[kube(
+    group = "quarks.cloudfoundry.org",
+    version = "v1alpha1",
+    kind = "QuarksStatefulSet",
+    plural = "quarksstatefulsets",
+    shortname = "qsts",
+    category = "quarks",
+    namespaced,
+    status = "QuarksStatefulSetStatus",
+    derive = "PartialEq",
+    doc = "A StatefulSet for each zone, changed with canaries. Instance groups of a deployment that run for ever are such.",
+    printcolumn(
+        name = "Ready",
+        type_ = "boolean",
+        json_path = ".status.ready",
+        description = "Whether all pods of the newest version are ready"
+    ),
+    printcolumn(
+        name = "Replicas",
+        type_ = "integer",
+        json_path = ".spec.template.spec.replicas",
+        description = "Pods in each zone"
+    ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(
+        name = "Zones",
+        type_ = "string",
+        json_path = ".spec.zones",
+        description = "Zones it runs in",
+        priority = 1
+    )
+)]
+#[serde(rename_all = "camelCase")]
+pub struct QuarksStatefulSetSpec {
+    /// The StatefulSet of each zone: see 'kubectl explain statefulset'.
+    #[schemars(schema_with = "crate::api::schema::stateful_set_template")]
+    pub template: Map<String, Value>,
+    /// Zones, each with a StatefulSet of its own on the nodes of that zone. None: one StatefulSet, anywhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64), inner(length(min = 1, max = 63)), extend("x-kubernetes-list-type" = "atomic"))]
+    #[x_kube(validation = Rule::new("self.all(z, self.filter(o, o == z).size() == 1)").message("a zone is given once"))]
+    pub zones: Vec<String>,
+    /// Label of nodes that names their zone.
+    #[serde(default = "zone_node_label")]
+    #[schemars(length(min = 1, max = 317))]
+    pub zone_node_label: String,
+    /// Whether pods start anew when a ConfigMap or Secret that they use changes.
+    #[serde(default)]
+    pub update_on_config_change: bool,
+    /// By the name of a container: a command whose success makes the pod an active one (label quarks.cloudfoundry.org/pod-active).
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[schemars(schema_with = "crate::api::schema::probes")]
+    pub active_passive_probes: Map<String, Value>,
+    /// Whether containers learn the number of replicas from the variable REPLICAS.
+    #[serde(default = "yes")]
+    pub inject_replicas_env: bool,
+}
+
+fn zone_node_label() -> String {
+    "topology.kubernetes.io/zone".into()
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// How far it got.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct QuarksStatefulSetStatus {
+    /// When the operator last changed something for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::api::schema::optional_date_time")]
+    pub last_reconcile: Option<Time>,
+    /// Whether all pods of the newest version are ready.
+    #[serde(default)]
+    pub ready: bool,
+    /// The metadata.generation that this status is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub observed_generation: Option<i64>,
+    /// Ready and Progressing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub conditions: Vec<Condition>,
+}

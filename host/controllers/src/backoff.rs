@@ -1,0 +1,103 @@
+//! How long an object waits after a failure: from a second to five minutes, doubling, each object on a beat of its own.
+//!
+//! Attempts are kept in memory only: after a restart everything is worth one quick try. A new generation of an object starts from the
+//! beginning, because somebody may have mended it.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+const FIRST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(300);
+
+/// Failures in a row, by object.
+#[derive(Debug, Default)]
+pub struct Backoff {
+    failures: Mutex<HashMap<String, Failures>>,
+}
+
+#[derive(Debug, Default)]
+struct Failures {
+    generation: Option<i64>,
+    count: u32,
+}
+
+// === impl Backoff ===
+
+impl Backoff {
+    /// How long to wait now that it failed once more. `key`: namespace and name.
+    pub fn failed(&self, key: &str, generation: Option<i64>) -> Duration {
+        let mut all = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let failures = all.entry(key.into()).or_default();
+        if failures.generation != generation {
+            *failures = Failures { generation, count: 0 };
+        }
+        let pause = pause(key, failures.count);
+        failures.count = failures.count.saturating_add(1);
+        pause
+    }
+
+    /// It worked, or is gone.
+    pub fn forget(&self, key: &str) {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
+}
+
+/// Between half of the full time and all of it. Which part is drawn from the key, so that objects that failed together (the API server was
+/// away) do not come back together.
+fn pause(key: &str, failures: u32) -> Duration {
+    let full = FIRST
+        .saturating_mul(1_u32.checked_shl(failures).unwrap_or(u32::MAX))
+        .min(LONGEST);
+    let mut hasher = DefaultHasher::new();
+    (key, failures).hash(&mut hasher);
+    let part = (hasher.finish() % 512) as f64 / 512.0;
+    full.mul_f64(0.5 + part / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_permanent_failure_is_tried_at_most_once_every_two_minutes_on_average() {
+        let backoff = Backoff::default();
+        let mut passed = Duration::ZERO;
+        let mut tries = 0;
+        while passed < Duration::from_secs(3600) {
+            passed += backoff.failed("n/a", Some(1));
+            tries += 1;
+        }
+        assert!(tries <= 30, "{tries}");
+        assert!(backoff.failed("n/a", Some(1)) >= LONGEST / 2);
+    }
+
+    #[test]
+    fn an_edit_and_a_success_start_anew() {
+        let backoff = Backoff::default();
+        for _ in 0..12 {
+            backoff.failed("n/a", Some(1));
+        }
+        assert!(backoff.failed("n/a", Some(2)) <= FIRST);
+        backoff.failed("n/a", Some(2));
+        backoff.forget("n/a");
+        assert!(backoff.failed("n/a", Some(2)) <= FIRST);
+    }
+
+    #[test]
+    fn objects_that_failed_together_come_back_apart() {
+        let pauses: Vec<Duration> = (0..100).map(|i| pause(&format!("n/{i}"), 9)).collect();
+        let (low, high) = (pauses.iter().min().unwrap(), pauses.iter().max().unwrap());
+        assert!(*high - *low > LONGEST / 4);
+    }
+
+    proptest! {
+        #[test]
+        fn no_wait_is_longer_than_five_minutes(key in ".*", failures in any::<u32>()) {
+            let pause = pause(&key, failures);
+            prop_assert!(pause >= FIRST / 2 && pause <= LONGEST);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Objects of kinds that a conversion chose: as they came, because a type of ours would drop the fields that it does not know.
+
+use super::error::Subject;
+use super::{Cluster, Error, FieldManager, Verb};
+use kube::Api;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions, ValidationDirective};
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use serde_json::Value;
+
+/// The resource of an apiVersion and kind. The plural is Kubernetes' rule for all kinds that a conversion makes.
+pub fn resource(api_version: &str, kind: &str) -> ApiResource {
+    let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+    let lower = kind.to_lowercase();
+    let plural = match lower.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None if lower.ends_with('s') => format!("{lower}es"),
+        None => format!("{lower}s"),
+    };
+    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), &plural)
+}
+
+// === impl Cluster ===
+
+impl Cluster {
+    /// All objects of a kind with these labels, as JSON with apiVersion and kind.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn list_any(&self, resource: &ApiResource, namespace: &str, labels: &str) -> Result<Vec<Value>, Error> {
+        let api = self.any(resource, namespace);
+        let query = ListParams::default().labels(labels);
+        let subject = Subject::of_resource(resource);
+        let list = self.call(&subject, Verb::List, labels, || api.list(&query)).await?;
+        Ok(list.items.into_iter().map(|object| typed(object, resource)).collect())
+    }
+
+    /// Server-side apply of an object, validated strictly.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn apply_any(&self, manager: FieldManager, object: &Value) -> Result<Value, Error> {
+        let (resource, namespace, name) = place(object);
+        let api = self.any(&resource, namespace);
+        let parameters = PatchParams {
+            force: true,
+            field_manager: Some(manager.0.into()),
+            field_validation: Some(ValidationDirective::Strict),
+            ..PatchParams::default()
+        };
+        let patch = Patch::Apply(object);
+        let subject = Subject::of_resource(&resource);
+        let applied = self
+            .call(&subject, Verb::Patch, name, || api.patch(name, &parameters, &patch))
+            .await?;
+        Ok(typed(applied, &resource))
+    }
+
+    /// Deletes exactly this object, as [`Cluster::delete`].
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn delete_any(&self, object: &Value) -> Result<(), Error> {
+        let (resource, namespace, name) = place(object);
+        let api = self.any(&resource, namespace);
+        let text = |key: &str| object["metadata"][key].as_str().map(str::to_string);
+        let parameters = DeleteParams::background().preconditions(Preconditions {
+            uid: text("uid"),
+            resource_version: text("resourceVersion"),
+        });
+        let subject = Subject::of_resource(&resource);
+        match self
+            .call(&subject, Verb::Delete, name, || api.delete(name, &parameters))
+            .await
+        {
+            Ok(_) => Ok(()),
+            Err(error) if error.fault == super::Fault::NotFound => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn any(&self, resource: &ApiResource, namespace: &str) -> Api<DynamicObject> {
+        Api::namespaced_with(self.client(), namespace, resource)
+    }
+}
+
+/// Lists leave apiVersion and kind out of their items.
+fn typed(object: DynamicObject, resource: &ApiResource) -> Value {
+    let mut value = serde_json::to_value(object).unwrap_or_default();
+    value["apiVersion"] = resource.api_version.clone().into();
+    value["kind"] = resource.kind.clone().into();
+    value
+}
+
+fn place(object: &Value) -> (ApiResource, &str, &str) {
+    let text = |value: &'_ Value| value.as_str().map(str::to_string).unwrap_or_default();
+    let metadata = &object["metadata"];
+    (
+        resource(&text(&object["apiVersion"]), &text(&object["kind"])),
+        metadata["namespace"].as_str().unwrap_or("default"),
+        metadata["name"].as_str().unwrap_or_default(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plurals_are_those_of_the_server() {
+        for (api_version, kind, plural) in [
+            ("v1", "Secret", "secrets"),
+            ("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies"),
+            ("networking.k8s.io/v1", "Ingress", "ingresses"),
+            (
+                "quarks.cloudfoundry.org/v1alpha1",
+                "QuarksStatefulSet",
+                "quarksstatefulsets",
+            ),
+            ("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers"),
+        ] {
+            let resource = resource(api_version, kind);
+            assert_eq!(
+                (resource.plural.as_str(), resource.api_version.as_str()),
+                (plural, api_version)
+            );
+        }
+    }
+}

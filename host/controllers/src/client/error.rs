@@ -1,0 +1,199 @@
+//! What can go wrong with a call, as data, with a text that can be shown to anybody.
+//!
+//! The server's own text is shown for kinds that hold no secrets only: it quotes values ("Invalid value: ..."), and so do the texts of
+//! JSON readers.
+
+use super::Verb;
+use kube::Resource;
+use kube::core::ApiResource;
+use std::fmt;
+use std::time::Duration;
+
+/// Kinds whose faults the server's own words must not describe.
+const SILENT: &[&str] = &["Secret"];
+
+/// A call that failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct Error {
+    /// What was tried.
+    pub verb: &'static str,
+    /// On which kind.
+    pub kind: String,
+    /// Plural and group, as RBAC names them.
+    pub resource: String,
+    /// On which object; the labels, of a list.
+    pub name: String,
+    /// Why not.
+    pub fault: Fault,
+}
+
+/// Why a call failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// There is no such object.
+    NotFound,
+    /// There is one already.
+    AlreadyExists,
+    /// It has changed since it was read, or is another.
+    Conflict,
+    /// The operator may not.
+    Forbidden,
+    /// The server says that the object is wrong; its words, where they can be shown.
+    Refused(Option<String>),
+    /// Not now; how long to wait, if the server said so.
+    Busy(Option<Duration>),
+    /// No connection, or it broke.
+    Connection,
+    /// No answer within this time. Whether a write landed is unknown.
+    NoAnswer(Duration),
+    /// An answer that is not what the kind looks like.
+    Unreadable,
+    /// Any other answer, by its HTTP code.
+    Other(u16),
+}
+
+/// The kind that a call is about.
+#[derive(Clone, Debug)]
+pub(super) struct Subject {
+    pub kind: String,
+    /// Plural and group, as RBAC names them.
+    pub resource: String,
+}
+
+// === impl Subject ===
+
+impl Subject {
+    pub(super) fn of<K: Resource<DynamicType = ()>>() -> Self {
+        Self::named(&K::kind(&()), &K::plural(&()), &K::group(&()))
+    }
+
+    pub(super) fn of_resource(resource: &ApiResource) -> Self {
+        Self::named(&resource.kind, &resource.plural, &resource.group)
+    }
+
+    fn named(kind: &str, plural: &str, group: &str) -> Self {
+        Self {
+            kind: kind.into(),
+            resource: if group.is_empty() {
+                plural.into()
+            } else {
+                format!("{plural}.{group}")
+            },
+        }
+    }
+}
+
+// === impl Error ===
+
+impl Error {
+    pub(super) fn of(subject: &Subject, verb: Verb, name: &str, fault: Fault) -> Self {
+        Self {
+            verb: verb.as_str(),
+            kind: subject.kind.clone(),
+            resource: subject.resource.clone(),
+            name: name.into(),
+            fault,
+        }
+    }
+
+    pub(super) fn from_kube(subject: &Subject, verb: Verb, name: &str, error: &kube::Error) -> Self {
+        let shown = !SILENT.contains(&subject.kind.as_str());
+        let fault = match error {
+            kube::Error::Api(status) => Fault::from_status(status, shown),
+            kube::Error::HyperError(_) | kube::Error::Service(_) | kube::Error::ReadEvents(_) => Fault::Connection,
+            kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => Fault::Unreadable,
+            _ => Fault::Other(0),
+        };
+        Self::of(subject, verb, name, fault)
+    }
+
+    /// An object that is needed is not there.
+    pub(crate) fn missing<K: Resource<DynamicType = ()>>(name: &str) -> Self {
+        Self::of(&Subject::of::<K>(), Verb::Get, name, Fault::NotFound)
+    }
+
+    /// Whether what was read is out of date: read again and decide anew, it is nobody's mistake.
+    pub fn is_race(&self) -> bool {
+        matches!(self.fault, Fault::Conflict | Fault::NotFound | Fault::AlreadyExists)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            verb,
+            kind,
+            resource,
+            name,
+            fault,
+        } = self;
+        match fault {
+            Fault::Forbidden => write!(f, "the operator may not {verb} {resource}: its role lacks that rule"),
+            fault => write!(f, "cannot {verb} {kind} '{name}': {fault}"),
+        }
+    }
+}
+
+// === impl Fault ===
+
+impl Fault {
+    fn from_status(status: &kube::core::Status, shown: bool) -> Self {
+        let details = status.details.as_ref();
+        let wait = details
+            .map(|details| details.retry_after_seconds)
+            .filter(|seconds| *seconds > 0)
+            .map(|seconds| Duration::from_secs(seconds.into()));
+        match (status.code, status.reason.as_str()) {
+            (404, _) => Self::NotFound,
+            (409, "AlreadyExists") => Self::AlreadyExists,
+            (409, _) => Self::Conflict,
+            (403, _) if is_leaving(status) => Self::Refused(Some("its namespace is being deleted".into())),
+            (401 | 403, _) => Self::Forbidden,
+            (429 | 503 | 504, _) => Self::Busy(wait),
+            // The server gave up on a write that may have landed.
+            (500, "ServerTimeout" | "Timeout") => Self::Busy(wait),
+            (400 | 413 | 415 | 422, _) => Self::Refused(shown.then(|| status.message.clone())),
+            (code, _) => Self::Other(code),
+        }
+    }
+
+    /// One word, for metrics and logs.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::NotFound => "not-found",
+            Self::AlreadyExists => "exists",
+            Self::Conflict => "conflict",
+            Self::Forbidden => "forbidden",
+            Self::Refused(_) => "refused",
+            Self::Busy(_) => "busy",
+            Self::Connection => "connection",
+            Self::NoAnswer(_) => "no-answer",
+            Self::Unreadable => "unreadable",
+            Self::Other(_) => "other",
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFound => f.write_str("there is none"),
+            Self::AlreadyExists => f.write_str("there is one already"),
+            Self::Conflict => f.write_str("it has changed meanwhile"),
+            Self::Forbidden => f.write_str("the operator's role lacks that rule"),
+            Self::Refused(Some(words)) => write!(f, "the API server refuses it: {words}"),
+            Self::Refused(None) => f.write_str("the API server refuses it"),
+            Self::Busy(_) => f.write_str("the API server is overloaded"),
+            Self::Connection => f.write_str("no connection to the API server"),
+            Self::NoAnswer(limit) => write!(f, "no answer from the API server within {} s", limit.as_secs()),
+            Self::Unreadable => f.write_str("the API server's answer is not of that kind"),
+            Self::Other(code) => write!(f, "the API server answers with code {code}"),
+        }
+    }
+}
+
+/// The server says "forbidden" for that, too.
+fn is_leaving(status: &kube::core::Status) -> bool {
+    let details = status.details.iter().flat_map(|details| &details.causes);
+    details.into_iter().any(|cause| cause.reason == "NamespaceTerminating")
+}

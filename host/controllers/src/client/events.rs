@@ -1,0 +1,162 @@
+//! Events: what `kubectl describe` shows below an object.
+//!
+//! The name of an event is made from what it says, so that the same words about the same object are one event, whoever writes them and
+//! however often, until the API server forgets it (an hour by default).
+
+use super::{Cluster, Error, FieldManager};
+use k8s_openapi::api::events::v1::Event;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use k8s_openapi::jiff::Timestamp;
+use kube::Resource;
+use kube::api::ObjectMeta;
+use sha2::{Digest, Sha256};
+use std::borrow::Cow;
+
+/// The API server refuses a note of 1024 bytes and more.
+const NOTE: usize = 1000;
+/// The same for reason and action.
+const WORD: usize = 128;
+/// Names end here; an event's has 16 digits and a dot more than the object's.
+const NAME: usize = 253 - 17;
+
+/// Something worth telling.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// Whether somebody should do something about it.
+    pub warning: bool,
+    /// One word, such as `Generated`.
+    pub reason: Cow<'static, str>,
+    /// A sentence, never with a secret value.
+    pub note: String,
+}
+
+/// Writes events in the name of one controller.
+#[derive(Clone)]
+pub struct Events {
+    cluster: Cluster,
+    controller: FieldManager,
+    instance: String,
+}
+
+// === impl Events ===
+
+impl Events {
+    /// `instance`: this process, among all that run this controller.
+    pub fn new(cluster: Cluster, controller: FieldManager, instance: &str) -> Self {
+        Self {
+            cluster,
+            controller,
+            instance: instance.into(),
+        }
+    }
+
+    /// Tells it, unless it has been told.
+    ///
+    /// # Errors
+    /// See [`Error`]. Nothing depends on an event: log it and go on.
+    pub async fn tell<K>(&self, about: &K, notice: &Notice) -> Result<(), Error>
+    where
+        K: Resource<DynamicType = ()>,
+    {
+        let event = event(about, notice, self.controller.0, &self.instance, Timestamp::now());
+        self.cluster.create(self.controller, &event).await.map(|_| ())
+    }
+}
+
+fn event<K>(about: &K, notice: &Notice, controller: &str, instance: &str, now: Timestamp) -> Event
+where
+    K: Resource<DynamicType = ()>,
+{
+    let regarding = about.object_ref(&());
+    let note = cut(&notice.note, NOTE);
+    let mut hash = Sha256::new();
+    for part in [regarding.uid.as_deref().unwrap_or_default(), &*notice.reason, note] {
+        hash.update(part);
+        hash.update([0]);
+    }
+    let digits: String = hash
+        .finalize()
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let object = cut(regarding.name.as_deref().unwrap_or_default(), NAME).to_string();
+    let object = object.trim_end_matches(['.', '-']);
+    Event {
+        metadata: ObjectMeta {
+            name: Some(format!("{object}.{digits}")),
+            namespace: regarding.namespace.clone(),
+            ..ObjectMeta::default()
+        },
+        type_: Some(if notice.warning { "Warning" } else { "Normal" }.into()),
+        reason: Some(cut(&notice.reason, WORD).into()),
+        action: Some("Reconcile".into()),
+        note: Some(note.into()),
+        event_time: Some(MicroTime(now)),
+        reporting_controller: Some(format!("quarks.cloudfoundry.org/{controller}")),
+        reporting_instance: Some(cut(instance, WORD).into()),
+        regarding: Some(regarding),
+        ..Event::default()
+    }
+}
+
+/// At most so many bytes, whole characters.
+fn cut(text: &str, bytes: usize) -> &str {
+    let mut end = bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::api::core::v1::Secret;
+    use proptest::prelude::*;
+
+    fn about(name: &str, uid: &str) -> Secret {
+        let mut secret = Secret::default();
+        secret.metadata.name = Some(name.into());
+        secret.metadata.namespace = Some("n".into());
+        secret.metadata.uid = Some(uid.into());
+        secret
+    }
+
+    fn name(about: &Secret, notice: &Notice, second: i64) -> String {
+        let now = Timestamp::from_second(second).unwrap();
+        event(about, notice, "c", "i", now).metadata.name.unwrap()
+    }
+
+    fn notice(note: &str) -> Notice {
+        Notice {
+            warning: true,
+            reason: "Waiting".into(),
+            note: note.into(),
+        }
+    }
+
+    #[test]
+    fn the_same_words_about_the_same_object_are_one_event() {
+        let (one, other) = (about("a", "1"), about("a", "2"));
+        let said = name(&one, &notice("x"), 1);
+        assert_eq!(said, name(&one, &notice("x"), 2));
+        assert_ne!(said, name(&one, &notice("y"), 1));
+        assert_ne!(
+            said,
+            name(&other, &notice("x"), 1),
+            "a later object of that name is another"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn the_server_takes_events_of_any_length(note in ".{0,3000}", object in "[a-z][-a-z0-9.]{0,251}[a-z0-9]") {
+            let event = event(&about(&object, "1"), &notice(&note), "c", "i", Timestamp::UNIX_EPOCH);
+            prop_assert!(event.note.unwrap().len() < 1024);
+            let name = event.metadata.name.unwrap();
+            prop_assert!(name.len() <= 253, "{}", name);
+            prop_assert!(!name.contains("..") || object.contains(".."), "{}", name);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Conditions of a status: set so that nothing changes when nothing has changed.
+
+use crate::api::{Condition, ConditionStatus};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use std::borrow::Cow;
+
+/// Longest message; the server takes 32 KiB, nobody reads them.
+const MESSAGE: usize = 2000;
+
+/// What to say about one aspect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The aspect.
+    pub kind: &'static str,
+    /// Whether it holds.
+    pub status: ConditionStatus,
+    /// One word.
+    pub reason: Cow<'static, str>,
+    /// A sentence, without secret values.
+    pub message: String,
+}
+
+/// Sets a condition and keeps the others; the time of transition changes only with the status.
+pub fn set(conditions: &mut Vec<Condition>, finding: Finding, generation: Option<i64>, now: &Time) {
+    let old = conditions.iter().position(|condition| condition.kind == finding.kind);
+    let since = old
+        .and_then(|at| conditions.get(at))
+        .filter(|old| old.status == finding.status)
+        .map_or_else(|| now.clone(), |old| old.last_transition_time.clone());
+    let new = Condition {
+        kind: finding.kind.into(),
+        status: finding.status,
+        reason: finding.reason.into_owned(),
+        message: finding.message.chars().take(MESSAGE).collect(),
+        last_transition_time: since,
+        observed_generation: generation,
+    };
+    match old.and_then(|at| conditions.get_mut(at)) {
+        Some(place) => *place = new,
+        None => conditions.push(new),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::jiff::Timestamp;
+
+    fn ready(status: ConditionStatus, message: &str) -> Finding {
+        Finding {
+            kind: "Ready",
+            status,
+            reason: "Because".into(),
+            message: message.into(),
+        }
+    }
+
+    fn at(second: i64) -> Time {
+        Time(Timestamp::from_second(second).unwrap())
+    }
+
+    #[test]
+    fn saying_the_same_again_changes_nothing() {
+        let mut conditions = Vec::new();
+        set(&mut conditions, ready(ConditionStatus::True, "a"), Some(1), &at(1));
+        let before = conditions.clone();
+        set(&mut conditions, ready(ConditionStatus::True, "a"), Some(1), &at(2));
+        assert_eq!(conditions, before);
+    }
+
+    #[test]
+    fn the_transition_is_when_the_status_changed_and_not_its_message() {
+        let mut conditions = Vec::new();
+        set(&mut conditions, ready(ConditionStatus::False, "a"), Some(1), &at(1));
+        set(&mut conditions, ready(ConditionStatus::False, "b"), Some(2), &at(2));
+        assert_eq!(conditions[0].last_transition_time, at(1));
+        set(&mut conditions, ready(ConditionStatus::True, "b"), Some(2), &at(3));
+        assert_eq!(conditions[0].last_transition_time, at(3));
+        assert_eq!(conditions.len(), 1);
+    }
+}

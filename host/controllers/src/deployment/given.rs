@@ -1,0 +1,153 @@
+//! Values of variables: those that users gave, and those that are generated in the cluster.
+
+use super::flow::{Flow, unnamed};
+use super::manifest::{Manifest, Rules, blocking};
+use super::stop::Stop;
+use super::values;
+use crate::api::QuarksSecret;
+use crate::client::{Error, resource};
+use crate::objects;
+use boson_deployment::labels;
+use boson_deployment::names::NameError;
+use boson_document::{Map, Tree};
+use boson_pipeline::Diagnostic;
+use boson_pipeline::bundle::Bundle;
+use boson_pipeline::report::Sources;
+use boson_pipeline::stage::{Named, Variable};
+use boson_pipeline::variables::{self, Table};
+use k8s_openapi::api::core::v1::Secret;
+use kube::Resource;
+
+// === impl Flow ===
+
+impl Flow<'_> {
+    /// The values that the user gave: `spec.vars`, and the Secrets of implicit variables.
+    pub(super) async fn given(&self, stages: Rules, manifest: &Manifest) -> Result<Table, Stop> {
+        let (mut flat, mut errors) = (Map::new(), Vec::new());
+        for variable in &self.object.spec.vars {
+            let value = match self.secret(&variable.secret).await? {
+                Some(secret) => values::of_variable(&secret),
+                None => Err(missing(&variable.secret, &variable.name)),
+            };
+            match value {
+                Ok(value) => drop(flat.insert(variable.name.clone(), value)),
+                Err(error) => errors.push(error),
+            }
+        }
+        let table = Table::fold(flat.clone()).map_err(|errors| manifest.fail(errors))?;
+        let (name, tree) = (manifest.name.clone(), manifest.tree.clone());
+        let wanted = blocking(move || {
+            let named = Named {
+                name: &name,
+                tree: &tree,
+            };
+            variables::wanted(&*stages, named, &table).map(|(wanted, _)| wanted.implicit)
+        });
+        for reference in wanted.await?.map_err(|error| manifest.wrong(error))? {
+            let (variable, key) = values::implicit(&reference.name);
+            let secret = self
+                .names
+                .implicit_variable(variable)
+                .map_err(|error| manifest.one(unnamed(&error)))?;
+            let value = match self.secret(&secret).await? {
+                Some(found) => values::of_implicit(&found, key),
+                None => Err(missing(&secret, variable)
+                    .in_document(&manifest.name)
+                    .at(&reference.pointer)),
+            };
+            match value {
+                Ok(value) => drop(flat.insert(reference.name.clone(), value)),
+                Err(error) => errors.push(error),
+            }
+        }
+        if !errors.is_empty() {
+            return Err(manifest.fail(errors));
+        }
+        Table::fold(flat).map_err(|errors| manifest.fail(errors))
+    }
+
+    /// Asks for the values that nobody gave: a QuarksSecret each.
+    pub(super) async fn generate(
+        &self,
+        stages: Rules,
+        manifest: Manifest,
+        given: &Table,
+    ) -> Result<(Manifest, Vec<Variable>), Stop> {
+        let (deployment, given) = (self.deployment.clone(), given.clone());
+        let (manifest, result) = blocking(move || {
+            let result = variables::wanted(&*stages, manifest.named(), &given).and_then(|(wanted, _)| {
+                let named = Named {
+                    name: &manifest.name,
+                    tree: &wanted.document,
+                };
+                // Its warnings come again with the desired manifest.
+                let (objects, _) = stages.convert_deployment(&deployment, named, &wanted.variables)?;
+                Ok((wanted.variables, objects))
+            });
+            (manifest, result)
+        })
+        .await?;
+        let (variables, objects) = result.map_err(|error| manifest.wrong(error))?;
+        let secrets = objects
+            .into_iter()
+            .filter(|object| object.str("kind") == Some("QuarksSecret"));
+        let mut bundle = Bundle::new(&self.deployment);
+        let checked = bundle.add(secrets.collect(), "bpm");
+        checked.map_err(|errors| manifest.fail(errors))?;
+        let wanted = self.own(bundle.into_objects(), &manifest)?;
+        let live = self.live(&resource(labels::API_VERSION, "QuarksSecret")).await?;
+        for object in objects::plan(wanted, &live).apply {
+            self.write(&object).await?;
+        }
+        Ok((manifest, variables))
+    }
+
+    /// The generated values, once all are there.
+    pub(super) async fn generated(&self, variables: &[Variable]) -> Result<Tree, Stop> {
+        let (mut values, mut waiting) = (Tree::object(), Vec::new());
+        for variable in variables {
+            let name = self
+                .names
+                .variable(&variable.name)
+                .map_err(|error| unnamed_stop(&error))?;
+            let asked: Option<QuarksSecret> = self.context.cluster.get(self.namespace, &name).await?;
+            let settled = asked.is_some_and(|asked| is_settled(&asked));
+            match self.secret(&name).await? {
+                Some(secret) if settled => {
+                    let value =
+                        values::of_variable(&secret).map_err(|error| Stop::wrong(vec![error], &Sources::default()))?;
+                    values.set(&variable.name, value);
+                }
+                _ => waiting.push(variable.name.as_str()),
+            }
+        }
+        if waiting.is_empty() {
+            Ok(values)
+        } else {
+            Err(Stop::Waiting(format!("the values of {}", waiting.join(", "))))
+        }
+    }
+
+    pub(super) async fn secret(&self, name: &str) -> Result<Option<Secret>, Error> {
+        self.context.cluster.get(self.namespace, name).await
+    }
+}
+
+/// Whether the value is the one that this QuarksSecret asks for.
+fn is_settled(asked: &QuarksSecret) -> bool {
+    let status = asked.status.as_ref();
+    status.and_then(|status| status.generated) == Some(true)
+        && status.and_then(|status| status.observed_generation) == asked.meta().generation
+}
+
+fn missing(secret: &str, variable: &str) -> Diagnostic {
+    Diagnostic::error(
+        "deployment-no-value",
+        format!("there is no Secret '{secret}' with the value of variable '{variable}'"),
+    )
+    .help("create it; the deployment goes on by itself then")
+}
+
+fn unnamed_stop(error: &NameError) -> Stop {
+    Stop::wrong(vec![unnamed(error)], &Sources::default())
+}

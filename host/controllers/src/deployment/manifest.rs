@@ -1,0 +1,121 @@
+//! The manifest on its way through the steps that change it, with what its diagnostics need.
+
+use super::documents::Documents;
+use super::stop::Stop;
+use boson_document::Tree;
+use boson_pipeline::report::Sources;
+use boson_pipeline::scrub::Secrets;
+use boson_pipeline::stage::Named;
+use boson_pipeline::variables::{self, Table};
+use boson_pipeline::{Diagnostic, StageError, Stages};
+use std::sync::Arc;
+
+/// Stages that any thread may call.
+pub(super) type Rules = Arc<dyn Stages + Send + Sync>;
+
+/// The manifest on its way.
+pub(super) struct Manifest {
+    pub name: String,
+    pub tree: Tree,
+    pub sources: Sources,
+    pub warnings: Vec<Diagnostic>,
+    /// Values that no message may hold.
+    pub secrets: Secrets,
+}
+
+// === impl Manifest ===
+
+impl Manifest {
+    pub(super) fn named(&self) -> Named<'_> {
+        Named {
+            name: &self.name,
+            tree: &self.tree,
+        }
+    }
+
+    pub(super) fn wrong(&self, error: StageError) -> Stop {
+        self.fail(error.into_diagnostics())
+    }
+
+    pub(super) fn one(&self, error: Diagnostic) -> Stop {
+        self.fail(vec![error])
+    }
+
+    /// These errors, with their places and without values of variables.
+    pub(super) fn fail(&self, errors: Vec<Diagnostic>) -> Stop {
+        Stop::wrong(self.secrets.scrub(errors), &self.sources)
+    }
+}
+
+/// Computes away from the runtime's threads: a conversion takes a processor for seconds.
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Stop> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|_| Stop::Waiting("the conversion, which broke off".into()))
+}
+
+/// The manifest with its ops files applied.
+pub(super) async fn with_ops(stages: Rules, documents: Documents) -> Result<Manifest, Stop> {
+    blocking(move || {
+        let Documents {
+            manifest,
+            ops,
+            mut sources,
+        } = documents;
+        let mut warnings = manifest.warnings.clone();
+        warnings.extend(ops.iter().flat_map(|file| file.warnings.clone()));
+        if ops.is_empty() {
+            let (name, tree) = (manifest.name, manifest.tree);
+            return Ok(Manifest {
+                name,
+                tree,
+                sources,
+                warnings,
+                secrets: Secrets::default(),
+            });
+        }
+        let files: Vec<Named<'_>> = ops
+            .iter()
+            .map(|file| Named {
+                name: &file.name,
+                tree: &file.tree,
+            })
+            .collect();
+        let named = Named {
+            name: &manifest.name,
+            tree: &manifest.tree,
+        };
+        let (applied, said) = stages
+            .apply(named, &files)
+            .map_err(|error| Stop::wrong(error.into_diagnostics(), &sources))?;
+        warnings.extend(said);
+        let name = manifest.name.clone();
+        sources.add_result(&name, &name, applied.document.clone(), &applied.origins);
+        Ok(Manifest {
+            name,
+            tree: applied.document,
+            sources,
+            warnings,
+            secrets: Secrets::default(),
+        })
+    })
+    .await?
+}
+
+/// The manifest with all values.
+pub(super) async fn desired(
+    stages: Rules,
+    mut manifest: Manifest,
+    given: Table,
+    generated: Tree,
+) -> Result<Manifest, Stop> {
+    blocking(move || {
+        let result = variables::desired(&*stages, manifest.named(), &given, &generated);
+        let (done, said) = result.map_err(|error| manifest.wrong(error))?;
+        manifest.secrets = Secrets::of(&done.values);
+        manifest.warnings.extend(said);
+        manifest.tree = done.document;
+        Ok(manifest)
+    })
+    .await?
+}

@@ -1,0 +1,94 @@
+//! The Secrets between the steps of a conversion: documents under one key, compressed above a threshold. Pure.
+
+use super::versions::Series;
+use boson_deployment::labels::{self, secret_type};
+use boson_deployment::names::{LABEL_LIMIT, NameError, Names, cut, label};
+use boson_document::Tree;
+use boson_pipeline::yaml;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use std::collections::BTreeMap;
+use std::slice;
+
+/// Key of a manifest.
+pub(super) const MANIFEST: &str = "manifest.yaml";
+/// Key of the rendered bpm.
+pub(super) const BPM: &str = "bpm.yaml";
+
+/// Whose Secrets they are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Whose<'a> {
+    pub names: &'a Names,
+    pub namespace: &'a str,
+    pub owner: &'a OwnerReference,
+}
+
+// === impl Whose ===
+
+impl Whose<'_> {
+    /// The Secret with the manifest, ops applied.
+    pub(super) fn with_ops(self, document: &Tree) -> Secret {
+        let labels = self.labels(secret_type::WITH_OPS, None);
+        Secret {
+            metadata: ObjectMeta {
+                name: Some(self.names.with_ops()),
+                namespace: Some(self.namespace.into()),
+                labels: Some(labels),
+                owner_references: Some(vec![self.owner.clone()]),
+                ..ObjectMeta::default()
+            },
+            data: Some(data(MANIFEST, document)),
+            type_: Some("Opaque".into()),
+            ..Secret::default()
+        }
+    }
+
+    /// The versions of the desired manifest.
+    pub(super) fn desired(self) -> Series {
+        self.series(self.names.desired_manifest(None), secret_type::DESIRED, None)
+    }
+
+    /// The versions of a group's resolved document.
+    ///
+    /// # Errors
+    /// A group name of which nothing is left.
+    pub(super) fn resolved(self, group: &str) -> Result<Series, NameError> {
+        Ok(self.series(self.names.resolved(group, None)?, secret_type::RESOLVED, Some(group)))
+    }
+
+    /// The versions of a group's rendered bpm.
+    ///
+    /// # Errors
+    /// A group name of which nothing is left.
+    pub(super) fn bpm(self, group: &str) -> Result<Series, NameError> {
+        Ok(self.series(self.names.bpm(group, None)?, secret_type::BPM, Some(group)))
+    }
+
+    fn series(self, name: String, kind: &str, group: Option<&str>) -> Series {
+        Series {
+            name,
+            namespace: self.namespace.into(),
+            labels: self.labels(kind, group),
+            owner: self.owner.clone(),
+        }
+    }
+
+    fn labels(self, kind: &str, group: Option<&str>) -> BTreeMap<String, String> {
+        let mut labels: BTreeMap<String, String> = [
+            (labels::DEPLOYMENT_NAME.to_string(), self.names.deployment()),
+            (labels::SECRET_TYPE.to_string(), kind.to_string()),
+        ]
+        .into();
+        if let Some(group) = group {
+            labels.insert(labels::INSTANCE_GROUP_NAME.into(), cut(&label(group), "", LABEL_LIMIT));
+        }
+        labels
+    }
+}
+
+/// A document under its key.
+pub(super) fn data(key: &str, document: &Tree) -> BTreeMap<String, ByteString> {
+    let text = yaml::write_manifest(slice::from_ref(document));
+    [(key.to_string(), ByteString(text.into_bytes()))].into()
+}

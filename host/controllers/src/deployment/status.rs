@@ -1,0 +1,208 @@
+//! What a deployment's status says. Pure.
+
+use super::stop::Wrong;
+use crate::api::deployment::{DeploymentState, PluginUse};
+use crate::api::{BoshDeploymentStatus, ConditionStatus};
+use crate::conditions::{self, Finding};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+/// Steps of a conversion.
+pub(super) const STEPS: i32 = 3;
+
+/// What a reconcile found.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    pub generation: Option<i64>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Whether it changed something.
+    pub wrote: bool,
+    /// Steps of the conversion that are completed, of [`STEPS`].
+    pub steps: i32,
+    /// Instance groups that run for ever; none: not known yet.
+    pub groups: Option<i32>,
+    /// Those that are ready.
+    pub ready: i32,
+    pub plugins: Vec<PluginUse>,
+}
+
+/// How a reconcile ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// All objects are as they should be.
+    Applied,
+    /// Something comes by itself.
+    Waiting(String),
+    /// Something of the user's is wrong.
+    Wrong(Wrong),
+}
+
+/// The status of a deployment that was seen for the first time.
+pub(super) fn created(now: &Time) -> BoshDeploymentStatus {
+    BoshDeploymentStatus {
+        state: Some(DeploymentState::Created),
+        state_timestamp: Some(now.clone()),
+        ..BoshDeploymentStatus::default()
+    }
+}
+
+/// The status after a reconcile. Equal to the old one where nothing has changed.
+pub(super) fn after(old: &BoshDeploymentStatus, seen: &Seen, now: &Time) -> BoshDeploymentStatus {
+    let mut status = old.clone();
+    let total = seen.groups.or(old.total_instance_groups);
+    status.total_job_count = Some(STEPS);
+    status.completed_job_count = Some(seen.steps);
+    status.total_instance_groups = total;
+    status.deployed_instance_groups = Some(seen.ready);
+    status.state = Some(state(seen.steps == STEPS, total == Some(seen.ready)));
+    status.message = Some(message(seen, total)).filter(|message| !message.is_empty());
+    status.observed_generation = seen.generation;
+    if seen.outcome == Outcome::Applied {
+        status.plugins.clone_from(&seen.plugins);
+    }
+    if seen.wrote {
+        status.last_reconcile = Some(now.clone());
+    }
+    let counts = |status: &BoshDeploymentStatus| {
+        (
+            status.state,
+            status.total_job_count,
+            status.completed_job_count,
+            status.total_instance_groups,
+            status.deployed_instance_groups,
+        )
+    };
+    if counts(old) != counts(&status) {
+        status.state_timestamp = Some(now.clone());
+    }
+    for finding in findings(seen, &status) {
+        conditions::set(&mut status.conditions, finding, seen.generation, now);
+    }
+    status
+}
+
+fn state(converted: bool, ready: bool) -> DeploymentState {
+    match (converted, ready) {
+        (true, true) => DeploymentState::Deployed,
+        (false, false) => DeploymentState::ResolvingManifest,
+        _ => DeploymentState::Converting,
+    }
+}
+
+fn message(seen: &Seen, total: Option<i32>) -> String {
+    match &seen.outcome {
+        Outcome::Wrong(wrong) => wrong.message.clone(),
+        Outcome::Waiting(what) => format!("waiting for {what}"),
+        Outcome::Applied => match total {
+            Some(total) if total > seen.ready => {
+                format!("waiting for {} of {total} instance groups", total - seen.ready)
+            }
+            _ => String::new(),
+        },
+    }
+}
+
+fn findings(seen: &Seen, status: &BoshDeploymentStatus) -> Vec<Finding> {
+    use ConditionStatus::{False, True, Unknown};
+    let finding = |kind, status, reason: &str, message: &str| Finding {
+        kind,
+        status,
+        reason: reason.to_string().into(),
+        message: message.into(),
+    };
+    let message = status.message.as_deref().unwrap_or_default();
+    match &seen.outcome {
+        Outcome::Applied => {
+            let ready = match status.state == Some(DeploymentState::Deployed) {
+                true => finding("Ready", True, "Deployed", "all instance groups are ready"),
+                false => finding("Ready", False, "GroupsNotReady", message),
+            };
+            vec![
+                finding("Converted", True, "Converted", "the manifest was converted"),
+                finding("Applied", True, "Applied", "all objects are as the manifest says"),
+                ready,
+            ]
+        }
+        Outcome::Waiting(_) => vec![
+            finding("Converted", Unknown, "Waiting", message),
+            finding("Ready", False, "Waiting", message),
+        ],
+        Outcome::Wrong(wrong) => vec![
+            finding("Converted", False, &wrong.reason, message),
+            finding("Ready", False, &wrong.reason, message),
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::jiff::Timestamp;
+
+    fn at(second: i64) -> Time {
+        Time(Timestamp::from_second(second).unwrap())
+    }
+
+    fn seen(outcome: Outcome, steps: i32, ready: i32) -> Seen {
+        Seen {
+            generation: Some(1),
+            outcome,
+            wrote: false,
+            steps,
+            groups: Some(2),
+            ready,
+            plugins: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn every_state_has_its_exact_text() {
+        let text = |steps, ready| {
+            let status = after(&created(&at(1)), &seen(Outcome::Applied, steps, ready), &at(2));
+            serde_json::to_value(status.state).unwrap()
+        };
+        assert_eq!(serde_json::to_value(created(&at(1)).state).unwrap(), "Created");
+        assert_eq!(text(1, 0), "Resolving Manifest");
+        assert_eq!(text(3, 1), "Converting to Kubernetes Resources");
+        assert_eq!(text(2, 2), "Converting to Kubernetes Resources");
+        assert_eq!(text(3, 2), "Deployed");
+    }
+
+    #[test]
+    fn nothing_changes_when_nothing_has_changed() {
+        let first = after(&created(&at(1)), &seen(Outcome::Applied, 3, 2), &at(2));
+        assert_eq!(after(&first, &seen(Outcome::Applied, 3, 2), &at(9)), first);
+    }
+
+    #[test]
+    fn a_deployment_goes_back_from_deployed() {
+        let deployed = after(&created(&at(1)), &seen(Outcome::Applied, 3, 2), &at(2));
+        let wrong = Wrong {
+            reason: "OpsMissingKey".into(),
+            message: "no such key".into(),
+        };
+        let status = after(&deployed, &seen(Outcome::Wrong(wrong), 0, 2), &at(3));
+        assert_ne!(status.state, Some(DeploymentState::Deployed));
+        assert_eq!(status.message.as_deref(), Some("no such key"));
+        let ready = status.conditions.iter().find(|one| one.kind == "Ready").unwrap();
+        assert_eq!(
+            (ready.status, ready.reason.as_str()),
+            (ConditionStatus::False, "OpsMissingKey")
+        );
+        assert_eq!(status.state_timestamp, Some(at(3)));
+    }
+
+    #[test]
+    fn the_message_says_what_is_waited_for() {
+        let message = |outcome, steps, ready| after(&created(&at(1)), &seen(outcome, steps, ready), &at(2)).message;
+        assert_eq!(
+            message(Outcome::Applied, 3, 1).as_deref(),
+            Some("waiting for 1 of 2 instance groups")
+        );
+        assert_eq!(
+            message(Outcome::Waiting("the values of a".into()), 0, 0).as_deref(),
+            Some("waiting for the values of a")
+        );
+        assert_eq!(message(Outcome::Applied, 3, 2), None);
+    }
+}

@@ -1,0 +1,92 @@
+//! Whose turn it is: a pure function of what was read and of how long it has not changed.
+
+use k8s_openapi::api::coordination::v1::LeaseSpec;
+use std::time::Duration;
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// There is no lease yet.
+    Create,
+    /// It is free: take it, as the change of this number.
+    Take {
+        /// How often the holder changed before, and this time.
+        changes: i32,
+    },
+    /// It is ours.
+    Renew,
+    /// Somebody else holds it.
+    Wait,
+}
+
+/// `silent`: how long the lease has not changed, by our own clock.
+pub fn decide(me: &str, exists: bool, spec: Option<&LeaseSpec>, silent: Duration) -> Step {
+    if !exists {
+        return Step::Create;
+    }
+    let holder = spec
+        .and_then(|spec| spec.holder_identity.as_deref())
+        .unwrap_or_default();
+    if holder == me {
+        return Step::Renew;
+    }
+    let length = spec
+        .and_then(|spec| spec.lease_duration_seconds)
+        .and_then(|seconds| u64::try_from(seconds).ok());
+    let length = length.map_or(super::LENGTH, Duration::from_secs);
+    if holder.is_empty() || silent > length {
+        let changes = spec.and_then(|spec| spec.lease_transitions).unwrap_or(0);
+        return Step::Take {
+            changes: changes.saturating_add(1),
+        };
+    }
+    Step::Wait
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn held(holder: &str, seconds: i32) -> LeaseSpec {
+        LeaseSpec {
+            holder_identity: Some(holder.into()),
+            lease_duration_seconds: Some(seconds),
+            lease_transitions: Some(3),
+            ..LeaseSpec::default()
+        }
+    }
+
+    #[test]
+    fn a_living_holder_is_waited_for_and_a_silent_one_replaced() {
+        let lease = held("other", 15);
+        let after = |seconds| decide("me", true, Some(&lease), Duration::from_secs(seconds));
+        assert_eq!(after(15), Step::Wait);
+        assert_eq!(after(16), Step::Take { changes: 4 });
+    }
+
+    #[test]
+    fn a_lease_given_back_is_free_at_once() {
+        assert_eq!(
+            decide("me", true, Some(&held("", 1)), Duration::ZERO),
+            Step::Take { changes: 4 }
+        );
+        assert_eq!(decide("me", true, None, Duration::ZERO), Step::Take { changes: 1 });
+        assert_eq!(decide("me", false, None, Duration::ZERO), Step::Create);
+    }
+
+    #[test]
+    fn a_leader_stops_before_another_may_begin() {
+        assert!(super::super::GIVE_UP + super::super::BEAT < super::super::LENGTH);
+    }
+
+    proptest! {
+        #[test]
+        fn nobody_takes_a_lease_that_changed_within_its_length(me in "[a-c]", holder in "[a-c]", length in 1..100_i32, silent in 0..200_u64) {
+            let step = decide(&me, true, Some(&held(&holder, length)), Duration::from_secs(silent));
+            prop_assert_eq!(step == Step::Renew, me == holder);
+            let taken = matches!(step, Step::Take { .. });
+            prop_assert!(!taken || silent > length.unsigned_abs().into());
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Leader election by a Lease: of all operators that run, one works and the others wait.
+//!
+//! # Guarantees
+//! A leader stops its work before another may begin, as long as clocks run at about the same rate; that they show the same time is not
+//! needed. A process that ends well gives the lease back, so that the next takes over at once.
+//!
+//! # Caveats
+//! No promise of the controllers rests on this. A process that was frozen may wake up and write once more; their writes name what they
+//! replace, so that does no harm.
+
+mod decision;
+
+use crate::client::{Cluster, Created, Error, FieldManager};
+use crate::serving::{Health, State};
+use decision::{Step, decide};
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use k8s_openapi::jiff::Timestamp;
+use kube::api::ObjectMeta;
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+const MANAGER: FieldManager = FieldManager("boson-lease");
+/// What its health is told under.
+pub(crate) const PART: &str = "lease";
+
+/// A lease that is silent for so long is free.
+pub const LENGTH: Duration = Duration::from_secs(15);
+/// A leader that could not renew for so long stops: before [`LENGTH`], so that two never overlap.
+pub const GIVE_UP: Duration = Duration::from_secs(10);
+/// How long work may take to end after it was asked to: a pod has 30 s, and the lease has to be given back.
+pub const GRACE: Duration = Duration::from_secs(8);
+/// Between two looks.
+pub const BEAT: Duration = Duration::from_secs(2);
+
+/// Which lease, and in whose name.
+#[derive(Clone, Debug)]
+pub struct Election {
+    /// Namespace of the lease: the operator's own.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Name of this process, which no other has: its pod's name and something that a restart changes.
+    pub me: String,
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The work came to its end, or `stop` did.
+    Done,
+    /// The lease was lost: nothing may be written any more, end the process.
+    Lost,
+}
+
+/// Whose turn it is after a look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// Ours, and written down.
+    Mine,
+    /// Somebody else's.
+    Theirs,
+    /// The lease changed while we looked: look again.
+    Unclear,
+}
+
+/// The lease as it was seen last.
+struct Seen {
+    lease: Option<Lease>,
+    /// When it last changed, by our own clock: another machine's may show any time.
+    changed: Instant,
+}
+
+// === impl Election ===
+
+impl Election {
+    /// Waits for the lease, then works. `stop` ends the waiting at once; the work has to hear of it by itself, and is dropped after [`GRACE`].
+    /// Losing the lease drops it where it is.
+    pub async fn lead<W, F>(&self, cluster: &Cluster, health: &Health, stop: impl Future<Output = ()>, work: F) -> End
+    where
+        F: FnOnce() -> W,
+        W: Future<Output = ()>,
+    {
+        health.set(PART, State::Starting);
+        tokio::pin!(stop);
+        let mut seen = Seen {
+            lease: None,
+            changed: Instant::now(),
+        };
+        tokio::select! {
+            () = &mut stop => return End::Done,
+            () = self.acquire(cluster, health, &mut seen) => {}
+        }
+        tracing::info!(me = self.me, "leading");
+        cluster.metrics().leading.set(1);
+        let end = {
+            let work = work();
+            tokio::pin!(work);
+            tokio::select! {
+                () = &mut work => End::Done,
+                () = async {
+                    (&mut stop).await;
+                    tokio::time::sleep(GRACE).await;
+                } => End::Done,
+                () = self.keep(cluster, &mut seen) => End::Lost,
+            }
+        };
+        cluster.metrics().leading.set(0);
+        match end {
+            End::Done => self.give_back(cluster, &seen).await,
+            End::Lost => health.set(PART, State::Ended),
+        }
+        end
+    }
+
+    async fn acquire(&self, cluster: &Cluster, health: &Health, seen: &mut Seen) {
+        loop {
+            let step = self.step(cluster, seen).await;
+            // Waiting for one's turn is being ready, a rolling update waits for it; not to be heard is not.
+            health.set(PART, if step.is_ok() { State::Working } else { State::Starting });
+            match step {
+                Ok(Turn::Mine) => return,
+                Ok(Turn::Theirs | Turn::Unclear) => {}
+                Err(error) => tracing::warn!(%error, "cannot take the lease"),
+            }
+            tokio::time::sleep(BEAT).await;
+        }
+    }
+
+    /// Renews until that is no longer possible.
+    async fn keep(&self, cluster: &Cluster, seen: &mut Seen) {
+        let mut renewed = Instant::now();
+        loop {
+            let left = GIVE_UP.saturating_sub(renewed.elapsed());
+            if left.is_zero() {
+                tracing::error!("the lease could not be renewed in time");
+                return;
+            }
+            tokio::time::sleep(BEAT.min(left)).await;
+            // The lease runs from before the write: its answer may be slow.
+            let began = Instant::now();
+            match tokio::time::timeout(GIVE_UP.saturating_sub(renewed.elapsed()), self.step(cluster, seen)).await {
+                Ok(Ok(Turn::Mine)) => renewed = began,
+                // Somebody may have put a label on it.
+                Ok(Ok(Turn::Unclear)) => {}
+                Ok(Ok(Turn::Theirs)) => {
+                    tracing::error!("somebody else holds the lease");
+                    return;
+                }
+                Ok(Err(error)) => tracing::warn!(%error, "cannot renew the lease"),
+                Err(_) => tracing::warn!("no answer when renewing the lease"),
+            }
+        }
+    }
+
+    /// One look, and one write where it is our turn.
+    async fn step(&self, cluster: &Cluster, seen: &mut Seen) -> Result<Turn, Error> {
+        let found: Option<Lease> = cluster.get(&self.namespace, &self.name).await?;
+        let version = |lease: &Option<Lease>| lease.as_ref().and_then(|lease| lease.metadata.resource_version.clone());
+        if version(&found) != version(&seen.lease) {
+            seen.changed = Instant::now();
+        }
+        seen.lease = found;
+        let spec = seen.lease.as_ref().and_then(|lease| lease.spec.as_ref());
+        let step = decide(&self.me, seen.lease.is_some(), spec, seen.changed.elapsed());
+        let now = MicroTime(Timestamp::now());
+        let written =
+            match step {
+                Step::Wait => return Ok(Turn::Theirs),
+                Step::Create => cluster
+                    .create(MANAGER, &self.lease(None, now, true, 0))
+                    .await
+                    .map(|created| match created {
+                        Created::Made(lease) => Some(lease),
+                        Created::Exists => None,
+                    }),
+                Step::Take { changes } => self.replace(cluster, seen, now, true, changes).await,
+                Step::Renew => self.replace(cluster, seen, now, false, 0).await,
+            };
+        match written {
+            Ok(Some(lease)) => {
+                seen.lease = Some(lease);
+                seen.changed = Instant::now();
+                Ok(Turn::Mine)
+            }
+            Ok(None) => Ok(Turn::Unclear),
+            // Somebody was faster.
+            Err(error) if error.is_race() => Ok(Turn::Unclear),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn replace(
+        &self,
+        cluster: &Cluster,
+        seen: &Seen,
+        now: MicroTime,
+        taken: bool,
+        changes: i32,
+    ) -> Result<Option<Lease>, Error> {
+        let lease = self.lease(seen.lease.as_ref(), now, taken, changes);
+        cluster.replace(MANAGER, &lease).await.map(Some)
+    }
+
+    /// What to write; the `resourceVersion` of what was read decides between two that write at once.
+    fn lease(&self, old: Option<&Lease>, now: MicroTime, taken: bool, changes: i32) -> Lease {
+        let old_spec = old.and_then(|lease| lease.spec.clone()).unwrap_or_default();
+        let spec = LeaseSpec {
+            holder_identity: Some(self.me.clone()),
+            lease_duration_seconds: i32::try_from(LENGTH.as_secs()).ok(),
+            acquire_time: if taken {
+                Some(now.clone())
+            } else {
+                old_spec.acquire_time.clone()
+            },
+            lease_transitions: if taken {
+                Some(changes)
+            } else {
+                old_spec.lease_transitions
+            },
+            renew_time: Some(now),
+            ..old_spec
+        };
+        let metadata = old.map_or_else(
+            || ObjectMeta {
+                name: Some(self.name.clone()),
+                namespace: Some(self.namespace.clone()),
+                ..ObjectMeta::default()
+            },
+            |lease| lease.metadata.clone(),
+        );
+        Lease {
+            metadata,
+            spec: Some(spec),
+        }
+    }
+
+    /// Lets the next one begin without waiting.
+    async fn give_back(&self, cluster: &Cluster, seen: &Seen) {
+        let Some(mut lease) = seen.lease.clone() else {
+            return;
+        };
+        let Some(spec) = lease
+            .spec
+            .as_mut()
+            .filter(|spec| spec.holder_identity.as_deref() == Some(&self.me))
+        else {
+            return;
+        };
+        spec.holder_identity = None;
+        spec.lease_duration_seconds = Some(1);
+        if let Err(error) = cluster.replace(MANAGER, &lease).await {
+            tracing::warn!(%error, "cannot give the lease back");
+        }
+    }
+}

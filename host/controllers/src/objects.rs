@@ -1,0 +1,246 @@
+//! What to write so that the cluster has the objects of a deployment, and nothing where it has them. Pure.
+//!
+//! An object is written where its digest is another than the one that the last write left in an annotation, or where a field of it has
+//! another value than was written: somebody changed it, and gets it back.
+
+use boson_deployment::labels;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+
+/// Annotation: digest of the object as it was written.
+pub(crate) const DIGEST: &str = "quarks.cloudfoundry.org/applied-digest";
+
+/// Kinds that stay when the manifest no longer asks for them: values of variables, and what holds data.
+const KEPT: &[&str] = &["QuarksSecret", "PersistentVolumeClaim"];
+
+/// What to do.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    /// To apply, in this order.
+    pub apply: Vec<Value>,
+    /// To delete, by what is there.
+    pub delete: Vec<Value>,
+}
+
+/// `desired`: the objects of the deployment, complete but for the digest. `live`: what the cluster has of the same kinds under the deployment's
+/// label, made by us.
+pub(crate) fn plan(desired: Vec<Value>, live: &[Value]) -> Plan {
+    let mut there: HashMap<Identity, &Value> = live.iter().map(|object| (identity(object), object)).collect();
+    let mut plan = Plan::default();
+    for mut object in desired {
+        mark(&mut object);
+        let found = there.remove(&identity(&object));
+        if !found.is_some_and(|found| holds(found, &object)) {
+            plan.apply.push(object);
+        }
+    }
+    let mut gone: Vec<&Value> = there
+        .into_values()
+        .filter(|object| !KEPT.contains(&text(object, &["kind"])) && !is_going(object))
+        .collect();
+    gone.sort_by_key(|object| identity(object));
+    plan.delete = gone.into_iter().cloned().collect();
+    plan
+}
+
+/// Marks an object as ours: labels, owner.
+pub(crate) fn own(object: &mut Value, deployment: &str, owner: &Value) {
+    // Claims outlive the deployment: they hold its data.
+    if text(object, &["kind"]) != "PersistentVolumeClaim" {
+        set(
+            object,
+            &["metadata", "ownerReferences"],
+            Value::Array(vec![owner.clone()]),
+        );
+    }
+    set(
+        object,
+        &["metadata", "labels", labels::DEPLOYMENT_NAME],
+        deployment.into(),
+    );
+}
+
+type Identity = (String, String, String);
+
+fn identity(object: &Value) -> Identity {
+    let name = text(object, &["metadata", "name"]);
+    let group = text(object, &["apiVersion"])
+        .rsplit_once('/')
+        .map_or("", |(group, _)| group);
+    (group.into(), text(object, &["kind"]).into(), name.into())
+}
+
+fn is_going(object: &Value) -> bool {
+    !text(object, &["metadata", "deletionTimestamp"]).is_empty()
+}
+
+fn text<'v>(object: &'v Value, path: &[&str]) -> &'v str {
+    let found = path.iter().try_fold(object, |value, key| value.get(key));
+    found.and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The digest of the object goes into its annotations.
+fn mark(object: &mut Value) {
+    let bytes = Sha256::digest(object.to_string());
+    let digest: String = bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    set(object, &["metadata", "annotations", DIGEST], digest.into());
+}
+
+/// Sets a member of nested objects; what stands in the way and is none gives place.
+fn set(value: &mut Value, path: &[&str], what: Value) {
+    let Some((first, rest)) = path.split_first() else {
+        *value = what;
+        return;
+    };
+    if !value.is_object() {
+        *value = Value::Object(Map::new());
+    }
+    if let Value::Object(map) = value {
+        set(map.entry(*first).or_insert(Value::Null), rest, what);
+    }
+}
+
+/// Does what is there have all that is wanted? It may have more: defaults, fields of others.
+fn holds(there: &Value, wanted: &Value) -> bool {
+    match (there, wanted) {
+        (Value::Object(there), Value::Object(wanted)) => wanted.iter().all(|(key, wanted)| match there.get(key) {
+            Some(there) => holds(there, wanted),
+            // The server leaves out what is empty.
+            None => is_empty(wanted),
+        }),
+        (Value::Array(there), Value::Array(wanted)) => {
+            there.len() == wanted.len() && there.iter().zip(wanted).all(|(there, wanted)| holds(there, wanted))
+        }
+        (Value::String(there), Value::String(wanted)) => there == wanted || is_same_quantity(there, wanted),
+        (there, wanted) => there == wanted,
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(value) => !value,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(map) => map.values().all(is_empty),
+        Value::String(text) => text.is_empty(),
+        Value::Number(number) => number.as_f64() == Some(0.0),
+    }
+}
+
+/// `1024Mi` and `1Gi`: the server writes quantities in its own way.
+fn is_same_quantity(one: &str, other: &str) -> bool {
+    matches!((quantity(one), quantity(other)), (Some(one), Some(other)) if one == other)
+}
+
+/// A quantity in thousandths.
+fn quantity(text: &str) -> Option<i128> {
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor: i128 = match unit {
+        "m" => 1,
+        "" => 1_000,
+        "k" => 1_000_000,
+        "M" => 1_000_000_000,
+        "G" => 1_000_000_000_000,
+        "T" => 1_000_000_000_000_000,
+        "Ki" => 1_000 << 10,
+        "Mi" => 1_000 << 20,
+        "Gi" => 1_000 << 30,
+        "Ti" => 1_000 << 40,
+        _ => return None,
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.is_empty() || fraction.len() > 9 {
+        return None;
+    }
+    let scale = 10_i128.pow(u32::try_from(fraction.len()).ok()?);
+    let mantissa: i128 = format!("{whole}{fraction}").parse().ok()?;
+    Some(mantissa.checked_mul(factor)? / scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn service(port: u32) -> Value {
+        json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"ports": [{"port": port}], "selector": {}}})
+    }
+
+    /// As the server would give it back.
+    fn stored(mut object: Value) -> Value {
+        mark(&mut object);
+        object["metadata"]["uid"] = "1".into();
+        object["spec"]["clusterIP"] = "10.0.0.1".into();
+        object["spec"]["ports"][0]["protocol"] = "TCP".into();
+        if let Value::Object(spec) = &mut object["spec"] {
+            spec.remove("selector");
+        }
+        object
+    }
+
+    #[test]
+    fn what_is_there_is_not_written_again() {
+        let plan = plan(vec![service(80)], &[stored(service(80))]);
+        assert!(plan.apply.is_empty() && plan.delete.is_empty(), "{plan:?}");
+    }
+
+    #[test]
+    fn what_is_missing_has_changed_or_was_changed_is_written() {
+        for live in [vec![], vec![stored(service(81))]] {
+            let plan = plan(vec![service(80)], &live);
+            assert_eq!(plan.apply.len(), 1);
+            assert!(plan.delete.is_empty());
+        }
+        let mut meddled = stored(service(80));
+        meddled["spec"]["ports"][0]["port"] = 9.into();
+        assert_eq!(plan(vec![service(80)], &[meddled]).apply.len(), 1);
+    }
+
+    #[test]
+    fn what_nobody_asks_for_any_more_goes_but_what_holds_data_stays() {
+        let of = |kind: &str| {
+            let mut object = stored(service(80));
+            object["kind"] = kind.into();
+            object
+        };
+        let mut going = of("Job");
+        going["metadata"]["deletionTimestamp"] = "now".into();
+        let live = [of("Service"), of("QuarksSecret"), of("PersistentVolumeClaim"), going];
+        let plan = plan(vec![], &live);
+        assert_eq!(
+            plan.delete
+                .iter()
+                .map(|object| text(object, &["kind"]))
+                .collect::<Vec<_>>(),
+            ["Service"]
+        );
+    }
+
+    #[test]
+    fn quantities_are_compared_by_what_they_are_worth() {
+        for (one, other, same) in [
+            ("1024Mi", "1Gi", true),
+            ("0.5", "500m", true),
+            ("1000k", "1M", true),
+            ("1G", "1Gi", false),
+            ("a", "b", false),
+            ("1.1", "1100m", true),
+        ] {
+            assert_eq!(is_same_quantity(one, other), same, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn claims_have_no_owner() {
+        for (kind, owned) in [("Service", true), ("PersistentVolumeClaim", false)] {
+            let mut object = json!({"kind": kind});
+            own(&mut object, "d", &json!({"uid": "u"}));
+            assert_eq!(object["metadata"].get("ownerReferences").is_some(), owned);
+            assert_eq!(object["metadata"]["labels"][labels::DEPLOYMENT_NAME], "d");
+        }
+    }
+}

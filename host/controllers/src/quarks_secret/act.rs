@@ -1,0 +1,148 @@
+//! Does what was planned: the only place with randomness, and the only one that writes.
+//!
+//! # Guarantees
+//! No value is overwritten that was not seen: a new Secret is created, never applied, and one that is replaced must still be the version
+//! that was planned for. Whoever loses such a race reads again.
+
+use super::draft::{Draft, Value};
+use super::plan::{Plan, Step};
+use super::recipe::Recipe;
+use super::{copies::CopyStep, image, secret};
+use crate::api::QuarksSecret;
+use crate::client::{Cluster, Created, Error, FieldManager};
+use crate::metrics::Generated;
+use boson_credentials::{KeptKey, Request, System, generate};
+use boson_document::Tree;
+use k8s_openapi::api::core::v1::Secret;
+use std::sync::Arc;
+
+/// Owner of the fields that this controller writes.
+pub const MANAGER: FieldManager = FieldManager("boson-quarks-secret");
+
+/// Why it was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The API server.
+    #[error(transparent)]
+    Api(#[from] Error),
+    /// The request cannot be met. The text holds no value.
+    #[error("{0}")]
+    Request(String),
+}
+
+/// Whether something was written: then there is something new to see.
+///
+/// # Errors
+/// See [`Failure`].
+pub async fn act(cluster: &Cluster, object: &Arc<QuarksSecret>, plan: &Plan) -> Result<bool, Failure> {
+    let mut written = match &plan.step {
+        Step::Keep => false,
+        Step::Mark(secret) => cluster.replace(MANAGER, secret.as_ref()).await.map(|_| true)?,
+        Step::Create(draft) => {
+            let made = made(object, draft).await?;
+            create(cluster, &made, draft, object).await?
+        }
+        Step::Replace(draft, old) => {
+            let made = made(object, draft).await?;
+            let mut next = secret::marked(object, &secret::unmarked((**old).clone()), &draft.marks);
+            next.data = made.data;
+            cluster.replace(MANAGER, &next).await?;
+            counted(cluster, draft, object);
+            true
+        }
+        Step::Recreate(draft, old) => {
+            // First made, then deleted: a request that cannot be met costs nothing.
+            let made = made(object, draft).await?;
+            cluster.delete(old.as_ref()).await?;
+            create(cluster, &made, draft, object).await?
+        }
+    };
+    for step in &plan.copies {
+        match step {
+            CopyStep::Create(copy) => {
+                cluster.create(MANAGER, copy.as_ref()).await?;
+            }
+            CopyStep::Replace(copy) => {
+                cluster.replace(MANAGER, copy.as_ref()).await?;
+            }
+        }
+        written = true;
+    }
+    Ok(written)
+}
+
+/// It may be there by now, from another operator or from a try of ours whose answer was lost: the next look tells.
+async fn create(cluster: &Cluster, made: &Secret, draft: &Draft, object: &QuarksSecret) -> Result<bool, Failure> {
+    if let Created::Made(_) = cluster.create(MANAGER, made).await? {
+        counted(cluster, draft, object);
+    }
+    Ok(true)
+}
+
+fn counted(cluster: &Cluster, draft: &Draft, object: &QuarksSecret) {
+    let label = Generated {
+        kind: super::recipe::type_name(object.spec.kind),
+        cause: draft.cause.word(),
+    };
+    cluster.metrics().generated.get_or_create(&label).inc();
+    tracing::info!(kind = label.kind, cause = label.cause, "generated");
+}
+
+/// The Secret, with a value.
+async fn made(object: &Arc<QuarksSecret>, draft: &Draft) -> Result<Secret, Failure> {
+    let (object, draft) = (object.clone(), draft.clone());
+    // A key of 4096 bits takes a second or more, in which nothing else would be answered.
+    let made = tokio::task::spawn_blocking(move || {
+        let value = value(&object.spec.secret_name, &draft.value)?;
+        secret::filled(&object, &value, &draft.marks)
+    });
+    let made = made
+        .await
+        .map_err(|_| Failure::Request("generating was interrupted".into()))?;
+    made.map_err(Failure::Request)
+}
+
+fn value(name: &str, value: &Value) -> Result<Tree, String> {
+    match value {
+        Value::Known(value) => Ok(value.clone()),
+        Value::Generated(recipe) => generated(name, recipe),
+        Value::Image {
+            asked,
+            username,
+            password,
+        } => {
+            let text = |given: &Option<String>| match given {
+                Some(given) => Ok(given.clone()),
+                None => generated(name, &password_recipe()).map(|value| value.as_str().unwrap_or_default().to_string()),
+            };
+            Ok(Tree::object().with(image::KEY, image::file(asked, &text(username)?, &text(password)?)))
+        }
+    }
+}
+
+fn password_recipe() -> Recipe {
+    Recipe {
+        kind: "password",
+        options: Tree::Null,
+        signer: None,
+        kept_key: None,
+    }
+}
+
+fn generated(name: &str, recipe: &Recipe) -> Result<Tree, String> {
+    let request = Request {
+        name,
+        kind: recipe.kind,
+        options: &recipe.options,
+        signer: recipe.signer.as_ref(),
+    };
+    let made = match recipe
+        .kept_key
+        .as_deref()
+        .and_then(|pem| KeptKey::new(pem, System::new()))
+    {
+        Some(kept) => generate(&request, &kept),
+        None => generate(&request, &System::new()),
+    };
+    made.map_err(|error| error.cause.to_string())
+}

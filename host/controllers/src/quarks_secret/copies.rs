@@ -1,0 +1,104 @@
+//! Copies in other namespaces, for those that agree.
+//!
+//! # Guarantees
+//! Nothing is written into a namespace that did not agree to this very QuarksSecret, and no Secret there is replaced that does not say
+//! itself that it is a copy.
+
+use super::observe::{Seen, SeenCopy};
+use super::secret::reference;
+use crate::api::secret::{Copy, SecretType};
+use crate::api::{ConditionStatus, QuarksSecret};
+use crate::conditions::Finding;
+use boson_deployment::labels;
+use k8s_openapi::api::core::v1::Secret;
+use std::collections::BTreeMap;
+
+/// What to do with a copy.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CopyStep {
+    /// There is none: make it.
+    Create(Box<Secret>),
+    /// Replace this version of it.
+    Replace(Box<Secret>),
+}
+
+/// What to do, and what to say about it; nothing where no copies are asked for.
+pub fn plan(object: &QuarksSecret, seen: &Seen, secret: &Secret) -> (Vec<CopyStep>, Option<Finding>) {
+    let (mut steps, mut missing) = (Vec::new(), Vec::new());
+    for (copy, there) in object.spec.copies.iter().zip(&seen.copies) {
+        match one(object, secret, copy, there) {
+            Ok(step) => steps.extend(step),
+            Err(why) => missing.push(format!("{}/{}: {why}", copy.namespace, copy.name)),
+        }
+    }
+    let finding = |status, reason: &'static str, message| {
+        Some(Finding {
+            kind: "Copied",
+            status,
+            reason: reason.into(),
+            message,
+        })
+    };
+    let finding = match (object.spec.copies.len(), missing.is_empty()) {
+        (0, _) => None,
+        (number, true) => finding(ConditionStatus::True, "Copied", format!("{number} copies")),
+        (_, false) => finding(ConditionStatus::False, "NotAgreed", missing.join("; ")),
+    };
+    (steps, finding)
+}
+
+fn one(object: &QuarksSecret, secret: &Secret, copy: &Copy, there: &SeenCopy) -> Result<Option<CopyStep>, String> {
+    if let Some(why) = &there.hidden {
+        return Err(why.clone());
+    }
+    let source = source(object);
+    let says = |annotations: Option<&BTreeMap<String, String>>| {
+        annotations.and_then(|annotations| annotations.get(labels::SECRET_COPY_OF)) == Some(&source)
+    };
+    let consent = there
+        .consent
+        .as_ref()
+        .filter(|consent| consent.spec.kind == SecretType::Copy && says(consent.metadata.annotations.as_ref()));
+    let Some(old) = &there.secret else {
+        let consent = consent.ok_or("nobody there agrees: see 'kubectl explain quarkssecret.spec.copies'")?;
+        return Ok(Some(CopyStep::Create(Box::new(new(consent, secret, copy, source)))));
+    };
+    if !says(old.metadata.annotations.as_ref()) {
+        return Err("there is a Secret of that name that does not say it is this copy".into());
+    }
+    if old.type_ != secret.type_ {
+        return Err("the Secret there is of another type, which cannot change; delete it".into());
+    }
+    if old.data.clone().unwrap_or_default() == secret.data.clone().unwrap_or_default() {
+        return Ok(None);
+    }
+    let mut replaced = old.clone();
+    replaced.data = secret.data.clone();
+    Ok(Some(CopyStep::Replace(Box::new(replaced))))
+}
+
+/// As consent names it.
+fn source(object: &QuarksSecret) -> String {
+    let meta = &object.metadata;
+    let part = |part: &Option<String>| part.clone().unwrap_or_default();
+    format!("{}/{}", part(&meta.namespace), part(&meta.name))
+}
+
+/// It goes with the object that agreed.
+fn new(consent: &QuarksSecret, secret: &Secret, copy: &Copy, source: String) -> Secret {
+    let mut out = Secret {
+        type_: secret.type_.clone(),
+        data: secret.data.clone(),
+        ..Secret::default()
+    };
+    out.metadata.name = Some(copy.name.clone());
+    out.metadata.namespace = Some(copy.namespace.clone());
+    out.metadata.annotations = Some([(labels::SECRET_COPY_OF.to_string(), source)].into());
+    let generated = (
+        labels::SECRET_KIND.to_string(),
+        labels::secret_kind::GENERATED.to_string(),
+    );
+    out.metadata.labels = Some([generated].into());
+    out.metadata.owner_references = reference(consent).map(|owner| vec![owner]);
+    out
+}

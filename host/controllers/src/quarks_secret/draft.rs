@@ -1,0 +1,228 @@
+//! What a value is to be made from: pure, and complete. What is missing for it is said by name.
+
+use super::observe::{Seen, entry};
+use super::recipe::{self, Recipe, digest, recipe, request_digest};
+use super::secret::{self, Marks};
+use super::{image, template};
+use crate::api::QuarksSecret;
+use crate::api::request::{ImageCredentials, SignerType};
+use crate::api::secret::SecretType;
+use boson_credentials::Issued;
+use boson_document::Tree;
+use k8s_openapi::api::core::v1::Secret;
+use std::collections::BTreeMap;
+
+/// A value that is to be made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Draft {
+    /// From what.
+    pub value: Value,
+    /// Why.
+    pub cause: Cause,
+    /// What to remember it by.
+    pub marks: Marks,
+}
+
+/// From what a value is made.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// By the generator.
+    Generated(Recipe),
+    /// Credentials; what is none is generated.
+    Image {
+        /// The request.
+        asked: ImageCredentials,
+        /// The user's name.
+        username: Option<String>,
+        /// The password.
+        password: Option<String>,
+    },
+    /// From what is known already.
+    Known(Tree),
+}
+
+/// Why a value is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// There is none.
+    Absent,
+    /// Somebody asked for a new one.
+    Rotation,
+    /// Type or options have changed.
+    Request,
+    /// The CA or the names of Services have changed: signed again, for the same key.
+    Signature,
+    /// The certificate will expire: renewed, for the same key.
+    Expiry,
+    /// What it is made from has changed.
+    Source,
+}
+
+/// Why nothing can be made, and what of the Secret can be said.
+pub struct Trouble {
+    /// One word.
+    pub reason: &'static str,
+    /// A sentence, without values.
+    pub message: String,
+}
+
+// === impl Cause ===
+
+impl Cause {
+    /// One word, for events and metrics.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Absent => "absent",
+            Self::Rotation => "rotation",
+            Self::Request => "request",
+            Self::Signature => "signature",
+            Self::Expiry => "expiry",
+            Self::Source => "source",
+        }
+    }
+
+    fn keeps_key(self) -> bool {
+        matches!(self, Self::Signature | Self::Expiry)
+    }
+}
+
+/// For types that are made from other Secrets: the draft, if what they give is not what is there.
+pub fn derived(object: &QuarksSecret, seen: &Seen, secret: &Secret) -> Result<Option<Draft>, Trouble> {
+    if !matches!(
+        object.spec.kind,
+        SecretType::DockerConfigJson | SecretType::TemplatedConfig
+    ) {
+        return Ok(None);
+    }
+    let draft = draft(object, seen, Cause::Source, Some(secret))?;
+    let value = match &draft.value {
+        Value::Known(value) => value.clone(),
+        Value::Image {
+            asked,
+            username: Some(username),
+            password: Some(password),
+        } => Tree::object().with(image::KEY, image::file(asked, username, password)),
+        _ => return Ok(Some(draft)),
+    };
+    let data = secret.data.clone().unwrap_or_default();
+    let entries = value.as_object().into_iter().flatten();
+    let same = entries.clone().count() == data.len()
+        && entries
+            .into_iter()
+            .all(|(key, text)| entry(secret, key).as_deref() == text.as_str());
+    Ok((!same).then_some(draft))
+}
+
+/// What to make; or what is missing for it. `old`: the Secret that it replaces.
+pub fn draft(object: &QuarksSecret, seen: &Seen, cause: Cause, old: Option<&Secret>) -> Result<Draft, Trouble> {
+    let waiting = |message| Trouble {
+        reason: "Waiting",
+        message,
+    };
+    let request = object.spec.request.clone().unwrap_or_default();
+    let value = match (object.spec.kind, &request.image_credentials, &request.templated_config) {
+        (SecretType::DockerConfigJson, Some(asked), _) => {
+            let known = old
+                .filter(|_| cause == Cause::Source)
+                .and_then(|old| entry(old, image::KEY));
+            let known = known.and_then(|file| image::credentials(&file)).unzip();
+            let given = |reference: &Option<_>| reference.as_ref().map(|reference| seen.text(reference)).transpose();
+            Value::Image {
+                username: given(&asked.username).map_err(waiting)?.or(known.0),
+                password: given(&asked.password).map_err(waiting)?.or(known.1),
+                asked: asked.clone(),
+            }
+        }
+        (SecretType::TemplatedConfig, _, Some(asked)) => {
+            let mut values = BTreeMap::new();
+            for (name, reference) in &asked.values {
+                values.insert(name.clone(), seen.text(reference).map_err(waiting)?);
+            }
+            let mut out = Tree::object();
+            for (name, text) in &asked.templates {
+                let rendered = template::render(name, text, &values).map_err(|message| Trouble {
+                    reason: "BadTemplate",
+                    message,
+                })?;
+                out.set(name.as_str(), rendered);
+            }
+            Value::Known(out)
+        }
+        _ => Value::Generated(certified(object, seen, cause, old)?),
+    };
+    let marks = marks_of(object, seen);
+    Ok(Draft { value, cause, marks })
+}
+
+/// The recipe, with what a certificate needs.
+fn certified(object: &QuarksSecret, seen: &Seen, cause: Cause, old: Option<&Secret>) -> Result<Recipe, Trouble> {
+    let trouble = |reason, message: String| Trouble { reason, message };
+    let Some(mut recipe) = recipe(&object.spec) else {
+        return Err(trouble(
+            "BadRequest",
+            "the request lacks the options of its type".into(),
+        ));
+    };
+    let Some(asked) = object
+        .spec
+        .request
+        .as_ref()
+        .and_then(|request| request.certificate.as_ref())
+    else {
+        return Ok(recipe);
+    };
+    if asked.signer_type == SignerType::Cluster {
+        let message = "this operator does not sign through CertificateSigningRequests yet; use signerType local";
+        return Err(trouble("SignerUnavailable", message.into()));
+    }
+    if let Some((name, _)) = seen.services.iter().find(|(_, service)| service.is_none()) {
+        return Err(trouble("Waiting", format!("there is no Service '{name}'")));
+    }
+    recipe::add_names(&mut recipe.options, &service_names(seen));
+    if let (Some(ca), Some(key)) = (&asked.ca_ref, &asked.ca_key_ref) {
+        let text = |reference| seen.text(reference).map_err(|message| trouble("Waiting", message));
+        let signer = Tree::object()
+            .with("certificate", text(ca)?)
+            .with("private_key", text(key)?);
+        recipe.signer = Some(signer);
+    }
+    if cause.keeps_key() {
+        let names = secret::certificate_keys(object.spec.kind);
+        recipe.kept_key = old.zip(names).and_then(|(old, names)| entry(old, names.private_key));
+    }
+    Ok(recipe)
+}
+
+fn service_names(seen: &Seen) -> Vec<String> {
+    let services: Vec<_> = seen
+        .services
+        .iter()
+        .filter_map(|(_, service)| service.clone())
+        .collect();
+    recipe::service_names(&services)
+}
+
+/// Digest of what signs and of what Services add; none where neither is asked for, or not all of it is there.
+pub fn signature(object: &QuarksSecret, seen: &Seen) -> Option<String> {
+    let asked = object.spec.request.as_ref()?.certificate.as_ref()?;
+    if asked.ca_ref.is_none() && asked.service_ref.is_empty() {
+        return None;
+    }
+    if seen.services.iter().any(|(_, service)| service.is_none()) {
+        return None;
+    }
+    let ca = match &asked.ca_ref {
+        Some(reference) => Issued::from_pem(&seen.text(reference).ok()?)?.fingerprint,
+        None => String::new(),
+    };
+    let names = service_names(seen).join(" ");
+    Some(digest(&[&ca, &names]))
+}
+
+/// What a value that is made now is to be remembered by.
+pub fn marks_of(object: &QuarksSecret, seen: &Seen) -> Marks {
+    Marks {
+        request: request_digest(object),
+        signed: signature(object, seen),
+    }
+}

@@ -1,0 +1,165 @@
+//! The QuarksSecret controller: observe, plan, act, and again until there is nothing left to do.
+
+mod act;
+mod copies;
+mod draft;
+mod image;
+mod interest;
+mod marks;
+mod observe;
+mod plan;
+mod recipe;
+mod rotation;
+mod secret;
+mod status;
+mod template;
+mod watch;
+
+#[cfg(test)]
+mod made;
+#[cfg(test)]
+mod tests;
+
+use crate::api::QuarksSecret;
+use crate::client::{Cluster, Error, Events, Fault, Notice};
+use crate::scope::Scope;
+use act::{Failure, MANAGER, act};
+use interest::Interest;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::runtime::controller::Action;
+use observe::observe;
+use plan::{Plan, plan};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+pub(crate) use watch::run;
+
+/// Writes of one object in one go; a CA, its marks and its copies are three.
+const ROUNDS: usize = 5;
+/// After a lost race.
+const SOON: Duration = Duration::from_millis(200);
+
+/// What all reconciles share.
+pub(crate) struct Context {
+    cluster: Cluster,
+    events: Events,
+    interest: Interest,
+    scope: Scope,
+}
+
+// === impl Context ===
+
+impl Context {
+    /// For this cluster. `instance`: name of this process.
+    pub fn new(cluster: Cluster, scope: Scope, instance: &str) -> Self {
+        Self {
+            events: Events::new(cluster.clone(), MANAGER, instance),
+            interest: Interest::default(),
+            cluster,
+            scope,
+        }
+    }
+
+    /// One object. It comes from a cache, so it is read again before anything is written.
+    pub async fn reconcile(&self, cached: Arc<QuarksSecret>) -> Result<Action, Error> {
+        let namespace = cached.metadata.namespace.clone().unwrap_or_default();
+        let name = cached.metadata.name.clone().unwrap_or_default();
+        if cached.metadata.deletion_timestamp.is_some() || !self.scope.holds(&namespace) {
+            self.interest.forget((&namespace, &name));
+            return Ok(Action::await_change());
+        }
+        match self.settle(cached, &namespace, &name).await {
+            // Somebody wrote what we had read: nobody's mistake, and what there is now decides.
+            Err(error) if error.is_race() => Ok(Action::requeue(SOON)),
+            Err(error) => {
+                self.complain(&namespace, &name, &error).await;
+                Err(error)
+            }
+            done => done,
+        }
+    }
+
+    /// Says in the status what somebody has to mend. A server that is away is nobody's to mend, and could not be told anyway.
+    async fn complain(&self, namespace: &str, name: &str, error: &Error) {
+        if !matches!(error.fault, Fault::Forbidden | Fault::Refused(_)) {
+            return;
+        }
+        if let Ok(Some(object)) = self.cluster.get::<QuarksSecret>(namespace, name).await {
+            let before = object.status.clone().unwrap_or_default();
+            let plan = Plan::troubled("Refused", error.to_string(), before.generated.unwrap_or(false));
+            if let Err(error) = self.report(&object, &plan).await {
+                tracing::warn!(%error, "cannot write the status");
+            }
+        }
+    }
+
+    async fn settle(&self, cached: Arc<QuarksSecret>, namespace: &str, name: &str) -> Result<Action, Error> {
+        let mut object = cached;
+        for _ in 0..ROUNDS {
+            let seen = observe(&self.cluster, &self.interest, &object).await?;
+            let mut plan = plan(&object, &seen, SystemTime::now());
+            let writes = plan.step != plan::Step::Keep || !plan.copies.is_empty();
+            if writes || status::status(&object, &plan, SystemTime::now()).is_some() {
+                let Some(fresh) = self.cluster.get::<QuarksSecret>(namespace, name).await? else {
+                    return Ok(Action::await_change());
+                };
+                if fresh.metadata.resource_version != object.metadata.resource_version {
+                    object = Arc::new(fresh);
+                    continue;
+                }
+            }
+            match act(&self.cluster, &object, &plan).await {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(Failure::Api(error)) => return Err(error),
+                Err(Failure::Request(message)) => plan = refused(plan, &object, message),
+            }
+            self.report(&object, &plan).await?;
+            return Ok(Action::requeue(plan.wake));
+        }
+        Ok(Action::requeue(SOON))
+    }
+
+    /// Writes the status where it has changed, and tells what is new in it.
+    async fn report(&self, object: &QuarksSecret, plan: &Plan) -> Result<(), Error> {
+        let Some((status, notices)) = status::status(object, plan, SystemTime::now()) else {
+            return Ok(());
+        };
+        self.cluster.set_status(MANAGER, object, &status).await?;
+        for notice in notices {
+            self.tell(object, &notice).await;
+        }
+        Ok(())
+    }
+
+    /// One ConfigMap that asks for a rotation.
+    pub async fn rotate(&self, map: &ConfigMap) -> Result<Action, Error> {
+        if !self.scope.holds(map.metadata.namespace.as_deref().unwrap_or_default()) {
+            return Ok(Action::await_change());
+        }
+        match rotation::rotate(&self.cluster, map).await {
+            Ok(notice) => {
+                if let Some(notice) = notice {
+                    self.tell(map, &notice).await;
+                }
+                Ok(Action::await_change())
+            }
+            Err(error) if error.is_race() => Ok(Action::requeue(SOON)),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn tell<K: kube::Resource<DynamicType = ()>>(&self, about: &K, notice: &Notice) {
+        if let Err(error) = self.events.tell(about, notice).await {
+            // An event that is lost changes nothing.
+            tracing::warn!(%error, "cannot write an event");
+        }
+    }
+}
+
+/// What remains of a plan whose value could not be made.
+fn refused(plan: Plan, object: &QuarksSecret, message: String) -> Plan {
+    let generated = !matches!(plan.step, plan::Step::Create(_));
+    let message = format!("Secret '{}' cannot be made: {message}", object.spec.secret_name);
+    Plan::troubled("BadRequest", message, generated)
+}

@@ -1,0 +1,147 @@
+//! What there is: reads only. All reads are quorum reads, because a stale one could make us replace a value that was just made.
+
+use super::interest::Interest;
+use crate::api::QuarksSecret;
+use crate::api::request::KeyReference;
+use crate::api::secret::SecretType;
+use crate::client::{Cluster, Error, Fault};
+use k8s_openapi::api::core::v1::{Secret, Service};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a plan is made from.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// The Secret that the QuarksSecret asks for.
+    pub secret: Option<Secret>,
+    /// Secrets that it refers to, by name; none where there is none.
+    pub referred: BTreeMap<String, Option<Secret>>,
+    /// Services that it refers to, in order; none where there is none.
+    pub services: Vec<(String, Option<Service>)>,
+    /// What is where the copies go, in their order.
+    pub copies: Vec<SeenCopy>,
+}
+
+/// What is where a copy goes.
+#[derive(Clone, Debug, Default)]
+pub struct SeenCopy {
+    /// A Secret of the copy's name.
+    pub secret: Option<Secret>,
+    /// A QuarksSecret of the original's name.
+    pub consent: Option<QuarksSecret>,
+    /// Why nothing could be seen there: the operator need not have rights in every namespace.
+    pub hidden: Option<String>,
+}
+
+/// Reads it. What is read is first noted in `interest`, so that no later change of it goes unnoticed.
+///
+/// # Errors
+/// See [`Error`].
+pub async fn observe(cluster: &Cluster, interest: &Interest, object: &QuarksSecret) -> Result<Seen, Error> {
+    let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+    let name = object.metadata.name.as_deref().unwrap_or_default();
+    let spec = &object.spec;
+    let references: BTreeSet<String> = references(object).into_iter().map(|reference| reference.name).collect();
+    let services = services(object);
+    note(interest, object, &references, &services);
+
+    let mut seen = Seen::default();
+    if spec.kind != SecretType::Copy {
+        seen.secret = cluster.get(namespace, &spec.secret_name).await?;
+    }
+    for reference in references {
+        let found = cluster.get(namespace, &reference).await?;
+        seen.referred.insert(reference, found);
+    }
+    for service in services {
+        let found = cluster.get(namespace, &service).await?;
+        seen.services.push((service, found));
+    }
+    for copy in &spec.copies {
+        seen.copies
+            .push(look_at_copy(cluster, &copy.namespace, &copy.name, name).await?);
+    }
+    Ok(seen)
+}
+
+/// What will be looked at.
+fn note(interest: &Interest, object: &QuarksSecret, references: &BTreeSet<String>, services: &[String]) {
+    let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+    let name = object.metadata.name.as_deref().unwrap_or_default();
+    let spec = &object.spec;
+    let here = references.iter().chain(services).chain([&spec.secret_name]);
+    let here = here.map(|name| (namespace.to_string(), name.clone()));
+    let copies = spec.copies.iter();
+    let there =
+        copies.flat_map(|copy| [copy.name.clone(), name.to_string()].map(|name| (copy.namespace.clone(), name)));
+    interest.note((namespace, name), here.chain(there));
+}
+
+async fn look_at_copy(cluster: &Cluster, namespace: &str, copy: &str, original: &str) -> Result<SeenCopy, Error> {
+    let look = async {
+        Ok::<_, Error>(SeenCopy {
+            secret: cluster.get(namespace, copy).await?,
+            consent: cluster.get(namespace, original).await?,
+            hidden: None,
+        })
+    };
+    match look.await {
+        // The Secret itself must not wait for a copy that will never be.
+        Err(error) if error.fault == Fault::Forbidden => Ok(SeenCopy {
+            hidden: Some(error.to_string()),
+            ..SeenCopy::default()
+        }),
+        other => other,
+    }
+}
+
+/// Entries of other Secrets that this one is made from.
+pub fn references(object: &QuarksSecret) -> Vec<KeyReference> {
+    let Some(request) = &object.spec.request else {
+        return Vec::new();
+    };
+    match object.spec.kind {
+        SecretType::Certificate | SecretType::Tls => {
+            let certificate = request.certificate.iter();
+            certificate
+                .flat_map(|asked| asked.ca_ref.clone().into_iter().chain(asked.ca_key_ref.clone()))
+                .collect()
+        }
+        SecretType::DockerConfigJson => {
+            let image = request.image_credentials.iter();
+            image
+                .flat_map(|asked| asked.username.clone().into_iter().chain(asked.password.clone()))
+                .collect()
+        }
+        SecretType::TemplatedConfig => {
+            let templates = request.templated_config.iter();
+            templates.flat_map(|asked| asked.values.values().cloned()).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn services(object: &QuarksSecret) -> Vec<String> {
+    let request = object.spec.request.as_ref();
+    let certificate = request.and_then(|request| request.certificate.as_ref());
+    let services = certificate.into_iter().flat_map(|certificate| &certificate.service_ref);
+    services.map(|service| service.name.clone()).collect()
+}
+
+// === impl Seen ===
+
+impl Seen {
+    /// The text of an entry; what is missing, otherwise.
+    pub fn text(&self, reference: &KeyReference) -> Result<String, String> {
+        let KeyReference { name, key } = reference;
+        let Some(secret) = self.referred.get(name).and_then(Option::as_ref) else {
+            return Err(format!("there is no Secret '{name}'"));
+        };
+        entry(secret, key).ok_or_else(|| format!("Secret '{name}' has no text under the key '{key}'"))
+    }
+}
+
+/// The text of an entry.
+pub fn entry(secret: &Secret, key: &str) -> Option<String> {
+    let bytes = secret.data.as_ref()?.get(key)?;
+    String::from_utf8(bytes.0.clone()).ok()
+}

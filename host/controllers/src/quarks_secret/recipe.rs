@@ -1,0 +1,252 @@
+//! How a value is made: a QuarksSecret's request in the words of the command line's generator, so that both make the same.
+
+use crate::api::request::{CertificateRequest, Usage};
+use crate::api::secret::SecretType;
+use crate::api::{QuarksSecret, QuarksSecretSpec};
+use boson_document::{Tree, json};
+use k8s_openapi::api::core::v1::Service;
+use sha2::{Digest, Sha256};
+
+/// What [`boson_credentials::generate`] is to make.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recipe {
+    /// Its type.
+    pub kind: &'static str,
+    /// Its options.
+    pub options: Tree,
+    /// The value of the CA.
+    pub signer: Option<Tree>,
+    /// The private key to keep, PEM: only the certificate is new then.
+    pub kept_key: Option<String>,
+}
+
+/// Name of the type.
+pub fn type_name(kind: SecretType) -> &'static str {
+    match kind {
+        SecretType::Password => "password",
+        SecretType::User => "user",
+        SecretType::Certificate => "certificate",
+        SecretType::Tls => "tls",
+        SecretType::Rsa => "rsa",
+        SecretType::Ssh => "ssh",
+        SecretType::BasicAuth => "basic-auth",
+        SecretType::DockerConfigJson => "dockerconfigjson",
+        SecretType::TemplatedConfig => "templatedconfig",
+        SecretType::Copy => "copy",
+    }
+}
+
+/// The generator's type and options, for types that it knows. Services' names are not among the options yet.
+pub fn recipe(spec: &QuarksSecretSpec) -> Option<Recipe> {
+    let request = spec.request.clone().unwrap_or_default();
+    let none = Tree::object;
+    let (kind, options) = match spec.kind {
+        SecretType::Password => {
+            let length = request.password.and_then(|password| password.length);
+            ("password", with(none(), "length", length.map(number)))
+        }
+        SecretType::User => {
+            let user = request.user.unwrap_or_default();
+            let named = with(none(), "username", user.username.map(Tree::from));
+            ("user", with(named, "length", user.length.map(number)))
+        }
+        SecretType::BasicAuth => {
+            let name = request.basic_auth.and_then(|basic| basic.username);
+            ("user", with(none(), "username", name.map(Tree::from)))
+        }
+        SecretType::Rsa => ("rsa", none()),
+        SecretType::Ssh => ("ssh", none()),
+        SecretType::Certificate | SecretType::Tls => ("certificate", certificate(&request.certificate?)),
+        SecretType::DockerConfigJson | SecretType::TemplatedConfig | SecretType::Copy => return None,
+    };
+    Some(Recipe {
+        kind,
+        options,
+        signer: None,
+        kept_key: None,
+    })
+}
+
+/// Only what is set: an option that a later version learns must not change the digest of requests without it.
+fn certificate(request: &CertificateRequest) -> Tree {
+    let text = |text: &str| (!text.is_empty()).then(|| Tree::from(text));
+    let list = |list: Vec<Tree>| (!list.is_empty()).then_some(Tree::Array(list));
+    let names = request
+        .alternative_names
+        .iter()
+        .map(|name| name.as_str().into())
+        .collect();
+    let usages = request
+        .usages
+        .iter()
+        .filter_map(|usage| extended(*usage))
+        .map(Tree::from)
+        .collect();
+    let options = with(Tree::object(), "common_name", text(&request.common_name));
+    let options = with(options, "alternative_names", list(names));
+    let options = with(options, "is_ca", request.is_ca.then_some(Tree::Bool(true)));
+    // The name is for messages: the value comes with the recipe.
+    let options = with(options, "ca", request.ca_ref.as_ref().map(|ca| ca.name.as_str().into()));
+    let options = with(options, "extended_key_usage", list(usages));
+    let options = with(options, "duration", request.duration.map(number));
+    let options = with(options, "key_length", request.key_length.map(number));
+    with(
+        options,
+        "organization",
+        text(request.organization.as_deref().unwrap_or_default()),
+    )
+}
+
+/// The usages that BOSH's generator knows; the others are implied by a leaf or a CA, or have no effect.
+fn extended(usage: Usage) -> Option<&'static str> {
+    match usage {
+        Usage::ServerAuth => Some("server_auth"),
+        Usage::ClientAuth => Some("client_auth"),
+        _ => None,
+    }
+}
+
+/// Options that were given and change nothing.
+pub fn ignored(spec: &QuarksSecretSpec) -> Vec<&'static str> {
+    let request = spec.request.clone().unwrap_or_default();
+    let key = match spec.kind {
+        SecretType::Rsa => request.rsa,
+        SecretType::Ssh => request.ssh,
+        _ => None,
+    };
+    let key = key.unwrap_or_default();
+    let mut out = Vec::new();
+    if key.key_length.is_some() {
+        out.push("keyLength");
+    }
+    if key.comment.is_some() {
+        out.push("comment");
+    }
+    let implied = |usage: &Usage| {
+        matches!(
+            usage,
+            Usage::ServerAuth | Usage::ClientAuth | Usage::DigitalSignature | Usage::KeyEncipherment
+        )
+    };
+    if let Some(certificate) = request.certificate {
+        if !certificate.is_ca && !certificate.usages.iter().all(implied) {
+            out.push("usages");
+        }
+        if certificate.is_ca && !(certificate.alternative_names.is_empty() && certificate.service_ref.is_empty()) {
+            out.push("alternativeNames");
+        }
+    }
+    out
+}
+
+/// Names and addresses of Services, as the certificate's alternative names.
+pub fn service_names(services: &[Service]) -> Vec<String> {
+    let mut out = Vec::new();
+    for service in services {
+        let name = service.metadata.name.clone().unwrap_or_default();
+        let namespace = service.metadata.namespace.clone().unwrap_or_default();
+        out.extend([
+            name.clone(),
+            format!("{name}.{namespace}"),
+            format!("*.{name}"),
+            format!("*.{name}.{namespace}"),
+        ]);
+        let spec = service.spec.clone().unwrap_or_default();
+        let addresses = [spec.cluster_ip, spec.load_balancer_ip, spec.external_name];
+        let addresses = addresses
+            .into_iter()
+            .flatten()
+            .chain(spec.external_ips.unwrap_or_default());
+        out.extend(addresses.filter(|address| !address.is_empty() && address != "None"));
+    }
+    out
+}
+
+/// Adds alternative names to a certificate's options.
+pub fn add_names(options: &mut Tree, names: &[String]) {
+    if names.is_empty() {
+        return;
+    }
+    let mut all = options.items("alternative_names").to_vec();
+    all.extend(
+        names
+            .iter()
+            .map(|name| Tree::from(name.as_str()))
+            .filter(|name| !all.contains(name))
+            .collect::<Vec<_>>(),
+    );
+    options.set("alternative_names", all);
+}
+
+/// Digest of what the user asked for.
+pub fn request_digest(object: &QuarksSecret) -> String {
+    let asked = match recipe(&object.spec) {
+        Some(recipe) => json::to_text(&recipe.options),
+        None => serde_json::to_string(&object.spec.request).unwrap_or_default(),
+    };
+    digest(&[type_name(object.spec.kind), &asked])
+}
+
+/// SHA-256 over texts, each with its end marked.
+pub fn digest(texts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for text in texts {
+        hash.update(text);
+        hash.update([0]);
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn with(mut tree: Tree, key: &str, value: Option<Tree>) -> Tree {
+    if let Some(value) = value {
+        tree.set(key, value);
+    }
+    tree
+}
+
+fn number(number: i64) -> Tree {
+    boson_document::Number::new(&number.to_string()).map_or(Tree::Null, Tree::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quarks_secret::made::asked;
+
+    /// Written out: were one of these to change, an upgrade of the operator would generate everything anew.
+    #[test]
+    fn digests_of_requests_are_for_ever() {
+        for (spec, expected) in [
+            (r#"{"type": "password", "secretName": "s"}"#, "password {}"),
+            (
+                r#"{"type": "password", "secretName": "s", "request": {"password": {"length": 30}}}"#,
+                "password {\"length\":30}",
+            ),
+            (
+                r#"{"type": "certificate", "secretName": "s", "request": {"certificate": {"commonName": "a", "isCA": true}}}"#,
+                "certificate {\"common_name\":\"a\",\"is_ca\":true}",
+            ),
+            (
+                r#"{"type": "tls", "secretName": "s", "request": {"certificate": {"commonName": "a", "alternativeNames": ["b"],
+                    "usages": ["client auth"], "CARef": {"name": "c", "key": "certificate"}, "CAKeyRef": {"name": "c", "key": "private_key"}}}}"#,
+                "tls {\"common_name\":\"a\",\"alternative_names\":[\"b\"],\"ca\":\"c\",\"extended_key_usage\":[\"client_auth\"]}",
+            ),
+        ] {
+            let (kind, options) = expected.split_once(' ').unwrap();
+            assert_eq!(request_digest(&asked(spec)), digest(&[kind, options]), "{spec}");
+        }
+        assert_eq!(
+            digest(&["password", "{}"]),
+            "41149394b92c44033e019426d889352c586975bbaf7488d8d8de318dbf147797"
+        );
+    }
+
+    #[test]
+    fn where_a_secret_goes_is_no_part_of_what_is_asked_for() {
+        let one = asked(r#"{"type": "password", "secretName": "s"}"#);
+        let other = asked(
+            r#"{"type": "password", "secretName": "t", "secretLabels": {"a": "b"}, "copies": [{"name": "a", "namespace": "b"}]}"#,
+        );
+        assert_eq!(request_digest(&one), request_digest(&other));
+    }
+}

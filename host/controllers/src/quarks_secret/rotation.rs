@@ -1,0 +1,142 @@
+//! Rotation on demand: a ConfigMap labelled `quarks.cloudfoundry.org/secret-rotation` lists QuarksSecrets, as JSON under the key `secrets`.
+//!
+//! Each of them gets an annotation that names this rotation, and its controller makes a value for every name that it has not made one for.
+//! So a rotation that is interrupted and done again, by this operator or another, is still one rotation.
+
+use super::act::MANAGER;
+use super::marks;
+use super::recipe::digest;
+use crate::api::QuarksSecret;
+use crate::client::{Cluster, Error, Fault, Notice};
+use k8s_openapi::api::core::v1::ConfigMap;
+use serde_json::json;
+
+/// The key of the list.
+const LIST: &str = "secrets";
+
+/// What a ConfigMap asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Nothing, or nothing new.
+    Nothing,
+    /// A new value for each of these.
+    Rotation {
+        /// Which one: no other ConfigMap, and no other list of this one, has the same.
+        id: String,
+        /// Names of QuarksSecrets, in the same namespace.
+        names: Vec<String>,
+    },
+    /// Something that is no list.
+    Unreadable,
+}
+
+/// What a ConfigMap asks for: a pure function.
+pub fn asked(map: &ConfigMap) -> Asked {
+    let Some(list) = map.data.as_ref().and_then(|data| data.get(LIST)) else {
+        return Asked::Nothing;
+    };
+    let id = digest(&[map.metadata.uid.as_deref().unwrap_or_default(), list]);
+    let done = map
+        .metadata
+        .annotations
+        .as_ref()
+        .and_then(|annotations| annotations.get(marks::ROTATED));
+    if done == Some(&id) || map.metadata.deletion_timestamp.is_some() {
+        return Asked::Nothing;
+    }
+    match serde_json::from_str(list) {
+        Ok(names) => Asked::Rotation { id, names },
+        Err(_) => Asked::Unreadable,
+    }
+}
+
+/// Marks what is to be rotated, then the ConfigMap as done. What to tell about it.
+///
+/// # Errors
+/// See [`Error`].
+pub async fn rotate(cluster: &Cluster, map: &ConfigMap) -> Result<Option<Notice>, Error> {
+    let notice = |warning, reason: &'static str, note| Notice {
+        warning,
+        reason: reason.into(),
+        note,
+    };
+    let (id, names) = match asked(map) {
+        Asked::Nothing => return Ok(None),
+        Asked::Unreadable => {
+            let note = "the key 'secrets' is to hold a JSON list of names of QuarksSecrets";
+            return Ok(Some(notice(true, "BadRotation", note.into())));
+        }
+        Asked::Rotation { id, names } => (id, names),
+    };
+    let namespace = map.metadata.namespace.as_deref().unwrap_or_default();
+    let mut missing = Vec::new();
+    for name in &names {
+        match mark(cluster, namespace, name, &id).await {
+            Err(error) if error.fault == Fault::NotFound => missing.push(name.as_str()),
+            other => other?,
+        }
+    }
+    let annotation = json!({ "metadata": { "annotations": { marks::ROTATED: id } } });
+    cluster.merge(MANAGER, map, annotation).await?;
+    Ok(Some(match missing.is_empty() {
+        true => notice(false, "Rotated", format!("{} secrets get new values", names.len())),
+        false => notice(
+            true,
+            "NotFound",
+            format!("there is no QuarksSecret {}", missing.join(", ")),
+        ),
+    }))
+}
+
+async fn mark(cluster: &Cluster, namespace: &str, name: &str, id: &str) -> Result<(), Error> {
+    let object: Option<QuarksSecret> = cluster.get(namespace, name).await?;
+    let Some(object) = object else {
+        return Err(Error::missing::<QuarksSecret>(name));
+    };
+    let annotations = object.metadata.annotations.as_ref();
+    if annotations
+        .and_then(|annotations| annotations.get(marks::ROTATION))
+        .map(String::as_str)
+        == Some(id)
+    {
+        return Ok(());
+    }
+    let annotation = json!({ "metadata": { "annotations": { marks::ROTATION: id } } });
+    cluster.merge(MANAGER, &object, annotation).await.map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(uid: &str, list: &str) -> ConfigMap {
+        let mut map = ConfigMap::default();
+        map.metadata.uid = Some(uid.into());
+        map.data = Some([(LIST.to_string(), list.to_string())].into());
+        map
+    }
+
+    fn id(map: &ConfigMap) -> String {
+        match asked(map) {
+            Asked::Rotation { id, .. } => id,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_list_is_worked_off_once_and_another_list_again() {
+        let mut first = map("1", r#"["a"]"#);
+        let done = id(&first);
+        first.metadata.annotations = Some([(marks::ROTATED.to_string(), done.clone())].into());
+        assert_eq!(asked(&first), Asked::Nothing);
+        first.data = Some([(LIST.to_string(), r#"["a", "b"]"#.to_string())].into());
+        assert_ne!(id(&first), done);
+        assert_ne!(id(&map("2", r#"["a"]"#)), done, "made anew, it is another rotation");
+    }
+
+    #[test]
+    fn what_is_no_list_is_told() {
+        assert_eq!(asked(&map("1", "a, b")), Asked::Unreadable);
+        assert_eq!(asked(&ConfigMap::default()), Asked::Nothing);
+    }
+}

@@ -1,0 +1,208 @@
+//! The Secret as it should be: what it is called, whose it is, what it is marked with.
+
+use super::marks;
+use crate::api::QuarksSecret;
+use crate::api::secret::SecretType;
+use boson_deployment::labels;
+use boson_document::{Tree, json};
+use boson_pipeline::plain;
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::Resource;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a value is remembered by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// Digest of what was asked for.
+    pub request: String,
+    /// Digest of what signed it.
+    pub signed: Option<String>,
+}
+
+/// Whose a Secret is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// This QuarksSecret's, or nobody's: restored from a backup.
+    Us,
+    /// The user's.
+    User,
+    /// Another object's: its kind and name.
+    Other(String),
+    /// It is being deleted, or will be with the object of our name that came before.
+    Leaving,
+}
+
+/// Where a certificate is in a Secret.
+#[derive(Clone, Copy, Debug)]
+pub struct CertificateKeys {
+    /// The certificate.
+    pub certificate: &'static str,
+    /// Its key.
+    pub private_key: &'static str,
+}
+
+/// Labels and annotations that came from the QuarksSecret.
+#[derive(Default, Serialize, Deserialize)]
+struct Names {
+    labels: BTreeSet<String>,
+    annotations: BTreeSet<String>,
+}
+
+/// Where the certificate is, of types that have one.
+pub fn certificate_keys(kind: SecretType) -> Option<CertificateKeys> {
+    let (certificate, private_key) = match kind {
+        SecretType::Certificate => ("certificate", "private_key"),
+        SecretType::Tls => ("tls.crt", "tls.key"),
+        _ => return None,
+    };
+    Some(CertificateKeys {
+        certificate,
+        private_key,
+    })
+}
+
+/// `type` of the Secret.
+pub fn kubernetes_type(kind: SecretType) -> &'static str {
+    match kind {
+        SecretType::Tls => "kubernetes.io/tls",
+        SecretType::BasicAuth => "kubernetes.io/basic-auth",
+        SecretType::DockerConfigJson => "kubernetes.io/dockerconfigjson",
+        _ => "Opaque",
+    }
+}
+
+/// Whose it is.
+pub fn owner(object: &QuarksSecret, secret: &Secret) -> Owner {
+    let meta = &secret.metadata;
+    if meta.deletion_timestamp.is_some() {
+        return Owner::Leaving;
+    }
+    let label = meta.labels.as_ref().and_then(|map| map.get(labels::SECRET_KIND));
+    if label.map(String::as_str) != Some(labels::secret_kind::GENERATED) {
+        return Owner::User;
+    }
+    let owners = meta.owner_references.iter().flatten();
+    let Some(controller) = owners.into_iter().find(|owner| owner.controller == Some(true)) else {
+        return Owner::Us;
+    };
+    if Some(&controller.uid) == object.metadata.uid.as_ref() {
+        return Owner::Us;
+    }
+    let namesake =
+        controller.kind == QuarksSecret::kind(&()) && Some(&controller.name) == object.metadata.name.as_ref();
+    match namesake {
+        true => Owner::Leaving,
+        false => Owner::Other(format!("{} '{}'", controller.kind, controller.name)),
+    }
+}
+
+/// A Secret with this value.
+///
+/// # Errors
+/// A value that no Secret holds: too large, or with a key that Kubernetes does not take.
+pub fn filled(object: &QuarksSecret, value: &Tree, marks: &Marks) -> Result<Secret, String> {
+    let empty = skeleton(object, value)?;
+    let mut secret = marked(object, &Secret::default(), marks);
+    secret.metadata.name = Some(object.spec.secret_name.clone());
+    secret.metadata.namespace = object.metadata.namespace.clone();
+    secret.type_ = Some(kubernetes_type(object.spec.kind).into());
+    secret.data = empty.data;
+    Ok(secret)
+}
+
+/// The same Secret with labels, annotations and owner as they should be. What others put on it stays.
+pub fn marked(object: &QuarksSecret, secret: &Secret, new: &Marks) -> Secret {
+    let mut out = secret.clone();
+    let wanted = skeleton(object, &anything()).unwrap_or_default().metadata;
+    let labels = wanted.labels.unwrap_or_default();
+    let mut annotations = wanted.annotations.unwrap_or_default();
+    let names = Names {
+        labels: labels.keys().cloned().collect(),
+        annotations: annotations.keys().cloned().collect(),
+    };
+    let old_annotations = secret.metadata.annotations.clone().unwrap_or_default();
+    let before = old_annotations
+        .get(marks::SET)
+        .and_then(|text| serde_json::from_str::<Names>(text).ok());
+    let before = before.unwrap_or_default();
+    annotations.insert(marks::SET.into(), serde_json::to_string(&names).unwrap_or_default());
+    // Only where there is none: what the value was made from is told by whoever made it.
+    let mut remember = |key: &str, value: Option<&String>| {
+        if let Some(value) = old_annotations.get(key).or(value) {
+            annotations.insert(key.into(), value.clone());
+        }
+    };
+    remember(marks::REQUEST, Some(&new.request));
+    remember(marks::SIGNED, new.signed.as_ref());
+    out.metadata.labels = Some(overlaid(secret.metadata.labels.clone(), &before.labels, labels));
+    out.metadata.annotations = Some(overlaid(Some(old_annotations), &before.annotations, annotations));
+    own(object, &mut out);
+    out
+}
+
+/// Forgets what a value was made from, before [`marked`] notes it anew.
+pub fn unmarked(mut secret: Secret) -> Secret {
+    if let Some(annotations) = &mut secret.metadata.annotations {
+        annotations.remove(marks::REQUEST);
+        annotations.remove(marks::SIGNED);
+    }
+    secret
+}
+
+fn overlaid(
+    old: Option<BTreeMap<String, String>>,
+    ours_before: &BTreeSet<String>,
+    new: BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let mut out = old.unwrap_or_default();
+    out.retain(|key, _| !ours_before.contains(key));
+    out.extend(new);
+    out
+}
+
+/// It goes with the QuarksSecret.
+fn own(object: &QuarksSecret, secret: &mut Secret) {
+    let owners = secret.metadata.owner_references.get_or_insert_default();
+    if owners
+        .iter()
+        .any(|owner| Some(&owner.uid) == object.metadata.uid.as_ref())
+    {
+        return;
+    }
+    if let Some(owner) = reference(object) {
+        owners.push(owner);
+    }
+}
+
+/// Owner and controller. It does not block the owner's deletion: for that the operator would need rights over finalizers.
+pub fn reference(object: &QuarksSecret) -> Option<OwnerReference> {
+    let mut owner = object.controller_owner_ref(&())?;
+    owner.block_owner_deletion = Some(false);
+    Some(owner)
+}
+
+/// By the very function that the command line makes Secrets with.
+fn skeleton(object: &QuarksSecret, value: &Tree) -> Result<Secret, String> {
+    let text = serde_json::to_string(object).map_err(|_| "it is no JSON")?;
+    let mut tree = json::parse(&text).map_err(|error| error.to_string())?;
+    if matches!(
+        object.spec.kind,
+        SecretType::DockerConfigJson | SecretType::TemplatedConfig
+    ) && let Some(spec) = tree.get_mut("spec")
+    {
+        // The command line cannot make these; their members are entries as they are.
+        spec.set("type", "password");
+    }
+    let made = plain::secret::secret(&tree, value).map_err(|diagnostic| diagnostic.message)?;
+    serde_json::from_str(&json::to_text(&made)).map_err(|_| "it is no Secret".into())
+}
+
+/// A value that every type takes, where only what is around it is wanted.
+fn anything() -> Tree {
+    ["certificate", "private_key", "username", "password"]
+        .into_iter()
+        .map(|key| (key, Tree::from("")))
+        .collect()
+}

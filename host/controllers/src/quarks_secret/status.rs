@@ -1,0 +1,53 @@
+//! The status: what `kubectl get` shows, and what is told as events when it changes.
+
+use super::plan::Plan;
+use crate::api::secret::QuarksSecretStatus;
+use crate::api::{ConditionStatus, QuarksSecret};
+use crate::client::Notice;
+use crate::conditions;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
+use std::time::SystemTime;
+
+/// The new status, unless it is as before; and what to tell.
+pub fn status(object: &QuarksSecret, plan: &Plan, now: SystemTime) -> Option<(QuarksSecretStatus, Vec<Notice>)> {
+    let before = object.status.clone().unwrap_or_default();
+    let now = time(now);
+    let mut next = before.clone();
+    let mut notices = Vec::new();
+    for finding in &plan.findings {
+        let told = before.conditions.iter().any(|condition| {
+            condition.kind == finding.kind && condition.reason == finding.reason && condition.message == finding.message
+        });
+        if !told {
+            notices.push(Notice {
+                warning: finding.status == ConditionStatus::False,
+                reason: finding.reason.clone(),
+                note: finding.message.clone(),
+            });
+        }
+        conditions::set(&mut next.conditions, finding.clone(), object.metadata.generation, &now);
+    }
+    next.conditions
+        .retain(|condition| plan.findings.iter().any(|finding| finding.kind == condition.kind));
+    let copied = plan.findings.iter().find(|finding| finding.kind == "Copied");
+    next.generated = Some(plan.generated);
+    next.copied = copied.map(|finding| finding.status == ConditionStatus::True);
+    next.not_after = plan.not_after.map(time);
+    next.observed_generation = object.metadata.generation;
+    if next == before {
+        return None;
+    }
+    next.last_reconcile = Some(now);
+    Some((next, notices))
+}
+
+/// Whole seconds: Kubernetes keeps no parts of them, and one that it dropped would look like a change.
+fn time(time: SystemTime) -> Time {
+    let seconds = time
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_secs();
+    let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
+    Time(Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX))
+}

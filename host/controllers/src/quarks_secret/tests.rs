@@ -1,0 +1,430 @@
+//! What the plan decides, without a cluster: each value once, and anew for a cause only.
+
+use super::draft::Cause;
+use super::made::{after, asked};
+use super::marks;
+use super::observe::{Seen, SeenCopy, entry};
+use super::plan::{Plan, Step, plan};
+use super::status::status;
+use crate::api::{ConditionStatus, QuarksSecret};
+use boson_credentials::Issued;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use proptest::prelude::*;
+use std::time::{Duration, SystemTime};
+
+const CA: &str = r#"{"type": "certificate", "secretName": "ca", "request": {"certificate": {"commonName": "ca", "isCA": true, "keyLength": 2048}}}"#;
+const LEAF: &str = r#"{"type": "certificate", "secretName": "leaf", "request": {"certificate": {"commonName": "leaf", "keyLength": 2048,
+    "CARef": {"name": "ca", "key": "certificate"}, "CAKeyRef": {"name": "ca", "key": "private_key"}}}}"#;
+const PASSWORD: &str = r#"{"type": "password", "secretName": "s"}"#;
+const IMAGE: &str = r#"{"type": "dockerconfigjson", "secretName": "s", "request": {"imageCredentials": {"registry": "r",
+    "username": {"name": "ca", "key": "is_ca"}}}}"#;
+const TEMPLATES: &str = r#"{"type": "templatedconfig", "secretName": "s", "request": {"templatedConfig": {"type": "helm",
+    "templates": {"a": "ca: {{ .Values.x }}"}, "values": {"x": {"name": "ca", "key": "is_ca"}}}}}"#;
+
+fn now() -> SystemTime {
+    SystemTime::now()
+}
+
+/// With this Secret under the name of a CA.
+fn seen(ca: Option<&Secret>) -> Seen {
+    let mut seen = Seen::default();
+    seen.referred.insert("ca".into(), ca.cloned());
+    seen
+}
+
+/// Plans and does, until there is nothing to do.
+fn settle(object: &QuarksSecret, seen: &mut Seen, at: SystemTime) -> Plan {
+    for _ in 0..4 {
+        let plan = plan(object, seen, at);
+        if plan.step == Step::Keep {
+            return plan;
+        }
+        seen.secret = after(object, seen, &plan.step);
+    }
+    panic!("it never comes to rest: {:?}", plan(object, seen, at).step);
+}
+
+fn ca() -> Secret {
+    let mut all = Seen::default();
+    settle(&asked(CA), &mut all, now());
+    all.secret.unwrap()
+}
+
+fn annotated(mut object: QuarksSecret, key: &str, value: &str) -> QuarksSecret {
+    object
+        .metadata
+        .annotations
+        .get_or_insert_default()
+        .insert(key.into(), value.into());
+    object
+}
+
+fn cause(plan: &Plan) -> Option<Cause> {
+    match &plan.step {
+        Step::Create(draft) | Step::Replace(draft, _) | Step::Recreate(draft, _) => Some(draft.cause),
+        Step::Keep | Step::Mark(_) => None,
+    }
+}
+
+fn message(plan: &Plan) -> String {
+    plan.findings
+        .iter()
+        .map(|finding| format!("{}: {}", finding.reason, finding.message))
+        .collect()
+}
+
+#[test]
+fn every_type_is_made_once() {
+    let ca = ca();
+    let others = [
+        ("user", ""),
+        ("rsa", ""),
+        ("ssh", ""),
+        ("basic-auth", r#", "request": {"basic-auth": {"username": "me"}}"#),
+    ];
+    let others = others.map(|(kind, rest)| format!(r#"{{"type": "{kind}", "secretName": "s"{rest}}}"#));
+    let tls = LEAF.replacen("certificate", "tls", 1);
+    let all = others
+        .iter()
+        .map(String::as_str)
+        .chain([CA, LEAF, &tls, PASSWORD, IMAGE, TEMPLATES]);
+    for spec in all {
+        let object = asked(spec);
+        let mut seen = seen(Some(&ca));
+        assert_eq!(cause(&plan(&object, &seen, now())), Some(Cause::Absent), "{spec}");
+        let rest = settle(&object, &mut seen, now());
+        assert!(
+            rest.generated && rest.findings[0].status == ConditionStatus::True,
+            "{}",
+            message(&rest)
+        );
+        let secret = seen.secret.unwrap();
+        assert!(!secret.data.unwrap().is_empty());
+        assert_eq!(secret.metadata.owner_references.unwrap()[0].uid, "uid-a");
+    }
+}
+
+#[test]
+fn keys_are_those_that_users_know() {
+    let ca = ca();
+    let tls = LEAF.replacen("certificate", "tls", 1);
+    for (spec, kind, keys) in [
+        (LEAF, "Opaque", "ca certificate is_ca private_key"),
+        (&tls, "kubernetes.io/tls", "ca tls.crt tls.key"),
+        (PASSWORD, "Opaque", "password"),
+        (
+            r#"{"type": "basic-auth", "secretName": "s"}"#,
+            "kubernetes.io/basic-auth",
+            "password username",
+        ),
+        (IMAGE, "kubernetes.io/dockerconfigjson", ".dockerconfigjson"),
+        (TEMPLATES, "Opaque", "a"),
+    ] {
+        let mut seen = seen(Some(&ca));
+        settle(&asked(spec), &mut seen, now());
+        let secret = seen.secret.unwrap();
+        let found: Vec<String> = secret.data.unwrap().into_keys().collect();
+        assert_eq!((secret.type_.as_deref(), found.join(" ").as_str()), (Some(kind), keys));
+    }
+}
+
+#[test]
+fn a_secret_of_the_user_is_left_as_it_is() {
+    let secret = Secret {
+        data: Some([("password".to_string(), ByteString(b"mine".to_vec()))].into()),
+        ..Secret::default()
+    };
+    let seen = Seen {
+        secret: Some(secret),
+        ..Seen::default()
+    };
+    let object = annotated(asked(PASSWORD), marks::ROTATION, "1");
+    let plan = plan(&object, &seen, now());
+    assert_eq!(plan.step, Step::Keep);
+    assert!(plan.generated && message(&plan).starts_with("UserProvided"));
+}
+
+#[test]
+fn a_secret_without_our_marks_is_adopted_and_not_replaced() {
+    let object = asked(PASSWORD);
+    let mut seen = Seen::default();
+    settle(&object, &mut seen, now());
+    let made = seen.secret.clone().unwrap();
+    let secret = seen.secret.as_mut().unwrap();
+    secret.metadata.annotations = None;
+    secret.metadata.owner_references = None;
+    settle(&object, &mut seen, now());
+    let adopted = seen.secret.unwrap();
+    assert_eq!(adopted.data, made.data);
+    assert_eq!(adopted.metadata, made.metadata);
+}
+
+#[test]
+fn a_secret_of_another_object_or_of_one_that_goes_is_not_touched() {
+    let mut seen = Seen::default();
+    settle(&asked(PASSWORD), &mut seen, now());
+    let mut other = asked(PASSWORD);
+    other.metadata.uid = Some("uid-b".into());
+    let plan_of_heir = plan(&other, &seen, now());
+    assert_eq!((plan_of_heir.step, plan_of_heir.generated), (Step::Keep, false));
+    other.metadata.name = Some("b".into());
+    let plan_of_other = plan(&other, &seen, now());
+    assert_eq!(plan_of_other.step, Step::Keep);
+    assert!(
+        message(&plan_of_other).contains("belongs to QuarksSecret 'a'"),
+        "{}",
+        message(&plan_of_other)
+    );
+}
+
+#[test]
+fn another_request_makes_another_value_unless_the_variable_says_no_overwrite() {
+    let mut seen = Seen::default();
+    settle(&asked(PASSWORD), &mut seen, now());
+    let longer = PASSWORD.replace("\"s\"", r#""s", "request": {"password": {"length": 40}}"#);
+    assert_eq!(cause(&plan(&asked(&longer), &seen, now())), Some(Cause::Request));
+    let frozen = annotated(asked(&longer), boson_deployment::labels::UPDATE_MODE, "no-overwrite");
+    let before = seen.secret.clone().unwrap().data;
+    settle(&frozen, &mut seen, now());
+    assert_eq!(seen.secret.clone().unwrap().data, before);
+    settle(&asked(&longer), &mut seen, now());
+    assert_eq!(entry(&seen.secret.unwrap(), "password").unwrap().len(), 40);
+}
+
+#[test]
+fn another_type_of_secret_is_made_anew() {
+    let ca = ca();
+    let mut seen = seen(Some(&ca));
+    settle(&asked(LEAF), &mut seen, now());
+    let tls = asked(&LEAF.replacen("certificate", "tls", 1));
+    assert!(matches!(plan(&tls, &seen, now()).step, Step::Recreate(..)));
+    settle(&tls, &mut seen, now());
+}
+
+#[test]
+fn a_rotation_is_one_new_value() {
+    let mut seen = Seen::default();
+    settle(&asked(PASSWORD), &mut seen, now());
+    let first = seen.secret.clone().unwrap().data;
+    let rotated = annotated(asked(PASSWORD), marks::ROTATION, "1");
+    assert_eq!(cause(&plan(&rotated, &seen, now())), Some(Cause::Rotation));
+    settle(&rotated, &mut seen, now());
+    let second = seen.secret.clone().unwrap().data;
+    assert_ne!(first, second);
+    settle(&rotated, &mut seen, now());
+    assert_eq!(seen.secret.unwrap().data, second);
+}
+
+#[test]
+fn leaves_are_signed_again_with_their_own_key_when_the_ca_rotates() {
+    let (old, new) = (ca(), ca());
+    let mut seen = seen(Some(&old));
+    settle(&asked(LEAF), &mut seen, now());
+    let before = seen.secret.clone().unwrap();
+    seen.referred.insert("ca".into(), Some(new.clone()));
+    assert_eq!(cause(&plan(&asked(LEAF), &seen, now())), Some(Cause::Signature));
+    settle(&asked(LEAF), &mut seen, now());
+    let leaf = seen.secret.unwrap();
+    assert_eq!(entry(&leaf, "private_key"), entry(&before, "private_key"));
+    assert_ne!(entry(&leaf, "certificate"), entry(&before, "certificate"));
+    assert_eq!(entry(&leaf, "ca"), entry(&new, "certificate"));
+}
+
+#[test]
+fn a_certificate_is_renewed_before_it_expires_for_the_same_key() {
+    let mut seen = Seen::default();
+    let rest = settle(&asked(CA), &mut seen, now());
+    assert!(rest.wake <= Duration::from_secs(12 * 3600));
+    let before = seen.secret.clone().unwrap();
+    let days = |days: u64| now() + Duration::from_secs(days * 86_400);
+    assert_eq!(plan(&asked(CA), &seen, days(330)).step, Step::Keep);
+    let due = plan(&asked(CA), &seen, days(336));
+    assert_eq!(cause(&due), Some(Cause::Expiry));
+    seen.secret = after(&asked(CA), &seen, &due.step);
+    let renewed = seen.secret.unwrap();
+    assert_eq!(entry(&renewed, "private_key"), entry(&before, "private_key"));
+    let fingerprint = |secret: &Secret| {
+        Issued::from_pem(&entry(secret, "certificate").unwrap())
+            .unwrap()
+            .fingerprint
+    };
+    assert_ne!(fingerprint(&renewed), fingerprint(&before));
+}
+
+#[test]
+fn what_is_missing_is_named_and_a_rotation_is_not_lost_meanwhile() {
+    let waiting = plan(&asked(LEAF), &seen(None), now());
+    assert_eq!((waiting.step.clone(), waiting.generated), (Step::Keep, false));
+    assert_eq!(message(&waiting), "Waiting: there is no Secret 'ca'");
+
+    let ca = ca();
+    let mut seen = seen(Some(&ca));
+    settle(&asked(LEAF), &mut seen, now());
+    seen.referred.insert("ca".into(), None);
+    let rotated = annotated(asked(LEAF), marks::ROTATION, "1");
+    let waiting = settle(&rotated, &mut seen, now());
+    assert!(waiting.generated && message(&waiting).starts_with("Waiting"));
+    seen.referred.insert("ca".into(), Some(ca));
+    assert_eq!(cause(&plan(&rotated, &seen, now())), Some(Cause::Rotation));
+}
+
+#[test]
+fn what_is_made_from_other_secrets_follows_them() {
+    let mut source = ca();
+    let mut seen = seen(Some(&source));
+    settle(&asked(IMAGE), &mut seen, now());
+    let before = super::image::credentials(&entry(seen.secret.as_ref().unwrap(), super::image::KEY).unwrap()).unwrap();
+    source
+        .data
+        .as_mut()
+        .unwrap()
+        .insert("is_ca".into(), ByteString(b"maybe".to_vec()));
+    seen.referred.insert("ca".into(), Some(source));
+    assert_eq!(cause(&plan(&asked(IMAGE), &seen, now())), Some(Cause::Source));
+    settle(&asked(IMAGE), &mut seen, now());
+    let after = super::image::credentials(&entry(seen.secret.as_ref().unwrap(), super::image::KEY).unwrap()).unwrap();
+    assert_eq!(after, ("maybe".to_string(), before.1), "the generated half stays");
+}
+
+#[test]
+fn labels_follow_the_request_and_those_of_others_stay() {
+    let labelled = |labels: &str| asked(&PASSWORD.replace("\"s\"", &format!(r#""s", "secretLabels": {labels}"#)));
+    let mut seen = Seen::default();
+    settle(&labelled(r#"{"a": "1", "b": "1"}"#), &mut seen, now());
+    let before = seen.secret.clone().unwrap();
+    seen.secret
+        .as_mut()
+        .unwrap()
+        .metadata
+        .labels
+        .as_mut()
+        .unwrap()
+        .insert("theirs".into(), "x".into());
+    settle(&labelled(r#"{"b": "2"}"#), &mut seen, now());
+    let secret = seen.secret.unwrap();
+    let labels: Vec<String> = secret
+        .metadata
+        .labels
+        .unwrap()
+        .into_iter()
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    assert_eq!(
+        labels,
+        ["b=2", "quarks.cloudfoundry.org/secret-kind=generated", "theirs=x"]
+    );
+    assert_eq!(secret.data, before.data);
+}
+
+#[test]
+fn nothing_goes_where_nobody_agreed() {
+    let object = asked(&PASSWORD.replace("\"s\"", r#""s", "copies": [{"name": "c", "namespace": "m"}]"#));
+    let mut seen = Seen {
+        copies: vec![SeenCopy::default()],
+        ..Seen::default()
+    };
+    settle(&object, &mut seen, now());
+    let refused = plan(&object, &seen, now());
+    assert!(refused.copies.is_empty() && message(&refused).contains("m/c: nobody there agrees"));
+
+    let mut consent = asked(r#"{"type": "copy", "secretName": "c"}"#);
+    seen.copies[0].consent = Some(consent.clone());
+    assert!(
+        plan(&object, &seen, now()).copies.is_empty(),
+        "of the type, and no word of us"
+    );
+    consent = annotated(consent, boson_deployment::labels::SECRET_COPY_OF, "n/a");
+    seen.copies[0].consent = Some(consent);
+    let agreed = plan(&object, &seen, now());
+    let super::copies::CopyStep::Create(copy) = &agreed.copies[0] else {
+        panic!("{:?}", agreed.copies);
+    };
+    assert_eq!(copy.data, seen.secret.as_ref().unwrap().data);
+
+    seen.copies[0].hidden = Some("the operator may not get secrets".into());
+    assert!(message(&plan(&object, &seen, now())).contains("m/c: the operator may not get secrets"));
+    seen.copies[0].hidden = None;
+
+    seen.copies[0].secret = Some(Secret::default());
+    assert!(
+        plan(&object, &seen, now()).copies.is_empty(),
+        "a Secret there that is somebody's own"
+    );
+    seen.copies[0].secret = Some((**copy).clone());
+    let done = plan(&object, &seen, now());
+    assert!(done.copies.is_empty() && message(&done).ends_with("Copied: 1 copies"));
+}
+
+#[test]
+fn a_status_that_says_the_same_is_not_written() {
+    let mut object = asked(PASSWORD);
+    let mut seen = Seen::default();
+    let plan = settle(&object, &mut seen, now());
+    let (first, told) = status(&object, &plan, now()).unwrap();
+    assert_eq!(told.len(), 1);
+    object.status = Some(first);
+    assert!(status(&object, &plan, now() + Duration::from_secs(60)).is_none());
+}
+
+/// What may happen to an object.
+#[derive(Clone, Copy, Debug)]
+enum Happens {
+    Length(i64),
+    Rotation(u8),
+    Label(u8),
+    UpdateMode,
+    MarksLost,
+    SecretDeleted,
+    Nothing,
+}
+
+fn happens() -> impl Strategy<Value = Happens> {
+    prop_oneof![
+        (1..4_i64).prop_map(Happens::Length),
+        (0..3_u8).prop_map(Happens::Rotation),
+        (0..3_u8).prop_map(Happens::Label),
+        Just(Happens::UpdateMode),
+        Just(Happens::MarksLost),
+        Just(Happens::SecretDeleted),
+        Just(Happens::Nothing),
+    ]
+}
+
+proptest! {
+    /// Whatever happens: it comes to rest, and the value is another one afterwards only if somebody asked for that.
+    #[test]
+    fn a_value_changes_for_a_cause_only(history in proptest::collection::vec(happens(), 1..12)) {
+        let mut object = asked(PASSWORD);
+        let mut seen = Seen::default();
+        settle(&object, &mut seen, now());
+        for event in history {
+            let before = seen.secret.clone().unwrap();
+            let asked_before = object.clone();
+            match event {
+                Happens::Length(length) => {
+                    object.spec.request = serde_json::from_value(serde_json::json!({"password": {"length": length}})).unwrap();
+                }
+                Happens::Rotation(id) => object = annotated(object, marks::ROTATION, &id.to_string()),
+                Happens::Label(value) => {
+                    object.spec.secret_labels.insert("l".into(), value.to_string());
+                }
+                Happens::UpdateMode => object = annotated(object, boson_deployment::labels::UPDATE_MODE, "no-overwrite"),
+                Happens::MarksLost => {
+                    let annotations = seen.secret.as_mut().unwrap().metadata.annotations.as_mut().unwrap();
+                    annotations.retain(|key, _| key == marks::ROTATION);
+                }
+                Happens::SecretDeleted => seen.secret = None,
+                Happens::Nothing => {}
+            }
+            let deleted = seen.secret.is_none();
+            settle(&object, &mut seen, now());
+            let secret = seen.secret.clone().unwrap();
+            let rotated = object.metadata.annotations.as_ref().and_then(|all| all.get(marks::ROTATION))
+                != before.metadata.annotations.as_ref().and_then(|all| all.get(marks::ROTATION));
+            let may = deleted || rotated || object.spec.request != asked_before.spec.request;
+            prop_assert!(may || secret.data == before.data, "{event:?}");
+            prop_assert!(!rotated || secret.data != before.data || matches!(object.spec.request.as_ref().and_then(|r| r.password.as_ref()).and_then(|p| p.length), Some(1..4)));
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! What all controllers share while they run: how many objects at a time, when to try again, how they are, when to stop.
+
+use crate::backoff::Backoff;
+use crate::client::Error;
+use crate::metrics::{Metrics, Outcome, Reconcile};
+use crate::scope::Scope;
+use crate::serving::{Health, State};
+use futures::StreamExt;
+use k8s_openapi::NamespaceResourceScope;
+use kube::runtime::Controller;
+use kube::runtime::controller::{self, Action};
+use kube::{Api, Resource};
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use tracing::Instrument;
+
+/// Shared by all controllers.
+#[derive(Clone)]
+pub(crate) struct Running {
+    /// Objects that one controller looks at at a time.
+    pub concurrency: u16,
+    backoff: Arc<Backoff>,
+    metrics: Arc<Metrics>,
+    health: Health,
+    scope: Scope,
+    stop: watch::Receiver<bool>,
+}
+
+/// The objects of a kind in one namespace, or in all.
+pub(crate) fn api<K>(client: &kube::Client, namespace: &Option<String>) -> Api<K>
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+{
+    match namespace {
+        Some(namespace) => Api::namespaced(client.clone(), namespace),
+        None => Api::all(client.clone()),
+    }
+}
+
+/// Namespace and name.
+pub(crate) fn key<K: Resource>(object: &K) -> String {
+    let meta = object.meta();
+    let part = |part: &Option<String>| part.clone().unwrap_or_default();
+    format!("{}/{}", part(&meta.namespace), part(&meta.name))
+}
+
+// === impl Running ===
+
+impl Running {
+    /// `stop` turns true when everything is to end.
+    pub fn new(
+        concurrency: u16,
+        metrics: Arc<Metrics>,
+        health: Health,
+        scope: Scope,
+        stop: watch::Receiver<bool>,
+    ) -> Self {
+        Self {
+            // kube takes 0 as "as many as there are".
+            concurrency: concurrency.max(1),
+            backoff: Arc::default(),
+            metrics,
+            health,
+            scope,
+            stop,
+        }
+    }
+
+    /// When to try again, after this failure.
+    fn again<K: Resource>(&self, controller: &'static str, object: &K, error: &Error) -> Action {
+        let key = key(object);
+        let pause = self
+            .backoff
+            .failed(&format!("{controller} {key}"), object.meta().generation);
+        tracing::warn!(controller, object = key, %error, seconds = pause.as_secs(), "failed; tried again later");
+        Action::requeue(pause)
+    }
+
+    /// Runs a controller to its end: counts each reconcile, and lets each failure wait its time. `gone` hears of objects that are no more, by
+    /// namespace and name.
+    pub async fn drive<K, C, F>(
+        &self,
+        name: &'static str,
+        namespace: &Option<String>,
+        controller: Controller<K>,
+        context: Arc<C>,
+        reconcile: impl Fn(Arc<K>, Arc<C>) -> F + Clone + Send + 'static,
+        gone: impl Fn(&str, &str),
+    ) where
+        K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+        C: Send + Sync + 'static,
+        F: Future<Output = Result<Action, Error>> + Send + 'static,
+    {
+        let controller = controller
+            .reconcile_all_on(self.scope.changes())
+            .graceful_shutdown_on(self.stopped());
+        let filled = controller.store();
+        self.ready_when(name, namespace, async move { filled.wait_until_ready().await.is_ok() });
+        let (shared, policy) = (self.clone(), self.clone());
+        let runs = controller.run(
+            move |object: Arc<K>, context: Arc<C>| {
+                let (running, work) = (shared.clone(), reconcile(object.clone(), context));
+                async move { running.observed(name, &key(object.as_ref()), work).await }
+            },
+            move |object: Arc<K>, error: &Error, _| policy.again(name, object.as_ref(), error),
+            context,
+        );
+        runs.for_each(|run| {
+            if let Err(controller::Error::ObjectNotFound(object)) = run {
+                let namespace = object.namespace.unwrap_or_default();
+                gone(&namespace, &object.name);
+                self.gone(name, &format!("{namespace}/{}", object.name));
+            }
+            std::future::ready(())
+        })
+        .await;
+        self.ended(name, namespace);
+    }
+
+    /// Runs one reconcile, and counts it.
+    async fn observed(
+        &self,
+        controller: &'static str,
+        key: &str,
+        work: impl Future<Output = Result<Action, Error>>,
+    ) -> Result<Action, Error> {
+        let began = Instant::now();
+        let span = tracing::info_span!("reconcile", controller, object = key);
+        let result = work.instrument(span).await;
+        self.counted(controller, key, result.is_ok(), began.elapsed());
+        result
+    }
+
+    /// A reconcile ended.
+    fn counted(&self, controller: &'static str, key: &str, worked: bool, took: Duration) {
+        if worked {
+            self.backoff.forget(&format!("{controller} {key}"));
+        }
+        let outcome = Outcome(if worked { "ok" } else { "failed" });
+        self.metrics
+            .reconciles
+            .get_or_create(&Reconcile { controller, outcome })
+            .inc();
+        self.metrics.reconcile_seconds.observe(took.as_secs_f64());
+    }
+
+    /// The object is gone.
+    fn gone(&self, controller: &'static str, key: &str) {
+        self.backoff.forget(&format!("{controller} {key}"));
+    }
+
+    /// Ready as soon as its cache is filled.
+    fn ready_when(
+        &self,
+        controller: &'static str,
+        namespace: &Option<String>,
+        filled: impl Future<Output = bool> + Send + 'static,
+    ) {
+        let (part, health) = (part(controller, namespace), self.health.clone());
+        health.set(&part, State::Starting);
+        tokio::spawn(async move {
+            if filled.await {
+                health.set(&part, State::Working);
+            }
+        });
+    }
+
+    /// A controller's stream ended: as asked, or by itself, which only a restart mends.
+    fn ended(&self, controller: &'static str, namespace: &Option<String>) {
+        if !*self.stop.borrow() {
+            tracing::error!(controller, "ended by itself");
+            self.health.set(&part(controller, namespace), State::Ended);
+        }
+    }
+
+    /// When everything is to end.
+    pub fn stopped(&self) -> impl Future<Output = ()> + Send + Sync + 'static {
+        let mut stop = self.stop.clone();
+        async move {
+            // An error means that whoever could ask for it is gone.
+            let _ = stop.wait_for(|stop| *stop).await;
+        }
+    }
+}
+
+fn part(controller: &str, namespace: &Option<String>) -> String {
+    match namespace {
+        Some(namespace) => format!("{controller} in {namespace}"),
+        None => controller.into(),
+    }
+}

@@ -1,0 +1,131 @@
+//! Which namespaces the operator serves: a fixed list, or those with the label `quarks.cloudfoundry.org/monitored: ID`.
+
+use crate::client::Cluster;
+use boson_deployment::labels;
+use futures::{Stream, StreamExt, stream};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::Api;
+use kube::core::PartialObjectMeta;
+use kube::runtime::{WatchStreamExt, watcher};
+use std::collections::{BTreeSet, HashSet};
+use std::pin::pin;
+use std::sync::{Arc, PoisonError, RwLock};
+use tokio::sync::watch;
+
+/// Which namespaces to serve.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Namespaces {
+    /// These, with Roles in each: nothing of the cluster is looked at.
+    Fixed(BTreeSet<String>),
+    /// Those labelled with this id, now and later.
+    Monitored(String),
+}
+
+/// Which namespaces are served now.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    names: Arc<RwLock<HashSet<String>>>,
+    changed: Arc<watch::Sender<()>>,
+}
+
+// === impl Scope ===
+
+impl Scope {
+    /// A fixed list, or nothing until [`Self::follow`] has seen the namespaces.
+    pub fn new(namespaces: &Namespaces) -> Self {
+        let names = match namespaces {
+            Namespaces::Fixed(names) => names.iter().cloned().collect(),
+            Namespaces::Monitored(_) => HashSet::new(),
+        };
+        Self {
+            names: Arc::new(RwLock::new(names)),
+            changed: Arc::new(watch::Sender::new(())),
+        }
+    }
+
+    /// Whether this namespace is served.
+    pub fn holds(&self, namespace: &str) -> bool {
+        self.names
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains(namespace)
+    }
+
+    /// An item each time that it changes.
+    pub fn changes(&self) -> impl Stream<Item = ()> + Send + 'static {
+        stream::unfold(self.changed.subscribe(), |mut receiver| async move {
+            receiver.changed().await.ok().map(|()| ((), receiver))
+        })
+    }
+
+    /// Keeps up with the labels, for ever.
+    pub async fn follow(&self, cluster: &Cluster, id: &str) {
+        let api: Api<PartialObjectMeta<Namespace>> = Api::all(cluster.client());
+        let selector = format!("{}={id}", labels::MONITORED);
+        let events = watcher(api, watcher::Config::default().labels(&selector)).default_backoff();
+        let mut events = pin!(events);
+        let mut listed = HashSet::new();
+        while let Some(event) = events.next().await {
+            match event {
+                Ok(event) => self.take(event, &mut listed),
+                Err(error) => tracing::warn!(%error, "cannot watch namespaces"),
+            }
+        }
+    }
+
+    /// `listed`: those seen so far of a list that is not complete yet.
+    fn take(&self, event: watcher::Event<PartialObjectMeta<Namespace>>, listed: &mut HashSet<String>) {
+        let name = |namespace: PartialObjectMeta<Namespace>| namespace.metadata.name.unwrap_or_default();
+        let mut names = self.names.write().unwrap_or_else(PoisonError::into_inner);
+        let changed = match event {
+            watcher::Event::Init => {
+                listed.clear();
+                false
+            }
+            watcher::Event::InitApply(namespace) => {
+                listed.insert(name(namespace));
+                false
+            }
+            watcher::Event::InitDone => {
+                let changed = *names != *listed;
+                *names = std::mem::take(listed);
+                changed
+            }
+            watcher::Event::Apply(namespace) => names.insert(name(namespace)),
+            watcher::Event::Delete(namespace) => names.remove(&name(namespace)),
+        };
+        drop(names);
+        if changed {
+            self.changed.send_replace(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use watcher::Event;
+
+    fn namespace(name: &str) -> PartialObjectMeta<Namespace> {
+        let mut meta = PartialObjectMeta::default();
+        meta.metadata.name = Some(name.into());
+        meta
+    }
+
+    #[test]
+    fn a_new_list_counts_when_it_is_complete() {
+        let scope = Scope::new(&Namespaces::Monitored("id".into()));
+        let mut listed = HashSet::new();
+        let changes = scope.changed.subscribe();
+        scope.take(Event::Apply(namespace("old")), &mut listed);
+        scope.take(Event::Init, &mut listed);
+        scope.take(Event::InitApply(namespace("new")), &mut listed);
+        assert!(
+            scope.holds("old") && !scope.holds("new"),
+            "half a list would drop what is served"
+        );
+        scope.take(Event::InitDone, &mut listed);
+        assert!(!scope.holds("old") && scope.holds("new"));
+        assert!(changes.has_changed().unwrap());
+    }
+}

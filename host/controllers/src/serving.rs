@@ -1,0 +1,197 @@
+//! `/live`, `/ready` and `/metrics`, over plain HTTP.
+//!
+//! Each part of the operator says how it is, by itself: `/ready` is true when all caches are filled and the API server was heard, `/live`
+//! stays true until a part has ended that should run for ever. Then only a restart helps.
+
+use crate::metrics::Metrics;
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::CONTENT_TYPE;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::fmt::Write;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+/// Longest time for a client to say what it wants.
+const HEADERS: Duration = Duration::from_secs(5);
+/// Clients at a time; the kubelet and Prometheus are two.
+const CLIENTS: usize = 32;
+
+/// How a part is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It is getting there.
+    Starting,
+    /// It does its work.
+    Working,
+    /// It ended and will not come back.
+    Ended,
+}
+
+/// How all parts are.
+#[derive(Clone, Debug, Default)]
+pub struct Health {
+    parts: Arc<Mutex<BTreeMap<String, State>>>,
+}
+
+// === impl Health ===
+
+impl Health {
+    /// Sets how a part is. A part that was never heard of does not count, so say [`State::Starting`] before it starts.
+    pub fn set(&self, part: &str, state: State) {
+        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        parts.insert(part.into(), state);
+    }
+
+    /// Whether all parts do their work.
+    pub fn is_ready(&self) -> bool {
+        self.all(|state| state == State::Working)
+    }
+
+    /// Whether no part has ended.
+    pub fn is_live(&self) -> bool {
+        self.all(|state| state != State::Ended)
+    }
+
+    fn all(&self, good: impl Fn(State) -> bool) -> bool {
+        let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        parts.values().all(|state| good(*state))
+    }
+
+    /// A line for each part.
+    fn text(&self) -> String {
+        let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut out = String::new();
+        for (part, state) in parts.iter() {
+            let word = match state {
+                State::Starting => "starting",
+                State::Working => "ok",
+                State::Ended => "ended",
+            };
+            // Writing to a text never fails.
+            let _ = writeln!(out, "{part}: {word}");
+        }
+        out
+    }
+}
+
+/// Listens at an address.
+///
+/// # Errors
+/// The address is taken, or not this machine's.
+pub async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    TcpListener::bind(address).await
+}
+
+/// Answers until it is dropped.
+pub async fn serve(listener: TcpListener, health: Health, metrics: Arc<Metrics>) {
+    let places = Arc::new(Semaphore::new(CLIENTS));
+    loop {
+        let Ok(place) = places.clone().acquire_owned().await else {
+            return;
+        };
+        let (stream, _) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                // Out of file descriptors, most likely: it passes, but not at once.
+                tracing::warn!(%error, "cannot accept a connection");
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                continue;
+            }
+        };
+        let (health, metrics) = (health.clone(), metrics.clone());
+        tokio::spawn(async move {
+            let service = service_fn(move |request| {
+                let response = answer(&request, &health, &metrics);
+                async move { Ok::<_, Infallible>(response) }
+            });
+            let mut http = http1::Builder::new();
+            http.timer(TokioTimer::new()).header_read_timeout(HEADERS);
+            if let Err(error) = http.serve_connection(TokioIo::new(stream), service).await {
+                tracing::debug!(%error, "a client went away");
+            }
+            drop(place);
+        });
+    }
+}
+
+fn answer(request: &Request<Incoming>, health: &Health, metrics: &Metrics) -> Response<Full<Bytes>> {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return text(StatusCode::METHOD_NOT_ALLOWED, String::new());
+    }
+    let told = |good: bool| {
+        let code = if good {
+            StatusCode::OK
+        } else {
+            StatusCode::SERVICE_UNAVAILABLE
+        };
+        text(code, health.text())
+    };
+    match request.uri().path() {
+        "/live" => told(health.is_live()),
+        "/ready" => told(health.is_ready()),
+        "/metrics" => match metrics.text() {
+            Ok(body) => text(StatusCode::OK, body),
+            Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, String::new()),
+        },
+        _ => text(StatusCode::NOT_FOUND, String::new()),
+    }
+}
+
+fn text(code: StatusCode, body: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(body)));
+    *response.status_mut() = code;
+    let kind = hyper::header::HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write as _};
+    use std::net::TcpStream;
+
+    async fn ask(address: SocketAddr, path: &'static str) -> String {
+        let asked = tokio::task::spawn_blocking(move || {
+            let mut stream = TcpStream::connect(address).unwrap();
+            write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer
+        });
+        asked.await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_paths_tell_the_truth() {
+        let listener = listen(([127, 0, 0, 1], 0).into()).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let health = Health::default();
+        tokio::spawn(serve(listener, health.clone(), Arc::default()));
+
+        health.set("watch", State::Starting);
+        assert!(ask(address, "/live").await.starts_with("HTTP/1.1 200"));
+        let waiting = ask(address, "/ready").await;
+        assert!(
+            waiting.starts_with("HTTP/1.1 503") && waiting.contains("watch: starting"),
+            "{waiting}"
+        );
+
+        health.set("watch", State::Working);
+        assert!(ask(address, "/ready").await.starts_with("HTTP/1.1 200"));
+        assert!(ask(address, "/metrics").await.contains("boson_leading 0"));
+        assert!(ask(address, "/secrets").await.starts_with("HTTP/1.1 404"));
+
+        health.set("watch", State::Ended);
+        assert!(ask(address, "/live").await.starts_with("HTTP/1.1 503"));
+    }
+}

@@ -1,0 +1,203 @@
+//! What becomes of the StatefulSets of a QuarksStatefulSet. Pure.
+//!
+//! A changed template makes a new version beside the old one, which goes when all of the new one is ready. Where pods have claims, a version
+//! is kept and its pods roll in place, because a claim belongs to the name of a pod.
+
+use crate::objects;
+use boson_deployment::labels;
+use boson_document::{Tree, json};
+use boson_pipeline::Diagnostic;
+use boson_pipeline::plain::stateful_set::stateful_sets;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// Annotation: digest of what the StatefulSet was made from, without the number of its pods.
+const TEMPLATE: &str = "quarks.cloudfoundry.org/template-digest";
+
+/// What to do, and how it is.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// To apply.
+    pub apply: Vec<Value>,
+    /// To delete.
+    pub delete: Vec<Value>,
+    /// Whether all pods of the newest version are ready.
+    pub ready: bool,
+}
+
+/// `set`: the QuarksStatefulSet. `live`: the StatefulSets that it owns. `owner`: the reference to it.
+///
+/// # Errors
+/// No template, or zones that are none.
+pub(super) fn plan(set: &Value, live: &[Value], owner: &Value) -> Result<Plan, Box<Diagnostic>> {
+    let tree = json::parse(&set.to_string()).unwrap_or_default();
+    let digest = digest(set);
+    let newest = live.iter().filter_map(version).max();
+    let version = match newest {
+        None => 1,
+        Some(newest) => {
+            let same = |one: &&Value| version(one) == Some(newest);
+            let unchanged = live.iter().filter(same).any(|one| annotation(one, TEMPLATE) == digest);
+            if unchanged || has_claims(set) {
+                newest
+            } else {
+                newest.saturating_add(1)
+            }
+        }
+    };
+    let wanted = stateful_sets(&tree, version)?
+        .into_iter()
+        .map(|made| finish(&made, set, &digest, owner))
+        .collect();
+    let plan = objects::plan(wanted, live);
+    let current: Vec<&Value> = live
+        .iter()
+        .filter(|one| {
+            plan.delete
+                .iter()
+                .all(|gone| gone["metadata"]["name"] != one["metadata"]["name"])
+        })
+        .collect();
+    let ready = plan.apply.is_empty() && current.iter().all(|one| is_ready(one));
+    Ok(Plan {
+        apply: plan.apply,
+        // Until the new ones serve, the old ones do.
+        delete: if ready { plan.delete } else { Vec::new() },
+        ready,
+    })
+}
+
+fn finish(made: &Tree, set: &Value, digest: &str, owner: &Value) -> Value {
+    let mut value: Value = serde_json::from_str(&json::to_text(made)).unwrap_or_default();
+    value["metadata"]["annotations"][TEMPLATE] = digest.into();
+    let deployment = set["metadata"]["labels"][labels::DEPLOYMENT_NAME].as_str();
+    objects::own(&mut value, deployment.unwrap_or_default(), owner);
+    value
+}
+
+/// Of all that shapes pods and claims.
+fn digest(set: &Value) -> String {
+    let mut spec = set["spec"].clone();
+    if let Some(inner) = spec["template"]["spec"].as_object_mut() {
+        inner.remove("replicas");
+    }
+    let bytes = Sha256::digest(spec.to_string());
+    bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn version(stateful_set: &Value) -> Option<u32> {
+    annotation(stateful_set, labels::VERSION).parse().ok()
+}
+
+fn annotation<'v>(object: &'v Value, name: &str) -> &'v str {
+    object["metadata"]["annotations"][name].as_str().unwrap_or_default()
+}
+
+fn has_claims(set: &Value) -> bool {
+    let claims = set["spec"]["template"]["spec"]["volumeClaimTemplates"].as_array();
+    claims.is_some_and(|claims| !claims.is_empty())
+}
+
+/// All of its pods are ready and made from its present template.
+fn is_ready(stateful_set: &Value) -> bool {
+    let number = |path: [&str; 2]| stateful_set[path[0]][path[1]].as_i64();
+    let wanted = number(["spec", "replicas"]).unwrap_or(1);
+    let seen = number(["status", "observedGeneration"]).unwrap_or(0);
+    let ready = number(["status", "readyReplicas"]).unwrap_or(0);
+    let updated = number(["status", "updatedReplicas"]).unwrap_or(0);
+    seen >= number(["metadata", "generation"]).unwrap_or(0) && ready == wanted && (updated == wanted || wanted == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn set(image: &str, replicas: u32, claims: bool) -> Value {
+        let claims = if claims {
+            json!([{"metadata": {"name": "data"}}])
+        } else {
+            json!([])
+        };
+        json!({
+            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksStatefulSet",
+            "metadata": {"name": "d-g", "namespace": "n", "labels": {labels::DEPLOYMENT_NAME: "d"}},
+            "spec": {"zones": ["a", "b"], "template": {"metadata": {}, "spec": {
+                "replicas": replicas, "volumeClaimTemplates": claims,
+                "template": {"metadata": {}, "spec": {"containers": [{"name": "c", "image": image}]}}}}}
+        })
+    }
+
+    /// As the server has it, with this many ready pods.
+    fn live(plan: &Plan, ready: i64) -> Vec<Value> {
+        let one = |object: &Value| {
+            let mut object = object.clone();
+            object["metadata"]["generation"] = 1.into();
+            object["status"] = json!({"observedGeneration": 1, "readyReplicas": ready, "updatedReplicas": ready});
+            object
+        };
+        plan.apply.iter().map(one).collect()
+    }
+
+    fn names(objects: &[Value]) -> Vec<&str> {
+        objects
+            .iter()
+            .map(|object| object["metadata"]["name"].as_str().unwrap())
+            .collect()
+    }
+
+    fn of(set: &Value, live: &[Value]) -> Plan {
+        plan(set, live, &json!({"uid": "u"})).unwrap()
+    }
+
+    #[test]
+    fn each_zone_has_one_and_ready_pods_make_it_ready() {
+        let first = of(&set("i:1", 2, false), &[]);
+        assert_eq!(names(&first.apply), ["d-g-z0-v1", "d-g-z1-v1"]);
+        assert!(!first.ready);
+        let waiting = of(&set("i:1", 2, false), &live(&first, 1));
+        assert!(waiting.apply.is_empty() && !waiting.ready);
+        assert!(of(&set("i:1", 2, false), &live(&first, 2)).ready);
+    }
+
+    #[test]
+    fn a_changed_template_makes_a_version_and_the_old_one_stays_until_it_is_ready() {
+        let first = of(&set("i:1", 1, false), &[]);
+        let mut there = live(&first, 1);
+        let second = of(&set("i:2", 1, false), &there);
+        assert_eq!(names(&second.apply), ["d-g-z0-v2", "d-g-z1-v2"]);
+        assert!(second.delete.is_empty());
+        there.extend(live(&second, 0));
+        let waiting = of(&set("i:2", 1, false), &there);
+        assert!(waiting.apply.is_empty() && waiting.delete.is_empty() && !waiting.ready);
+        let mut there = live(&first, 1);
+        there.extend(live(&second, 1));
+        let done = of(&set("i:2", 1, false), &there);
+        assert_eq!(names(&done.delete), ["d-g-z0-v1", "d-g-z1-v1"]);
+        assert!(done.ready);
+    }
+
+    #[test]
+    fn scaling_keeps_the_version_and_so_do_pods_with_claims() {
+        let first = of(&set("i:1", 1, false), &[]);
+        assert_eq!(
+            names(&of(&set("i:1", 3, false), &live(&first, 1)).apply),
+            ["d-g-z0-v1", "d-g-z1-v1"]
+        );
+        let first = of(&set("i:1", 1, true), &[]);
+        let second = of(&set("i:2", 1, true), &live(&first, 1));
+        assert_eq!(names(&second.apply), ["d-g-z0-v1", "d-g-z1-v1"]);
+    }
+
+    #[test]
+    fn the_stateful_set_of_a_removed_zone_goes() {
+        let first = of(&set("i:1", 1, true), &[]);
+        let mut fewer = set("i:1", 1, true);
+        fewer["spec"]["zones"] = json!(["a"]);
+        let there = live(&first, 1);
+        let changed = of(&fewer, &there);
+        let mut there = live(&changed, 1);
+        there.push(live(&first, 1).remove(1));
+        assert_eq!(names(&of(&fewer, &there).delete), ["d-g-z1-v1"]);
+    }
+}

@@ -1,0 +1,70 @@
+//! What a certificate that was made earlier says about itself, and how to make another one for the same key.
+
+use crate::{Cause, KeySize, RsaKey, Source, pem_text};
+use aws_lc_rs::digest::{SHA256, digest};
+use std::time::SystemTime;
+use x509_cert::certificate::{CertificateInner, Raw};
+use x509_cert::der::Decode;
+
+/// A certificate, as far as its renewal is concerned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Issued {
+    /// Since when it is valid.
+    pub not_before: SystemTime,
+    /// Until when.
+    pub not_after: SystemTime,
+    /// SHA-256 of it, in hexadecimal digits.
+    pub fingerprint: String,
+}
+
+// === impl Issued ===
+
+impl Issued {
+    /// Reads the first certificate of a PEM text.
+    pub fn from_pem(text: &str) -> Option<Self> {
+        let der = pem_text::first_block(text)?;
+        let parsed = CertificateInner::<Raw>::from_der(&der).ok()?;
+        let validity = parsed.tbs_certificate().validity();
+        let hash = digest(&SHA256, &der);
+        Some(Self {
+            not_before: validity.not_before.to_system_time(),
+            not_after: validity.not_after.to_system_time(),
+            fingerprint: hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect(),
+        })
+    }
+}
+
+/// A source whose only key is one that exists: what is made with it is a new certificate for an old key.
+#[derive(Debug)]
+pub struct KeptKey<S> {
+    key: RsaKey,
+    inner: S,
+}
+
+// === impl KeptKey ===
+
+impl<S: Source> KeptKey<S> {
+    /// `pem`: the private key.
+    pub fn new(pem: &str, inner: S) -> Option<Self> {
+        let key = RsaKey::from_pem(pem)?;
+        Some(Self { key, inner })
+    }
+}
+
+impl<S: Source> Source for KeptKey<S> {
+    fn now(&self) -> SystemTime {
+        self.inner.now()
+    }
+
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), Cause> {
+        self.inner.fill(bytes)
+    }
+
+    fn key(&self, size: KeySize) -> Result<RsaKey, Cause> {
+        if self.key.size() == size {
+            Ok(self.key.clone())
+        } else {
+            Err(Cause::Key("the key that was to be kept has another size"))
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! The parts of a conversion, each with its result as data: the operator keeps what lies between them in Secrets, and its pods do one each.
+
+use super::{needed, places};
+use crate::release::Release;
+use crate::stage::{Deployment, GroupRequest, JobFiles, Named, Reply, ResolvedGroup, StageError, Stages};
+use boson_document::Tree;
+
+/// The resolved document of every group: its part of the manifest, bound properties, links, instances.
+///
+/// # Errors
+/// Releases that are not at hand; those of the links stage.
+pub fn gather(
+    stages: &dyn Stages,
+    deployment: &Deployment,
+    manifest: Named<'_>,
+    releases: &[Release],
+) -> Reply<Vec<ResolvedGroup>> {
+    let missing = needed::missing(manifest, releases);
+    if !missing.is_empty() {
+        return Err(StageError::Input(missing));
+    }
+    let mut diagnostics = needed::versions(manifest, releases);
+    diagnostics.extend(needed::unused(manifest, releases));
+    let specs = needed::specs(manifest, releases);
+    match stages.resolve(manifest, deployment, &specs) {
+        Ok((resolved, said)) => {
+            diagnostics.extend(said);
+            Ok((resolved.groups, diagnostics))
+        }
+        // A release that nobody uses may be the one whose name was mistyped.
+        Err(StageError::Input(errors)) => Err(StageError::Input(errors.into_iter().chain(diagnostics).collect())),
+        Err(error) => Err(error),
+    }
+}
+
+/// The objects of one group. `jobs`: what rendering its bpm files gave; `resolved_secret`: name of the Secret that holds its resolved document,
+/// which its pods mount.
+///
+/// # Errors
+/// Of the bpm stage.
+pub fn group_objects(
+    stages: &dyn Stages,
+    deployment: &Deployment,
+    manifest: Named<'_>,
+    group: &ResolvedGroup,
+    jobs: Vec<JobFiles>,
+    resolved_secret: &str,
+) -> Reply<Vec<Tree>> {
+    let mut reply = stages.convert_group(&GroupRequest {
+        deployment,
+        group: &group.document,
+        document_name: manifest.name,
+        pointer: &places::of_group(manifest.tree, &group.name),
+        jobs,
+        resolved_secret,
+    });
+    if let Ok((_, said)) | Err(StageError::Input(said)) = &mut reply {
+        places::as_written(said, manifest.name, manifest.tree);
+    }
+    reply
+}

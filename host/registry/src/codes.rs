@@ -1,0 +1,40 @@
+//! Every code of this room, explained.
+
+use boson_pipeline::codes::Code;
+
+/// All of them.
+pub const CODES: &[Code] = &[
+    Code {
+        name: "image-access",
+        title: "The registry refuses to give a release image",
+        explanation: "Give `releases[].credentials` in the manifest. The same answer may mean that there is no such image: many registries do not tell \
+                      strangers which.",
+    },
+    Code {
+        name: "image-cache",
+        title: "The cache of images cannot be written",
+        explanation: "It is a directory of the operator's (`--image-cache`). Is its volume full, or read-only?",
+    },
+    Code {
+        name: "image-format",
+        title: "A release image is none that can be read",
+        explanation: "The registry answered with a manifest of another kind, an index without Linux on this architecture, or layers in a compression other \
+                      than gzip. Push it again as an OCI or Docker image.",
+    },
+    Code {
+        name: "image-missing",
+        title: "There is no such release image",
+        explanation: "The name of an image is put together: `<url>/<release>:<os>-<stemcell version>-<release version>`. Push the image of the release, or \
+                      mend `url`, `version` or the stemcell.",
+    },
+    Code {
+        name: "image-reference",
+        title: "The name of a release image is none",
+        explanation: "It is put together: `<url>/<release>:<os>-<stemcell version>-<release version>`. Look for blanks and upper case in `url`.",
+    },
+    Code {
+        name: "image-registry",
+        title: "A registry cannot be reached, or fails",
+        explanation: "It is tried again. Where it lasts: is the host right, has it a certificate that is trusted here, does a network policy stand between?",
+    },
+];

@@ -1,0 +1,21 @@
+//! Release images in a registry. An image is fetched layer by layer, as a stream; of each layer only what a conversion needs of
+//! `/var/vcap/jobs-src` is kept, by digest, in a cache. The result is an OCI image layout for `boson_releases::read`.
+//!
+//! # Guarantees
+//! What is kept is what the digests say. Access is asked for at each fetch: the cache gives nobody an image that the registry would not.
+//! Nothing secret is in errors.
+
+#![allow(
+    clippy::result_large_err,
+    reason = "an error ends the reading of one image; a box for it would be noise in every signature"
+)]
+
+mod cache;
+mod codes;
+mod credentials;
+mod layer;
+mod registry;
+
+pub use codes::CODES;
+pub use credentials::{Credentials, Malformed, docker_config};
+pub use registry::{Registry, Settings};

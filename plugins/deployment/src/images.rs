@@ -1,0 +1,155 @@
+//! Images of releases: `<url>/<release>:<os>-<stemcell version>-<release version>`.
+
+use boson_document::{Tree, ruby};
+
+/// What a version must not be.
+pub fn is_latest(version: &str) -> bool {
+    version == "latest" || version.ends_with(".latest")
+}
+
+/// A registry and organisation, where the release has one or another stands in for it.
+pub fn url(release: &Tree, registry: Option<&str>) -> Option<String> {
+    let own = || release.str("url").filter(|url| !url.contains("://"));
+    let url = registry.or_else(own)?.trim_end_matches('/');
+    (!url.is_empty()).then(|| url.to_string())
+}
+
+/// Does the release say what an image needs of it? Whether it does is told where the release is.
+pub fn is_told(release: &Tree, registry: Option<&str>) -> bool {
+    let latest = |tree: &Tree| text(tree, "version").is_none_or(|version| is_latest(&version));
+    url(release, registry).is_some() && !latest(release) && !release.get("stemcell").is_some_and(latest)
+}
+
+/// The image of a release in a group whose stemcell has this alias.
+///
+/// # Errors
+/// Why there is none, as the end of a sentence.
+pub fn of_release(
+    document: &Tree,
+    release: &Tree,
+    stemcell: Option<&str>,
+    registry: Option<&str>,
+) -> Result<String, String> {
+    let name = release.str("name").unwrap_or_default();
+    let untold = || format!("release '{name}' has no 'url' that names a registry, or no exact version");
+    let url = url(release, registry)
+        .filter(|_| is_told(release, registry))
+        .ok_or_else(untold)?;
+    let version = text(release, "version").ok_or_else(untold)?;
+    let alias = || {
+        document
+            .items("stemcells")
+            .iter()
+            .find(|entry| stemcell.is_some() && entry.str("alias") == stemcell)
+    };
+    let stemcell = release.get("stemcell").or_else(alias);
+    let part = |key: &str| {
+        stemcell
+            .and_then(|stemcell| text(stemcell, key))
+            .filter(|text| !text.is_empty())
+    };
+    let (Some(os), Some(stemcell_version)) = (part("os"), part("version")) else {
+        return Err(format!(
+            "neither release '{name}' nor the instance group tells os and version of a stemcell"
+        ));
+    };
+    if is_latest(&stemcell_version) {
+        return Err(format!("the stemcell of release '{name}' has no exact version"));
+    }
+    let tag = tag(&format!("{os}-{stemcell_version}-{version}"));
+    let image = format!("{url}/{name}:{tag}");
+    if is_reference(&url, name, &tag) {
+        Ok(image)
+    } else {
+        Err(format!("'{image}' is no reference of an image"))
+    }
+}
+
+/// A tag: they cannot hold `+`.
+pub fn tag(text: &str) -> String {
+    text.replace('+', "-")
+}
+
+fn is_reference(url: &str, name: &str, tag: &str) -> bool {
+    let component = |part: &str| {
+        let inside = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+        !part.is_empty() && part.bytes().all(|b| inside(b) || matches!(b, b'.' | b'_' | b'-'))
+    };
+    let host = |part: &str| {
+        !part.is_empty()
+            && part
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b':' | b'[' | b']'))
+    };
+    let mut parts = url.split('/');
+    let tagged = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-');
+    parts.next().is_some_and(host)
+        && parts.all(component)
+        && component(name)
+        && tag.len() <= 128
+        && tag.bytes().all(tagged)
+        && !tag.starts_with(['.', '-'])
+}
+
+fn text(tree: &Tree, key: &str) -> Option<String> {
+    tree.get(key).and_then(ruby::string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_document::json;
+
+    fn image(release: &str, stemcell: Option<&str>, registry: Option<&str>) -> Result<String, String> {
+        let document = json::parse(
+            r#"{"stemcells": [{"alias": "default", "os": "opensuse-42.3", "version": "28.g8-30.263-7.0.0"}]}"#,
+        )
+        .unwrap();
+        of_release(&document, &json::parse(release).unwrap(), stemcell, registry)
+    }
+
+    #[test]
+    fn images_are_named_by_release_and_stemcell() {
+        let plain = r#"{"name": "nats", "version": 33, "url": "docker.io/cf/"}"#;
+        let own = r#"{"name": "nats", "version": "33+dev.1", "url": "docker.io/cf", "stemcell": {"os": "jammy", "version": "1.10"}}"#;
+        let download = r#"{"name": "nats", "version": "33", "url": "https://bosh.io/d/nats"}"#;
+        for (release, stemcell, registry, expected) in [
+            (
+                plain,
+                Some("default"),
+                None,
+                Ok("docker.io/cf/nats:opensuse-42.3-28.g8-30.263-7.0.0-33"),
+            ),
+            (own, Some("default"), None, Ok("docker.io/cf/nats:jammy-1.10-33-dev.1")),
+            (
+                download,
+                Some("default"),
+                Some("r.example:5000/x/"),
+                Ok("r.example:5000/x/nats:opensuse-42.3-28.g8-30.263-7.0.0-33"),
+            ),
+            (
+                download,
+                Some("default"),
+                None,
+                Err("release 'nats' has no 'url' that names a registry, or no exact version"),
+            ),
+            (
+                plain,
+                None,
+                None,
+                Err("neither release 'nats' nor the instance group tells os and version of a stemcell"),
+            ),
+            (
+                r#"{"name": "n", "version": "1.latest", "url": "x"}"#,
+                Some("default"),
+                None,
+                Err("release 'n' has no 'url' that names a registry, or no exact version"),
+            ),
+        ] {
+            assert_eq!(
+                image(release, stemcell, registry).as_deref().map_err(String::as_str),
+                expected
+            );
+        }
+    }
+}

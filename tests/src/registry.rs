@@ -1,0 +1,236 @@
+//! A real registry on a loopback address: Debian's `docker-registry`, which `.ci/setup` installs. Images are pushed by the HTTP API, because the
+//! client that we test is not the one to make the test's input.
+
+use crate::root;
+use anyhow::{Context, Result, ensure};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Who may pull from a registry that asks.
+pub const USER: &str = "robot";
+/// The password of [`USER`].
+pub const PASSWORD: &str = "s3cret";
+/// Its bcrypt.
+const PASSWORDS: &str = "robot:$2b$05$abcdefghijklmnopqrstuuLK7U1u6pVRmL7L1BBM2aS35PSZnDXlK\n";
+
+/// A running registry; it ends with this value.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    host: String,
+    files: TempDir,
+    asks: bool,
+}
+
+// === impl Server ===
+
+impl Server {
+    /// Starts one, which asks for a password or not.
+    ///
+    /// # Errors
+    /// It is not installed, or does not come up.
+    pub fn start(asks: bool) -> Result<Self> {
+        let files = tempfile::tempdir()?;
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let host = format!("127.0.0.1:{port}");
+        let path = |name: &str| files.path().join(name);
+        let mut config = format!(
+            "version: 0.1\nlog: {{level: error}}\nhttp: {{addr: '{host}'}}\nstorage: {{filesystem: {{rootdirectory: '{}'}}}}\n",
+            path("data").display()
+        );
+        if asks {
+            fs::write(path("htpasswd"), PASSWORDS)?;
+            let file = path("htpasswd");
+            config.push_str(&format!(
+                "auth: {{htpasswd: {{realm: test, path: '{}'}}}}\n",
+                file.display()
+            ));
+        }
+        fs::write(path("config.yml"), config)?;
+        let child = Command::new("docker-registry")
+            .arg("serve")
+            .arg(path("config.yml"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .context("docker-registry is missing: run .ci/setup")?;
+        let server = Self {
+            child,
+            host,
+            files,
+            asks,
+        };
+        let began = Instant::now();
+        while TcpStream::connect(&server.host).is_err() {
+            ensure!(
+                began.elapsed() < Duration::from_secs(60),
+                "the registry does not come up"
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(server)
+    }
+
+    /// `127.0.0.1:PORT`.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The directory with its files; `data` is what it stores.
+    pub fn files(&self) -> &Path {
+        self.files.path()
+    }
+
+    /// The full name of an image: `<host>/bosh/<name>`.
+    pub fn image(&self, name: &str) -> String {
+        format!("{}/bosh/{name}", self.host)
+    }
+
+    /// Pushes an image of these layers as `<name>:<tag>`.
+    ///
+    /// # Errors
+    /// The registry refuses.
+    pub fn push(&self, name: &str, layers: &[Vec<u8>]) -> Result<()> {
+        let (repository, tag) = name.split_once(':').context("a tag is missing")?;
+        let mut descriptors = Vec::new();
+        for layer in layers {
+            descriptors.push(self.blob(repository, layer, "application/vnd.oci.image.layer.v1.tar+gzip")?);
+        }
+        let config = self.blob(repository, b"{}", "application/vnd.oci.image.config.v1+json")?;
+        let media_type = "application/vnd.oci.image.manifest.v1+json";
+        let layers = descriptors.join(",");
+        let manifest =
+            format!(r#"{{"schemaVersion":2,"mediaType":"{media_type}","config":{config},"layers":[{layers}]}}"#);
+        let url = format!("http://{}/v2/bosh/{repository}/manifests/{tag}", self.host);
+        self.send(&url, "PUT", media_type, manifest.as_bytes()).map(drop)
+    }
+
+    /// Pushes the image of a release that lies in a directory as source: its jobs, as release images have them.
+    ///
+    /// # Errors
+    /// The directory cannot be read; the registry refuses.
+    pub fn push_release(&self, name: &str, release: &Path) -> Result<()> {
+        let mut files = Vec::new();
+        for job in crate::folders(&release.join("jobs"))? {
+            let job_name = job.file_name().context("no name")?.to_string_lossy().into_owned();
+            for path in files_below(&job)? {
+                let inner = path.strip_prefix(&job)?.display().to_string();
+                // What images hold was built: its spec is called as in a tarball.
+                let inner = if inner == "spec" { "job.MF".to_string() } else { inner };
+                files.push((format!("var/vcap/jobs-src/{job_name}/{inner}"), fs::read(path)?));
+            }
+        }
+        let files: Vec<(&str, &[u8])> = files
+            .iter()
+            .map(|(path, bytes)| (path.as_str(), bytes.as_slice()))
+            .collect();
+        self.push(name, &[layer(&files)?])
+    }
+
+    fn blob(&self, repository: &str, bytes: &[u8], media_type: &str) -> Result<String> {
+        let digest: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let url = format!("http://{}/v2/bosh/{repository}/blobs/uploads/", self.host);
+        let headers = self.send(&url, "POST", "application/octet-stream", b"")?;
+        let place = headers
+            .lines()
+            .find_map(|line| line.strip_prefix("Location: ").or(line.strip_prefix("location: ")))
+            .context("no place to upload to")?
+            .trim();
+        let joint = if place.contains('?') { '&' } else { '?' };
+        let url = format!("{place}{joint}digest=sha256:{digest}");
+        self.send(&url, "PUT", "application/octet-stream", bytes)?;
+        Ok(format!(
+            r#"{{"mediaType":"{media_type}","digest":"sha256:{digest}","size":{}}}"#,
+            bytes.len()
+        ))
+    }
+
+    /// One request; gives the headers of the answer.
+    fn send(&self, url: &str, method: &str, media_type: &str, body: &[u8]) -> Result<String> {
+        let mut curl = Command::new("curl");
+        curl.args([
+            "--silent",
+            "--show-error",
+            "--fail",
+            "--dump-header",
+            "-",
+            "--output",
+            "/dev/null",
+        ])
+        .args(["--request", method, "--header", &format!("Content-Type: {media_type}")])
+        .args(["--data-binary", "@-", url]);
+        if self.asks {
+            curl.args(["--user", &format!("{USER}:{PASSWORD}")]);
+        }
+        let mut child = curl
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .context("curl is missing")?;
+        child.stdin.take().context("no standard input")?.write_all(body)?;
+        let output = child.wait_with_output()?;
+        ensure!(
+            output.status.success(),
+            "{method} {url}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A gzipped layer of these files: path and content.
+///
+/// # Errors
+/// A path that a tar does not take.
+pub fn layer(files: &[(&str, &[u8])]) -> Result<Vec<u8>> {
+    let mut archive = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+    for (path, content) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(content.len() as u64);
+        header.set_mode(0o644);
+        archive.append_data(&mut header, path, *content)?;
+    }
+    Ok(archive.into_inner()?.finish()?)
+}
+
+/// The releases of `docs/examples/nats`, with the tags that its manifest asks for.
+///
+/// # Errors
+/// As [`Server::push_release`].
+pub fn push_example(server: &Server) -> Result<()> {
+    let releases = root().join("docs/examples/nats/releases");
+    server.push_release("messaging:ubuntu-jammy-1.584-1.4.0", &releases.join("messaging"))?;
+    server.push_release("smoke:ubuntu-jammy-1.584-0.3.1", &releases.join("smoke"))
+}
+
+fn files_below(directory: &Path) -> Result<Vec<PathBuf>> {
+    let (mut found, mut open) = (Vec::new(), vec![directory.to_path_buf()]);
+    while let Some(place) = open.pop() {
+        for entry in fs::read_dir(place)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                open.push(path)
+            } else {
+                found.push(path)
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}

@@ -1,0 +1,76 @@
+//! The shared cluster, by kube's client, with our definitions in it.
+
+use boson_controllers::api;
+use boson_controllers::client::{Connection, connect};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::runtime::{conditions, wait::await_condition};
+use kube::{Client, ResourceExt};
+use serde::Deserialize;
+use serde_json::Value;
+
+pub struct ClusterAtHand {
+    pub client: Client,
+}
+
+impl ClusterAtHand {
+    pub async fn find() -> Self {
+        let client = connect(&connection()).await.unwrap();
+        let api: Api<CustomResourceDefinition> = Api::all(client.clone());
+        for definition in api::definitions() {
+            let name = definition.name_any();
+            let parameters = PatchParams::apply("boson-test").force();
+            api.patch(&name, &parameters, &Patch::Apply(&definition)).await.unwrap();
+            await_condition(api.clone(), &name, conditions::is_crd_established())
+                .await
+                .unwrap();
+            let found = api.get(&name).await.unwrap();
+            let broken = found.status.unwrap().conditions.unwrap_or_default();
+            assert!(
+                broken.iter().all(|condition| condition.type_ != "NonStructuralSchema"),
+                "{broken:?}"
+            );
+        }
+        Self { client }
+    }
+
+    /// What the API server says to this object, strictly.
+    pub async fn try_out(&self, object: &Value) -> Result<(), String> {
+        let (group, version) = object["apiVersion"]
+            .as_str()
+            .unwrap()
+            .split_once('/')
+            .unwrap_or(("", object["apiVersion"].as_str().unwrap()));
+        let kind = GroupVersionKind::gvk(group, version, object["kind"].as_str().unwrap());
+        let resource = ApiResource::from_gvk(&kind);
+        let namespace = object["metadata"]["namespace"].as_str().unwrap_or("default");
+        let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), namespace, &resource);
+        let parameters = PatchParams::apply("boson-test").force().dry_run().validation_strict();
+        let name = object["metadata"]["name"].as_str().unwrap();
+        let result = api.patch(name, &parameters, &Patch::Apply(object)).await;
+        result.map(|_| ()).map_err(|error| error.to_string())
+    }
+}
+
+/// The way to the shared cluster.
+pub fn connection() -> Connection {
+    Connection::File {
+        path: boson_tests::cluster::shared().unwrap().kubeconfig(),
+        context: None,
+    }
+}
+
+/// Name and text of each file.
+pub fn folder(name: &str) -> Vec<(String, String)> {
+    let folder = boson_tests::root().join("tests/cluster").join(name);
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let named = |path: std::path::PathBuf| (path.display().to_string(), std::fs::read_to_string(path).unwrap());
+    files.map(named).collect()
+}
+
+pub fn documents(text: &str) -> Vec<Value> {
+    serde_yaml::Deserializer::from_str(text)
+        .map(|document| Value::deserialize(document).unwrap())
+        .collect()
+}

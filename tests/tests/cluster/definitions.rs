@@ -1,0 +1,49 @@
+//! The definitions: accepted, refusing what they should, taking what users and `host convert` write.
+
+use crate::at_hand::{ClusterAtHand, documents, folder};
+
+#[tokio::test]
+async fn objects_are_refused_with_the_words_expected() {
+    let cluster = ClusterAtHand::find().await;
+    let mut wrong = Vec::new();
+    for (name, text) in folder("refused") {
+        let expected = text.lines().next().unwrap().trim_start_matches("# ");
+        match cluster.try_out(&documents(&text)[0]).await {
+            Ok(()) => wrong.push(format!("{name}: accepted")),
+            Err(words) if !words.contains(expected) => wrong.push(format!("{name}: {words}")),
+            Err(_) => {}
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[tokio::test]
+async fn objects_that_users_write_are_accepted() {
+    let cluster = ClusterAtHand::find().await;
+    for (name, text) in folder("accepted") {
+        let result = cluster.try_out(&documents(&text)[0]).await;
+        assert_eq!(result, Ok(()), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn objects_that_convert_writes_are_accepted() {
+    let cluster = ClusterAtHand::find().await;
+    let golden = boson_tests::root().join("tests/golden");
+    let mut tried = 0;
+    for entry in std::fs::read_dir(golden).unwrap() {
+        let path = entry.unwrap().path().join("expected.yml");
+        let Ok(text) = std::fs::read_to_string(&path) else {
+            continue;
+        };
+        if !text.contains("apiVersion: quarks.cloudfoundry.org/v1alpha1") {
+            continue;
+        }
+        for object in documents(&text) {
+            let result = cluster.try_out(&object).await;
+            assert_eq!(result, Ok(()), "{}: {}", path.display(), object["metadata"]["name"]);
+            tried += 1;
+        }
+    }
+    assert!(tried > 20, "only {tried} objects");
+}

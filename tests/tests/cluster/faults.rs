@@ -1,0 +1,137 @@
+//! Count the writes, then die at each of them: before it leaves, and after it landed but before its answer came back.
+
+use crate::stage::Stage;
+use k8s_openapi::api::core::v1::Secret;
+use kube::Client;
+use kube::client::Body;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const OBJECTS: &str = r"
+{spec: {type: certificate, secretName: root, request: {certificate: {commonName: root, isCA: true, keyLength: 2048}}}, metadata: {name: root}}
+---
+{spec: {type: certificate, secretName: leaf, request: {certificate: {commonName: leaf, keyLength: 2048, CARef: {name: root, key: certificate},
+  CAKeyRef: {name: root, key: private_key}}}}, metadata: {name: leaf}}
+---
+{spec: {type: password, secretName: word}, metadata: {name: word}}
+";
+const NAMES: [&str; 3] = ["root", "leaf", "word"];
+
+/// Where the connection to the cluster ends.
+#[derive(Clone, Copy, Debug)]
+enum Death {
+    /// Nowhere.
+    Never,
+    /// Before this write leaves.
+    Before(usize),
+    /// After it landed.
+    After(usize),
+}
+
+/// A way to the cluster that ends.
+#[derive(Clone, Default)]
+struct Line {
+    writes: Arc<AtomicUsize>,
+    cut: Arc<AtomicBool>,
+    /// Method and path of each write that landed.
+    landed: Arc<Mutex<Vec<String>>>,
+}
+
+impl Line {
+    fn client(&self, inner: Client, death: Death) -> Client {
+        let line = self.clone();
+        let service = tower::service_fn(move |request: http::Request<Body>| {
+            let (line, inner) = (line.clone(), inner.clone());
+            async move { line.pass(inner, request, death).await }
+        });
+        Client::new(service, "default")
+    }
+
+    async fn pass(
+        self,
+        inner: Client,
+        request: http::Request<Body>,
+        death: Death,
+    ) -> Result<http::Response<Body>, tower::BoxError> {
+        let dead = || Err("the line is cut".into());
+        // The lease is written on a beat of its own, which would make the numbers of the others depend on the clock.
+        let is_write = *request.method() != http::Method::GET && !request.uri().path().contains("/leases");
+        let what = format!("{} {}", request.method(), request.uri().path());
+        let number = is_write.then(|| self.writes.fetch_add(1, Ordering::SeqCst));
+        let dies = |at: Option<usize>| at.is_some() && at == number;
+        let (before, after) = match death {
+            Death::Never => (None, None),
+            Death::Before(at) => (Some(at), None),
+            Death::After(at) => (None, Some(at)),
+        };
+        if dies(before) {
+            self.cut.store(true, Ordering::SeqCst);
+        }
+        if self.cut.load(Ordering::SeqCst) {
+            return dead();
+        }
+        if dies(after) {
+            self.cut.store(true, Ordering::SeqCst);
+        }
+        let answer = inner.send(request).await;
+        if is_write && answer.as_ref().is_ok_and(|answer| answer.status().is_success()) {
+            self.landed.lock().unwrap().push(what);
+        }
+        if dies(after) { dead() } else { Ok(answer?) }
+    }
+}
+
+/// One life that ends as told, and one after it. How many writes there were in the first.
+async fn two_lives(stage: &Stage, death: Death) -> usize {
+    let (first, second) = (Line::default(), Line::default());
+    let operator = stage.operator_through(first.client(stage.client.clone(), death), "first");
+    stage.apply(OBJECTS).await;
+    if matches!(death, Death::Never) {
+        stage.ready(&NAMES).await;
+    } else {
+        let cut = async {
+            while !first.cut.load(Ordering::SeqCst) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        // With fewer writes than usual (two of them became one) there is no such death.
+        let _ = tokio::time::timeout(Duration::from_secs(10), cut).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    operator.kill().await;
+    let left: BTreeMap<String, Secret> = stage.values().await;
+    let operator = stage.operator_through(second.client(stage.client.clone(), Death::Never), "second");
+    stage.ready(&NAMES).await;
+    let found = stage.values().await;
+    for (name, secret) in &left {
+        assert_eq!(found[name].data, secret.data, "{death:?}: {name} has another value");
+    }
+    assert_eq!(stage.text("leaf", "ca").await, stage.text("root", "certificate").await);
+    let mut landed = first.landed.lock().unwrap().clone();
+    landed.extend(second.landed.lock().unwrap().iter().cloned());
+    let of_secrets = |method: &str| {
+        landed
+            .iter()
+            .filter(|what| what.starts_with(method) && what.ends_with("/secrets"))
+            .count()
+    };
+    assert_eq!(of_secrets("POST"), NAMES.len(), "{death:?}: {landed:#?}");
+    assert!(
+        !landed.iter().any(|what| what.starts_with("DELETE")),
+        "{death:?}: {landed:#?}"
+    );
+    operator.stop().await;
+    first.writes.load(Ordering::SeqCst)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_death_at_any_write_loses_nothing() {
+    let writes = two_lives(&Stage::set("death-never").await, Death::Never).await;
+    assert!(writes >= 6, "three Secrets and three statuses: {writes}");
+    for at in 0..writes {
+        two_lives(&Stage::set(&format!("death-before-{at}")).await, Death::Before(at)).await;
+        two_lives(&Stage::set(&format!("death-after-{at}")).await, Death::After(at)).await;
+    }
+}

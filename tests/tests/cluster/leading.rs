@@ -1,0 +1,70 @@
+//! Several operators and one lease.
+
+use crate::at_hand::ClusterAtHand;
+use boson_controllers::client::Cluster;
+use boson_controllers::lease::{Election, End};
+use boson_controllers::serving::Health;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_works_at_a_time_and_a_lease_given_back_is_taken_soon() {
+    let client = ClusterAtHand::find().await.client;
+    let name = format!("test-{}", std::process::id());
+    let (working, turns) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let mut candidates = Vec::new();
+    for number in 0..3 {
+        let election = Election {
+            namespace: "default".into(),
+            name: name.clone(),
+            me: format!("candidate-{number}"),
+        };
+        let cluster = Cluster::new(client.clone(), Arc::default());
+        let (working, turns) = (working.clone(), turns.clone());
+        let work = async move || {
+            assert_eq!(working.fetch_add(1, Ordering::SeqCst), 0, "two work at once");
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            turns.fetch_add(1, Ordering::SeqCst);
+            working.fetch_sub(1, Ordering::SeqCst);
+        };
+        candidates.push(tokio::spawn(async move {
+            election
+                .lead(&cluster, &Health::default(), std::future::pending(), work)
+                .await
+        }));
+    }
+    let began = Instant::now();
+    for candidate in candidates {
+        assert_eq!(candidate.await.unwrap(), End::Done);
+    }
+    assert_eq!(turns.load(Ordering::SeqCst), 3);
+    assert!(began.elapsed() < Duration::from_secs(12), "{:?}", began.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_leader_that_is_asked_to_stop_drops_its_work() {
+    let client = ClusterAtHand::find().await.client;
+    let election = Election {
+        namespace: "default".into(),
+        name: format!("stop-{}", std::process::id()),
+        me: "one".into(),
+    };
+    let cluster = Cluster::new(client, Arc::default());
+    let (stop, stopped) = oneshot::channel::<()>();
+    let (begun, began) = oneshot::channel::<()>();
+    let leader = tokio::spawn(async move {
+        let stopped = async {
+            let _ = stopped.await;
+        };
+        let work = async || {
+            begun.send(()).unwrap();
+            std::future::pending::<()>().await;
+        };
+        election.lead(&cluster, &Health::default(), stopped, work).await
+    });
+    began.await.unwrap();
+    stop.send(()).unwrap();
+    assert_eq!(leader.await.unwrap(), End::Done);
+}

@@ -1,0 +1,282 @@
+//! The QuarksSecret controller as users meet it: against an API server, through the front door.
+
+use crate::stage::Stage;
+use boson_controllers::Namespaces;
+use boson_controllers::api::QuarksSecret;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
+use kube::api::{Api, DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+const CHAIN: &str = r"
+{spec: {type: certificate, secretName: root, request: {certificate: {commonName: root, isCA: true, keyLength: 2048}}}, metadata: {name: root}}
+---
+{spec: {type: tls, secretName: leaf, request: {certificate: {commonName: leaf, keyLength: 2048, CARef: {name: root, key: certificate},
+  CAKeyRef: {name: root, key: private_key}}}}, metadata: {name: leaf}}
+---
+{spec: {type: password, secretName: word}, metadata: {name: word}}
+---
+{spec: {type: basic-auth, secretName: login, request: {basic-auth: {username: admin}}}, metadata: {name: login}}
+---
+{spec: {type: templatedconfig, secretName: config, request: {templatedConfig: {type: helm, templates: {a.yml: 'p: {{ .Values.p | quote }}'},
+  values: {p: {name: word, key: password}}}}}, metadata: {name: config}}
+";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chain_of_secrets_lives_its_life() {
+    let stage = Stage::set("life").await;
+    let operator = stage.operator("one");
+    let all = ["root", "leaf", "word", "login", "config"];
+    stage.apply(CHAIN).await;
+    stage.ready(&all).await;
+    let word = stage.text("word", "password").await;
+    assert_eq!(
+        stage.text("config", "a.yml").await,
+        Some(format!("p: \"{}\"", word.clone().unwrap()))
+    );
+    assert_eq!(stage.text("login", "username").await.as_deref(), Some("admin"));
+    assert_eq!(stage.text("leaf", "ca").await, stage.text("root", "certificate").await);
+
+    // Converged is silent.
+    let before = stage.versions().await;
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(stage.versions().await, before);
+
+    // A CA that rotates takes its leaves with it; their keys stay.
+    let (root, leaf, key) = (
+        stage.text("root", "private_key").await,
+        stage.text("leaf", "tls.crt").await,
+        stage.text("leaf", "tls.key").await,
+    );
+    let map = ConfigMap {
+        metadata: ObjectMeta {
+            name: Some("rotate".into()),
+            labels: Some([("quarks.cloudfoundry.org/secret-rotation".to_string(), "yes".to_string())].into()),
+            ..ObjectMeta::default()
+        },
+        data: Some([("secrets".to_string(), r#"["root", "word", "nobody"]"#.to_string())].into()),
+        ..ConfigMap::default()
+    };
+    stage
+        .api::<ConfigMap>()
+        .create(&PostParams::default(), &map)
+        .await
+        .unwrap();
+    stage.changed("root", "private_key", &root).await;
+    stage.changed("leaf", "tls.crt", &leaf).await;
+    let new_word = stage.changed("word", "password", &word).await.unwrap();
+    stage
+        .changed("config", "a.yml", &Some(format!("p: \"{}\"", word.unwrap())))
+        .await;
+    assert_eq!(stage.text("config", "a.yml").await, Some(format!("p: \"{new_word}\"")));
+    assert_eq!(stage.text("leaf", "tls.key").await, key);
+    assert_eq!(stage.text("leaf", "ca").await, stage.text("root", "certificate").await);
+
+    // What is deleted comes back.
+    stage
+        .api::<Secret>()
+        .delete("login", &DeleteParams::default())
+        .await
+        .unwrap();
+    stage.changed("login", "password", &None).await;
+
+    // What a user made stays.
+    let mine = Secret {
+        metadata: ObjectMeta {
+            name: Some("mine".into()),
+            ..ObjectMeta::default()
+        },
+        string_data: Some([("password".to_string(), "CANARY".to_string())].into()),
+        ..Secret::default()
+    };
+    stage
+        .api::<Secret>()
+        .create(&PostParams::default(), &mine)
+        .await
+        .unwrap();
+    stage
+        .apply("{spec: {type: password, secretName: mine}, metadata: {name: mine}}")
+        .await;
+    stage.ready(&["mine"]).await;
+    assert_eq!(stage.text("mine", "password").await.as_deref(), Some("CANARY"));
+    operator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_missing_is_named_and_mended_as_soon_as_it_is_there() {
+    let stage = Stage::set("missing").await;
+    let operator = stage.operator("one");
+    let (root, leaf) = CHAIN
+        .split_once("---")
+        .map(|(root, rest)| (root, rest.split("---").next().unwrap()))
+        .unwrap();
+    stage.apply(leaf).await;
+    stage
+        .until("leaf", |object| {
+            let status = object.status.clone().unwrap_or_default();
+            status
+                .conditions
+                .iter()
+                .any(|condition| condition.message == "there is no Secret 'root'")
+        })
+        .await;
+    stage.apply(root).await;
+    stage.ready(&["root", "leaf"]).await;
+    operator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_operators_at_once_and_kills_regenerate_nothing() {
+    let stage = Stage::set("kills").await;
+    let names: Vec<String> = (0..20).map(|number| format!("p{number}")).collect();
+    let texts: Vec<String> = names
+        .iter()
+        .map(|name| format!("{{spec: {{type: password, secretName: {name}}}, metadata: {{name: {name}}}}}"))
+        .collect();
+    let mut seen: BTreeMap<String, Secret> = BTreeMap::new();
+    let (one, other) = (stage.operator("one"), stage.operator("other"));
+    stage.apply(&texts.join("\n---\n")).await;
+    let mut operators = vec![one, other];
+    for round in 0..6 {
+        tokio::time::sleep(Duration::from_millis(50 + 40 * round)).await;
+        for (name, secret) in stage.values().await {
+            let before = seen.entry(name.clone()).or_insert_with(|| secret.clone());
+            assert_eq!(before.data, secret.data, "{name} has another value");
+        }
+        operators.remove(0).kill().await;
+        operators.push(stage.operator(&format!("next-{round}")));
+    }
+    stage.ready(&names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    for (name, secret) in stage.values().await {
+        let before = seen.entry(name.clone()).or_insert_with(|| secret.clone());
+        assert_eq!(before.data, secret.data, "{name} has another value");
+    }
+    assert_eq!(seen.len(), names.len());
+    for operator in operators {
+        operator.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_goes_where_it_is_agreed_to_and_follows() {
+    let (stage, target) = (Stage::set("from").await, Stage::set("to").await);
+    let operator = stage.operator("one");
+    let to = &target.namespace;
+    let original = format!(
+        "{{spec: {{type: password, secretName: s, copies: [{{name: s, namespace: {to}}}]}}, metadata: {{name: shared}}}}"
+    );
+    stage.apply(&original).await;
+    stage
+        .until("shared", |object| {
+            object
+                .status
+                .as_ref()
+                .is_some_and(|status| status.copied == Some(false))
+        })
+        .await;
+    assert_eq!(target.text("s", "password").await, None);
+
+    let placeholder = Secret {
+        metadata: ObjectMeta {
+            name: Some("s".into()),
+            annotations: Some(
+                [(
+                    "quarks.cloudfoundry.org/secret-copy-of".to_string(),
+                    format!("{}/shared", stage.namespace),
+                )]
+                .into(),
+            ),
+            ..ObjectMeta::default()
+        },
+        type_: Some("Opaque".into()),
+        ..Secret::default()
+    };
+    target
+        .api::<Secret>()
+        .create(&PostParams::default(), &placeholder)
+        .await
+        .unwrap();
+    // The other namespace is none of this operator's: it learns of the consent when the original is next looked at.
+    let poke = json!({"metadata": {"labels": {"poke": "1"}}});
+    stage
+        .api::<QuarksSecret>()
+        .patch("shared", &PatchParams::default(), &Patch::Merge(poke))
+        .await
+        .unwrap();
+    let copy = target.changed("s", "password", &None).await;
+    assert_eq!(copy, stage.text("s", "password").await);
+
+    // Without copies there is nothing to say about them, and that is said once.
+    stage
+        .apply("{spec: {type: password, secretName: s}, metadata: {name: shared}}")
+        .await;
+    stage
+        .until("shared", |object| {
+            let status = object.status.as_ref();
+            status.is_some_and(|status| status.copied.is_none() && status.conditions.len() == 1)
+        })
+        .await;
+    operator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_right_that_is_missing_is_named_where_the_user_looks() {
+    let stage = Stage::set("rights").await;
+    let rules = json!([
+        {"apiGroups": ["quarks.cloudfoundry.org"], "resources": ["quarkssecrets", "quarkssecrets/status"], "verbs": ["*"]},
+        {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["*"]},
+    ]);
+    let role = json!({"metadata": {"name": "weak"}, "rules": rules});
+    let subjects = json!([{"kind": "User", "name": "weak", "apiGroup": "rbac.authorization.k8s.io"}]);
+    let role_ref = json!({"kind": "Role", "name": "weak", "apiGroup": "rbac.authorization.k8s.io"});
+    let binding = json!({"metadata": {"name": "weak"}, "subjects": subjects, "roleRef": role_ref});
+    let now = PostParams::default();
+    let (role, binding): (Role, RoleBinding) = (
+        serde_json::from_value(role).unwrap(),
+        serde_json::from_value(binding).unwrap(),
+    );
+    stage.api::<Role>().create(&now, &role).await.unwrap();
+    stage.api::<RoleBinding>().create(&now, &binding).await.unwrap();
+
+    let file = Kubeconfig::read_from(boson_tests::cluster::shared().unwrap().kubeconfig()).unwrap();
+    let mut config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
+        .await
+        .unwrap();
+    config.auth_info.impersonate = Some("weak".into());
+    let operator = stage.operator_through(Client::try_from(config).unwrap(), "weak");
+    stage
+        .apply("{spec: {type: password, secretName: s}, metadata: {name: s}}")
+        .await;
+    let expected = "the operator may not get secrets: its role lacks that rule";
+    stage
+        .until("s", |object| {
+            let status = object.status.clone().unwrap_or_default();
+            status.conditions.iter().any(|condition| condition.message == expected)
+        })
+        .await;
+    operator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_namespace_is_served_from_when_it_gets_the_label() {
+    let stage = Stage::set("label").await;
+    let id = stage.namespace.clone();
+    let operator = stage.operator_for(stage.client.clone(), Namespaces::Monitored(id.clone()), "one");
+    stage
+        .apply("{spec: {type: password, secretName: s}, metadata: {name: s}}")
+        .await;
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert_eq!(stage.text("s", "password").await, None);
+    let label = json!({"metadata": {"labels": {"quarks.cloudfoundry.org/monitored": id}}});
+    let namespaces: Api<Namespace> = Api::all(stage.client.clone());
+    let patched = namespaces
+        .patch(&stage.namespace, &PatchParams::default(), &Patch::Merge(label))
+        .await;
+    patched.unwrap();
+    stage.ready(&["s"]).await;
+    operator.stop().await;
+}

@@ -1,0 +1,228 @@
+//! A namespace of its own for each test, and operators in this process that serve it.
+
+use crate::at_hand::{ClusterAtHand, documents};
+use boson_controllers::api::{Condition, ConditionStatus, QuarksSecret};
+use boson_controllers::conversion::{Images, ReleaseImage, Rules};
+use boson_controllers::lease::Election;
+use boson_controllers::{Config, Conversion, Namespaces, run};
+use k8s_openapi::api::core::v1::{Namespace, Secret};
+use k8s_openapi::api::events::v1::Event;
+use kube::api::{Api, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::{Client, ResourceExt};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// Patience for one step, on a machine that does other things too.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A namespace of its own, and operators that serve it.
+pub struct Stage {
+    pub client: Client,
+    pub namespace: String,
+}
+
+/// No deployments are converted here.
+struct Nothing;
+
+impl Rules for Nothing {
+    fn stages(&self) -> Arc<dyn boson_pipeline::Stages + Send + Sync> {
+        unreachable!("there is no deployment")
+    }
+
+    fn uses(&self) -> Vec<boson_controllers::api::PluginUse> {
+        Vec::new()
+    }
+}
+
+impl Images for Nothing {
+    fn release<'a>(
+        &'a self,
+        _: &'a ReleaseImage,
+    ) -> futures::future::BoxFuture<'a, Result<boson_pipeline::release::Release, Vec<boson_pipeline::Diagnostic>>> {
+        unreachable!("there is no deployment")
+    }
+}
+
+/// An operator in this process.
+pub struct Operator {
+    stop: Option<oneshot::Sender<()>>,
+    task: JoinHandle<Result<(), boson_controllers::RunError>>,
+}
+
+impl Stage {
+    pub async fn set(name: &str) -> Self {
+        let client = ClusterAtHand::find().await.client;
+        let namespace = format!("{name}-{}", std::process::id());
+        let object = Namespace {
+            metadata: ObjectMeta {
+                name: Some(namespace.clone()),
+                ..ObjectMeta::default()
+            },
+            ..Namespace::default()
+        };
+        Api::all(client.clone())
+            .create(&PostParams::default(), &object)
+            .await
+            .unwrap();
+        Self { client, namespace }
+    }
+
+    pub fn api<K: kube::Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>>(&self) -> Api<K> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// Two with leases of different names work at the same time.
+    pub fn operator(&self, lease: &str) -> Operator {
+        self.operator_through(self.client.clone(), lease)
+    }
+
+    /// One whose calls go this way.
+    pub fn operator_through(&self, client: Client, lease: &str) -> Operator {
+        let here = Namespaces::Fixed([self.namespace.clone()].into());
+        self.operator_for(client, here, lease)
+    }
+
+    /// One that serves these namespaces.
+    pub fn operator_for(&self, client: Client, namespaces: Namespaces, lease: &str) -> Operator {
+        let (stop, stopped) = oneshot::channel::<()>();
+        let config = Config {
+            namespaces,
+            election: Election {
+                namespace: self.namespace.clone(),
+                name: lease.into(),
+                me: format!("{lease}-{}", rand()),
+            },
+            address: None,
+            concurrency: 4,
+            conversion: Conversion {
+                rules: Arc::new(Nothing),
+                images: Arc::new(Nothing),
+                cluster_domain: "cluster.local".into(),
+                operator_image: "boson".into(),
+            },
+        };
+        let task = tokio::spawn(run(client, config, async {
+            let _ = stopped.await;
+        }));
+        Operator { stop: Some(stop), task }
+    }
+
+    pub async fn apply(&self, texts: &str) {
+        for mut object in documents(texts) {
+            object["apiVersion"] = "quarks.cloudfoundry.org/v1alpha1".into();
+            object["kind"] = "QuarksSecret".into();
+            let name = object["metadata"]["name"].as_str().unwrap().to_string();
+            let parameters = PatchParams::apply("user").force();
+            self.api::<QuarksSecret>()
+                .patch(&name, &parameters, &Patch::Apply(object))
+                .await
+                .unwrap();
+        }
+    }
+
+    pub async fn ready(&self, names: &[&str]) {
+        for name in names {
+            self.until(name, |object| {
+                let status = object.status.clone().unwrap_or_default();
+                let current = status.observed_generation == object.metadata.generation;
+                let ready =
+                    |condition: &Condition| condition.kind == "Ready" && condition.status == ConditionStatus::True;
+                current && status.conditions.iter().any(ready)
+            })
+            .await;
+        }
+    }
+
+    pub async fn until(&self, name: &str, good: impl Fn(&QuarksSecret) -> bool) {
+        let waited = tokio::time::timeout(PATIENCE, async {
+            while !self.api::<QuarksSecret>().get(name).await.as_ref().is_ok_and(&good) {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        });
+        if waited.await.is_err() {
+            panic!(
+                "{name}: {:?}",
+                self.api::<QuarksSecret>().get(name).await.map(|object| object.status)
+            );
+        }
+    }
+
+    pub async fn text(&self, secret: &str, key: &str) -> Option<String> {
+        let found = self.api::<Secret>().get_opt(secret).await.unwrap()?;
+        String::from_utf8(found.data?.get(key)?.0.clone()).ok()
+    }
+
+    pub async fn changed(&self, secret: &str, key: &str, from: &Option<String>) -> Option<String> {
+        let waited = tokio::time::timeout(PATIENCE, async {
+            loop {
+                let now = self.text(secret, key).await;
+                if now.is_some() && now != *from {
+                    return now;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        });
+        waited.await.unwrap_or_else(|_| panic!("{secret} stays as it is"))
+    }
+
+    /// Values of all Secrets.
+    pub async fn values(&self) -> BTreeMap<String, Secret> {
+        let list = self.api::<Secret>().list(&ListParams::default()).await.unwrap();
+        list.items
+            .into_iter()
+            .map(|secret| {
+                (
+                    secret.name_any(),
+                    Secret {
+                        data: secret.data,
+                        ..Secret::default()
+                    },
+                )
+            })
+            .collect()
+    }
+
+    /// Versions of everything that the operator writes.
+    pub async fn versions(&self) -> Vec<(String, Option<String>)> {
+        let secrets = self.api::<Secret>().list(&ListParams::default()).await.unwrap();
+        let objects = self.api::<QuarksSecret>().list(&ListParams::default()).await.unwrap();
+        let events = self.api::<Event>().list(&ListParams::default()).await.unwrap();
+        let secrets = secrets
+            .items
+            .iter()
+            .map(|object| (object.name_any(), object.resource_version()));
+        let objects = objects
+            .items
+            .iter()
+            .map(|object| (object.name_any(), object.resource_version()));
+        let events = events
+            .items
+            .iter()
+            .map(|object| (object.name_any(), object.resource_version()));
+        secrets.chain(objects).chain(events).collect()
+    }
+}
+
+impl Operator {
+    pub async fn stop(mut self) {
+        let _ = self.stop.take().map(|stop| stop.send(()));
+        self.task.await.unwrap().unwrap();
+    }
+
+    /// As a SIGKILL would, as far as one process can: at the next point where it waits.
+    pub async fn kill(self) {
+        self.task.abort();
+        let _ = self.task.await;
+    }
+}
+
+/// Different in each run.
+fn rand() -> u128 {
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap()
+        .as_nanos()
+}
