@@ -72,7 +72,14 @@ pub async fn run(
         asked.closed().await;
     });
     let scope = Scope::new(&config.namespaces);
-    let running = Running::new(config.concurrency, metrics, health.clone(), scope.clone(), stopping);
+    let running = Running::new(
+        config.concurrency,
+        cluster.client(),
+        metrics,
+        health.clone(),
+        scope.clone(),
+        stopping,
+    );
     let work = || controllers(&config, cluster.clone(), scope, running.clone());
     let end = config.election.lead(&cluster, &health, running.stopped(), work).await;
     for task in serving.into_iter().chain([asking]) {

@@ -1,12 +1,13 @@
 //! What all controllers share while they run: how many objects at a time, when to try again, how they are, when to stop.
 
 use crate::backoff::Backoff;
-use crate::client::Error;
+use crate::client::{ANSWER, Error};
 use crate::metrics::{Metrics, Outcome, Reconcile};
 use crate::scope::Scope;
 use crate::serving::{Health, State};
 use futures::StreamExt;
 use k8s_openapi::NamespaceResourceScope;
+use kube::api::ListParams;
 use kube::runtime::Controller;
 use kube::runtime::controller::{self, Action};
 use kube::{Api, Resource};
@@ -15,13 +16,18 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
+use tokio::time::timeout;
 use tracing::Instrument;
+
+/// Between two looks for a kind that cannot be listed yet.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// Shared by all controllers.
 #[derive(Clone)]
 pub(crate) struct Running {
     /// Objects that one controller looks at at a time.
     pub concurrency: u16,
+    client: kube::Client,
     backoff: Arc<Backoff>,
     metrics: Arc<Metrics>,
     health: Health,
@@ -53,6 +59,7 @@ impl Running {
     /// `stop` turns true when everything is to end.
     pub fn new(
         concurrency: u16,
+        client: kube::Client,
         metrics: Arc<Metrics>,
         health: Health,
         scope: Scope,
@@ -61,6 +68,7 @@ impl Running {
         Self {
             // kube takes 0 as "as many as there are".
             concurrency: concurrency.max(1),
+            client,
             backoff: Arc::default(),
             metrics,
             health,
@@ -90,15 +98,20 @@ impl Running {
         reconcile: impl Fn(Arc<K>, Arc<C>) -> F + Clone + Send + 'static,
         gone: impl Fn(&str, &str),
     ) where
-        K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + Clone
+            + DeserializeOwned
+            + Debug
+            + Send
+            + Sync
+            + 'static,
         C: Send + Sync + 'static,
         F: Future<Output = Result<Action, Error>> + Send + 'static,
     {
         let controller = controller
             .reconcile_all_on(self.scope.changes())
             .graceful_shutdown_on(self.stopped());
-        let filled = controller.store();
-        self.ready_when(name, namespace, async move { filled.wait_until_ready().await.is_ok() });
+        self.ready_when_listed::<K>(name, namespace);
         let (shared, policy) = (self.clone(), self.clone());
         let runs = controller.run(
             move |object: Arc<K>, context: Arc<C>| {
@@ -152,19 +165,22 @@ impl Running {
         self.backoff.forget(&format!("{controller} {key}"));
     }
 
-    /// Ready as soon as its cache is filled.
-    fn ready_when(
-        &self,
-        controller: &'static str,
-        namespace: &Option<String>,
-        filled: impl Future<Output = bool> + Send + 'static,
-    ) {
+    /// Ready as soon as the API server has listed its kind: the definition is there, and so is the right to see it.
+    ///
+    /// Not when its cache is filled: kube wakes one waiter for that only, and a second one would take it from the controller itself.
+    fn ready_when_listed<K>(&self, controller: &'static str, namespace: &Option<String>)
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + DeserializeOwned + Debug + 'static,
+    {
         let (part, health) = (part(controller, namespace), self.health.clone());
         health.set(&part, State::Starting);
+        let objects: Api<K> = api(&self.client, namespace);
         tokio::spawn(async move {
-            if filled.await {
-                health.set(&part, State::Working);
+            let one = ListParams::default().limit(1);
+            while !matches!(timeout(ANSWER, objects.list_metadata(&one)).await, Ok(Ok(_))) {
+                tokio::time::sleep(AGAIN).await;
             }
+            health.set(&part, State::Working);
         });
     }
 

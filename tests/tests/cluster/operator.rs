@@ -6,6 +6,8 @@ use boson_tests::registry::{Server, push_example};
 use boson_tests::{binary, root};
 use serde_json::{Value, json};
 use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Once;
@@ -22,6 +24,8 @@ struct Stage {
     registry: Server,
     files: TempDir,
     operator: Option<Child>,
+    /// Where it answers.
+    port: u16,
 }
 
 // === impl Stage ===
@@ -41,6 +45,7 @@ impl Stage {
             registry,
             files: tempfile::tempdir()?,
             operator: None,
+            port: TcpListener::bind("127.0.0.1:0")?.local_addr()?.port(),
         };
         stage.start()?;
         Ok(stage)
@@ -54,7 +59,8 @@ impl Stage {
             .arg("--kubeconfig")
             .arg(self.cluster.kubeconfig())
             .args(["--namespace", &self.namespace, "--operator-namespace", &self.namespace])
-            .args(["--listen", "127.0.0.1:0", "--operator-image", "example.com/boson:1"])
+            .args(["--listen", &format!("127.0.0.1:{}", self.port)])
+            .args(["--operator-image", "example.com/boson:1"])
             .args(["--registry-without-tls", self.registry.host()])
             .arg("--image-cache")
             .arg(self.files.path().join("images"))
@@ -72,6 +78,15 @@ impl Stage {
             let _ = operator.kill();
             let _ = operator.wait();
         }
+    }
+
+    /// What it says of itself: the answer to `/ready`, with its first line.
+    fn readiness(&self) -> Result<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
+        stream.write_all(b"GET /ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
     }
 
     fn log(&self) -> PathBuf {
@@ -224,6 +239,8 @@ fn the_example_becomes_the_documented_objects() {
     // No node: no pod is ever ready.
     assert_eq!(status["state"], "Converting to Kubernetes Resources");
     assert_eq!(status["message"], "waiting for 2 of 2 instance groups");
+    let ready = stage.readiness().unwrap();
+    assert!(ready.starts_with("HTTP/1.1 200"), "{ready}");
     let began = Instant::now();
     while stage.names("statefulset").unwrap() != ["nats-broker-z0-v1", "nats-gateway-z0-v1"] {
         assert!(began.elapsed() < PATIENCE, "{:?}", stage.names("statefulset"));

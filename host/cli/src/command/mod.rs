@@ -16,6 +16,7 @@ pub mod variables;
 use crate::arguments::{Arguments, Command};
 use crate::exit::Failed;
 use clap::Parser;
+use std::io::IsTerminal;
 use tracing_subscriber::filter::LevelFilter;
 
 /// Reads the command line and does what it says.
@@ -49,6 +50,8 @@ fn log(verbose: u8) {
     tracing_subscriber::fmt()
         .with_max_level(level)
         .with_writer(std::io::stderr)
+        // A log file is read by programs, too.
+        .with_ansi(std::io::stderr().is_terminal())
         .without_time()
         .with_target(false)
         .init();
