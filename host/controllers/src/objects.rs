@@ -82,9 +82,20 @@ fn text<'v>(object: &'v Value, path: &[&str]) -> &'v str {
 
 /// The digest of the object goes into its annotations.
 fn mark(object: &mut Value) {
-    let bytes = Sha256::digest(object.to_string());
-    let digest: String = bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let digest = digest(object);
     set(object, &["metadata", "annotations", DIGEST], digest.into());
+}
+
+/// Of a value as it is written: 32 hexadecimal digits.
+pub(crate) fn digest(value: &Value) -> String {
+    let bytes = Sha256::digest(value.to_string());
+    bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Is the object owned by the one with this UID?
+pub(crate) fn is_owned(object: &Value, uid: &str) -> bool {
+    let owners = object["metadata"]["ownerReferences"].as_array();
+    owners.is_some_and(|owners| owners.iter().any(|owner| owner["uid"] == uid))
 }
 
 /// Sets a member of nested objects; what stands in the way and is none gives place.

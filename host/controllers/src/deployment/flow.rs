@@ -210,12 +210,7 @@ impl Flow<'_> {
             self.names.deployment()
         );
         let mut found = self.context.cluster.list_any(resource, self.namespace, &labels).await?;
-        let uid = &self.owner.uid;
-        let owned = |object: &Value| {
-            let owners = object["metadata"]["ownerReferences"].as_array();
-            owners.is_some_and(|owners| owners.iter().any(|owner| owner["uid"] == uid.as_str()))
-        };
-        found.retain(|object| owned(object) || object["kind"] == "PersistentVolumeClaim");
+        found.retain(|object| objects::is_owned(object, &self.owner.uid) || object["kind"] == "PersistentVolumeClaim");
         Ok(found)
     }
 }

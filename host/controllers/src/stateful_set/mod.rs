@@ -6,6 +6,7 @@ mod watch;
 use crate::api::{ConditionStatus, QuarksStatefulSet, QuarksStatefulSetStatus};
 use crate::client::{Cluster, Error, FieldManager, resource};
 use crate::conditions::{self, Finding};
+use crate::objects;
 use crate::scope::Scope;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
@@ -48,11 +49,10 @@ impl Context {
             .cluster
             .list_any(&resource("apps/v1", "StatefulSet"), &namespace, "")
             .await?;
-        let owned = |object: &Value| {
-            let owners = object["metadata"]["ownerReferences"].as_array();
-            owners.is_some_and(|owners| owners.iter().any(|one| one["uid"] == owner.uid.as_str()))
-        };
-        let live: Vec<Value> = all.into_iter().filter(owned).collect();
+        let live: Vec<Value> = all
+            .into_iter()
+            .filter(|object| objects::is_owned(object, &owner.uid))
+            .collect();
         let reference = serde_json::to_value(&owner).unwrap_or_default();
         let (wrote, ready, wrong) = match plan::plan(&value, &live, &reference) {
             Ok(plan) => {

@@ -9,7 +9,6 @@ use boson_document::{Tree, json};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::plain::stateful_set::stateful_sets;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 /// Annotation: digest of what the StatefulSet was made from, without the number of its pods.
 const TEMPLATE: &str = "quarks.cloudfoundry.org/template-digest";
@@ -81,8 +80,7 @@ fn digest(set: &Value) -> String {
     if let Some(inner) = spec["template"]["spec"].as_object_mut() {
         inner.remove("replicas");
     }
-    let bytes = Sha256::digest(spec.to_string());
-    bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    objects::digest(&spec)
 }
 
 fn version(stateful_set: &Value) -> Option<u32> {
