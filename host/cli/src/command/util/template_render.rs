@@ -1,4 +1,4 @@
-//! `host util`: what the pods of a deployment run. Not meant for people; documented, because manifests show it.
+//! `host util template-render`: renders all templates of an instance in its pod.
 
 use crate::command::inputs;
 use crate::command::render::files_of;
@@ -14,15 +14,8 @@ use boson_pipeline::release::Job;
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage};
 use boson_sandbox::Plugins;
-use clap::{Args, Subcommand};
+use clap::Args;
 use std::path::{Path, PathBuf};
-
-/// Commands that the pods of a deployment run
-#[derive(Subcommand, Debug)]
-pub enum UtilCommand {
-    /// Render all templates of this pod's instance
-    TemplateRender(TemplateRenderArguments),
-}
 
 /// Every option is read from the environment, as the pod's init container gets it
 #[derive(Args, Debug)]
@@ -52,8 +45,7 @@ pub struct TemplateRenderArguments {
     plugins: PluginArguments,
 }
 
-pub fn run(command: &UtilCommand, color: Color) -> Result<(), Failed> {
-    let UtilCommand::TemplateRender(arguments) = command;
+pub fn run(arguments: &TemplateRenderArguments, color: Color) -> Result<(), Failed> {
     let mut sources = Sources::default();
     let result = template_render(arguments, &mut sources);
     let notes = result.map_err(|diagnostics| {
