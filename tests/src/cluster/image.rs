@@ -1,7 +1,9 @@
 //! Small images for tests: busybox and what a test adds, as a tar that `docker save` could have made.
 
-use crate::registry::files_below;
+use crate::registry::{Server, files_below};
 use anyhow::{Context, Result, ensure};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -104,18 +106,34 @@ impl Image {
     pub fn write(&self, file: &Path) -> Result<()> {
         let (tag, layer) = (&self.name, self.layer()?);
         ensure!(tag.contains(':'), "the image {tag} has no tag");
+        let config = self.config(&layer);
+        let manifest = json!([{"Config": "config.json", "RepoTags": [tag], "Layers": ["layer.tar"]}]);
+        let mut archive = tar::Builder::new(File::create(file)?);
+        append(&mut archive, "layer.tar", &layer, 0o644)?;
+        append(&mut archive, "config.json", config.as_bytes(), 0o644)?;
+        append(&mut archive, "manifest.json", manifest.to_string().as_bytes(), 0o644)?;
+        Ok(archive.into_inner()?.flush()?)
+    }
+
+    /// Pushes it to a registry as `bosh/<name>`, for pods that pull.
+    ///
+    /// # Errors
+    /// The registry refuses.
+    pub fn push(&self, registry: &Server, name: &str) -> Result<()> {
+        let layer = self.layer()?;
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        packed.write_all(&layer)?;
+        registry.push_with(name, &[packed.finish()?], self.config(&layer).as_bytes())
+    }
+
+    fn config(&self, layer: &[u8]) -> String {
         let config = json!({
             "architecture": if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" },
             "os": "linux",
             "config": {"Env": ["PATH=/bin"], "Entrypoint": self.entrypoint},
-            "rootfs": {"type": "layers", "diff_ids": [format!("sha256:{}", hex(&layer))]},
+            "rootfs": {"type": "layers", "diff_ids": [format!("sha256:{}", hex(layer))]},
         });
-        let manifest = json!([{"Config": "config.json", "RepoTags": [tag], "Layers": ["layer.tar"]}]);
-        let mut archive = tar::Builder::new(File::create(file)?);
-        append(&mut archive, "layer.tar", &layer, 0o644)?;
-        append(&mut archive, "config.json", config.to_string().as_bytes(), 0o644)?;
-        append(&mut archive, "manifest.json", manifest.to_string().as_bytes(), 0o644)?;
-        Ok(archive.into_inner()?.flush()?)
+        config.to_string()
     }
 
     fn entry(&mut self, path: &str, entry: Entry) {

@@ -10,6 +10,7 @@ mod certificates;
 mod control_plane;
 pub mod image;
 mod node;
+mod operator_image;
 mod process;
 mod programs;
 
@@ -42,6 +43,7 @@ pub struct Cluster {
     directory: PathBuf,
     processes: Vec<Process>,
     node: Option<Node>,
+    operator_image: OnceLock<Result<(), String>>,
     /// Dropped last: it removes what the others leave.
     _caretaker: Caretaker,
 }
@@ -155,6 +157,7 @@ impl Cluster {
             directory: directory.clone(),
             processes: Vec::new(),
             node,
+            operator_image: OnceLock::new(),
             _caretaker: caretaker,
         };
         cluster.run("etcd", &etcd_flags(&directory, etcd, peers), spawner)?;
@@ -195,6 +198,19 @@ impl Cluster {
         let file = tempfile::NamedTempFile::new_in(&self.directory)?;
         image.write(file.path())?;
         self.load(file.path())
+    }
+
+    /// The name of an image with `host` and the plugins as they were built together with this test; the node has it.
+    ///
+    /// # Errors
+    /// They were not built: `make build` does; or as [`Self::load`].
+    pub fn operator_image(&self) -> Result<&'static str> {
+        let load = || operator_image::file().and_then(|image| self.load(&image));
+        self.operator_image
+            .get_or_init(|| load().map_err(|error| format!("{error:#}")))
+            .as_ref()
+            .map_err(|error| anyhow::anyhow!(error.clone()))?;
+        Ok(operator_image::NAME)
     }
 
     /// Lets pods pull from a registry on the [gateway](Self::gateway) that speaks no TLS.

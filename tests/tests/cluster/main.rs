@@ -14,5 +14,6 @@ mod definitions;
 mod faults;
 mod leading;
 mod operator;
+mod pods;
 mod secrets;
 mod stage;
