@@ -83,7 +83,7 @@ fn orders() -> Sender<Order> {
 }
 
 /// Where programs are looked for: also where Debian puts those that are for root.
-pub(super) fn search_path() -> OsString {
+fn search_path() -> OsString {
     let mut path = std::env::var_os("PATH").unwrap_or_default();
     path.push(":/usr/sbin:/sbin");
     path

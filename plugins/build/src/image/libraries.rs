@@ -36,7 +36,6 @@ fn paths(listed: &str) -> Result<Vec<PathBuf>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::paths;
 
