@@ -4,6 +4,7 @@ pub mod bundle;
 pub mod codes;
 pub mod convert;
 pub mod diagnostic;
+pub mod encoding;
 mod object;
 pub mod plain;
 pub mod release;
