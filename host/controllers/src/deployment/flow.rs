@@ -4,11 +4,11 @@
 use super::manifest::{self, Manifest};
 use super::secrets::{self, Whose};
 use super::stop::Stop;
-use super::versions::{Next, Series};
-use super::{Context, MANAGER, documents, groups, versions};
+use super::{Context, MANAGER, documents, groups};
 use crate::api::BoshDeployment;
 use crate::client::{Created, Error, resource};
 use crate::objects;
+use crate::versioned::{self, Next, Series};
 use boson_deployment::labels;
 use boson_deployment::names::{NameError, Names};
 use boson_document::{Tree, json};
@@ -143,7 +143,7 @@ impl Flow<'_> {
 
     /// Deletes versions that nobody uses any more.
     async fn sweep(&self, series: &BTreeSet<String>, existing: &[Secret]) -> Result<(), Error> {
-        if versions::garbage(existing, series, |_| false).is_empty() {
+        if versioned::garbage(existing, series, |_| false).is_empty() {
             return Ok(());
         }
         let labels = format!("{}={}", labels::DEPLOYMENT_NAME, self.names.deployment());
@@ -156,7 +156,7 @@ impl Flow<'_> {
                 .await?;
             all.iter().for_each(|object| workloads.push_str(&object.to_string()));
         }
-        for secret in versions::garbage(existing, series, |name| workloads.contains(&format!("\"{name}\""))) {
+        for secret in versioned::garbage(existing, series, |name| workloads.contains(&format!("\"{name}\""))) {
             self.wrote.store(true, Ordering::Relaxed);
             self.context.cluster.delete(secret).await?;
         }

@@ -16,7 +16,6 @@ mod secrets;
 mod status;
 mod stop;
 mod values;
-mod versions;
 mod watch;
 
 use crate::api::deployment::ConversionMode;
