@@ -15,5 +15,6 @@ mod faults;
 mod jobs;
 mod leading;
 mod operator;
+mod outputs;
 mod secrets;
 mod stage;
