@@ -66,7 +66,9 @@ impl Stage {
 
     fn apply(&self, objects: &[Value]) -> Result<()> {
         let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
-        let arguments = ["--namespace", &self.namespace, "apply", "--server-side", "--filename=-"];
+        // The trigger is the operator's once it has moved on.
+        let apply = ["apply", "--server-side", "--force-conflicts", "--filename=-"];
+        let arguments = ["--namespace", &self.namespace].into_iter().chain(apply);
         let answer = self.cluster.try_kubectl(arguments, &list.to_string())?;
         ensure!(answer.success, "{}", answer.stderr);
         Ok(())

@@ -1,8 +1,8 @@
 //! The writes of this controller, one a step.
 
-use super::account::{Account, account};
-use super::desired::{Setting, desired};
-use super::marks::STARTED;
+use super::account::{self, Account};
+use super::desired::{Setting, desired, name};
+use super::marks::{STARTED, TAKEN};
 use super::observe::Config;
 use crate::api::QuarksJob;
 use crate::api::job::Strategy;
@@ -41,8 +41,8 @@ pub(super) async fn create(
         .output
         .as_ref()
         .is_some_and(|output| !output.output_map.is_empty());
-    let name = match output {
-        true => match account(cluster, MANAGER, &namespace).await? {
+    let account = match output {
+        true => match account::account(cluster, MANAGER, &namespace).await? {
             Account::Named(name) => Some(name),
             Account::Missing(name) => {
                 return Ok(Creation::Waiting(format!(
@@ -54,7 +54,7 @@ pub(super) async fn create(
     };
     let setting = Setting {
         operator_image,
-        account: name.as_deref(),
+        account: account.as_deref(),
     };
     let digest = config.digest.as_deref().unwrap_or_default();
     let wanted = match desired(object, config.template.clone(), number, digest, &setting) {
@@ -65,8 +65,8 @@ pub(super) async fn create(
         tracing::info!(run = number, "made a Job");
         return Ok(Creation::Made);
     }
-    let name = wanted["metadata"]["name"].as_str().unwrap_or_default();
-    let found: Option<Job> = cluster.get(&namespace, name).await?;
+    let name = name(object, number);
+    let found: Option<Job> = cluster.get(&namespace, &name).await?;
     let uid = object.uid().unwrap_or_default();
     match found {
         Some(found) if found.owner_references().iter().all(|one| one.uid != uid) => Ok(Creation::Refused(format!(
@@ -83,8 +83,9 @@ pub(super) async fn create(
 ///
 /// # Errors
 /// See [`Error`]; a conflict when the QuarksJob has changed.
-pub(super) async fn turn(cluster: &Cluster, object: &QuarksJob, strategy: Strategy) -> Result<(), Error> {
-    let members = json!({"spec": {"trigger": {"strategy": strategy}}});
+pub(super) async fn turn(cluster: &Cluster, object: &QuarksJob, strategy: Strategy, number: i64) -> Result<(), Error> {
+    let taken = json!({"annotations": {TAKEN: name(object, number)}});
+    let members = json!({"metadata": taken, "spec": {"trigger": {"strategy": strategy}}});
     cluster.merge(MANAGER, object, members).await.map(drop)
 }
 

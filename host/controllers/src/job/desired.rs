@@ -3,7 +3,7 @@
 //! Its name is made from the QuarksJob's UID and the number of the run, so that a run has one Job whoever makes it, and it is made suspended: it
 //! starts when the run has been noted in the status.
 
-use super::marks::{CONFIG, QUARKS_JOB, RUN};
+use super::marks::{CONFIG, QUARKS_JOB, RUN, TAKEN};
 use super::output;
 use crate::api::QuarksJob;
 use crate::objects;
@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 /// Digits of the UID's and the number's digest.
 const DIGITS: usize = 12;
 /// Annotations of the QuarksJob that are about itself.
-const OWN: [&str; 2] = [objects::DIGEST, objects::TRIGGER];
+const OWN: [&str; 3] = [objects::DIGEST, objects::TRIGGER, TAKEN];
 
 /// What shapes a Job beside its QuarksJob.
 #[derive(Clone, Debug)]

@@ -95,7 +95,7 @@ impl Context {
         let seen = observe(&self.cluster, &self.interest, object).await?;
         match plan(object, &seen, &self.operator_image) {
             Step::Create(number) => return self.create(object, &seen, number).await,
-            Step::Turn(strategy) => act::turn(&self.cluster, object, strategy).await?,
+            Step::Turn(strategy, number) => act::turn(&self.cluster, object, strategy, number).await?,
             Step::Begin(number, digest) => {
                 let count = |status: &mut QuarksJobStatus| {
                     status.runs = number;

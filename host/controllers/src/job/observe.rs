@@ -72,15 +72,15 @@ pub(super) async fn observe(cluster: &Cluster, interest: &Interest, object: &Qua
         jobs: jobs.into_iter().filter_map(|job| numbered(job, &uid)).collect(),
         ..Seen::default()
     };
-    if !seen.jobs.is_empty() || is_wanted(object) {
+    if is_wanted(object) || is_renewed(object) {
+        seen.config = Some(config(cluster, &namespace, object, references).await?);
+    }
+    if !seen.jobs.is_empty() || may_run(object, &seen) {
         let pods: Vec<Pod> = cluster.list(&namespace, &label).await?;
         seen.pods = pods
             .into_iter()
             .filter(|pod| pod.annotations().get(QUARKS_JOB) == Some(&name))
             .collect();
-    }
-    if is_wanted(object) || is_renewed(object) {
-        seen.config = Some(config(cluster, &namespace, object, references).await?);
     }
     Ok(seen)
 }
@@ -93,6 +93,13 @@ pub(super) fn is_renewed(object: &QuarksJob) -> bool {
 
 fn is_wanted(object: &QuarksJob) -> bool {
     matches!(object.spec.trigger.strategy, Strategy::Now | Strategy::Once)
+}
+
+/// Whether its pods matter: a run may be about to begin.
+fn may_run(object: &QuarksJob, seen: &Seen) -> bool {
+    let digest = seen.config.as_ref().and_then(|config| config.digest.as_ref());
+    let last = object.status.as_ref().and_then(|status| status.config_digest.as_ref());
+    is_wanted(object) || digest.is_some() && digest != last
 }
 
 fn numbered(job: Job, owner: &str) -> Option<(i64, Job)> {

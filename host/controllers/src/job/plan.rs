@@ -5,8 +5,9 @@
 //! at any point what is there tells how to go on. A Job that was started is deleted only after the status says that its run has ended: so one
 //! that somebody makes late, from something read long ago, is found to be of a run that has ended, before it is started, and goes.
 
+use super::desired::name;
 use super::failure;
-use super::marks::{DELETE, STARTED};
+use super::marks::{DELETE, STARTED, TAKEN};
 use super::observe::{Seen, is_renewed, made_from};
 use super::status::State;
 use crate::api::QuarksJob;
@@ -19,8 +20,8 @@ use kube::ResourceExt;
 pub(super) enum Step {
     /// Make the suspended Job of this run.
     Create(i64),
-    /// Take the trigger back: its next strategy.
-    Turn(Strategy),
+    /// Take the trigger back, for the Job of this run: its next strategy.
+    Turn(Strategy, i64),
     /// Count the run.
     Begin(i64, Option<String>),
     /// Let its Job run.
@@ -106,8 +107,9 @@ fn idle(object: &QuarksJob, seen: &Seen, status: &QuarksJobStatus) -> Step {
     let next = status.runs + 1;
     if let Some(job) = seen.job(next) {
         // Whatever the configuration is by now: if this Job went, and with it the trigger that another operator takes back, nothing would run.
-        return match turned {
-            Some(turned) => Step::Turn(turned),
+        let taken = object.annotations().get(TAKEN) == Some(&name(object, next));
+        return match turned.filter(|_| !taken) {
+            Some(turned) => Step::Turn(turned, next),
             None => Step::Begin(next, made_from(job).map(str::to_string)),
         };
     }

@@ -4,7 +4,7 @@
 use super::act::is_current;
 use super::desired::name;
 use super::made::asked;
-use super::marks::{CONFIG, STARTED};
+use super::marks::{CONFIG, STARTED, TAKEN};
 use super::observe::{Config, Seen};
 use super::plan::{Step, plan};
 use super::status::{State, status};
@@ -77,7 +77,10 @@ impl World {
                 }
                 return is_new;
             }
-            Step::Turn(strategy) if fresh => {
+            Step::Turn(strategy, number) if fresh => {
+                self.object
+                    .annotations_mut()
+                    .insert(TAKEN.into(), name(object, *number));
                 self.object.spec.trigger.strategy = *strategy;
                 self.touch();
                 return true;
@@ -183,7 +186,7 @@ fn is_same(one: &Job, other: &Job) -> bool {
 fn word(step: &Step) -> &'static str {
     match step {
         Step::Create(_) => "create",
-        Step::Turn(_) => "turn",
+        Step::Turn(..) => "turn",
         Step::Begin(..) => "begin",
         Step::Start(_) => "start",
         Step::End(_) => "end",

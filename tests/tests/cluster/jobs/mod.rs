@@ -1,164 +1,20 @@
 //! QuarksJobs as their users meet them. Jobs are run by Kubernetes' own controller; what a node would do to their pods is done here.
 
-use crate::faults::{Death, Line};
+mod deaths;
+mod hands;
+
 use crate::stage::Stage;
-use boson_controllers::api::{Condition, ConditionStatus, QuarksJob};
-use futures::StreamExt;
-use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret, ServiceAccount};
-use k8s_openapi::api::events::v1::Event;
+use boson_controllers::api::{ConditionStatus, QuarksJob};
+use hands::{
+    PATIENCE, TICK, ask, condition, events, has_succeeded, is_running, jobs, pod, run, says, secret, template, trigger,
+    until,
+};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
-use std::sync::atomic::Ordering;
 use std::time::Duration;
-
-/// Patience for one step, on a machine that does other things too.
-const PATIENCE: Duration = Duration::from_secs(90);
-const TICK: Duration = Duration::from_millis(50);
-
-/// A template with one container, and what else its pod has.
-fn template(pod: &Value) -> Value {
-    let mut spec = json!({"restartPolicy": "Never", "containers": [{"name": "work", "image": "work:1"}]});
-    for (key, value) in pod.as_object().into_iter().flatten() {
-        spec[key] = value.clone();
-    }
-    json!({"spec": {"backoffLimit": 0, "template": {"metadata": {"labels": {"delete": "pod"}}, "spec": spec}}})
-}
-
-async fn ask(stage: &Stage, name: &str, spec: &Value) {
-    let object = json!({
-        "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksJob", "metadata": {"name": name}, "spec": spec
-    });
-    let parameters = PatchParams::apply("user").force();
-    stage
-        .api::<QuarksJob>()
-        .patch(name, &parameters, &Patch::Apply(object))
-        .await
-        .unwrap();
-}
-
-async fn trigger(stage: &Stage, name: &str, strategy: &str) {
-    let patch = json!({"spec": {"trigger": {"strategy": strategy}}});
-    stage
-        .api::<QuarksJob>()
-        .patch(name, &PatchParams::default(), &Patch::Merge(patch))
-        .await
-        .unwrap();
-}
-
-/// Waits until the object is so, and gives it.
-async fn until(stage: &Stage, name: &str, what: &str, good: impl Fn(&QuarksJob) -> bool) -> QuarksJob {
-    let waited = tokio::time::timeout(PATIENCE, async {
-        loop {
-            match stage.api::<QuarksJob>().get(name).await {
-                Ok(object) if good(&object) => return object,
-                _ => tokio::time::sleep(TICK).await,
-            }
-        }
-    });
-    match waited.await {
-        Ok(object) => object,
-        Err(_) => panic!(
-            "{name}: {what}: {:#?}",
-            stage
-                .api::<QuarksJob>()
-                .get(name)
-                .await
-                .map(|object| (object.spec.trigger, object.status))
-        ),
-    }
-}
-
-fn condition<'o>(object: &'o QuarksJob, kind: &str) -> Option<&'o Condition> {
-    let status = object.status.as_ref()?;
-    let current = status.observed_generation == object.metadata.generation;
-    status
-        .conditions
-        .iter()
-        .find(|condition| current && condition.kind == kind)
-}
-
-fn says(object: &QuarksJob, kind: &str, status: ConditionStatus, reason: &str) -> bool {
-    condition(object, kind).is_some_and(|condition| condition.status == status && condition.reason == reason)
-}
-
-fn is_running(object: &QuarksJob) -> bool {
-    says(object, "Complete", ConditionStatus::False, "Running")
-}
-
-fn has_succeeded(object: &QuarksJob) -> bool {
-    says(object, "Complete", ConditionStatus::True, "Succeeded")
-}
-
-async fn jobs(stage: &Stage) -> Vec<Job> {
-    stage.api::<Job>().list(&ListParams::default()).await.unwrap().items
-}
-
-/// A pod of the QuarksJob that no node has run yet.
-async fn waiting_pod(stage: &Stage, name: &str) -> Option<Pod> {
-    let query = ListParams::default().labels(&format!("quarks.cloudfoundry.org/qjob-name={name}"));
-    let pods = stage.api::<Pod>().list(&query).await.unwrap().items;
-    let waits = |pod: &Pod| {
-        let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
-        phase == Some("Pending") && pod.metadata.deletion_timestamp.is_none()
-    };
-    pods.into_iter().find(waits)
-}
-
-async fn pod(stage: &Stage, name: &str) -> Pod {
-    let waited = tokio::time::timeout(PATIENCE, async {
-        loop {
-            match waiting_pod(stage, name).await {
-                Some(pod) => return pod,
-                None => tokio::time::sleep(TICK).await,
-            }
-        }
-    });
-    waited.await.unwrap_or_else(|_| panic!("{name} has no pod"))
-}
-
-/// Does what a node would: each container of the pod ends with this code and message.
-async fn run(stage: &Stage, name: &str, code: i32, message: &str) {
-    let pod = pod(stage, name).await;
-    end(stage, &pod, code, message).await;
-}
-
-async fn end(stage: &Stage, pod: &Pod, code: i32, message: &str) {
-    let containers = pod.spec.as_ref().unwrap().containers.iter();
-    let reason = if code == 0 { "Completed" } else { "Error" };
-    let ended = json!({"exitCode": code, "reason": reason, "message": message});
-    let statuses: Vec<Value> = containers
-        .map(|one| {
-            json!({"name": one.name, "image": one.image, "imageID": "", "ready": false, "restartCount": 0, "state": {"terminated": ended}})
-        })
-        .collect();
-    let phase = if code == 0 { "Succeeded" } else { "Failed" };
-    let patch = json!({"status": {"phase": phase, "containerStatuses": statuses}});
-    // A pod that went meanwhile has ended, too.
-    let _ = stage
-        .api::<Pod>()
-        .patch_status(&pod.name_any(), &PatchParams::default(), &Patch::Merge(patch))
-        .await;
-}
-
-async fn secret(stage: &Stage, name: &str, versioned: bool, text: &str) {
-    let labels = if versioned {
-        json!({"quarks.cloudfoundry.org/secret-kind": "versionedSecret"})
-    } else {
-        json!({})
-    };
-    let object = json!({
-        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "labels": labels}, "stringData": {"k": text}
-    });
-    let parameters = PatchParams::apply("user").force();
-    stage
-        .api::<Secret>()
-        .patch(name, &parameters, &Patch::Apply(object))
-        .await
-        .unwrap();
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_errand_runs_when_it_is_asked_to_and_once() {
@@ -229,25 +85,6 @@ async fn an_errand_runs_when_it_is_asked_to_and_once() {
     assert!(jobs(&stage).await.is_empty());
     one.stop().await;
     two.stop().await;
-}
-
-async fn events(stage: &Stage) -> Vec<String> {
-    let events = stage.api::<Event>().list(&ListParams::default()).await.unwrap();
-    let ours = events
-        .items
-        .into_iter()
-        .filter(|event| event.regarding.as_ref().and_then(|about| about.kind.as_deref()) == Some("QuarksJob"));
-    let mut told: Vec<String> = ours
-        .map(|event| {
-            format!(
-                "{}: {}",
-                event.reason.unwrap_or_default(),
-                event.note.unwrap_or_default()
-            )
-        })
-        .collect();
-    told.sort();
-    told
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -450,72 +287,4 @@ async fn pods_that_keep_output_have_an_account_with_few_rights() {
         Some("mine")
     );
     operator.stop().await;
-}
-
-/// One life that ends as told, and one after it. How many writes there were in the first.
-async fn two_lives(name: String, death: Death) -> usize {
-    let stage = Stage::set(&name).await;
-    let (first, second) = (Line::default(), Line::default());
-    let operator = stage.operator_through(first.client(stage.client.clone(), death), "first");
-    let mut spec = json!({"trigger": {"strategy": "now"}, "template": template(&json!({}))});
-    spec["output"] = json!({"outputMap": {"work": {"output.json": {"name": "result"}}}});
-    ask(&stage, "errand", &spec).await;
-    let node = async {
-        loop {
-            if let Some(pod) = waiting_pod(&stage, "errand").await {
-                end(&stage, &pod, 0, "").await;
-            }
-            tokio::time::sleep(TICK).await;
-        }
-    };
-    let lives = async {
-        if matches!(death, Death::Never) {
-            until(&stage, "errand", "success", has_succeeded).await;
-            // The last write comes after it: the Job goes.
-            tokio::time::sleep(Duration::from_secs(2)).await;
-        } else {
-            let cut = async {
-                while !first.is_cut() {
-                    tokio::time::sleep(TICK).await;
-                }
-            };
-            // With fewer writes than usual there is no such death.
-            let _ = tokio::time::timeout(Duration::from_secs(20), cut).await;
-        }
-        operator.kill().await;
-        let operator = stage.operator_through(second.client(stage.client.clone(), Death::Never), "second");
-        until(&stage, "errand", "success", has_succeeded).await;
-        while !jobs(&stage).await.is_empty() {
-            tokio::time::sleep(TICK).await;
-        }
-        operator.stop().await;
-    };
-    tokio::select! { () = node => {}, () = lives => {} }
-    let landed = [first.landed(), second.landed()].concat();
-    let count = |method: &str, part: &str| {
-        landed
-            .iter()
-            .filter(|what| what.starts_with(method) && what.contains(part))
-            .count()
-    };
-    assert_eq!(count("POST", "/jobs"), 1, "{death:?}: {landed:#?}");
-    assert_eq!(count("PATCH", "/jobs/"), 1, "{death:?}: it started once: {landed:#?}");
-    assert_eq!(count("DELETE", "/jobs/"), 1, "{death:?}: {landed:#?}");
-    let status = stage.api::<QuarksJob>().get("errand").await.unwrap().status.unwrap();
-    assert_eq!(
-        (status.runs, status.ended_runs, status.completed),
-        (1, 1, true),
-        "{death:?}"
-    );
-    first.writes.load(Ordering::SeqCst)
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_operator_that_dies_at_any_write_runs_an_errand_once() {
-    let writes = two_lives("job-death-never".into(), Death::Never).await;
-    assert!(writes >= 9, "three for the account, six for the run: {writes}");
-    let before = (0..writes).map(|at| (format!("job-death-before-{at}"), Death::Before(at)));
-    let after = (0..writes).map(|at| (format!("job-death-after-{at}"), Death::After(at)));
-    let lives = futures::stream::iter(before.chain(after)).map(|(name, death)| two_lives(name, death));
-    lives.buffer_unordered(6).collect::<Vec<_>>().await;
 }
