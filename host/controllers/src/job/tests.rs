@@ -294,7 +294,7 @@ impl Operator {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
     #[test]
     fn two_operators_that_are_late_or_die_start_each_run_once(actions in proptest::collection::vec(0_u8..10, 0..120)) {
         let mut world = World::new("manual", false);

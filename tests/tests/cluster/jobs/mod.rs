@@ -2,6 +2,7 @@
 
 mod deaths;
 mod hands;
+mod kept;
 
 use crate::stage::Stage;
 use boson_controllers::api::{ConditionStatus, QuarksJob};
