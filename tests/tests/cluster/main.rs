@@ -15,6 +15,5 @@ mod faults;
 mod jobs;
 mod leading;
 mod operator;
-mod outputs;
 mod secrets;
 mod stage;
