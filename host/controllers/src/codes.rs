@@ -5,14 +5,32 @@ use boson_pipeline::codes::Code;
 /// All of them.
 pub const CODES: &[Code] = &[
     Code {
+        name: "deployment-image-pull",
+        title: "The image of a release cannot be pulled by a pod of the conversion",
+        explanation: "In mode Jobs, pods run the images of releases to copy what templates need. The kubelet goes on trying: push the image, or mend \
+                      url, version, stemcell or credentials of the release. `spec.conversion.registry` stands in for all urls.",
+    },
+    Code {
+        name: "deployment-job-failed",
+        title: "A job of the conversion failed without a diagnosis",
+        explanation: "A container ended otherwise than by telling what is wrong with the input: it ran out of memory, or the release image lacks \
+                      `/var/vcap/jobs-src` or a shell. Delete the QuarksJob that the message names to try again; any change of its inputs does, too.",
+    },
+    Code {
+        name: "deployment-job-more",
+        title: "There are more errors than a pod can hand over",
+        explanation: "Kubernetes keeps 12 KiB of messages for all containers of a pod. The log of the container that is named has all of them.",
+    },
+    Code {
+        name: "deployment-job-taken",
+        title: "A QuarksJob of somebody else has the name of one that the conversion needs",
+        explanation: "The names are `var-interpolation-<deployment>`, `data-gathering-<deployment>` and `bpm-configs-<deployment>`. Objects that the \
+                      deployment does not own are left alone.",
+    },
+    Code {
         name: "deployment-malformed-object",
         title: "A plugin made an object that is no JSON",
         explanation: "It holds a number that JSON has not, such as an infinity. The plugin of the stage `bpm` or `resources` is at fault.",
-    },
-    Code {
-        name: "deployment-mode",
-        title: "A BOSHDeployment asks for a conversion in pods",
-        explanation: "The operator converts by itself (`spec.conversion.mode: InProcess`); conversion in pods is not there yet.",
     },
     Code {
         name: "deployment-no-image",
@@ -36,6 +54,11 @@ pub const CODES: &[Code] = &[
         name: "deployment-not-found",
         title: "Something that a BOSHDeployment refers to is not there",
         explanation: "References lead to ConfigMaps and Secrets of the same namespace. Create it; the deployment goes on by itself.",
+    },
+    Code {
+        name: "deployment-pod",
+        title: "A container of a conversion job cannot start",
+        explanation: "The message is Kubernetes' own. Most often a Secret that it mounts was deleted meanwhile, or a policy of the namespace is in the way.",
     },
     Code {
         name: "deployment-url",

@@ -9,6 +9,7 @@ mod codes;
 mod conditions;
 pub mod conversion;
 mod deployment;
+pub mod in_pod;
 pub mod lease;
 pub mod metrics;
 mod objects;

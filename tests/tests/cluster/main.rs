@@ -13,6 +13,7 @@ mod at_hand;
 mod definitions;
 mod faults;
 mod leading;
+mod modes;
 mod operator;
 mod secrets;
 mod stage;

@@ -18,10 +18,10 @@ use tempfile::TempDir;
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// A namespace with an operator of its own.
-struct Stage {
+pub struct Stage {
     cluster: &'static Cluster,
-    namespace: String,
-    registry: Server,
+    pub namespace: String,
+    pub registry: Server,
     files: TempDir,
     operator: Option<Child>,
     /// Where it answers.
@@ -31,7 +31,7 @@ struct Stage {
 // === impl Stage ===
 
 impl Stage {
-    fn new(name: &str) -> Result<Self> {
+    pub fn new(name: &str) -> Result<Self> {
         static DEFINITIONS: Once = Once::new();
         let cluster = shared()?;
         let mut installed = Ok(String::new());
@@ -93,14 +93,14 @@ impl Stage {
         self.files.path().join("operator.log")
     }
 
-    fn kubectl(&self, arguments: &[&str]) -> Result<String> {
+    pub fn kubectl(&self, arguments: &[&str]) -> Result<String> {
         let namespaced = ["--namespace", &self.namespace]
             .into_iter()
             .chain(arguments.iter().copied());
         self.cluster.kubectl(namespaced)
     }
 
-    fn apply(&self, objects: &[Value]) -> Result<()> {
+    pub fn apply(&self, objects: &[Value]) -> Result<()> {
         let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
         let arguments = ["--namespace", &self.namespace, "apply", "--server-side", "--filename=-"];
         let answer = self.cluster.try_kubectl(arguments, &list.to_string())?;
@@ -120,12 +120,12 @@ impl Stage {
         Ok(names)
     }
 
-    fn get(&self, what: &str) -> Result<Value> {
+    pub fn get(&self, what: &str) -> Result<Value> {
         Ok(serde_json::from_str(&self.kubectl(&["get", what, "--output=json"])?)?)
     }
 
     /// Waits until it holds of the deployment.
-    fn wait(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Result<Value> {
+    pub fn wait(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Result<Value> {
         let began = Instant::now();
         loop {
             let deployment = self.get("boshdeployment/nats")?;
@@ -141,7 +141,7 @@ impl Stage {
     }
 
     /// The documented example, with its releases in the registry of this test.
-    fn deploy(&self) -> Result<()> {
+    pub fn deploy(&self) -> Result<()> {
         let example = root().join("docs/examples/nats");
         let manifest = fs::read_to_string(example.join("manifest.yml"))?;
         let ops = fs::read_to_string(example.join("ops/scale.yml"))?;
@@ -190,16 +190,16 @@ fn install(cluster: &Cluster) -> Result<String> {
     ])
 }
 
-fn config_map(name: &str, key: &str, text: &str) -> Value {
+pub fn config_map(name: &str, key: &str, text: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {key: text}})
 }
 
-fn condition<'v>(deployment: &'v Value, kind: &str) -> Option<&'v Value> {
+pub fn condition<'v>(deployment: &'v Value, kind: &str) -> Option<&'v Value> {
     let conditions = deployment["status"]["conditions"].as_array()?;
     conditions.iter().find(|condition| condition["type"] == kind)
 }
 
-fn is(deployment: &Value, kind: &str, status: &str) -> bool {
+pub fn is(deployment: &Value, kind: &str, status: &str) -> bool {
     let generation = &deployment["metadata"]["generation"];
     condition(deployment, kind)
         .is_some_and(|condition| condition["status"] == status && &condition["observedGeneration"] == generation)

@@ -1,26 +1,33 @@
-//! The conversion in the operator: what `host convert` does at once, with a Secret after each step, and pauses where the cluster has to do
+//! The conversion of a deployment: what `host convert` does at once, with a Secret after each step, and pauses where the cluster has to do
 //! something first.
 
 use super::manifest::{self, Manifest};
-use super::secrets::{self, Whose};
+use super::provenance::PROVENANCE;
+use super::secrets::Whose;
+use super::steps::Work;
 use super::stop::Stop;
 use super::versions::{Next, Series};
-use super::{Context, MANAGER, documents, groups, versions};
+use super::{Context, MANAGER, documents, versions};
 use crate::api::BoshDeployment;
+use crate::api::deployment::ConversionMode;
 use crate::client::{Created, Error, resource};
+use crate::in_pod::Values;
 use crate::objects;
 use boson_deployment::labels;
 use boson_deployment::names::{NameError, Names};
 use boson_document::{Tree, json};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON, kinds::KINDS};
+use boson_pipeline::release::Release;
 use boson_pipeline::stage::Deployment;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use tokio::sync::OnceCell;
 
 /// Kinds whose pods mount versioned Secrets. Pods themselves are of one of these, or are on their way out.
 const WORKLOADS: [(&str, &str); 4] = [
@@ -36,12 +43,15 @@ pub(super) struct Flow<'a> {
     pub object: &'a BoshDeployment,
     pub namespace: &'a str,
     pub deployment: Deployment,
+    pub mode: ConversionMode,
     pub names: Names,
     pub owner: OwnerReference,
     /// Whether anything was written.
     pub wrote: AtomicBool,
     /// How many steps are completed.
     pub steps: &'a AtomicI32,
+    /// Those that the steps of this process have read.
+    pub releases: OnceCell<Arc<Vec<Release>>>,
 }
 
 /// What came of it.
@@ -59,28 +69,30 @@ impl Flow<'_> {
         let documents = documents::read(&self.context.cluster, self.namespace, &self.object.spec).await?;
         let stages = self.context.conversion.rules.stages();
         let manifest = manifest::with_ops(stages.clone(), documents).await?;
-        let given = self.given(stages.clone(), &manifest).await?;
+        let mut held = self.given(stages.clone(), &manifest).await?;
+        let given = Values::of(&held).map_err(|errors| manifest.fail(errors))?.given;
         self.keep(&self.whose().with_ops(&manifest.tree)).await?;
-        let (manifest, variables) = self.generate(stages.clone(), manifest, &given).await?;
-        let generated = self.generated(&variables).await?;
-        let manifest = manifest::desired(stages.clone(), manifest, given, generated).await?;
-        let existing = self.existing().await?;
-        self.version(
-            &self.whose().desired(),
-            &existing,
-            secrets::data(secrets::MANIFEST, &manifest.tree),
-        )
-        .await?;
+        let (mut manifest, variables) = self.generate(stages.clone(), manifest, &given).await?;
+        held.extend(self.generated(&variables).await?);
+        let values = Values::of(&held).map_err(|errors| manifest.fail(errors))?;
+        manifest.secrets = values.secrets();
+        let mut work = Work {
+            held,
+            values,
+            existing: self.existing().await?,
+            series: BTreeSet::new(),
+            desired: String::new(),
+            provenance: String::new(),
+        };
+        let manifest = self.interpolate(&stages, manifest, &mut work).await?;
         self.steps.store(1, Ordering::Relaxed);
-        let releases = self.releases(&manifest).await?;
-        let (manifest, gathered) = groups::gather(stages.clone(), manifest, self.deployment.clone(), releases).await?;
+        let (manifest, gathered) = self.gather(&stages, manifest, &mut work).await?;
         self.steps.store(2, Ordering::Relaxed);
-        let (gathered, resolved, mut series) = self.keep_groups(&manifest, gathered, &existing).await?;
-        series.insert(self.whose().desired().name);
+        let (manifest, gathered) = self.render(&stages, manifest, gathered, &mut work).await?;
         self.steps.store(3, Ordering::Relaxed);
-        let (manifest, made) = self.convert(stages, manifest, variables, gathered, resolved).await?;
+        let (manifest, made) = self.convert(stages, manifest, variables, gathered).await?;
         let objects = self.apply(made).await?;
-        self.sweep(&series, &existing).await?;
+        self.sweep(&work.series, &work.existing).await?;
         Ok(Done {
             objects,
             warnings: manifest.secrets.scrub(manifest.warnings),
@@ -108,25 +120,26 @@ impl Flow<'_> {
         self.context.cluster.list(self.namespace, &labels).await
     }
 
-    /// The number of the version that holds this; makes it where there is none.
+    /// The version that holds this; makes it where there is none. `provenance`: see [`super::provenance`].
     pub(super) async fn version(
         &self,
         series: &Series,
         existing: &[Secret],
         data: BTreeMap<String, ByteString>,
-    ) -> Result<u32, Stop> {
-        let next = series.next(existing, data);
-        if let Next::Make(version, secret) = &next {
-            self.wrote.store(true, Ordering::Relaxed);
-            match self.context.cluster.create(MANAGER, &**secret).await? {
-                Created::Made(_) => {}
-                // Another process was faster, or an earlier try landed: look again.
-                Created::Exists => {
-                    return Err(Stop::Waiting(format!("a look at version {version} of {}", series.name)));
-                }
-            }
+        provenance: Option<&str>,
+    ) -> Result<Secret, Stop> {
+        let mut secret = match series.next(existing, data) {
+            Next::Keep(_, secret) => return Ok(*secret),
+            Next::Make(_, secret) => secret,
+        };
+        let stamp = provenance.map(|digest| (PROVENANCE.to_string(), digest.to_string()));
+        secret.metadata.annotations.get_or_insert_default().extend(stamp);
+        self.note_write();
+        match self.context.cluster.create(MANAGER, &*secret).await? {
+            Created::Made(made) => Ok(made),
+            // Another process was faster, or an earlier try landed: look again.
+            Created::Exists => Err(Stop::Waiting(format!("a look at the versions of {}", series.name))),
         }
-        Ok(next.version())
     }
 
     /// Writes a Secret of ours where the cluster has another.
@@ -135,7 +148,7 @@ impl Flow<'_> {
         let live = self.secret(&name).await?;
         let same = live.is_some_and(|live| live.data == wanted.data && live.metadata.labels == wanted.metadata.labels);
         if !same {
-            self.wrote.store(true, Ordering::Relaxed);
+            self.note_write();
             self.context.cluster.apply(MANAGER, wanted).await?;
         }
         Ok(())
@@ -157,7 +170,7 @@ impl Flow<'_> {
             all.iter().for_each(|object| workloads.push_str(&object.to_string()));
         }
         for secret in versions::garbage(existing, series, |name| workloads.contains(&format!("\"{name}\""))) {
-            self.wrote.store(true, Ordering::Relaxed);
+            self.note_write();
             self.context.cluster.delete(secret).await?;
         }
         Ok(())
@@ -186,19 +199,30 @@ impl Flow<'_> {
         for kind in KINDS {
             live.extend(self.live(&resource(kind.api_version, kind.kind)).await?);
         }
+        // In the other mode they are what the deployment no longer has.
+        live.retain(|object| self.mode == ConversionMode::InProcess || !self.is_conversion_job(object));
         let plan = objects::plan(wanted.clone(), &live);
         for object in &plan.apply {
             self.write(object).await?;
         }
         for object in &plan.delete {
-            self.wrote.store(true, Ordering::Relaxed);
+            self.note_write();
             self.context.cluster.delete_any(object).await?;
         }
         Ok(wanted)
     }
 
-    pub(super) async fn write(&self, object: &Value) -> Result<(), Error> {
+    fn is_conversion_job(&self, object: &Value) -> bool {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        object["kind"] == "QuarksJob" && self.names.is_conversion(name)
+    }
+
+    pub(super) fn note_write(&self) {
         self.wrote.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) async fn write(&self, object: &Value) -> Result<(), Error> {
+        self.note_write();
         self.context.cluster.apply_any(MANAGER, object).await.map(drop)
     }
 

@@ -6,10 +6,10 @@ use super::stop::Stop;
 use super::values;
 use crate::api::QuarksSecret;
 use crate::client::{Error, resource};
+use crate::in_pod::{Held, Origin, Values};
 use crate::objects;
 use boson_deployment::labels;
 use boson_deployment::names::NameError;
-use boson_document::{Map, Tree};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::bundle::Bundle;
 use boson_pipeline::report::Sources;
@@ -22,19 +22,18 @@ use kube::Resource;
 
 impl Flow<'_> {
     /// The values that the user gave: `spec.vars`, and the Secrets of implicit variables.
-    pub(super) async fn given(&self, stages: Rules, manifest: &Manifest) -> Result<Table, Stop> {
-        let (mut flat, mut errors) = (Map::new(), Vec::new());
+    pub(super) async fn given(&self, stages: Rules, manifest: &Manifest) -> Result<Vec<Held>, Stop> {
+        let (mut held, mut errors) = (Vec::new(), Vec::new());
         for variable in &self.object.spec.vars {
-            let value = match self.secret(&variable.secret).await? {
-                Some(secret) => values::of_variable(&secret),
-                None => Err(missing(&variable.secret, &variable.name)),
-            };
-            match value {
-                Ok(value) => drop(flat.insert(variable.name.clone(), value)),
-                Err(error) => errors.push(error),
+            match self.secret(&variable.secret).await? {
+                Some(secret) => held.push(Held::whole(Origin::Given, &variable.name, &secret)),
+                None => errors.push(missing(&variable.secret, &variable.name)),
             }
         }
-        let table = Table::fold(flat.clone()).map_err(|errors| manifest.fail(errors))?;
+        let table = match Values::of(&held) {
+            Ok(values) => values.given,
+            Err(more) => return Err(manifest.fail(errors.into_iter().chain(more).collect())),
+        };
         let (name, tree) = (manifest.name.clone(), manifest.tree.clone());
         let wanted = blocking(move || {
             let named = Named {
@@ -49,21 +48,23 @@ impl Flow<'_> {
                 .names
                 .implicit_variable(variable)
                 .map_err(|error| manifest.one(unnamed(&error)))?;
-            let value = match self.secret(&secret).await? {
-                Some(found) => values::of_implicit(&found, key),
-                None => Err(missing(&secret, variable)
-                    .in_document(&manifest.name)
-                    .at(&reference.pointer)),
-            };
-            match value {
-                Ok(value) => drop(flat.insert(reference.name.clone(), value)),
-                Err(error) => errors.push(error),
+            match self.secret(&secret).await? {
+                Some(found) => match values::of_implicit(&found, key) {
+                    Ok(_) => held.push(Held::implicit(&reference.name, key, &found)),
+                    Err(error) => errors.push(error),
+                },
+                None => errors.push(
+                    missing(&secret, variable)
+                        .in_document(&manifest.name)
+                        .at(&reference.pointer),
+                ),
             }
         }
-        if !errors.is_empty() {
-            return Err(manifest.fail(errors));
+        if errors.is_empty() {
+            Ok(held)
+        } else {
+            Err(manifest.fail(errors))
         }
-        Table::fold(flat).map_err(|errors| manifest.fail(errors))
     }
 
     /// Asks for the values that nobody gave: a QuarksSecret each.
@@ -103,8 +104,8 @@ impl Flow<'_> {
     }
 
     /// The generated values, once all are there.
-    pub(super) async fn generated(&self, variables: &[Variable]) -> Result<Tree, Stop> {
-        let (mut values, mut waiting) = (Tree::object(), Vec::new());
+    pub(super) async fn generated(&self, variables: &[Variable]) -> Result<Vec<Held>, Stop> {
+        let (mut held, mut waiting) = (Vec::new(), Vec::new());
         for variable in variables {
             let name = self
                 .names
@@ -113,16 +114,12 @@ impl Flow<'_> {
             let asked: Option<QuarksSecret> = self.context.cluster.get(self.namespace, &name).await?;
             let settled = asked.is_some_and(|asked| is_settled(&asked));
             match self.secret(&name).await? {
-                Some(secret) if settled => {
-                    let value =
-                        values::of_variable(&secret).map_err(|error| Stop::wrong(vec![error], &Sources::default()))?;
-                    values.set(&variable.name, value);
-                }
+                Some(secret) if settled => held.push(Held::whole(Origin::Generated, &variable.name, &secret)),
                 _ => waiting.push(variable.name.as_str()),
             }
         }
         if waiting.is_empty() {
-            Ok(values)
+            Ok(held)
         } else {
             Err(Stop::Waiting(format!("the values of {}", waiting.join(", "))))
         }

@@ -10,17 +10,19 @@ mod flow;
 mod given;
 mod groups;
 mod interest;
+mod jobs;
 mod manifest;
+mod provenance;
 mod releases;
 mod secrets;
 mod status;
+mod steps;
 mod stop;
-mod values;
+pub(crate) mod values;
 mod versions;
 mod watch;
 
-use crate::api::deployment::ConversionMode;
-use crate::api::{BoshDeployment, QuarksStatefulSet};
+use crate::api::{BoshDeployment, QuarksJob, QuarksStatefulSet};
 use crate::client::{Cluster, Error, Events, FieldManager, Notice};
 use crate::conversion::{Images, Rules};
 use crate::scope::Scope;
@@ -35,11 +37,12 @@ use k8s_openapi::jiff::Timestamp;
 use kube::runtime::controller::Action;
 use kube::{Resource, ResourceExt};
 use serde_json::Value;
-use status::{Outcome, STEPS, Seen};
+use status::{Errands, Outcome, STEPS, Seen};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
 use stop::Stop;
+use tokio::sync::OnceCell;
 
 pub(crate) use watch::run;
 
@@ -139,6 +142,7 @@ impl Context {
             },
             outcome,
             wrote: progress.wrote.load(Ordering::Relaxed),
+            errands: self.errands(object, namespace).await?,
             groups,
             ready: self.ready(object, namespace).await?,
             plugins: self.conversion.rules.uses(),
@@ -156,10 +160,6 @@ impl Context {
         let names = Names::new(&name, namespace, &self.conversion.cluster_domain)
             .map_err(|error| wrong(Diagnostic::error("convert-no-name", error.to_string())))?;
         let conversion = object.spec.conversion.clone().unwrap_or_default();
-        if conversion.mode == ConversionMode::Jobs {
-            let error = Diagnostic::error("deployment-mode", "conversion in pods (mode Jobs) is not there yet");
-            return Err(wrong(error.help("set spec.conversion.mode: InProcess")));
-        }
         let owner = object.controller_owner_ref(&());
         let owner = owner.ok_or_else(|| Stop::Waiting("the object's UID".into()))?;
         Ok(Flow {
@@ -173,10 +173,12 @@ impl Context {
                 operator_image: self.conversion.operator_image.clone(),
                 registry: conversion.registry,
             },
+            mode: conversion.mode,
             names,
             owner,
             wrote: AtomicBool::new(false),
             steps: &progress.steps,
+            releases: OnceCell::new(),
         })
     }
 
@@ -195,6 +197,24 @@ impl Context {
             owned && current && status.is_some_and(|status| status.ready)
         });
         Ok(i32::try_from(ready.count()).unwrap_or(i32::MAX))
+    }
+
+    /// Errands, which are all of its QuarksJobs but for those of the conversion.
+    async fn errands(&self, object: &BoshDeployment, namespace: &str) -> Result<Errands, Error> {
+        let Ok(names) = Names::new(&object.name_any(), namespace, &self.conversion.cluster_domain) else {
+            return Ok(Errands::default());
+        };
+        let labels = format!("{}={}", labels::DEPLOYMENT_NAME, names.deployment());
+        let jobs: Vec<QuarksJob> = self.cluster.list(namespace, &labels).await?;
+        let uid = object.meta().uid.as_deref();
+        let is_errand = |job: &&QuarksJob| {
+            let owned = job
+                .owner_references()
+                .iter()
+                .any(|owner| Some(owner.uid.as_str()) == uid);
+            owned && !names.is_conversion(&job.name_any())
+        };
+        Ok(Errands::of(jobs.iter().filter(is_errand)))
     }
 
     async fn report(&self, object: &BoshDeployment, seen: &Seen) -> Result<(), Error> {

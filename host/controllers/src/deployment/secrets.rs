@@ -1,20 +1,14 @@
-//! The Secrets between the steps of a conversion: documents under one key, compressed above a threshold. Pure.
+//! The Secrets between the steps of a conversion. Pure.
 
 use super::versions::Series;
 use boson_deployment::labels::{self, secret_type};
 use boson_deployment::names::{LABEL_LIMIT, NameError, Names, cut, label};
 use boson_document::Tree;
-use boson_pipeline::yaml;
+use boson_pipeline::convert::kept::{self, Texts};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use std::collections::BTreeMap;
-use std::slice;
-
-/// Key of a manifest.
-pub(super) const MANIFEST: &str = "manifest.yaml";
-/// Key of the rendered bpm.
-pub(super) const BPM: &str = "bpm.yaml";
 
 /// Whose Secrets they are.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +32,7 @@ impl Whose<'_> {
                 owner_references: Some(vec![self.owner.clone()]),
                 ..ObjectMeta::default()
             },
-            data: Some(data(MANIFEST, document)),
+            data: Some(data(kept::manifest(document))),
             type_: Some("Opaque".into()),
             ..Secret::default()
         }
@@ -87,8 +81,8 @@ impl Whose<'_> {
     }
 }
 
-/// A document under its key.
-pub(super) fn data(key: &str, document: &Tree) -> BTreeMap<String, ByteString> {
-    let text = yaml::write_manifest(slice::from_ref(document));
-    [(key.to_string(), ByteString(text.into_bytes()))].into()
+/// Texts as the data of a Secret.
+pub(super) fn data(texts: Texts) -> BTreeMap<String, ByteString> {
+    let bytes = texts.into_iter();
+    bytes.map(|(key, text)| (key, ByteString(text.into_bytes()))).collect()
 }

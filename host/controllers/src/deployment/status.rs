@@ -2,7 +2,8 @@
 
 use super::stop::Wrong;
 use crate::api::deployment::{DeploymentState, PluginUse};
-use crate::api::{BoshDeploymentStatus, ConditionStatus};
+use crate::api::job::Strategy;
+use crate::api::{BoshDeploymentStatus, ConditionStatus, QuarksJob};
 use crate::conditions::{self, Finding};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -19,11 +20,20 @@ pub(super) struct Seen {
     pub wrote: bool,
     /// Steps of the conversion that are completed, of [`STEPS`].
     pub steps: i32,
+    /// Errands that were started, and those of them that are completed.
+    pub errands: Errands,
     /// Instance groups that run for ever; none: not known yet.
     pub groups: Option<i32>,
     /// Those that are ready.
     pub ready: i32,
     pub plugins: Vec<PluginUse>,
+}
+
+/// Errands of a deployment. One that nobody has started does not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Errands {
+    pub started: i32,
+    pub completed: i32,
 }
 
 /// How a reconcile ended.
@@ -50,11 +60,12 @@ pub(super) fn created(now: &Time) -> BoshDeploymentStatus {
 pub(super) fn after(old: &BoshDeploymentStatus, seen: &Seen, now: &Time) -> BoshDeploymentStatus {
     let mut status = old.clone();
     let total = seen.groups.or(old.total_instance_groups);
-    status.total_job_count = Some(STEPS);
-    status.completed_job_count = Some(seen.steps);
+    let (jobs, completed) = (STEPS + seen.errands.started, seen.steps + seen.errands.completed);
+    status.total_job_count = Some(jobs);
+    status.completed_job_count = Some(completed);
     status.total_instance_groups = total;
     status.deployed_instance_groups = Some(seen.ready);
-    status.state = Some(state(seen.steps == STEPS, total == Some(seen.ready)));
+    status.state = Some(state(completed == jobs, total == Some(seen.ready)));
     status.message = Some(message(seen, total)).filter(|message| !message.is_empty());
     status.observed_generation = seen.generation;
     if seen.outcome == Outcome::Applied {
@@ -81,6 +92,30 @@ pub(super) fn after(old: &BoshDeploymentStatus, seen: &Seen, now: &Time) -> Bosh
     status
 }
 
+fn total_ready(status: &BoshDeploymentStatus) -> bool {
+    status.total_instance_groups == status.deployed_instance_groups
+}
+
+// === impl Errands ===
+
+impl Errands {
+    /// Of the deployment's QuarksJobs but for those of its conversion.
+    pub(super) fn of<'j>(jobs: impl Iterator<Item = &'j QuarksJob>) -> Self {
+        let mut errands = Self::default();
+        for job in jobs {
+            let status = job.status.as_ref();
+            let completed = status.is_some_and(|status| status.completed);
+            // A manual one is manual again as soon as it has started; what became of it stays in its conditions.
+            let ran = status.is_some_and(|status| !status.conditions.is_empty());
+            if completed || ran || job.spec.trigger.strategy != Strategy::Manual {
+                errands.started += 1;
+                errands.completed += i32::from(completed);
+            }
+        }
+        errands
+    }
+}
+
 fn state(converted: bool, ready: bool) -> DeploymentState {
     match (converted, ready) {
         (true, true) => DeploymentState::Deployed,
@@ -96,6 +131,10 @@ fn message(seen: &Seen, total: Option<i32>) -> String {
         Outcome::Applied => match total {
             Some(total) if total > seen.ready => {
                 format!("waiting for {} of {total} instance groups", total - seen.ready)
+            }
+            _ if seen.errands.started > seen.errands.completed => {
+                let Errands { started, completed } = seen.errands;
+                format!("waiting for {} of {started} errands", started - completed)
             }
             _ => String::new(),
         },
@@ -115,6 +154,7 @@ fn findings(seen: &Seen, status: &BoshDeploymentStatus) -> Vec<Finding> {
         Outcome::Applied => {
             let ready = match status.state == Some(DeploymentState::Deployed) {
                 true => finding("Ready", True, "Deployed", "all instance groups are ready"),
+                false if total_ready(status) => finding("Ready", False, "ErrandsNotCompleted", message),
                 false => finding("Ready", False, "GroupsNotReady", message),
             };
             vec![
@@ -149,6 +189,7 @@ mod tests {
             outcome,
             wrote: false,
             steps,
+            errands: Errands::default(),
             groups: Some(2),
             ready,
             plugins: Vec::new(),
@@ -166,6 +207,31 @@ mod tests {
         assert_eq!(text(3, 1), "Converting to Kubernetes Resources");
         assert_eq!(text(2, 2), "Converting to Kubernetes Resources");
         assert_eq!(text(3, 2), "Deployed");
+    }
+
+    #[test]
+    fn errands_count_once_they_were_started() {
+        let job = |strategy: &str, status: serde_json::Value| -> QuarksJob {
+            serde_json::from_value(serde_json::json!({
+                "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksJob", "metadata": {"name": "e"},
+                "spec": {"trigger": {"strategy": strategy}, "template": {}}, "status": status,
+            }))
+            .unwrap()
+        };
+        let jobs = [
+            job("manual", serde_json::json!({})),
+            job("once", serde_json::json!({})),
+            job("done", serde_json::json!({"completed": true})),
+            job("manual", serde_json::json!({"completed": true})),
+        ];
+        let errands = Errands::of(jobs.iter());
+        assert_eq!((errands.started, errands.completed), (3, 2));
+        let mut seen = seen(Outcome::Applied, 3, 2);
+        seen.errands = errands;
+        let status = after(&created(&at(1)), &seen, &at(2));
+        assert_eq!((status.total_job_count, status.completed_job_count), (Some(6), Some(5)));
+        assert_eq!(status.state, Some(DeploymentState::Converting));
+        assert_eq!(status.message.as_deref(), Some("waiting for 1 of 3 errands"));
     }
 
     #[test]

@@ -23,18 +23,19 @@ pub(super) struct Series {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Next {
     /// The newest version holds this already.
-    Keep(u32),
+    Keep(u32, Box<Secret>),
     /// A new version.
     Make(u32, Box<Secret>),
 }
 
 // === impl Next ===
 
+#[cfg(test)]
 impl Next {
     /// The number of the version that holds the content.
-    pub(super) fn version(&self) -> u32 {
+    fn version(&self) -> u32 {
         match self {
-            Self::Keep(version) | Self::Make(version, _) => *version,
+            Self::Keep(version, _) | Self::Make(version, _) => *version,
         }
     }
 }
@@ -55,10 +56,15 @@ impl Series {
                 .all(|(key, value)| held.and_then(|held| held.get(key)) == Some(value))
         };
         if secret.data.as_ref() == Some(&data) && same_labels() {
-            return Next::Keep(version);
+            return Next::Keep(version, Box::new(secret.clone()));
         }
         let version = version.saturating_add(1);
         Next::Make(version, Box::new(self.secret(version, data)))
+    }
+
+    /// The newest version of those that exist.
+    pub(super) fn newest<'s>(&self, existing: &'s [Secret]) -> Option<&'s Secret> {
+        self.versions(existing).into_values().next_back()
     }
 
     fn versions<'s>(&self, existing: &'s [Secret]) -> BTreeMap<u32, &'s Secret> {
@@ -148,7 +154,7 @@ mod tests {
     fn made(next: Next) -> Secret {
         match next {
             Next::Make(_, secret) => *secret,
-            Next::Keep(version) => unreachable!("version {version} is kept"),
+            Next::Keep(version, _) => unreachable!("version {version} is kept"),
         }
     }
 
@@ -158,7 +164,8 @@ mod tests {
         assert_eq!(first.metadata.name.as_deref(), Some("d.bpm.g-v1"));
         assert_eq!(first.immutable, Some(true));
         let existing = [first];
-        assert_eq!(series().next(&existing, data("x")), Next::Keep(1));
+        assert!(matches!(series().next(&existing, data("x")), Next::Keep(1, _)));
+        assert_eq!(series().newest(&existing), existing.first());
         assert_eq!(series().next(&existing, data("y")).version(), 2);
         let relabelled = Series {
             labels: [("a".to_string(), "c".to_string())].into(),

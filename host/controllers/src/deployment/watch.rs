@@ -2,11 +2,14 @@
 
 use super::Context;
 use super::interest::interested;
-use crate::api::{BoshDeployment, QuarksSecret, QuarksStatefulSet, ReferenceType};
+use crate::api::{BoshDeployment, QuarksJob, QuarksSecret, QuarksStatefulSet, ReferenceType};
 use crate::running::{Running, api};
-use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
+use boson_deployment::labels;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret, Service};
+use kube::ResourceExt;
 use kube::core::PartialObjectMeta;
 use kube::runtime::controller::Config;
+use kube::runtime::reflector::ObjectRef;
 use kube::runtime::{Controller, watcher};
 use std::sync::Arc;
 
@@ -23,10 +26,17 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
         .with_config(Config::default().concurrency(concurrency));
     let (maps, secrets) = (controller.store(), controller.store());
     let controller = controller
+        .owns(api::<PartialObjectMeta<QuarksJob>>(&client, &namespace), everything())
         .owns(api::<QuarksSecret>(&client, &namespace), everything())
         .owns(api::<QuarksStatefulSet>(&client, &namespace), everything())
         .owns(api::<PartialObjectMeta<Service>>(&client, &namespace), everything())
         .owns(api::<PartialObjectMeta<Secret>>(&client, &namespace), everything())
+        // An image that cannot be pulled is seen on the pod only.
+        .watches(
+            api::<PartialObjectMeta<Pod>>(&client, &namespace),
+            everything().labels(labels::QUARKS_JOB_NAME),
+            |pod| of_pod(&pod),
+        )
         // Only what is around the data: the content of all ConfigMaps and Secrets of a cluster does not pass through here.
         .watches(
             api::<PartialObjectMeta<ConfigMap>>(&client, &namespace),
@@ -43,4 +53,10 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
     running
         .drive(NAME, &namespace, controller, context, reconcile, |_, _| {})
         .await;
+}
+
+/// The deployment that a pod of a conversion works for.
+fn of_pod(pod: &PartialObjectMeta<Pod>) -> Option<ObjectRef<BoshDeployment>> {
+    let name = pod.annotations().get(labels::DEPLOYMENT)?;
+    Some(ObjectRef::new(name).within(&pod.namespace()?))
 }

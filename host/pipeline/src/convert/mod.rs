@@ -8,6 +8,7 @@ pub mod collected;
 pub mod context;
 mod copies;
 pub mod filling;
+pub mod kept;
 mod needed;
 pub mod parallel;
 mod places;

@@ -1,0 +1,214 @@
+//! Both modes of a conversion: what the operator computes itself, and what pods do with the commands of `host util`.
+
+use crate::operator::{Stage, condition, is};
+use anyhow::{Context, Result, ensure};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use boson_tests::{host, root};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Name of the manifest in diagnostics.
+const MANIFEST: &str = "configmap/nats-manifest/manifest";
+
+/// The folders that the pods of a conversion mount, filled from the Secrets of a cluster.
+struct Mounts {
+    root: tempfile::TempDir,
+}
+
+// === impl Mounts ===
+
+impl Mounts {
+    fn of(stage: &Stage) -> Result<Self> {
+        let mounts = Self {
+            root: tempfile::tempdir()?,
+        };
+        mounts.put(stage, "nats.with-ops", "with-ops")?;
+        mounts.put(stage, "nats.desired-manifest-v1", "desired")?;
+        for group in ["broker", "gateway", "smoke-tests"] {
+            mounts.put(stage, &format!("nats.ig-resolved.{group}-v1"), group)?;
+        }
+        mounts.put(
+            stage,
+            "nats.var-implicit-system-domain",
+            "values/implicit/system_domain",
+        )?;
+        for (secret, variable) in [
+            ("nats.var-nats-ca", "nats_ca"),
+            ("nats.var-broker-tls", "broker_tls"),
+            ("nats.var-broker-password", "broker_password"),
+        ] {
+            mounts.put(stage, secret, &format!("values/generated/{variable}"))?;
+        }
+        for release in ["messaging", "smoke"] {
+            let jobs = root().join("docs/examples/nats/releases").join(release).join("jobs");
+            copy(&jobs, &mounts.path(&format!("all-releases/jobs-src/{release}")))?;
+        }
+        Ok(mounts)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    /// The files of a Secret.
+    fn put(&self, stage: &Stage, secret: &str, folder: &str) -> Result<()> {
+        let folder = self.path(folder);
+        fs::create_dir_all(&folder)?;
+        for (key, bytes) in data(stage, secret)? {
+            fs::write(folder.join(key), bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Runs a command of `host util` with what all have in common; its exit code, output and report.
+    fn run(&self, command: &str, arguments: &[String]) -> Result<(i32, Value, String)> {
+        let (output, report) = (self.path("output.json"), self.path("report"));
+        let _ = fs::remove_file(&output);
+        fs::write(&report, "")?;
+        let mut all: Vec<String> = ["util", command].map(String::from).into();
+        all.push(format!("--manifest-name={MANIFEST}"));
+        for (option, path) in [
+            ("values", self.path("values")),
+            ("output", output.clone()),
+            ("report", report.clone()),
+        ] {
+            all.push(format!("--{option}={}", path.display()));
+        }
+        all.extend(arguments.iter().cloned());
+        let ran = host(self.root.path(), all)?;
+        let output = fs::read_to_string(&output).unwrap_or_default();
+        let output = serde_json::from_str(&output).unwrap_or(Value::Null);
+        ensure!(ran.code == 0 || output.is_null(), "a failure left output");
+        Ok((ran.code, output, fs::read_to_string(&report)?))
+    }
+
+    fn file(&self, option: &str, name: &str) -> String {
+        format!("--{option}={}", self.path(name).display())
+    }
+
+    fn gather(&self, group: &str) -> Vec<String> {
+        vec![
+            self.file("manifest", "desired/manifest.yaml"),
+            self.file("releases", "all-releases"),
+            format!("--group={group}"),
+            "--deployment=nats".into(),
+            format!("--namespace={}", self.namespace()),
+            "--operator-image=example.com/boson:1".into(),
+        ]
+    }
+
+    fn namespace(&self) -> String {
+        fs::read_to_string(self.path("namespace")).unwrap_or_default()
+    }
+}
+
+/// Copies a release's jobs as an image has them.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to.join(name))?;
+        } else {
+            let name = if name == "spec" { "job.MF".to_string() } else { name };
+            fs::copy(entry.path(), to.join(name))?;
+        }
+    }
+    Ok(())
+}
+
+fn data(stage: &Stage, secret: &str) -> Result<Vec<(String, Vec<u8>)>> {
+    let secret = stage.get(&format!("secret/{secret}"))?;
+    let data = secret["data"].as_object().context("a Secret without data")?;
+    data.iter()
+        .map(|(key, value)| Ok((key.clone(), STANDARD.decode(value.as_str().unwrap_or_default())?)))
+        .collect()
+}
+
+/// What a command left is what the Secret holds, to the byte.
+fn same(stage: &Stage, secret: &str, output: &Value) {
+    let held = data(stage, secret).unwrap();
+    assert_eq!(held.len(), output.as_object().unwrap().len(), "{secret}");
+    for (key, bytes) in held {
+        let text = output[&key].as_str().unwrap();
+        assert!(text.as_bytes() == bytes, "{secret}, {key}:\n{text}");
+    }
+}
+
+#[test]
+fn the_commands_of_pods_give_the_bytes_of_the_operator() {
+    let stage = Stage::new("commands").unwrap();
+    stage.deploy().unwrap();
+    stage
+        .wait("Applied", |deployment| is(deployment, "Applied", "True"))
+        .unwrap();
+    let mounts = Mounts::of(&stage).unwrap();
+    fs::write(mounts.path("namespace"), &stage.namespace).unwrap();
+
+    let manifest = mounts.file("manifest", "with-ops/manifest.yaml");
+    let (code, output, report) = mounts.run("interpolate", std::slice::from_ref(&manifest)).unwrap();
+    assert_eq!(code, 0, "{report}");
+    same(&stage, "nats.desired-manifest-v1", &output);
+    // Of other inputs than it was started for it makes nothing.
+    let (code, ..) = mounts.run("interpolate", &[manifest, "--inputs=0".into()]).unwrap();
+    assert_eq!(code, 75);
+
+    for group in ["broker", "gateway", "smoke-tests"] {
+        let mut arguments = mounts.gather(group);
+        arguments.push(format!("--registry={}/bosh", stage.registry.host()));
+        let (code, output, report) = mounts.run("instance-group", &arguments).unwrap();
+        assert_eq!(code, 0, "{report}");
+        same(&stage, &format!("nats.ig-resolved.{group}-v1"), &output);
+
+        let resolved = mounts.file("resolved", &format!("{group}/properties.yaml"));
+        let releases = mounts.file("releases", "all-releases");
+        let arguments = [resolved, releases, format!("--group={group}")];
+        let (code, output, report) = mounts.run("bpm", &arguments).unwrap();
+        assert_eq!(code, 0, "{report}");
+        same(&stage, &format!("nats.bpm.{group}-v1"), &output);
+    }
+    let (code, _, report) = mounts.run("instance-group", &mounts.gather("nobody")).unwrap();
+    assert_eq!(code, 65);
+    assert!(
+        report.contains("convert-no-group") && report.contains(MANIFEST),
+        "{report}"
+    );
+}
+
+#[test]
+fn what_a_template_says_of_its_failure_comes_back_with_its_line_and_without_values() {
+    let stage = Stage::new("told").unwrap();
+    stage.deploy().unwrap();
+    stage
+        .wait("Applied", |deployment| is(deployment, "Applied", "True"))
+        .unwrap();
+    let mounts = Mounts::of(&stage).unwrap();
+    let template = mounts.path("all-releases/jobs-src/messaging/broker/templates/broker.conf.erb");
+    let text = fs::read_to_string(&template).unwrap();
+    let lines = text.lines().count();
+    fs::write(
+        &template,
+        format!("{}\n<% raise p('broker.password') %>\n", text.trim_end()),
+    )
+    .unwrap();
+    let arguments = [
+        mounts.file("resolved", "broker/properties.yaml"),
+        mounts.file("releases", "all-releases"),
+        "--group=broker".to_string(),
+    ];
+    let (code, _, report) = mounts.run("bpm", &arguments).unwrap();
+    assert_eq!(code, 65);
+    let first: Value = serde_json::from_str(report.lines().next().unwrap()).unwrap();
+    assert!(
+        first["document"].as_str().unwrap().ends_with("broker.conf.erb"),
+        "{first:#}"
+    );
+    assert_eq!(first["line"], lines + 1);
+    let password = data(&stage, "nats.var-broker-password").unwrap().remove(0).1;
+    assert!(!report.contains(std::str::from_utf8(&password).unwrap()), "{report}");
+    assert!(report.contains("<redacted>"), "{report}");
+    assert!(condition(&stage.get("boshdeployment/nats").unwrap(), "Converted").is_some());
+}
