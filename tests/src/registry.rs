@@ -219,7 +219,8 @@ pub fn push_example(server: &Server) -> Result<()> {
     server.push_release("smoke:ubuntu-jammy-1.584-0.3.1", &releases.join("smoke"))
 }
 
-fn files_below(directory: &Path) -> Result<Vec<PathBuf>> {
+/// The files below a directory, sorted.
+pub(crate) fn files_below(directory: &Path) -> Result<Vec<PathBuf>> {
     let (mut found, mut open) = (Vec::new(), vec![directory.to_path_buf()]);
     while let Some(place) = open.pop() {
         for entry in fs::read_dir(place)? {
