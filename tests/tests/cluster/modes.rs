@@ -1,13 +1,16 @@
 //! Both modes of a conversion: what the operator computes itself, and what pods do with the commands of `host util`.
 
-use crate::operator::{Stage, condition, is};
+use crate::operator::{Stage, condition, config_map, is};
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use boson_tests::{host, root};
+use boson_tests::cluster::image::Image;
+use boson_tests::cluster::{Cluster, with_node};
+use boson_tests::{binary, host, root};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Name of the manifest in diagnostics.
 const MANIFEST: &str = "configmap/nats-manifest/manifest";
@@ -211,4 +214,204 @@ fn what_a_template_says_of_its_failure_comes_back_with_its_line_and_without_valu
     assert!(!report.contains(std::str::from_utf8(&password).unwrap()), "{report}");
     assert!(report.contains("<redacted>"), "{report}");
     assert!(condition(&stage.get("boshdeployment/nats").unwrap(), "Converted").is_some());
+}
+
+/// Name of the operator's image on the node.
+const HOST: &str = "boson.test/host:modes";
+/// The QuarksJobs of the conversion.
+const JOBS: [&str; 3] = ["bpm-configs-nats", "data-gathering-nats", "var-interpolation-nats"];
+
+/// This program with its plugins, under the name [`HOST`].
+fn load_operator(cluster: &Cluster) -> Result<()> {
+    let program = binary()?;
+    let mut image = Image::busybox(HOST)?.executable("bin/host", fs::read(&program)?);
+    let libraries = Command::new("ldd").arg(&program).output()?;
+    let libraries = String::from_utf8(libraries.stdout)?;
+    for path in libraries.split_whitespace().filter(|word| word.starts_with('/')) {
+        image = image.executable(path, fs::read(path)?);
+    }
+    let plugins = program
+        .ancestors()
+        .nth(2)
+        .context("no target directory")?
+        .join("plugins");
+    for entry in fs::read_dir(plugins)? {
+        let path = entry?.path();
+        let name = path.file_name().context("no name")?.to_string_lossy().into_owned();
+        if !name.contains(".test-") {
+            image = image.file(&format!("bin/plugins/{name}"), fs::read(&path)?);
+        }
+    }
+    cluster.load_image(&image)
+}
+
+/// Makes the releases of the example known to the node, as the images that this deployment asks for.
+fn load_releases(cluster: &Cluster, stage: &Stage) -> Result<()> {
+    let releases = root().join("docs/examples/nats/releases");
+    for (name, tag) in [("messaging", "1.4.0"), ("smoke", "0.3.1")] {
+        cluster.load_image(&Image::release(&tagged(stage, name, tag), &releases.join(name))?)?;
+    }
+    Ok(())
+}
+
+fn tagged(stage: &Stage, release: &str, version: &str) -> String {
+    format!("{}/bosh/{release}:ubuntu-jammy-1.584-{version}", stage.registry.host())
+}
+
+/// What a deployment consists of: of each object what does not change by itself.
+fn everything(stage: &Stage) -> Result<Vec<Value>> {
+    let mut all = Vec::new();
+    for kind in [
+        "secret",
+        "quarkssecret",
+        "quarksstatefulset",
+        "statefulset",
+        "service",
+        "quarksjob",
+    ] {
+        let list = stage.get(kind)?;
+        for mut object in list["items"].as_array().cloned().unwrap_or_default() {
+            let name = object["metadata"]["name"].as_str().unwrap_or_default();
+            if kind == "quarksjob" && JOBS.contains(&name) {
+                continue;
+            }
+            let uid = object["metadata"]["uid"].clone();
+            let labels = object["metadata"]["labels"].clone();
+            object["metadata"] = serde_json::json!({"name": name, "uid": uid, "labels": labels});
+            if let Some(members) = object.as_object_mut() {
+                members.remove("status");
+            }
+            all.push(object);
+        }
+    }
+    Ok(all)
+}
+
+fn conversion_jobs(stage: &Stage) -> Vec<String> {
+    let mut names = stage.names("quarksjob").unwrap();
+    names.retain(|name| name != "nats-smoke-tests");
+    names
+}
+
+fn message(deployment: &Value) -> String {
+    let told = condition(deployment, "Converted").map(|told| told["message"].clone());
+    told.and_then(|told| Some(told.as_str()?.to_string()))
+        .unwrap_or_default()
+}
+
+/// One test, because each run of pods takes its time: jobs from nothing, the other mode and back, a changed value, and two mistakes.
+#[test]
+fn pods_convert_as_the_operator_does() {
+    let Some(cluster) = with_node().unwrap() else { return };
+    load_operator(cluster).unwrap();
+    let mut stage = Stage::with_pods(cluster, "pods", HOST).unwrap();
+    load_releases(cluster, &stage).unwrap();
+    stage.deploy().unwrap();
+    let applied = |deployment: &Value| is(deployment, "Applied", "True") && is(deployment, "Converted", "True");
+    stage.wait("Applied by jobs", applied).unwrap();
+    assert_eq!(conversion_jobs(&stage), JOBS);
+    let made = everything(&stage).unwrap();
+    assert!(
+        made.iter()
+            .any(|object| object["metadata"]["name"] == "nats.bpm.broker-v1")
+    );
+
+    for (mode, jobs) in [("InProcess", &[][..]), ("Jobs", &JOBS[..])] {
+        stage.mode = mode;
+        stage.apply(&[stage.deployment(&["nats-scale"])]).unwrap();
+        stage.wait(mode, applied).unwrap();
+        assert_eq!(conversion_jobs(&stage), jobs, "{mode}");
+        assert_eq!(everything(&stage).unwrap(), made, "{mode}");
+    }
+
+    a_changed_value_runs_what_depends_on_it(&stage);
+    mistakes_are_told_with_their_place(cluster, &stage);
+}
+
+fn a_changed_value_runs_what_depends_on_it(stage: &Stage) {
+    let value = r#"{"stringData":{"value":"example.org"}}"#;
+    stage
+        .kubectl(&[
+            "patch",
+            "secret/nats.var-implicit-system-domain",
+            "--type=merge",
+            "--patch",
+            value,
+        ])
+        .unwrap();
+    stage
+        .wait("another manifest", |deployment| {
+            let names = stage.names("secret").unwrap_or_default();
+            is(deployment, "Converted", "True") && names.iter().any(|name| name == "nats.desired-manifest-v2")
+        })
+        .unwrap();
+    let digest = |name: &str| {
+        let secret = stage.get(&format!("secret/{name}")).unwrap();
+        secret["metadata"]["annotations"]["quarks.cloudfoundry.org/desired-manifest-digest"].clone()
+    };
+    let names = stage.names("secret").unwrap();
+    let newest = |series: &str| {
+        names
+            .iter()
+            .filter(|name| name.starts_with(series))
+            .max()
+            .cloned()
+            .unwrap()
+    };
+    // Every document is of the new manifest, whether it is another one or not.
+    let bpm = digest(&newest("nats.bpm.broker-v"));
+    assert!(bpm.is_string());
+    for group in ["broker", "gateway", "smoke-tests"] {
+        assert_eq!(digest(&newest(&format!("nats.ig-resolved.{group}-v"))), bpm, "{group}");
+    }
+}
+
+fn mistakes_are_told_with_their_place(cluster: &Cluster, stage: &Stage) {
+    let version = |version: &str| {
+        let ops = format!("- type: replace\n  path: /releases/name=messaging/version\n  value: {version}\n");
+        stage
+            .apply(&[
+                config_map("version", "ops", &ops),
+                stage.deployment(&["nats-scale", "version"]),
+            ])
+            .unwrap();
+    };
+    let releases = root().join("docs/examples/nats/releases");
+    let template = releases.join("messaging/jobs/broker/templates/broker.conf.erb");
+    let text = fs::read_to_string(template).unwrap();
+    let broken = format!("{}\n<%= p('broker.nothing') %>\n", text.trim_end());
+    let image = Image::release(&tagged(stage, "messaging", "1.4.1"), &releases.join("messaging")).unwrap();
+    let image = image.file("var/vcap/jobs-src/broker/templates/broker.conf.erb", broken);
+    cluster.load_image(&image).unwrap();
+    version("1.4.1");
+    let told = stage
+        .wait("the template's error", |deployment| {
+            message(deployment).contains("broker.conf.erb")
+        })
+        .unwrap();
+    let place = format!("broker.conf.erb:{}", text.trim_end().lines().count() + 1);
+    assert!(message(&told).contains(&place), "{}", message(&told));
+    assert!(
+        message(&told).contains("Can't find property '[\"broker.nothing\"]'"),
+        "{}",
+        message(&told)
+    );
+
+    version("9.9.9");
+    let told = stage
+        .wait("the missing image", |deployment| {
+            condition(deployment, "Converted").is_some_and(|told| told["reason"] == "DeploymentImagePull")
+        })
+        .unwrap();
+    assert!(
+        message(&told).contains("messaging:ubuntu-jammy-1.584-9.9.9"),
+        "{}",
+        message(&told)
+    );
+    version("1.4.0");
+    stage
+        .wait("mended", |deployment| {
+            is(deployment, "Converted", "True") && is(deployment, "Applied", "True")
+        })
+        .unwrap();
 }

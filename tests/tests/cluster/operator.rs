@@ -16,6 +16,8 @@ use tempfile::TempDir;
 
 /// How long something may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
+/// The same where pods run.
+const PODS: Duration = Duration::from_secs(300);
 
 /// A namespace with an operator of its own.
 pub struct Stage {
@@ -26,6 +28,11 @@ pub struct Stage {
     operator: Option<Child>,
     /// Where it answers.
     port: u16,
+    /// Of conversions.
+    pub mode: &'static str,
+    /// Reference of the operator's image.
+    image: &'static str,
+    patience: Duration,
 }
 
 // === impl Stage ===
@@ -37,6 +44,19 @@ impl Stage {
         let mut installed = Ok(String::new());
         DEFINITIONS.call_once(|| installed = install(cluster));
         installed?;
+        Self::set(cluster, name, "example.com/boson:1")
+    }
+
+    /// In a cluster that has a node, which knows the operator's image under this name.
+    pub fn with_pods(cluster: &'static Cluster, name: &str, image: &'static str) -> Result<Self> {
+        install(cluster)?;
+        let mut stage = Self::set(cluster, name, image)?;
+        stage.mode = "Jobs";
+        stage.patience = PODS;
+        Ok(stage)
+    }
+
+    fn set(cluster: &'static Cluster, name: &str, image: &'static str) -> Result<Self> {
         let registry = Server::start(false)?;
         push_example(&registry)?;
         let mut stage = Self {
@@ -46,6 +66,9 @@ impl Stage {
             files: tempfile::tempdir()?,
             operator: None,
             port: TcpListener::bind("127.0.0.1:0")?.local_addr()?.port(),
+            mode: "InProcess",
+            image,
+            patience: PATIENCE,
         };
         stage.start()?;
         Ok(stage)
@@ -60,7 +83,7 @@ impl Stage {
             .arg(self.cluster.kubeconfig())
             .args(["--namespace", &self.namespace, "--operator-namespace", &self.namespace])
             .args(["--listen", &format!("127.0.0.1:{}", self.port)])
-            .args(["--operator-image", "example.com/boson:1"])
+            .args(["--operator-image", self.image])
             .args(["--registry-without-tls", self.registry.host()])
             .arg("--image-cache")
             .arg(self.files.path().join("images"))
@@ -89,7 +112,7 @@ impl Stage {
         Ok(answer)
     }
 
-    fn log(&self) -> PathBuf {
+    pub fn log(&self) -> PathBuf {
         self.files.path().join("operator.log")
     }
 
@@ -109,7 +132,7 @@ impl Stage {
     }
 
     /// The names of all objects of a kind, sorted.
-    fn names(&self, kind: &str) -> Result<Vec<String>> {
+    pub fn names(&self, kind: &str) -> Result<Vec<String>> {
         let names = self.kubectl(&["get", kind, "--output=name"])?;
         let mut names: Vec<String> = names
             .lines()
@@ -132,7 +155,7 @@ impl Stage {
             if holds(&deployment) {
                 return Ok(deployment);
             }
-            if began.elapsed() > PATIENCE {
+            if began.elapsed() > self.patience {
                 let log = fs::read_to_string(self.log()).unwrap_or_default();
                 anyhow::bail!("{what} did not come:\n{:#}\n{log}", deployment["status"]);
             }
@@ -154,7 +177,7 @@ impl Stage {
         ])
     }
 
-    fn deployment(&self, ops: &[&str]) -> Value {
+    pub fn deployment(&self, ops: &[&str]) -> Value {
         let ops: Vec<Value> = ops
             .iter()
             .map(|name| json!({"type": "configmap", "name": name}))
@@ -163,7 +186,7 @@ impl Stage {
             "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "nats"},
             "spec": {
                 "manifest": {"type": "configmap", "name": "nats-manifest"}, "ops": ops,
-                "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", self.registry.host())}
+                "conversion": {"mode": self.mode, "registry": format!("{}/bosh", self.registry.host())}
             }
         })
     }
