@@ -84,4 +84,10 @@ pub const CODES: &[Code] = &[
         explanation: "Passwords, keys and certificates were generated and there is no `--vars-store`, so the next conversion generates others. \
                       Applying both to a cluster replaces every secret. Give a store to keep them.",
     },
+    Code {
+        name: "wait-timeout",
+        title: "What was waited for did not come in time",
+        explanation: "`host util wait` looks names up until they resolve; with a port it tries to connect, too. A headless Service resolves when one of its pods \
+                      is ready. `--timeout` says how long to wait.",
+    },
 ];

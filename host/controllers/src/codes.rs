@@ -70,4 +70,58 @@ pub const CODES: &[Code] = &[
         title: "A Secret holds a value that cannot be one",
         explanation: "Values of variables are text (UTF-8); with the annotation `quarks.cloudfoundry.org/json-value: \"true\"` they are JSON.",
     },
+    Code {
+        name: "output-collision",
+        title: "Two parts of a file become one Secret",
+        explanation: "With `persistencemethod: fan-out` the name of a Secret ends in the member's, sanitized (`a_b` and `a-b` are one name). Rename one.",
+    },
+    Code {
+        name: "output-foreign",
+        title: "There is a Secret of that name which belongs to something else",
+        explanation: "Output never replaces what somebody else made. Delete the Secret, or choose another `name` in `spec.output.outputMap`.",
+    },
+    Code {
+        name: "output-missing",
+        title: "A container ended and left no file",
+        explanation: "`spec.output.outputMap` names a file that a container leaves in `/mnt/quarks`. The container succeeded without writing it.",
+    },
+    Code {
+        name: "output-name",
+        title: "Output asks for a name that Kubernetes does not take",
+        explanation: "Keys of a Secret are letters, digits, `-`, `_` and `.`, at most 253; with `persistencemethod: fan-out` the members' names become part of \
+                      the names of Secrets and need a letter or digit.",
+    },
+    Code {
+        name: "output-not-flat",
+        title: "Output is not a JSON object of texts",
+        explanation: "The file is one JSON object, and each of its members is a text: `{\"key\": \"value\"}`. Write other values as texts. With \
+                      `persistencemethod: fan-out` each member is a text that holds such an object.",
+    },
+    Code {
+        name: "output-not-json",
+        title: "Output is not JSON",
+        explanation: "The message says at which line and column reading ended; the content is not shown, since it may be secret.",
+    },
+    Code {
+        name: "output-order",
+        title: "`host util persist-output` does not understand what it is to do",
+        explanation: "It is told in the environment, by the operator that made the Job. Operator and image are of different versions.",
+    },
+    Code {
+        name: "output-refused",
+        title: "The API server refuses a Secret of output",
+        explanation: "Most often its name or a label is none that Kubernetes takes, or a quota is used up. The server's own words are not shown, since they \
+                      quote values.",
+    },
+    Code {
+        name: "output-too-large",
+        title: "Output does not fit into a Secret",
+        explanation: "A Secret holds 1 MiB. Above 256 KiB its values are compressed with gzip, and what is larger even so is refused. A file has at most \
+                      32 MiB.",
+    },
+    Code {
+        name: "output-unreadable",
+        title: "A file that a container left cannot be read",
+        explanation: "The file is read by another user than the one that wrote it: make it readable by all.",
+    },
 ];

@@ -2,6 +2,7 @@
 
 use crate::client::Cluster;
 use crate::deployment::{self, Conversion};
+use crate::job;
 use crate::lease::{self, Election, End};
 use crate::metrics::Metrics;
 use crate::quarks_secret;
@@ -94,8 +95,10 @@ pub async fn run(
 async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: Running) {
     let me = &config.election.me;
     let conversion = config.conversion.clone();
+    let image = conversion.operator_image.clone();
     let all = Arc::new(All {
         deployments: Arc::new(deployment::Context::new(cluster.clone(), scope.clone(), conversion, me)),
+        jobs: Arc::new(job::Context::new(cluster.clone(), scope.clone(), image, me)),
         secrets: Arc::new(quarks_secret::Context::new(cluster.clone(), scope.clone(), me)),
         sets: Arc::new(stateful_set::Context::new(cluster.clone(), scope.clone())),
     });
@@ -116,6 +119,7 @@ async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: R
 /// What the controllers share, each for itself.
 struct All {
     deployments: Arc<deployment::Context>,
+    jobs: Arc<job::Context>,
     secrets: Arc<quarks_secret::Context>,
     sets: Arc<stateful_set::Context>,
 }
@@ -127,6 +131,7 @@ impl All {
     async fn run(&self, running: &Running, namespace: Option<String>) {
         futures::join!(
             deployment::run(self.deployments.clone(), running.clone(), namespace.clone()),
+            job::run(self.jobs.clone(), running.clone(), namespace.clone()),
             quarks_secret::run(self.secrets.clone(), running.clone(), namespace.clone()),
             stateful_set::run(self.sets.clone(), running.clone(), namespace),
         );

@@ -21,7 +21,7 @@ const NAMES: [&str; 3] = ["root", "leaf", "word"];
 
 /// Where the connection to the cluster ends.
 #[derive(Clone, Copy, Debug)]
-enum Death {
+pub enum Death {
     /// Nowhere.
     Never,
     /// Before this write leaves.
@@ -32,15 +32,25 @@ enum Death {
 
 /// A way to the cluster that ends.
 #[derive(Clone, Default)]
-struct Line {
-    writes: Arc<AtomicUsize>,
+pub struct Line {
+    pub writes: Arc<AtomicUsize>,
     cut: Arc<AtomicBool>,
     /// Method and path of each write that landed.
     landed: Arc<Mutex<Vec<String>>>,
 }
 
 impl Line {
-    fn client(&self, inner: Client, death: Death) -> Client {
+    /// Whether it has ended.
+    pub fn is_cut(&self) -> bool {
+        self.cut.load(Ordering::SeqCst)
+    }
+
+    /// Method and path of each write that landed.
+    pub fn landed(&self) -> Vec<String> {
+        self.landed.lock().unwrap().clone()
+    }
+
+    pub fn client(&self, inner: Client, death: Death) -> Client {
         let line = self.clone();
         let service = tower::service_fn(move |request: http::Request<Body>| {
             let (line, inner) = (line.clone(), inner.clone());

@@ -12,6 +12,7 @@ mod accepted;
 mod at_hand;
 mod definitions;
 mod faults;
+mod jobs;
 mod leading;
 mod modes;
 mod operator;

@@ -19,6 +19,7 @@ pub use events::{Events, Notice};
 
 use crate::metrics::{ApiCall, Metrics, Outcome};
 use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::core::v1::Namespace;
 use kube::Resource;
 use kube::api::{
     Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions, ValidationDirective,
@@ -144,6 +145,29 @@ impl Cluster {
             .call(&Subject::of::<K>(), Verb::List, labels, || api.list(&query))
             .await?;
         Ok(list.items)
+    }
+
+    /// What is around the data of all objects with these labels.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn list_metadata<K: Kind>(&self, namespace: &str, labels: &str) -> Result<Vec<ObjectMeta>, Error> {
+        let api: Api<K> = self.api(namespace);
+        let query = ListParams::default().labels(labels);
+        let list = self
+            .call(&Subject::of::<K>(), Verb::List, labels, || api.list_metadata(&query))
+            .await?;
+        Ok(list.items.into_iter().map(|object| object.metadata).collect())
+    }
+
+    /// The namespace itself.
+    ///
+    /// # Errors
+    /// See [`Error`]. One that is not there is none.
+    pub async fn namespace(&self, name: &str) -> Result<Option<Namespace>, Error> {
+        let api: Api<Namespace> = Api::all(self.client.clone());
+        self.call(&Subject::of::<Namespace>(), Verb::Get, name, || api.get_opt(name))
+            .await
     }
 
     /// Makes an object that must not exist yet.

@@ -6,13 +6,13 @@ use super::provenance::PROVENANCE;
 use super::secrets::Whose;
 use super::steps::Work;
 use super::stop::Stop;
-use super::versions::{Next, Series};
-use super::{Context, MANAGER, documents, versions};
+use super::{Context, MANAGER, documents};
 use crate::api::BoshDeployment;
 use crate::api::deployment::ConversionMode;
 use crate::client::{Created, Error, resource};
 use crate::in_pod::Values;
 use crate::objects;
+use crate::versioned::{self, Next, Series};
 use boson_deployment::labels;
 use boson_deployment::names::{NameError, Names};
 use boson_document::{Tree, json};
@@ -156,7 +156,7 @@ impl Flow<'_> {
 
     /// Deletes versions that nobody uses any more.
     async fn sweep(&self, series: &BTreeSet<String>, existing: &[Secret]) -> Result<(), Error> {
-        if versions::garbage(existing, series, |_| false).is_empty() {
+        if versioned::garbage(existing, series, |_| false).is_empty() {
             return Ok(());
         }
         let labels = format!("{}={}", labels::DEPLOYMENT_NAME, self.names.deployment());
@@ -169,7 +169,7 @@ impl Flow<'_> {
                 .await?;
             all.iter().for_each(|object| workloads.push_str(&object.to_string()));
         }
-        for secret in versions::garbage(existing, series, |name| workloads.contains(&format!("\"{name}\""))) {
+        for secret in versioned::garbage(existing, series, |name| workloads.contains(&format!("\"{name}\""))) {
             self.note_write();
             self.context.cluster.delete(secret).await?;
         }

@@ -19,7 +19,6 @@ mod status;
 mod steps;
 mod stop;
 pub(crate) mod values;
-mod versions;
 mod watch;
 
 use crate::api::{BoshDeployment, QuarksJob, QuarksStatefulSet};

@@ -1,6 +1,6 @@
 //! The Secrets between the steps of a conversion. Pure.
 
-use super::versions::Series;
+use crate::versioned::Series;
 use boson_deployment::labels::{self, secret_type};
 use boson_deployment::names::{LABEL_LIMIT, NameError, Names, cut, label};
 use boson_document::Tree;

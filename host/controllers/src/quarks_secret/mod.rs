@@ -4,7 +4,6 @@ mod act;
 mod copies;
 mod draft;
 mod image;
-mod interest;
 mod marks;
 mod observe;
 mod plan;
@@ -22,9 +21,9 @@ mod tests;
 
 use crate::api::QuarksSecret;
 use crate::client::{Cluster, Error, Events, Fault, Notice};
+use crate::interest::Interest;
 use crate::scope::Scope;
 use act::{Failure, MANAGER, act};
-use interest::Interest;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::runtime::controller::Action;
 use observe::observe;

@@ -1,10 +1,10 @@
 //! What there is: reads only. All reads are quorum reads, because a stale one could make us replace a value that was just made.
 
-use super::interest::Interest;
 use crate::api::QuarksSecret;
 use crate::api::request::KeyReference;
 use crate::api::secret::SecretType;
 use crate::client::{Cluster, Error, Fault};
+use crate::interest::Interest;
 use k8s_openapi::api::core::v1::{Secret, Service};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -6,7 +6,9 @@ mod instance_group;
 mod interpolate;
 mod leaving;
 mod mounted;
+mod persist_output;
 mod template_render;
+mod wait;
 
 use crate::exit::Failed;
 use crate::output::Color;
@@ -23,8 +25,12 @@ pub enum UtilCommand {
     Bpm(bpm::BpmArguments),
     /// Copy the job sources of a release image
     ExtractJobs(extract_jobs::ExtractJobsArguments),
+    /// Make Secrets of the files that the other containers of this pod leave
+    PersistOutput(persist_output::PersistOutputArguments),
     /// Render all templates of this pod's instance
     TemplateRender(template_render::TemplateRenderArguments),
+    /// Wait until names resolve, or answer
+    Wait(wait::WaitArguments),
 }
 
 pub fn run(command: &UtilCommand, color: Color) -> Result<(), Failed> {
@@ -33,6 +39,8 @@ pub fn run(command: &UtilCommand, color: Color) -> Result<(), Failed> {
         UtilCommand::InstanceGroup(arguments) => instance_group::run(arguments, color),
         UtilCommand::Bpm(arguments) => bpm::run(arguments, color),
         UtilCommand::ExtractJobs(arguments) => extract_jobs::run(arguments),
+        UtilCommand::PersistOutput(arguments) => persist_output::run(arguments, color),
+        UtilCommand::Wait(arguments) => wait::run(arguments, color),
         UtilCommand::TemplateRender(arguments) => template_render::run(arguments, color),
     }
 }

@@ -1,11 +1,11 @@
 //! The QuarksJobs of a conversion: three objects, each with the pods that do one step. Pure.
 
 use super::super::secrets::Whose;
-use super::super::versions::Series;
 use super::pod::{self, PodPlugins};
 use crate::conversion::ReleaseImage;
 use crate::in_pod::{self, Held};
 use crate::objects;
+use crate::versioned::Series;
 use boson_deployment::copier;
 use boson_deployment::labels;
 use boson_deployment::names;

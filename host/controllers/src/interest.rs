@@ -1,12 +1,11 @@
-//! Which QuarksSecrets look at which objects, so that a change of one wakes exactly those.
+//! Which objects of a controller look at which others, so that a change of one wakes exactly those.
 //!
 //! Kept by name and not by what is in a cache: an object that is looked for and not there yet is the commonest thing to wait for.
 
+use kube::Resource;
 use kube::runtime::reflector::ObjectRef;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
-
-use crate::api::QuarksSecret;
 
 /// Namespace and name.
 type Place = (String, String);
@@ -45,7 +44,7 @@ impl Interest {
     }
 
     /// Who looks at this.
-    pub fn of(&self, namespace: &str, name: &str) -> Vec<ObjectRef<QuarksSecret>> {
+    pub fn of<K: Resource<DynamicType = ()>>(&self, namespace: &str, name: &str) -> Vec<ObjectRef<K>> {
         let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         let found = tables.watched.get(&(namespace.to_string(), name.to_string()));
         let all = found.into_iter().flatten();
@@ -72,6 +71,11 @@ impl Tables {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::QuarksSecret;
+
+    fn of(interest: &Interest, name: &str) -> Vec<ObjectRef<QuarksSecret>> {
+        interest.of("n", name)
+    }
 
     fn place(name: &str) -> Place {
         ("n".into(), name.into())
@@ -82,10 +86,10 @@ mod tests {
         let interest = Interest::default();
         interest.note(("n", "leaf"), [place("ca"), place("leaf")].into_iter());
         interest.note(("n", "other"), [place("ca")].into_iter());
-        assert_eq!(interest.of("n", "ca").len(), 2);
+        assert_eq!(of(&interest, "ca").len(), 2);
         interest.note(("n", "leaf"), [place("new-ca")].into_iter());
-        assert_eq!(interest.of("n", "ca"), [ObjectRef::new("other").within("n")]);
-        assert_eq!(interest.of("n", "leaf"), []);
+        assert_eq!(of(&interest, "ca"), [ObjectRef::new("other").within("n")]);
+        assert_eq!(of(&interest, "leaf"), []);
         interest.forget(("n", "other"));
         interest.forget(("n", "leaf"));
         assert!(interest.tables.lock().unwrap().watched.is_empty(), "it grows for ever");

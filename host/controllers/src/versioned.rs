@@ -11,7 +11,7 @@ const SPARE: usize = 2;
 
 /// Where the versions of one document go.
 #[derive(Clone, Debug)]
-pub(super) struct Series {
+pub(crate) struct Series {
     /// Name without `-v<N>`.
     pub name: String,
     pub namespace: String,
@@ -21,7 +21,7 @@ pub(super) struct Series {
 
 /// What becomes of a series.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Next {
+pub(crate) enum Next {
     /// The newest version holds this already.
     Keep(u32, Box<Secret>),
     /// A new version.
@@ -30,10 +30,9 @@ pub(super) enum Next {
 
 // === impl Next ===
 
-#[cfg(test)]
 impl Next {
     /// The number of the version that holds the content.
-    fn version(&self) -> u32 {
+    pub(crate) fn version(&self) -> u32 {
         match self {
             Self::Keep(version, _) | Self::Make(version, _) => *version,
         }
@@ -44,7 +43,7 @@ impl Next {
 
 impl Series {
     /// What to do for this content. `existing`: Secrets of the namespace, of any series.
-    pub(super) fn next(&self, existing: &[Secret], data: BTreeMap<String, ByteString>) -> Next {
+    pub(crate) fn next(&self, existing: &[Secret], data: BTreeMap<String, ByteString>) -> Next {
         let newest = self.versions(existing).into_iter().next_back();
         let Some((version, secret)) = newest else {
             return Next::Make(1, Box::new(self.secret(1, data)));
@@ -55,16 +54,23 @@ impl Series {
                 .iter()
                 .all(|(key, value)| held.and_then(|held| held.get(key)) == Some(value))
         };
-        if secret.data.as_ref() == Some(&data) && same_labels() {
+        if secret.data.as_ref() == Some(&data) && same_labels() && self.owns(secret) {
             return Next::Keep(version, Box::new(secret.clone()));
         }
         let version = version.saturating_add(1);
         Next::Make(version, Box::new(self.secret(version, data)))
     }
 
-    /// The newest version of those that exist.
-    pub(super) fn newest<'s>(&self, existing: &'s [Secret]) -> Option<&'s Secret> {
-        self.versions(existing).into_values().next_back()
+    /// The newest version of those that exist, if it is this owner's.
+    pub(crate) fn newest<'s>(&self, existing: &'s [Secret]) -> Option<&'s Secret> {
+        let newest = self.versions(existing).into_values().next_back();
+        newest.filter(|secret| self.owns(secret))
+    }
+
+    /// Those of an owner of the same name that is gone are about to go, too.
+    fn owns(&self, secret: &Secret) -> bool {
+        let owners = secret.metadata.owner_references.iter().flatten();
+        owners.into_iter().any(|owner| owner.uid == self.owner.uid)
     }
 
     fn versions<'s>(&self, existing: &'s [Secret]) -> BTreeMap<u32, &'s Secret> {
@@ -101,7 +107,7 @@ impl Series {
 /// Versions that nobody uses any more: of a series that the deployment has, all but the newest and [`SPARE`] more; of any other, all.
 ///
 /// `series`: names of those that it has. `is_used`: whether a workload mentions the Secret of this name.
-pub(super) fn garbage<'s>(
+pub(crate) fn garbage<'s>(
     existing: &'s [Secret],
     series: &BTreeSet<String>,
     is_used: impl Fn(&str) -> bool,
@@ -125,13 +131,16 @@ pub(super) fn garbage<'s>(
 fn place(secret: &Secret) -> Option<(&str, u32)> {
     let labels = secret.metadata.labels.as_ref()?;
     let is_ours = labels.get(labels::SECRET_KIND).map(String::as_str) == Some(secret_kind::VERSIONED);
-    let (series, number) = secret.metadata.name.as_deref()?.rsplit_once("-v")?;
-    // Not `+1` nor `01`: names that we would not write.
-    let version: u32 = number
-        .parse()
-        .ok()
-        .filter(|parsed: &u32| parsed.to_string() == number)?;
+    let (series, version) = parts(secret.metadata.name.as_deref()?)?;
     (is_ours && secret.metadata.deletion_timestamp.is_none()).then_some((series, version))
+}
+
+/// Series and number in a name that ends in `-v<N>`.
+pub(crate) fn parts(name: &str) -> Option<(&str, u32)> {
+    let (series, number) = name.rsplit_once("-v")?;
+    // Not `+1` nor `01`: names that we would not write.
+    let version: u32 = number.parse().ok()?;
+    (version.to_string() == number).then_some((series, version))
 }
 
 #[cfg(test)]
@@ -167,6 +176,9 @@ mod tests {
         assert!(matches!(series().next(&existing, data("x")), Next::Keep(1, _)));
         assert_eq!(series().newest(&existing), existing.first());
         assert_eq!(series().next(&existing, data("y")).version(), 2);
+        let mut reborn = series();
+        reborn.owner.uid = "other".into();
+        assert_eq!(reborn.next(&existing, data("x")).version(), 2);
         let relabelled = Series {
             labels: [("a".to_string(), "c".to_string())].into(),
             ..series()
