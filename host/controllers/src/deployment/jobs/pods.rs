@@ -91,7 +91,10 @@ fn unwell(pod: &Pod) -> Vec<Diagnostic> {
             continue;
         }
         let (pod, container) = (pod.name_any(), &status.name);
+        // The kubelet says the same twice, at a failure and while it waits after one: no news at each turn.
         let why = waiting.message.as_deref().unwrap_or_default();
+        let why = why.split_once("ErrImagePull: ").map_or(why, |(_, why)| why);
+        let reason = reason.replace("ErrImagePull", "ImagePullBackOff");
         errors.push(match reason.contains("Image") {
             true => Diagnostic::error(
                 "deployment-image-pull",
@@ -245,6 +248,12 @@ mod tests {
             told[0].message.contains("r/i:1") && told[0].message.contains("not found"),
             "{told:?}"
         );
+        let turn = |reason: &str, message: &str| {
+            let states = [("x", json!({"waiting": {"reason": reason, "message": message}}))];
+            errors(&pod("Pending", &states), false)
+        };
+        let waits = turn("ImagePullBackOff", "Back-off pulling image \"r/i:1\": ErrImagePull: not found");
+        assert_eq!(turn("ErrImagePull", "not found"), waits, "it is no news");
         let states = [("x", json!({"waiting": {"reason": "PodInitializing"}}))];
         assert!(errors(&pod("Pending", &states), false).is_empty());
     }
