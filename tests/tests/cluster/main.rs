@@ -16,5 +16,6 @@ mod jobs;
 mod leading;
 mod modes;
 mod operator;
+mod outputs;
 mod secrets;
 mod stage;

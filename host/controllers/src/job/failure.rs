@@ -45,6 +45,14 @@ pub(super) fn waits(pods: &[Pod], job: &Job) -> Option<String> {
         for status in statuses(pod) {
             let waiting = status.state.as_ref().and_then(|state| state.waiting.as_ref());
             let reason = waiting.and_then(|waiting| waiting.reason.as_deref());
+            // The two take turns, and each turn would be news.
+            let reason = reason.map(|reason| {
+                if reason == "ErrImagePull" {
+                    "ImagePullBackOff"
+                } else {
+                    reason
+                }
+            });
             if let Some(reason) = reason.filter(|reason| !USUAL.contains(reason)) {
                 let one = format!("container '{}' waits: {reason} (image '{}')", status.name, status.image);
                 if !told.contains(&one) {
