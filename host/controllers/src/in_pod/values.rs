@@ -1,6 +1,11 @@
 //! The values of a deployment's variables as its pods find them: a folder `<origin>/<variable>` for each, with a file for each key of the
 //! Secret that holds it. The operator reads the Secrets themselves; both come to the same values here.
 
+#![allow(
+    clippy::result_large_err,
+    reason = "errors are diagnostics, as everywhere in the pipeline, and rare"
+)]
+
 use crate::deployment::values as secrets;
 use boson_deployment::labels;
 use boson_document::{Map, Tree};

@@ -2,6 +2,11 @@
 //! bpm.yml above all. It is written where templates are rendered, and read where objects are made; the files are kept as texts, so that what
 //! is found wrong with them later is told with its line.
 
+#![allow(
+    clippy::result_large_err,
+    reason = "a document is refused once, at most; a box would be in every caller's way"
+)]
+
 use crate::diagnostic::Diagnostic;
 use crate::stage::{BpmCopy, JobFiles};
 use crate::yaml::{self, Document};

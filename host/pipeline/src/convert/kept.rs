@@ -1,6 +1,11 @@
 //! What the steps of a conversion leave for the next: texts under keys, which are the data of a Secret each. The operator and its pods write
 //! and read them here, so that it does not matter which of them did a step.
 
+#![allow(
+    clippy::result_large_err,
+    reason = "a document is refused once, at most; a box would be in every caller's way"
+)]
+
 use super::bpm_document;
 use crate::diagnostic::Diagnostic;
 use crate::plain::resolved;

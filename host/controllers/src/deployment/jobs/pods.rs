@@ -252,7 +252,10 @@ mod tests {
             let states = [("x", json!({"waiting": {"reason": reason, "message": message}}))];
             errors(&pod("Pending", &states), false)
         };
-        let waits = turn("ImagePullBackOff", "Back-off pulling image \"r/i:1\": ErrImagePull: not found");
+        let waits = turn(
+            "ImagePullBackOff",
+            "Back-off pulling image \"r/i:1\": ErrImagePull: not found",
+        );
         assert_eq!(turn("ErrImagePull", "not found"), waits, "it is no news");
         let states = [("x", json!({"waiting": {"reason": "PodInitializing"}}))];
         assert!(errors(&pod("Pending", &states), false).is_empty());
