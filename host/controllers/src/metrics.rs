@@ -25,6 +25,10 @@ pub struct Metrics {
     pub reconcile_seconds: Histogram,
     /// Values that were generated.
     pub generated: Family<Generated, Counter>,
+    /// BOSHDeployments that were reviewed before they were stored.
+    pub reviews: Family<Review, Counter>,
+    /// How long that took.
+    pub review_seconds: Histogram,
     /// 1 while this process leads.
     pub leading: Gauge,
 }
@@ -58,6 +62,13 @@ pub struct Generated {
     pub cause: &'static str,
 }
 
+/// A review.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct Review {
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
 /// What came of something, in one word.
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq)]
 pub struct Outcome(pub &'static str);
@@ -87,6 +98,8 @@ impl Metrics {
             reconciles: Family::default(),
             reconcile_seconds: seconds(),
             generated: Family::default(),
+            reviews: Family::default(),
+            review_seconds: seconds(),
             leading: Gauge::default(),
         };
         metrics.register();
@@ -116,6 +129,12 @@ impl Metrics {
             "Values that were generated",
             self.generated.clone(),
         );
+        registry.register(
+            "reviews",
+            "Deployments that were reviewed before they were stored",
+            self.reviews.clone(),
+        );
+        registry.register("review_seconds", "How long that took", self.review_seconds.clone());
         registry.register("leading", "1 while this process leads", self.leading.clone());
     }
 

@@ -1,5 +1,6 @@
 //! The operator: one call that runs all controllers until it is asked to stop.
 
+use crate::admission::{self, Keeper, Reviewer};
 use crate::client::Cluster;
 use crate::deployment::{self, Conversion};
 use crate::lease::{self, Election, End};
@@ -12,6 +13,7 @@ use crate::stateful_set;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
 /// How to run.
 #[derive(Clone)]
@@ -26,12 +28,14 @@ pub struct Config {
     pub concurrency: u16,
     /// How manifests are converted.
     pub conversion: Conversion,
+    /// How deployments are reviewed before they are stored; not at all if none.
+    pub admission: Option<admission::Settings>,
 }
 
 /// Why the operator ended.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The address for health and metrics is taken.
+    /// An address, for health and metrics or for reviews, is taken.
     #[error("cannot listen at {0}: {1}")]
     Listen(SocketAddr, std::io::Error),
     /// Somebody else works now. Start again, and wait for your turn.
@@ -65,6 +69,10 @@ pub async fn run(
         None => None,
     };
     let cluster = Cluster::new(client, metrics.clone());
+    let (keeper, reviewing) = match review(&config, &cluster, &health).await? {
+        Some((keeper, reviewing)) => (Some(keeper), Some(reviewing)),
+        None => (None, None),
+    };
     let (asked, stopping) = watch::channel(false);
     let asking = tokio::spawn(async move {
         stop.await;
@@ -80,14 +88,46 @@ pub async fn run(
         scope.clone(),
         stopping,
     );
-    let work = || controllers(&config, cluster.clone(), scope, running.clone());
+    let work = || async {
+        let keeping = keep(keeper.as_ref(), running.stopped());
+        futures::join!(controllers(&config, cluster.clone(), scope, running.clone()), keeping);
+    };
     let end = config.election.lead(&cluster, &health, running.stopped(), work).await;
-    for task in serving.into_iter().chain([asking]) {
+    for task in serving.into_iter().chain(reviewing).chain([asking]) {
         task.abort();
     }
     match end {
         End::Done => Ok(()),
         End::Lost => Err(RunError::LeaseLost),
+    }
+}
+
+/// Begins to answer the API server, where that is wanted.
+async fn review(
+    config: &Config,
+    cluster: &Cluster,
+    health: &Health,
+) -> Result<Option<(Keeper, JoinHandle<()>)>, RunError> {
+    let Some(settings) = config.admission.clone() else {
+        return Ok(None);
+    };
+    let (address, served) = (settings.listen, config.namespaces.clone());
+    let listener = serving::listen(address)
+        .await
+        .map_err(|error| RunError::Listen(address, error))?;
+    let scope = Scope::new(&served);
+    let context = deployment::Context::new(cluster.clone(), scope, config.conversion.clone(), &config.election.me);
+    let reviewer = Reviewer::new(Arc::new(context), served.clone(), cluster.metrics().clone());
+    let keeper = Keeper::new(cluster.clone(), settings, served, &config.election.namespace);
+    let serving = admission::serve(listener, keeper.clone(), Arc::new(reviewer), health.clone());
+    Ok(Some((keeper, tokio::spawn(serving))))
+}
+
+async fn keep(keeper: Option<&Keeper>, stopped: impl Future<Output = ()>) {
+    let Some(keeper) = keeper else { return };
+    tokio::select! {
+        () = keeper.keep() => {}
+        () = stopped => {}
     }
 }
 

@@ -9,6 +9,7 @@
 )]
 
 mod accepted;
+mod admission;
 mod at_hand;
 mod definitions;
 mod faults;

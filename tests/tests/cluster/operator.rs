@@ -1,6 +1,8 @@
 //! `host operator` with a real API server and a real registry: what a BOSHDeployment becomes. No pods run here.
 
 use anyhow::{Context, Result, ensure};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use boson_tests::cluster::{Cluster, shared};
 use boson_tests::registry::{Server, push_example};
 use boson_tests::{binary, root};
@@ -15,23 +17,30 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How long something may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(90);
+pub const PATIENCE: Duration = Duration::from_secs(90);
 
 /// A namespace with an operator of its own.
-struct Stage {
-    cluster: &'static Cluster,
-    namespace: String,
+pub struct Stage {
+    pub cluster: &'static Cluster,
+    pub namespace: String,
     registry: Server,
     files: TempDir,
     operator: Option<Child>,
     /// Where it answers.
     port: u16,
+    /// More arguments for it.
+    more: Vec<String>,
 }
 
 // === impl Stage ===
 
 impl Stage {
     fn new(name: &str) -> Result<Self> {
+        Self::with(name, &["--webhook-listen", "off"])
+    }
+
+    /// With these arguments for the operator, too.
+    pub fn with(name: &str, more: &[&str]) -> Result<Self> {
         static DEFINITIONS: Once = Once::new();
         let cluster = shared()?;
         let mut installed = Ok(String::new());
@@ -45,13 +54,29 @@ impl Stage {
             registry,
             files: tempfile::tempdir()?,
             operator: None,
-            port: TcpListener::bind("127.0.0.1:0")?.local_addr()?.port(),
+            port: free_port()?,
+            more: more.iter().map(|one| (*one).to_string()).collect(),
         };
         stage.start()?;
         Ok(stage)
     }
 
-    fn start(&mut self) -> Result<()> {
+    /// Another operator for the same namespace.
+    pub fn beside(&self, more: &[&str]) -> Result<Self> {
+        let mut other = Self {
+            cluster: self.cluster,
+            namespace: self.namespace.clone(),
+            registry: Server::start(false)?,
+            files: tempfile::tempdir()?,
+            operator: None,
+            port: free_port()?,
+            more: more.iter().map(|one| (*one).to_string()).collect(),
+        };
+        other.start()?;
+        Ok(other)
+    }
+
+    pub fn start(&mut self) -> Result<()> {
         let log = File::options().create(true).append(true).open(self.log())?;
         let child = Command::new(binary()?)
             .arg("-V")
@@ -60,6 +85,7 @@ impl Stage {
             .arg(self.cluster.kubeconfig())
             .args(["--namespace", &self.namespace, "--operator-namespace", &self.namespace])
             .args(["--listen", &format!("127.0.0.1:{}", self.port)])
+            .args(&self.more)
             .args(["--operator-image", "example.com/boson:1"])
             .args(["--registry-without-tls", self.registry.host()])
             .arg("--image-cache")
@@ -73,7 +99,7 @@ impl Stage {
     }
 
     /// Ends the operator at once, as the kernel would.
-    fn kill(&mut self) {
+    pub fn kill(&mut self) {
         if let Some(mut operator) = self.operator.take() {
             let _ = operator.kill();
             let _ = operator.wait();
@@ -82,25 +108,46 @@ impl Stage {
 
     /// What it says of itself: the answer to `/ready`, with its first line.
     fn readiness(&self) -> Result<String> {
+        self.answer("/ready")
+    }
+
+    /// Its answer to this path.
+    pub fn answer(&self, path: &str) -> Result<String> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
-        stream.write_all(b"GET /ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        )?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer)?;
         Ok(answer)
     }
 
-    fn log(&self) -> PathBuf {
+    pub fn log(&self) -> PathBuf {
         self.files.path().join("operator.log")
     }
 
-    fn kubectl(&self, arguments: &[&str]) -> Result<String> {
+    /// The value of an entry of a Secret.
+    pub fn decoded(&self, entry: &Value) -> Result<String> {
+        let bytes = STANDARD.decode(entry.as_str().context("an entry")?)?;
+        Ok(String::from_utf8(bytes)?)
+    }
+
+    /// A file with the value of an entry of a Secret.
+    pub fn file(&self, name: &str, entry: &Value) -> Result<PathBuf> {
+        let path = self.files.path().join(name);
+        fs::write(&path, self.decoded(entry)?)?;
+        Ok(path)
+    }
+
+    pub fn kubectl(&self, arguments: &[&str]) -> Result<String> {
         let namespaced = ["--namespace", &self.namespace]
             .into_iter()
             .chain(arguments.iter().copied());
         self.cluster.kubectl(namespaced)
     }
 
-    fn apply(&self, objects: &[Value]) -> Result<()> {
+    pub fn apply(&self, objects: &[Value]) -> Result<()> {
         let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
         let arguments = ["--namespace", &self.namespace, "apply", "--server-side", "--filename=-"];
         let answer = self.cluster.try_kubectl(arguments, &list.to_string())?;
@@ -120,12 +167,12 @@ impl Stage {
         Ok(names)
     }
 
-    fn get(&self, what: &str) -> Result<Value> {
+    pub fn get(&self, what: &str) -> Result<Value> {
         Ok(serde_json::from_str(&self.kubectl(&["get", what, "--output=json"])?)?)
     }
 
     /// Waits until it holds of the deployment.
-    fn wait(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Result<Value> {
+    pub fn wait(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Result<Value> {
         let began = Instant::now();
         loop {
             let deployment = self.get("boshdeployment/nats")?;
@@ -141,7 +188,7 @@ impl Stage {
     }
 
     /// The documented example, with its releases in the registry of this test.
-    fn deploy(&self) -> Result<()> {
+    pub fn deploy(&self) -> Result<()> {
         let example = root().join("docs/examples/nats");
         let manifest = fs::read_to_string(example.join("manifest.yml"))?;
         let ops = fs::read_to_string(example.join("ops/scale.yml"))?;
@@ -154,7 +201,7 @@ impl Stage {
         ])
     }
 
-    fn deployment(&self, ops: &[&str]) -> Value {
+    pub fn deployment(&self, ops: &[&str]) -> Value {
         let ops: Vec<Value> = ops
             .iter()
             .map(|name| json!({"type": "configmap", "name": name}))
@@ -190,16 +237,21 @@ fn install(cluster: &Cluster) -> Result<String> {
     ])
 }
 
-fn config_map(name: &str, key: &str, text: &str) -> Value {
+/// A port that nothing listens at.
+pub fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+pub fn config_map(name: &str, key: &str, text: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {key: text}})
 }
 
-fn condition<'v>(deployment: &'v Value, kind: &str) -> Option<&'v Value> {
+pub fn condition<'v>(deployment: &'v Value, kind: &str) -> Option<&'v Value> {
     let conditions = deployment["status"]["conditions"].as_array()?;
     conditions.iter().find(|condition| condition["type"] == kind)
 }
 
-fn is(deployment: &Value, kind: &str, status: &str) -> bool {
+pub fn is(deployment: &Value, kind: &str, status: &str) -> bool {
     let generation = &deployment["metadata"]["generation"];
     condition(deployment, kind)
         .is_some_and(|condition| condition["status"] == status && &condition["observedGeneration"] == generation)

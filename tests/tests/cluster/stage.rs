@@ -103,6 +103,7 @@ impl Stage {
                 cluster_domain: "cluster.local".into(),
                 operator_image: "boson".into(),
             },
+            admission: None,
         };
         let task = tokio::spawn(run(client, config, async {
             let _ = stopped.await;

@@ -6,6 +6,7 @@ use crate::images::RegistryImages;
 use crate::output::{self, Color};
 use crate::plugins::{self, PluginArguments};
 use anyhow::Context;
+use boson_controllers::admission::{self, Way};
 use boson_controllers::api::PluginUse;
 use boson_controllers::api::deployment::StageName;
 use boson_controllers::client::{Connection, connect};
@@ -19,6 +20,7 @@ use boson_sandbox::Plugins;
 use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// Run the operator: controllers that turn BOSHDeployments into Kubernetes objects
@@ -66,6 +68,25 @@ pub struct OperatorArguments {
     /// Answer /live, /ready and /metrics here
     #[arg(long, value_name = "ADDRESS", env = "BOSON_LISTEN", default_value = "0.0.0.0:8080")]
     listen: SocketAddr,
+    /// Review deployments before they are stored: answer the API server here, or `off`
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        env = "BOSON_WEBHOOK_LISTEN",
+        default_value = "0.0.0.0:8443"
+    )]
+    webhook_listen: Door,
+    /// Service, in the operator's namespace, through which the API server gets there
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "BOSON_WEBHOOK_SERVICE",
+        default_value = "boson-webhook"
+    )]
+    webhook_service: String,
+    /// Address by which it gets there, for an operator outside of the cluster: https://HOST:PORT [default: through the Service]
+    #[arg(long, value_name = "URL", env = "BOSON_WEBHOOK_URL", value_parser = webhook_url)]
+    webhook_url: Option<String>,
     /// Keep what is read of release images in this directory
     #[arg(
         long,
@@ -93,6 +114,31 @@ pub struct OperatorArguments {
     context: Option<String>,
     #[command(flatten)]
     plugins: PluginArguments,
+}
+
+/// An address to listen at, or none.
+#[derive(Clone, Copy, Debug)]
+struct Door(Option<SocketAddr>);
+
+impl FromStr for Door {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "off" {
+            return Ok(Self(None));
+        }
+        let address = text.parse();
+        address
+            .map(|address| Self(Some(address)))
+            .map_err(|_| "neither an address, such as 0.0.0.0:8443, nor 'off'".to_string())
+    }
+}
+
+fn webhook_url(text: &str) -> Result<String, String> {
+    match text.strip_prefix("https://") {
+        Some(rest) if !rest.is_empty() && !rest.contains(['?', '#', '@']) => Ok(text.to_string()),
+        _ => Err("the API server takes addresses that begin with https://, without query and user".to_string()),
+    }
 }
 
 /// Name of the lease that says which operator works.
@@ -166,12 +212,23 @@ async fn operate(arguments: &OperatorArguments, rules: Loaded, images: RegistryI
             cluster_domain: arguments.cluster_domain.clone(),
             operator_image: arguments.operator_image.clone(),
         },
+        admission: admission(arguments),
     };
     let client = connect(&connection)
         .await
         .map_err(anyhow::Error::msg)
         .context("no way to the API server")?;
     Ok(boson_controllers::run(client, config, stopped()).await?)
+}
+
+/// How deployments are reviewed.
+fn admission(arguments: &OperatorArguments) -> Option<admission::Settings> {
+    let listen = arguments.webhook_listen.0?;
+    let way = match &arguments.webhook_url {
+        Some(url) => Way::Url(url.clone()),
+        None => Way::Service(arguments.webhook_service.clone()),
+    };
+    Some(admission::Settings { listen, way })
 }
 
 /// A name that no other process has: the pod's, and what a restart changes.

@@ -67,6 +67,11 @@ impl Subject {
         Self::named(&K::kind(&()), &K::plural(&()), &K::group(&()))
     }
 
+    /// A part of such objects that has its own address, and its own rule in RBAC.
+    pub(super) fn of_part<K: Resource<DynamicType = ()>>(part: &str) -> Self {
+        Self::named(&K::kind(&()), &format!("{}/{part}", K::plural(&())), &K::group(&()))
+    }
+
     pub(super) fn of_resource(resource: &ApiResource) -> Self {
         Self::named(&resource.kind, &resource.plural, &resource.group)
     }

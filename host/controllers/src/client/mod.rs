@@ -7,12 +7,14 @@ mod connect;
 mod dynamic;
 mod error;
 mod events;
+mod global;
 mod retry;
 mod status_patch;
 
 pub use connect::{Connection, connect};
 pub use dynamic::resource;
 pub use error::{Error, Fault};
+pub use global::GlobalKind;
 
 use error::Subject;
 pub use events::{Events, Notice};

@@ -2,7 +2,7 @@
 
 use super::stop::Stop;
 use crate::api::{BoshDeploymentSpec, ReferenceType, ResourceReference};
-use crate::client::Cluster;
+use crate::client::{Cluster, Error};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use boson_pipeline::yaml::{self, Document};
@@ -21,6 +21,15 @@ pub(super) struct Documents {
     pub sources: Sources,
 }
 
+/// What was found of them.
+pub(super) struct Looked {
+    /// Those that could be read, the manifest first.
+    read: Vec<Document>,
+    /// What is wrong with the others.
+    pub errors: Vec<Diagnostic>,
+    pub sources: Sources,
+}
+
 /// What a reference leads to.
 struct Found {
     /// `configmap/scale/ops`: how diagnostics name it.
@@ -30,33 +39,60 @@ struct Found {
 }
 
 /// Reads all of them, so that all that is missing is told at once.
-pub(super) async fn read(cluster: &Cluster, namespace: &str, spec: &BoshDeploymentSpec) -> Result<Documents, Stop> {
-    let mut sources = Sources::default();
-    let mut errors = Vec::new();
-    let mut read = Vec::new();
+pub(super) async fn read(
+    cluster: &Cluster,
+    namespace: &str,
+    spec: &BoshDeploymentSpec,
+) -> Result<Documents, Stop> {
+    look(cluster, namespace, spec).await?.whole()
+}
+
+/// Reads those that are there, and says what is wrong with the others.
+pub(super) async fn look(
+    cluster: &Cluster,
+    namespace: &str,
+    spec: &BoshDeploymentSpec,
+) -> Result<Looked, Error> {
+    let mut looked = Looked {
+        read: Vec::new(),
+        errors: Vec::new(),
+        sources: Sources::default(),
+    };
     let references = std::iter::once((&spec.manifest, MANIFEST)).chain(spec.ops.iter().map(|one| (one, OPS)));
     for (reference, key) in references {
-        match find(cluster, namespace, reference, key).await? {
-            Ok(found) => match document(&found, &mut sources) {
-                Ok(document) => read.push(document),
-                Err(error) => errors.push(error),
-            },
-            Err(error) => errors.push(error),
+        let found = find(cluster, namespace, reference, key).await?;
+        match found.and_then(|found| document(&found, &mut looked.sources)) {
+            Ok(document) => looked.read.push(document),
+            Err(error) => looked.errors.push(error),
         }
     }
-    if !errors.is_empty() {
-        return Err(Stop::wrong(errors, &sources));
+    Ok(looked)
+}
+
+// === impl Looked ===
+
+impl Looked {
+    /// All documents, where nothing is wrong with any.
+    pub(super) fn whole(self) -> Result<Documents, Stop> {
+        let Self {
+            read,
+            errors,
+            mut sources,
+        } = self;
+        if !errors.is_empty() {
+            return Err(Stop::wrong(errors, &sources));
+        }
+        let mut read = read.into_iter();
+        let Some(manifest) = read.next() else {
+            return Err(Stop::Waiting("the manifest".into()));
+        };
+        sources.set_main(&manifest.name);
+        Ok(Documents {
+            manifest,
+            ops: read.collect(),
+            sources,
+        })
     }
-    let mut read = read.into_iter();
-    let Some(manifest) = read.next() else {
-        return Err(Stop::Waiting("the manifest".into()));
-    };
-    sources.set_main(&manifest.name);
-    Ok(Documents {
-        manifest,
-        ops: read.collect(),
-        sources,
-    })
 }
 
 fn document(found: &Found, sources: &mut Sources) -> Result<Document, Diagnostic> {
@@ -70,7 +106,7 @@ async fn find(
     namespace: &str,
     reference: &ResourceReference,
     key: &str,
-) -> Result<Result<Found, Diagnostic>, Stop> {
+) -> Result<Result<Found, Diagnostic>, Error> {
     let name = &reference.name;
     let (kind, data) = match reference.kind {
         ReferenceType::Configmap => {

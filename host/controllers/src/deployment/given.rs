@@ -13,16 +13,38 @@ use boson_document::{Map, Tree};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::bundle::Bundle;
 use boson_pipeline::report::Sources;
+use boson_pipeline::scrub::Secrets;
 use boson_pipeline::stage::{Named, Variable};
 use boson_pipeline::variables::{self, Table};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Resource;
+use serde_json::Value;
+
+/// What a manifest asks of the cluster before it can be converted.
+pub(super) struct Asked {
+    pub manifest: Manifest,
+    /// Variables that want a value.
+    pub variables: Vec<Variable>,
+    /// A QuarksSecret for each.
+    pub secrets: Vec<Value>,
+    /// They come again with the desired manifest.
+    pub warnings: Vec<Diagnostic>,
+}
 
 // === impl Flow ===
 
 impl Flow<'_> {
     /// The values that the user gave: `spec.vars`, and the Secrets of implicit variables.
     pub(super) async fn given(&self, stages: Rules, manifest: &Manifest) -> Result<Table, Stop> {
+        let (table, errors) = self.at_hand(stages, manifest).await?;
+        match errors.is_empty() {
+            true => Ok(table),
+            false => Err(manifest.fail(errors)),
+        }
+    }
+
+    /// Those of them that are there, and what is wrong with the others.
+    pub(super) async fn at_hand(&self, stages: Rules, manifest: &Manifest) -> Result<(Table, Vec<Diagnostic>), Stop> {
         let (mut flat, mut errors) = (Map::new(), Vec::new());
         for variable in &self.object.spec.vars {
             let value = match self.secret(&variable.secret).await? {
@@ -60,10 +82,8 @@ impl Flow<'_> {
                 Err(error) => errors.push(error),
             }
         }
-        if !errors.is_empty() {
-            return Err(manifest.fail(errors));
-        }
-        Table::fold(flat).map_err(|errors| manifest.fail(errors))
+        let table = Table::fold(flat).map_err(|errors| manifest.fail(errors))?;
+        Ok((table, errors))
     }
 
     /// Asks for the values that nobody gave: a QuarksSecret each.
@@ -73,33 +93,46 @@ impl Flow<'_> {
         manifest: Manifest,
         given: &Table,
     ) -> Result<(Manifest, Vec<Variable>), Stop> {
+        let asked = self.asked(stages, manifest, given).await?;
+        let live = self.live(&resource(labels::API_VERSION, "QuarksSecret")).await?;
+        for object in objects::plan(asked.secrets, &live).apply {
+            self.write(&object).await?;
+        }
+        Ok((asked.manifest, asked.variables))
+    }
+
+    /// What is to be asked for, with all checks of a manifest that need no release.
+    pub(super) async fn asked(&self, stages: Rules, mut manifest: Manifest, given: &Table) -> Result<Asked, Stop> {
+        // Given values stand in what is checked now, and checks may quote what they refuse.
+        manifest.secrets = Secrets::of(&given.to_tree());
         let (deployment, given) = (self.deployment.clone(), given.clone());
         let (manifest, result) = blocking(move || {
-            let result = variables::wanted(&*stages, manifest.named(), &given).and_then(|(wanted, _)| {
+            let result = variables::wanted(&*stages, manifest.named(), &given).and_then(|(wanted, mut warnings)| {
                 let named = Named {
                     name: &manifest.name,
                     tree: &wanted.document,
                 };
-                // Its warnings come again with the desired manifest.
-                let (objects, _) = stages.convert_deployment(&deployment, named, &wanted.variables)?;
-                Ok((wanted.variables, objects))
+                let (objects, said) = stages.convert_deployment(&deployment, named, &wanted.variables)?;
+                warnings.extend(said);
+                Ok((wanted.variables, objects, warnings))
             });
             (manifest, result)
         })
         .await?;
-        let (variables, objects) = result.map_err(|error| manifest.wrong(error))?;
+        let (variables, objects, warnings) = result.map_err(|error| manifest.wrong(error))?;
         let secrets = objects
             .into_iter()
             .filter(|object| object.str("kind") == Some("QuarksSecret"));
         let mut bundle = Bundle::new(&self.deployment);
         let checked = bundle.add(secrets.collect(), "bpm");
         checked.map_err(|errors| manifest.fail(errors))?;
-        let wanted = self.own(bundle.into_objects(), &manifest)?;
-        let live = self.live(&resource(labels::API_VERSION, "QuarksSecret")).await?;
-        for object in objects::plan(wanted, &live).apply {
-            self.write(&object).await?;
-        }
-        Ok((manifest, variables))
+        let secrets = self.own(bundle.into_objects(), &manifest)?;
+        Ok(Asked {
+            manifest,
+            variables,
+            secrets,
+            warnings,
+        })
     }
 
     /// The generated values, once all are there.

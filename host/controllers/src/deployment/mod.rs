@@ -5,6 +5,7 @@
     reason = "errors are diagnostics, as everywhere in the pipeline, and rare"
 )]
 
+mod check;
 mod documents;
 mod flow;
 mod given;
@@ -41,6 +42,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
 use stop::Stop;
 
+pub(crate) use check::Checked;
 pub(crate) use watch::run;
 
 /// Who owns the fields that this controller sets.
