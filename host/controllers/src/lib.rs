@@ -22,5 +22,6 @@ mod stateful_set;
 
 pub use codes::CODES;
 pub use deployment::Conversion;
+pub use quarks_secret::OWN_SIGNER;
 pub use run::{Config, RunError, run};
 pub use scope::Namespaces;

@@ -5,7 +5,7 @@ use crate::client::Cluster;
 use crate::deployment::{self, Conversion};
 use crate::lease::{self, Election, End};
 use crate::metrics::Metrics;
-use crate::quarks_secret;
+use crate::quarks_secret::{self, Signer};
 use crate::running::Running;
 use crate::scope::{Namespaces, Scope};
 use crate::serving::{self, Health, State};
@@ -28,6 +28,8 @@ pub struct Config {
     pub concurrency: u16,
     /// How manifests are converted.
     pub conversion: Conversion,
+    /// Who signs certificates with `signerType: cluster`: a signer of CertificateSigningRequests, or [`crate::OWN_SIGNER`].
+    pub signer: String,
     /// How deployments are reviewed before they are stored; not at all if none.
     pub admission: Option<admission::Settings>,
 }
@@ -134,9 +136,13 @@ async fn keep(keeper: Option<&Keeper>, stopped: impl Future<Output = ()>) {
 async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: Running) {
     let me = &config.election.me;
     let conversion = config.conversion.clone();
+    let signer = Signer {
+        name: config.signer.clone(),
+        namespace: config.election.namespace.clone(),
+    };
     let all = Arc::new(All {
         deployments: Arc::new(deployment::Context::new(cluster.clone(), scope.clone(), conversion, me)),
-        secrets: Arc::new(quarks_secret::Context::new(cluster.clone(), scope.clone(), me)),
+        secrets: Arc::new(quarks_secret::Context::new(cluster.clone(), scope.clone(), signer, me)),
         sets: Arc::new(stateful_set::Context::new(cluster.clone(), scope.clone())),
     });
     match &config.namespaces {

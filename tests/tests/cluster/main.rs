@@ -16,4 +16,5 @@ mod faults;
 mod leading;
 mod operator;
 mod secrets;
+mod signing;
 mod stage;

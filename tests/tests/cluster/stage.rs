@@ -4,7 +4,7 @@ use crate::at_hand::{ClusterAtHand, documents};
 use boson_controllers::api::{Condition, ConditionStatus, QuarksSecret};
 use boson_controllers::conversion::{Images, ReleaseImage, Rules};
 use boson_controllers::lease::Election;
-use boson_controllers::{Config, Conversion, Namespaces, run};
+use boson_controllers::{Config, Conversion, Namespaces, OWN_SIGNER, run};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use k8s_openapi::api::events::v1::Event;
 use kube::api::{Api, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
@@ -87,6 +87,11 @@ impl Stage {
 
     /// One that serves these namespaces.
     pub fn operator_for(&self, client: Client, namespaces: Namespaces, lease: &str) -> Operator {
+        self.operator_signed_by(OWN_SIGNER, client, namespaces, lease)
+    }
+
+    /// One whose certificates with `signerType: cluster` are signed by this signer.
+    pub fn operator_signed_by(&self, signer: &str, client: Client, namespaces: Namespaces, lease: &str) -> Operator {
         let (stop, stopped) = oneshot::channel::<()>();
         let config = Config {
             namespaces,
@@ -103,6 +108,7 @@ impl Stage {
                 cluster_domain: "cluster.local".into(),
                 operator_image: "boson".into(),
             },
+            signer: signer.into(),
             admission: None,
         };
         let task = tokio::spawn(run(client, config, async {

@@ -12,7 +12,7 @@ use boson_controllers::api::deployment::StageName;
 use boson_controllers::client::{Connection, connect};
 use boson_controllers::conversion::Rules;
 use boson_controllers::lease::Election;
-use boson_controllers::{Config, Conversion, Namespaces};
+use boson_controllers::{Config, Conversion, Namespaces, OWN_SIGNER};
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage, Stages};
 use boson_registry::Settings;
@@ -68,6 +68,9 @@ pub struct OperatorArguments {
     /// Answer /live, /ready and /metrics here
     #[arg(long, value_name = "ADDRESS", env = "BOSON_LISTEN", default_value = "0.0.0.0:8080")]
     listen: SocketAddr,
+    /// Signer of certificates with `signerType: cluster`; another than the operator's own is waited for
+    #[arg(long, value_name = "NAME", env = "BOSON_SIGNER_NAME", default_value = OWN_SIGNER)]
+    signer_name: String,
     /// Review deployments before they are stored: answer the API server here, or `off`
     #[arg(
         long,
@@ -212,6 +215,7 @@ async fn operate(arguments: &OperatorArguments, rules: Loaded, images: RegistryI
             cluster_domain: arguments.cluster_domain.clone(),
             operator_image: arguments.operator_image.clone(),
         },
+        signer: arguments.signer_name.clone(),
         admission: admission(arguments),
     };
     let client = connect(&connection)
