@@ -11,6 +11,7 @@ mod images;
 mod misprint;
 mod output;
 mod plugins;
+mod web;
 
 use std::process::ExitCode;
 

@@ -39,8 +39,16 @@ pub const CODES: &[Code] = &[
     },
     Code {
         name: "deployment-url",
-        title: "A reference of type url cannot be followed",
-        explanation: "Documents are read from ConfigMaps and Secrets.",
+        title: "A document may not be read from this address",
+        explanation: "The operator reads documents of `type: url` from hosts that it was allowed with `--document-host HOST[:PORT]`, over https; with \
+                      `--document-host-without-tls` over http, too. None is allowed at first, because everybody who may write a BOSHDeployment \
+                      chooses addresses, and the operator reaches servers that they may not. Redirects lead to such hosts, too, or nowhere.",
+    },
+    Code {
+        name: "deployment-url-unread",
+        title: "A document on a web server cannot be read now",
+        explanation: "The server does not answer, or not with the document. What runs stays as it is. The operator asks again within a minute, and every \
+                      few minutes when all is well, because a web server tells nobody that a document has changed.",
     },
     Code {
         name: "deployment-value",

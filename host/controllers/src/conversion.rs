@@ -1,4 +1,4 @@
-//! What controllers ask of rooms that they must not see: running rules, reading release images.
+//! What controllers ask of rooms that they must not see: running rules, reading release images and web pages.
 
 use crate::api::PluginUse;
 use boson_pipeline::release::Release;
@@ -21,6 +21,15 @@ pub trait Images: Send + Sync + 'static {
     /// # Errors
     /// All that is wrong with it. Codes begin with `image-` or `release-`.
     fn release<'a>(&'a self, wanted: &'a ReleaseImage) -> BoxFuture<'a, Result<Release, Vec<Diagnostic>>>;
+}
+
+/// Who reads documents from web servers.
+pub trait Web: Send + Sync + 'static {
+    /// The document at this address, as it is now.
+    ///
+    /// # Errors
+    /// `deployment-url`: it may not be asked for; `deployment-url-unread`: it cannot be read now.
+    fn document<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Vec<u8>, Diagnostic>>;
 }
 
 /// An image that holds a release.

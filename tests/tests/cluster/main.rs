@@ -18,3 +18,4 @@ mod operator;
 mod secrets;
 mod signing;
 mod stage;
+mod web;

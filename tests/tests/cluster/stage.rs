@@ -2,7 +2,7 @@
 
 use crate::at_hand::{ClusterAtHand, documents};
 use boson_controllers::api::{Condition, ConditionStatus, QuarksSecret};
-use boson_controllers::conversion::{Images, ReleaseImage, Rules};
+use boson_controllers::conversion::{Images, ReleaseImage, Rules, Web};
 use boson_controllers::lease::Election;
 use boson_controllers::{Config, Conversion, Namespaces, OWN_SIGNER, run};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
@@ -42,6 +42,15 @@ impl Images for Nothing {
         &'a self,
         _: &'a ReleaseImage,
     ) -> futures::future::BoxFuture<'a, Result<boson_pipeline::release::Release, Vec<boson_pipeline::Diagnostic>>> {
+        unreachable!("there is no deployment")
+    }
+}
+
+impl Web for Nothing {
+    fn document<'a>(
+        &'a self,
+        _: &'a str,
+    ) -> futures::future::BoxFuture<'a, Result<Vec<u8>, boson_pipeline::Diagnostic>> {
         unreachable!("there is no deployment")
     }
 }
@@ -105,6 +114,7 @@ impl Stage {
             conversion: Conversion {
                 rules: Arc::new(Nothing),
                 images: Arc::new(Nothing),
+                web: Arc::new(Nothing),
                 cluster_domain: "cluster.local".into(),
                 operator_image: "boson".into(),
             },

@@ -5,6 +5,7 @@ use crate::exit::{self, Failed};
 use crate::images::RegistryImages;
 use crate::output::{self, Color};
 use crate::plugins::{self, PluginArguments};
+use crate::web::{Hosts, WebDocuments};
 use anyhow::Context;
 use boson_controllers::admission::{self, Way};
 use boson_controllers::api::PluginUse;
@@ -68,6 +69,25 @@ pub struct OperatorArguments {
     /// Answer /live, /ready and /metrics here
     #[arg(long, value_name = "ADDRESS", env = "BOSON_LISTEN", default_value = "0.0.0.0:8080")]
     listen: SocketAddr,
+    /// Read documents of `type: url` from this host (HOST or HOST:PORT) [default: none]
+    #[arg(
+        long = "document-host",
+        value_name = "HOST",
+        env = "BOSON_DOCUMENT_HOSTS",
+        value_delimiter = ','
+    )]
+    document_hosts: Vec<String>,
+    /// The same, without TLS
+    #[arg(
+        long = "document-host-without-tls",
+        value_name = "HOST",
+        env = "BOSON_DOCUMENT_HOSTS_WITHOUT_TLS",
+        value_delimiter = ','
+    )]
+    document_hosts_without_tls: Vec<String>,
+    /// Trust this certificate of such a host, too: a PEM file
+    #[arg(long, value_name = "FILE", env = "BOSON_DOCUMENT_CA", value_delimiter = ',')]
+    document_ca: Vec<PathBuf>,
     /// Signer of certificates with `signerType: cluster`; another than the operator's own is waited for
     #[arg(long, value_name = "NAME", env = "BOSON_SIGNER_NAME", default_value = OWN_SIGNER)]
     signer_name: String,
@@ -169,11 +189,12 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
         output::show(&diagnostics, &sources, color);
         exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty())
     })?;
-    let authorities = arguments
-        .registry_ca
-        .iter()
-        .map(|file| std::fs::read(file).with_context(|| format!("cannot read '{}'", file.display())))
-        .collect::<anyhow::Result<Vec<_>>>()?;
+    let authorities = files(&arguments.registry_ca)?;
+    let hosts = Hosts {
+        allowed: arguments.document_hosts.iter().cloned().collect(),
+        without_tls: arguments.document_hosts_without_tls.iter().cloned().collect(),
+    };
+    let web = WebDocuments::new(hosts, &files(&arguments.document_ca)?)?;
     let images = RegistryImages::new(
         arguments.image_cache.clone(),
         Settings {
@@ -182,13 +203,23 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
         },
     );
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(operate(arguments, rules, images));
+    let ended = runtime.block_on(operate(arguments, rules, images, web));
     // A conversion that is still computed is of no use to anybody.
     runtime.shutdown_background();
     Ok(ended?)
 }
 
-async fn operate(arguments: &OperatorArguments, rules: Loaded, images: RegistryImages) -> anyhow::Result<()> {
+fn files(paths: &[PathBuf]) -> anyhow::Result<Vec<Vec<u8>>> {
+    let read = |file: &PathBuf| std::fs::read(file).with_context(|| format!("cannot read '{}'", file.display()));
+    paths.iter().map(read).collect()
+}
+
+async fn operate(
+    arguments: &OperatorArguments,
+    rules: Loaded,
+    images: RegistryImages,
+    web: WebDocuments,
+) -> anyhow::Result<()> {
     let connection = match &arguments.kubeconfig {
         None => Connection::Default,
         Some(path) => Connection::File {
@@ -212,6 +243,7 @@ async fn operate(arguments: &OperatorArguments, rules: Loaded, images: RegistryI
         conversion: Conversion {
             rules: Arc::new(rules),
             images: Arc::new(images),
+            web: Arc::new(web),
             cluster_domain: arguments.cluster_domain.clone(),
             operator_image: arguments.operator_image.clone(),
         },

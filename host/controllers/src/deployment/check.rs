@@ -11,8 +11,8 @@ use crate::client::Error;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources};
 
-/// What is not there yet may come with the next object of the same `kubectl apply`.
-const LATER: &[&str] = &["deployment-not-found", "deployment-no-value"];
+/// What is not there yet may come with the next object of the same `kubectl apply`; a web server may be back when the controller asks it.
+const LATER: &[&str] = &["deployment-not-found", "deployment-no-value", "deployment-url-unread"];
 
 /// What came of it.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -57,7 +57,8 @@ impl Context {
 
 impl Flow<'_> {
     async fn check(&self) -> Result<Vec<String>, Stop> {
-        let mut looked = documents::look(&self.context.cluster, self.namespace, &self.object.spec).await?;
+        let (cluster, web) = (&self.context.cluster, &*self.context.conversion.web);
+        let mut looked = documents::look(cluster, web, self.namespace, &self.object.spec).await?;
         let (later, wrong) = parted(std::mem::take(&mut looked.errors));
         if !wrong.is_empty() {
             return Err(Stop::wrong(wrong, &looked.sources));

@@ -3,6 +3,7 @@
 use super::stop::Stop;
 use crate::api::{BoshDeploymentSpec, ReferenceType, ResourceReference};
 use crate::client::{Cluster, Error};
+use crate::conversion::Web;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use boson_pipeline::yaml::{self, Document};
@@ -41,15 +42,17 @@ struct Found {
 /// Reads all of them, so that all that is missing is told at once.
 pub(super) async fn read(
     cluster: &Cluster,
+    web: &dyn Web,
     namespace: &str,
     spec: &BoshDeploymentSpec,
 ) -> Result<Documents, Stop> {
-    look(cluster, namespace, spec).await?.whole()
+    look(cluster, web, namespace, spec).await?.whole()
 }
 
 /// Reads those that are there, and says what is wrong with the others.
 pub(super) async fn look(
     cluster: &Cluster,
+    web: &dyn Web,
     namespace: &str,
     spec: &BoshDeploymentSpec,
 ) -> Result<Looked, Error> {
@@ -60,7 +63,10 @@ pub(super) async fn look(
     };
     let references = std::iter::once((&spec.manifest, MANIFEST)).chain(spec.ops.iter().map(|one| (one, OPS)));
     for (reference, key) in references {
-        let found = find(cluster, namespace, reference, key).await?;
+        let found = match reference.kind {
+            ReferenceType::Url => fetch(web, &reference.name).await,
+            _ => find(cluster, namespace, reference, key).await?,
+        };
         match found.and_then(|found| document(&found, &mut looked.sources)) {
             Ok(document) => looked.read.push(document),
             Err(error) => looked.errors.push(error),
@@ -101,6 +107,21 @@ fn document(found: &Found, sources: &mut Sources) -> Result<Document, Diagnostic
     Ok(document)
 }
 
+/// Whether any of the documents is on a web server, which tells nobody when it changes.
+pub(super) fn on_the_web(spec: &BoshDeploymentSpec) -> bool {
+    let mut all = std::iter::once(&spec.manifest).chain(&spec.ops);
+    all.any(|reference| reference.kind == ReferenceType::Url)
+}
+
+async fn fetch(web: &dyn Web, url: &str) -> Result<Found, Diagnostic> {
+    Ok(Found {
+        bytes: web.document(url).await?,
+        // A query may hold a token, and names stand in conditions.
+        name: url.split(['?', '#']).next().unwrap_or_default().to_string(),
+        secret: false,
+    })
+}
+
 async fn find(
     cluster: &Cluster,
     namespace: &str,
@@ -118,14 +139,8 @@ async fn find(
             let entry = |object: Secret| object.data.unwrap_or_default().remove(key).map(|bytes| bytes.0);
             ("Secret", object.map(entry))
         }
-        ReferenceType::Url => {
-            let error = Diagnostic::error(
-                "deployment-url",
-                format!("'{name}' cannot be fetched: urls are not read yet"),
-            )
-            .help("put the document into a ConfigMap");
-            return Ok(Err(error));
-        }
+        // Those are fetched.
+        ReferenceType::Url => ("url", None),
     };
     Ok(match data {
         Some(Some(bytes)) => Ok(Found {

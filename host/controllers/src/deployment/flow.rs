@@ -56,7 +56,8 @@ pub(super) struct Done {
 
 impl Flow<'_> {
     pub(super) async fn run(&self) -> Result<Done, Stop> {
-        let documents = documents::read(&self.context.cluster, self.namespace, &self.object.spec).await?;
+        let (cluster, web) = (&self.context.cluster, &*self.context.conversion.web);
+        let documents = documents::read(cluster, web, self.namespace, &self.object.spec).await?;
         let stages = self.context.conversion.rules.stages();
         let manifest = manifest::with_ops(stages.clone(), documents).await?;
         let given = self.given(stages.clone(), &manifest).await?;

@@ -23,7 +23,7 @@ mod watch;
 use crate::api::deployment::ConversionMode;
 use crate::api::{BoshDeployment, QuarksStatefulSet};
 use crate::client::{Cluster, Error, Events, FieldManager, Notice};
-use crate::conversion::{Images, Rules};
+use crate::conversion::{Images, Rules, Web};
 use crate::scope::Scope;
 use boson_deployment::labels;
 use boson_deployment::names::Names;
@@ -51,6 +51,9 @@ const MANAGER: FieldManager = FieldManager("boson-deployment");
 /// How long to wait for what announces itself: only in case that its news is lost.
 const WAIT: Duration = Duration::from_secs(30);
 
+/// Between two looks at documents on web servers.
+const REREAD: Duration = Duration::from_secs(180);
+
 /// What all reconciles share.
 pub(crate) struct Context {
     cluster: Cluster,
@@ -66,6 +69,8 @@ pub struct Conversion {
     pub rules: Arc<dyn Rules>,
     /// Who reads release images.
     pub images: Arc<dyn Images>,
+    /// Who reads documents from web servers.
+    pub web: Arc<dyn Web>,
     /// `cluster.local`.
     pub cluster_domain: String,
     /// Image of the operator, which init containers run.
@@ -102,9 +107,10 @@ impl Context {
         let waits = seen.outcome != Outcome::Applied;
         self.tell(object, &seen).await;
         self.report(object, &seen).await?;
-        Ok(match waits {
-            true => Action::requeue(WAIT),
-            false => Action::await_change(),
+        Ok(match (waits, documents::on_the_web(&object.spec)) {
+            (true, _) => Action::requeue(WAIT),
+            (false, true) => Action::requeue(REREAD),
+            (false, false) => Action::await_change(),
         })
     }
 
