@@ -125,6 +125,9 @@ pub fn prior(
         let message = format!("CertificateSigningRequest '{}' was made by somebody else", name(object));
         return Err(trouble("NameTaken", message));
     }
+    if is_spent(object, seen, old) {
+        return Ok(Some(Prior::Clear { key: true }));
+    }
     let before = old.and_then(|old| entry(old, secret::certificate_keys(object.spec.kind)?.private_key));
     let key = match key(seen, size(asked)?, cause, before) {
         Ok(key) => key,
@@ -136,6 +139,13 @@ pub fn prior(
         Some(request) if request::asks_the_same(request, &wanted) => signed(seen, recipe, request, &key, now),
         Some(_) => Ok(Some(Prior::Clear { key: false })),
     }
+}
+
+/// Whether the certificate of the request is the very one that is to be replaced: written again, it would be as wrong as before, for ever.
+fn is_spent(object: &QuarksSecret, seen: &SeenRequest, old: Option<&Secret>) -> bool {
+    let held = old.and_then(|old| entry(old, secret::certificate_keys(object.spec.kind)?.certificate));
+    let came = collected(seen);
+    held.is_some_and(|held| came.is_some_and(|came| came.str("certificate") == Some(held.as_str())))
 }
 
 /// The key that is to be certified, or what has to be done before there is one. `before`: the key of the certificate that is to be replaced.

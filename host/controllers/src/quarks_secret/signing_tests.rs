@@ -7,7 +7,7 @@ use super::observe::{Seen, entry};
 use super::plan::{Plan, Step, plan};
 use super::signing::{self, AUTHORITY, KEY, OWN_SIGNER, Prior, SeenRequest, Signer};
 use crate::api::QuarksSecret;
-use boson_credentials::{RsaKey, names_as_issuer};
+use boson_credentials::{KeySize, RsaKey, names_as_issuer};
 use boson_document::json::parse;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::certificates::v1::{CertificateSigningRequest, CertificateSigningRequestCondition};
@@ -105,7 +105,7 @@ fn done(object: &QuarksSecret, seen: &mut Seen, step: &Step) -> &'static str {
 fn authority() -> super::recipe::Recipe {
     super::recipe::Recipe {
         kind: "certificate",
-        options: parse(r#"{"common_name": "ca", "is_ca": true, "key_length": 2048}"#).unwrap(),
+        options: parse(r#"{"common_name": "ca", "is_ca": true, "duration": 3650, "key_length": 2048}"#).unwrap(),
         signer: None,
         kept_key: None,
     }
@@ -133,9 +133,9 @@ fn our_own_signer_goes_all_the_way_and_renews_for_the_same_key() {
     let object = asked(SPEC);
     let mut seen = seen(OWN_SIGNER);
     let now = SystemTime::now();
-    let (steps, plan) = settle(&object, &mut seen, now);
+    let (steps, settled) = settle(&object, &mut seen, now);
     assert_eq!(steps, ["key", "ask", "authority", "approve", "sign", "write", "clear"]);
-    assert!(plan.generated && plan.not_after.is_some());
+    assert!(settled.generated && settled.not_after.is_some());
     let secret = seen.secret.clone().unwrap();
     assert_eq!(
         secret.metadata.labels.as_ref().unwrap()["a"],
@@ -147,9 +147,9 @@ fn our_own_signer_goes_all_the_way_and_renews_for_the_same_key() {
     assert_eq!(text("is_ca"), "false");
 
     let before = key(&seen);
-    let (steps, _) = settle(&object, &mut seen, now + Duration::from_secs(340 * 86_400));
-    assert_eq!(steps, ["key", "ask", "approve", "sign", "write", "clear"]);
-    assert_eq!(key(&seen), before);
+    let late = now + Duration::from_secs(340 * 86_400);
+    let kept = Prior::Key(KeySize::Rsa2048, Some(before.clone()));
+    assert_eq!(plan(&object, &seen, late).step, Step::Prior(Box::new(kept)));
 
     let mut rotated = object.clone();
     rotated
