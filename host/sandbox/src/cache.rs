@@ -77,10 +77,26 @@ impl Cache {
             .map_err(|error| Failure::new(FailureKind::Refused, name, format!("does not load: {error:#}")))
     }
 
+    /// Removes what is kept of a component.
+    pub(crate) fn forget(&self, sandbox: &Sandbox, digest: &Digest) {
+        let file = self
+            .directory
+            .as_ref()
+            .map(|directory| directory.join(file_name(sandbox, digest)));
+        if let Some(file) = file
+            && let Err(error) = fs::remove_file(&file)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            tracing::warn!(path = %file.display(), %error, "compiled code was not removed");
+        }
+    }
+
     fn compile(&self, sandbox: &Sandbox, name: &str, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
-        let (Some(compiler), Some(directory)) = (&self.compiler, &self.directory) else {
+        let Some(compiler) = &self.compiler else {
             return sandbox.compile(name, bytes);
         };
+        // Also where nothing is kept: foreign code is never compiled in this process. The directory is made new, for us alone, or not at all.
+        let directory = self.directory.clone().unwrap_or_else(std::env::temp_dir);
         let scratch = directory.join(format!("compile-{}-{}", std::process::id(), scratch_number()));
         let result = compile_apart(compiler, &scratch, name, bytes);
         let _ = fs::remove_dir_all(&scratch);
