@@ -5,6 +5,7 @@ pub mod codes;
 pub mod convert;
 pub mod diagnostic;
 mod object;
+pub mod packed;
 pub mod plain;
 pub mod release;
 pub mod report;

@@ -11,6 +11,7 @@ pub mod filling;
 mod needed;
 pub mod parallel;
 mod places;
+pub mod pod_plugins;
 pub mod rendering;
 pub mod steps;
 
