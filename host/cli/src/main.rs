@@ -8,9 +8,11 @@ mod files;
 mod folder;
 mod generator;
 mod images;
+mod loaded;
 mod misprint;
 mod output;
 mod plugins;
+mod unpack;
 
 use std::process::ExitCode;
 

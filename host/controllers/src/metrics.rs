@@ -27,6 +27,10 @@ pub struct Metrics {
     pub generated: Family<Generated, Counter>,
     /// 1 while this process leads.
     pub leading: Gauge,
+    /// Plugins from ConfigMaps that are in use.
+    pub plugins_loaded: Gauge,
+    /// Those whose present content is refused.
+    pub plugins_refused: Gauge,
 }
 
 /// A call.
@@ -88,6 +92,8 @@ impl Metrics {
             reconcile_seconds: seconds(),
             generated: Family::default(),
             leading: Gauge::default(),
+            plugins_loaded: Gauge::default(),
+            plugins_refused: Gauge::default(),
         };
         metrics.register();
         metrics
@@ -117,6 +123,16 @@ impl Metrics {
             self.generated.clone(),
         );
         registry.register("leading", "1 while this process leads", self.leading.clone());
+        registry.register(
+            "plugins_loaded",
+            "Plugins from ConfigMaps that are in use",
+            self.plugins_loaded.clone(),
+        );
+        registry.register(
+            "plugins_refused",
+            "Plugins from ConfigMaps whose present content is refused",
+            self.plugins_refused.clone(),
+        );
     }
 
     /// In Prometheus' text format.

@@ -4,6 +4,7 @@ use crate::client::Cluster;
 use crate::deployment::{self, Conversion};
 use crate::lease::{self, Election, End};
 use crate::metrics::Metrics;
+use crate::plugins::Plugins;
 use crate::quarks_secret;
 use crate::running::Running;
 use crate::scope::{Namespaces, Scope};
@@ -94,22 +95,37 @@ pub async fn run(
 async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: Running) {
     let me = &config.election.me;
     let conversion = config.conversion.clone();
+    let rules = conversion.rules.clone();
+    let plugins = Plugins::new(&config.election.namespace);
+    let loading = plugins.clone();
     let all = Arc::new(All {
-        deployments: Arc::new(deployment::Context::new(cluster.clone(), scope.clone(), conversion, me)),
+        deployments: Arc::new(deployment::Context::new(
+            cluster.clone(),
+            scope.clone(),
+            conversion,
+            plugins,
+            me,
+        )),
         secrets: Arc::new(quarks_secret::Context::new(cluster.clone(), scope.clone(), me)),
         sets: Arc::new(stateful_set::Context::new(cluster.clone(), scope.clone())),
     });
-    match &config.namespaces {
-        Namespaces::Fixed(names) => {
-            let each = names.iter().map(|name| all.run(&running, Some(name.clone())));
-            futures::future::join_all(each).await;
-        }
-        Namespaces::Monitored(id) => {
-            tokio::select! {
-                () = scope.follow(&cluster, id) => {}
-                () = all.run(&running, None) => {}
+    let work = async {
+        match &config.namespaces {
+            Namespaces::Fixed(names) => {
+                let each = names.iter().map(|name| all.run(&running, Some(name.clone())));
+                futures::future::join_all(each).await;
+            }
+            Namespaces::Monitored(id) => {
+                tokio::select! {
+                    () = scope.follow(&cluster, id) => {}
+                    () = all.run(&running, None) => {}
+                }
             }
         }
+    };
+    tokio::select! {
+        () = work => {}
+        () = loading.run(&cluster, &rules, &config.namespaces, &scope) => {}
     }
 }
 

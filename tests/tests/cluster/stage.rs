@@ -2,14 +2,14 @@
 
 use crate::at_hand::{ClusterAtHand, documents};
 use boson_controllers::api::{Condition, ConditionStatus, QuarksSecret};
-use boson_controllers::conversion::{Images, ReleaseImage, Rules};
+use boson_controllers::conversion::{Chosen, Images, Package, ReleaseImage, Rules, Ruling};
 use boson_controllers::lease::Election;
 use boson_controllers::{Config, Conversion, Namespaces, run};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use k8s_openapi::api::events::v1::Event;
 use kube::api::{Api, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Client, ResourceExt};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -28,12 +28,22 @@ pub struct Stage {
 struct Nothing;
 
 impl Rules for Nothing {
-    fn stages(&self) -> Arc<dyn boson_pipeline::Stages + Send + Sync> {
-        unreachable!("there is no deployment")
+    fn built_in(&self) -> Vec<boson_controllers::api::PluginUse> {
+        Vec::new()
     }
 
-    fn uses(&self) -> Vec<boson_controllers::api::PluginUse> {
-        Vec::new()
+    fn load(
+        &self,
+        _: Package,
+    ) -> futures::future::BoxFuture<'_, Result<boson_controllers::api::PluginUse, Vec<boson_pipeline::Diagnostic>>>
+    {
+        unreachable!("there is no plugin")
+    }
+
+    fn keep(&self, _: &BTreeSet<String>) {}
+
+    fn with(&self, _: &[Chosen]) -> Result<Ruling, Vec<boson_pipeline::Diagnostic>> {
+        unreachable!("there is no deployment")
     }
 }
 

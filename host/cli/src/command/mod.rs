@@ -8,6 +8,7 @@ pub mod inputs;
 pub mod interpolate;
 pub mod operator;
 pub mod plugin;
+pub mod plugin_pack;
 pub mod render;
 pub mod run_plugin;
 pub mod util;

@@ -3,19 +3,16 @@
 use crate::command::inputs;
 use crate::exit::{self, Failed};
 use crate::images::RegistryImages;
+use crate::loaded::Loaded;
 use crate::output::{self, Color};
 use crate::plugins::{self, PluginArguments};
 use anyhow::Context;
-use boson_controllers::api::PluginUse;
-use boson_controllers::api::deployment::StageName;
 use boson_controllers::client::{Connection, connect};
-use boson_controllers::conversion::Rules;
 use boson_controllers::lease::Election;
 use boson_controllers::{Config, Conversion, Namespaces};
 use boson_pipeline::report::Sources;
-use boson_pipeline::{Diagnostic, Stage, Stages};
+use boson_pipeline::{Diagnostic, Stage};
 use boson_registry::Settings;
-use boson_sandbox::Plugins;
 use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -97,22 +94,6 @@ pub struct OperatorArguments {
 
 /// Name of the lease that says which operator works.
 const LEASE: &str = "boson-operator";
-
-/// The plugins of this process.
-struct Loaded {
-    plugins: Arc<Plugins>,
-    uses: Vec<PluginUse>,
-}
-
-impl Rules for Loaded {
-    fn stages(&self) -> Arc<dyn Stages + Send + Sync> {
-        self.plugins.clone()
-    }
-
-    fn uses(&self) -> Vec<PluginUse> {
-        self.uses.clone()
-    }
-}
 
 pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
     let mut sources = Sources::default();
@@ -196,31 +177,5 @@ async fn stopped() {
 fn load(arguments: &OperatorArguments, sources: &mut Sources) -> Result<Loaded, Vec<Diagnostic>> {
     let settings = inputs::settings(&arguments.plugins, sources).map_err(|one| vec![*one])?;
     let plugins = plugins::load(&arguments.plugins, &Stage::ALL, &settings)?;
-    let mut uses = Vec::new();
-    for plugin in plugins.iter() {
-        let told = plugin
-            .describe(plugins.sandbox())
-            .map_err(|failure| vec![failure.diagnostic()])?;
-        uses.push(PluginUse {
-            stage: stage(plugin.stage),
-            name: told.name,
-            version: told.version,
-            digest: plugin.digest.hex(),
-        });
-    }
-    Ok(Loaded {
-        plugins: Arc::new(plugins),
-        uses,
-    })
-}
-
-fn stage(stage: Stage) -> StageName {
-    match stage {
-        Stage::Ops => StageName::Ops,
-        Stage::Variables => StageName::Variables,
-        Stage::Links => StageName::Links,
-        Stage::Render => StageName::Render,
-        Stage::Bpm => StageName::Bpm,
-        Stage::Resources => StageName::Resources,
-    }
+    Loaded::new(plugins).map_err(|failure| vec![failure.diagnostic()])
 }

@@ -8,7 +8,9 @@ use super::versions::{Next, Series};
 use super::{Context, MANAGER, documents, groups, versions};
 use crate::api::BoshDeployment;
 use crate::client::{Created, Error, resource};
+use crate::conversion::Ruling;
 use crate::objects;
+use crate::plugins::Copies;
 use boson_deployment::labels;
 use boson_deployment::names::{NameError, Names};
 use boson_document::{Tree, json};
@@ -38,6 +40,10 @@ pub(super) struct Flow<'a> {
     pub deployment: Deployment,
     pub names: Names,
     pub owner: OwnerReference,
+    /// The rules of this deployment.
+    pub ruling: Ruling,
+    /// What its pods need of them.
+    pub copies: Copies,
     /// Whether anything was written.
     pub wrote: AtomicBool,
     /// How many steps are completed.
@@ -57,7 +63,7 @@ pub(super) struct Done {
 impl Flow<'_> {
     pub(super) async fn run(&self) -> Result<Done, Stop> {
         let documents = documents::read(&self.context.cluster, self.namespace, &self.object.spec).await?;
-        let stages = self.context.conversion.rules.stages();
+        let stages = self.ruling.stages.clone();
         let manifest = manifest::with_ops(stages.clone(), documents).await?;
         let given = self.given(stages.clone(), &manifest).await?;
         self.keep(&self.whose().with_ops(&manifest.tree)).await?;
@@ -79,12 +85,12 @@ impl Flow<'_> {
         series.insert(self.whose().desired().name);
         self.steps.store(3, Ordering::Relaxed);
         let (manifest, made) = self.convert(stages, manifest, variables, gathered, resolved).await?;
+        self.copy_plugins().await?;
         let objects = self.apply(made).await?;
         self.sweep(&series, &existing).await?;
-        Ok(Done {
-            objects,
-            warnings: manifest.secrets.scrub(manifest.warnings),
-        })
+        let mut warnings = self.ruling.warnings.clone();
+        warnings.extend(manifest.secrets.scrub(manifest.warnings));
+        Ok(Done { objects, warnings })
     }
 
     pub(super) fn whose(&self) -> Whose<'_> {
@@ -143,7 +149,8 @@ impl Flow<'_> {
 
     /// Deletes versions that nobody uses any more.
     async fn sweep(&self, series: &BTreeSet<String>, existing: &[Secret]) -> Result<(), Error> {
-        if versions::garbage(existing, series, |_| false).is_empty() {
+        let copies = self.old_copies().await?;
+        if versions::garbage(existing, series, |_| false).is_empty() && copies.is_empty() {
             return Ok(());
         }
         let labels = format!("{}={}", labels::DEPLOYMENT_NAME, self.names.deployment());
@@ -160,7 +167,7 @@ impl Flow<'_> {
             self.wrote.store(true, Ordering::Relaxed);
             self.context.cluster.delete(secret).await?;
         }
-        Ok(())
+        self.sweep_copies(&copies, &workloads).await
     }
 
     // --- objects ---

@@ -6,6 +6,7 @@ use super::secrets;
 use super::stop::Stop;
 use boson_document::{Tree, json};
 use boson_pipeline::bundle::Bundle;
+use boson_pipeline::convert::pod_plugins::{self, PodPlugin};
 use boson_pipeline::convert::{bpm_document, rendering, steps};
 use boson_pipeline::release::Release;
 use boson_pipeline::stage::{Deployment, JobFiles, Reply, ResolvedGroup, Variable};
@@ -65,8 +66,10 @@ impl Flow<'_> {
         resolved: Vec<String>,
     ) -> Result<(Manifest, Vec<Value>), Stop> {
         let deployment = self.deployment.clone();
+        let in_pods = self.copies.plugins.clone();
         let (manifest, result) = blocking(move || {
-            let result = convert_all(&*stages, &mut manifest, &deployment, &variables, &gathered, &resolved);
+            let gathered = gathered.iter().zip(&resolved);
+            let result = convert_all(&*stages, &mut manifest, &deployment, &variables, gathered, &in_pods);
             (manifest, result)
         })
         .await?;
@@ -106,13 +109,13 @@ pub(super) async fn gather(
     .await?
 }
 
-fn convert_all(
+fn convert_all<'g>(
     stages: &dyn Stages,
     manifest: &mut Manifest,
     deployment: &Deployment,
     variables: &[Variable],
-    gathered: &[Gathered],
-    resolved: &[String],
+    gathered: impl Iterator<Item = (&'g Gathered, &'g String)>,
+    in_pods: &[PodPlugin],
 ) -> Result<Vec<Tree>, Vec<Diagnostic>> {
     let (mut objects, mut errors, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
     let mut take = |reply: Reply<Vec<Tree>>| match reply {
@@ -123,7 +126,7 @@ fn convert_all(
         Err(error) => errors.extend(error.into_diagnostics()),
     };
     take(stages.convert_deployment(deployment, manifest.named(), variables));
-    for (one, secret) in gathered.iter().zip(resolved) {
+    for (one, secret) in gathered {
         let jobs = one.jobs.clone();
         take(steps::group_objects(
             stages,
@@ -138,6 +141,7 @@ fn convert_all(
     if !errors.is_empty() {
         return Err(errors);
     }
+    pod_plugins::give(&mut objects, in_pods);
     let mut bundle = Bundle::new(deployment);
     bundle.add(objects, "bpm")?;
     for nth in 0..stages.transforms() {

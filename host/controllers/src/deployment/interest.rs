@@ -16,7 +16,12 @@ pub(super) fn interested<K: ResourceExt>(
     let here = deployments
         .iter()
         .filter(|deployment| deployment.namespace() == namespace);
-    here.filter(|deployment| looks_at(deployment, kind, &name))
+    // What was made for one and is changed or deleted comes back.
+    let made_for = |deployment: &BoshDeployment| {
+        let mut owners = object.owner_references().iter();
+        owners.any(|owner| Some(&owner.uid) == deployment.metadata.uid.as_ref())
+    };
+    here.filter(|deployment| looks_at(deployment, kind, &name) || made_for(deployment))
         .map(|deployment| ObjectRef::from_obj(&**deployment))
         .collect()
 }

@@ -12,6 +12,7 @@ mod groups;
 mod interest;
 mod manifest;
 mod releases;
+mod ruled;
 mod secrets;
 mod status;
 mod stop;
@@ -23,17 +24,20 @@ use crate::api::deployment::ConversionMode;
 use crate::api::{BoshDeployment, QuarksStatefulSet};
 use crate::client::{Cluster, Error, Events, FieldManager, Notice};
 use crate::conversion::{Images, Rules};
+use crate::plugins;
+use crate::plugins::Plugins;
 use crate::scope::Scope;
 use boson_deployment::labels;
 use boson_deployment::names::Names;
-use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::Deployment;
+use boson_pipeline::{Diagnostic, Stage};
 use flow::Flow;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::runtime::controller::Action;
 use kube::{Resource, ResourceExt};
+use ruled::{OwnRules, Ruled};
 use serde_json::Value;
 use status::{Outcome, STEPS, Seen};
 use std::sync::Arc;
@@ -41,6 +45,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
 use stop::Stop;
 
+pub(crate) use stop::camel;
 pub(crate) use watch::run;
 
 /// Who owns the fields that this controller sets.
@@ -55,6 +60,7 @@ pub(crate) struct Context {
     events: Events,
     scope: Scope,
     conversion: Conversion,
+    plugins: Plugins,
 }
 
 /// How manifests are converted.
@@ -74,12 +80,13 @@ pub struct Conversion {
 
 impl Context {
     /// For this cluster. `instance`: name of this process.
-    pub fn new(cluster: Cluster, scope: Scope, conversion: Conversion, instance: &str) -> Self {
+    pub fn new(cluster: Cluster, scope: Scope, conversion: Conversion, plugins: Plugins, instance: &str) -> Self {
         Self {
             events: Events::new(cluster.clone(), MANAGER, instance),
             cluster,
             scope,
             conversion,
+            plugins,
         }
     }
 
@@ -96,7 +103,11 @@ impl Context {
         if !self.scope.holds(&namespace) {
             return Ok(Action::await_change());
         }
-        let seen = self.seen(object, &namespace).await?;
+        let Some(ruled) = self.ruled(object, &namespace) else {
+            // The plugins have yet to be listed; their news brings us back, and nothing is written for a mere restart.
+            return Ok(Action::requeue(WAIT));
+        };
+        let seen = self.seen(object, &namespace, ruled).await?;
         let waits = seen.outcome != Outcome::Applied;
         self.tell(object, &seen).await;
         self.report(object, &seen).await?;
@@ -106,9 +117,14 @@ impl Context {
         })
     }
 
-    async fn seen(&self, object: &BoshDeployment, namespace: &str) -> Result<Seen, Error> {
+    async fn seen(&self, object: &BoshDeployment, namespace: &str, ruled: Ruled) -> Result<Seen, Error> {
         let progress = Progress::default();
-        let result = match self.flow(object, namespace, &progress) {
+        let Ruled { faults, rules } = ruled;
+        let plugins = rules
+            .as_ref()
+            .map(|rules| rules.ruling.uses.clone())
+            .unwrap_or_default();
+        let result = match rules.and_then(|rules| self.flow(object, namespace, rules, &progress)) {
             Ok(flow) => {
                 let result = flow.run().await;
                 progress
@@ -141,7 +157,8 @@ impl Context {
             wrote: progress.wrote.load(Ordering::Relaxed),
             groups,
             ready: self.ready(object, namespace).await?,
-            plugins: self.conversion.rules.uses(),
+            plugins,
+            faults,
         })
     }
 
@@ -149,6 +166,7 @@ impl Context {
         &'a self,
         object: &'a BoshDeployment,
         namespace: &'a str,
+        rules: OwnRules,
         progress: &'a Progress,
     ) -> Result<Flow<'a>, Stop> {
         let wrong = |error: Diagnostic| Stop::wrong(vec![error], &Sources::default());
@@ -173,7 +191,9 @@ impl Context {
                 operator_image: self.conversion.operator_image.clone(),
                 registry: conversion.registry,
             },
+            copies: plugins::copies(&rules.picks, &[Stage::Render], namespace, &names.deployment(), &owner),
             names,
+            ruling: rules.ruling,
             owner,
             wrote: AtomicBool::new(false),
             steps: &progress.steps,
@@ -213,14 +233,20 @@ impl Context {
     }
 
     async fn tell(&self, object: &BoshDeployment, seen: &Seen) {
-        let Outcome::Wrong(wrong) = &seen.outcome else { return };
-        let notice = Notice {
-            warning: true,
-            reason: wrong.reason.clone().into(),
-            note: wrong.message.clone(),
+        let wrong = match &seen.outcome {
+            Outcome::Wrong(wrong) => Some((&wrong.reason, &wrong.message)),
+            _ => None,
         };
-        if let Err(error) = self.events.tell(object, &notice).await {
-            tracing::warn!(%error, "an event was lost");
+        let refused = seen.faults.iter().map(|fault| (&fault.reason, &fault.message));
+        for (reason, message) in wrong.into_iter().chain(refused) {
+            let notice = Notice {
+                warning: true,
+                reason: reason.clone().into(),
+                note: message.clone(),
+            };
+            if let Err(error) = self.events.tell(object, &notice).await {
+                tracing::warn!(%error, "an event was lost");
+            }
         }
     }
 
@@ -231,7 +257,7 @@ impl Context {
             let pointer = warning.place.pointer.as_deref().unwrap_or_default();
             let notice = Notice {
                 warning: true,
-                reason: stop::camel(&warning.code).into(),
+                reason: camel(&warning.code).into(),
                 note: format!("{} ({place}{pointer})", warning.message),
             };
             if let Err(error) = self.events.tell(object, &notice).await {

@@ -4,6 +4,7 @@ use super::stop::Wrong;
 use crate::api::deployment::{DeploymentState, PluginUse};
 use crate::api::{BoshDeploymentStatus, ConditionStatus};
 use crate::conditions::{self, Finding};
+use crate::plugins::Fault;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 /// Steps of a conversion.
@@ -24,6 +25,8 @@ pub(super) struct Seen {
     /// Those that are ready.
     pub ready: i32,
     pub plugins: Vec<PluginUse>,
+    /// Plugins that would serve it, and are refused.
+    pub faults: Vec<Fault>,
 }
 
 /// How a reconcile ended.
@@ -75,7 +78,7 @@ pub(super) fn after(old: &BoshDeploymentStatus, seen: &Seen, now: &Time) -> Bosh
     if counts(old) != counts(&status) {
         status.state_timestamp = Some(now.clone());
     }
-    for finding in findings(seen, &status) {
+    for finding in findings(seen, &status).into_iter().chain([healthy(&seen.faults)]) {
         conditions::set(&mut status.conditions, finding, seen.generation, now);
     }
     status
@@ -134,6 +137,27 @@ fn findings(seen: &Seen, status: &BoshDeploymentStatus) -> Vec<Finding> {
     }
 }
 
+/// Whether all plugins that would serve the deployment can be used.
+fn healthy(faults: &[Fault]) -> Finding {
+    let (status, reason, message) = match faults {
+        [] => (
+            ConditionStatus::True,
+            "Healthy",
+            "all plugins are used as they are".to_string(),
+        ),
+        [first, ..] => {
+            let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
+            (ConditionStatus::False, first.reason.as_str(), messages.join("\n"))
+        }
+    };
+    Finding {
+        kind: "PluginsHealthy",
+        status,
+        reason: reason.to_string().into(),
+        message,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,6 +176,7 @@ mod tests {
             groups: Some(2),
             ready,
             plugins: Vec::new(),
+            faults: Vec::new(),
         }
     }
 
@@ -190,6 +215,34 @@ mod tests {
             (ConditionStatus::False, "OpsMissingKey")
         );
         assert_eq!(status.state_timestamp, Some(at(3)));
+    }
+
+    #[test]
+    fn a_refused_plugin_is_told_and_changes_nothing_else() {
+        let fine = seen(Outcome::Applied, 3, 2);
+        let fault = Fault {
+            reason: "PluginRefused".into(),
+            message: "imports a function".into(),
+        };
+        let status = after(
+            &created(&at(1)),
+            &Seen {
+                faults: vec![fault],
+                ..fine.clone()
+            },
+            &at(2),
+        );
+        let told = |status: &BoshDeploymentStatus| {
+            let one = status
+                .conditions
+                .iter()
+                .find(|one| one.kind == "PluginsHealthy")
+                .unwrap();
+            (one.status, one.reason.clone())
+        };
+        assert_eq!(told(&status), (ConditionStatus::False, "PluginRefused".to_string()));
+        assert_eq!(status.state, Some(DeploymentState::Deployed));
+        assert_eq!(told(&after(&status, &fine, &at(3))).0, ConditionStatus::True);
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl From<client::Error> for Stop {
 }
 
 /// `ops-missing-key` as `OpsMissingKey`: conditions take no `-`.
-pub(super) fn camel(code: &str) -> String {
+pub(crate) fn camel(code: &str) -> String {
     let word = |word: &str| {
         let mut letters = word.chars();
         letters

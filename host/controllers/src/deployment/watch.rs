@@ -23,6 +23,8 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
         .with_config(Config::default().concurrency(concurrency));
     let (maps, secrets) = (controller.store(), controller.store());
     let controller = controller
+        // Which of them a plugin serves, each finds out by itself.
+        .reconcile_all_on(context.plugins.changes())
         .owns(api::<QuarksSecret>(&client, &namespace), everything())
         .owns(api::<QuarksStatefulSet>(&client, &namespace), everything())
         .owns(api::<PartialObjectMeta<Service>>(&client, &namespace), everything())
