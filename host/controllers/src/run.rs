@@ -80,7 +80,7 @@ pub async fn run(
         scope.clone(),
         stopping,
     );
-    let work = || controllers(&config, cluster.clone(), scope, running.clone());
+    let work = || controllers(&config, cluster.clone(), scope, running.clone(), &health);
     let end = config.election.lead(&cluster, &health, running.stopped(), work).await;
     for task in serving.into_iter().chain([asking]) {
         task.abort();
@@ -91,7 +91,7 @@ pub async fn run(
     }
 }
 
-async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: Running) {
+async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: Running, health: &Health) {
     let me = &config.election.me;
     let conversion = config.conversion.clone();
     let all = Arc::new(All {
@@ -106,7 +106,7 @@ async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: R
         }
         Namespaces::Monitored(id) => {
             tokio::select! {
-                () = scope.follow(&cluster, id) => {}
+                () = scope.follow(&cluster, id, health) => {}
                 () = all.run(&running, None) => {}
             }
         }

@@ -6,6 +6,7 @@
 use super::Verb;
 use kube::Resource;
 use kube::core::ApiResource;
+use kube::runtime::watcher;
 use std::fmt;
 use std::time::Duration;
 
@@ -107,6 +108,32 @@ impl Error {
         Self::of(subject, verb, name, fault)
     }
 
+    /// A list of a kind that failed outside of [`super::Cluster`].
+    pub(crate) fn of_list<K: Resource<DynamicType = ()>>(error: &kube::Error) -> Self {
+        Self::from_kube(&Subject::of::<K>(), Verb::List, "", error)
+    }
+
+    /// A watch that may not be; none for what is no lack of rights. A controller watches several kinds, and only the server's answer tells which.
+    pub(crate) fn of_watch(error: &watcher::Error) -> Option<Self> {
+        let (verb, status): (_, &kube::core::Status) = match error {
+            watcher::Error::InitialListFailed(kube::Error::Api(status)) => ("list", status),
+            watcher::Error::WatchStartFailed(kube::Error::Api(status))
+            | watcher::Error::WatchFailed(kube::Error::Api(status))
+            | watcher::Error::WatchError(status) => ("watch", status),
+            _ => return None,
+        };
+        let details = status.details.as_ref()?;
+        let Subject { kind, resource } = Subject::named(&details.kind, &details.kind, &details.group);
+        let fault = Fault::from_status(status, false);
+        (fault == Fault::Forbidden).then(|| Self {
+            verb,
+            kind,
+            resource,
+            name: String::new(),
+            fault,
+        })
+    }
+
     /// An object that is needed is not there.
     pub(crate) fn missing<K: Resource<DynamicType = ()>>(name: &str) -> Self {
         Self::of(&Subject::of::<K>(), Verb::Get, name, Fault::NotFound)
@@ -128,7 +155,13 @@ impl fmt::Display for Error {
             fault,
         } = self;
         match fault {
-            Fault::Forbidden => write!(f, "the operator may not {verb} {resource}: its role lacks that rule"),
+            Fault::Forbidden => write!(f, "the operator may not {verb} {resource}: {}", lacking(resource)),
+            Fault::NotFound if *verb == Verb::List.as_str() => {
+                write!(
+                    f,
+                    "the API server does not know {resource}: its definition (crds/) is missing"
+                )
+            }
             fault => write!(f, "cannot {verb} {kind} '{name}': {fault}"),
         }
     }
@@ -180,7 +213,7 @@ impl fmt::Display for Fault {
             Self::NotFound => f.write_str("there is none"),
             Self::AlreadyExists => f.write_str("there is one already"),
             Self::Conflict => f.write_str("it has changed meanwhile"),
-            Self::Forbidden => f.write_str("the operator's role lacks that rule"),
+            Self::Forbidden => f.write_str("the operator lacks that right"),
             Self::Refused(Some(words)) => write!(f, "the API server refuses it: {words}"),
             Self::Refused(None) => f.write_str("the API server refuses it"),
             Self::Busy(_) => f.write_str("the API server is overloaded"),
@@ -192,8 +225,57 @@ impl fmt::Display for Fault {
     }
 }
 
+/// Where `deploy/` has the rule that is missing.
+fn lacking(resource: &str) -> &'static str {
+    match resource {
+        "leases.coordination.k8s.io" => "the Role 'boson' of its own namespace has no such rule, or is not bound",
+        "namespaces" => "the ClusterRole 'boson-namespaces' has no such rule, or is not bound",
+        _ => "the ClusterRole 'boson' has no such rule, or is not bound in this namespace",
+    }
+}
+
 /// The server says "forbidden" for that, too.
 fn is_leaving(status: &kube::core::Status) -> bool {
     let details = status.details.iter().flat_map(|details| &details.causes);
     details.into_iter().any(|cause| cause.reason == "NamespaceTerminating")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kube::core::response::StatusDetails;
+
+    fn refused(code: u16, plural: &str, group: &str) -> Box<kube::core::Status> {
+        let details = StatusDetails {
+            kind: plural.into(),
+            group: group.into(),
+            ..StatusDetails::default()
+        };
+        Box::new(
+            kube::core::Status::failure("no", "Forbidden")
+                .with_code(code)
+                .with_details(details),
+        )
+    }
+
+    #[test]
+    fn a_watch_that_may_not_be_names_the_rule() {
+        let list = watcher::Error::InitialListFailed(kube::Error::Api(refused(403, "secrets", "")));
+        assert_eq!(
+            Error::of_watch(&list).unwrap().to_string(),
+            "the operator may not list secrets: the ClusterRole 'boson' has no such rule, or is not bound in this namespace"
+        );
+        let watch = watcher::Error::WatchError(refused(403, "statefulsets", "apps"));
+        let told = Error::of_watch(&watch).unwrap().to_string();
+        assert!(
+            told.starts_with("the operator may not watch statefulsets.apps"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn a_server_that_is_away_is_no_lack_of_rights() {
+        let away = watcher::Error::WatchStartFailed(kube::Error::Api(refused(503, "secrets", "")));
+        assert_eq!(Error::of_watch(&away), None);
+    }
 }
