@@ -1,6 +1,7 @@
 //! The command line: what may be typed. Each command's own options lie with the command.
 
 use crate::command::{completions, convert, explain, interpolate, operator, plugin, render, run_plugin, util};
+use crate::log::LogArguments;
 use crate::output::Color;
 use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
@@ -21,9 +22,8 @@ pub struct Arguments {
     /// When to color messages
     #[arg(long, value_enum, value_name = "WHEN", default_value_t, global = true)]
     pub color: Color,
-    /// Say more on standard error; twice: every call of a plugin
-    #[arg(long, short = 'V', action = clap::ArgAction::Count, global = true)]
-    pub verbose: u8,
+    #[command(flatten)]
+    pub log: LogArguments,
     /// Print version
     #[arg(long, action = clap::ArgAction::Version, global = true)]
     pub version: Option<bool>,

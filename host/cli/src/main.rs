@@ -8,9 +8,12 @@ mod files;
 mod folder;
 mod generator;
 mod images;
+mod log;
 mod misprint;
 mod output;
 mod plugins;
+#[cfg(test)]
+mod reference;
 
 use std::process::ExitCode;
 

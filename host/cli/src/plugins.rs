@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 /// Options about plugins that several commands have.
 #[derive(Args, Clone, Debug, Default)]
 pub struct PluginArguments {
-    /// Use this component for a stage instead of the built-in rule; for `resources`: as well, in the order given
-    #[arg(long = "plugin", value_name = "STAGE=FILE", value_parser = replacement, help_heading = "Plugins")]
+    /// Use this component for a stage instead of the built-in rule; for `resources`: as well, in the order given. In the environment: one a line
+    #[arg(long = "plugin", value_name = "STAGE=FILE", value_parser = replacement, env = "BOSON_PLUGIN", value_delimiter = '\n', help_heading = "Plugins")]
     pub replacements: Vec<Replacement>,
     /// Settings for the plugin of a stage: a YAML or JSON file
-    #[arg(long = "plugin-settings", value_name = "STAGE=FILE", value_parser = replacement, help_heading = "Plugins")]
+    #[arg(long = "plugin-settings", value_name = "STAGE=FILE", value_parser = replacement, env = "BOSON_PLUGIN_SETTINGS", value_delimiter = '\n', help_heading = "Plugins")]
     pub settings: Vec<Replacement>,
     /// Take the built-in plugins from this directory (`ops.wasm`, ...) instead of the installation's
     #[arg(long, value_name = "DIR", env = "BOSON_PLUGINS_DIR", help_heading = "Plugins")]

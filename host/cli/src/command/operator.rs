@@ -86,10 +86,10 @@ pub struct OperatorArguments {
     #[arg(long, value_name = "FILE", env = "BOSON_REGISTRY_CA", value_delimiter = ',')]
     registry_ca: Vec<PathBuf>,
     /// Kubeconfig [default: as kubectl finds it, or the pod's own account]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", env = "BOSON_KUBECONFIG")]
     kubeconfig: Option<PathBuf>,
     /// Context of the kubeconfig
-    #[arg(long, value_name = "NAME", requires = "kubeconfig")]
+    #[arg(long, value_name = "NAME", env = "BOSON_CONTEXT", requires = "kubeconfig")]
     context: Option<String>,
     #[command(flatten)]
     plugins: PluginArguments,
@@ -136,7 +136,11 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
     let ended = runtime.block_on(operate(arguments, rules, images));
     // A conversion that is still computed is of no use to anybody.
     runtime.shutdown_background();
-    Ok(ended?)
+    ended.map_err(|error| {
+        // Into the log, and not beside it: a collector takes whole lines of one form.
+        tracing::error!("{error:#}");
+        Failed::Input
+    })
 }
 
 async fn operate(arguments: &OperatorArguments, rules: Loaded, images: RegistryImages) -> anyhow::Result<()> {

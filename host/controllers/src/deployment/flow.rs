@@ -4,6 +4,7 @@
 use super::manifest::{self, Manifest};
 use super::secrets::{self, Whose};
 use super::stop::Stop;
+use super::traced::traced;
 use super::versions::{Next, Series};
 use super::{Context, MANAGER, documents, groups, versions};
 use crate::api::BoshDeployment;
@@ -57,7 +58,7 @@ pub(super) struct Done {
 impl Flow<'_> {
     pub(super) async fn run(&self) -> Result<Done, Stop> {
         let documents = documents::read(&self.context.cluster, self.namespace, &self.object.spec).await?;
-        let stages = self.context.conversion.rules.stages();
+        let stages = traced(self.context.conversion.rules.stages());
         let manifest = manifest::with_ops(stages.clone(), documents).await?;
         let given = self.given(stages.clone(), &manifest).await?;
         self.keep(&self.whose().with_ops(&manifest.tree)).await?;

@@ -15,6 +15,7 @@ mod releases;
 mod secrets;
 mod status;
 mod stop;
+mod traced;
 mod values;
 mod versions;
 mod watch;
@@ -202,6 +203,8 @@ impl Context {
         let old = object.status.clone().unwrap_or_else(|| status::created(&now));
         let new = status::after(&old, seen, &now);
         if object.status.as_ref() != Some(&new) {
+            let (state, message) = (new.state.as_ref(), new.message.as_deref());
+            tracing::info!(?state, message, "the status changes");
             match self.cluster.set_status(MANAGER, object, &new).await {
                 Ok(_) => {}
                 // The news of whatever changed it brings us back.
