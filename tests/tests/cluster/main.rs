@@ -11,8 +11,13 @@
 mod accepted;
 mod at_hand;
 mod definitions;
+mod deploy;
+mod everything;
+mod extras;
 mod faults;
+mod installed;
 mod leading;
 mod operator;
+mod rights;
 mod secrets;
 mod stage;
