@@ -20,12 +20,19 @@ const STYLES: Styles = Styles::styled()
 #[command(after_help = "Exit codes: 0 done, 1 something is wrong with the input, 2 wrong usage, 70 a bug of ours.")]
 pub struct Arguments {
     /// When to color messages
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t, global = true)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        global = true,
+        display_order = 900
+    )]
     pub color: Color,
     #[command(flatten)]
     pub log: LogArguments,
     /// Print version
-    #[arg(long, action = clap::ArgAction::Version, global = true)]
+    #[arg(long, action = clap::ArgAction::Version, global = true, display_order = 900)]
     pub version: Option<bool>,
     #[command(subcommand)]
     pub command: Command,

@@ -24,9 +24,9 @@ const OURS: [&str; 2] = ["boson", "host"];
 #[derive(Args, Debug)]
 pub struct LogArguments {
     /// Say more on standard error; twice: every call of a plugin
-    #[arg(long, short = 'V', action = clap::ArgAction::Count, global = true)]
+    #[arg(long, short = 'V', action = clap::ArgAction::Count, global = true, display_order = 900)]
     verbose: u8,
-    /// Least that a message has to weigh [default: info for the operator, warn for all else]
+    /// Show messages of this level and above [default: info for the operator, warn for all else]
     #[arg(
         long,
         value_enum,
@@ -36,7 +36,7 @@ pub struct LogArguments {
         help_heading = "Log"
     )]
     log: Option<Level>,
-    /// How messages look: lines for people, or a JSON object a line
+    /// How messages look
     #[arg(
         long,
         value_enum,
@@ -62,8 +62,10 @@ enum Level {
 /// How messages look.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum Format {
+    /// Lines for people
     #[default]
     Text,
+    /// A JSON object a line, for collectors
     Json,
 }
 

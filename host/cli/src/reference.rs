@@ -74,24 +74,14 @@ fn option(arg: &Arg) -> String {
     )
 }
 
-/// Of a scrape, as the text format describes them: `# HELP name meaning.` and `# TYPE name type`.
-fn metrics(scrape: &str) -> String {
-    let mut rows = String::new();
-    let mut lines = scrape.lines().filter_map(|line| line.strip_prefix("# "));
-    while let (Some(help), Some(kind)) = (lines.next(), lines.next()) {
-        let (name, meaning) = help.trim_start_matches("HELP ").split_once(' ').unwrap();
-        let kind = kind.rsplit(' ').next().unwrap();
-        let suffix = if kind == "counter" { "_total" } else { "" };
-        rows.push_str(&format!("| `{name}{suffix}` | {kind} | {} |\n", cell(meaning)));
-    }
-    rows
-}
-
 fn page() -> String {
     let mut page = HEAD.to_string();
     page.extend(options().iter().map(option));
     page.push_str(METRICS);
-    page.push_str(&metrics(&Metrics::new().text().unwrap()));
+    for metric in Metrics::new().descriptions() {
+        let (name, kind, meaning) = (&metric.name, metric.kind, cell(metric.meaning));
+        page.push_str(&format!("| `{name}` | {kind} | {meaning} |\n"));
+    }
     page
 }
 
