@@ -4,6 +4,7 @@
 
 pub mod api;
 mod backoff;
+mod cache;
 pub mod client;
 mod codes;
 mod conditions;
@@ -17,6 +18,7 @@ mod run;
 mod running;
 mod scope;
 pub mod serving;
+mod spawned;
 mod stateful_set;
 
 pub use codes::CODES;

@@ -23,6 +23,8 @@ pub struct Metrics {
     pub reconciles: Family<Reconcile, Counter>,
     /// How long they took.
     pub reconcile_seconds: Histogram,
+    /// Deployments that were converted.
+    pub conversions: Counter,
     /// Values that were generated.
     pub generated: Family<Generated, Counter>,
     /// 1 while this process leads.
@@ -86,6 +88,7 @@ impl Metrics {
             api_seconds: seconds(),
             reconciles: Family::default(),
             reconcile_seconds: seconds(),
+            conversions: Counter::default(),
             generated: Family::default(),
             leading: Gauge::default(),
         };
@@ -110,6 +113,11 @@ impl Metrics {
             "reconcile_seconds",
             "How long that took",
             self.reconcile_seconds.clone(),
+        );
+        registry.register(
+            "conversions",
+            "Deployments that were converted",
+            self.conversions.clone(),
         );
         registry.register(
             "secrets_generated",

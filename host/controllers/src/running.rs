@@ -5,13 +5,16 @@ use crate::client::{ANSWER, Error};
 use crate::metrics::{Metrics, Outcome, Reconcile};
 use crate::scope::Scope;
 use crate::serving::{Health, State};
-use futures::StreamExt;
+use crate::spawned::Spawned;
+use futures::stream::{self, Stream, StreamExt};
 use k8s_openapi::NamespaceResourceScope;
 use kube::api::ListParams;
 use kube::runtime::Controller;
 use kube::runtime::controller::{self, Action};
+use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
+use std::convert::Infallible;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -121,6 +124,62 @@ impl Running {
             move |object: Arc<K>, error: &Error, _| policy.again(name, object.as_ref(), error),
             context,
         );
+        self.to_the_end(name, namespace, runs, gone).await;
+    }
+
+    /// The same for a controller that is woken by a queue of its own. `store`: its objects; `queue`: which of them to look at now.
+    pub async fn drive_queue<K, C, F>(
+        &self,
+        name: &'static str,
+        namespace: &Option<String>,
+        (store, queue): (Store<K>, impl Stream<Item = ObjectRef<K>> + Send),
+        context: Arc<C>,
+        reconcile: impl Fn(Arc<K>, Arc<C>) -> F + Clone + Send + 'static,
+        (concurrency, gone): (u16, impl Fn(&str, &str)),
+    ) where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + Clone
+            + DeserializeOwned
+            + Debug
+            + Send
+            + Sync
+            + 'static,
+        C: Send + Sync + 'static,
+        F: Future<Output = Result<Action, Error>> + Send + 'static,
+    {
+        let objects = store.clone();
+        let all = self.scope.changes().flat_map(move |()| {
+            let all: Vec<_> = objects
+                .state()
+                .iter()
+                .map(|object| ObjectRef::from_obj(&**object))
+                .collect();
+            stream::iter(all)
+        });
+        let queue = stream::select(queue, all).map(Ok::<_, Infallible>);
+        self.ready_when_listed::<K>(name, namespace);
+        let (shared, policy) = (self.clone(), self.clone());
+        let runs = controller::applier(
+            move |object: Arc<K>, context: Arc<C>| {
+                let (running, work) = (shared.clone(), reconcile(object.clone(), context));
+                Spawned::new(async move { running.observed(name, &key(object.as_ref()), work).await })
+            },
+            move |object: Arc<K>, error: &Error, _| policy.again(name, object.as_ref(), error),
+            context,
+            store,
+            Box::pin(queue.take_until(Box::pin(self.stopped()))),
+            controller::Config::default().concurrency(concurrency),
+        );
+        self.to_the_end(name, namespace, runs, gone).await;
+    }
+
+    async fn to_the_end<K: Resource<DynamicType = ()>, E: std::error::Error + 'static>(
+        &self,
+        name: &'static str,
+        namespace: &Option<String>,
+        runs: impl Stream<Item = Result<(ObjectRef<K>, Action), controller::Error<Error, E>>>,
+        gone: impl Fn(&str, &str),
+    ) {
         runs.for_each(|run| {
             if let Err(controller::Error::ObjectNotFound(object)) = run {
                 let namespace = object.namespace.unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Objects of kinds that a conversion chose: as they came, because a type of ours would drop the fields that it does not know.
 
 use super::error::Subject;
-use super::{Cluster, Error, FieldManager, Verb};
+use super::{Cluster, Error, FieldManager, Verb, written};
 use kube::Api;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions, ValidationDirective};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
@@ -52,6 +52,7 @@ impl Cluster {
         let applied = self
             .call(&subject, Verb::Patch, name, || api.patch(name, &parameters, &patch))
             .await?;
+        written::note(&resource.kind, name, Some(applied.metadata.clone()));
         Ok(typed(applied, &resource))
     }
 
@@ -72,7 +73,10 @@ impl Cluster {
             .call(&subject, Verb::Delete, name, || api.delete(name, &parameters))
             .await
         {
-            Ok(_) => Ok(()),
+            Ok(_) => {
+                written::note(&resource.kind, name, None);
+                Ok(())
+            }
             Err(error) if error.fault == super::Fault::NotFound => Ok(()),
             Err(error) => Err(error),
         }

@@ -9,6 +9,7 @@ mod error;
 mod events;
 mod retry;
 mod status_patch;
+pub(crate) mod written;
 
 pub use connect::{Connection, connect};
 pub use dynamic::resource;
@@ -163,7 +164,10 @@ impl Cluster {
             })
             .await
         {
-            Ok(made) => Ok(Created::Made(made)),
+            Ok(made) => {
+                written::note(&K::kind(&()), name, Some(made.meta().clone()));
+                Ok(Created::Made(made))
+            }
             // Also when our own first try landed and only its answer was lost.
             Err(error) if error.fault == Fault::AlreadyExists => Ok(Created::Exists),
             Err(error) => Err(error),
@@ -185,10 +189,12 @@ impl Cluster {
             dry_run: false,
             field_manager: Some(manager.0.into()),
         };
-        self.call(&Subject::of::<K>(), Verb::Update, name, || {
-            api.replace(name, &parameters, object)
-        })
-        .await
+        let replaced = self
+            .call(&Subject::of::<K>(), Verb::Update, name, || {
+                api.replace(name, &parameters, object)
+            })
+            .await;
+        noted(name, replaced)
     }
 
     /// Server-side apply: these fields get these values, and fields that this manager set before and no longer names go.
@@ -206,10 +212,12 @@ impl Cluster {
             ..PatchParams::default()
         };
         let patch = Patch::Apply(object);
-        self.call(&Subject::of::<K>(), Verb::Patch, name, || {
-            api.patch(name, &parameters, &patch)
-        })
-        .await
+        let applied = self
+            .call(&Subject::of::<K>(), Verb::Patch, name, || {
+                api.patch(name, &parameters, &patch)
+            })
+            .await;
+        noted(name, applied)
     }
 
     /// Merges members into an object, if it has not changed: `resource_version` is part of what is sent.
@@ -232,10 +240,12 @@ impl Cluster {
             ..PatchParams::default()
         };
         let patch = Patch::Merge(patch);
-        self.call(&Subject::of::<K>(), Verb::Patch, name, || {
-            api.patch(name, &parameters, &patch)
-        })
-        .await
+        let merged = self
+            .call(&Subject::of::<K>(), Verb::Patch, name, || {
+                api.patch(name, &parameters, &patch)
+            })
+            .await;
+        noted(name, merged)
     }
 
     /// Sets the status of an object that has not changed since it was read.
@@ -286,7 +296,10 @@ impl Cluster {
             })
             .await
         {
-            Ok(_) => Ok(()),
+            Ok(_) => {
+                written::note(&K::kind(&()), name, None);
+                Ok(())
+            }
             Err(error) if error.fault == Fault::NotFound => Ok(()),
             Err(error) => Err(error),
         }
@@ -335,6 +348,11 @@ impl Cluster {
         self.metrics.api_calls.get_or_create(&call).inc();
         self.metrics.api_seconds.observe(took.as_secs_f64());
     }
+}
+
+/// Notes what was written.
+fn noted<K: Kind>(name: &str, result: Result<K, Error>) -> Result<K, Error> {
+    result.inspect(|object| written::note(&K::kind(&()), name, Some(object.meta().clone())))
 }
 
 /// Namespace and name.

@@ -9,8 +9,9 @@ mod documents;
 mod flow;
 mod given;
 mod groups;
-mod interest;
+mod look;
 mod manifest;
+mod memory;
 mod releases;
 mod secrets;
 mod status;
@@ -21,8 +22,10 @@ mod watch;
 
 use crate::api::deployment::ConversionMode;
 use crate::api::{BoshDeployment, QuarksStatefulSet};
-use crate::client::{Cluster, Error, Events, FieldManager, Notice};
+use crate::cache::Cache;
+use crate::client::{Cluster, Error, Events, FieldManager, Notice, written};
 use crate::conversion::{Images, Rules};
+use crate::objects;
 use crate::scope::Scope;
 use boson_deployment::labels;
 use boson_deployment::names::Names;
@@ -34,11 +37,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::runtime::controller::Action;
 use kube::{Resource, ResourceExt};
+use look::Look;
+use memory::{Due, Memory};
 use serde_json::Value;
 use status::{Outcome, STEPS, Seen};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use stop::Stop;
 
 pub(crate) use watch::run;
@@ -48,6 +53,10 @@ const MANAGER: FieldManager = FieldManager("boson-deployment");
 
 /// How long to wait for what announces itself: only in case that its news is lost.
 const WAIT: Duration = Duration::from_secs(30);
+/// How long a look waits for the cache to be filled. Without it everything works, and costs more.
+const FILLED: Duration = Duration::from_secs(5);
+/// How long the news of what was written may take.
+const NEWS: Duration = Duration::from_secs(1);
 
 /// What all reconciles share.
 pub(crate) struct Context {
@@ -55,6 +64,8 @@ pub(crate) struct Context {
     events: Events,
     scope: Scope,
     conversion: Conversion,
+    cache: Arc<Cache>,
+    memory: Memory,
 }
 
 /// How manifests are converted.
@@ -80,6 +91,8 @@ impl Context {
             cluster,
             scope,
             conversion,
+            cache: Arc::default(),
+            memory: Memory::default(),
         }
     }
 
@@ -96,14 +109,59 @@ impl Context {
         if !self.scope.holds(&namespace) {
             return Ok(Action::await_change());
         }
-        let seen = self.seen(object, &namespace).await?;
+        let key = (namespace, object.name_any());
+        if self.memory.is_replaced(&key, object.meta().resource_version.as_ref()) {
+            return Ok(Action::await_change());
+        }
+        let look = self.look(object).await;
+        let due = look
+            .as_ref()
+            .map_or(Due::Now, |look| self.memory.due(&key, look.print(), Instant::now()));
+        let seen = match due {
+            Due::Nothing => self.unchanged(object),
+            Due::In(pause) => return Ok(Action::requeue(pause)),
+            Due::Now => self.converted(object, &key, look).await?,
+        };
         let waits = seen.outcome != Outcome::Applied;
         self.tell(object, &seen).await;
-        self.report(object, &seen).await?;
+        self.report(object, &seen, &key).await?;
         Ok(match waits {
             true => Action::requeue(WAIT),
             false => Action::await_change(),
         })
+    }
+
+    /// Converts, and remembers how the cluster is when all is well.
+    async fn converted(&self, object: &BoshDeployment, key: &memory::Key, look: Option<Look>) -> Result<Seen, Error> {
+        self.cluster.metrics().conversions.inc();
+        let (seen, written) = written::during(self.seen(object, &key.0)).await;
+        match (&seen, look) {
+            (Ok(seen), Some(look)) if seen.outcome == Outcome::Applied => {
+                let look = look.after(&written);
+                self.memory.good(key, look.print(), Instant::now());
+                // Else the news of what we wrote ourselves would be taken for a change.
+                self.cache.shows(&look.sight, &look.world, NEWS).await;
+            }
+            _ => self.memory.forget(key),
+        }
+        seen
+    }
+
+    /// What there is to say where nothing has changed: only pods come and go.
+    fn unchanged(&self, object: &BoshDeployment) -> Seen {
+        let ready = self
+            .cache
+            .ready("QuarksStatefulSet", object.meta().uid.as_deref().unwrap_or_default());
+        Seen {
+            generation: object.meta().generation,
+            outcome: Outcome::Applied,
+            wrote: false,
+            steps: STEPS,
+            groups: None,
+            warned: object.status.as_ref().and_then(|status| status.warned.clone()),
+            ready: i32::try_from(ready).unwrap_or(i32::MAX),
+            plugins: self.conversion.rules.uses(),
+        }
     }
 
     async fn seen(&self, object: &BoshDeployment, namespace: &str) -> Result<Seen, Error> {
@@ -118,11 +176,11 @@ impl Context {
             }
             Err(stop) => Err(stop),
         };
-        let mut groups = None;
+        let (mut groups, mut warned) = (None, object.status.as_ref().and_then(|status| status.warned.clone()));
         let outcome = match result {
             Ok(done) => {
                 groups = Some(count(&done.objects));
-                self.warn(object, &done.warnings).await;
+                warned = self.warn(object, &done.warnings).await;
                 Outcome::Applied
             }
             Err(Stop::Waiting(what)) => Outcome::Waiting(what),
@@ -140,6 +198,7 @@ impl Context {
             outcome,
             wrote: progress.wrote.load(Ordering::Relaxed),
             groups,
+            warned,
             ready: self.ready(object, namespace).await?,
             plugins: self.conversion.rules.uses(),
         })
@@ -190,20 +249,18 @@ impl Context {
                 .owner_references()
                 .iter()
                 .any(|owner| Some(owner.uid.as_str()) == uid);
-            let status = set.status.as_ref();
-            let current = status.and_then(|status| status.observed_generation) == set.meta().generation;
-            owned && current && status.is_some_and(|status| status.ready)
+            owned && set.is_ready()
         });
         Ok(i32::try_from(ready.count()).unwrap_or(i32::MAX))
     }
 
-    async fn report(&self, object: &BoshDeployment, seen: &Seen) -> Result<(), Error> {
+    async fn report(&self, object: &BoshDeployment, seen: &Seen, key: &memory::Key) -> Result<(), Error> {
         let now = Time(Timestamp::now());
         let old = object.status.clone().unwrap_or_else(|| status::created(&now));
         let new = status::after(&old, seen, &now);
         if object.status.as_ref() != Some(&new) {
             match self.cluster.set_status(MANAGER, object, &new).await {
-                Ok(_) => {}
+                Ok(_) => self.memory.replaced(key, object.resource_version()),
                 // The news of whatever changed it brings us back.
                 Err(error) if error.is_race() => {}
                 Err(error) => return Err(error),
@@ -224,21 +281,31 @@ impl Context {
         }
     }
 
-    /// Everything in a manifest that has no effect is told once.
-    async fn warn(&self, object: &BoshDeployment, warnings: &[Diagnostic]) {
-        for warning in warnings {
-            let place = warning.place.document.as_deref().unwrap_or_default();
-            let pointer = warning.place.pointer.as_deref().unwrap_or_default();
-            let notice = Notice {
-                warning: true,
-                reason: stop::camel(&warning.code).into(),
-                note: format!("{} ({place}{pointer})", warning.message),
-            };
+    /// Everything in a manifest that has no effect is told once: the status keeps the digest of what was.
+    async fn warn(&self, object: &BoshDeployment, warnings: &[Diagnostic]) -> Option<String> {
+        let notices: Vec<Notice> = warnings.iter().map(notice).collect();
+        let words: Vec<Value> = notices.iter().map(|notice| notice.note.clone().into()).collect();
+        let warned = words.first().is_some().then(|| objects::digest(&Value::Array(words)));
+        if object.status.as_ref().and_then(|status| status.warned.as_ref()) == warned.as_ref() {
+            return warned;
+        }
+        for notice in notices {
             if let Err(error) = self.events.tell(object, &notice).await {
                 tracing::warn!(%error, "an event was lost");
-                return;
+                return None;
             }
         }
+        warned
+    }
+}
+
+fn notice(warning: &Diagnostic) -> Notice {
+    let place = warning.place.document.as_deref().unwrap_or_default();
+    let pointer = warning.place.pointer.as_deref().unwrap_or_default();
+    Notice {
+        warning: true,
+        reason: stop::camel(&warning.code).into(),
+        note: format!("{} ({place}{pointer})", warning.message),
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) struct Seen {
     pub groups: Option<i32>,
     /// Those that are ready.
     pub ready: i32,
+    /// Digest of the warnings that were told.
+    pub warned: Option<String>,
     pub plugins: Vec<PluginUse>,
 }
 
@@ -57,6 +59,7 @@ pub(super) fn after(old: &BoshDeploymentStatus, seen: &Seen, now: &Time) -> Bosh
     status.state = Some(state(seen.steps == STEPS, total == Some(seen.ready)));
     status.message = Some(message(seen, total)).filter(|message| !message.is_empty());
     status.observed_generation = seen.generation;
+    status.warned.clone_from(&seen.warned);
     if seen.outcome == Outcome::Applied {
         status.plugins.clone_from(&seen.plugins);
     }
@@ -151,6 +154,7 @@ mod tests {
             steps,
             groups: Some(2),
             ready,
+            warned: None,
             plugins: Vec::new(),
         }
     }

@@ -8,6 +8,7 @@ use crate::client::{Cluster, Error, FieldManager, resource};
 use crate::conditions::{self, Finding};
 use crate::objects;
 use crate::scope::Scope;
+use boson_deployment::labels;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::runtime::controller::Action;
@@ -45,14 +46,7 @@ impl Context {
             return Ok(Action::await_change());
         };
         let value = serde_json::to_value(set).unwrap_or_default();
-        let all = self
-            .cluster
-            .list_any(&resource("apps/v1", "StatefulSet"), &namespace, "")
-            .await?;
-        let live: Vec<Value> = all
-            .into_iter()
-            .filter(|object| objects::is_owned(object, &owner.uid))
-            .collect();
+        let live = self.live(set, &namespace, &owner.uid).await?;
         let reference = serde_json::to_value(&owner).unwrap_or_default();
         let (wrote, ready, wrong) = match plan::plan(&value, &live, &reference) {
             Ok(plan) => {
@@ -68,6 +62,24 @@ impl Context {
         };
         self.report(set, wrote, ready, wrong).await?;
         Ok(Action::await_change())
+    }
+
+    /// The StatefulSets that it owns.
+    async fn live(&self, set: &QuarksStatefulSet, namespace: &str, uid: &str) -> Result<Vec<Value>, Error> {
+        let deployment = set.labels().get(labels::DEPLOYMENT_NAME).map_or("", String::as_str);
+        let labelled = format!("{}={deployment}", labels::DEPLOYMENT_NAME);
+        // All of the namespace only where there are none: they may have been made under another label, and would be made again.
+        for selector in [labelled.as_str(), ""] {
+            let mut live = self
+                .cluster
+                .list_any(&resource("apps/v1", "StatefulSet"), namespace, selector)
+                .await?;
+            live.retain(|object| objects::is_owned(object, uid));
+            if !live.is_empty() {
+                return Ok(live);
+            }
+        }
+        Ok(Vec::new())
     }
 
     async fn report(
