@@ -10,9 +10,13 @@
 
 mod accepted;
 mod at_hand;
+mod deaths;
 mod definitions;
+mod example;
 mod faults;
 mod leading;
+mod line;
 mod operator;
 mod secrets;
+mod silence;
 mod stage;

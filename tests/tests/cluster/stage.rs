@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 /// Patience for one step, on a machine that does other things too.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A namespace of its own, and operators that serve it.
 pub struct Stage {
@@ -87,6 +87,23 @@ impl Stage {
 
     /// One that serves these namespaces.
     pub fn operator_for(&self, client: Client, namespaces: Namespaces, lease: &str) -> Operator {
+        let conversion = Conversion {
+            rules: Arc::new(Nothing),
+            images: Arc::new(Nothing),
+            cluster_domain: "cluster.local".into(),
+            operator_image: "boson".into(),
+        };
+        self.operator_with(client, namespaces, lease, conversion)
+    }
+
+    /// One that converts so.
+    pub fn operator_with(
+        &self,
+        client: Client,
+        namespaces: Namespaces,
+        lease: &str,
+        conversion: Conversion,
+    ) -> Operator {
         let (stop, stopped) = oneshot::channel::<()>();
         let config = Config {
             namespaces,
@@ -97,12 +114,7 @@ impl Stage {
             },
             address: None,
             concurrency: 4,
-            conversion: Conversion {
-                rules: Arc::new(Nothing),
-                images: Arc::new(Nothing),
-                cluster_domain: "cluster.local".into(),
-                operator_image: "boson".into(),
-            },
+            conversion,
         };
         let task = tokio::spawn(run(client, config, async {
             let _ = stopped.await;

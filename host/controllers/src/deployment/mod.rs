@@ -260,7 +260,11 @@ impl Context {
         let new = status::after(&old, seen, &now);
         if object.status.as_ref() != Some(&new) {
             match self.cluster.set_status(MANAGER, object, &new).await {
-                Ok(_) => self.memory.replaced(key, object.resource_version()),
+                // One that came out as it was makes no news: what is known is as new as it gets.
+                Ok(now) if now.resource_version() != object.resource_version() => {
+                    self.memory.replaced(key, object.resource_version());
+                }
+                Ok(_) => {}
                 // The news of whatever changed it brings us back.
                 Err(error) if error.is_race() => {}
                 Err(error) => return Err(error),
