@@ -63,7 +63,7 @@ pub const OBJECTS: [&str; 25] = [
 const OPS: &str = "
 - {type: replace, path: /variables/name=nats_ca/options/key_length?, value: 2048}
 - {type: replace, path: /variables/name=broker_tls/options/key_length?, value: 2048}
-- {type: replace, path: /tags?/edit, value: '0'}
+- {type: replace, path: /instance_groups/name=broker/jobs/name=broker/properties/broker/limits/connections, value: 1000}
 ";
 
 /// A namespace with the example.
@@ -186,9 +186,9 @@ impl Example {
         self.put(map).await;
     }
 
-    /// The ops file that gives the tag this value.
+    /// The ops file that allows so many connections more.
     pub fn ops(edit: usize) -> String {
-        OPS.replace("'0'", &format!("'{edit}'"))
+        OPS.replace("1000", &(1000 + edit).to_string())
     }
 
     pub async fn deployment(&self) -> Value {

@@ -1,6 +1,7 @@
 //! Fills the cache: a watch for each kind, of metadata only, and for what deployments make only of what carries their label.
 
-use super::{Cache, Entry, Place, Print, homes};
+use super::sight::homes;
+use super::{Cache, Entry, Place, Print};
 use crate::api::QuarksStatefulSet;
 use crate::client::resource;
 use crate::running::api;

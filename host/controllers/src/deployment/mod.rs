@@ -16,6 +16,7 @@ mod releases;
 mod secrets;
 mod status;
 mod stop;
+mod telling;
 mod values;
 mod versions;
 mod watch;
@@ -23,9 +24,8 @@ mod watch;
 use crate::api::deployment::ConversionMode;
 use crate::api::{BoshDeployment, QuarksStatefulSet};
 use crate::cache::Cache;
-use crate::client::{Cluster, Error, Events, FieldManager, Notice, written};
+use crate::client::{Cluster, Error, Events, FieldManager, written};
 use crate::conversion::{Images, Rules};
-use crate::objects;
 use crate::scope::Scope;
 use boson_deployment::labels;
 use boson_deployment::names::Names;
@@ -271,45 +271,6 @@ impl Context {
             }
         }
         Ok(())
-    }
-
-    async fn tell(&self, object: &BoshDeployment, seen: &Seen) {
-        let Outcome::Wrong(wrong) = &seen.outcome else { return };
-        let notice = Notice {
-            warning: true,
-            reason: wrong.reason.clone().into(),
-            note: wrong.message.clone(),
-        };
-        if let Err(error) = self.events.tell(object, &notice).await {
-            tracing::warn!(%error, "an event was lost");
-        }
-    }
-
-    /// Everything in a manifest that has no effect is told once: the status keeps the digest of what was.
-    async fn warn(&self, object: &BoshDeployment, warnings: &[Diagnostic]) -> Option<String> {
-        let notices: Vec<Notice> = warnings.iter().map(notice).collect();
-        let words: Vec<Value> = notices.iter().map(|notice| notice.note.clone().into()).collect();
-        let warned = words.first().is_some().then(|| objects::digest(&Value::Array(words)));
-        if object.status.as_ref().and_then(|status| status.warned.as_ref()) == warned.as_ref() {
-            return warned;
-        }
-        for notice in notices {
-            if let Err(error) = self.events.tell(object, &notice).await {
-                tracing::warn!(%error, "an event was lost");
-                return None;
-            }
-        }
-        warned
-    }
-}
-
-fn notice(warning: &Diagnostic) -> Notice {
-    let place = warning.place.document.as_deref().unwrap_or_default();
-    let pointer = warning.place.pointer.as_deref().unwrap_or_default();
-    Notice {
-        warning: true,
-        reason: stop::camel(&warning.code).into(),
-        note: format!("{} ({place}{pointer})", warning.message),
     }
 }
 
