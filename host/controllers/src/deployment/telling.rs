@@ -28,7 +28,7 @@ impl Context {
     pub(super) async fn warn(&self, object: &BoshDeployment, warnings: &[Diagnostic]) -> Option<String> {
         let notices: Vec<Notice> = warnings.iter().map(notice).collect();
         let words: Vec<Value> = notices.iter().map(|notice| notice.note.clone().into()).collect();
-        let warned = words.first().is_some().then(|| objects::digest(&Value::Array(words)));
+        let warned = (!words.is_empty()).then(|| objects::digest(&Value::Array(words)));
         if object.status.as_ref().and_then(|status| status.warned.as_ref()) == warned.as_ref() {
             return warned;
         }
