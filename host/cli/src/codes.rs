@@ -11,6 +11,12 @@ pub const CODES: &[Code] = &[
                       `--strict` out.",
     },
     Code {
+        name: "input-damaged",
+        title: "A compressed file cannot be unpacked",
+        explanation: "Large documents in Secrets are compressed with gzip, and pods unpack what they mount. This one is cut off, or unpacks to \
+                      more than 32 MiB.",
+    },
+    Code {
         name: "input-is-directory",
         title: "A file was expected and a directory is there",
         explanation: "Manifests, ops files and variable files are files. Only releases may be directories.",

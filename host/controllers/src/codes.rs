@@ -38,6 +38,12 @@ pub const CODES: &[Code] = &[
         explanation: "References lead to ConfigMaps and Secrets of the same namespace. Create it; the deployment goes on by itself.",
     },
     Code {
+        name: "deployment-too-large",
+        title: "A document of the conversion does not fit into a Secret",
+        explanation: "A Secret holds 1 MiB; documents above 256 KiB are compressed, and this one does not fit even so. Have fewer or smaller \
+                      instance groups in one deployment, or move large files into a release.",
+    },
+    Code {
         name: "deployment-url",
         title: "A reference of type url cannot be followed",
         explanation: "Documents are read from ConfigMaps and Secrets.",

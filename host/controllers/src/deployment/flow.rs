@@ -4,7 +4,7 @@
 use super::manifest::{self, Manifest};
 use super::secrets::{self, Whose};
 use super::stop::Stop;
-use super::versions::{Next, Series};
+use super::versions::{Content, Next, Series};
 use super::{Context, MANAGER, documents, groups, versions};
 use crate::api::BoshDeployment;
 use crate::client::{Created, Error, resource};
@@ -15,11 +15,10 @@ use boson_document::{Tree, json};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON, kinds::KINDS};
 use boson_pipeline::stage::Deployment;
-use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// Kinds whose pods mount versioned Secrets. Pods themselves are of one of these, or are on their way out.
@@ -60,23 +59,22 @@ impl Flow<'_> {
         let stages = self.context.conversion.rules.stages();
         let manifest = manifest::with_ops(stages.clone(), documents).await?;
         let given = self.given(stages.clone(), &manifest).await?;
-        self.keep(&self.whose().with_ops(&manifest.tree)).await?;
+        let with_ops = self.whose().with_ops(&manifest.tree);
+        self.keep(&with_ops.map_err(|error| manifest.one(error))?).await?;
         let (manifest, variables) = self.generate(stages.clone(), manifest, &given).await?;
         let generated = self.generated(&variables).await?;
         let manifest = manifest::desired(stages.clone(), manifest, given, generated).await?;
         let existing = self.existing().await?;
-        self.version(
-            &self.whose().desired(),
-            &existing,
-            secrets::data(secrets::MANIFEST, &manifest.tree),
-        )
-        .await?;
+        let desired = self.whose().desired();
+        let content = secrets::content(&desired.name, secrets::MANIFEST, &manifest.tree);
+        let content = content.map_err(|error| manifest.one(error))?;
+        self.version(&desired, &existing, content).await?;
         self.steps.store(1, Ordering::Relaxed);
         let releases = self.releases(&manifest).await?;
         let (manifest, gathered) = groups::gather(stages.clone(), manifest, self.deployment.clone(), releases).await?;
         self.steps.store(2, Ordering::Relaxed);
         let (gathered, resolved, mut series) = self.keep_groups(&manifest, gathered, &existing).await?;
-        series.insert(self.whose().desired().name);
+        series.insert(desired.name);
         self.steps.store(3, Ordering::Relaxed);
         let (manifest, made) = self.convert(stages, manifest, variables, gathered, resolved).await?;
         let objects = self.apply(made).await?;
@@ -109,13 +107,8 @@ impl Flow<'_> {
     }
 
     /// The number of the version that holds this; makes it where there is none.
-    pub(super) async fn version(
-        &self,
-        series: &Series,
-        existing: &[Secret],
-        data: BTreeMap<String, ByteString>,
-    ) -> Result<u32, Stop> {
-        let next = series.next(existing, data);
+    pub(super) async fn version(&self, series: &Series, existing: &[Secret], content: Content) -> Result<u32, Stop> {
+        let next = series.next(existing, content);
         if let Next::Make(version, secret) = &next {
             self.wrote.store(true, Ordering::Relaxed);
             match self.context.cluster.create(MANAGER, &**secret).await? {

@@ -4,16 +4,16 @@ use super::flow::{Flow, unnamed};
 use super::manifest::{Manifest, Rules, blocking};
 use super::secrets;
 use super::stop::Stop;
+use super::versions::{Content, Series};
 use boson_document::{Tree, json};
 use boson_pipeline::bundle::Bundle;
 use boson_pipeline::convert::{bpm_document, rendering, steps};
 use boson_pipeline::release::Release;
 use boson_pipeline::stage::{Deployment, JobFiles, Reply, ResolvedGroup, Variable};
 use boson_pipeline::{Diagnostic, StageError, Stages, plain};
-use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Threads that render the templates of one deployment.
 const THREADS: usize = 2;
@@ -34,25 +34,36 @@ impl Flow<'_> {
         gathered: Vec<Gathered>,
         existing: &[Secret],
     ) -> Result<(Vec<Gathered>, Vec<String>, BTreeSet<String>), Stop> {
-        let (mut names, mut all) = (Vec::new(), BTreeSet::new());
+        // All that is too large is told before anything of any group is written.
+        let (mut kept, mut errors) = (Vec::new(), Vec::new());
         for one in &gathered {
-            let group = &one.group.name;
-            let series = self
-                .whose()
-                .resolved(group)
-                .map_err(|error| manifest.one(unnamed(&error)))?;
-            let secret = plain::resolved::resolved_secret(&self.names, &one.group, plain::FIRST_VERSION);
-            let secret = secret.map_err(|error| manifest.one(*error))?;
-            let version = self.version(&series, existing, data_of(&secret)).await?;
-            names.push(format!("{}-v{version}", series.name));
-            all.insert(series.name);
-            let series = self.whose().bpm(group).map_err(|error| manifest.one(unnamed(&error)))?;
-            let document = bpm_document::write(&one.jobs);
-            self.version(&series, existing, secrets::data(secrets::BPM, &document))
-                .await?;
-            all.insert(series.name);
+            match self.documents(one) {
+                Ok(documents) => kept.push(documents),
+                Err(error) => errors.push(error),
+            }
+        }
+        if !errors.is_empty() {
+            return Err(manifest.fail(errors));
+        }
+        let (mut names, mut all) = (Vec::new(), BTreeSet::new());
+        for [(resolved, content), (bpm, rendered)] in kept {
+            let version = self.version(&resolved, existing, content).await?;
+            names.push(format!("{}-v{version}", resolved.name));
+            self.version(&bpm, existing, rendered).await?;
+            all.extend([resolved.name, bpm.name]);
         }
         Ok((gathered, names, all))
+    }
+
+    /// What is kept of a group: its resolved document, its rendered bpm.
+    fn documents(&self, gathered: &Gathered) -> Result<[(Series, Content); 2], Diagnostic> {
+        let group = &gathered.group.name;
+        let resolved = self.whose().resolved(group).map_err(|error| unnamed(&error))?;
+        let bpm = self.whose().bpm(group).map_err(|error| unnamed(&error))?;
+        let secret = plain::resolved::resolved_secret(&self.names, &gathered.group, plain::FIRST_VERSION);
+        let content = content_of(&secret.map_err(|error| *error)?);
+        let rendered = secrets::content(&bpm.name, secrets::BPM, &bpm_document::write(&gathered.jobs))?;
+        Ok([(resolved, content), (bpm, rendered)])
     }
 
     /// The objects of the deployment, ours by label and owner.
@@ -149,8 +160,11 @@ fn convert_all(
     Ok(bundle.into_objects())
 }
 
-/// The data of a Secret that the pipeline made.
-fn data_of(secret: &Tree) -> BTreeMap<String, ByteString> {
-    let value = serde_json::from_str::<Secret>(&json::to_text(secret));
-    value.ok().and_then(|secret| secret.data).unwrap_or_default()
+/// What a Secret that the pipeline made holds.
+fn content_of(secret: &Tree) -> Content {
+    let secret = serde_json::from_str::<Secret>(&json::to_text(secret)).unwrap_or_default();
+    Content {
+        data: secret.data.unwrap_or_default(),
+        annotations: secret.metadata.annotations.unwrap_or_default(),
+    }
 }

@@ -1,6 +1,7 @@
 //! Versioned Secrets: `<series>-v<N>`, each immutable. What a series holds next, and what of it is garbage. Pure.
 
 use boson_deployment::labels::{self, secret_kind};
+use boson_pipeline::encoding::{self, TooLarge};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
@@ -19,6 +20,14 @@ pub(super) struct Series {
     pub owner: OwnerReference,
 }
 
+/// What a version holds: texts, compressed where they are large.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Content {
+    pub data: BTreeMap<String, ByteString>,
+    /// Beside the data; a version with others is no other one.
+    pub annotations: BTreeMap<String, String>,
+}
+
 /// What becomes of a series.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Next {
@@ -26,6 +35,31 @@ pub(super) enum Next {
     Keep(u32),
     /// A new version.
     Make(u32, Box<Secret>),
+}
+
+// === impl Content ===
+
+impl Content {
+    /// Of these texts.
+    ///
+    /// # Errors
+    /// More than a Secret holds.
+    pub(super) fn of(mut data: BTreeMap<String, ByteString>) -> Result<Self, TooLarge> {
+        let mut annotations = BTreeMap::new();
+        if encoding::pack(data.values_mut().map(|value| &mut value.0))? {
+            annotations.insert(labels::ENCODING.to_string(), encoding::GZIP.to_string());
+        }
+        Ok(Self { data, annotations })
+    }
+
+    /// Whether the Secret holds the same texts.
+    pub(super) fn is_in(&self, secret: &Secret) -> bool {
+        let held = secret.data.iter().flatten();
+        held.clone().count() == self.data.len()
+            && held
+                .zip(&self.data)
+                .all(|((key, held), (name, value))| key == name && encoding::is_same(&held.0, &value.0))
+    }
 }
 
 // === impl Next ===
@@ -43,10 +77,10 @@ impl Next {
 
 impl Series {
     /// What to do for this content. `existing`: Secrets of the namespace, of any series.
-    pub(super) fn next(&self, existing: &[Secret], data: BTreeMap<String, ByteString>) -> Next {
+    pub(super) fn next(&self, existing: &[Secret], content: Content) -> Next {
         let newest = self.versions(existing).into_iter().next_back();
         let Some((version, secret)) = newest else {
-            return Next::Make(1, Box::new(self.secret(1, data)));
+            return Next::Make(1, Box::new(self.secret(1, content)));
         };
         let same_labels = || {
             let held = secret.metadata.labels.as_ref();
@@ -54,11 +88,11 @@ impl Series {
                 .iter()
                 .all(|(key, value)| held.and_then(|held| held.get(key)) == Some(value))
         };
-        if secret.data.as_ref() == Some(&data) && same_labels() {
+        if content.is_in(secret) && same_labels() {
             return Next::Keep(version);
         }
         let version = version.saturating_add(1);
-        Next::Make(version, Box::new(self.secret(version, data)))
+        Next::Make(version, Box::new(self.secret(version, content)))
     }
 
     fn versions<'s>(&self, existing: &'s [Secret]) -> BTreeMap<u32, &'s Secret> {
@@ -72,7 +106,7 @@ impl Series {
             .collect()
     }
 
-    fn secret(&self, version: u32, data: BTreeMap<String, ByteString>) -> Secret {
+    fn secret(&self, version: u32, content: Content) -> Secret {
         let mut labels = self.labels.clone();
         labels.insert(labels::SECRET_KIND.into(), secret_kind::VERSIONED.into());
         labels.insert(labels::SECRET_VERSION.into(), version.to_string());
@@ -81,10 +115,11 @@ impl Series {
                 name: Some(format!("{}-v{version}", self.name)),
                 namespace: Some(self.namespace.clone()),
                 labels: Some(labels),
+                annotations: Some(content.annotations).filter(|annotations| !annotations.is_empty()),
                 owner_references: Some(vec![self.owner.clone()]),
                 ..ObjectMeta::default()
             },
-            data: Some(data),
+            data: Some(content.data),
             immutable: Some(true),
             type_: Some("Opaque".into()),
             ..Secret::default()
@@ -141,8 +176,8 @@ mod tests {
         }
     }
 
-    fn data(text: &str) -> BTreeMap<String, ByteString> {
-        [("k".to_string(), ByteString(text.into()))].into()
+    fn data(text: &str) -> Content {
+        Content::of([("k".to_string(), ByteString(text.into()))].into()).unwrap()
     }
 
     fn made(next: Next) -> Secret {
@@ -165,6 +200,26 @@ mod tests {
             ..series()
         };
         assert_eq!(relabelled.next(&existing, data("x")).version(), 2);
+    }
+
+    #[test]
+    fn large_content_is_compressed_and_compared_by_what_it_says() {
+        let text = "line\n".repeat(100_000);
+        let first = made(series().next(&[], data(&text)));
+        let annotations = first.metadata.annotations.clone().unwrap_or_default();
+        assert_eq!(annotations.get(labels::ENCODING).map(String::as_str), Some("gzip"));
+        // As a program would have written it that compresses in another way, or not at all.
+        let plain = Secret {
+            data: Some([("k".to_string(), ByteString(text.clone().into()))].into()),
+            ..first.clone()
+        };
+        for existing in [first, plain] {
+            assert_eq!(
+                series().next(std::slice::from_ref(&existing), data(&text)),
+                Next::Keep(1)
+            );
+            assert_eq!(series().next(&[existing], data(&(text.clone() + "x"))).version(), 2);
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub const DIGEST: &str = "quarks.cloudfoundry.org/resolved-digest";
 
 /// The Secret of a group at one version.
 ///
-/// It is not marked as immutable: who keeps several versions does that.
+/// Its document is compressed where it is large. It is not marked as immutable: who keeps several versions does that.
 ///
 /// # Errors
 /// A group without a name that Kubernetes takes, more text than a Secret holds.
@@ -43,7 +43,7 @@ pub fn resolved_secret(names: &Names, group: &ResolvedGroup, version: u32) -> Re
     let instances = Pointer::from(["instance_groups", "0", "instances"].map(String::from).to_vec());
     let instances = instances.find(&group.document).and_then(Tree::as_i64);
     entries.extend(instances.map(|instances| (REPLICAS.into(), instances.to_string())));
-    super::secret::with_data(secret, &entries).map_err(|error| {
+    super::secret::with_packed_data(secret, entries).map_err(|error| {
         let help = "it holds every instance of the group and of the groups that its links lead to: have fewer of them, or several smaller groups";
         Box::new(error.help(help))
     })

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// Every option is read from the environment, as the pod's init container gets it
 #[derive(Args, Debug)]
 pub struct TemplateRenderArguments {
-    /// The resolved instance group: `properties.yaml` of its Secret
+    /// The resolved instance group: `properties.yaml` of its Secret, compressed or not
     #[arg(long, env = "BOSH_MANIFEST_PATH")]
     manifest: PathBuf,
     /// Directory with `jobs-src/<release>/<job>`
@@ -76,7 +76,7 @@ fn template_render(
     sources: &mut Sources,
 ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     let one = |diagnostic: Box<Diagnostic>| vec![*diagnostic];
-    let manifest = inputs::document(&arguments.manifest, sources).map_err(one)?;
+    let manifest = inputs::mounted(&arguments.manifest, sources).map_err(one)?;
     let settings = inputs::settings(&arguments.plugins, sources).map_err(one)?;
     let plugins = plugins::load(&arguments.plugins, &[Stage::Render], &settings)?;
     let pod = pod(arguments, &manifest);
