@@ -5,6 +5,12 @@ use boson_pipeline::codes::Code;
 /// All of them.
 pub const CODES: &[Code] = &[
     Code {
+        name: "deployment-forbidden",
+        title: "The operator lacks a right",
+        explanation: "The message names verb and resource, as roles do. The rules that the operator needs are in its manifests; where it serves a \
+                      fixed list of namespaces, each needs them.",
+    },
+    Code {
         name: "deployment-malformed-object",
         title: "A plugin made an object that is no JSON",
         explanation: "It holds a number that JSON has not, such as an infinity. The plugin of the stage `bpm` or `resources` is at fault.",
@@ -13,6 +19,13 @@ pub const CODES: &[Code] = &[
         name: "deployment-mode",
         title: "A BOSHDeployment asks for a conversion in pods",
         explanation: "The operator converts by itself (`spec.conversion.mode: InProcess`); conversion in pods is not there yet.",
+    },
+    Code {
+        name: "deployment-name-taken",
+        title: "An object of somebody else's has the name of one of the deployment's",
+        explanation: "The operator never takes over an object that it did not make: it would change it, and delete it together with the deployment. \
+                      Delete or rename the object, or choose another name for the deployment or the instance group; `a-b` and group `c` \
+                      have the same names as `a` and group `b-c`.",
     },
     Code {
         name: "deployment-no-image",
@@ -36,6 +49,13 @@ pub const CODES: &[Code] = &[
         name: "deployment-not-found",
         title: "Something that a BOSHDeployment refers to is not there",
         explanation: "References lead to ConfigMaps and Secrets of the same namespace. Create it; the deployment goes on by itself.",
+    },
+    Code {
+        name: "deployment-refused",
+        title: "The API server refuses an object",
+        explanation: "The message has the words of the server, of a quota, a policy or a webhook; of Secrets and pods only which fields are wrong. \
+                      All objects are tried out before any is written, so the cluster has what it had before. The operator tries again \
+                      every half minute, and at once when the manifest changes.",
     },
     Code {
         name: "deployment-too-large",

@@ -18,6 +18,7 @@ mod running;
 mod scope;
 pub mod serving;
 mod stateful_set;
+mod taken;
 
 pub use codes::CODES;
 pub use deployment::Conversion;

@@ -19,6 +19,8 @@ const KEPT: &[&str] = &["QuarksSecret", "PersistentVolumeClaim"];
 pub(crate) struct Plan {
     /// To apply, in this order.
     pub apply: Vec<Value>,
+    /// Which of these were not found among those of ours: where they stand in `apply`. Somebody else may have such an object.
+    pub new: Vec<usize>,
     /// To delete, by what is there.
     pub delete: Vec<Value>,
 }
@@ -32,6 +34,7 @@ pub(crate) fn plan(desired: Vec<Value>, live: &[Value]) -> Plan {
         mark(&mut object);
         let found = there.remove(&identity(&object));
         if !found.is_some_and(|found| holds(found, &object)) {
+            plan.new.extend(found.is_none().then_some(plan.apply.len()));
             plan.apply.push(object);
         }
     }
@@ -42,6 +45,15 @@ pub(crate) fn plan(desired: Vec<Value>, live: &[Value]) -> Plan {
     gone.sort_by_key(|object| identity(object));
     plan.delete = gone.into_iter().cloned().collect();
     plan
+}
+
+// === impl Plan ===
+
+impl Plan {
+    /// Objects that are about to be made.
+    pub fn new_objects(&self) -> impl Iterator<Item = &Value> {
+        self.new.iter().filter_map(|at| self.apply.get(*at))
+    }
 }
 
 /// Marks an object as ours: labels, owner.
@@ -201,9 +213,9 @@ mod tests {
 
     #[test]
     fn what_is_missing_has_changed_or_was_changed_is_written() {
-        for live in [vec![], vec![stored(service(81))]] {
+        for (live, new) in [(vec![], 1), (vec![stored(service(81))], 0)] {
             let plan = plan(vec![service(80)], &live);
-            assert_eq!(plan.apply.len(), 1);
+            assert_eq!((plan.apply.len(), plan.new_objects().count()), (1, new));
             assert!(plan.delete.is_empty());
         }
         let mut meddled = stored(service(80));

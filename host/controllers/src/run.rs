@@ -97,7 +97,7 @@ async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: R
     let all = Arc::new(All {
         deployments: Arc::new(deployment::Context::new(cluster.clone(), scope.clone(), conversion, me)),
         secrets: Arc::new(quarks_secret::Context::new(cluster.clone(), scope.clone(), me)),
-        sets: Arc::new(stateful_set::Context::new(cluster.clone(), scope.clone())),
+        sets: Arc::new(stateful_set::Context::new(cluster.clone(), scope.clone(), me)),
     });
     match &config.namespaces {
         Namespaces::Fixed(names) => {

@@ -3,7 +3,7 @@
 use super::error::Subject;
 use super::{Cluster, Error, FieldManager, Verb};
 use kube::Api;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions, ValidationDirective};
+use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, Preconditions, ValidationDirective};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use serde_json::Value;
 
@@ -34,18 +34,44 @@ impl Cluster {
         Ok(list.items.into_iter().map(|object| typed(object, resource)).collect())
     }
 
+    /// What is around the content of all objects of a kind.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn all_metadata(&self, resource: &ApiResource, namespace: &str) -> Result<Vec<ObjectMeta>, Error> {
+        let api = self.any(resource, namespace);
+        let subject = Subject::of_resource(resource);
+        let query = ListParams::default();
+        let list = self
+            .call(&subject, Verb::List, "", || api.list_metadata(&query))
+            .await?;
+        Ok(list.items.into_iter().map(|object| object.metadata).collect())
+    }
+
     /// Server-side apply of an object, validated strictly.
     ///
     /// # Errors
     /// See [`Error`].
     pub async fn apply_any(&self, manager: FieldManager, object: &Value) -> Result<Value, Error> {
+        self.patch_any(manager, object, false).await
+    }
+
+    /// What the server would say to [`Cluster::apply_any`]; nothing is written.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn try_any(&self, manager: FieldManager, object: &Value) -> Result<(), Error> {
+        self.patch_any(manager, object, true).await.map(drop)
+    }
+
+    async fn patch_any(&self, manager: FieldManager, object: &Value, dry_run: bool) -> Result<Value, Error> {
         let (resource, namespace, name) = place(object);
         let api = self.any(&resource, namespace);
         let parameters = PatchParams {
+            dry_run,
             force: true,
             field_manager: Some(manager.0.into()),
             field_validation: Some(ValidationDirective::Strict),
-            ..PatchParams::default()
         };
         let patch = Patch::Apply(object);
         let subject = Subject::of_resource(&resource);

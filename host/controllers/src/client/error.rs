@@ -9,8 +9,14 @@ use kube::core::ApiResource;
 use std::fmt;
 use std::time::Duration;
 
-/// Kinds whose faults the server's own words must not describe.
-const SILENT: &[&str] = &["Secret"];
+/// Kinds whose faults the server's own words must not describe: what a pod is started with may be secret, too.
+const SILENT: &[&str] = &["Secret", "StatefulSet", "Job"];
+/// Where in the server's words a part begins that holds names and numbers only, never a value.
+const HARMLESS: [&str; 3] = [
+    "exceeded quota: ",
+    "strict decoding error: ",
+    "failed to create typed patch object",
+];
 
 /// A call that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -112,6 +118,11 @@ impl Error {
         Self::of(&Subject::of::<K>(), Verb::Get, name, Fault::NotFound)
     }
 
+    /// Whether somebody has to do something about it, so that it is told where users look. A server that is away is not of that kind.
+    pub fn is_lasting(&self) -> bool {
+        matches!(self.fault, Fault::Refused(_) | Fault::Forbidden)
+    }
+
     /// Whether what was read is out of date: read again and decide anew, it is nobody's mistake.
     pub fn is_race(&self) -> bool {
         matches!(self.fault, Fault::Conflict | Fault::NotFound | Fault::AlreadyExists)
@@ -148,11 +159,12 @@ impl Fault {
             (409, "AlreadyExists") => Self::AlreadyExists,
             (409, _) => Self::Conflict,
             (403, _) if is_leaving(status) => Self::Refused(Some("its namespace is being deleted".into())),
+            (403, _) if !is_about_rights(status) => Self::Refused(words(status, shown)),
             (401 | 403, _) => Self::Forbidden,
             (429 | 503 | 504, _) => Self::Busy(wait),
             // The server gave up on a write that may have landed.
             (500, "ServerTimeout" | "Timeout") => Self::Busy(wait),
-            (400 | 413 | 415 | 422, _) => Self::Refused(shown.then(|| status.message.clone())),
+            (400 | 413 | 415 | 422, _) => Self::Refused(words(status, shown)),
             (code, _) => Self::Other(code),
         }
     }
@@ -192,8 +204,79 @@ impl fmt::Display for Fault {
     }
 }
 
+/// What the server says of an object that it refuses. Where that could hold a value: only which fields are wrong, or which quota is used up.
+fn words(status: &kube::core::Status, shown: bool) -> Option<String> {
+    if shown {
+        return Some(status.message.clone());
+    }
+    if let Some(at) = HARMLESS.iter().find_map(|part| status.message.find(part)) {
+        return status.message.get(at..).map(str::to_string);
+    }
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    let fields: Vec<String> = causes
+        .filter(|cause| !cause.field.is_empty())
+        .map(|cause| format!("{} ({})", cause.field, cause.reason))
+        .collect();
+    (!fields.is_empty()).then(|| fields.join(", "))
+}
+
+/// "Forbidden" is said of rights that are missing, and of quotas, policies and webhooks that refuse an object.
+fn is_about_rights(status: &kube::core::Status) -> bool {
+    status.message.contains("User \"") || status.message.is_empty()
+}
+
 /// The server says "forbidden" for that, too.
 fn is_leaving(status: &kube::core::Status) -> bool {
     let details = status.details.iter().flat_map(|details| &details.causes);
     details.into_iter().any(|cause| cause.reason == "NamespaceTerminating")
+}
+
+#[cfg(test)]
+mod refusals {
+    use super::*;
+    use kube::core::Status;
+    use kube::core::response::{StatusCause, StatusDetails};
+
+    fn fault(code: u16, message: &str, field: &str, shown: bool) -> Fault {
+        let cause = StatusCause {
+            reason: "FieldValueInvalid".into(),
+            message: "Invalid value: CANARY".into(),
+            field: field.into(),
+        };
+        let details = StatusDetails {
+            name: String::new(),
+            group: String::new(),
+            kind: String::new(),
+            uid: String::new(),
+            causes: vec![cause],
+            retry_after_seconds: 0,
+        };
+        Fault::from_status(
+            &Status::failure(message, "Forbidden")
+                .with_code(code)
+                .with_details(details),
+            shown,
+        )
+    }
+
+    #[test]
+    fn a_quota_is_no_missing_right_and_says_its_name_even_of_secrets() {
+        let right = r#"secrets "a" is forbidden: User "operator" cannot create resource "secrets" in API group """#;
+        assert_eq!(fault(403, right, "", true), Fault::Forbidden);
+        let quota = "secrets \"a\" is forbidden: exceeded quota: few, requested: secrets=1, used: secrets=2, limited: secrets=2";
+        assert_eq!(fault(403, quota, "", true), Fault::Refused(Some(quota.into())));
+        let said = Some("exceeded quota: few, requested: secrets=1, used: secrets=2, limited: secrets=2".into());
+        assert_eq!(fault(403, quota, "", false), Fault::Refused(said));
+    }
+
+    #[test]
+    fn what_may_hold_values_is_told_by_its_fields() {
+        let message = "data[x]: Invalid value: CANARY";
+        assert_eq!(
+            fault(422, message, "data[x]", false),
+            Fault::Refused(Some("data[x] (FieldValueInvalid)".into()))
+        );
+        assert_eq!(fault(422, message, "", false), Fault::Refused(None));
+        assert_eq!(fault(422, message, "", true), Fault::Refused(Some(message.into())));
+    }
 }

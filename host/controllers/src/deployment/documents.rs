@@ -34,9 +34,12 @@ pub(super) async fn read(cluster: &Cluster, namespace: &str, spec: &BoshDeployme
     let mut sources = Sources::default();
     let mut errors = Vec::new();
     let mut read = Vec::new();
-    let references = std::iter::once((&spec.manifest, MANIFEST)).chain(spec.ops.iter().map(|one| (one, OPS)));
-    for (reference, key) in references {
-        match find(cluster, namespace, reference, key).await? {
+    let ops = spec.ops.iter().enumerate();
+    let references = std::iter::once((&spec.manifest, MANIFEST, "/spec/manifest".to_string()))
+        .chain(ops.map(|(nth, one)| (one, OPS, format!("/spec/ops/{nth}"))));
+    for (reference, key, place) in references {
+        let found = find(cluster, namespace, reference, key).await?;
+        match found.map_err(|error| error.in_document("boshdeployment").at(place)) {
             Ok(found) => match document(&found, &mut sources) {
                 Ok(document) => read.push(document),
                 Err(error) => errors.push(error),

@@ -13,7 +13,7 @@ use boson_deployment::labels;
 use boson_deployment::names::{NameError, Names};
 use boson_document::{Tree, json};
 use boson_pipeline::Diagnostic;
-use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON, kinds::KINDS};
+use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
 use boson_pipeline::stage::Deployment;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -41,6 +41,8 @@ pub(super) struct Flow<'a> {
     pub wrote: AtomicBool,
     /// How many steps are completed.
     pub steps: &'a AtomicI32,
+    /// How many instance groups of the manifest run for ever.
+    pub groups: &'a AtomicI32,
 }
 
 /// What came of it.
@@ -58,6 +60,7 @@ impl Flow<'_> {
         let documents = documents::read(&self.context.cluster, self.namespace, &self.object.spec).await?;
         let stages = self.context.conversion.rules.stages();
         let manifest = manifest::with_ops(stages.clone(), documents).await?;
+        self.groups.store(services(&manifest.tree), Ordering::Relaxed);
         let given = self.given(stages.clone(), &manifest).await?;
         let with_ops = self.whose().with_ops(&manifest.tree);
         self.keep(&with_ops.map_err(|error| manifest.one(error))?).await?;
@@ -77,7 +80,7 @@ impl Flow<'_> {
         series.insert(desired.name);
         self.steps.store(3, Ordering::Relaxed);
         let (manifest, made) = self.convert(stages, manifest, variables, gathered, resolved).await?;
-        let objects = self.apply(made).await?;
+        let objects = self.apply(made, &manifest).await?;
         self.sweep(&series, &existing).await?;
         Ok(Done {
             objects,
@@ -115,6 +118,8 @@ impl Flow<'_> {
                 Created::Made(_) => {}
                 // Another process was faster, or an earlier try landed: look again.
                 Created::Exists => {
+                    let name = secret.metadata.name.as_deref().unwrap_or_default();
+                    self.not_of_others(self.secret(name).await?.as_ref())?;
                     return Err(Stop::Waiting(format!("a look at version {version} of {}", series.name)));
                 }
             }
@@ -126,7 +131,12 @@ impl Flow<'_> {
     pub(super) async fn keep(&self, wanted: &Secret) -> Result<(), Stop> {
         let name = wanted.metadata.name.clone().unwrap_or_default();
         let live = self.secret(&name).await?;
-        let same = live.is_some_and(|live| live.data == wanted.data && live.metadata.labels == wanted.metadata.labels);
+        self.not_of_others(live.as_ref())?;
+        let content = Content {
+            data: wanted.data.clone().unwrap_or_default(),
+            ..Content::default()
+        };
+        let same = live.is_some_and(|live| content.is_in(&live) && live.metadata.labels == wanted.metadata.labels);
         if !same {
             self.wrote.store(true, Ordering::Relaxed);
             self.context.cluster.apply(MANAGER, wanted).await?;
@@ -173,23 +183,6 @@ impl Flow<'_> {
         objects.into_iter().map(one).collect()
     }
 
-    /// Brings the cluster's objects to what is wanted.
-    async fn apply(&self, wanted: Vec<Value>) -> Result<Vec<Value>, Stop> {
-        let mut live = Vec::new();
-        for kind in KINDS {
-            live.extend(self.live(&resource(kind.api_version, kind.kind)).await?);
-        }
-        let plan = objects::plan(wanted.clone(), &live);
-        for object in &plan.apply {
-            self.write(object).await?;
-        }
-        for object in &plan.delete {
-            self.wrote.store(true, Ordering::Relaxed);
-            self.context.cluster.delete_any(object).await?;
-        }
-        Ok(wanted)
-    }
-
     pub(super) async fn write(&self, object: &Value) -> Result<(), Error> {
         self.wrote.store(true, Ordering::Relaxed);
         self.context.cluster.apply_any(MANAGER, object).await.map(drop)
@@ -206,6 +199,16 @@ impl Flow<'_> {
         found.retain(|object| objects::is_owned(object, &self.owner.uid) || object["kind"] == "PersistentVolumeClaim");
         Ok(found)
     }
+}
+
+/// Instance groups of a manifest that run for ever.
+fn services(manifest: &Tree) -> i32 {
+    let lifecycle = |group: &Tree| group.str("lifecycle").unwrap_or("service") == "service";
+    let services = manifest
+        .items("instance_groups")
+        .iter()
+        .filter(|group| lifecycle(group));
+    i32::try_from(services.count()).unwrap_or(i32::MAX)
 }
 
 pub(super) fn unnamed(error: &NameError) -> Diagnostic {

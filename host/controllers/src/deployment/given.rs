@@ -4,7 +4,7 @@ use super::flow::{Flow, unnamed};
 use super::manifest::{Manifest, Rules, blocking};
 use super::stop::Stop;
 use super::values;
-use crate::api::QuarksSecret;
+use crate::api::{ConditionStatus, QuarksSecret};
 use crate::client::{Error, resource};
 use crate::objects;
 use boson_deployment::labels;
@@ -96,8 +96,11 @@ impl Flow<'_> {
         checked.map_err(|errors| manifest.fail(errors))?;
         let wanted = self.own(bundle.into_objects(), &manifest)?;
         let live = self.live(&resource(labels::API_VERSION, "QuarksSecret")).await?;
-        for object in objects::plan(wanted, &live).apply {
-            self.write(&object).await?;
+        let plan = objects::plan(wanted, &live);
+        self.vacant(plan.new_objects()).await?;
+        for object in &plan.apply {
+            let written = self.write(object).await.map_err(Stop::from);
+            written.map_err(|stop| stop.or_refused(&manifest))?;
         }
         Ok((manifest, variables))
     }
@@ -111,14 +114,17 @@ impl Flow<'_> {
                 .variable(&variable.name)
                 .map_err(|error| unnamed_stop(&error))?;
             let asked: Option<QuarksSecret> = self.context.cluster.get(self.namespace, &name).await?;
-            let settled = asked.is_some_and(|asked| is_settled(&asked));
+            let settled = asked.as_ref().is_some_and(is_settled);
             match self.secret(&name).await? {
                 Some(secret) if settled => {
                     let value =
                         values::of_variable(&secret).map_err(|error| Stop::wrong(vec![error], &Sources::default()))?;
                     values.set(&variable.name, value);
                 }
-                _ => waiting.push(variable.name.as_str()),
+                _ => waiting.push(match asked.as_ref().and_then(trouble) {
+                    Some(trouble) => format!("{} ({trouble})", variable.name),
+                    None => variable.name.clone(),
+                }),
             }
         }
         if waiting.is_empty() {
@@ -138,6 +144,13 @@ fn is_settled(asked: &QuarksSecret) -> bool {
     let status = asked.status.as_ref();
     status.and_then(|status| status.generated) == Some(true)
         && status.and_then(|status| status.observed_generation) == asked.meta().generation
+}
+
+/// What is wrong with it, in the words of its own status.
+fn trouble(asked: &QuarksSecret) -> Option<&str> {
+    let conditions = asked.status.iter().flat_map(|status| &status.conditions);
+    let mut troubles = conditions.filter(|one| one.kind == "Ready" && one.status == ConditionStatus::False);
+    troubles.next().map(|one| one.message.as_str())
 }
 
 fn missing(secret: &str, variable: &str) -> Diagnostic {

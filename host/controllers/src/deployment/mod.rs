@@ -5,6 +5,7 @@
     reason = "errors are diagnostics, as everywhere in the pipeline, and rare"
 )]
 
+mod applying;
 mod documents;
 mod flow;
 mod given;
@@ -24,6 +25,7 @@ use crate::api::{BoshDeployment, QuarksStatefulSet};
 use crate::client::{Cluster, Error, Events, FieldManager, Notice};
 use crate::conversion::{Images, Rules};
 use crate::scope::Scope;
+use crate::stateful_set;
 use boson_deployment::labels;
 use boson_deployment::names::Names;
 use boson_pipeline::Diagnostic;
@@ -39,7 +41,7 @@ use status::{Outcome, STEPS, Seen};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
-use stop::Stop;
+use stop::{Stop, Wrong};
 
 pub(crate) use watch::run;
 
@@ -96,6 +98,8 @@ impl Context {
         if !self.scope.holds(&namespace) {
             return Ok(Action::await_change());
         }
+        let first = self.first(object).await?;
+        let object = first.as_ref().unwrap_or(object);
         let seen = self.seen(object, &namespace).await?;
         let waits = seen.outcome != Outcome::Applied;
         self.tell(object, &seen).await;
@@ -104,6 +108,20 @@ impl Context {
             true => Action::requeue(WAIT),
             false => Action::await_change(),
         })
+    }
+
+    /// The object with a status that says that it was seen, where it had none.
+    async fn first(&self, object: &BoshDeployment) -> Result<Option<BoshDeployment>, Error> {
+        if object.status.is_some() {
+            return Ok(None);
+        }
+        let status = status::created(&Time(Timestamp::now()));
+        match self.cluster.set_status(MANAGER, object, &status).await {
+            Ok(object) => Ok(Some(object)),
+            // It has changed: the news of that brings us back.
+            Err(error) if error.is_race() => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     async fn seen(&self, object: &BoshDeployment, namespace: &str) -> Result<Seen, Error> {
@@ -118,7 +136,7 @@ impl Context {
             }
             Err(stop) => Err(stop),
         };
-        let mut groups = None;
+        let mut groups = Some(progress.groups.load(Ordering::Relaxed)).filter(|groups| *groups >= 0);
         let outcome = match result {
             Ok(done) => {
                 groups = Some(count(&done.objects));
@@ -127,10 +145,13 @@ impl Context {
             }
             Err(Stop::Waiting(what)) => Outcome::Waiting(what),
             Err(Stop::Wrong(wrong)) => Outcome::Wrong(wrong),
+            Err(Stop::Refused(wrong)) => Outcome::Refused(wrong),
+            Err(Stop::Api(error)) if error.is_lasting() => Outcome::Refused(Wrong::refused(&error)),
             // Nobody's mistake: the next reconcile sees what is there now.
             Err(Stop::Api(error)) if error.is_race() => Outcome::Waiting(format!("another look: {error}")),
             Err(Stop::Api(error)) => return Err(error),
         };
+        let (ready, troubles) = self.ready(object, namespace).await?;
         Ok(Seen {
             generation: object.meta().generation,
             steps: match outcome {
@@ -140,7 +161,8 @@ impl Context {
             outcome,
             wrote: progress.wrote.load(Ordering::Relaxed),
             groups,
-            ready: self.ready(object, namespace).await?,
+            ready,
+            troubles,
             plugins: self.conversion.rules.uses(),
         })
     }
@@ -177,24 +199,28 @@ impl Context {
             owner,
             wrote: AtomicBool::new(false),
             steps: &progress.steps,
+            groups: &progress.groups,
         })
     }
 
-    /// Groups whose instances are all ready.
-    async fn ready(&self, object: &BoshDeployment, namespace: &str) -> Result<i32, Error> {
+    /// Groups whose instances are all ready, and what is wrong with others.
+    async fn ready(&self, object: &BoshDeployment, namespace: &str) -> Result<(i32, Vec<String>), Error> {
         let labels = format!("{}={}", labels::DEPLOYMENT_NAME, object.name_any());
         let sets: Vec<QuarksStatefulSet> = self.cluster.list(namespace, &labels).await?;
         let uid = object.meta().uid.as_deref();
-        let ready = sets.iter().filter(|set| {
-            let owned = set
-                .owner_references()
-                .iter()
-                .any(|owner| Some(owner.uid.as_str()) == uid);
-            let status = set.status.as_ref();
-            let current = status.and_then(|status| status.observed_generation) == set.meta().generation;
-            owned && current && status.is_some_and(|status| status.ready)
+        let current = sets.iter().filter_map(|set| {
+            let mut owners = set.owner_references().iter();
+            let status = set.status.as_ref()?;
+            let current = status.observed_generation == set.meta().generation;
+            (current && owners.any(|owner| Some(owner.uid.as_str()) == uid)).then_some((set, status))
         });
-        Ok(i32::try_from(ready.count()).unwrap_or(i32::MAX))
+        let (mut ready, mut troubles) = (0, Vec::new());
+        for (set, status) in current {
+            ready += i32::from(status.ready);
+            let trouble = stateful_set::trouble(status);
+            troubles.extend(trouble.map(|trouble| format!("{}: {trouble}", set.name_any())));
+        }
+        Ok((ready, troubles))
     }
 
     async fn report(&self, object: &BoshDeployment, seen: &Seen) -> Result<(), Error> {
@@ -213,14 +239,23 @@ impl Context {
     }
 
     async fn tell(&self, object: &BoshDeployment, seen: &Seen) {
-        let Outcome::Wrong(wrong) = &seen.outcome else { return };
-        let notice = Notice {
-            warning: true,
-            reason: wrong.reason.clone().into(),
-            note: wrong.message.clone(),
+        let wrong = match &seen.outcome {
+            Outcome::Wrong(wrong) | Outcome::Refused(wrong) => Some((wrong.reason.clone(), wrong.message.clone())),
+            _ => None,
         };
-        if let Err(error) = self.events.tell(object, &notice).await {
-            tracing::warn!(%error, "an event was lost");
+        let troubles = seen
+            .troubles
+            .iter()
+            .map(|one| (status::TROUBLE.to_string(), one.clone()));
+        for (reason, note) in wrong.into_iter().chain(troubles) {
+            let notice = Notice {
+                warning: true,
+                reason: reason.into(),
+                note,
+            };
+            if let Err(error) = self.events.tell(object, &notice).await {
+                tracing::warn!(%error, "an event was lost");
+            }
         }
     }
 
@@ -243,10 +278,23 @@ impl Context {
 }
 
 /// How far a reconcile got.
-#[derive(Default)]
 struct Progress {
     steps: AtomicI32,
+    /// Instance groups of the manifest that run for ever; -1 before it is read.
+    groups: AtomicI32,
     wrote: AtomicBool,
+}
+
+// === impl Progress ===
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self {
+            steps: AtomicI32::new(0),
+            groups: AtomicI32::new(-1),
+            wrote: AtomicBool::new(false),
+        }
+    }
 }
 
 /// Instance groups that run for ever.

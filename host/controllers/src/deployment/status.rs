@@ -6,6 +6,9 @@ use crate::api::{BoshDeploymentStatus, ConditionStatus};
 use crate::conditions::{self, Finding};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+/// Reason of what is told about instance groups whose StatefulSets cannot be.
+pub(super) const TROUBLE: &str = "GroupsRefused";
+
 /// Steps of a conversion.
 pub(super) const STEPS: i32 = 3;
 
@@ -23,6 +26,8 @@ pub(super) struct Seen {
     pub groups: Option<i32>,
     /// Those that are ready.
     pub ready: i32,
+    /// What keeps others from ever being so, each with its name.
+    pub troubles: Vec<String>,
     pub plugins: Vec<PluginUse>,
 }
 
@@ -35,6 +40,8 @@ pub(super) enum Outcome {
     Waiting(String),
     /// Something of the user's is wrong.
     Wrong(Wrong),
+    /// The cluster does not take what the conversion gave.
+    Refused(Wrong),
 }
 
 /// The status of a deployment that was seen for the first time.
@@ -55,7 +62,8 @@ pub(super) fn after(old: &BoshDeploymentStatus, seen: &Seen, now: &Time) -> Bosh
     status.total_instance_groups = total;
     status.deployed_instance_groups = Some(seen.ready);
     status.state = Some(state(seen.steps == STEPS, total == Some(seen.ready)));
-    status.message = Some(message(seen, total)).filter(|message| !message.is_empty());
+    let message = conditions::cut(&message(seen, total));
+    status.message = Some(message).filter(|message| !message.is_empty());
     status.observed_generation = seen.generation;
     if seen.outcome == Outcome::Applied {
         status.plugins.clone_from(&seen.plugins);
@@ -91,11 +99,15 @@ fn state(converted: bool, ready: bool) -> DeploymentState {
 
 fn message(seen: &Seen, total: Option<i32>) -> String {
     match &seen.outcome {
-        Outcome::Wrong(wrong) => wrong.message.clone(),
+        Outcome::Wrong(wrong) | Outcome::Refused(wrong) => wrong.message.clone(),
         Outcome::Waiting(what) => format!("waiting for {what}"),
         Outcome::Applied => match total {
             Some(total) if total > seen.ready => {
-                format!("waiting for {} of {total} instance groups", total - seen.ready)
+                let troubles: String = seen.troubles.iter().map(|trouble| format!("; {trouble}")).collect();
+                format!(
+                    "waiting for {} of {total} instance groups{troubles}",
+                    total - seen.ready
+                )
             }
             _ => String::new(),
         },
@@ -115,6 +127,7 @@ fn findings(seen: &Seen, status: &BoshDeploymentStatus) -> Vec<Finding> {
         Outcome::Applied => {
             let ready = match status.state == Some(DeploymentState::Deployed) {
                 true => finding("Ready", True, "Deployed", "all instance groups are ready"),
+                false if !seen.troubles.is_empty() => finding("Ready", False, TROUBLE, message),
                 false => finding("Ready", False, "GroupsNotReady", message),
             };
             vec![
@@ -125,10 +138,21 @@ fn findings(seen: &Seen, status: &BoshDeploymentStatus) -> Vec<Finding> {
         }
         Outcome::Waiting(_) => vec![
             finding("Converted", Unknown, "Waiting", message),
+            finding("Applied", Unknown, "Waiting", "the manifest is not converted yet"),
             finding("Ready", False, "Waiting", message),
         ],
         Outcome::Wrong(wrong) => vec![
             finding("Converted", False, &wrong.reason, message),
+            finding(
+                "Applied",
+                Unknown,
+                "NotConverted",
+                "the objects are those of an earlier manifest, if any",
+            ),
+            finding("Ready", False, &wrong.reason, message),
+        ],
+        Outcome::Refused(wrong) => vec![
+            finding("Applied", False, &wrong.reason, message),
             finding("Ready", False, &wrong.reason, message),
         ],
     }
@@ -151,6 +175,7 @@ mod tests {
             steps,
             groups: Some(2),
             ready,
+            troubles: Vec::new(),
             plugins: Vec::new(),
         }
     }
@@ -190,6 +215,33 @@ mod tests {
             (ConditionStatus::False, "OpsMissingKey")
         );
         assert_eq!(status.state_timestamp, Some(at(3)));
+    }
+
+    #[test]
+    fn a_broken_change_leaves_no_claim_that_the_objects_are_as_the_manifest_says() {
+        let deployed = after(&created(&at(1)), &seen(Outcome::Applied, 3, 2), &at(2));
+        let wrong = || Wrong {
+            reason: "X".into(),
+            message: "é".repeat(5000),
+        };
+        let condition = |status: &BoshDeploymentStatus, kind: &str| {
+            let found = status.conditions.iter().find(|one| one.kind == kind).unwrap();
+            (found.status, found.message.chars().count())
+        };
+        let status = after(&deployed, &seen(Outcome::Wrong(wrong()), 0, 2), &at(3));
+        assert_eq!(condition(&status, "Applied").0, ConditionStatus::Unknown);
+        assert_eq!(condition(&status, "Converted"), (ConditionStatus::False, 2000));
+        assert_eq!(status.message.unwrap().chars().count(), 2000);
+        let status = after(&deployed, &seen(Outcome::Refused(wrong()), 3, 2), &at(3));
+        assert_eq!(condition(&status, "Applied").0, ConditionStatus::False);
+        assert_eq!(condition(&status, "Converted").0, ConditionStatus::True);
+        let mut stuck = seen(Outcome::Applied, 3, 1);
+        stuck.troubles = vec!["d-g: no".into()];
+        let status = after(&deployed, &stuck, &at(3));
+        assert_eq!(
+            status.message.as_deref(),
+            Some("waiting for 1 of 2 instance groups; d-g: no")
+        );
     }
 
     #[test]
