@@ -1,6 +1,6 @@
 //! The command line: what may be typed. Each command's own options lie with the command.
 
-use crate::command::{completions, convert, explain, interpolate, operator, plugin, render, run_plugin, util};
+use crate::command::{completions, convert, explain, interpolate, operator, plugin, prune, render, run_plugin, util};
 use crate::output::Color;
 use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
@@ -43,6 +43,8 @@ pub enum Command {
     Render(Box<render::RenderArguments>),
     /// Run the operator in a cluster
     Operator(Box<operator::OperatorArguments>),
+    /// Delete the values of variables that a deployment's manifest no longer has
+    Prune(prune::PruneArguments),
     /// Run one function of a plugin in the sandbox
     RunPlugin(run_plugin::RunPluginArguments),
     /// List the plugins, or prepare them

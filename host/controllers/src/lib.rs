@@ -12,6 +12,7 @@ mod deployment;
 pub mod lease;
 pub mod metrics;
 mod objects;
+pub mod prune;
 mod quarks_secret;
 mod run;
 mod running;

@@ -83,7 +83,8 @@ fn identity(object: &Value) -> Identity {
     (group.into(), text(object, &["kind"]).into(), name.into())
 }
 
-fn is_going(object: &Value) -> bool {
+/// Is it being deleted?
+pub(crate) fn is_going(object: &Value) -> bool {
     !text(object, &["metadata", "deletionTimestamp"]).is_empty()
 }
 

@@ -8,6 +8,7 @@ pub mod inputs;
 pub mod interpolate;
 pub mod operator;
 pub mod plugin;
+pub mod prune;
 pub mod render;
 pub mod run_plugin;
 pub mod util;
@@ -33,6 +34,7 @@ pub fn run() -> Result<(), Failed> {
         Command::Render(arguments) => render::run(&arguments, color),
         Command::RunPlugin(arguments) => run_plugin::run(&arguments, color),
         Command::Operator(arguments) => operator::run(&arguments, color),
+        Command::Prune(arguments) => prune::run(&arguments),
         Command::Plugin(command) => plugin::run(&command, color),
         Command::Explain(arguments) => explain::run(&arguments, color),
         Command::Completions(arguments) => completions::run(&arguments),

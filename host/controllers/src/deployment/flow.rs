@@ -49,6 +49,8 @@ pub(super) struct Flow<'a> {
 pub(super) struct Done {
     /// Objects of the deployment, as they should be.
     pub objects: Vec<Value>,
+    /// Variables that the manifest no longer has, and whose values are kept.
+    pub removed: Vec<String>,
     /// What has no effect, as the command line would print it.
     pub warnings: Vec<Diagnostic>,
 }
@@ -64,7 +66,7 @@ impl Flow<'_> {
         let given = self.given(stages.clone(), &manifest).await?;
         let with_ops = self.whose().with_ops(&manifest.tree);
         self.keep(&with_ops.map_err(|error| manifest.one(error))?).await?;
-        let (manifest, variables) = self.generate(stages.clone(), manifest, &given).await?;
+        let (manifest, variables, removed) = self.generate(stages.clone(), manifest, &given).await?;
         let generated = self.generated(&variables).await?;
         let manifest = manifest::desired(stages.clone(), manifest, given, generated).await?;
         let existing = self.existing().await?;
@@ -84,6 +86,7 @@ impl Flow<'_> {
         self.sweep(&series, &existing).await?;
         Ok(Done {
             objects,
+            removed,
             warnings: manifest.secrets.scrub(manifest.warnings),
         })
     }

@@ -17,6 +17,7 @@ use boson_pipeline::stage::{Named, Variable};
 use boson_pipeline::variables::{self, Table};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Resource;
+use serde_json::Value;
 
 // === impl Flow ===
 
@@ -66,13 +67,14 @@ impl Flow<'_> {
         Table::fold(flat).map_err(|errors| manifest.fail(errors))
     }
 
-    /// Asks for the values that nobody gave: a QuarksSecret each.
+    /// Asks for the values that nobody gave: a QuarksSecret each. Tells those that were asked for before and no longer are, too: they stay, because
+    /// a variable that is added again is to have the value that it had.
     pub(super) async fn generate(
         &self,
         stages: Rules,
         manifest: Manifest,
         given: &Table,
-    ) -> Result<(Manifest, Vec<Variable>), Stop> {
+    ) -> Result<(Manifest, Vec<Variable>, Vec<String>), Stop> {
         let (deployment, given) = (self.deployment.clone(), given.clone());
         let (manifest, result) = blocking(move || {
             let result = variables::wanted(&*stages, manifest.named(), &given).and_then(|(wanted, _)| {
@@ -96,13 +98,14 @@ impl Flow<'_> {
         checked.map_err(|errors| manifest.fail(errors))?;
         let wanted = self.own(bundle.into_objects(), &manifest)?;
         let live = self.live(&resource(labels::API_VERSION, "QuarksSecret")).await?;
+        let removed = removed(&wanted, &live);
         let plan = objects::plan(wanted, &live);
         self.vacant(plan.new_objects()).await?;
         for object in &plan.apply {
             let written = self.write(object).await.map_err(Stop::from);
             written.map_err(|stop| stop.or_refused(&manifest))?;
         }
-        Ok((manifest, variables))
+        Ok((manifest, variables, removed))
     }
 
     /// The generated values, once all are there.
@@ -151,6 +154,31 @@ fn trouble(asked: &QuarksSecret) -> Option<&str> {
     let conditions = asked.status.iter().flat_map(|status| &status.conditions);
     let mut troubles = conditions.filter(|one| one.kind == "Ready" && one.status == ConditionStatus::False);
     troubles.next().map(|one| one.message.as_str())
+}
+
+/// The variables of QuarksSecrets that are there and not wanted, sorted.
+fn removed(wanted: &[Value], live: &[Value]) -> Vec<String> {
+    let name = |object: &Value| object["metadata"]["name"].clone();
+    let wanted: Vec<Value> = wanted.iter().map(name).collect();
+    let gone = live
+        .iter()
+        .filter(|one| !wanted.contains(&name(one)) && !objects::is_going(one));
+    let mut variables: Vec<String> = gone
+        .filter_map(|one| serde_json::from_value(one.clone()).ok())
+        .map(|one: QuarksSecret| variable_of(&one))
+        .collect();
+    variables.sort();
+    variables.dedup();
+    variables
+}
+
+/// The variable that a QuarksSecret was made for, as the manifest names it; without one: its own name.
+pub(crate) fn variable_of(secret: &QuarksSecret) -> String {
+    let annotations = secret.metadata.annotations.as_ref();
+    let variable = annotations.and_then(|annotations| annotations.get(labels::VARIABLE));
+    let old = secret.metadata.labels.as_ref();
+    let variable = variable.or(old.and_then(|labels| labels.get(labels::VARIABLE_NAME)));
+    variable.or(secret.metadata.name.as_ref()).cloned().unwrap_or_default()
 }
 
 fn missing(secret: &str, variable: &str) -> Diagnostic {

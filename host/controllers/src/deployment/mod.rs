@@ -12,6 +12,7 @@ mod given;
 mod groups;
 mod interest;
 mod manifest;
+mod pulls;
 mod releases;
 mod secrets;
 mod status;
@@ -36,6 +37,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::runtime::controller::Action;
 use kube::{Resource, ResourceExt};
+use pulls::Pulls;
 use serde_json::Value;
 use status::{Outcome, STEPS, Seen};
 use std::sync::Arc;
@@ -43,6 +45,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
 use stop::{Stop, Wrong};
 
+pub(crate) use given::variable_of;
 pub(crate) use watch::run;
 
 /// Who owns the fields that this controller sets.
@@ -57,6 +60,7 @@ pub(crate) struct Context {
     events: Events,
     scope: Scope,
     conversion: Conversion,
+    pulls: Pulls,
 }
 
 /// How manifests are converted.
@@ -82,6 +86,7 @@ impl Context {
             cluster,
             scope,
             conversion,
+            pulls: Pulls::default(),
         }
     }
 
@@ -136,10 +141,12 @@ impl Context {
             }
             Err(stop) => Err(stop),
         };
+        let mut removed = None;
         let mut groups = Some(progress.groups.load(Ordering::Relaxed)).filter(|groups| *groups >= 0);
         let outcome = match result {
             Ok(done) => {
                 groups = Some(count(&done.objects));
+                removed = Some(done.removed);
                 self.warn(object, &done.warnings).await;
                 Outcome::Applied
             }
@@ -163,6 +170,7 @@ impl Context {
             groups,
             ready,
             troubles,
+            removed,
             plugins: self.conversion.rules.uses(),
         })
     }

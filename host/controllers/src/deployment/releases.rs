@@ -15,6 +15,7 @@ impl Flow<'_> {
     /// All of them, or everything that is wrong with any.
     pub(super) async fn releases(&self, manifest: &Manifest) -> Result<Vec<Release>, Stop> {
         let (mut releases, mut errors) = (Vec::new(), Vec::new());
+        let shared = self.pull_secrets(&manifest.tree).await?;
         for (name, stemcell) in convert::releases(&manifest.tree) {
             let listed = manifest.tree.items("releases").iter();
             let Some((index, release)) = listed
@@ -30,7 +31,7 @@ impl Flow<'_> {
                 Ok(image) => {
                     let wanted = ReleaseImage {
                         release: name.to_string(),
-                        pull: pull_secrets(release, &image),
+                        pull: own(release, &image).into_iter().chain(shared.clone()).collect(),
                         image,
                     };
                     self.context.conversion.images.release(&wanted).await
@@ -56,12 +57,13 @@ impl Flow<'_> {
     }
 }
 
-fn pull_secrets(release: &Tree, image: &str) -> Vec<PullSecret> {
+/// The credentials that the manifest gives a release.
+fn own(release: &Tree, image: &str) -> Option<PullSecret> {
     let text = |key: &str| release.get("credentials").and_then(|credentials| credentials.str(key));
     let (Some(username), Some(password)) = (text("username"), text("password")) else {
-        return Vec::new();
+        return None;
     };
     let registry = image.split('/').next().unwrap_or_default();
     let config = serde_json::json!({ "auths": { registry: { "username": username, "password": password } } });
-    vec![PullSecret(config.to_string().into_bytes())]
+    Some(PullSecret(config.to_string().into_bytes()))
 }

@@ -28,6 +28,8 @@ pub(super) struct Seen {
     pub ready: i32,
     /// What keeps others from ever being so, each with its name.
     pub troubles: Vec<String>,
+    /// Variables that the manifest no longer has; none: not known.
+    pub removed: Option<Vec<String>>,
     pub plugins: Vec<PluginUse>,
 }
 
@@ -67,6 +69,9 @@ pub(super) fn after(old: &BoshDeploymentStatus, seen: &Seen, now: &Time) -> Bosh
     status.observed_generation = seen.generation;
     if seen.outcome == Outcome::Applied {
         status.plugins.clone_from(&seen.plugins);
+    }
+    if let Some(removed) = &seen.removed {
+        status.removed_variables.clone_from(removed);
     }
     if seen.wrote {
         status.last_reconcile = Some(now.clone());
@@ -176,6 +181,7 @@ mod tests {
             groups: Some(2),
             ready,
             troubles: Vec::new(),
+            removed: None,
             plugins: Vec::new(),
         }
     }

@@ -2,9 +2,11 @@
 
 use super::Context;
 use super::interest::interested;
+use super::pulls::Source;
 use crate::api::{BoshDeployment, QuarksSecret, QuarksStatefulSet, ReferenceType};
 use crate::running::{Running, api};
-use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service, ServiceAccount};
+use kube::ResourceExt;
 use kube::core::PartialObjectMeta;
 use kube::runtime::controller::Config;
 use kube::runtime::{Controller, watcher};
@@ -21,6 +23,7 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
     let concurrency = running.concurrency.min(CONCURRENCY);
     let controller = Controller::new(api::<BoshDeployment>(&client, &namespace), everything())
         .with_config(Config::default().concurrency(concurrency));
+    let (pulling, accounts, ended) = (context.clone(), context.clone(), context.clone());
     let (maps, secrets) = (controller.store(), controller.store());
     let controller = controller
         .owns(api::<QuarksSecret>(&client, &namespace), everything())
@@ -36,11 +39,26 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
         .watches(
             api::<PartialObjectMeta<Secret>>(&client, &namespace),
             everything(),
-            move |secret| interested(&secrets.state(), &secret, ReferenceType::Secret),
+            move |secret| {
+                let source = Source::Secret(secret.name_any());
+                let mut all = interested(&secrets.state(), &secret, ReferenceType::Secret);
+                all.extend(pulling.pulls.users(secret.namespace(), &source));
+                all
+            },
+        )
+        .watches(
+            api::<PartialObjectMeta<ServiceAccount>>(&client, &namespace),
+            everything(),
+            move |account| {
+                let source = Source::Account(account.name_any());
+                accounts.pulls.users(account.namespace(), &source)
+            },
         );
     let reconcile =
         |object: Arc<BoshDeployment>, context: Arc<Context>| async move { context.reconcile(&object).await };
     running
-        .drive(NAME, &namespace, controller, context, reconcile, |_, _| {})
+        .drive(NAME, &namespace, controller, context, reconcile, |namespace, name| {
+            ended.pulls.forget(namespace, name);
+        })
         .await;
 }
