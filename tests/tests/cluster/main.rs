@@ -10,8 +10,13 @@
 
 mod accepted;
 mod at_hand;
+mod bad_input;
 mod definitions;
+mod desk;
+mod documented;
 mod faults;
+mod hook;
+mod kept;
 mod leading;
 mod operator;
 mod secrets;
