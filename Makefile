@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .SILENT:
-.PHONY: demo test build plugins setup lint bench corpus clean help
+.PHONY: demo test build image plugins setup lint bench corpus clean help
 
 # With CI=true cargo's target directory lies in the cache, outside the checkout (see .ci/env).
 TARGET := $(shell source .ci/env && echo $$TARGET)
@@ -31,6 +31,9 @@ test: ## install what is missing, build, lint, run all tests
 
 build: plugins ## host and plugins, in target/release/host and target/plugins
 	$(HOST) plugin precompile $(TARGET)/plugins
+
+image: build ## the operator's image, in target/image.tar
+	$(TARGET)/release/boson-build image --host $(HOST) --plugins $(TARGET)/plugins --out $(TARGET)/image.tar
 
 plugins:
 	source .ci/env

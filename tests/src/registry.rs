@@ -1,4 +1,4 @@
-//! A real registry on a loopback address: Debian's `docker-registry`, which `.ci/setup` installs. Images are pushed by the HTTP API, because the
+//! A real registry on an address of this machine: Debian's `docker-registry`, which `.ci/setup` installs. Images are pushed by the HTTP API, because the
 //! client that we test is not the one to make the test's input.
 
 use crate::root;
@@ -8,7 +8,7 @@ use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::Write;
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -38,9 +38,17 @@ impl Server {
     /// # Errors
     /// It is not installed, or does not come up.
     pub fn start(asks: bool) -> Result<Self> {
+        Self::start_at(Ipv4Addr::LOCALHOST, asks)
+    }
+
+    /// Starts one that listens on this address: pods reach what listens on the gateway of their cluster.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_at(address: Ipv4Addr, asks: bool) -> Result<Self> {
         let files = tempfile::tempdir()?;
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let host = format!("127.0.0.1:{port}");
+        let port = TcpListener::bind((address, 0))?.local_addr()?.port();
+        let host = format!("{address}:{port}");
         let path = |name: &str| files.path().join(name);
         let mut config = format!(
             "version: 0.1\nlog: {{level: error}}\nhttp: {{addr: '{host}'}}\nstorage: {{filesystem: {{rootdirectory: '{}'}}}}\n",
@@ -79,7 +87,7 @@ impl Server {
         Ok(server)
     }
 
-    /// `127.0.0.1:PORT`.
+    /// `127.0.0.1:PORT`, or the address that was asked for.
     pub fn host(&self) -> &str {
         &self.host
     }
@@ -99,12 +107,20 @@ impl Server {
     /// # Errors
     /// The registry refuses.
     pub fn push(&self, name: &str, layers: &[Vec<u8>]) -> Result<()> {
+        self.push_with(name, layers, b"{}")
+    }
+
+    /// The same with a configuration, which an image needs that is to run. Layers are gzipped.
+    ///
+    /// # Errors
+    /// The registry refuses.
+    pub fn push_with(&self, name: &str, layers: &[Vec<u8>], config: &[u8]) -> Result<()> {
         let (repository, tag) = name.split_once(':').context("a tag is missing")?;
         let mut descriptors = Vec::new();
         for layer in layers {
             descriptors.push(self.blob(repository, layer, "application/vnd.oci.image.layer.v1.tar+gzip")?);
         }
-        let config = self.blob(repository, b"{}", "application/vnd.oci.image.config.v1+json")?;
+        let config = self.blob(repository, config, "application/vnd.oci.image.config.v1+json")?;
         let media_type = "application/vnd.oci.image.manifest.v1+json";
         let layers = descriptors.join(",");
         let manifest =
@@ -219,7 +235,8 @@ pub fn push_example(server: &Server) -> Result<()> {
     server.push_release("smoke:ubuntu-jammy-1.584-0.3.1", &releases.join("smoke"))
 }
 
-fn files_below(directory: &Path) -> Result<Vec<PathBuf>> {
+/// The files below a directory, sorted.
+pub(crate) fn files_below(directory: &Path) -> Result<Vec<PathBuf>> {
     let (mut found, mut open) = (Vec::new(), vec![directory.to_path_buf()]);
     while let Some(place) = open.pop() {
         for entry in fs::read_dir(place)? {

@@ -1,6 +1,7 @@
 //! The command line: what may be typed. Each command's own options lie with the command.
 
-use crate::command::{completions, convert, explain, interpolate, operator, plugin, render, run_plugin, util};
+use crate::command::{completions, convert, explain, interpolate, operator, plugin, prune, render, run_plugin, util};
+use crate::log::LogArguments;
 use crate::output::Color;
 use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
@@ -19,13 +20,19 @@ const STYLES: Styles = Styles::styled()
 #[command(after_help = "Exit codes: 0 done, 1 something is wrong with the input, 2 wrong usage, 70 a bug of ours.")]
 pub struct Arguments {
     /// When to color messages
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t, global = true)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        global = true,
+        display_order = 900
+    )]
     pub color: Color,
-    /// Say more on standard error; twice: every call of a plugin
-    #[arg(long, short = 'V', action = clap::ArgAction::Count, global = true)]
-    pub verbose: u8,
+    #[command(flatten)]
+    pub log: LogArguments,
     /// Print version
-    #[arg(long, action = clap::ArgAction::Version, global = true)]
+    #[arg(long, action = clap::ArgAction::Version, global = true, display_order = 900)]
     pub version: Option<bool>,
     #[command(subcommand)]
     pub command: Command,
@@ -43,6 +50,8 @@ pub enum Command {
     Render(Box<render::RenderArguments>),
     /// Run the operator in a cluster
     Operator(Box<operator::OperatorArguments>),
+    /// Delete the values of variables that a deployment's manifest no longer has
+    Prune(prune::PruneArguments),
     /// Run one function of a plugin in the sandbox
     RunPlugin(run_plugin::RunPluginArguments),
     /// List the plugins, or prepare them

@@ -5,10 +5,22 @@ use boson_pipeline::codes::Code;
 /// All of them.
 pub const CODES: &[Code] = &[
     Code {
+        name: "convert-render-in-pods",
+        title: "Pods do not render by the plugin that was given",
+        explanation: "`host convert` prints objects, and templates are rendered a second time in each pod, by the rule that is in the image of its init container. A plugin \
+                      or settings for the stage `render` do not get there; the operator gives them to pods where the plugin comes from a ConfigMap.",
+    },
+    Code {
         name: "convert-strict",
         title: "There are warnings, and --strict was given",
         explanation: "With `--strict` a conversion that has warnings prints nothing and exits with 1. Mend what the warnings name, or leave \
                       `--strict` out.",
+    },
+    Code {
+        name: "input-damaged",
+        title: "A compressed file cannot be unpacked",
+        explanation: "Large documents in Secrets are compressed with gzip, and pods unpack what they mount. This one is cut off, or unpacks to \
+                      more than 32 MiB.",
     },
     Code {
         name: "input-is-directory",
@@ -43,6 +55,12 @@ pub const CODES: &[Code] = &[
                       options are null or the value.",
     },
     Code {
+        name: "plugin-digest",
+        title: "A plugin's component is not the one that its description names",
+        explanation: "`digest` in `plugin.yaml` is the sha256 of the component as it is unpacked: `sha256sum plugin.wasm`. While parts of a new version arrive one after \
+                      the other they do not fit, either; the last good version stays in use meanwhile.",
+    },
+    Code {
         name: "plugin-function-needed",
         title: "`run-plugin` has to be told which function to call",
         explanation: "The stage has several functions besides `describe`; name one with `--call`.",
@@ -56,6 +74,16 @@ pub const CODES: &[Code] = &[
         name: "plugin-other-stage",
         title: "A plugin was given for another stage than it is of",
         explanation: "A component exports one stage of the contract, and can stand in for the built-in rule of that stage only.",
+    },
+    Code {
+        name: "plugin-parts-unreadable",
+        title: "The parts of a component cannot be read",
+        explanation: "A directory with a component holds `plugin.wasm`, or `plugin.wasm.zst`, or numbered parts of one of them from `.0` on, and the zstd stream is whole.",
+    },
+    Code {
+        name: "plugin-too-large",
+        title: "A plugin's component is too large",
+        explanation: "A component has at most 96 MiB, and 32 MiB as it is packed: operators, pods and the API server have to carry it.",
     },
     Code {
         name: "plugins-missing",
@@ -83,5 +111,11 @@ pub const CODES: &[Code] = &[
         title: "Generated values are not kept",
         explanation: "Passwords, keys and certificates were generated and there is no `--vars-store`, so the next conversion generates others. \
                       Applying both to a cluster replaces every secret. Give a store to keep them.",
+    },
+    Code {
+        name: "wait-timeout",
+        title: "What was waited for did not come in time",
+        explanation: "`host util wait` looks names up until they resolve; with a port it tries to connect, too. A headless Service resolves when one of its pods \
+                      is ready. `--timeout` says how long to wait.",
     },
 ];

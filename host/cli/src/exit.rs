@@ -1,5 +1,7 @@
-//! How a run ends: 0, 1 (your input), 2 (usage), 70 (our bug). Decided in one place.
+//! How a run ends, decided in one place: 0, 1 (your input), 2 (usage), 70 (our bug); in pods of a conversion also 65 (your input, and the
+//! operator was told) and 75 (try again).
 
+use boson_controllers::in_pod;
 use boson_pipeline::Diagnostic;
 use std::process::ExitCode;
 
@@ -10,6 +12,10 @@ pub enum Failed {
     Input,
     /// A built-in rule or the host itself is.
     Bug,
+    /// The user's input is wrong, and the operator was told.
+    Told,
+    /// Nobody's mistake: another try finds other files.
+    Again,
     /// The file system or a stream said no.
     Io(anyhow::Error),
     /// Whoever read our output has gone: no reason to complain.
@@ -51,6 +57,8 @@ pub fn code(result: Result<(), Failed>) -> ExitCode {
         Ok(()) | Err(Failed::BrokenPipe) => ExitCode::SUCCESS,
         Err(Failed::Input) => ExitCode::from(1),
         Err(Failed::Bug) => ExitCode::from(70),
+        Err(Failed::Told) => ExitCode::from(in_pod::TOLD),
+        Err(Failed::Again) => ExitCode::from(in_pod::TRY_AGAIN),
         Err(Failed::Io(error)) => {
             crate::output::complain(&format!("error: {error:#}\n"));
             ExitCode::from(1)

@@ -8,9 +8,15 @@ mod files;
 mod folder;
 mod generator;
 mod images;
+mod loaded;
+mod log;
 mod misprint;
 mod output;
 mod plugins;
+#[cfg(test)]
+mod reference;
+mod unpack;
+mod web;
 
 use std::process::ExitCode;
 

@@ -1,23 +1,25 @@
 //! Which plugins a run uses: those of the installation, and those that the user puts in their place.
 
 use crate::command::inputs;
+use crate::unpack;
 use anyhow::{Context, bail};
 use boson_pipeline::report::Sources;
 use boson_pipeline::settings::{self, Settings};
 use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Stage};
-use boson_sandbox::{Cache, Failure, Limits, Plugin, Plugins, Sandbox};
+use boson_sandbox::{Cache, Failure, Limits, Plugin, Plugins, Sandbox, Source};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
 /// Options about plugins that several commands have.
 #[derive(Args, Clone, Debug, Default)]
 pub struct PluginArguments {
-    /// Use this component for a stage instead of the built-in rule; for `resources`: as well, in the order given
-    #[arg(long = "plugin", value_name = "STAGE=FILE", value_parser = replacement, help_heading = "Plugins")]
+    /// Use this component for a stage instead of the built-in rule; for `resources`: as well, in the order given. A directory holds it in parts.
+    /// In the environment: one a line
+    #[arg(long = "plugin", value_name = "STAGE=FILE", value_parser = replacement, env = "BOSON_PLUGIN", value_delimiter = '\n', help_heading = "Plugins")]
     pub replacements: Vec<Replacement>,
     /// Settings for the plugin of a stage: a YAML or JSON file
-    #[arg(long = "plugin-settings", value_name = "STAGE=FILE", value_parser = replacement, help_heading = "Plugins")]
+    #[arg(long = "plugin-settings", value_name = "STAGE=FILE", value_parser = replacement, env = "BOSON_PLUGIN_SETTINGS", value_delimiter = '\n', help_heading = "Plugins")]
     pub settings: Vec<Replacement>,
     /// Take the built-in plugins from this directory (`ops.wasm`, ...) instead of the installation's
     #[arg(long, value_name = "DIR", env = "BOSON_PLUGINS_DIR", help_heading = "Plugins")]
@@ -94,7 +96,7 @@ pub fn load(arguments: &PluginArguments, stages: &[Stage], settings: &[Settings]
         }
     }
     for one in arguments.replacements.iter().filter(|one| stages.contains(&one.stage)) {
-        match sandbox.load_file(&one.file) {
+        match component(&sandbox, &one.file) {
             Ok(plugin) if plugin.stage == one.stage => {
                 plugins.insert(configured(plugin, settings, &sandbox, &mut diagnostics));
             }
@@ -110,7 +112,7 @@ pub fn load(arguments: &PluginArguments, stages: &[Stage], settings: &[Settings]
                 )
                 .help(format!("use `--plugin {}={}`", plugin.stage, one.file.display())),
             ),
-            Err(failure) => diagnostics.push(failure.diagnostic()),
+            Err(diagnostic) => diagnostics.push(*diagnostic),
         }
     }
     if diagnostics.is_empty() {
@@ -118,6 +120,18 @@ pub fn load(arguments: &PluginArguments, stages: &[Stage], settings: &[Settings]
     } else {
         Err(diagnostics)
     }
+}
+
+/// A component of the user's: a file, or one that is packed as ConfigMaps hold it.
+fn component(sandbox: &Sandbox, path: &Path) -> Result<Plugin, Box<Diagnostic>> {
+    let loaded = match unpack::read(path)? {
+        Some(bytes) => {
+            let name = path.display().to_string();
+            sandbox.load(&name, &bytes, Source::File(path.to_path_buf()))
+        }
+        None => sandbox.load_file(path),
+    };
+    loaded.map_err(|failure| Box::new(failure.diagnostic()))
 }
 
 fn configured(plugin: Plugin, settings: &[Settings], sandbox: &Sandbox, diagnostics: &mut Vec<Diagnostic>) -> Plugin {

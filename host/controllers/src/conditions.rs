@@ -20,6 +20,11 @@ pub struct Finding {
     pub message: String,
 }
 
+/// As much of a message as a status takes.
+pub fn cut(message: &str) -> String {
+    message.chars().take(MESSAGE).collect()
+}
+
 /// Sets a condition and keeps the others; the time of transition changes only with the status.
 pub fn set(conditions: &mut Vec<Condition>, finding: Finding, generation: Option<i64>, now: &Time) {
     let old = conditions.iter().position(|condition| condition.kind == finding.kind);
@@ -31,7 +36,7 @@ pub fn set(conditions: &mut Vec<Condition>, finding: Finding, generation: Option
         kind: finding.kind.into(),
         status: finding.status,
         reason: finding.reason.into_owned(),
-        message: finding.message.chars().take(MESSAGE).collect(),
+        message: cut(&finding.message),
         last_transition_time: since,
         observed_generation: generation,
     };

@@ -1,17 +1,108 @@
-//! What controllers ask of rooms that they must not see: running rules, reading release images.
+//! What controllers ask of rooms that they must not see: running rules, reading release images and web pages.
 
 use crate::api::PluginUse;
+use crate::api::deployment::StageName;
+use boson_document::Tree;
 use boson_pipeline::release::Release;
-use boson_pipeline::{Diagnostic, Stages};
+use boson_pipeline::{Diagnostic, Stage, Stages};
 use futures::future::BoxFuture;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Who runs the rules.
+/// Who runs the rules: the installation's, and plugins that are loaded while it runs.
 pub trait Rules: Send + Sync + 'static {
-    /// The stages, as they are now.
-    fn stages(&self) -> Arc<dyn Stages + Send + Sync>;
+    /// The rules of the installation: what is used where nobody puts something in its place.
+    fn built_in(&self) -> Vec<PluginUse>;
+    /// Takes a component in: unpacked, checked, compiled apart, and its settings held against its schema. One at a time; what it says of itself.
+    ///
+    /// # Errors
+    /// Why it is refused. Codes begin with `plugin-`.
+    fn load(&self, package: Package) -> BoxFuture<'_, Result<PluginUse, Vec<Diagnostic>>>;
+    /// Forgets all components that were loaded but these, by digest.
+    fn keep(&self, digests: &BTreeSet<String>);
+    /// The rules with these in their place, or after them.
+    ///
+    /// # Errors
+    /// A component that was not loaded, or settings against its schema.
+    fn with(&self, chosen: &[Chosen]) -> Result<Ruling, Vec<Diagnostic>>;
+}
+
+/// A component as ConfigMaps hold it.
+#[derive(Clone, Debug)]
+pub struct Package {
+    /// Name for messages, and as the status tells it.
+    pub name: String,
+    /// The stage that it is to be of.
+    pub stage: Stage,
+    /// sha256 that it is to have: 64 hexadecimal digits.
+    pub digest: String,
+    /// Its parts, in order.
+    pub parts: Vec<Vec<u8>>,
+    /// The parts are one zstd stream.
+    pub compressed: bool,
+    /// Settings for all its calls.
+    pub settings: Settings,
+}
+
+/// Settings, and the document that messages about them name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// An object.
+    pub tree: Tree,
+    /// Document.
+    pub document: String,
+}
+
+/// A rule that one deployment uses beside or in place of the installation's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chosen {
+    /// The stage.
+    pub stage: Stage,
+    /// Name of the plugin.
+    pub name: String,
+    /// sha256 of a component that was loaded; none: the installation's rule, with these settings.
+    pub digest: Option<String>,
+    /// For its calls.
+    pub settings: Settings,
+}
+
+/// The rules for one deployment.
+#[derive(Clone)]
+pub struct Ruling {
+    /// To be called.
+    pub stages: Arc<dyn Stages + Send + Sync>,
     /// What they are: for the status.
-    fn uses(&self) -> Vec<PluginUse>;
+    pub uses: Vec<PluginUse>,
+    /// Of all components with their settings: the same digest and the same inputs give the same output.
+    pub digest: String,
+    /// What of settings could not be checked.
+    pub warnings: Vec<Diagnostic>,
+}
+
+impl From<StageName> for Stage {
+    fn from(name: StageName) -> Self {
+        match name {
+            StageName::Ops => Self::Ops,
+            StageName::Variables => Self::Variables,
+            StageName::Links => Self::Links,
+            StageName::Render => Self::Render,
+            StageName::Bpm => Self::Bpm,
+            StageName::Resources => Self::Resources,
+        }
+    }
+}
+
+impl From<Stage> for StageName {
+    fn from(stage: Stage) -> Self {
+        match stage {
+            Stage::Ops => Self::Ops,
+            Stage::Variables => Self::Variables,
+            Stage::Links => Self::Links,
+            Stage::Render => Self::Render,
+            Stage::Bpm => Self::Bpm,
+            Stage::Resources => Self::Resources,
+        }
+    }
 }
 
 /// Who reads release images.
@@ -21,6 +112,15 @@ pub trait Images: Send + Sync + 'static {
     /// # Errors
     /// All that is wrong with it. Codes begin with `image-` or `release-`.
     fn release<'a>(&'a self, wanted: &'a ReleaseImage) -> BoxFuture<'a, Result<Release, Vec<Diagnostic>>>;
+}
+
+/// Who reads documents from web servers.
+pub trait Web: Send + Sync + 'static {
+    /// The document at this address, as it is now.
+    ///
+    /// # Errors
+    /// `deployment-url`: it may not be asked for; `deployment-url-unread`: it cannot be read now.
+    fn document<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Vec<u8>, Diagnostic>>;
 }
 
 /// An image that holds a release.

@@ -2,24 +2,36 @@
 //!
 //! Each controller has a folder: `observe` reads, `plan` decides and is pure, `act` writes. [`run()`] runs them all.
 
+pub mod admission;
 pub mod api;
 mod backoff;
+mod cache;
 pub mod client;
 mod codes;
 mod conditions;
 pub mod conversion;
 mod deployment;
+pub mod in_pod;
+mod interest;
+mod job;
 pub mod lease;
 pub mod metrics;
 mod objects;
+pub mod output;
+pub mod plugins;
+pub mod prune;
 mod quarks_secret;
 mod run;
 mod running;
 mod scope;
 pub mod serving;
+mod spawned;
 mod stateful_set;
+mod taken;
+mod versioned;
 
 pub use codes::CODES;
 pub use deployment::Conversion;
+pub use quarks_secret::OWN_SIGNER;
 pub use run::{Config, RunError, run};
 pub use scope::Namespaces;

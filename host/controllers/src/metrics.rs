@@ -1,20 +1,23 @@
 //! What is counted. Labels come from lists that we wrote: a name that a user chose would make a series for each of them, and tell it.
 
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder, text};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::Registry;
+use prometheus_client::registry::{Metric, Registry};
 use std::fmt;
 
+/// Every name begins with it.
+const PREFIX: &str = "boson";
 /// Seconds. An answer takes 2 ms; a reconcile without change is to take less than 20 ms; a call is given up at 10 s.
 const SECONDS: [f64; 9] = [0.002, 0.005, 0.02, 0.05, 0.2, 0.5, 2.0, 5.0, 10.0];
 
 /// Everything that is counted, by name.
 #[derive(Debug)]
 pub struct Metrics {
-    registry: Registry,
+    registry: Described,
     /// Calls to the API server; watches are not among them.
     pub api_calls: Family<ApiCall, Counter>,
     /// How long they took.
@@ -23,10 +26,38 @@ pub struct Metrics {
     pub reconciles: Family<Reconcile, Counter>,
     /// How long they took.
     pub reconcile_seconds: Histogram,
+    /// Deployments that were converted.
+    pub conversions: Counter,
     /// Values that were generated.
     pub generated: Family<Generated, Counter>,
+    /// BOSHDeployments that were reviewed before they were stored.
+    pub reviews: Family<Review, Counter>,
+    /// How long that took.
+    pub review_seconds: Histogram,
     /// 1 while this process leads.
     pub leading: Gauge,
+    /// Plugins from ConfigMaps that are in use.
+    pub plugins_loaded: Gauge,
+    /// Those whose present content is refused.
+    pub plugins_refused: Gauge,
+}
+
+/// What a metric is, for the reference.
+#[derive(Clone, Debug)]
+pub struct Description {
+    /// As it is scraped.
+    pub name: String,
+    /// `counter`, `gauge` or `histogram`.
+    pub kind: &'static str,
+    /// One line, with labels and unit.
+    pub meaning: &'static str,
+}
+
+/// A registry that can tell what is in it.
+#[derive(Debug)]
+struct Described {
+    registry: Registry,
+    descriptions: Vec<Description>,
 }
 
 /// A call.
@@ -58,6 +89,13 @@ pub struct Generated {
     pub cause: &'static str,
 }
 
+/// A review.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct Review {
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
 /// What came of something, in one word.
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq)]
 pub struct Outcome(pub &'static str);
@@ -65,6 +103,34 @@ pub struct Outcome(pub &'static str);
 impl EncodeLabelValue for Outcome {
     fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
         self.0.encode(encoder)
+    }
+}
+
+// === impl Described ===
+
+impl Default for Described {
+    fn default() -> Self {
+        Self {
+            registry: Registry::with_prefix(PREFIX),
+            descriptions: Vec::new(),
+        }
+    }
+}
+
+impl Described {
+    fn register(&mut self, name: &'static str, meaning: &'static str, metric: impl Metric) {
+        let (kind, suffix) = match metric.metric_type() {
+            MetricType::Counter => ("counter", "_total"),
+            MetricType::Gauge => ("gauge", ""),
+            MetricType::Histogram => ("histogram", ""),
+            _ => ("untyped", ""),
+        };
+        self.descriptions.push(Description {
+            name: format!("{PREFIX}_{name}{suffix}"),
+            kind,
+            meaning,
+        });
+        self.registry.register(name, meaning, metric);
     }
 }
 
@@ -81,13 +147,18 @@ impl Metrics {
     pub fn new() -> Self {
         let seconds = || Histogram::new(SECONDS);
         let mut metrics = Self {
-            registry: Registry::with_prefix("boson"),
+            registry: Described::default(),
             api_calls: Family::default(),
             api_seconds: seconds(),
             reconciles: Family::default(),
             reconcile_seconds: seconds(),
+            conversions: Counter::default(),
             generated: Family::default(),
+            reviews: Family::default(),
+            review_seconds: seconds(),
             leading: Gauge::default(),
+            plugins_loaded: Gauge::default(),
+            plugins_refused: Gauge::default(),
         };
         metrics.register();
         metrics
@@ -97,26 +168,59 @@ impl Metrics {
         let registry = &mut self.registry;
         registry.register(
             "api_calls",
-            "Calls to the API server, without watches",
+            "Calls to the API server by verb, kind and outcome; watches are not among them",
             self.api_calls.clone(),
         );
         registry.register(
             "api_seconds",
-            "How long calls to the API server took",
+            "How long calls to the API server took, in seconds",
             self.api_seconds.clone(),
         );
-        registry.register("reconciles", "Objects that were looked at", self.reconciles.clone());
+        registry.register(
+            "reconciles",
+            "Objects that were looked at, by controller and outcome",
+            self.reconciles.clone(),
+        );
         registry.register(
             "reconcile_seconds",
-            "How long that took",
+            "How long it took to look at an object, in seconds",
             self.reconcile_seconds.clone(),
         );
         registry.register(
+            "conversions",
+            "Deployments that were converted",
+            self.conversions.clone(),
+        );
+        registry.register(
             "secrets_generated",
-            "Values that were generated",
+            "Values that were generated, by kind and cause",
             self.generated.clone(),
         );
-        registry.register("leading", "1 while this process leads", self.leading.clone());
+        registry.register(
+            "reviews",
+            "Deployments that were reviewed before they were stored, by outcome",
+            self.reviews.clone(),
+        );
+        registry.register(
+            "review_seconds",
+            "How long a review took, in seconds",
+            self.review_seconds.clone(),
+        );
+        registry.register(
+            "leading",
+            "1 while this process leads, 0 while it waits",
+            self.leading.clone(),
+        );
+        registry.register(
+            "plugins_loaded",
+            "Plugins from ConfigMaps that are in use",
+            self.plugins_loaded.clone(),
+        );
+        registry.register(
+            "plugins_refused",
+            "Plugins from ConfigMaps whose present content is refused",
+            self.plugins_refused.clone(),
+        );
     }
 
     /// In Prometheus' text format.
@@ -125,8 +229,13 @@ impl Metrics {
     /// None that can be acted upon: writing to a text fails never.
     pub fn text(&self) -> Result<String, fmt::Error> {
         let mut out = String::new();
-        text::encode(&mut out, &self.registry)?;
+        text::encode(&mut out, &self.registry.registry)?;
         Ok(out)
+    }
+
+    /// What each of them is; a scrape leaves out those that have counted nothing yet.
+    pub fn descriptions(&self) -> &[Description] {
+        &self.registry.descriptions
     }
 }
 

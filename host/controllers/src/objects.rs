@@ -11,6 +11,9 @@ use std::collections::HashMap;
 /// Annotation: digest of the object as it was written.
 pub(crate) const DIGEST: &str = "quarks.cloudfoundry.org/applied-digest";
 
+/// Annotation of a QuarksJob: the strategy that the manifest asks for, whatever has become of it.
+pub(crate) const TRIGGER: &str = "quarks.cloudfoundry.org/asked-trigger";
+
 /// Kinds that stay when the manifest no longer asks for them: values of variables, and what holds data.
 const KEPT: &[&str] = &["QuarksSecret", "PersistentVolumeClaim"];
 
@@ -19,6 +22,8 @@ const KEPT: &[&str] = &["QuarksSecret", "PersistentVolumeClaim"];
 pub(crate) struct Plan {
     /// To apply, in this order.
     pub apply: Vec<Value>,
+    /// Which of these were not found among those of ours: where they stand in `apply`. Somebody else may have such an object.
+    pub new: Vec<usize>,
     /// To delete, by what is there.
     pub delete: Vec<Value>,
 }
@@ -31,7 +36,9 @@ pub(crate) fn plan(desired: Vec<Value>, live: &[Value]) -> Plan {
     for mut object in desired {
         mark(&mut object);
         let found = there.remove(&identity(&object));
+        keep_trigger(&mut object, found);
         if !found.is_some_and(|found| holds(found, &object)) {
+            plan.new.extend(found.is_none().then_some(plan.apply.len()));
             plan.apply.push(object);
         }
     }
@@ -42,6 +49,33 @@ pub(crate) fn plan(desired: Vec<Value>, live: &[Value]) -> Plan {
     gone.sort_by_key(|object| identity(object));
     plan.delete = gone.into_iter().cloned().collect();
     plan
+}
+
+/// A trigger moves on by itself (`once` becomes `done`) and by its user (`now`): it is only set where the manifest asks for another than before.
+/// Written as it was read, and only if it still is: else an errand would run a second time.
+fn keep_trigger(object: &mut Value, found: Option<&Value>) {
+    if text(object, &["kind"]) != "QuarksJob" {
+        return;
+    }
+    let asked = text(object, &["spec", "trigger", "strategy"]).to_string();
+    if let Some(found) = found {
+        if text(found, &["metadata", "annotations", TRIGGER]) == asked {
+            let now = text(found, &["spec", "trigger", "strategy"]);
+            set(object, &["spec", "trigger", "strategy"], now.into());
+        }
+        let version = text(found, &["metadata", "resourceVersion"]);
+        set(object, &["metadata", "resourceVersion"], version.into());
+    }
+    set(object, &["metadata", "annotations", TRIGGER], asked.into());
+}
+
+// === impl Plan ===
+
+impl Plan {
+    /// Objects that are about to be made.
+    pub fn new_objects(&self) -> impl Iterator<Item = &Value> {
+        self.new.iter().filter_map(|at| self.apply.get(*at))
+    }
 }
 
 /// Marks an object as ours: labels, owner.
@@ -71,7 +105,8 @@ fn identity(object: &Value) -> Identity {
     (group.into(), text(object, &["kind"]).into(), name.into())
 }
 
-fn is_going(object: &Value) -> bool {
+/// Is it being deleted?
+pub(crate) fn is_going(object: &Value) -> bool {
     !text(object, &["metadata", "deletionTimestamp"]).is_empty()
 }
 
@@ -201,9 +236,9 @@ mod tests {
 
     #[test]
     fn what_is_missing_has_changed_or_was_changed_is_written() {
-        for live in [vec![], vec![stored(service(81))]] {
+        for (live, new) in [(vec![], 1), (vec![stored(service(81))], 0)] {
             let plan = plan(vec![service(80)], &live);
-            assert_eq!(plan.apply.len(), 1);
+            assert_eq!((plan.apply.len(), plan.new_objects().count()), (1, new));
             assert!(plan.delete.is_empty());
         }
         let mut meddled = stored(service(80));
@@ -243,6 +278,28 @@ mod tests {
         ] {
             assert_eq!(is_same_quantity(one, other), same, "{one} {other}");
         }
+    }
+
+    #[test]
+    fn a_trigger_that_has_moved_on_stays_until_the_manifest_asks_for_another() {
+        let job = |strategy: &str| {
+            json!({"apiVersion": labels::API_VERSION, "kind": "QuarksJob", "metadata": {"name": "a"},
+                "spec": {"trigger": {"strategy": strategy}, "template": {}}})
+        };
+        let mut live = plan(vec![job("once")], &[]).apply.remove(0);
+        live["metadata"]["resourceVersion"] = "7".into();
+        live["spec"]["trigger"]["strategy"] = "done".into();
+        assert!(plan(vec![job("once")], std::slice::from_ref(&live)).apply.is_empty());
+        let mut changed = job("once");
+        changed["spec"]["template"] = json!({"x": 1});
+        let written = plan(vec![changed], std::slice::from_ref(&live)).apply.remove(0);
+        assert_eq!(written["spec"]["trigger"]["strategy"], "done");
+        assert_eq!(
+            written["metadata"]["resourceVersion"], "7",
+            "else it could take back a trigger"
+        );
+        let asked = plan(vec![job("manual")], &[live]).apply.remove(0);
+        assert_eq!(asked["spec"]["trigger"]["strategy"], "manual");
     }
 
     #[test]

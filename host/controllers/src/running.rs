@@ -5,11 +5,15 @@ use crate::client::{ANSWER, Error};
 use crate::metrics::{Metrics, Outcome, Reconcile};
 use crate::scope::Scope;
 use crate::serving::{Health, State};
-use futures::StreamExt;
+use crate::spawned::Spawned;
+use boson_deployment::labels;
+use futures::stream::{self, Stream, StreamExt};
 use k8s_openapi::NamespaceResourceScope;
 use kube::api::ListParams;
 use kube::runtime::Controller;
 use kube::runtime::controller::{self, Action};
+use kube::runtime::reflector::{ObjectRef, Store};
+use kube::runtime::watcher;
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
@@ -19,6 +23,8 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use tracing::Instrument;
 
+/// Requests for certificates, as RBAC names them.
+const REQUESTS: &str = "certificatesigningrequests.certificates.k8s.io";
 /// Between two looks for a kind that cannot be listed yet.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -51,6 +57,16 @@ pub(crate) fn key<K: Resource>(object: &K) -> String {
     let meta = object.meta();
     let part = |part: &Option<String>| part.clone().unwrap_or_default();
     format!("{}/{}", part(&meta.namespace), part(&meta.name))
+}
+
+/// The deployment that an object belongs to.
+fn deployment<K: Resource<DynamicType = ()>>(object: &K) -> Option<&str> {
+    let meta = object.meta();
+    if K::kind(&()) == "BOSHDeployment" {
+        return meta.name.as_deref();
+    }
+    let labels = meta.labels.as_ref();
+    labels?.get(labels::DEPLOYMENT_NAME).map(String::as_str)
 }
 
 // === impl Running ===
@@ -116,16 +132,76 @@ impl Running {
         let runs = controller.run(
             move |object: Arc<K>, context: Arc<C>| {
                 let (running, work) = (shared.clone(), reconcile(object.clone(), context));
-                async move { running.observed(name, &key(object.as_ref()), work).await }
+                async move { running.observed(name, object.as_ref(), work).await }
             },
             move |object: Arc<K>, error: &Error, _| policy.again(name, object.as_ref(), error),
             context,
         );
+        self.to_the_end(name, namespace, runs, gone).await;
+    }
+
+    /// The same for a controller that is woken by a queue of its own. `store`: its objects; `queue`: which of them to look at now.
+    pub async fn drive_queue<K, C, F>(
+        &self,
+        name: &'static str,
+        namespace: &Option<String>,
+        (store, queue): (Store<K>, impl Stream<Item = watcher::Result<ObjectRef<K>>> + Send),
+        context: Arc<C>,
+        reconcile: impl Fn(Arc<K>, Arc<C>) -> F + Clone + Send + 'static,
+        (concurrency, gone): (u16, impl Fn(&str, &str)),
+    ) where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + Clone
+            + DeserializeOwned
+            + Debug
+            + Send
+            + Sync
+            + 'static,
+        C: Send + Sync + 'static,
+        F: Future<Output = Result<Action, Error>> + Send + 'static,
+    {
+        let objects = store.clone();
+        let all = self.scope.changes().flat_map(move |()| {
+            let all: Vec<_> = objects
+                .state()
+                .iter()
+                .map(|object| Ok(ObjectRef::from_obj(&**object)))
+                .collect();
+            stream::iter(all)
+        });
+        let queue = stream::select(queue, all);
+        self.ready_when_listed::<K>(name, namespace);
+        let (shared, policy) = (self.clone(), self.clone());
+        let runs = controller::applier(
+            move |object: Arc<K>, context: Arc<C>| {
+                let (running, work) = (shared.clone(), reconcile(object.clone(), context));
+                Spawned::new(async move { running.observed(name, object.as_ref(), work).await })
+            },
+            move |object: Arc<K>, error: &Error, _| policy.again(name, object.as_ref(), error),
+            context,
+            store,
+            Box::pin(queue.take_until(Box::pin(self.stopped()))),
+            controller::Config::default().concurrency(concurrency),
+        );
+        self.to_the_end(name, namespace, runs, gone).await;
+    }
+
+    async fn to_the_end<K: Resource<DynamicType = ()>>(
+        &self,
+        name: &'static str,
+        namespace: &Option<String>,
+        runs: impl Stream<Item = Result<(ObjectRef<K>, Action), controller::Error<Error, watcher::Error>>>,
+        gone: impl Fn(&str, &str),
+    ) {
         runs.for_each(|run| {
-            if let Err(controller::Error::ObjectNotFound(object)) = run {
-                let namespace = object.namespace.unwrap_or_default();
-                gone(&namespace, &object.name);
-                self.gone(name, &format!("{namespace}/{}", object.name));
+            match run {
+                Err(controller::Error::ObjectNotFound(object)) => {
+                    let namespace = object.namespace.unwrap_or_default();
+                    gone(&namespace, &object.name);
+                    self.gone(name, &format!("{namespace}/{}", object.name));
+                }
+                Err(controller::Error::QueueError(error)) => self.deaf(name, namespace, &error),
+                _ => {}
             }
             std::future::ready(())
         })
@@ -134,17 +210,22 @@ impl Running {
     }
 
     /// Runs one reconcile, and counts it.
-    async fn observed(
+    async fn observed<K: Resource<DynamicType = ()>>(
         &self,
         controller: &'static str,
-        key: &str,
+        object: &K,
         work: impl Future<Output = Result<Action, Error>>,
     ) -> Result<Action, Error> {
-        let began = Instant::now();
-        let span = tracing::info_span!("reconcile", controller, object = key);
-        let result = work.instrument(span).await;
-        self.counted(controller, key, result.is_ok(), began.elapsed());
-        result
+        let (began, key) = (Instant::now(), key(object));
+        // Of the highest level, so that each line has its fields whatever the level of the log is.
+        let span = tracing::error_span!("reconcile", controller, object = key, deployment = deployment(object));
+        async {
+            let result = work.await;
+            self.counted(controller, &key, result.is_ok(), began.elapsed());
+            result
+        }
+        .instrument(span)
+        .await
     }
 
     /// A reconcile ended.
@@ -153,11 +234,25 @@ impl Running {
             self.backoff.forget(&format!("{controller} {key}"));
         }
         let outcome = Outcome(if worked { "ok" } else { "failed" });
-        self.metrics
-            .reconciles
-            .get_or_create(&Reconcile { controller, outcome })
-            .inc();
+        let reconcile = Reconcile { controller, outcome };
+        self.metrics.reconciles.get_or_create(&reconcile).inc();
         self.metrics.reconcile_seconds.observe(took.as_secs_f64());
+        tracing::debug!(outcome = outcome.0, seconds = took.as_secs_f64(), "reconciled");
+    }
+
+    /// A watch failed; it is tried again by itself. One that may not be leaves the controller deaf to a kind, which is not being ready.
+    fn deaf(&self, controller: &'static str, namespace: &Option<String>, error: &watcher::Error) {
+        match Error::of_watch(error) {
+            // An operator for some namespaces need not see what belongs to the whole cluster: only `signerType: cluster` wants these.
+            Some(error) if namespace.is_some() && error.resource == REQUESTS => {
+                tracing::debug!(controller, %error, "cannot watch");
+            }
+            Some(error) => {
+                tracing::warn!(controller, %error, "cannot watch");
+                self.health.trouble(&part(controller, namespace), error.to_string());
+            }
+            None => tracing::debug!(controller, %error, "a watch broke off"),
+        }
     }
 
     /// The object is gone.
@@ -177,10 +272,14 @@ impl Running {
         let objects: Api<K> = api(&self.client, namespace);
         tokio::spawn(async move {
             let one = ListParams::default().limit(1);
-            while !matches!(timeout(ANSWER, objects.list_metadata(&one)).await, Ok(Ok(_))) {
+            loop {
+                match timeout(ANSWER, objects.list_metadata(&one)).await {
+                    Ok(Ok(_)) => return health.set(&part, State::Working),
+                    Ok(Err(error)) => health.trouble(&part, Error::of_list::<K>(&error).to_string()),
+                    Err(_) => {}
+                }
                 tokio::time::sleep(AGAIN).await;
             }
-            health.set(&part, State::Working);
         });
     }
 

@@ -1,6 +1,7 @@
 //! Which namespaces the operator serves: a fixed list, or those with the label `quarks.cloudfoundry.org/monitored: ID`.
 
-use crate::client::Cluster;
+use crate::client::{Cluster, Error};
+use crate::serving::{Health, State};
 use boson_deployment::labels;
 use futures::{Stream, StreamExt, stream};
 use k8s_openapi::api::core::v1::Namespace;
@@ -11,6 +12,9 @@ use std::collections::{BTreeSet, HashSet};
 use std::pin::pin;
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::watch;
+
+/// What its health is told under.
+const PART: &str = "namespaces";
 
 /// Which namespaces to serve.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +63,8 @@ impl Scope {
     }
 
     /// Keeps up with the labels, for ever.
-    pub async fn follow(&self, cluster: &Cluster, id: &str) {
+    pub async fn follow(&self, cluster: &Cluster, id: &str, health: &Health) {
+        health.set(PART, State::Starting);
         let api: Api<PartialObjectMeta<Namespace>> = Api::all(cluster.client());
         let selector = format!("{}={id}", labels::MONITORED);
         let events = watcher(api, watcher::Config::default().labels(&selector)).default_backoff();
@@ -67,8 +72,19 @@ impl Scope {
         let mut listed = HashSet::new();
         while let Some(event) = events.next().await {
             match event {
-                Ok(event) => self.take(event, &mut listed),
-                Err(error) => tracing::warn!(%error, "cannot watch namespaces"),
+                Ok(event) => {
+                    if matches!(event, watcher::Event::InitDone) {
+                        health.set(PART, State::Working);
+                    }
+                    self.take(event, &mut listed);
+                }
+                Err(error) => match Error::of_watch(&error) {
+                    Some(error) => {
+                        tracing::warn!(%error, "cannot watch namespaces");
+                        health.trouble(PART, error.to_string());
+                    }
+                    None => tracing::warn!(%error, "cannot watch namespaces"),
+                },
             }
         }
     }

@@ -16,12 +16,14 @@ use std::convert::Infallible;
 use std::fmt::Write;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 /// Longest time for a client to say what it wants.
 const HEADERS: Duration = Duration::from_secs(5);
+/// How long a trouble counts that is not told again: what is tried in vain is tried again within 60 s.
+const TROUBLE: Duration = Duration::from_secs(90);
 /// Clients at a time; the kubelet and Prometheus are two.
 const CLIENTS: usize = 32;
 
@@ -39,7 +41,15 @@ pub enum State {
 /// How all parts are.
 #[derive(Clone, Debug, Default)]
 pub struct Health {
-    parts: Arc<Mutex<BTreeMap<String, State>>>,
+    parts: Arc<Mutex<BTreeMap<String, Part>>>,
+}
+
+/// How a part is.
+#[derive(Clone, Debug)]
+struct Part {
+    state: State,
+    /// What it tries in vain, and when it said so.
+    trouble: Option<(String, Instant)>,
 }
 
 // === impl Health ===
@@ -48,38 +58,58 @@ impl Health {
     /// Sets how a part is. A part that was never heard of does not count, so say [`State::Starting`] before it starts.
     pub fn set(&self, part: &str, state: State) {
         let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
-        parts.insert(part.into(), state);
+        parts.insert(part.into(), Part { state, trouble: None });
+    }
+
+    /// A part does not work as it should, for a reason that somebody has to mend. It counts until the part is [`Health::set`], or for a while.
+    pub fn trouble(&self, part: &str, words: String) {
+        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = parts.get(part).map_or(State::Starting, |part| part.state);
+        let trouble = Some((words, Instant::now()));
+        parts.insert(part.into(), Part { state, trouble });
     }
 
     /// Whether all parts do their work.
     pub fn is_ready(&self) -> bool {
-        self.all(|state| state == State::Working)
+        self.all(|part| part.state == State::Working && part.trouble().is_none())
     }
 
     /// Whether no part has ended.
     pub fn is_live(&self) -> bool {
-        self.all(|state| state != State::Ended)
+        self.all(|part| part.state != State::Ended)
     }
 
-    fn all(&self, good: impl Fn(State) -> bool) -> bool {
+    fn all(&self, good: impl Fn(&Part) -> bool) -> bool {
         let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
-        parts.values().all(|state| good(*state))
+        parts.values().all(good)
     }
 
     /// A line for each part.
     fn text(&self) -> String {
         let parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
         let mut out = String::new();
-        for (part, state) in parts.iter() {
-            let word = match state {
+        for (name, part) in parts.iter() {
+            let word = match part.state {
                 State::Starting => "starting",
                 State::Working => "ok",
                 State::Ended => "ended",
             };
             // Writing to a text never fails.
-            let _ = writeln!(out, "{part}: {word}");
+            let _ = match part.trouble() {
+                Some(words) => writeln!(out, "{name}: {words}"),
+                None => writeln!(out, "{name}: {word}"),
+            };
         }
         out
+    }
+}
+
+// === impl Part ===
+
+impl Part {
+    fn trouble(&self) -> Option<&str> {
+        let fresh = self.trouble.as_ref().filter(|(_, since)| since.elapsed() < TROUBLE);
+        fresh.map(|(words, _)| words.as_str())
     }
 }
 
@@ -190,6 +220,16 @@ mod tests {
         assert!(ask(address, "/ready").await.starts_with("HTTP/1.1 200"));
         assert!(ask(address, "/metrics").await.contains("boson_leading 0"));
         assert!(ask(address, "/secrets").await.starts_with("HTTP/1.1 404"));
+
+        health.trouble("watch", "the operator may not list secrets".into());
+        let hindered = ask(address, "/ready").await;
+        assert!(
+            hindered.starts_with("HTTP/1.1 503") && hindered.contains("watch: the operator may not list secrets"),
+            "{hindered}"
+        );
+        assert!(ask(address, "/live").await.starts_with("HTTP/1.1 200"));
+        health.set("watch", State::Working);
+        assert!(ask(address, "/ready").await.starts_with("HTTP/1.1 200"));
 
         health.set("watch", State::Ended);
         assert!(ask(address, "/live").await.starts_with("HTTP/1.1 503"));

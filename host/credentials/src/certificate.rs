@@ -198,7 +198,7 @@ impl Plan {
 }
 
 /// C, O and, unless empty, CN.
-fn subject(organization: &str, common_name: &str) -> x509_cert::der::Result<Name> {
+pub(crate) fn subject(organization: &str, common_name: &str) -> x509_cert::der::Result<Name> {
     let mut names = RdnSequence::default();
     for (oid, text) in [
         (rfc4519::COUNTRY_NAME, "US"),
@@ -223,7 +223,7 @@ fn subject(organization: &str, common_name: &str) -> x509_cert::der::Result<Name
 }
 
 /// Names first, then addresses, as Go writes them.
-fn alternative_names(texts: &[String]) -> Result<Vec<GeneralName>, Cause> {
+pub(crate) fn alternative_names(texts: &[String]) -> Result<Vec<GeneralName>, Cause> {
     let (mut names, mut addresses) = (Vec::new(), Vec::new());
     for text in texts {
         if let Ok(address) = text.parse::<IpAddr>() {

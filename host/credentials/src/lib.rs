@@ -9,6 +9,7 @@
 
 mod certificate;
 mod codes;
+mod demand;
 mod error;
 mod generate;
 mod inspect;
@@ -23,6 +24,7 @@ mod ssh;
 mod user;
 
 pub use codes::CODES;
+pub use demand::{belongs, names_as_issuer, signing_request};
 pub use error::{Cause, Error, SignerCause};
 pub use generate::{Request, generate, ignored_options, key_demand, signer_name};
 pub use inspect::{Issued, KeptKey};

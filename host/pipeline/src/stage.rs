@@ -5,6 +5,7 @@
 use crate::diagnostic::{Diagnostic, Severity};
 use boson_document::Tree;
 use std::fmt;
+use std::sync::Arc;
 
 /// The stages, in the order of the flow. The one table of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -247,6 +248,8 @@ pub struct BpmCopy {
     pub instances: Vec<u32>,
     /// Content.
     pub bpm: Tree,
+    /// The file as it was rendered: what is kept of it, so that places in it stay known.
+    pub text: Arc<str>,
 }
 
 /// What the bpm stage has to know of a job's files.

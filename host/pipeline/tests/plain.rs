@@ -6,9 +6,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_deployment::names::Names;
 use boson_document::{Pointer, Tree, json};
-use boson_pipeline::Severity;
 use boson_pipeline::plain::{lower, resolved, stateful_set};
 use boson_pipeline::stage::ResolvedGroup;
+use boson_pipeline::{Severity, encoding};
 
 fn tree(text: &str) -> Tree {
     json::parse(text).unwrap()
@@ -418,8 +418,31 @@ fn the_resolved_document_goes_into_a_versioned_secret() {
         json::to_text(at(&secret, "/metadata/labels")),
         r#"{"quarks.cloudfoundry.org/deployment-name":"dep","quarks.cloudfoundry.org/instance-group-name":"my-group","quarks.cloudfoundry.org/secret-type":"ig-resolved","quarks.cloudfoundry.org/secret-kind":"versionedSecret","quarks.cloudfoundry.org/secret-version":"1"}"#
     );
-    let error = resolved::resolved_secret(&names, &group("g", &"x".repeat(1_100_000)), 1).unwrap_err();
+}
+
+#[test]
+fn a_large_resolved_document_is_compressed_and_one_that_stays_too_large_is_refused() {
+    let names = Names::new("dep", "ns", "cluster.local").unwrap();
+    let secret = resolved::resolved_secret(&names, &group("g", &"x".repeat(1_100_000)), 1).unwrap();
+    let annotation = at(&secret, "/metadata/annotations").str(boson_deployment::labels::ENCODING);
+    assert_eq!(annotation, Some("gzip"));
+    let data = at(&secret, "/data");
+    let document = STANDARD.decode(data.str("properties.yaml").unwrap()).unwrap();
+    let document = encoding::unpack(&document).unwrap().into_owned();
+    assert!(document.len() > 1_100_000 && document.starts_with(b"---\nz: xxx"));
+    assert_eq!(data.str("replicas"), Some("Mw=="), "containers take it as it stands");
+    // Digits of a hash: gzip takes half of them.
+    let noise: String = (0..70_000_u32)
+        .map(|n| {
+            format!(
+                "{:032x}",
+                u128::from(n).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
+            )
+        })
+        .collect();
+    let error = resolved::resolved_secret(&names, &group("g", &noise), 1).unwrap_err();
     assert_eq!(error.code, "plain-secret-too-large");
+    assert!(error.message.contains("'dep.ig-resolved.g-v1'"), "{}", error.message);
 }
 
 #[test]

@@ -25,6 +25,8 @@ const SIGXCPU: i32 = 24;
 /// Where machine code is kept, and how foreign components are compiled.
 pub struct Cache {
     directory: Option<PathBuf>,
+    /// The directory that we were given and cannot use, and why.
+    refused: Option<(PathBuf, String)>,
     compiler: Option<PathBuf>,
 }
 
@@ -34,20 +36,23 @@ impl Cache {
     /// `directory`: made with mode 0700 where missing; one that others may write to is not used. `compiler`: a program that is called as `<compiler> compile-plugin <component> <output>`
     /// and bounds itself; without one, compilation happens in this process.
     pub fn new(directory: Option<PathBuf>, compiler: Option<PathBuf>) -> Self {
-        let directory = directory.filter(|path| match private(path) {
-            Ok(()) => true,
-            Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "plugins are compiled anew each time: the cache directory cannot be used");
-                false
-            }
-        });
-        Self { directory, compiler }
+        let (directory, refused) = match directory.map(|path| (private(&path), path)) {
+            Some((Ok(()), path)) => (Some(path), None),
+            Some((Err(error), path)) => (None, Some((path, error.to_string()))),
+            None => (None, None),
+        };
+        Self {
+            directory,
+            refused,
+            compiler,
+        }
     }
 
     /// No cache, compilation in this process: for tests and one-off use.
     pub fn none() -> Self {
         Self {
             directory: None,
+            refused: None,
             compiler: None,
         }
     }
@@ -67,6 +72,10 @@ impl Cache {
         if let Some(component) = file.as_deref().and_then(|file| load(sandbox, file)) {
             return Ok(component);
         }
+        // Not before: an installation's plugins have their machine code beside them, and in a pod there may be no directory to write to.
+        if let Some((path, error)) = &self.refused {
+            tracing::warn!(path = %path.display(), %error, "{name} is compiled anew each time: the cache directory cannot be used");
+        }
         let code = self.compile(sandbox, name, bytes)?;
         if let Some(file) = &file
             && let Err(error) = write_whole(file, &code)
@@ -77,10 +86,26 @@ impl Cache {
             .map_err(|error| Failure::new(FailureKind::Refused, name, format!("does not load: {error:#}")))
     }
 
+    /// Removes what is kept of a component.
+    pub(crate) fn forget(&self, sandbox: &Sandbox, digest: &Digest) {
+        let file = self
+            .directory
+            .as_ref()
+            .map(|directory| directory.join(file_name(sandbox, digest)));
+        if let Some(file) = file
+            && let Err(error) = fs::remove_file(&file)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            tracing::warn!(path = %file.display(), %error, "compiled code was not removed");
+        }
+    }
+
     fn compile(&self, sandbox: &Sandbox, name: &str, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
-        let (Some(compiler), Some(directory)) = (&self.compiler, &self.directory) else {
+        let Some(compiler) = &self.compiler else {
             return sandbox.compile(name, bytes);
         };
+        // Also where nothing is kept: foreign code is never compiled in this process. The directory is made new, for us alone, or not at all.
+        let directory = self.directory.clone().unwrap_or_else(std::env::temp_dir);
         let scratch = directory.join(format!("compile-{}-{}", std::process::id(), scratch_number()));
         let result = compile_apart(compiler, &scratch, name, bytes);
         let _ = fs::remove_dir_all(&scratch);

@@ -53,7 +53,8 @@ pub struct Description {
     pub codes: Vec<Code>,
 }
 
-/// A plugin that can be called.
+/// A plugin that can be called. Copies share the code.
+#[derive(Clone)]
 pub struct Plugin {
     /// Its stage.
     pub stage: Stage,
@@ -156,6 +157,11 @@ impl Sandbox {
         self.prepare(name.to_string(), component, digest, source)
     }
 
+    /// Takes the machine code of a component out of the cache: nobody will load it again soon.
+    pub fn forget(&self, digest: &Digest) {
+        self.cache.forget(self, digest);
+    }
+
     /// Writes machine code beside a built-in plugin, so that loading it takes a millisecond. True where there was none yet.
     ///
     /// # Errors
@@ -250,6 +256,11 @@ impl Plugin {
     /// Name for messages: the stage of a built-in, else the file's.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Settings for its calls, as JSON text.
+    pub fn settings(&self) -> &str {
+        &self.settings
     }
 
     /// With settings for its calls.

@@ -6,12 +6,10 @@ use crate::job::Job;
 use crate::object::{compact, object};
 use crate::volumes::{self, Volumes, mount};
 use crate::{resources, scripts, security};
+use boson_deployment::copier::{self, RELEASES};
 use boson_deployment::names;
 use boson_document::Tree;
 use std::collections::HashSet;
-
-/// Where templates of all releases are.
-const RELEASES: &str = "/var/vcap/all-releases";
 
 /// All of them.
 pub fn containers(group: &Group, volumes: &Volumes) -> Vec<Tree> {
@@ -67,12 +65,11 @@ fn copiers(group: &Group) -> Vec<Tree> {
 }
 
 fn copier(group: &Group, job: &Job) -> Tree {
-    let script = "mkdir -p \"$1\" && cp -r /var/vcap/jobs-src/. \"$1\" && chown -R 1000:1000 \"$1\"";
-    let target = literal(&format!("{RELEASES}/jobs-src/{}", job.release));
+    let target = literal(&copier::target(&job.release));
     compact(object! {
         "name" => names::container(&["spec-copier", &job.release]),
         "image" => job.image.as_str(),
-        "command" => vec!["/bin/sh", "-c", script, "spec-copier", &target],
+        "command" => copier::command(&target).to_vec(),
         "resources" => resources::of_init(group),
         "volumeMounts" => vec![mount("rendering-data", RELEASES, None, false)],
         "securityContext" => security::of_root(None),

@@ -1,8 +1,9 @@
 //! Builds every built-in plugin into one folder: wraps the core modules that cargo made of the Rust stages, and seals CRuby
-//! for the render stage, which takes a minute and is skipped while nothing it is made of changed.
+//! for the render stage, which takes a minute and is skipped while nothing it is made of changed. `image` packs them and `host`.
 
 #![allow(clippy::print_stderr, reason = "progress of a build tool, which has no other output")]
 
+mod image;
 mod stages;
 mod stamp;
 
@@ -10,13 +11,17 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use clap::Parser;
+use clap::{Parser, Subcommand};
 
+use crate::image::ImageArguments;
 use crate::stages::Stage;
 
 /// Builds and packs the built-in plugins.
 #[derive(Parser)]
+#[command(args_conflicts_with_subcommands = true)]
 struct Arguments {
+    #[command(subcommand)]
+    command: Option<Packing>,
     /// `ruby+stdlib.wasm` of the npm package `@ruby/3.4-wasm-wasi`; needed for the render stage.
     #[arg(long, value_name = "PATH")]
     ruby: Option<PathBuf>,
@@ -34,8 +39,18 @@ struct Arguments {
     force: bool,
 }
 
+/// What is done with plugins that were built.
+#[derive(Subcommand)]
+enum Packing {
+    /// Makes the operator's image: a tar of an OCI image layout
+    Image(ImageArguments),
+}
+
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
+    if let Some(Packing::Image(arguments)) = &arguments.command {
+        return image::make(arguments);
+    }
     std::fs::create_dir_all(&arguments.out).with_context(|| format!("creating {}", arguments.out.display()))?;
     let wanted = if arguments.only.is_empty() {
         Stage::ALL

@@ -200,6 +200,12 @@ impl Names {
         cut(&format!("bpm-configs-{}", self.deployment), "", LABEL_LIMIT)
     }
 
+    /// Is this the name of one of these?
+    pub fn is_conversion(&self, job: &str) -> bool {
+        let all = [self.variable_interpolation(), self.data_gathering(), self.bpm_configs()];
+        all.iter().any(|name| name == job)
+    }
+
     // --- Secrets ---
 
     /// Secret with the manifest, ops applied.

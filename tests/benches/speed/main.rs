@@ -5,6 +5,8 @@
 
 mod in_process;
 mod measure;
+mod operator;
+mod site;
 mod table;
 mod whole_process;
 
@@ -14,7 +16,7 @@ use table::Row;
 /// Groups of rows, in the order of the promises. Each makes its own inputs.
 type Group = (&'static str, fn() -> Result<Vec<Row>>);
 
-fn groups() -> [Group; 7] {
+fn groups() -> [Group; 9] {
     [
         ("start", whole_process::start),
         ("instance", in_process::instance),
@@ -23,6 +25,8 @@ fn groups() -> [Group; 7] {
         ("batch", in_process::batch),
         ("interpolate", whole_process::interpolate),
         ("convert", whole_process::convert),
+        ("operator-apply", operator::apply),
+        ("operator-idle", operator::idle),
     ]
 }
 

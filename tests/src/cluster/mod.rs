@@ -1,49 +1,52 @@
 //! A Kubernetes control plane from plain processes, for tests: etcd, kube-apiserver and kube-controller-manager, on ports of 127.0.0.1 that
-//! are free, with everything they write in one temporary directory. No node runs; what needs pods says so.
+//! are free, with everything they write in one temporary directory. Where a test needs pods, kube-scheduler and a real node come with it.
 //!
 //! # Guarantees
-//! The processes end with the test process, also when that is killed. Several control planes do not disturb each other.
+//! The processes end with the test process, also when that is killed, and nothing of theirs stays behind. Several clusters do not disturb each
+//! other.
 
+mod caretaker;
 mod certificates;
+mod control_plane;
+pub mod image;
+mod kubectl;
+mod node;
+mod operator_image;
 mod process;
 mod programs;
 
+use self::caretaker::Caretaker;
 use self::certificates::Authority;
+use self::control_plane::{
+    AUDIT, api_flags, etcd_flags, free_ports, manager_flags, scheduler_flags, write_credentials,
+};
+use self::image::Image;
+use self::node::{Groups, Node};
 use self::process::{Process, Spawner};
 use anyhow::{Context, Result, bail, ensure};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
-use std::net::TcpListener;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+pub use self::kubectl::Answer;
 pub use self::programs::program;
 
 /// How long the control plane may take to answer on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The addresses of Services.
-const SERVICES: &str = "10.96.0.0/16";
-
-/// A running control plane.
+/// A running cluster.
 #[derive(Debug)]
 pub struct Cluster {
     directory: PathBuf,
     processes: Vec<Process>,
-}
-
-/// What a run of `kubectl` gave.
-#[derive(Debug)]
-pub struct Answer {
-    /// Whether it succeeded.
-    pub success: bool,
-    /// Standard output.
-    pub stdout: String,
-    /// Standard error.
-    pub stderr: String,
+    node: Option<Node>,
+    operator_image: OnceLock<Result<(), String>>,
+    /// Dropped last: it removes what the others leave.
+    _caretaker: Caretaker,
 }
 
 /// The control plane that all tests of one process share; each works in a namespace of its own.
@@ -58,6 +61,29 @@ pub fn shared() -> Result<&'static Cluster> {
         .map_err(|error| anyhow::anyhow!(error.clone()))
 }
 
+/// The cluster with a node that all tests of one process share. `None` where there can be no node because this user is not root: a test that
+/// gets it was skipped, which is said here. In continuous integration there is no skipping.
+///
+/// # Errors
+/// It did not start; the text names the log.
+pub fn with_node() -> Result<Option<&'static Cluster>> {
+    static CLUSTER: OnceLock<Result<Option<Cluster>, String>> = OnceLock::new();
+    CLUSTER
+        .get_or_init(|| {
+            if !node::is_possible() && std::env::var_os("CI").is_none_or(|value| value.is_empty()) {
+                // Past the test harness, which would show it for tests that fail only.
+                let _ = writeln!(std::io::stderr(), "skipped tests that run pods: a node needs root");
+                return Ok(None);
+            }
+            Cluster::start_with_node()
+                .map(Some)
+                .map_err(|error| format!("{error:#}"))
+        })
+        .as_ref()
+        .map(Option::as_ref)
+        .map_err(|error| anyhow::anyhow!(error.clone()))
+}
+
 // === impl Cluster ===
 
 impl Cluster {
@@ -66,24 +92,68 @@ impl Cluster {
     /// # Errors
     /// A program is missing, or one does not come up; the text holds the end of its log.
     pub fn start() -> Result<Self> {
-        let directory = tempfile::Builder::new().prefix("boson-cluster-").tempdir()?.keep();
-        let [etcd, peers, api, manager] = free_ports()?;
-        let authority = Authority::new(&directory)?;
-        write_credentials(&directory, &authority, api)?;
-        fs::write(directory.join("audit.yaml"), AUDIT)?;
+        let directory = new_directory()?;
+        let caretaker = Caretaker::of(&directory, std::iter::empty())?;
         let spawner = Spawner::new(&directory);
+        let authority = Authority::new(&directory)?;
+        Self::start_at(Ipv4Addr::LOCALHOST, &authority, &spawner, None, caretaker)
+    }
+
+    /// The same with a node, on which pods run.
+    ///
+    /// # Errors
+    /// As [`Self::start`]; this user is not root.
+    pub fn start_with_node() -> Result<Self> {
+        ensure!(node::is_possible(), "a node needs root");
+        let directory = new_directory()?;
+        let name = directory.file_name().context("no name")?.to_string_lossy();
+        let groups = Groups::named(&name)?;
+        let caretaker = Caretaker::of(&directory, groups.paths())?;
+        let spawner = Spawner::new(&directory);
+        let authority = Authority::new(&directory)?;
+        let node = Node::prepare(&directory, groups, &spawner)?;
+        let gateway = node.gateway();
+        let mut cluster = Self::start_at(gateway, &authority, &spawner, Some(node), caretaker)?;
+        let [port] = free_ports(Ipv4Addr::LOCALHOST)?;
+        let flags = scheduler_flags(&directory, port);
+        cluster.run("kube-scheduler", &flags, &spawner)?;
+        let server = fs::read_to_string(directory.join("server"))?;
+        if let Some(node) = &mut cluster.node {
+            node.join(&authority, &server, &spawner)?;
+        }
+        let ready = r#"--output=jsonpath={.status.conditions[?(@.type=="Ready")].status}"#;
+        cluster.wait("the node", |cluster| {
+            let answer = cluster.kubectl(["get", "node", node::NAME, ready]);
+            answer.is_ok_and(|status| status == "True")
+        })?;
+        Ok(cluster)
+    }
+
+    fn start_at(
+        address: Ipv4Addr,
+        authority: &Authority,
+        spawner: &Spawner,
+        node: Option<Node>,
+        caretaker: Caretaker,
+    ) -> Result<Self> {
+        let directory = spawner.directory().to_path_buf();
+        let [etcd, peers, manager] = free_ports(Ipv4Addr::LOCALHOST)?;
+        let [api] = free_ports(address)?;
+        let server = format!("https://{address}:{api}");
+        write_credentials(&directory, authority, address, &server)?;
+        fs::write(directory.join("server"), &server)?;
+        fs::write(directory.join("audit.yaml"), AUDIT)?;
         let mut cluster = Self {
-            processes: vec![
-                spawner.spawn("etcd", &etcd_flags(&directory, etcd, peers))?,
-                spawner.spawn("kube-apiserver", &api_flags(&directory, etcd, api))?,
-            ],
-            directory,
+            directory: directory.clone(),
+            processes: Vec::new(),
+            node,
+            operator_image: OnceLock::new(),
+            _caretaker: caretaker,
         };
+        cluster.run("etcd", &etcd_flags(&directory, etcd, peers), spawner)?;
+        cluster.run("kube-apiserver", &api_flags(&directory, etcd, address, api), spawner)?;
         cluster.wait("/readyz", |cluster| cluster.answers(&["get", "--raw", "/readyz"]))?;
-        let flags = manager_flags(&cluster.directory, manager);
-        cluster
-            .processes
-            .push(spawner.spawn("kube-controller-manager", &flags)?);
+        cluster.run("kube-controller-manager", &manager_flags(&directory, manager), spawner)?;
         cluster.wait("the default service account", |cluster| {
             cluster.answers(&[
                 "-n",
@@ -96,6 +166,51 @@ impl Cluster {
         Ok(cluster)
     }
 
+    /// This machine, as the node and its pods see it; what listens there, a registry say, they reach. Without a node, a loopback address.
+    pub fn gateway(&self) -> Ipv4Addr {
+        self.node.as_ref().map_or(Ipv4Addr::LOCALHOST, Node::gateway)
+    }
+
+    /// Makes the image in this file known to the node, under the name that it has there: a tar of an OCI image layout or of `docker save`.
+    /// Pods that use it have to say `imagePullPolicy: IfNotPresent` where its tag is `latest`.
+    ///
+    /// # Errors
+    /// There is no node, or it does not take the image.
+    pub fn load(&self, image: &Path) -> Result<()> {
+        self.node.as_ref().context("this cluster has no node")?.load(image)
+    }
+
+    /// Makes an image and loads it.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn load_image(&self, image: &Image) -> Result<()> {
+        let file = tempfile::NamedTempFile::new_in(&self.directory)?;
+        image.write(file.path())?;
+        self.load(file.path())
+    }
+
+    /// The name of an image with `host` and the plugins as they were built together with this test; the node has it.
+    ///
+    /// # Errors
+    /// They were not built: `make build` does; or as [`Self::load`].
+    pub fn operator_image(&self) -> Result<&'static str> {
+        let load = || operator_image::file().and_then(|image| self.load(&image));
+        self.operator_image
+            .get_or_init(|| load().map_err(|error| format!("{error:#}")))
+            .as_ref()
+            .map_err(|error| anyhow::anyhow!(error.clone()))?;
+        Ok(operator_image::NAME)
+    }
+
+    /// Lets pods pull from a registry on the [gateway](Self::gateway) that speaks no TLS.
+    ///
+    /// # Errors
+    /// There is no node.
+    pub fn trust(&self, registry: &str) -> Result<()> {
+        self.node.as_ref().context("this cluster has no node")?.trust(registry)
+    }
+
     /// The kubeconfig of an administrator.
     pub fn kubeconfig(&self) -> PathBuf {
         self.directory.join("admin.kubeconfig")
@@ -106,63 +221,18 @@ impl Cluster {
         self.directory.join("audit.log")
     }
 
-    /// A new namespace of this name and a number; nothing else uses it.
-    ///
-    /// # Errors
-    /// The API server refuses it.
-    pub fn namespace(&self, name: &str) -> Result<String> {
-        static COUNT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
-        let name = format!("{name}-{}", COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
-        self.kubectl(["create", "namespace", &name])?;
-        Ok(name)
-    }
-
-    /// Runs `kubectl` and gives its standard output.
-    ///
-    /// # Errors
-    /// It fails; the text is its standard error.
-    pub fn kubectl<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Result<String> {
-        let answer = self.try_kubectl(arguments, "")?;
-        ensure!(answer.success, "kubectl: {}", answer.stderr);
-        Ok(answer.stdout)
-    }
-
-    /// Runs `kubectl` with this on standard input.
-    ///
-    /// # Errors
-    /// It cannot be started.
-    pub fn try_kubectl<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>, input: &str) -> Result<Answer> {
-        let mut child = Command::new(program("kubectl")?)
-            .arg("--kubeconfig")
-            .arg(self.kubeconfig())
-            .args(arguments)
-            // The discovery cache of one control plane would be taken for that of another.
-            .env("HOME", &self.directory)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        let mut stdin = child.stdin.take().context("no standard input")?;
-        let input = input.as_bytes().to_vec();
-        let feeder = std::thread::spawn(move || drop(stdin.write_all(&input)));
-        let Output { status, stdout, stderr } = child.wait_with_output()?;
-        let _ = feeder.join();
-        Ok(Answer {
-            success: status.success(),
-            stdout: String::from_utf8_lossy(&stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&stderr).into_owned(),
-        })
-    }
-
-    fn answers(&self, arguments: &[&str]) -> bool {
-        self.kubectl(arguments).is_ok()
+    fn run(&mut self, name: &str, flags: &[OsString], spawner: &Spawner) -> Result<()> {
+        let words = [program(name)?.into()].into_iter().chain(flags.iter().cloned());
+        self.processes.push(spawner.spawn(name, words.collect())?);
+        Ok(())
     }
 
     /// Polls until it holds, a process ends, or patience does.
     fn wait(&mut self, what: &str, mut holds: impl FnMut(&Self) -> bool) -> Result<()> {
         let began = Instant::now();
         while !holds(self) {
-            for process in &mut self.processes {
+            let of_node = self.node.iter_mut().flat_map(Node::processes);
+            for process in self.processes.iter_mut().chain(of_node) {
                 if let Some(log) = process.ended() {
                     bail!("{} ended:\n{log}", process.name());
                 }
@@ -181,123 +251,11 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         // Clients first: the API server would wait for them, and only etcd keeps anything.
+        self.node = None;
         self.processes.drain(..).rev().for_each(drop);
-        let _ = fs::remove_dir_all(&self.directory);
     }
 }
 
-/// Every request that changes something, and who made it; bodies are left out, they hold Secrets.
-const AUDIT: &str =
-    "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n";
-
-fn free_ports<const N: usize>() -> Result<[u16; N]> {
-    // All are held at once, so that no two are the same.
-    let listeners = (0..N)
-        .map(|_| TcpListener::bind("127.0.0.1:0"))
-        .collect::<Result<Vec<_>, _>>()?;
-    let mut ports = [0; N];
-    for (port, listener) in ports.iter_mut().zip(&listeners) {
-        *port = listener.local_addr()?.port();
-    }
-    Ok(ports)
-}
-
-fn write_credentials(directory: &Path, authority: &Authority, port: u16) -> Result<()> {
-    authority.issue(
-        "apiserver",
-        "/CN=kube-apiserver",
-        "IP:127.0.0.1,DNS:localhost,DNS:kubernetes.default.svc",
-    )?;
-    authority.service_account_key()?;
-    let server = format!("https://127.0.0.1:{port}");
-    for (name, subject) in [
-        ("admin", "/O=system:masters/CN=admin"),
-        ("controller-manager", "/CN=system:kube-controller-manager"),
-    ] {
-        authority.issue(name, subject, "")?;
-        fs::write(
-            directory.join(format!("{name}.kubeconfig")),
-            authority.kubeconfig(name, &server)?,
-        )?;
-    }
-    Ok(())
-}
-
-fn etcd_flags(directory: &Path, clients: u16, peers: u16) -> Vec<OsString> {
-    let (clients, peers) = (
-        format!("http://127.0.0.1:{clients}"),
-        format!("http://127.0.0.1:{peers}"),
-    );
-    flags(&[
-        ("data-dir", &path(directory, "etcd")),
-        // Nothing here outlives the test.
-        ("unsafe-no-fsync", "true"),
-        ("log-level", "warn"),
-        ("listen-client-urls", &clients),
-        ("advertise-client-urls", &clients),
-        ("listen-peer-urls", &peers),
-        ("initial-advertise-peer-urls", &peers),
-        ("initial-cluster", &format!("default={peers}")),
-    ])
-}
-
-fn api_flags(directory: &Path, etcd: u16, port: u16) -> Vec<OsString> {
-    flags(&[
-        ("etcd-servers", &format!("http://127.0.0.1:{etcd}")),
-        ("bind-address", "127.0.0.1"),
-        ("advertise-address", "127.0.0.1"),
-        ("secure-port", &port.to_string()),
-        // The Service `kubernetes` may not point to a loopback address.
-        ("endpoint-reconciler-type", "none"),
-        ("service-cluster-ip-range", SERVICES),
-        ("tls-cert-file", &path(directory, "apiserver.crt")),
-        ("tls-private-key-file", &path(directory, "apiserver.key")),
-        ("client-ca-file", &path(directory, "ca.crt")),
-        ("service-account-issuer", "https://kubernetes.default.svc.cluster.local"),
-        ("service-account-key-file", &path(directory, "service-accounts.key")),
-        (
-            "service-account-signing-key-file",
-            &path(directory, "service-accounts.key"),
-        ),
-        ("authorization-mode", "Node,RBAC"),
-        ("enable-admission-plugins", "NodeRestriction"),
-        ("allow-privileged", "true"),
-        ("audit-policy-file", &path(directory, "audit.yaml")),
-        ("audit-log-path", &path(directory, "audit.log")),
-        // Each line is there when its request has been answered.
-        ("audit-log-mode", "blocking"),
-        ("profiling", "false"),
-    ])
-}
-
-fn manager_flags(directory: &Path, port: u16) -> Vec<OsString> {
-    let kubeconfig = path(directory, "controller-manager.kubeconfig");
-    flags(&[
-        ("kubeconfig", &kubeconfig),
-        ("authentication-kubeconfig", &kubeconfig),
-        ("authorization-kubeconfig", &kubeconfig),
-        ("bind-address", "127.0.0.1"),
-        ("secure-port", &port.to_string()),
-        ("leader-elect", "false"),
-        (
-            "service-account-private-key-file",
-            &path(directory, "service-accounts.key"),
-        ),
-        ("root-ca-file", &path(directory, "ca.crt")),
-        ("cluster-signing-cert-file", &path(directory, "ca.crt")),
-        ("cluster-signing-key-file", &path(directory, "ca.key")),
-        ("use-service-account-credentials", "true"),
-        ("profiling", "false"),
-    ])
-}
-
-fn flags(pairs: &[(&str, &str)]) -> Vec<OsString> {
-    pairs
-        .iter()
-        .map(|(name, value)| format!("--{name}={value}").into())
-        .collect()
-}
-
-fn path(directory: &Path, name: &str) -> String {
-    directory.join(name).display().to_string()
+fn new_directory() -> Result<PathBuf> {
+    Ok(tempfile::Builder::new().prefix("boson-cluster-").tempdir()?.keep())
 }

@@ -1,6 +1,5 @@
 //! Daemons of a test: each logs to a file of its own and ends with us.
 
-use super::programs::program;
 use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -39,15 +38,19 @@ impl Spawner {
         }
     }
 
-    /// Starts a program of Kubernetes.
-    pub(super) fn spawn(&self, name: &str, arguments: &[OsString]) -> Result<Process> {
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Starts a program: its path or name, and its arguments.
+    pub(super) fn spawn(&self, name: &str, words: Vec<OsString>) -> Result<Process> {
         let log = self.directory.join(format!("{name}.log"));
         let file = File::create(&log)?;
         let mut command = Command::new("setpriv");
         command
             .args(["--pdeathsig", "KILL", "--"])
-            .arg(program(name)?)
-            .args(arguments)
+            .args(words)
+            .env("PATH", search_path())
             .stdin(Stdio::null())
             .stdout(file.try_clone()?)
             .stderr(file);
@@ -79,12 +82,23 @@ fn orders() -> Sender<Order> {
         .clone()
 }
 
+/// Where programs are looked for: also where Debian puts those that are for root.
+fn search_path() -> OsString {
+    let mut path = std::env::var_os("PATH").unwrap_or_default();
+    path.push(":/usr/sbin:/sbin");
+    path
+}
+
 // === impl Process ===
 
 impl Process {
     /// The program's name.
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(super) fn number(&self) -> u32 {
+        self.child.id()
     }
 
     /// The end of its log, once it has ended.

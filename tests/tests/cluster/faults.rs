@@ -1,12 +1,10 @@
 //! Count the writes, then die at each of them: before it leaves, and after it landed but before its answer came back.
 
+use crate::line::{Death, Line};
 use crate::stage::Stage;
 use k8s_openapi::api::core::v1::Secret;
-use kube::Client;
-use kube::client::Body;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 const OBJECTS: &str = r"
@@ -18,70 +16,6 @@ const OBJECTS: &str = r"
 {spec: {type: password, secretName: word}, metadata: {name: word}}
 ";
 const NAMES: [&str; 3] = ["root", "leaf", "word"];
-
-/// Where the connection to the cluster ends.
-#[derive(Clone, Copy, Debug)]
-enum Death {
-    /// Nowhere.
-    Never,
-    /// Before this write leaves.
-    Before(usize),
-    /// After it landed.
-    After(usize),
-}
-
-/// A way to the cluster that ends.
-#[derive(Clone, Default)]
-struct Line {
-    writes: Arc<AtomicUsize>,
-    cut: Arc<AtomicBool>,
-    /// Method and path of each write that landed.
-    landed: Arc<Mutex<Vec<String>>>,
-}
-
-impl Line {
-    fn client(&self, inner: Client, death: Death) -> Client {
-        let line = self.clone();
-        let service = tower::service_fn(move |request: http::Request<Body>| {
-            let (line, inner) = (line.clone(), inner.clone());
-            async move { line.pass(inner, request, death).await }
-        });
-        Client::new(service, "default")
-    }
-
-    async fn pass(
-        self,
-        inner: Client,
-        request: http::Request<Body>,
-        death: Death,
-    ) -> Result<http::Response<Body>, tower::BoxError> {
-        let dead = || Err("the line is cut".into());
-        // The lease is written on a beat of its own, which would make the numbers of the others depend on the clock.
-        let is_write = *request.method() != http::Method::GET && !request.uri().path().contains("/leases");
-        let what = format!("{} {}", request.method(), request.uri().path());
-        let number = is_write.then(|| self.writes.fetch_add(1, Ordering::SeqCst));
-        let dies = |at: Option<usize>| at.is_some() && at == number;
-        let (before, after) = match death {
-            Death::Never => (None, None),
-            Death::Before(at) => (Some(at), None),
-            Death::After(at) => (None, Some(at)),
-        };
-        if dies(before) {
-            self.cut.store(true, Ordering::SeqCst);
-        }
-        if self.cut.load(Ordering::SeqCst) {
-            return dead();
-        }
-        if dies(after) {
-            self.cut.store(true, Ordering::SeqCst);
-        }
-        let answer = inner.send(request).await;
-        if is_write && answer.as_ref().is_ok_and(|answer| answer.status().is_success()) {
-            self.landed.lock().unwrap().push(what);
-        }
-        if dies(after) { dead() } else { Ok(answer?) }
-    }
-}
 
 /// One life that ends as told, and one after it. How many writes there were in the first.
 async fn two_lives(stage: &Stage, death: Death) -> usize {

@@ -9,10 +9,33 @@
 )]
 
 mod accepted;
+mod admission;
 mod at_hand;
+mod bad_input;
+mod deaths;
 mod definitions;
+mod deploy;
+mod desk;
+mod documented;
+mod everything;
+mod example;
+mod extras;
 mod faults;
+mod guests;
+mod hook;
+mod installed;
+mod jobs;
+mod kept;
 mod leading;
+mod line;
+mod modes;
 mod operator;
+mod outputs;
+mod plugins;
+mod pods;
+mod rights;
 mod secrets;
+mod signing;
+mod silence;
 mod stage;
+mod web;

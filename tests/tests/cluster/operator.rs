@@ -1,6 +1,8 @@
 //! `host operator` with a real API server and a real registry: what a BOSHDeployment becomes. No pods run here.
 
 use anyhow::{Context, Result, ensure};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use boson_tests::cluster::{Cluster, shared};
 use boson_tests::registry::{Server, push_example};
 use boson_tests::{binary, root};
@@ -15,28 +17,55 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How long something may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(90);
+pub const PATIENCE: Duration = Duration::from_secs(90);
+/// The same where pods run.
+const PODS: Duration = Duration::from_secs(300);
 
 /// A namespace with an operator of its own.
-struct Stage {
-    cluster: &'static Cluster,
-    namespace: String,
-    registry: Server,
+pub struct Stage {
+    pub cluster: &'static Cluster,
+    pub namespace: String,
+    pub registry: Server,
     files: TempDir,
     operator: Option<Child>,
     /// Where it answers.
     port: u16,
+    /// Of conversions.
+    pub mode: &'static str,
+    /// Reference of the operator's image.
+    image: &'static str,
+    patience: Duration,
+    /// More arguments for it.
+    more: Vec<String>,
 }
 
 // === impl Stage ===
 
 impl Stage {
-    fn new(name: &str) -> Result<Self> {
+    pub fn new(name: &str) -> Result<Self> {
+        Self::with(name, &["--webhook-listen", "off"])
+    }
+
+    /// With these arguments for the operator, too.
+    pub fn with(name: &str, more: &[&str]) -> Result<Self> {
         static DEFINITIONS: Once = Once::new();
         let cluster = shared()?;
         let mut installed = Ok(String::new());
         DEFINITIONS.call_once(|| installed = install(cluster));
         installed?;
+        Self::set(cluster, name, "example.com/boson:1", more)
+    }
+
+    /// In a cluster that has a node, which knows the operator's image under this name.
+    pub fn with_pods(cluster: &'static Cluster, name: &str, image: &'static str) -> Result<Self> {
+        install(cluster)?;
+        let mut stage = Self::set(cluster, name, image, &["--webhook-listen", "off"])?;
+        stage.mode = "Jobs";
+        stage.patience = PODS;
+        Ok(stage)
+    }
+
+    fn set(cluster: &'static Cluster, name: &str, image: &'static str, more: &[&str]) -> Result<Self> {
         let registry = Server::start(false)?;
         push_example(&registry)?;
         let mut stage = Self {
@@ -45,13 +74,35 @@ impl Stage {
             registry,
             files: tempfile::tempdir()?,
             operator: None,
-            port: TcpListener::bind("127.0.0.1:0")?.local_addr()?.port(),
+            port: free_port()?,
+            mode: "InProcess",
+            image,
+            patience: PATIENCE,
+            more: more.iter().map(|one| (*one).to_string()).collect(),
         };
         stage.start()?;
         Ok(stage)
     }
 
-    fn start(&mut self) -> Result<()> {
+    /// Another operator for the same namespace.
+    pub fn beside(&self, more: &[&str]) -> Result<Self> {
+        let mut other = Self {
+            cluster: self.cluster,
+            namespace: self.namespace.clone(),
+            registry: Server::start(false)?,
+            files: tempfile::tempdir()?,
+            operator: None,
+            port: free_port()?,
+            mode: self.mode,
+            image: self.image,
+            patience: self.patience,
+            more: more.iter().map(|one| (*one).to_string()).collect(),
+        };
+        other.start()?;
+        Ok(other)
+    }
+
+    pub fn start(&mut self) -> Result<()> {
         let log = File::options().create(true).append(true).open(self.log())?;
         let child = Command::new(binary()?)
             .arg("-V")
@@ -60,7 +111,8 @@ impl Stage {
             .arg(self.cluster.kubeconfig())
             .args(["--namespace", &self.namespace, "--operator-namespace", &self.namespace])
             .args(["--listen", &format!("127.0.0.1:{}", self.port)])
-            .args(["--operator-image", "example.com/boson:1"])
+            .args(&self.more)
+            .args(["--operator-image", self.image])
             .args(["--registry-without-tls", self.registry.host()])
             .arg("--image-cache")
             .arg(self.files.path().join("images"))
@@ -73,7 +125,7 @@ impl Stage {
     }
 
     /// Ends the operator at once, as the kernel would.
-    fn kill(&mut self) {
+    pub fn kill(&mut self) {
         if let Some(mut operator) = self.operator.take() {
             let _ = operator.kill();
             let _ = operator.wait();
@@ -82,25 +134,46 @@ impl Stage {
 
     /// What it says of itself: the answer to `/ready`, with its first line.
     fn readiness(&self) -> Result<String> {
+        self.answer("/ready")
+    }
+
+    /// Its answer to this path.
+    pub fn answer(&self, path: &str) -> Result<String> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
-        stream.write_all(b"GET /ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        )?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer)?;
         Ok(answer)
     }
 
-    fn log(&self) -> PathBuf {
+    pub fn log(&self) -> PathBuf {
         self.files.path().join("operator.log")
     }
 
-    fn kubectl(&self, arguments: &[&str]) -> Result<String> {
+    /// The value of an entry of a Secret.
+    pub fn decoded(&self, entry: &Value) -> Result<String> {
+        let bytes = STANDARD.decode(entry.as_str().context("an entry")?)?;
+        Ok(String::from_utf8(bytes)?)
+    }
+
+    /// A file with the value of an entry of a Secret.
+    pub fn file(&self, name: &str, entry: &Value) -> Result<PathBuf> {
+        let path = self.files.path().join(name);
+        fs::write(&path, self.decoded(entry)?)?;
+        Ok(path)
+    }
+
+    pub fn kubectl(&self, arguments: &[&str]) -> Result<String> {
         let namespaced = ["--namespace", &self.namespace]
             .into_iter()
             .chain(arguments.iter().copied());
         self.cluster.kubectl(namespaced)
     }
 
-    fn apply(&self, objects: &[Value]) -> Result<()> {
+    pub fn apply(&self, objects: &[Value]) -> Result<()> {
         let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
         let arguments = ["--namespace", &self.namespace, "apply", "--server-side", "--filename=-"];
         let answer = self.cluster.try_kubectl(arguments, &list.to_string())?;
@@ -109,7 +182,7 @@ impl Stage {
     }
 
     /// The names of all objects of a kind, sorted.
-    fn names(&self, kind: &str) -> Result<Vec<String>> {
+    pub fn names(&self, kind: &str) -> Result<Vec<String>> {
         let names = self.kubectl(&["get", kind, "--output=name"])?;
         let mut names: Vec<String> = names
             .lines()
@@ -120,19 +193,19 @@ impl Stage {
         Ok(names)
     }
 
-    fn get(&self, what: &str) -> Result<Value> {
+    pub fn get(&self, what: &str) -> Result<Value> {
         Ok(serde_json::from_str(&self.kubectl(&["get", what, "--output=json"])?)?)
     }
 
     /// Waits until it holds of the deployment.
-    fn wait(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Result<Value> {
+    pub fn wait(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Result<Value> {
         let began = Instant::now();
         loop {
             let deployment = self.get("boshdeployment/nats")?;
             if holds(&deployment) {
                 return Ok(deployment);
             }
-            if began.elapsed() > PATIENCE {
+            if began.elapsed() > self.patience {
                 let log = fs::read_to_string(self.log()).unwrap_or_default();
                 anyhow::bail!("{what} did not come:\n{:#}\n{log}", deployment["status"]);
             }
@@ -141,7 +214,7 @@ impl Stage {
     }
 
     /// The documented example, with its releases in the registry of this test.
-    fn deploy(&self) -> Result<()> {
+    pub fn deploy(&self) -> Result<()> {
         let example = root().join("docs/examples/nats");
         let manifest = fs::read_to_string(example.join("manifest.yml"))?;
         let ops = fs::read_to_string(example.join("ops/scale.yml"))?;
@@ -154,7 +227,7 @@ impl Stage {
         ])
     }
 
-    fn deployment(&self, ops: &[&str]) -> Value {
+    pub fn deployment(&self, ops: &[&str]) -> Value {
         let ops: Vec<Value> = ops
             .iter()
             .map(|name| json!({"type": "configmap", "name": name}))
@@ -163,7 +236,7 @@ impl Stage {
             "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "nats"},
             "spec": {
                 "manifest": {"type": "configmap", "name": "nats-manifest"}, "ops": ops,
-                "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", self.registry.host())}
+                "conversion": {"mode": self.mode, "registry": format!("{}/bosh", self.registry.host())}
             }
         })
     }
@@ -190,16 +263,21 @@ fn install(cluster: &Cluster) -> Result<String> {
     ])
 }
 
-fn config_map(name: &str, key: &str, text: &str) -> Value {
+/// A port that nothing listens at.
+pub fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+pub fn config_map(name: &str, key: &str, text: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {key: text}})
 }
 
-fn condition<'v>(deployment: &'v Value, kind: &str) -> Option<&'v Value> {
+pub fn condition<'v>(deployment: &'v Value, kind: &str) -> Option<&'v Value> {
     let conditions = deployment["status"]["conditions"].as_array()?;
     conditions.iter().find(|condition| condition["type"] == kind)
 }
 
-fn is(deployment: &Value, kind: &str, status: &str) -> bool {
+pub fn is(deployment: &Value, kind: &str, status: &str) -> bool {
     let generation = &deployment["metadata"]["generation"];
     condition(deployment, kind)
         .is_some_and(|condition| condition["status"] == status && &condition["observedGeneration"] == generation)
@@ -236,7 +314,8 @@ fn the_example_becomes_the_documented_objects() {
     let status = &deployment["status"];
     assert_eq!(status["totalInstanceGroups"], 2);
     assert_eq!(status["completedJobCount"], 3);
-    // No node: no pod is ever ready.
+    // No node: no pod is ever ready. An errand that nobody has started does not count.
+    assert_eq!(status["totalJobCount"], 3);
     assert_eq!(status["state"], "Converting to Kubernetes Resources");
     assert_eq!(status["message"], "waiting for 2 of 2 instance groups");
     let ready = stage.readiness().unwrap();

@@ -251,7 +251,8 @@ async fn a_right_that_is_missing_is_named_where_the_user_looks() {
     stage
         .apply("{spec: {type: password, secretName: s}, metadata: {name: s}}")
         .await;
-    let expected = "the operator may not get secrets: its role lacks that rule";
+    let expected =
+        "the operator may not get secrets: the ClusterRole 'boson' has no such rule, or is not bound in this namespace";
     stage
         .until("s", |object| {
             let status = object.status.clone().unwrap_or_default();

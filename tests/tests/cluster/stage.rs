@@ -2,21 +2,21 @@
 
 use crate::at_hand::{ClusterAtHand, documents};
 use boson_controllers::api::{Condition, ConditionStatus, QuarksSecret};
-use boson_controllers::conversion::{Images, ReleaseImage, Rules};
+use boson_controllers::conversion::{Chosen, Images, Package, ReleaseImage, Rules, Ruling, Web};
 use boson_controllers::lease::Election;
-use boson_controllers::{Config, Conversion, Namespaces, run};
+use boson_controllers::{Config, Conversion, Namespaces, OWN_SIGNER, run};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use k8s_openapi::api::events::v1::Event;
 use kube::api::{Api, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Client, ResourceExt};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 /// Patience for one step, on a machine that does other things too.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A namespace of its own, and operators that serve it.
 pub struct Stage {
@@ -28,12 +28,22 @@ pub struct Stage {
 struct Nothing;
 
 impl Rules for Nothing {
-    fn stages(&self) -> Arc<dyn boson_pipeline::Stages + Send + Sync> {
-        unreachable!("there is no deployment")
+    fn built_in(&self) -> Vec<boson_controllers::api::PluginUse> {
+        Vec::new()
     }
 
-    fn uses(&self) -> Vec<boson_controllers::api::PluginUse> {
-        Vec::new()
+    fn load(
+        &self,
+        _: Package,
+    ) -> futures::future::BoxFuture<'_, Result<boson_controllers::api::PluginUse, Vec<boson_pipeline::Diagnostic>>>
+    {
+        unreachable!("there is no plugin")
+    }
+
+    fn keep(&self, _: &BTreeSet<String>) {}
+
+    fn with(&self, _: &[Chosen]) -> Result<Ruling, Vec<boson_pipeline::Diagnostic>> {
+        unreachable!("there is no deployment")
     }
 }
 
@@ -42,6 +52,15 @@ impl Images for Nothing {
         &'a self,
         _: &'a ReleaseImage,
     ) -> futures::future::BoxFuture<'a, Result<boson_pipeline::release::Release, Vec<boson_pipeline::Diagnostic>>> {
+        unreachable!("there is no deployment")
+    }
+}
+
+impl Web for Nothing {
+    fn document<'a>(
+        &'a self,
+        _: &'a str,
+    ) -> futures::future::BoxFuture<'a, Result<Vec<u8>, boson_pipeline::Diagnostic>> {
         unreachable!("there is no deployment")
     }
 }
@@ -87,6 +106,40 @@ impl Stage {
 
     /// One that serves these namespaces.
     pub fn operator_for(&self, client: Client, namespaces: Namespaces, lease: &str) -> Operator {
+        self.operator_signed_by(OWN_SIGNER, client, namespaces, lease)
+    }
+
+    /// One whose certificates with `signerType: cluster` are signed by this signer.
+    pub fn operator_signed_by(&self, signer: &str, client: Client, namespaces: Namespaces, lease: &str) -> Operator {
+        let conversion = Conversion {
+            rules: Arc::new(Nothing),
+            images: Arc::new(Nothing),
+            web: Arc::new(Nothing),
+            cluster_domain: "cluster.local".into(),
+            operator_image: "boson".into(),
+        };
+        self.operator_that(signer, client, namespaces, lease, conversion)
+    }
+
+    /// One that converts so.
+    pub fn operator_with(
+        &self,
+        client: Client,
+        namespaces: Namespaces,
+        lease: &str,
+        conversion: Conversion,
+    ) -> Operator {
+        self.operator_that(OWN_SIGNER, client, namespaces, lease, conversion)
+    }
+
+    fn operator_that(
+        &self,
+        signer: &str,
+        client: Client,
+        namespaces: Namespaces,
+        lease: &str,
+        conversion: Conversion,
+    ) -> Operator {
         let (stop, stopped) = oneshot::channel::<()>();
         let config = Config {
             namespaces,
@@ -97,12 +150,9 @@ impl Stage {
             },
             address: None,
             concurrency: 4,
-            conversion: Conversion {
-                rules: Arc::new(Nothing),
-                images: Arc::new(Nothing),
-                cluster_domain: "cluster.local".into(),
-                operator_image: "boson".into(),
-            },
+            conversion,
+            signer: signer.into(),
+            admission: None,
         };
         let task = tokio::spawn(run(client, config, async {
             let _ = stopped.await;

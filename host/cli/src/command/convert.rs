@@ -146,6 +146,11 @@ fn convert(
     let read = variables::read(&arguments.manifest, &arguments.variables, sources);
     let (plugins, releases, read) = all(plugins, releases, read)?;
     warnings.extend(releases.iter().flat_map(|release| release.warnings.clone()));
+    let given = arguments.plugins.replacements.iter().chain(&arguments.plugins.settings);
+    if given.into_iter().any(|one| one.stage == Stage::Render) {
+        let what = "pods render their templates again, by the rule of their image and not by this plugin";
+        warnings.push(Diagnostic::warning("convert-render-in-pods", what).help("the operator gives plugins to pods"));
+    }
     progress.say("applying ops files and variables");
     let document = read.apply(&plugins, sources, warnings)?;
     let missing = convert::missing(

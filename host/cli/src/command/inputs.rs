@@ -4,6 +4,7 @@ use crate::files;
 use crate::plugins::PluginArguments;
 use boson_document::Tree;
 use boson_pipeline::Diagnostic;
+use boson_pipeline::encoding;
 use boson_pipeline::report::Sources;
 use boson_pipeline::settings::Settings;
 use boson_pipeline::yaml::{self, Document};
@@ -31,6 +32,25 @@ pub fn secret_file(path: &Path, sources: &mut Sources) -> Result<Document, Box<D
 /// As [`yaml_file`].
 pub fn document(path: &Path, sources: &mut Sources) -> Result<Tree, Box<Diagnostic>> {
     Ok(secret_file(path, sources)?.tree)
+}
+
+/// The content of a file of a Secret that is mounted in a pod, which may be compressed.
+///
+/// # Errors
+/// As [`yaml_file`], and `input-damaged`.
+pub fn mounted(path: &Path, sources: &mut Sources) -> Result<Tree, Box<Diagnostic>> {
+    let (bytes, name) = (files::read(path)?, files::name(path));
+    let bytes = encoding::unpack(&bytes).map_err(|_| {
+        Diagnostic::error(
+            "input-damaged",
+            format!("'{name}' is compressed, and cannot be unpacked"),
+        )
+        .in_document(&name)
+        .help("it is cut off, or unpacks to more than a document may have")
+    })?;
+    let document = yaml::read_bytes(&name, &bytes)?;
+    sources.add_document(document.clone(), true);
+    Ok(document.tree)
 }
 
 fn read(path: &Path, sources: &mut Sources, secret: bool) -> Result<Document, Box<Diagnostic>> {

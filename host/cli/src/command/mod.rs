@@ -8,6 +8,8 @@ pub mod inputs;
 pub mod interpolate;
 pub mod operator;
 pub mod plugin;
+pub mod plugin_pack;
+pub mod prune;
 pub mod render;
 pub mod run_plugin;
 pub mod util;
@@ -15,9 +17,8 @@ pub mod variables;
 
 use crate::arguments::{Arguments, Command};
 use crate::exit::Failed;
+use crate::log;
 use clap::Parser;
-use std::io::IsTerminal;
-use tracing_subscriber::filter::LevelFilter;
 
 /// Reads the command line and does what it says.
 ///
@@ -25,7 +26,7 @@ use tracing_subscriber::filter::LevelFilter;
 /// See [`Failed`]. Wrong usage ends the process with code 2 right here.
 pub fn run() -> Result<(), Failed> {
     let arguments = Arguments::parse();
-    log(arguments.verbose);
+    log::begin(&arguments.log, matches!(arguments.command, Command::Operator(_)));
     let color = arguments.color;
     match arguments.command {
         Command::Convert(arguments) => convert::run(&arguments, color),
@@ -33,26 +34,11 @@ pub fn run() -> Result<(), Failed> {
         Command::Render(arguments) => render::run(&arguments, color),
         Command::RunPlugin(arguments) => run_plugin::run(&arguments, color),
         Command::Operator(arguments) => operator::run(&arguments, color),
+        Command::Prune(arguments) => prune::run(&arguments),
         Command::Plugin(command) => plugin::run(&command, color),
         Command::Explain(arguments) => explain::run(&arguments, color),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Util(command) => util::run(&command, color),
         Command::CompilePlugin { component, output } => compile_plugin::run(&component, &output),
     }
-}
-
-fn log(verbose: u8) {
-    let level = match verbose {
-        0 => LevelFilter::WARN,
-        1 => LevelFilter::INFO,
-        _ => LevelFilter::DEBUG,
-    };
-    tracing_subscriber::fmt()
-        .with_max_level(level)
-        .with_writer(std::io::stderr)
-        // A log file is read by programs, too.
-        .with_ansi(std::io::stderr().is_terminal())
-        .without_time()
-        .with_target(false)
-        .init();
 }

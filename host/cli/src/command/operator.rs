@@ -3,22 +3,22 @@
 use crate::command::inputs;
 use crate::exit::{self, Failed};
 use crate::images::RegistryImages;
+use crate::loaded::Loaded;
 use crate::output::{self, Color};
 use crate::plugins::{self, PluginArguments};
+use crate::web::{Hosts, WebDocuments};
 use anyhow::Context;
-use boson_controllers::api::PluginUse;
-use boson_controllers::api::deployment::StageName;
+use boson_controllers::admission::{self, Way};
 use boson_controllers::client::{Connection, connect};
-use boson_controllers::conversion::Rules;
 use boson_controllers::lease::Election;
-use boson_controllers::{Config, Conversion, Namespaces};
+use boson_controllers::{Config, Conversion, Namespaces, OWN_SIGNER};
 use boson_pipeline::report::Sources;
-use boson_pipeline::{Diagnostic, Stage, Stages};
+use boson_pipeline::{Diagnostic, Stage};
 use boson_registry::Settings;
-use boson_sandbox::Plugins;
 use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// Run the operator: controllers that turn BOSHDeployments into Kubernetes objects
@@ -66,6 +66,47 @@ pub struct OperatorArguments {
     /// Answer /live, /ready and /metrics here
     #[arg(long, value_name = "ADDRESS", env = "BOSON_LISTEN", default_value = "0.0.0.0:8080")]
     listen: SocketAddr,
+    /// Read documents of `type: url` from this host (HOST or HOST:PORT) [default: none]
+    #[arg(
+        long = "document-host",
+        value_name = "HOST",
+        env = "BOSON_DOCUMENT_HOSTS",
+        value_delimiter = ','
+    )]
+    document_hosts: Vec<String>,
+    /// The same, without TLS
+    #[arg(
+        long = "document-host-without-tls",
+        value_name = "HOST",
+        env = "BOSON_DOCUMENT_HOSTS_WITHOUT_TLS",
+        value_delimiter = ','
+    )]
+    document_hosts_without_tls: Vec<String>,
+    /// Trust this certificate of such a host, too: a PEM file
+    #[arg(long, value_name = "FILE", env = "BOSON_DOCUMENT_CA", value_delimiter = ',')]
+    document_ca: Vec<PathBuf>,
+    /// Signer of certificates with `signerType: cluster`; another than the operator's own is waited for
+    #[arg(long, value_name = "NAME", env = "BOSON_SIGNER_NAME", default_value = OWN_SIGNER)]
+    signer_name: String,
+    /// Review deployments before they are stored: answer the API server here, or `off`
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        env = "BOSON_WEBHOOK_LISTEN",
+        default_value = "0.0.0.0:8443"
+    )]
+    webhook_listen: Door,
+    /// Service, in the operator's namespace, through which the API server gets there
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "BOSON_WEBHOOK_SERVICE",
+        default_value = "boson-webhook"
+    )]
+    webhook_service: String,
+    /// Address by which it gets there, for an operator outside of the cluster: https://HOST:PORT [default: through the Service]
+    #[arg(long, value_name = "URL", env = "BOSON_WEBHOOK_URL", value_parser = webhook_url)]
+    webhook_url: Option<String>,
     /// Keep what is read of release images in this directory
     #[arg(
         long,
@@ -86,33 +127,42 @@ pub struct OperatorArguments {
     #[arg(long, value_name = "FILE", env = "BOSON_REGISTRY_CA", value_delimiter = ',')]
     registry_ca: Vec<PathBuf>,
     /// Kubeconfig [default: as kubectl finds it, or the pod's own account]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", env = "BOSON_KUBECONFIG")]
     kubeconfig: Option<PathBuf>,
     /// Context of the kubeconfig
-    #[arg(long, value_name = "NAME", requires = "kubeconfig")]
+    #[arg(long, value_name = "NAME", env = "BOSON_CONTEXT", requires = "kubeconfig")]
     context: Option<String>,
     #[command(flatten)]
     plugins: PluginArguments,
 }
 
+/// An address to listen at, or none.
+#[derive(Clone, Copy, Debug)]
+struct Door(Option<SocketAddr>);
+
+impl FromStr for Door {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "off" {
+            return Ok(Self(None));
+        }
+        let address = text.parse();
+        address
+            .map(|address| Self(Some(address)))
+            .map_err(|_| "neither an address, such as 0.0.0.0:8443, nor 'off'".to_string())
+    }
+}
+
+fn webhook_url(text: &str) -> Result<String, String> {
+    match text.strip_prefix("https://") {
+        Some(rest) if !rest.is_empty() && !rest.contains(['?', '#', '@']) => Ok(text.to_string()),
+        _ => Err("the API server takes addresses that begin with https://, without query and user".to_string()),
+    }
+}
+
 /// Name of the lease that says which operator works.
 const LEASE: &str = "boson-operator";
-
-/// The plugins of this process.
-struct Loaded {
-    plugins: Arc<Plugins>,
-    uses: Vec<PluginUse>,
-}
-
-impl Rules for Loaded {
-    fn stages(&self) -> Arc<dyn Stages + Send + Sync> {
-        self.plugins.clone()
-    }
-
-    fn uses(&self) -> Vec<PluginUse> {
-        self.uses.clone()
-    }
-}
 
 pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
     let mut sources = Sources::default();
@@ -120,11 +170,12 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
         output::show(&diagnostics, &sources, color);
         exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty())
     })?;
-    let authorities = arguments
-        .registry_ca
-        .iter()
-        .map(|file| std::fs::read(file).with_context(|| format!("cannot read '{}'", file.display())))
-        .collect::<anyhow::Result<Vec<_>>>()?;
+    let authorities = files(&arguments.registry_ca)?;
+    let hosts = Hosts {
+        allowed: arguments.document_hosts.iter().cloned().collect(),
+        without_tls: arguments.document_hosts_without_tls.iter().cloned().collect(),
+    };
+    let web = WebDocuments::new(hosts, &files(&arguments.document_ca)?)?;
     let images = RegistryImages::new(
         arguments.image_cache.clone(),
         Settings {
@@ -133,13 +184,27 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
         },
     );
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(operate(arguments, rules, images));
+    let ended = runtime.block_on(operate(arguments, rules, images, web));
     // A conversion that is still computed is of no use to anybody.
     runtime.shutdown_background();
-    Ok(ended?)
+    ended.map_err(|error| {
+        // Into the log, and not beside it: a collector takes whole lines of one form.
+        tracing::error!("{error:#}");
+        Failed::Input
+    })
 }
 
-async fn operate(arguments: &OperatorArguments, rules: Loaded, images: RegistryImages) -> anyhow::Result<()> {
+fn files(paths: &[PathBuf]) -> anyhow::Result<Vec<Vec<u8>>> {
+    let read = |file: &PathBuf| std::fs::read(file).with_context(|| format!("cannot read '{}'", file.display()));
+    paths.iter().map(read).collect()
+}
+
+async fn operate(
+    arguments: &OperatorArguments,
+    rules: Loaded,
+    images: RegistryImages,
+    web: WebDocuments,
+) -> anyhow::Result<()> {
     let connection = match &arguments.kubeconfig {
         None => Connection::Default,
         Some(path) => Connection::File {
@@ -163,15 +228,28 @@ async fn operate(arguments: &OperatorArguments, rules: Loaded, images: RegistryI
         conversion: Conversion {
             rules: Arc::new(rules),
             images: Arc::new(images),
+            web: Arc::new(web),
             cluster_domain: arguments.cluster_domain.clone(),
             operator_image: arguments.operator_image.clone(),
         },
+        signer: arguments.signer_name.clone(),
+        admission: admission(arguments),
     };
     let client = connect(&connection)
         .await
         .map_err(anyhow::Error::msg)
         .context("no way to the API server")?;
     Ok(boson_controllers::run(client, config, stopped()).await?)
+}
+
+/// How deployments are reviewed.
+fn admission(arguments: &OperatorArguments) -> Option<admission::Settings> {
+    let listen = arguments.webhook_listen.0?;
+    let way = match &arguments.webhook_url {
+        Some(url) => Way::Url(url.clone()),
+        None => Way::Service(arguments.webhook_service.clone()),
+    };
+    Some(admission::Settings { listen, way })
 }
 
 /// A name that no other process has: the pod's, and what a restart changes.
@@ -196,31 +274,5 @@ async fn stopped() {
 fn load(arguments: &OperatorArguments, sources: &mut Sources) -> Result<Loaded, Vec<Diagnostic>> {
     let settings = inputs::settings(&arguments.plugins, sources).map_err(|one| vec![*one])?;
     let plugins = plugins::load(&arguments.plugins, &Stage::ALL, &settings)?;
-    let mut uses = Vec::new();
-    for plugin in plugins.iter() {
-        let told = plugin
-            .describe(plugins.sandbox())
-            .map_err(|failure| vec![failure.diagnostic()])?;
-        uses.push(PluginUse {
-            stage: stage(plugin.stage),
-            name: told.name,
-            version: told.version,
-            digest: plugin.digest.hex(),
-        });
-    }
-    Ok(Loaded {
-        plugins: Arc::new(plugins),
-        uses,
-    })
-}
-
-fn stage(stage: Stage) -> StageName {
-    match stage {
-        Stage::Ops => StageName::Ops,
-        Stage::Variables => StageName::Variables,
-        Stage::Links => StageName::Links,
-        Stage::Render => StageName::Render,
-        Stage::Bpm => StageName::Bpm,
-        Stage::Resources => StageName::Resources,
-    }
+    Loaded::new(plugins).map_err(|failure| vec![failure.diagnostic()])
 }

@@ -1,5 +1,6 @@
 //! `host plugin`: which plugins there are, and machine code for them.
 
+use crate::command::plugin_pack;
 use crate::exit::{self, Failed};
 use crate::output::{self, Color};
 use crate::plugins::{self, PluginArguments};
@@ -24,12 +25,15 @@ pub enum PluginCommand {
         /// Directory with `ops.wasm` and the others
         directory: PathBuf,
     },
+    /// Write the ConfigMaps that give a component to the operator
+    Pack(plugin_pack::PackArguments),
 }
 
 pub fn run(command: &PluginCommand, color: Color) -> Result<(), Failed> {
     match command {
         PluginCommand::List { plugins } => list(plugins, color),
         PluginCommand::Precompile { directory } => precompile(directory, color),
+        PluginCommand::Pack(arguments) => plugin_pack::run(arguments, color),
     }
 }
 

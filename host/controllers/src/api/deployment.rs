@@ -197,6 +197,9 @@ pub struct BoshDeploymentStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub plugins: Vec<PluginUse>,
+    /// Digest of the warnings that stand in events, so that they are told once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warned: Option<String>,
     /// Variables that the manifest no longer has. Their values are kept until the deployment goes, or until 'host prune'.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "set"))]

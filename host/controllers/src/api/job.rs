@@ -50,7 +50,8 @@ pub struct QuarksJobSpec {
     /// The Job: see 'kubectl explain cronjob.spec.jobTemplate'. With the label 'delete: pod' on its pods they go after a success.
     #[schemars(schema_with = "crate::api::schema::job_template")]
     pub template: Map<String, Value>,
-    /// Whether to run again when a ConfigMap or Secret that the pods use changes. Only with the strategies once and done.
+    /// Whether to run again when the template changes, or a ConfigMap or Secret that it refers to, or when there is a newer version of a versioned
+    /// Secret, which is used then. Only with the strategies once and done. A run that has not ended yet gives way to the new one.
     #[serde(default)]
     pub update_on_config_change: bool,
     /// What becomes of the files that containers leave in /mnt/quarks.
@@ -152,6 +153,17 @@ pub struct QuarksJobStatus {
     /// Whether its last run succeeded and its output is kept.
     #[serde(default)]
     pub completed: bool,
+    /// How many runs it had; the number of the last one.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub runs: i64,
+    /// The number of the last run that has ended.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub ended_runs: i64,
+    /// Digest of the template and of what it refers to, as they were when the last run began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config_digest: Option<String>,
     /// The metadata.generation that this status is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]

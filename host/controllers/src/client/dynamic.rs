@@ -1,10 +1,12 @@
 //! Objects of kinds that a conversion chose: as they came, because a type of ours would drop the fields that it does not know.
 
 use super::error::Subject;
-use super::{Cluster, Error, FieldManager, Verb};
-use kube::Api;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions, ValidationDirective};
-use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use super::{Cluster, Error, Fault, FieldManager, Verb, written};
+use kube::api::{
+    DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions, ValidationDirective,
+};
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind, Request};
+use kube::{Api, Resource};
 use serde_json::Value;
 
 /// The resource of an apiVersion and kind. The plural is Kubernetes' rule for all kinds that a conversion makes.
@@ -34,25 +36,87 @@ impl Cluster {
         Ok(list.items.into_iter().map(|object| typed(object, resource)).collect())
     }
 
+    /// What is around the content of all objects of a kind.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn all_metadata(&self, resource: &ApiResource, namespace: &str) -> Result<Vec<ObjectMeta>, Error> {
+        let api = self.any(resource, namespace);
+        let subject = Subject::of_resource(resource);
+        let query = ListParams::default();
+        let list = self
+            .call(&subject, Verb::List, "", || api.list_metadata(&query))
+            .await?;
+        Ok(list.items.into_iter().map(|object| object.metadata).collect())
+    }
+
     /// Server-side apply of an object, validated strictly.
     ///
     /// # Errors
     /// See [`Error`].
     pub async fn apply_any(&self, manager: FieldManager, object: &Value) -> Result<Value, Error> {
+        self.patch_any(manager, object, false).await
+    }
+
+    /// What the server would say to [`Cluster::apply_any`]; nothing is written.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn try_any(&self, manager: FieldManager, object: &Value) -> Result<(), Error> {
+        self.patch_any(manager, object, true).await.map(drop)
+    }
+
+    async fn patch_any(&self, manager: FieldManager, object: &Value, dry_run: bool) -> Result<Value, Error> {
         let (resource, namespace, name) = place(object);
         let api = self.any(&resource, namespace);
         let parameters = PatchParams {
+            dry_run,
             force: true,
             field_manager: Some(manager.0.into()),
             field_validation: Some(ValidationDirective::Strict),
-            ..PatchParams::default()
         };
         let patch = Patch::Apply(object);
         let subject = Subject::of_resource(&resource);
         let applied = self
             .call(&subject, Verb::Patch, name, || api.patch(name, &parameters, &patch))
             .await?;
+        written::note(&resource.kind, name, Some(applied.metadata.clone()));
         Ok(typed(applied, &resource))
+    }
+
+    /// Makes an object that must not exist yet, validated strictly. Whether there was none of that name; whose it is otherwise is to be looked at.
+    ///
+    /// # Errors
+    /// See [`Error`]. That it exists is no error.
+    pub async fn create_any(&self, manager: FieldManager, object: &Value) -> Result<bool, Error> {
+        let (resource, namespace, name) = place(object);
+        let path = DynamicObject::url_path(&resource, Some(namespace));
+        let parameters = PostParams {
+            dry_run: false,
+            field_manager: Some(manager.0.into()),
+        };
+        let subject = Subject::of_resource(&resource);
+        let client = self.client();
+        let send = || {
+            let (client, request) = (
+                client.clone(),
+                Request::new(&path).create(&parameters, object.to_string().into_bytes()),
+            );
+            async move {
+                let mut request = request.map_err(kube::Error::BuildRequest)?;
+                // kube has no parameter for it, and without it the server drops fields that it does not know.
+                if let Ok(strict) = format!("{}&fieldValidation=Strict", request.uri()).parse() {
+                    *request.uri_mut() = strict;
+                }
+                client.request::<DynamicObject>(request).await
+            }
+        };
+        match self.call(&subject, Verb::Create, name, send).await {
+            Ok(_) => Ok(true),
+            // Also when our own first try landed and only its answer was lost.
+            Err(error) if error.fault == Fault::AlreadyExists => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Deletes exactly this object, as [`Cluster::delete`].
@@ -72,8 +136,11 @@ impl Cluster {
             .call(&subject, Verb::Delete, name, || api.delete(name, &parameters))
             .await
         {
-            Ok(_) => Ok(()),
-            Err(error) if error.fault == super::Fault::NotFound => Ok(()),
+            Ok(_) => {
+                written::note(&resource.kind, name, None);
+                Ok(())
+            }
+            Err(error) if error.fault == Fault::NotFound => Ok(()),
             Err(error) => Err(error),
         }
     }

@@ -6,11 +6,18 @@
 use super::Verb;
 use kube::Resource;
 use kube::core::ApiResource;
+use kube::runtime::watcher;
 use std::fmt;
 use std::time::Duration;
 
-/// Kinds whose faults the server's own words must not describe.
-const SILENT: &[&str] = &["Secret"];
+/// Kinds whose faults the server's own words must not describe: what a pod is started with may be secret, too.
+const SILENT: &[&str] = &["Secret", "StatefulSet", "Job"];
+/// Where in the server's words a part begins that holds names and numbers only, never a value.
+const HARMLESS: [&str; 3] = [
+    "exceeded quota: ",
+    "strict decoding error: ",
+    "failed to create typed patch object",
+];
 
 /// A call that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -67,6 +74,11 @@ impl Subject {
         Self::named(&K::kind(&()), &K::plural(&()), &K::group(&()))
     }
 
+    /// A part of such objects that has its own address, and its own rule in RBAC.
+    pub(super) fn of_part<K: Resource<DynamicType = ()>>(part: &str) -> Self {
+        Self::named(&K::kind(&()), &format!("{}/{part}", K::plural(&())), &K::group(&()))
+    }
+
     pub(super) fn of_resource(resource: &ApiResource) -> Self {
         Self::named(&resource.kind, &resource.plural, &resource.group)
     }
@@ -107,9 +119,40 @@ impl Error {
         Self::of(subject, verb, name, fault)
     }
 
+    /// A list of a kind that failed outside of [`super::Cluster`].
+    pub(crate) fn of_list<K: Resource<DynamicType = ()>>(error: &kube::Error) -> Self {
+        Self::from_kube(&Subject::of::<K>(), Verb::List, "", error)
+    }
+
+    /// A watch that may not be; none for what is no lack of rights. A controller watches several kinds, and only the server's answer tells which.
+    pub(crate) fn of_watch(error: &watcher::Error) -> Option<Self> {
+        let (verb, status): (_, &kube::core::Status) = match error {
+            watcher::Error::InitialListFailed(kube::Error::Api(status)) => ("list", status),
+            watcher::Error::WatchStartFailed(kube::Error::Api(status))
+            | watcher::Error::WatchFailed(kube::Error::Api(status))
+            | watcher::Error::WatchError(status) => ("watch", status),
+            _ => return None,
+        };
+        let details = status.details.as_ref()?;
+        let Subject { kind, resource } = Subject::named(&details.kind, &details.kind, &details.group);
+        let fault = Fault::from_status(status, false);
+        (fault == Fault::Forbidden).then(|| Self {
+            verb,
+            kind,
+            resource,
+            name: String::new(),
+            fault,
+        })
+    }
+
     /// An object that is needed is not there.
     pub(crate) fn missing<K: Resource<DynamicType = ()>>(name: &str) -> Self {
         Self::of(&Subject::of::<K>(), Verb::Get, name, Fault::NotFound)
+    }
+
+    /// Whether somebody has to do something about it, so that it is told where users look. A server that is away is not of that kind.
+    pub fn is_lasting(&self) -> bool {
+        matches!(self.fault, Fault::Refused(_) | Fault::Forbidden)
     }
 
     /// Whether what was read is out of date: read again and decide anew, it is nobody's mistake.
@@ -128,7 +171,13 @@ impl fmt::Display for Error {
             fault,
         } = self;
         match fault {
-            Fault::Forbidden => write!(f, "the operator may not {verb} {resource}: its role lacks that rule"),
+            Fault::Forbidden => write!(f, "the operator may not {verb} {resource}: {}", lacking(resource)),
+            Fault::NotFound if *verb == Verb::List.as_str() => {
+                write!(
+                    f,
+                    "the API server does not know {resource}: its definition (crds/) is missing"
+                )
+            }
             fault => write!(f, "cannot {verb} {kind} '{name}': {fault}"),
         }
     }
@@ -148,11 +197,12 @@ impl Fault {
             (409, "AlreadyExists") => Self::AlreadyExists,
             (409, _) => Self::Conflict,
             (403, _) if is_leaving(status) => Self::Refused(Some("its namespace is being deleted".into())),
+            (403, _) if !is_about_rights(status) => Self::Refused(words(status, shown)),
             (401 | 403, _) => Self::Forbidden,
             (429 | 503 | 504, _) => Self::Busy(wait),
             // The server gave up on a write that may have landed.
             (500, "ServerTimeout" | "Timeout") => Self::Busy(wait),
-            (400 | 413 | 415 | 422, _) => Self::Refused(shown.then(|| status.message.clone())),
+            (400 | 413 | 415 | 422, _) => Self::Refused(words(status, shown)),
             (code, _) => Self::Other(code),
         }
     }
@@ -180,7 +230,7 @@ impl fmt::Display for Fault {
             Self::NotFound => f.write_str("there is none"),
             Self::AlreadyExists => f.write_str("there is one already"),
             Self::Conflict => f.write_str("it has changed meanwhile"),
-            Self::Forbidden => f.write_str("the operator's role lacks that rule"),
+            Self::Forbidden => f.write_str("the operator lacks that right"),
             Self::Refused(Some(words)) => write!(f, "the API server refuses it: {words}"),
             Self::Refused(None) => f.write_str("the API server refuses it"),
             Self::Busy(_) => f.write_str("the API server is overloaded"),
@@ -192,8 +242,135 @@ impl fmt::Display for Fault {
     }
 }
 
+/// What the server says of an object that it refuses. Where that could hold a value: only which fields are wrong, or which quota is used up.
+fn words(status: &kube::core::Status, shown: bool) -> Option<String> {
+    if shown {
+        return Some(status.message.clone());
+    }
+    if let Some(at) = HARMLESS.iter().find_map(|part| status.message.find(part)) {
+        return status.message.get(at..).map(str::to_string);
+    }
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    let fields: Vec<String> = causes
+        .filter(|cause| !cause.field.is_empty())
+        .map(|cause| format!("{} ({})", cause.field, cause.reason))
+        .collect();
+    (!fields.is_empty()).then(|| fields.join(", "))
+}
+
+/// "Forbidden" is said of rights that are missing, and of quotas, policies and webhooks that refuse an object.
+fn is_about_rights(status: &kube::core::Status) -> bool {
+    status.message.contains("User \"") || status.message.is_empty()
+}
+
+/// Where `deploy/` has the rule that is missing.
+fn lacking(resource: &str) -> &'static str {
+    match resource {
+        "leases.coordination.k8s.io" => "the Role 'boson' of its own namespace has no such rule, or is not bound",
+        "namespaces"
+        | "validatingwebhookconfigurations.admissionregistration.k8s.io"
+        | "certificatesigningrequests.certificates.k8s.io" => {
+            "the ClusterRole 'boson-cluster' has no such rule, or is not bound"
+        }
+        _ => "the ClusterRole 'boson' has no such rule, or is not bound in this namespace",
+    }
+}
+
 /// The server says "forbidden" for that, too.
 fn is_leaving(status: &kube::core::Status) -> bool {
     let details = status.details.iter().flat_map(|details| &details.causes);
     details.into_iter().any(|cause| cause.reason == "NamespaceTerminating")
+}
+
+#[cfg(test)]
+mod refusals {
+    use super::*;
+    use kube::core::Status;
+    use kube::core::response::{StatusCause, StatusDetails};
+
+    fn fault(code: u16, message: &str, field: &str, shown: bool) -> Fault {
+        let cause = StatusCause {
+            reason: "FieldValueInvalid".into(),
+            message: "Invalid value: CANARY".into(),
+            field: field.into(),
+        };
+        let details = StatusDetails {
+            name: String::new(),
+            group: String::new(),
+            kind: String::new(),
+            uid: String::new(),
+            causes: vec![cause],
+            retry_after_seconds: 0,
+        };
+        Fault::from_status(
+            &Status::failure(message, "Forbidden")
+                .with_code(code)
+                .with_details(details),
+            shown,
+        )
+    }
+
+    #[test]
+    fn a_quota_is_no_missing_right_and_says_its_name_even_of_secrets() {
+        let right = r#"secrets "a" is forbidden: User "operator" cannot create resource "secrets" in API group """#;
+        assert_eq!(fault(403, right, "", true), Fault::Forbidden);
+        let quota = "secrets \"a\" is forbidden: exceeded quota: few, requested: secrets=1, used: secrets=2, limited: secrets=2";
+        assert_eq!(fault(403, quota, "", true), Fault::Refused(Some(quota.into())));
+        let said = Some("exceeded quota: few, requested: secrets=1, used: secrets=2, limited: secrets=2".into());
+        assert_eq!(fault(403, quota, "", false), Fault::Refused(said));
+    }
+
+    #[test]
+    fn what_may_hold_values_is_told_by_its_fields() {
+        let message = "data[x]: Invalid value: CANARY";
+        assert_eq!(
+            fault(422, message, "data[x]", false),
+            Fault::Refused(Some("data[x] (FieldValueInvalid)".into()))
+        );
+        assert_eq!(fault(422, message, "", false), Fault::Refused(None));
+        assert_eq!(fault(422, message, "", true), Fault::Refused(Some(message.into())));
+    }
+}
+
+#[cfg(test)]
+mod missing_rights {
+    use super::*;
+    use kube::core::response::StatusDetails;
+
+    fn refused(code: u16, plural: &str, group: &str) -> Box<kube::core::Status> {
+        let details = StatusDetails {
+            kind: plural.into(),
+            group: group.into(),
+            name: String::new(),
+            uid: String::new(),
+            causes: Vec::new(),
+            retry_after_seconds: 0,
+        };
+        Box::new(
+            kube::core::Status::failure("forbidden: User \"boson\" cannot", "Forbidden")
+                .with_code(code)
+                .with_details(details),
+        )
+    }
+
+    #[test]
+    fn a_watch_that_may_not_be_names_the_rule() {
+        let list = watcher::Error::InitialListFailed(kube::Error::Api(refused(403, "secrets", "")));
+        assert_eq!(
+            Error::of_watch(&list).unwrap().to_string(),
+            "the operator may not list secrets: the ClusterRole 'boson' has no such rule, or is not bound in this namespace"
+        );
+        let watch = watcher::Error::WatchError(refused(403, "statefulsets", "apps"));
+        let told = Error::of_watch(&watch).unwrap().to_string();
+        assert!(
+            told.starts_with("the operator may not watch statefulsets.apps"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn a_server_that_is_away_is_no_lack_of_rights() {
+        let away = watcher::Error::WatchStartFailed(kube::Error::Api(refused(503, "secrets", "")));
+        assert_eq!(Error::of_watch(&away), None);
+    }
 }

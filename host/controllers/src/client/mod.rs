@@ -7,18 +7,22 @@ mod connect;
 mod dynamic;
 mod error;
 mod events;
+mod global;
 mod retry;
 mod status_patch;
+pub(crate) mod written;
 
 pub use connect::{Connection, connect};
 pub use dynamic::resource;
 pub use error::{Error, Fault};
+pub use global::GlobalKind;
 
 use error::Subject;
 pub use events::{Events, Notice};
 
 use crate::metrics::{ApiCall, Metrics, Outcome};
 use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::core::v1::Namespace;
 use kube::Resource;
 use kube::api::{
     Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions, ValidationDirective,
@@ -146,6 +150,29 @@ impl Cluster {
         Ok(list.items)
     }
 
+    /// What is around the data of all objects with these labels.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn list_metadata<K: Kind>(&self, namespace: &str, labels: &str) -> Result<Vec<ObjectMeta>, Error> {
+        let api: Api<K> = self.api(namespace);
+        let query = ListParams::default().labels(labels);
+        let list = self
+            .call(&Subject::of::<K>(), Verb::List, labels, || api.list_metadata(&query))
+            .await?;
+        Ok(list.items.into_iter().map(|object| object.metadata).collect())
+    }
+
+    /// The namespace itself.
+    ///
+    /// # Errors
+    /// See [`Error`]. One that is not there is none.
+    pub async fn namespace(&self, name: &str) -> Result<Option<Namespace>, Error> {
+        let api: Api<Namespace> = Api::all(self.client.clone());
+        self.call(&Subject::of::<Namespace>(), Verb::Get, name, || api.get_opt(name))
+            .await
+    }
+
     /// Makes an object that must not exist yet.
     ///
     /// # Errors
@@ -163,7 +190,10 @@ impl Cluster {
             })
             .await
         {
-            Ok(made) => Ok(Created::Made(made)),
+            Ok(made) => {
+                written::note(&K::kind(&()), name, Some(made.meta().clone()));
+                Ok(Created::Made(made))
+            }
             // Also when our own first try landed and only its answer was lost.
             Err(error) if error.fault == Fault::AlreadyExists => Ok(Created::Exists),
             Err(error) => Err(error),
@@ -185,10 +215,12 @@ impl Cluster {
             dry_run: false,
             field_manager: Some(manager.0.into()),
         };
-        self.call(&Subject::of::<K>(), Verb::Update, name, || {
-            api.replace(name, &parameters, object)
-        })
-        .await
+        let replaced = self
+            .call(&Subject::of::<K>(), Verb::Update, name, || {
+                api.replace(name, &parameters, object)
+            })
+            .await;
+        noted(name, replaced)
     }
 
     /// Server-side apply: these fields get these values, and fields that this manager set before and no longer names go.
@@ -206,10 +238,12 @@ impl Cluster {
             ..PatchParams::default()
         };
         let patch = Patch::Apply(object);
-        self.call(&Subject::of::<K>(), Verb::Patch, name, || {
-            api.patch(name, &parameters, &patch)
-        })
-        .await
+        let applied = self
+            .call(&Subject::of::<K>(), Verb::Patch, name, || {
+                api.patch(name, &parameters, &patch)
+            })
+            .await;
+        noted(name, applied)
     }
 
     /// Merges members into an object, if it has not changed: `resource_version` is part of what is sent.
@@ -232,10 +266,12 @@ impl Cluster {
             ..PatchParams::default()
         };
         let patch = Patch::Merge(patch);
-        self.call(&Subject::of::<K>(), Verb::Patch, name, || {
-            api.patch(name, &parameters, &patch)
-        })
-        .await
+        let merged = self
+            .call(&Subject::of::<K>(), Verb::Patch, name, || {
+                api.patch(name, &parameters, &patch)
+            })
+            .await;
+        noted(name, merged)
     }
 
     /// Sets the status of an object that has not changed since it was read.
@@ -286,7 +322,10 @@ impl Cluster {
             })
             .await
         {
-            Ok(_) => Ok(()),
+            Ok(_) => {
+                written::note(&K::kind(&()), name, None);
+                Ok(())
+            }
             Err(error) if error.fault == Fault::NotFound => Ok(()),
             Err(error) => Err(error),
         }
@@ -335,6 +374,11 @@ impl Cluster {
         self.metrics.api_calls.get_or_create(&call).inc();
         self.metrics.api_seconds.observe(took.as_secs_f64());
     }
+}
+
+/// Notes what was written.
+fn noted<K: Kind>(name: &str, result: Result<K, Error>) -> Result<K, Error> {
+    result.inspect(|object| written::note(&K::kind(&()), name, Some(object.meta().clone())))
 }
 
 /// Namespace and name.

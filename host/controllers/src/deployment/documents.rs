@@ -2,7 +2,8 @@
 
 use super::stop::Stop;
 use crate::api::{BoshDeploymentSpec, ReferenceType, ResourceReference};
-use crate::client::Cluster;
+use crate::client::{Cluster, Error};
+use crate::conversion::Web;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use boson_pipeline::yaml::{self, Document};
@@ -21,6 +22,15 @@ pub(super) struct Documents {
     pub sources: Sources,
 }
 
+/// What was found of them.
+pub(super) struct Looked {
+    /// Those that could be read, the manifest first.
+    read: Vec<Document>,
+    /// What is wrong with the others.
+    pub errors: Vec<Diagnostic>,
+    pub sources: Sources,
+}
+
 /// What a reference leads to.
 struct Found {
     /// `configmap/scale/ops`: how diagnostics name it.
@@ -30,33 +40,68 @@ struct Found {
 }
 
 /// Reads all of them, so that all that is missing is told at once.
-pub(super) async fn read(cluster: &Cluster, namespace: &str, spec: &BoshDeploymentSpec) -> Result<Documents, Stop> {
-    let mut sources = Sources::default();
-    let mut errors = Vec::new();
-    let mut read = Vec::new();
-    let references = std::iter::once((&spec.manifest, MANIFEST)).chain(spec.ops.iter().map(|one| (one, OPS)));
-    for (reference, key) in references {
-        match find(cluster, namespace, reference, key).await? {
-            Ok(found) => match document(&found, &mut sources) {
-                Ok(document) => read.push(document),
-                Err(error) => errors.push(error),
-            },
-            Err(error) => errors.push(error),
+pub(super) async fn read(
+    cluster: &Cluster,
+    web: &dyn Web,
+    namespace: &str,
+    spec: &BoshDeploymentSpec,
+) -> Result<Documents, Stop> {
+    look(cluster, web, namespace, spec).await?.whole()
+}
+
+/// Reads those that are there, and says what is wrong with the others.
+pub(super) async fn look(
+    cluster: &Cluster,
+    web: &dyn Web,
+    namespace: &str,
+    spec: &BoshDeploymentSpec,
+) -> Result<Looked, Error> {
+    let mut looked = Looked {
+        read: Vec::new(),
+        errors: Vec::new(),
+        sources: Sources::default(),
+    };
+    let ops = spec.ops.iter().enumerate();
+    let references = std::iter::once((&spec.manifest, MANIFEST, "/spec/manifest".to_string()))
+        .chain(ops.map(|(nth, one)| (one, OPS, format!("/spec/ops/{nth}"))));
+    for (reference, key, place) in references {
+        let found = match reference.kind {
+            ReferenceType::Url => fetch(web, &reference.name).await,
+            _ => find(cluster, namespace, reference, key).await?,
+        };
+        let found = found.map_err(|error| error.in_document("boshdeployment").at(place));
+        match found.and_then(|found| document(&found, &mut looked.sources)) {
+            Ok(document) => looked.read.push(document),
+            Err(error) => looked.errors.push(error),
         }
     }
-    if !errors.is_empty() {
-        return Err(Stop::wrong(errors, &sources));
+    Ok(looked)
+}
+
+// === impl Looked ===
+
+impl Looked {
+    /// All documents, where nothing is wrong with any.
+    pub(super) fn whole(self) -> Result<Documents, Stop> {
+        let Self {
+            read,
+            errors,
+            mut sources,
+        } = self;
+        if !errors.is_empty() {
+            return Err(Stop::wrong(errors, &sources));
+        }
+        let mut read = read.into_iter();
+        let Some(manifest) = read.next() else {
+            return Err(Stop::Waiting("the manifest".into()));
+        };
+        sources.set_main(&manifest.name);
+        Ok(Documents {
+            manifest,
+            ops: read.collect(),
+            sources,
+        })
     }
-    let mut read = read.into_iter();
-    let Some(manifest) = read.next() else {
-        return Err(Stop::Waiting("the manifest".into()));
-    };
-    sources.set_main(&manifest.name);
-    Ok(Documents {
-        manifest,
-        ops: read.collect(),
-        sources,
-    })
 }
 
 fn document(found: &Found, sources: &mut Sources) -> Result<Document, Diagnostic> {
@@ -65,12 +110,27 @@ fn document(found: &Found, sources: &mut Sources) -> Result<Document, Diagnostic
     Ok(document)
 }
 
+/// Whether any of the documents is on a web server, which tells nobody when it changes.
+pub(super) fn on_the_web(spec: &BoshDeploymentSpec) -> bool {
+    let mut all = std::iter::once(&spec.manifest).chain(&spec.ops);
+    all.any(|reference| reference.kind == ReferenceType::Url)
+}
+
+async fn fetch(web: &dyn Web, url: &str) -> Result<Found, Diagnostic> {
+    Ok(Found {
+        bytes: web.document(url).await?,
+        // A query may hold a token, and names stand in conditions.
+        name: url.split(['?', '#']).next().unwrap_or_default().to_string(),
+        secret: false,
+    })
+}
+
 async fn find(
     cluster: &Cluster,
     namespace: &str,
     reference: &ResourceReference,
     key: &str,
-) -> Result<Result<Found, Diagnostic>, Stop> {
+) -> Result<Result<Found, Diagnostic>, Error> {
     let name = &reference.name;
     let (kind, data) = match reference.kind {
         ReferenceType::Configmap => {
@@ -82,14 +142,8 @@ async fn find(
             let entry = |object: Secret| object.data.unwrap_or_default().remove(key).map(|bytes| bytes.0);
             ("Secret", object.map(entry))
         }
-        ReferenceType::Url => {
-            let error = Diagnostic::error(
-                "deployment-url",
-                format!("'{name}' cannot be fetched: urls are not read yet"),
-            )
-            .help("put the document into a ConfigMap");
-            return Ok(Err(error));
-        }
+        // Those are fetched.
+        ReferenceType::Url => ("url", None),
     };
     Ok(match data {
         Some(Some(bytes)) => Ok(Found {

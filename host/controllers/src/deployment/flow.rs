@@ -1,26 +1,35 @@
-//! The conversion in the operator: what `host convert` does at once, with a Secret after each step, and pauses where the cluster has to do
+//! The conversion of a deployment: what `host convert` does at once, with a Secret after each step, and pauses where the cluster has to do
 //! something first.
 
 use super::manifest::{self, Manifest};
-use super::secrets::{self, Whose};
+use super::provenance::PROVENANCE;
+use super::secrets::Whose;
+use super::steps::Work;
 use super::stop::Stop;
-use super::versions::{Next, Series};
-use super::{Context, MANAGER, documents, groups, versions};
+use super::traced::traced;
+use super::{Context, MANAGER, documents};
 use crate::api::BoshDeployment;
+use crate::api::deployment::ConversionMode;
 use crate::client::{Created, Error, resource};
+use crate::conversion::Ruling;
+use crate::in_pod::Values;
 use crate::objects;
+use crate::plugins::Copies;
+use crate::versioned::{self, Content, Next, Series};
 use boson_deployment::labels;
 use boson_deployment::names::{NameError, Names};
 use boson_document::{Tree, json};
 use boson_pipeline::Diagnostic;
-use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON, kinds::KINDS};
+use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
+use boson_pipeline::release::Release;
 use boson_pipeline::stage::Deployment;
-use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use tokio::sync::OnceCell;
 
 /// Kinds whose pods mount versioned Secrets. Pods themselves are of one of these, or are on their way out.
 const WORKLOADS: [(&str, &str); 4] = [
@@ -36,18 +45,29 @@ pub(super) struct Flow<'a> {
     pub object: &'a BoshDeployment,
     pub namespace: &'a str,
     pub deployment: Deployment,
+    pub mode: ConversionMode,
     pub names: Names,
     pub owner: OwnerReference,
+    /// The rules of this deployment.
+    pub ruling: Ruling,
+    /// What its pods need of them.
+    pub copies: Copies,
     /// Whether anything was written.
     pub wrote: AtomicBool,
     /// How many steps are completed.
     pub steps: &'a AtomicI32,
+    /// Those that the steps of this process have read.
+    pub releases: OnceCell<Arc<Vec<Release>>>,
+    /// How many instance groups of the manifest run for ever.
+    pub groups: &'a AtomicI32,
 }
 
 /// What came of it.
 pub(super) struct Done {
     /// Objects of the deployment, as they should be.
     pub objects: Vec<Value>,
+    /// Variables that the manifest no longer has, and whose values are kept.
+    pub removed: Vec<String>,
     /// What has no effect, as the command line would print it.
     pub warnings: Vec<Diagnostic>,
 }
@@ -56,34 +76,51 @@ pub(super) struct Done {
 
 impl Flow<'_> {
     pub(super) async fn run(&self) -> Result<Done, Stop> {
-        let documents = documents::read(&self.context.cluster, self.namespace, &self.object.spec).await?;
-        let stages = self.context.conversion.rules.stages();
+        let (cluster, web) = (&self.context.cluster, &*self.context.conversion.web);
+        let documents = documents::read(cluster, web, self.namespace, &self.object.spec).await?;
+        let stages = traced(self.ruling.stages.clone());
         let manifest = manifest::with_ops(stages.clone(), documents).await?;
-        let given = self.given(stages.clone(), &manifest).await?;
-        self.keep(&self.whose().with_ops(&manifest.tree)).await?;
-        let (manifest, variables) = self.generate(stages.clone(), manifest, &given).await?;
-        let generated = self.generated(&variables).await?;
-        let manifest = manifest::desired(stages.clone(), manifest, given, generated).await?;
-        let existing = self.existing().await?;
-        self.version(
-            &self.whose().desired(),
-            &existing,
-            secrets::data(secrets::MANIFEST, &manifest.tree),
-        )
-        .await?;
+        self.groups.store(services(&manifest.tree), Ordering::Relaxed);
+        let mut held = self.given(stages.clone(), &manifest).await?;
+        let given = Values::of(&held).map_err(|errors| manifest.fail(errors))?.given;
+        let with_ops = self.whose().with_ops(&manifest.tree);
+        self.keep(&with_ops.map_err(|error| manifest.one(error))?).await?;
+        let (mut manifest, variables, removed) = self.generate(stages.clone(), manifest, &given).await?;
+        held.extend(self.generated(&variables).await?);
+        let values = Values::of(&held).map_err(|errors| manifest.fail(errors))?;
+        manifest.secrets = values.secrets();
+        let mut work = Work {
+            held,
+            values,
+            existing: self.existing().await?,
+            series: BTreeSet::new(),
+            desired: String::new(),
+            provenance: String::new(),
+        };
+        if self.mode == ConversionMode::Jobs {
+            self.copy_plugins().await?;
+        }
+        let manifest = self.interpolate(&stages, manifest, &mut work).await?;
         self.steps.store(1, Ordering::Relaxed);
-        let releases = self.releases(&manifest).await?;
-        let (manifest, gathered) = groups::gather(stages.clone(), manifest, self.deployment.clone(), releases).await?;
+        let (manifest, gathered) = self.gather(&stages, manifest, &mut work).await?;
         self.steps.store(2, Ordering::Relaxed);
-        let (gathered, resolved, mut series) = self.keep_groups(&manifest, gathered, &existing).await?;
-        series.insert(self.whose().desired().name);
+        let (manifest, gathered) = self.render(&stages, manifest, gathered, &mut work).await?;
         self.steps.store(3, Ordering::Relaxed);
-        let (manifest, made) = self.convert(stages, manifest, variables, gathered, resolved).await?;
-        let objects = self.apply(made).await?;
-        self.sweep(&series, &existing).await?;
+        let (manifest, made) = self.convert(stages, manifest, variables, gathered).await?;
+        self.copy_plugins().await?;
+        let objects = self.apply(made, &manifest).await?;
+        // With the versions that were just made, or the oldest would stay until the next change.
+        let existing = match self.wrote.load(Ordering::Relaxed) {
+            true => self.existing().await?,
+            false => work.existing,
+        };
+        self.sweep(&work.series, &existing).await?;
+        let mut warnings = self.ruling.warnings.clone();
+        warnings.extend(manifest.secrets.scrub(manifest.warnings));
         Ok(Done {
             objects,
-            warnings: manifest.secrets.scrub(manifest.warnings),
+            removed,
+            warnings,
         })
     }
 
@@ -108,34 +145,44 @@ impl Flow<'_> {
         self.context.cluster.list(self.namespace, &labels).await
     }
 
-    /// The number of the version that holds this; makes it where there is none.
+    /// The version that holds this; makes it where there is none. `provenance`: see [`super::provenance`].
     pub(super) async fn version(
         &self,
         series: &Series,
         existing: &[Secret],
-        data: BTreeMap<String, ByteString>,
-    ) -> Result<u32, Stop> {
-        let next = series.next(existing, data);
-        if let Next::Make(version, secret) = &next {
-            self.wrote.store(true, Ordering::Relaxed);
-            match self.context.cluster.create(MANAGER, &**secret).await? {
-                Created::Made(_) => {}
-                // Another process was faster, or an earlier try landed: look again.
-                Created::Exists => {
-                    return Err(Stop::Waiting(format!("a look at version {version} of {}", series.name)));
-                }
+        content: Content,
+        provenance: Option<&str>,
+    ) -> Result<Secret, Stop> {
+        let mut secret = match series.next(existing, content) {
+            Next::Keep(_, secret) => return Ok(*secret),
+            Next::Make(_, secret) => secret,
+        };
+        let stamp = provenance.map(|digest| (PROVENANCE.to_string(), digest.to_string()));
+        secret.metadata.annotations.get_or_insert_default().extend(stamp);
+        self.note_write();
+        match self.context.cluster.create(MANAGER, &*secret).await? {
+            Created::Made(made) => Ok(made),
+            // Another process was faster, or an earlier try landed: look again.
+            Created::Exists => {
+                let name = secret.metadata.name.as_deref().unwrap_or_default();
+                self.not_of_others(self.secret(name).await?.as_ref())?;
+                Err(Stop::Waiting(format!("a look at the versions of {}", series.name)))
             }
         }
-        Ok(next.version())
     }
 
     /// Writes a Secret of ours where the cluster has another.
     pub(super) async fn keep(&self, wanted: &Secret) -> Result<(), Stop> {
         let name = wanted.metadata.name.clone().unwrap_or_default();
         let live = self.secret(&name).await?;
-        let same = live.is_some_and(|live| live.data == wanted.data && live.metadata.labels == wanted.metadata.labels);
+        self.not_of_others(live.as_ref())?;
+        let content = Content {
+            data: wanted.data.clone().unwrap_or_default(),
+            ..Content::default()
+        };
+        let same = live.is_some_and(|live| content.is_in(&live) && live.metadata.labels == wanted.metadata.labels);
         if !same {
-            self.wrote.store(true, Ordering::Relaxed);
+            self.note_write();
             self.context.cluster.apply(MANAGER, wanted).await?;
         }
         Ok(())
@@ -143,7 +190,8 @@ impl Flow<'_> {
 
     /// Deletes versions that nobody uses any more.
     async fn sweep(&self, series: &BTreeSet<String>, existing: &[Secret]) -> Result<(), Error> {
-        if versions::garbage(existing, series, |_| false).is_empty() {
+        let copies = self.old_copies().await?;
+        if versioned::garbage(existing, series, |_| false).is_empty() && copies.is_empty() {
             return Ok(());
         }
         let labels = format!("{}={}", labels::DEPLOYMENT_NAME, self.names.deployment());
@@ -156,11 +204,11 @@ impl Flow<'_> {
                 .await?;
             all.iter().for_each(|object| workloads.push_str(&object.to_string()));
         }
-        for secret in versions::garbage(existing, series, |name| workloads.contains(&format!("\"{name}\""))) {
-            self.wrote.store(true, Ordering::Relaxed);
+        for secret in versioned::garbage(existing, series, |name| workloads.contains(&format!("\"{name}\""))) {
+            self.note_write();
             self.context.cluster.delete(secret).await?;
         }
-        Ok(())
+        self.sweep_copies(&copies, &workloads).await
     }
 
     // --- objects ---
@@ -180,25 +228,17 @@ impl Flow<'_> {
         objects.into_iter().map(one).collect()
     }
 
-    /// Brings the cluster's objects to what is wanted.
-    async fn apply(&self, wanted: Vec<Value>) -> Result<Vec<Value>, Stop> {
-        let mut live = Vec::new();
-        for kind in KINDS {
-            live.extend(self.live(&resource(kind.api_version, kind.kind)).await?);
-        }
-        let plan = objects::plan(wanted.clone(), &live);
-        for object in &plan.apply {
-            self.write(object).await?;
-        }
-        for object in &plan.delete {
-            self.wrote.store(true, Ordering::Relaxed);
-            self.context.cluster.delete_any(object).await?;
-        }
-        Ok(wanted)
+    pub(super) fn is_conversion_job(&self, object: &Value) -> bool {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        object["kind"] == "QuarksJob" && self.names.is_conversion(name)
+    }
+
+    pub(super) fn note_write(&self) {
+        self.wrote.store(true, Ordering::Relaxed);
     }
 
     pub(super) async fn write(&self, object: &Value) -> Result<(), Error> {
-        self.wrote.store(true, Ordering::Relaxed);
+        self.note_write();
         self.context.cluster.apply_any(MANAGER, object).await.map(drop)
     }
 
@@ -213,6 +253,16 @@ impl Flow<'_> {
         found.retain(|object| objects::is_owned(object, &self.owner.uid) || object["kind"] == "PersistentVolumeClaim");
         Ok(found)
     }
+}
+
+/// Instance groups of a manifest that run for ever.
+fn services(manifest: &Tree) -> i32 {
+    let lifecycle = |group: &Tree| group.str("lifecycle").unwrap_or("service") == "service";
+    let services = manifest
+        .items("instance_groups")
+        .iter()
+        .filter(|group| lifecycle(group));
+    i32::try_from(services.count()).unwrap_or(i32::MAX)
 }
 
 pub(super) fn unnamed(error: &NameError) -> Diagnostic {

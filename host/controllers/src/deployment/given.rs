@@ -4,37 +4,62 @@ use super::flow::{Flow, unnamed};
 use super::manifest::{Manifest, Rules, blocking};
 use super::stop::Stop;
 use super::values;
-use crate::api::QuarksSecret;
+use crate::api::{ConditionStatus, QuarksSecret};
 use crate::client::{Error, resource};
+use crate::in_pod::{Held, Origin, Values};
 use crate::objects;
 use boson_deployment::labels;
 use boson_deployment::names::NameError;
-use boson_document::{Map, Tree};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::bundle::Bundle;
 use boson_pipeline::report::Sources;
+use boson_pipeline::scrub::Secrets;
 use boson_pipeline::stage::{Named, Variable};
 use boson_pipeline::variables::{self, Table};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Resource;
+use serde_json::Value;
+
+/// What a manifest asks of the cluster before it can be converted.
+pub(super) struct Asked {
+    pub manifest: Manifest,
+    /// Variables that want a value.
+    pub variables: Vec<Variable>,
+    /// A QuarksSecret for each.
+    pub secrets: Vec<Value>,
+    /// They come again with the desired manifest.
+    pub warnings: Vec<Diagnostic>,
+}
 
 // === impl Flow ===
 
 impl Flow<'_> {
     /// The values that the user gave: `spec.vars`, and the Secrets of implicit variables.
-    pub(super) async fn given(&self, stages: Rules, manifest: &Manifest) -> Result<Table, Stop> {
-        let (mut flat, mut errors) = (Map::new(), Vec::new());
+    pub(super) async fn given(&self, stages: Rules, manifest: &Manifest) -> Result<Vec<Held>, Stop> {
+        let (held, errors) = self.at_hand(stages, manifest).await?;
+        match errors.is_empty() {
+            true => Ok(held),
+            false => Err(manifest.fail(errors)),
+        }
+    }
+
+    /// Those of them that are there, and what is wrong with the others.
+    pub(super) async fn at_hand(
+        &self,
+        stages: Rules,
+        manifest: &Manifest,
+    ) -> Result<(Vec<Held>, Vec<Diagnostic>), Stop> {
+        let (mut held, mut errors) = (Vec::new(), Vec::new());
         for variable in &self.object.spec.vars {
-            let value = match self.secret(&variable.secret).await? {
-                Some(secret) => values::of_variable(&secret),
-                None => Err(missing(&variable.secret, &variable.name)),
-            };
-            match value {
-                Ok(value) => drop(flat.insert(variable.name.clone(), value)),
-                Err(error) => errors.push(error),
+            match self.secret(&variable.secret).await? {
+                Some(secret) => held.push(Held::whole(Origin::Given, &variable.name, &secret)),
+                None => errors.push(missing(&variable.secret, &variable.name)),
             }
         }
-        let table = Table::fold(flat.clone()).map_err(|errors| manifest.fail(errors))?;
+        let table = match Values::of(&held) {
+            Ok(values) => values.given,
+            Err(more) => return Err(manifest.fail(errors.into_iter().chain(more).collect())),
+        };
         let (name, tree) = (manifest.name.clone(), manifest.tree.clone());
         let wanted = blocking(move || {
             let named = Named {
@@ -49,80 +74,95 @@ impl Flow<'_> {
                 .names
                 .implicit_variable(variable)
                 .map_err(|error| manifest.one(unnamed(&error)))?;
-            let value = match self.secret(&secret).await? {
-                Some(found) => values::of_implicit(&found, key),
-                None => Err(missing(&secret, variable)
-                    .in_document(&manifest.name)
-                    .at(&reference.pointer)),
-            };
-            match value {
-                Ok(value) => drop(flat.insert(reference.name.clone(), value)),
-                Err(error) => errors.push(error),
+            match self.secret(&secret).await? {
+                Some(found) => match values::of_implicit(&found, key) {
+                    Ok(_) => held.push(Held::implicit(&reference.name, key, &found)),
+                    Err(error) => errors.push(error),
+                },
+                None => errors.push(
+                    missing(&secret, variable)
+                        .in_document(&manifest.name)
+                        .at(&reference.pointer),
+                ),
             }
         }
-        if !errors.is_empty() {
-            return Err(manifest.fail(errors));
-        }
-        Table::fold(flat).map_err(|errors| manifest.fail(errors))
+        Ok((held, errors))
     }
 
-    /// Asks for the values that nobody gave: a QuarksSecret each.
+    /// Asks for the values that nobody gave: a QuarksSecret each. Tells those that were asked for before and no longer are, too: they stay, because
+    /// a variable that is added again is to have the value that it had.
     pub(super) async fn generate(
         &self,
         stages: Rules,
         manifest: Manifest,
         given: &Table,
-    ) -> Result<(Manifest, Vec<Variable>), Stop> {
+    ) -> Result<(Manifest, Vec<Variable>, Vec<String>), Stop> {
+        let asked = self.asked(stages, manifest, given).await?;
+        let live = self.live(&resource(labels::API_VERSION, "QuarksSecret")).await?;
+        let removed = removed(&asked.secrets, &live);
+        let plan = objects::plan(asked.secrets, &live);
+        self.vacant(plan.new_objects()).await?;
+        for object in &plan.apply {
+            let written = self.write(object).await.map_err(Stop::from);
+            written.map_err(|stop| stop.or_refused(&asked.manifest))?;
+        }
+        Ok((asked.manifest, asked.variables, removed))
+    }
+
+    /// What is to be asked for, with all checks of a manifest that need no release.
+    pub(super) async fn asked(&self, stages: Rules, mut manifest: Manifest, given: &Table) -> Result<Asked, Stop> {
+        // Given values stand in what is checked now, and checks may quote what they refuse.
+        manifest.secrets = Secrets::of(&given.to_tree());
         let (deployment, given) = (self.deployment.clone(), given.clone());
         let (manifest, result) = blocking(move || {
-            let result = variables::wanted(&*stages, manifest.named(), &given).and_then(|(wanted, _)| {
+            let result = variables::wanted(&*stages, manifest.named(), &given).and_then(|(wanted, mut warnings)| {
                 let named = Named {
                     name: &manifest.name,
                     tree: &wanted.document,
                 };
-                // Its warnings come again with the desired manifest.
-                let (objects, _) = stages.convert_deployment(&deployment, named, &wanted.variables)?;
-                Ok((wanted.variables, objects))
+                let (objects, said) = stages.convert_deployment(&deployment, named, &wanted.variables)?;
+                warnings.extend(said);
+                Ok((wanted.variables, objects, warnings))
             });
             (manifest, result)
         })
         .await?;
-        let (variables, objects) = result.map_err(|error| manifest.wrong(error))?;
+        let (variables, objects, warnings) = result.map_err(|error| manifest.wrong(error))?;
         let secrets = objects
             .into_iter()
             .filter(|object| object.str("kind") == Some("QuarksSecret"));
         let mut bundle = Bundle::new(&self.deployment);
         let checked = bundle.add(secrets.collect(), "bpm");
         checked.map_err(|errors| manifest.fail(errors))?;
-        let wanted = self.own(bundle.into_objects(), &manifest)?;
-        let live = self.live(&resource(labels::API_VERSION, "QuarksSecret")).await?;
-        for object in objects::plan(wanted, &live).apply {
-            self.write(&object).await?;
-        }
-        Ok((manifest, variables))
+        let secrets = self.own(bundle.into_objects(), &manifest)?;
+        Ok(Asked {
+            manifest,
+            variables,
+            secrets,
+            warnings,
+        })
     }
 
     /// The generated values, once all are there.
-    pub(super) async fn generated(&self, variables: &[Variable]) -> Result<Tree, Stop> {
-        let (mut values, mut waiting) = (Tree::object(), Vec::new());
+    pub(super) async fn generated(&self, variables: &[Variable]) -> Result<Vec<Held>, Stop> {
+        let (mut held, mut waiting) = (Vec::new(), Vec::new());
         for variable in variables {
             let name = self
                 .names
                 .variable(&variable.name)
                 .map_err(|error| unnamed_stop(&error))?;
             let asked: Option<QuarksSecret> = self.context.cluster.get(self.namespace, &name).await?;
-            let settled = asked.is_some_and(|asked| is_settled(&asked));
+            let settled = asked.as_ref().is_some_and(is_settled);
             match self.secret(&name).await? {
-                Some(secret) if settled => {
-                    let value =
-                        values::of_variable(&secret).map_err(|error| Stop::wrong(vec![error], &Sources::default()))?;
-                    values.set(&variable.name, value);
-                }
-                _ => waiting.push(variable.name.as_str()),
+                Some(secret) if settled => held.push(Held::whole(Origin::Generated, &variable.name, &secret)),
+                _ => waiting.push(match asked.as_ref().and_then(trouble) {
+                    Some(trouble) => format!("{} ({trouble})", variable.name),
+                    None => variable.name.clone(),
+                }),
             }
         }
         if waiting.is_empty() {
-            Ok(values)
+            Ok(held)
         } else {
             Err(Stop::Waiting(format!("the values of {}", waiting.join(", "))))
         }
@@ -138,6 +178,38 @@ fn is_settled(asked: &QuarksSecret) -> bool {
     let status = asked.status.as_ref();
     status.and_then(|status| status.generated) == Some(true)
         && status.and_then(|status| status.observed_generation) == asked.meta().generation
+}
+
+/// What is wrong with it, in the words of its own status.
+fn trouble(asked: &QuarksSecret) -> Option<&str> {
+    let conditions = asked.status.iter().flat_map(|status| &status.conditions);
+    let mut troubles = conditions.filter(|one| one.kind == "Ready" && one.status == ConditionStatus::False);
+    troubles.next().map(|one| one.message.as_str())
+}
+
+/// The variables of QuarksSecrets that are there and not wanted, sorted.
+fn removed(wanted: &[Value], live: &[Value]) -> Vec<String> {
+    let name = |object: &Value| object["metadata"]["name"].clone();
+    let wanted: Vec<Value> = wanted.iter().map(name).collect();
+    let gone = live
+        .iter()
+        .filter(|one| !wanted.contains(&name(one)) && !objects::is_going(one));
+    let mut variables: Vec<String> = gone
+        .filter_map(|one| serde_json::from_value(one.clone()).ok())
+        .map(|one: QuarksSecret| variable_of(&one))
+        .collect();
+    variables.sort();
+    variables.dedup();
+    variables
+}
+
+/// The variable that a QuarksSecret was made for, as the manifest names it; without one: its own name.
+pub(crate) fn variable_of(secret: &QuarksSecret) -> String {
+    let annotations = secret.metadata.annotations.as_ref();
+    let variable = annotations.and_then(|annotations| annotations.get(labels::VARIABLE));
+    let old = secret.metadata.labels.as_ref();
+    let variable = variable.or(old.and_then(|labels| labels.get(labels::VARIABLE_NAME)));
+    variable.or(secret.metadata.name.as_ref()).cloned().unwrap_or_default()
 }
 
 fn missing(secret: &str, variable: &str) -> Diagnostic {

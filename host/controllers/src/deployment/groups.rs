@@ -1,60 +1,25 @@
 //! What becomes of instance groups: their documents, and the objects of the deployment.
 
-use super::flow::{Flow, unnamed};
+use super::flow::Flow;
 use super::manifest::{Manifest, Rules, blocking};
-use super::secrets;
+use super::steps::Gathered;
 use super::stop::Stop;
-use boson_document::{Tree, json};
+use boson_document::Tree;
 use boson_pipeline::bundle::Bundle;
-use boson_pipeline::convert::{bpm_document, rendering, steps};
+use boson_pipeline::convert::pod_plugins::{self, PodPlugin};
+use boson_pipeline::convert::{rendering, steps};
 use boson_pipeline::release::Release;
 use boson_pipeline::stage::{Deployment, JobFiles, Reply, ResolvedGroup, Variable};
-use boson_pipeline::{Diagnostic, StageError, Stages, plain};
-use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::Secret;
+use boson_pipeline::{Diagnostic, StageError, Stages};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Threads that render the templates of one deployment.
 const THREADS: usize = 2;
 
-/// A group with all that was found out about it.
-pub(super) struct Gathered {
-    group: ResolvedGroup,
-    jobs: Vec<JobFiles>,
-}
-
 // === impl Flow ===
 
 impl Flow<'_> {
-    /// Keeps resolved document and rendered bpm of each group; tells the name of the Secret of each resolved document, and those of all series.
-    pub(super) async fn keep_groups(
-        &self,
-        manifest: &Manifest,
-        gathered: Vec<Gathered>,
-        existing: &[Secret],
-    ) -> Result<(Vec<Gathered>, Vec<String>, BTreeSet<String>), Stop> {
-        let (mut names, mut all) = (Vec::new(), BTreeSet::new());
-        for one in &gathered {
-            let group = &one.group.name;
-            let series = self
-                .whose()
-                .resolved(group)
-                .map_err(|error| manifest.one(unnamed(&error)))?;
-            let secret = plain::resolved::resolved_secret(&self.names, &one.group, plain::FIRST_VERSION);
-            let secret = secret.map_err(|error| manifest.one(*error))?;
-            let version = self.version(&series, existing, data_of(&secret)).await?;
-            names.push(format!("{}-v{version}", series.name));
-            all.insert(series.name);
-            let series = self.whose().bpm(group).map_err(|error| manifest.one(unnamed(&error)))?;
-            let document = bpm_document::write(&one.jobs);
-            self.version(&series, existing, secrets::data(secrets::BPM, &document))
-                .await?;
-            all.insert(series.name);
-        }
-        Ok((gathered, names, all))
-    }
-
     /// The objects of the deployment, ours by label and owner.
     pub(super) async fn convert(
         &self,
@@ -62,11 +27,11 @@ impl Flow<'_> {
         mut manifest: Manifest,
         variables: Vec<Variable>,
         gathered: Vec<Gathered>,
-        resolved: Vec<String>,
     ) -> Result<(Manifest, Vec<Value>), Stop> {
         let deployment = self.deployment.clone();
+        let in_pods = self.copies.plugins.clone();
         let (manifest, result) = blocking(move || {
-            let result = convert_all(&*stages, &mut manifest, &deployment, &variables, &gathered, &resolved);
+            let result = convert_all(&*stages, &mut manifest, &deployment, &variables, &gathered, &in_pods);
             (manifest, result)
         })
         .await?;
@@ -76,13 +41,13 @@ impl Flow<'_> {
     }
 }
 
-/// Resolves links and renders the bpm templates.
+/// Resolves links.
 pub(super) async fn gather(
     stages: Rules,
     mut manifest: Manifest,
     deployment: Deployment,
-    releases: Vec<Release>,
-) -> Result<(Manifest, Vec<Gathered>), Stop> {
+    releases: Arc<Vec<Release>>,
+) -> Result<(Manifest, Vec<ResolvedGroup>), Stop> {
     blocking(move || {
         for job in releases.iter().flat_map(|release| &release.jobs) {
             manifest.sources.add_document(job.spec.clone(), false);
@@ -93,15 +58,23 @@ pub(super) async fn gather(
         let groups = steps::gather(&*stages, &deployment, manifest.named(), &releases);
         let (groups, said) = groups.map_err(|error| manifest.wrong(error))?;
         manifest.warnings.extend(said);
+        Ok((manifest, groups))
+    })
+    .await?
+}
+
+/// Renders the templates of all groups; tells the jobs of each, with their bpm.
+pub(super) async fn render(
+    stages: Rules,
+    mut manifest: Manifest,
+    groups: Vec<ResolvedGroup>,
+    releases: Arc<Vec<Release>>,
+) -> Result<(Manifest, Vec<Vec<JobFiles>>), Stop> {
+    blocking(move || {
         let rendered = rendering::render(&*stages, &groups, &releases, THREADS);
         let rendered = rendered.map_err(|errors| manifest.fail(errors))?;
         manifest.warnings.extend(rendered.warnings);
-        for document in rendered.documents {
-            manifest.sources.add_document(document, true);
-        }
-        let gathered = groups.into_iter().zip(rendered.files);
-        let gathered = gathered.map(|(group, jobs)| Gathered { group, jobs }).collect();
-        Ok((manifest, gathered))
+        Ok((manifest, rendered.files))
     })
     .await?
 }
@@ -112,7 +85,7 @@ fn convert_all(
     deployment: &Deployment,
     variables: &[Variable],
     gathered: &[Gathered],
-    resolved: &[String],
+    in_pods: &[PodPlugin],
 ) -> Result<Vec<Tree>, Vec<Diagnostic>> {
     let (mut objects, mut errors, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
     let mut take = |reply: Reply<Vec<Tree>>| match reply {
@@ -123,7 +96,7 @@ fn convert_all(
         Err(error) => errors.extend(error.into_diagnostics()),
     };
     take(stages.convert_deployment(deployment, manifest.named(), variables));
-    for (one, secret) in gathered.iter().zip(resolved) {
+    for one in gathered {
         let jobs = one.jobs.clone();
         take(steps::group_objects(
             stages,
@@ -131,13 +104,14 @@ fn convert_all(
             manifest.named(),
             &one.group,
             jobs,
-            secret,
+            &one.resolved,
         ));
     }
     manifest.warnings.extend(warnings);
     if !errors.is_empty() {
         return Err(errors);
     }
+    pod_plugins::give(&mut objects, in_pods);
     let mut bundle = Bundle::new(deployment);
     bundle.add(objects, "bpm")?;
     for nth in 0..stages.transforms() {
@@ -147,10 +121,4 @@ fn convert_all(
         bundle.edit(edits, &format!("resources {}", nth + 1))?;
     }
     Ok(bundle.into_objects())
-}
-
-/// The data of a Secret that the pipeline made.
-fn data_of(secret: &Tree) -> BTreeMap<String, ByteString> {
-    let value = serde_json::from_str::<Secret>(&json::to_text(secret));
-    value.ok().and_then(|secret| secret.data).unwrap_or_default()
 }

@@ -2,11 +2,12 @@
 
 use super::documents::Documents;
 use super::stop::Stop;
+use crate::in_pod::Values;
 use boson_document::Tree;
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::Secrets;
 use boson_pipeline::stage::Named;
-use boson_pipeline::variables::{self, Table};
+use boson_pipeline::variables;
 use boson_pipeline::{Diagnostic, StageError, Stages};
 use std::sync::Arc;
 
@@ -103,16 +104,10 @@ pub(super) async fn with_ops(stages: Rules, documents: Documents) -> Result<Mani
 }
 
 /// The manifest with all values.
-pub(super) async fn desired(
-    stages: Rules,
-    mut manifest: Manifest,
-    given: Table,
-    generated: Tree,
-) -> Result<Manifest, Stop> {
+pub(super) async fn desired(stages: Rules, mut manifest: Manifest, values: Values) -> Result<Manifest, Stop> {
     blocking(move || {
-        let result = variables::desired(&*stages, manifest.named(), &given, &generated);
+        let result = variables::desired(&*stages, manifest.named(), &values.given, &values.generated);
         let (done, said) = result.map_err(|error| manifest.wrong(error))?;
-        manifest.secrets = Secrets::of(&done.values);
         manifest.warnings.extend(said);
         manifest.tree = done.document;
         Ok(manifest)

@@ -5,42 +5,63 @@
     reason = "errors are diagnostics, as everywhere in the pipeline, and rare"
 )]
 
+mod applying;
+mod check;
 mod documents;
 mod flow;
 mod given;
 mod groups;
-mod interest;
+mod jobs;
+mod look;
 mod manifest;
+mod memory;
+mod provenance;
+mod pulls;
 mod releases;
+mod ruled;
 mod secrets;
 mod status;
+mod steps;
 mod stop;
-mod values;
-mod versions;
+mod telling;
+mod traced;
+pub(crate) mod values;
 mod watch;
 
 use crate::api::deployment::ConversionMode;
-use crate::api::{BoshDeployment, QuarksStatefulSet};
-use crate::client::{Cluster, Error, Events, FieldManager, Notice};
-use crate::conversion::{Images, Rules};
+use crate::api::{BoshDeployment, QuarksJob, QuarksStatefulSet};
+use crate::cache::Cache;
+use crate::client::{Cluster, Error, Events, FieldManager, written};
+use crate::conversion::{Images, Rules, Web};
+use crate::plugins;
+use crate::plugins::Plugins;
 use crate::scope::Scope;
+use crate::stateful_set;
 use boson_deployment::labels;
 use boson_deployment::names::Names;
-use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::Deployment;
+use boson_pipeline::{Diagnostic, Stage};
 use flow::Flow;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::runtime::controller::Action;
 use kube::{Resource, ResourceExt};
+use look::Look;
+use memory::{Due, Memory};
+use pulls::Pulls;
+use ruled::{OwnRules, Ruled};
 use serde_json::Value;
-use status::{Outcome, STEPS, Seen};
+use status::{Errands, Outcome, STEPS, Seen};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use std::time::Duration;
-use stop::Stop;
+use std::time::{Duration, Instant};
+use stop::{Stop, Wrong};
+use tokio::sync::OnceCell;
 
+pub(crate) use check::Checked;
+pub(crate) use given::variable_of;
+pub(crate) use stop::camel;
 pub(crate) use watch::run;
 
 /// Who owns the fields that this controller sets.
@@ -48,6 +69,13 @@ const MANAGER: FieldManager = FieldManager("boson-deployment");
 
 /// How long to wait for what announces itself: only in case that its news is lost.
 const WAIT: Duration = Duration::from_secs(30);
+/// How long a look waits for the cache to be filled. Without it everything works, and costs more.
+const FILLED: Duration = Duration::from_secs(5);
+/// How long the news of what was written may take.
+const NEWS: Duration = Duration::from_secs(1);
+
+/// Between two looks at documents on web servers.
+const REREAD: Duration = Duration::from_secs(180);
 
 /// What all reconciles share.
 pub(crate) struct Context {
@@ -55,6 +83,10 @@ pub(crate) struct Context {
     events: Events,
     scope: Scope,
     conversion: Conversion,
+    pulls: Pulls,
+    cache: Arc<Cache>,
+    memory: Memory,
+    plugins: Plugins,
 }
 
 /// How manifests are converted.
@@ -64,6 +96,8 @@ pub struct Conversion {
     pub rules: Arc<dyn Rules>,
     /// Who reads release images.
     pub images: Arc<dyn Images>,
+    /// Who reads documents from web servers.
+    pub web: Arc<dyn Web>,
     /// `cluster.local`.
     pub cluster_domain: String,
     /// Image of the operator, which init containers run.
@@ -74,12 +108,16 @@ pub struct Conversion {
 
 impl Context {
     /// For this cluster. `instance`: name of this process.
-    pub fn new(cluster: Cluster, scope: Scope, conversion: Conversion, instance: &str) -> Self {
+    pub fn new(cluster: Cluster, scope: Scope, conversion: Conversion, plugins: Plugins, instance: &str) -> Self {
         Self {
             events: Events::new(cluster.clone(), MANAGER, instance),
             cluster,
             scope,
             conversion,
+            pulls: Pulls::default(),
+            cache: Arc::default(),
+            memory: Memory::default(),
+            plugins,
         }
     }
 
@@ -96,19 +134,109 @@ impl Context {
         if !self.scope.holds(&namespace) {
             return Ok(Action::await_change());
         }
-        let seen = self.seen(object, &namespace).await?;
+        let first = self.first(object).await?;
+        let object = first.as_ref().unwrap_or(object);
+        let key = (namespace, object.name_any());
+        if self.memory.is_replaced(&key, object.meta().resource_version.as_ref()) {
+            return Ok(Action::await_change());
+        }
+        let Some(ruled) = self.ruled(object, &key.0) else {
+            // The plugins have yet to be listed; their news brings us back, and nothing is written for a mere restart.
+            return Ok(Action::requeue(WAIT));
+        };
+        let look = self.look(object, &ruled).await;
+        let due = look
+            .as_ref()
+            .map_or(Due::Now, |look| self.memory.due(&key, look.print(), Instant::now()));
+        let seen = match due {
+            Due::Nothing => self.unchanged(object, &key.0, ruled).await?,
+            Due::In(pause) => return Ok(Action::requeue(pause)),
+            Due::Now => self.converted(object, &key, look, ruled).await?,
+        };
         let waits = seen.outcome != Outcome::Applied;
         self.tell(object, &seen).await;
-        self.report(object, &seen).await?;
-        Ok(match waits {
-            true => Action::requeue(WAIT),
-            false => Action::await_change(),
+        self.report(object, &seen, &key).await?;
+        Ok(match (waits, documents::on_the_web(&object.spec)) {
+            (true, _) => Action::requeue(WAIT),
+            (false, true) => Action::requeue(REREAD),
+            (false, false) => Action::await_change(),
         })
     }
 
-    async fn seen(&self, object: &BoshDeployment, namespace: &str) -> Result<Seen, Error> {
+    /// The object with a status that says that it was seen, where it had none.
+    async fn first(&self, object: &BoshDeployment) -> Result<Option<BoshDeployment>, Error> {
+        if object.status.is_some() {
+            return Ok(None);
+        }
+        let status = status::created(&Time(Timestamp::now()));
+        match self.cluster.set_status(MANAGER, object, &status).await {
+            Ok(object) => Ok(Some(object)),
+            // It has changed: the news of that brings us back.
+            Err(error) if error.is_race() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Converts, and remembers how the cluster is when all is well.
+    async fn converted(
+        &self,
+        object: &BoshDeployment,
+        key: &memory::Key,
+        look: Option<Look>,
+        ruled: Ruled,
+    ) -> Result<Seen, Error> {
+        self.cluster.metrics().conversions.inc();
+        let (seen, written) = written::during(self.seen(object, &key.0, ruled)).await;
+        match (&seen, look) {
+            (Ok(seen), Some(look)) if seen.outcome == Outcome::Applied => {
+                let look = look.after(&written);
+                self.memory.good(key, look.print(), Instant::now());
+                // Else the news of what we wrote ourselves would be taken for a change.
+                self.cache.shows(&look.sight, &look.world, NEWS).await;
+            }
+            _ => self.memory.forget(key),
+        }
+        seen
+    }
+
+    /// What there is to say where nothing has changed: only pods come and go.
+    async fn unchanged(&self, object: &BoshDeployment, namespace: &str, ruled: Ruled) -> Result<Seen, Error> {
+        let status = object.status.as_ref();
+        let uid = object.uid().unwrap_or_default();
+        let ready = self.cache.ready("QuarksStatefulSet", &uid);
+        let (mut ready, mut troubles) = (i32::try_from(ready).unwrap_or(i32::MAX), Vec::new());
+        // What keeps groups from being ready is not in the cache.
+        if status.and_then(|status| status.total_instance_groups) != Some(ready) {
+            (ready, troubles) = self.ready(object, namespace).await?;
+        }
+        let errands = match self.cache.has("QuarksJob", &uid) {
+            true => self.errands(object, namespace).await?,
+            false => Errands::default(),
+        };
+        Ok(Seen {
+            generation: object.meta().generation,
+            outcome: Outcome::Applied,
+            wrote: false,
+            steps: STEPS,
+            errands,
+            groups: None,
+            ready,
+            troubles,
+            removed: None,
+            warned: status.and_then(|status| status.warned.clone()),
+            plugins: ruled.rules.map(|rules| rules.ruling.uses).unwrap_or_default(),
+            faults: ruled.faults,
+        })
+    }
+
+    async fn seen(&self, object: &BoshDeployment, namespace: &str, ruled: Ruled) -> Result<Seen, Error> {
         let progress = Progress::default();
-        let result = match self.flow(object, namespace, &progress) {
+        let Ruled { faults, rules } = ruled;
+        let plugins = rules
+            .as_ref()
+            .map(|rules| rules.ruling.uses.clone())
+            .unwrap_or_default();
+        let result = match rules.and_then(|rules| self.flow(object, namespace, rules, &progress)) {
             Ok(flow) => {
                 let result = flow.run().await;
                 progress
@@ -118,19 +246,25 @@ impl Context {
             }
             Err(stop) => Err(stop),
         };
-        let mut groups = None;
+        let mut removed = None;
+        let mut warned = object.status.as_ref().and_then(|status| status.warned.clone());
+        let mut groups = Some(progress.groups.load(Ordering::Relaxed)).filter(|groups| *groups >= 0);
         let outcome = match result {
             Ok(done) => {
                 groups = Some(count(&done.objects));
-                self.warn(object, &done.warnings).await;
+                removed = Some(done.removed);
+                warned = self.warn(object, &done.warnings).await;
                 Outcome::Applied
             }
             Err(Stop::Waiting(what)) => Outcome::Waiting(what),
             Err(Stop::Wrong(wrong)) => Outcome::Wrong(wrong),
+            Err(Stop::Refused(wrong)) => Outcome::Refused(wrong),
+            Err(Stop::Api(error)) if error.is_lasting() => Outcome::Refused(Wrong::refused(&error)),
             // Nobody's mistake: the next reconcile sees what is there now.
             Err(Stop::Api(error)) if error.is_race() => Outcome::Waiting(format!("another look: {error}")),
             Err(Stop::Api(error)) => return Err(error),
         };
+        let (ready, troubles) = self.ready(object, namespace).await?;
         Ok(Seen {
             generation: object.meta().generation,
             steps: match outcome {
@@ -139,9 +273,14 @@ impl Context {
             },
             outcome,
             wrote: progress.wrote.load(Ordering::Relaxed),
+            errands: self.errands(object, namespace).await?,
             groups,
-            ready: self.ready(object, namespace).await?,
-            plugins: self.conversion.rules.uses(),
+            ready,
+            troubles,
+            removed,
+            warned,
+            plugins,
+            faults,
         })
     }
 
@@ -149,6 +288,7 @@ impl Context {
         &'a self,
         object: &'a BoshDeployment,
         namespace: &'a str,
+        rules: OwnRules,
         progress: &'a Progress,
     ) -> Result<Flow<'a>, Stop> {
         let wrong = |error: Diagnostic| Stop::wrong(vec![error], &Sources::default());
@@ -156,10 +296,10 @@ impl Context {
         let names = Names::new(&name, namespace, &self.conversion.cluster_domain)
             .map_err(|error| wrong(Diagnostic::error("convert-no-name", error.to_string())))?;
         let conversion = object.spec.conversion.clone().unwrap_or_default();
-        if conversion.mode == ConversionMode::Jobs {
-            let error = Diagnostic::error("deployment-mode", "conversion in pods (mode Jobs) is not there yet");
-            return Err(wrong(error.help("set spec.conversion.mode: InProcess")));
-        }
+        let in_pods: &[Stage] = match conversion.mode {
+            ConversionMode::Jobs => &[Stage::Variables, Stage::Links, Stage::Render],
+            ConversionMode::InProcess => &[Stage::Render],
+        };
         let owner = object.controller_owner_ref(&());
         let owner = owner.ok_or_else(|| Stop::Waiting("the object's UID".into()))?;
         Ok(Flow {
@@ -173,36 +313,68 @@ impl Context {
                 operator_image: self.conversion.operator_image.clone(),
                 registry: conversion.registry,
             },
+            mode: conversion.mode,
+            copies: plugins::copies(&rules.picks, in_pods, namespace, &names.deployment(), &owner),
             names,
+            ruling: rules.ruling,
             owner,
             wrote: AtomicBool::new(false),
             steps: &progress.steps,
+            releases: OnceCell::new(),
+            groups: &progress.groups,
         })
     }
 
-    /// Groups whose instances are all ready.
-    async fn ready(&self, object: &BoshDeployment, namespace: &str) -> Result<i32, Error> {
+    /// Groups whose instances are all ready, and what is wrong with others.
+    async fn ready(&self, object: &BoshDeployment, namespace: &str) -> Result<(i32, Vec<String>), Error> {
         let labels = format!("{}={}", labels::DEPLOYMENT_NAME, object.name_any());
         let sets: Vec<QuarksStatefulSet> = self.cluster.list(namespace, &labels).await?;
         let uid = object.meta().uid.as_deref();
-        let ready = sets.iter().filter(|set| {
-            let owned = set
+        let current = sets.iter().filter_map(|set| {
+            let mut owners = set.owner_references().iter();
+            let status = set.status.as_ref()?;
+            let current = status.observed_generation == set.meta().generation;
+            (current && owners.any(|owner| Some(owner.uid.as_str()) == uid)).then_some((set, status))
+        });
+        let (mut ready, mut troubles) = (0, Vec::new());
+        for (set, status) in current {
+            ready += i32::from(status.ready);
+            let trouble = stateful_set::trouble(status);
+            troubles.extend(trouble.map(|trouble| format!("{}: {trouble}", set.name_any())));
+        }
+        Ok((ready, troubles))
+    }
+
+    /// Errands, which are all of its QuarksJobs but for those of the conversion.
+    async fn errands(&self, object: &BoshDeployment, namespace: &str) -> Result<Errands, Error> {
+        let Ok(names) = Names::new(&object.name_any(), namespace, &self.conversion.cluster_domain) else {
+            return Ok(Errands::default());
+        };
+        let labels = format!("{}={}", labels::DEPLOYMENT_NAME, names.deployment());
+        let jobs: Vec<QuarksJob> = self.cluster.list(namespace, &labels).await?;
+        let uid = object.meta().uid.as_deref();
+        let is_errand = |job: &&QuarksJob| {
+            let owned = job
                 .owner_references()
                 .iter()
                 .any(|owner| Some(owner.uid.as_str()) == uid);
-            let status = set.status.as_ref();
-            let current = status.and_then(|status| status.observed_generation) == set.meta().generation;
-            owned && current && status.is_some_and(|status| status.ready)
-        });
-        Ok(i32::try_from(ready.count()).unwrap_or(i32::MAX))
+            owned && !names.is_conversion(&job.name_any())
+        };
+        Ok(Errands::of(jobs.iter().filter(is_errand)))
     }
 
-    async fn report(&self, object: &BoshDeployment, seen: &Seen) -> Result<(), Error> {
+    async fn report(&self, object: &BoshDeployment, seen: &Seen, key: &memory::Key) -> Result<(), Error> {
         let now = Time(Timestamp::now());
         let old = object.status.clone().unwrap_or_else(|| status::created(&now));
         let new = status::after(&old, seen, &now);
         if object.status.as_ref() != Some(&new) {
+            let (state, message) = (new.state.as_ref(), new.message.as_deref());
+            tracing::info!(?state, message, "the status changes");
             match self.cluster.set_status(MANAGER, object, &new).await {
+                // One that came out as it was makes no news: what is known is as new as it gets.
+                Ok(now) if now.resource_version() != object.resource_version() => {
+                    self.memory.replaced(key, object.resource_version());
+                }
                 Ok(_) => {}
                 // The news of whatever changed it brings us back.
                 Err(error) if error.is_race() => {}
@@ -211,42 +383,26 @@ impl Context {
         }
         Ok(())
     }
-
-    async fn tell(&self, object: &BoshDeployment, seen: &Seen) {
-        let Outcome::Wrong(wrong) = &seen.outcome else { return };
-        let notice = Notice {
-            warning: true,
-            reason: wrong.reason.clone().into(),
-            note: wrong.message.clone(),
-        };
-        if let Err(error) = self.events.tell(object, &notice).await {
-            tracing::warn!(%error, "an event was lost");
-        }
-    }
-
-    /// Everything in a manifest that has no effect is told once.
-    async fn warn(&self, object: &BoshDeployment, warnings: &[Diagnostic]) {
-        for warning in warnings {
-            let place = warning.place.document.as_deref().unwrap_or_default();
-            let pointer = warning.place.pointer.as_deref().unwrap_or_default();
-            let notice = Notice {
-                warning: true,
-                reason: stop::camel(&warning.code).into(),
-                note: format!("{} ({place}{pointer})", warning.message),
-            };
-            if let Err(error) = self.events.tell(object, &notice).await {
-                tracing::warn!(%error, "an event was lost");
-                return;
-            }
-        }
-    }
 }
 
 /// How far a reconcile got.
-#[derive(Default)]
 struct Progress {
     steps: AtomicI32,
+    /// Instance groups of the manifest that run for ever; -1 before it is read.
+    groups: AtomicI32,
     wrote: AtomicBool,
+}
+
+// === impl Progress ===
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self {
+            steps: AtomicI32::new(0),
+            groups: AtomicI32::new(-1),
+            wrote: AtomicBool::new(false),
+        }
+    }
 }
 
 /// Instance groups that run for ever.

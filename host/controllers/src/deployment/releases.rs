@@ -1,44 +1,38 @@
 //! The releases that the manifest's jobs are in, read from their images.
 
 use super::flow::Flow;
-use super::manifest::Manifest;
+use super::manifest::{Manifest, Rules, blocking};
 use super::stop::Stop;
+use crate::client::resource;
 use crate::conversion::{PullSecret, ReleaseImage};
+use crate::objects;
 use boson_deployment::images;
 use boson_document::{Pointer, Tree};
+use boson_pipeline::bundle::Bundle;
 use boson_pipeline::release::Release;
+use boson_pipeline::stage::Named;
 use boson_pipeline::{Diagnostic, convert};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 // === impl Flow ===
 
 impl Flow<'_> {
-    /// All of them, or everything that is wrong with any.
-    pub(super) async fn releases(&self, manifest: &Manifest) -> Result<Vec<Release>, Stop> {
+    /// All of them, read once for all steps, or everything that is wrong with any.
+    pub(super) async fn releases(&self, manifest: &Manifest) -> Result<Arc<Vec<Release>>, Stop> {
+        self.releases.get_or_try_init(|| self.read(manifest)).await.cloned()
+    }
+
+    async fn read(&self, manifest: &Manifest) -> Result<Arc<Vec<Release>>, Stop> {
         let (mut releases, mut errors) = (Vec::new(), Vec::new());
-        for (name, stemcell) in convert::releases(&manifest.tree) {
-            let listed = manifest.tree.items("releases").iter();
-            let Some((index, release)) = listed
-                .enumerate()
-                .find(|(_, release)| release.str("name") == Some(name))
-            else {
-                // The links stage refuses it, in BOSH's words.
-                continue;
-            };
-            let place = Pointer::root().at("releases").at(index);
-            let image = images::of_release(&manifest.tree, release, stemcell, self.deployment.registry.as_deref());
+        let shared = self.pull_secrets(&manifest.tree).await?;
+        for (place, image) in self.listed(manifest) {
             let read = match image {
-                Ok(image) => {
-                    let wanted = ReleaseImage {
-                        release: name.to_string(),
-                        pull: pull_secrets(release, &image),
-                        image,
-                    };
-                    self.context.conversion.images.release(&wanted).await
+                Ok(mut image) => {
+                    image.pull.extend(shared.clone());
+                    self.context.conversion.images.release(&image).await
                 }
-                Err(why) => Err(vec![Diagnostic::error(
-                    "deployment-no-image",
-                    format!("there is no image: {why}"),
-                )]),
+                Err(error) => Err(vec![error]),
             };
             match read {
                 Ok(release) => releases.push(release),
@@ -49,19 +43,119 @@ impl Flow<'_> {
             }
         }
         if errors.is_empty() {
-            Ok(releases)
+            Ok(Arc::new(releases))
         } else {
             Err(manifest.fail(errors))
         }
     }
+
+    /// Their images, for pods that run them.
+    pub(super) fn images(&self, manifest: &Manifest) -> Result<Vec<ReleaseImage>, Stop> {
+        let (mut images, mut errors) = (Vec::new(), Vec::new());
+        for (place, image) in self.listed(manifest) {
+            match image {
+                Ok(image) => images.push(image),
+                Err(error) => errors.push(error.in_document(&manifest.name).at(&place)),
+            }
+        }
+        if errors.is_empty() {
+            Ok(images)
+        } else {
+            Err(manifest.fail(errors))
+        }
+    }
+
+    /// The image of each release that jobs are in, or why there is none, with its place.
+    fn listed(&self, manifest: &Manifest) -> Vec<(Pointer, Result<ReleaseImage, Diagnostic>)> {
+        let mut found = Vec::new();
+        for (name, stemcell) in convert::releases(&manifest.tree) {
+            let mut listed = manifest.tree.items("releases").iter().enumerate();
+            let Some((index, release)) = listed.find(|(_, release)| release.str("name") == Some(name)) else {
+                // The links stage refuses it, in BOSH's words.
+                continue;
+            };
+            let place = Pointer::root().at("releases").at(index);
+            let image = images::of_release(&manifest.tree, release, stemcell, self.deployment.registry.as_deref());
+            let image = image
+                .map(|image| ReleaseImage {
+                    release: name.to_string(),
+                    pull: own(release, &image).into_iter().collect(),
+                    image,
+                })
+                .map_err(|why| Diagnostic::error("deployment-no-image", format!("there is no image: {why}")));
+            found.push((place, image));
+        }
+        found
+    }
+
+    /// Names of the Secrets that pods pull these images with: those of releases with credentials, and those that agent settings name.
+    pub(super) fn pull_secret_names(&self, manifest: &Tree) -> Vec<String> {
+        let with_credentials = manifest
+            .items("releases")
+            .iter()
+            .filter(|release| has_credentials(release));
+        let names = with_credentials.filter_map(|release| release.str("name"));
+        let mut all: Vec<String> = names
+            .filter_map(|name| self.names.release_credentials(name).ok())
+            .collect();
+        for group in manifest.items("instance_groups") {
+            let settings = ["env", "bosh", "agent", "settings"]
+                .iter()
+                .try_fold(group, |tree, key| tree.get(key));
+            let listed = settings
+                .map(|settings| settings.items("imagePullSecrets"))
+                .unwrap_or_default();
+            let names = listed.iter().filter_map(|one| one.str("name").or(one.as_str()));
+            all.extend(names.map(str::to_string));
+        }
+        let mut seen = BTreeSet::new();
+        all.retain(|name| seen.insert(name.clone()));
+        all
+    }
+
+    /// Pods of the conversion need the Secrets that images are pulled with before the deployment has its objects.
+    pub(super) async fn keep_pull_secrets(&self, stages: &Rules, manifest: &Manifest) -> Result<(), Stop> {
+        if !manifest.tree.items("releases").iter().any(has_credentials) {
+            return Ok(());
+        }
+        let (stages, deployment) = (stages.clone(), self.deployment.clone());
+        let (name, tree) = (manifest.name.clone(), manifest.tree.clone());
+        let made = blocking(move || {
+            let named = Named {
+                name: &name,
+                tree: &tree,
+            };
+            stages.convert_deployment(&deployment, named, &[])
+        });
+        let (objects, _) = made.await?.map_err(|error| manifest.wrong(error))?;
+        let secrets = objects
+            .into_iter()
+            .filter(|object| object.str("kind") == Some("Secret"));
+        let mut bundle = Bundle::new(&self.deployment);
+        let checked = bundle.add(secrets.collect(), "bpm");
+        checked.map_err(|errors| manifest.fail(errors))?;
+        let wanted = self.own(bundle.into_objects(), manifest)?;
+        let live = self.live(&resource("v1", "Secret")).await?;
+        for object in objects::plan(wanted, &live).apply {
+            self.write(&object).await?;
+        }
+        Ok(())
+    }
 }
 
-fn pull_secrets(release: &Tree, image: &str) -> Vec<PullSecret> {
+fn has_credentials(release: &Tree) -> bool {
+    release
+        .get("credentials")
+        .is_some_and(|credentials| !credentials.is_null())
+}
+
+/// The credentials that the manifest gives a release.
+fn own(release: &Tree, image: &str) -> Option<PullSecret> {
     let text = |key: &str| release.get("credentials").and_then(|credentials| credentials.str(key));
     let (Some(username), Some(password)) = (text("username"), text("password")) else {
-        return Vec::new();
+        return None;
     };
     let registry = image.split('/').next().unwrap_or_default();
     let config = serde_json::json!({ "auths": { registry: { "username": username, "password": password } } });
-    vec![PullSecret(config.to_string().into_bytes())]
+    Some(PullSecret(config.to_string().into_bytes()))
 }

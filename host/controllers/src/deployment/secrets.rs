@@ -1,20 +1,15 @@
-//! The Secrets between the steps of a conversion: documents under one key, compressed above a threshold. Pure.
+//! The Secrets between the steps of a conversion. Pure.
 
-use super::versions::Series;
+use crate::versioned::{Content, Series};
 use boson_deployment::labels::{self, secret_type};
 use boson_deployment::names::{LABEL_LIMIT, NameError, Names, cut, label};
 use boson_document::Tree;
-use boson_pipeline::yaml;
+use boson_pipeline::Diagnostic;
+use boson_pipeline::convert::kept::{self, Texts};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use std::collections::BTreeMap;
-use std::slice;
-
-/// Key of a manifest.
-pub(super) const MANIFEST: &str = "manifest.yaml";
-/// Key of the rendered bpm.
-pub(super) const BPM: &str = "bpm.yaml";
 
 /// Whose Secrets they are.
 #[derive(Clone, Copy, Debug)]
@@ -28,20 +23,26 @@ pub(super) struct Whose<'a> {
 
 impl Whose<'_> {
     /// The Secret with the manifest, ops applied.
-    pub(super) fn with_ops(self, document: &Tree) -> Secret {
+    ///
+    /// # Errors
+    /// More than a Secret holds.
+    pub(super) fn with_ops(self, document: &Tree) -> Result<Secret, Diagnostic> {
         let labels = self.labels(secret_type::WITH_OPS, None);
-        Secret {
+        let name = self.names.with_ops();
+        let content = content(&name, kept::manifest(document))?;
+        Ok(Secret {
             metadata: ObjectMeta {
-                name: Some(self.names.with_ops()),
+                name: Some(name),
                 namespace: Some(self.namespace.into()),
                 labels: Some(labels),
+                annotations: Some(content.annotations).filter(|annotations| !annotations.is_empty()),
                 owner_references: Some(vec![self.owner.clone()]),
                 ..ObjectMeta::default()
             },
-            data: Some(data(MANIFEST, document)),
+            data: Some(content.data),
             type_: Some("Opaque".into()),
             ..Secret::default()
-        }
+        })
     }
 
     /// The versions of the desired manifest.
@@ -87,8 +88,15 @@ impl Whose<'_> {
     }
 }
 
-/// A document under its key.
-pub(super) fn data(key: &str, document: &Tree) -> BTreeMap<String, ByteString> {
-    let text = yaml::write_manifest(slice::from_ref(document));
-    [(key.to_string(), ByteString(text.into_bytes()))].into()
+/// Texts as the content of the Secret or series of this name.
+///
+/// # Errors
+/// More than a Secret holds.
+pub(super) fn content(name: &str, texts: Texts) -> Result<Content, Diagnostic> {
+    let bytes = texts.into_iter();
+    let data = bytes.map(|(key, text)| (key, ByteString(text.into_bytes()))).collect();
+    Content::of(data).map_err(|error| {
+        Diagnostic::error("deployment-too-large", format!("Secret '{name}': {error}"))
+            .help("have fewer or smaller instance groups in one deployment, or move large files into a release")
+    })
 }

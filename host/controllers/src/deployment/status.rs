@@ -2,9 +2,14 @@
 
 use super::stop::Wrong;
 use crate::api::deployment::{DeploymentState, PluginUse};
-use crate::api::{BoshDeploymentStatus, ConditionStatus};
+use crate::api::job::Strategy;
+use crate::api::{BoshDeploymentStatus, ConditionStatus, QuarksJob};
 use crate::conditions::{self, Finding};
+use crate::plugins::Fault;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+/// Reason of what is told about instance groups whose StatefulSets cannot be.
+pub(super) const TROUBLE: &str = "GroupsRefused";
 
 /// Steps of a conversion.
 pub(super) const STEPS: i32 = 3;
@@ -19,11 +24,28 @@ pub(super) struct Seen {
     pub wrote: bool,
     /// Steps of the conversion that are completed, of [`STEPS`].
     pub steps: i32,
+    /// Errands that were started, and those of them that are completed.
+    pub errands: Errands,
     /// Instance groups that run for ever; none: not known yet.
     pub groups: Option<i32>,
     /// Those that are ready.
     pub ready: i32,
+    /// What keeps others from ever being so, each with its name.
+    pub troubles: Vec<String>,
+    /// Variables that the manifest no longer has; none: not known.
+    pub removed: Option<Vec<String>>,
+    /// Digest of the warnings that were told.
+    pub warned: Option<String>,
     pub plugins: Vec<PluginUse>,
+    /// Plugins that would serve it, and are refused.
+    pub faults: Vec<Fault>,
+}
+
+/// Errands of a deployment. One that nobody has started does not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Errands {
+    pub started: i32,
+    pub completed: i32,
 }
 
 /// How a reconcile ended.
@@ -35,6 +57,8 @@ pub(super) enum Outcome {
     Waiting(String),
     /// Something of the user's is wrong.
     Wrong(Wrong),
+    /// The cluster does not take what the conversion gave.
+    Refused(Wrong),
 }
 
 /// The status of a deployment that was seen for the first time.
@@ -50,15 +74,21 @@ pub(super) fn created(now: &Time) -> BoshDeploymentStatus {
 pub(super) fn after(old: &BoshDeploymentStatus, seen: &Seen, now: &Time) -> BoshDeploymentStatus {
     let mut status = old.clone();
     let total = seen.groups.or(old.total_instance_groups);
-    status.total_job_count = Some(STEPS);
-    status.completed_job_count = Some(seen.steps);
+    let (jobs, completed) = (STEPS + seen.errands.started, seen.steps + seen.errands.completed);
+    status.total_job_count = Some(jobs);
+    status.completed_job_count = Some(completed);
     status.total_instance_groups = total;
     status.deployed_instance_groups = Some(seen.ready);
-    status.state = Some(state(seen.steps == STEPS, total == Some(seen.ready)));
-    status.message = Some(message(seen, total)).filter(|message| !message.is_empty());
+    status.state = Some(state(completed == jobs, total == Some(seen.ready)));
+    let message = conditions::cut(&message(seen, total));
+    status.message = Some(message).filter(|message| !message.is_empty());
     status.observed_generation = seen.generation;
+    status.warned.clone_from(&seen.warned);
     if seen.outcome == Outcome::Applied {
         status.plugins.clone_from(&seen.plugins);
+    }
+    if let Some(removed) = &seen.removed {
+        status.removed_variables.clone_from(removed);
     }
     if seen.wrote {
         status.last_reconcile = Some(now.clone());
@@ -75,10 +105,34 @@ pub(super) fn after(old: &BoshDeploymentStatus, seen: &Seen, now: &Time) -> Bosh
     if counts(old) != counts(&status) {
         status.state_timestamp = Some(now.clone());
     }
-    for finding in findings(seen, &status) {
+    for finding in findings(seen, &status).into_iter().chain([healthy(&seen.faults)]) {
         conditions::set(&mut status.conditions, finding, seen.generation, now);
     }
     status
+}
+
+fn total_ready(status: &BoshDeploymentStatus) -> bool {
+    status.total_instance_groups == status.deployed_instance_groups
+}
+
+// === impl Errands ===
+
+impl Errands {
+    /// Of the deployment's QuarksJobs but for those of its conversion.
+    pub(super) fn of<'j>(jobs: impl Iterator<Item = &'j QuarksJob>) -> Self {
+        let mut errands = Self::default();
+        for job in jobs {
+            let status = job.status.as_ref();
+            let completed = status.is_some_and(|status| status.completed);
+            // A manual one is manual again as soon as it has started.
+            let ran = status.is_some_and(|status| status.runs > 0);
+            if completed || ran || job.spec.trigger.strategy != Strategy::Manual {
+                errands.started += 1;
+                errands.completed += i32::from(completed);
+            }
+        }
+        errands
+    }
 }
 
 fn state(converted: bool, ready: bool) -> DeploymentState {
@@ -91,11 +145,19 @@ fn state(converted: bool, ready: bool) -> DeploymentState {
 
 fn message(seen: &Seen, total: Option<i32>) -> String {
     match &seen.outcome {
-        Outcome::Wrong(wrong) => wrong.message.clone(),
+        Outcome::Wrong(wrong) | Outcome::Refused(wrong) => wrong.message.clone(),
         Outcome::Waiting(what) => format!("waiting for {what}"),
         Outcome::Applied => match total {
             Some(total) if total > seen.ready => {
-                format!("waiting for {} of {total} instance groups", total - seen.ready)
+                let troubles: String = seen.troubles.iter().map(|trouble| format!("; {trouble}")).collect();
+                format!(
+                    "waiting for {} of {total} instance groups{troubles}",
+                    total - seen.ready
+                )
+            }
+            _ if seen.errands.started > seen.errands.completed => {
+                let Errands { started, completed } = seen.errands;
+                format!("waiting for {} of {started} errands", started - completed)
             }
             _ => String::new(),
         },
@@ -115,6 +177,8 @@ fn findings(seen: &Seen, status: &BoshDeploymentStatus) -> Vec<Finding> {
         Outcome::Applied => {
             let ready = match status.state == Some(DeploymentState::Deployed) {
                 true => finding("Ready", True, "Deployed", "all instance groups are ready"),
+                false if !seen.troubles.is_empty() => finding("Ready", False, TROUBLE, message),
+                false if total_ready(status) => finding("Ready", False, "ErrandsNotCompleted", message),
                 false => finding("Ready", False, "GroupsNotReady", message),
             };
             vec![
@@ -125,12 +189,44 @@ fn findings(seen: &Seen, status: &BoshDeploymentStatus) -> Vec<Finding> {
         }
         Outcome::Waiting(_) => vec![
             finding("Converted", Unknown, "Waiting", message),
+            finding("Applied", Unknown, "Waiting", "the manifest is not converted yet"),
             finding("Ready", False, "Waiting", message),
         ],
         Outcome::Wrong(wrong) => vec![
             finding("Converted", False, &wrong.reason, message),
+            finding(
+                "Applied",
+                Unknown,
+                "NotConverted",
+                "the objects are those of an earlier manifest, if any",
+            ),
             finding("Ready", False, &wrong.reason, message),
         ],
+        Outcome::Refused(wrong) => vec![
+            finding("Applied", False, &wrong.reason, message),
+            finding("Ready", False, &wrong.reason, message),
+        ],
+    }
+}
+
+/// Whether all plugins that would serve the deployment can be used.
+fn healthy(faults: &[Fault]) -> Finding {
+    let (status, reason, message) = match faults {
+        [] => (
+            ConditionStatus::True,
+            "Healthy",
+            "all plugins are used as they are".to_string(),
+        ),
+        [first, ..] => {
+            let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
+            (ConditionStatus::False, first.reason.as_str(), messages.join("\n"))
+        }
+    };
+    Finding {
+        kind: "PluginsHealthy",
+        status,
+        reason: reason.to_string().into(),
+        message,
     }
 }
 
@@ -149,9 +245,14 @@ mod tests {
             outcome,
             wrote: false,
             steps,
+            errands: Errands::default(),
             groups: Some(2),
             ready,
+            troubles: Vec::new(),
+            removed: None,
+            warned: None,
             plugins: Vec::new(),
+            faults: Vec::new(),
         }
     }
 
@@ -166,6 +267,36 @@ mod tests {
         assert_eq!(text(3, 1), "Converting to Kubernetes Resources");
         assert_eq!(text(2, 2), "Converting to Kubernetes Resources");
         assert_eq!(text(3, 2), "Deployed");
+    }
+
+    #[test]
+    fn errands_count_once_they_were_started() {
+        let job = |strategy: &str, status: serde_json::Value| -> QuarksJob {
+            serde_json::from_value(serde_json::json!({
+                "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksJob", "metadata": {"name": "e"},
+                "spec": {"trigger": {"strategy": strategy}, "template": {}}, "status": status,
+            }))
+            .unwrap()
+        };
+        let jobs = [
+            job("manual", serde_json::json!({})),
+            job(
+                "manual",
+                serde_json::json!({"conditions": [{"type": "Complete", "status": "False", "reason": "Idle",
+                "message": "nobody has asked for a run", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}),
+            ),
+            job("once", serde_json::json!({})),
+            job("done", serde_json::json!({"completed": true})),
+            job("manual", serde_json::json!({"completed": true})),
+        ];
+        let errands = Errands::of(jobs.iter());
+        assert_eq!((errands.started, errands.completed), (3, 2));
+        let mut seen = seen(Outcome::Applied, 3, 2);
+        seen.errands = errands;
+        let status = after(&created(&at(1)), &seen, &at(2));
+        assert_eq!((status.total_job_count, status.completed_job_count), (Some(6), Some(5)));
+        assert_eq!(status.state, Some(DeploymentState::Converting));
+        assert_eq!(status.message.as_deref(), Some("waiting for 1 of 3 errands"));
     }
 
     #[test]
@@ -190,6 +321,61 @@ mod tests {
             (ConditionStatus::False, "OpsMissingKey")
         );
         assert_eq!(status.state_timestamp, Some(at(3)));
+    }
+
+    #[test]
+    fn a_broken_change_leaves_no_claim_that_the_objects_are_as_the_manifest_says() {
+        let deployed = after(&created(&at(1)), &seen(Outcome::Applied, 3, 2), &at(2));
+        let wrong = || Wrong {
+            reason: "X".into(),
+            message: "é".repeat(5000),
+        };
+        let condition = |status: &BoshDeploymentStatus, kind: &str| {
+            let found = status.conditions.iter().find(|one| one.kind == kind).unwrap();
+            (found.status, found.message.chars().count())
+        };
+        let status = after(&deployed, &seen(Outcome::Wrong(wrong()), 0, 2), &at(3));
+        assert_eq!(condition(&status, "Applied").0, ConditionStatus::Unknown);
+        assert_eq!(condition(&status, "Converted"), (ConditionStatus::False, 2000));
+        assert_eq!(status.message.unwrap().chars().count(), 2000);
+        let status = after(&deployed, &seen(Outcome::Refused(wrong()), 3, 2), &at(3));
+        assert_eq!(condition(&status, "Applied").0, ConditionStatus::False);
+        assert_eq!(condition(&status, "Converted").0, ConditionStatus::True);
+        let mut stuck = seen(Outcome::Applied, 3, 1);
+        stuck.troubles = vec!["d-g: no".into()];
+        let status = after(&deployed, &stuck, &at(3));
+        assert_eq!(
+            status.message.as_deref(),
+            Some("waiting for 1 of 2 instance groups; d-g: no")
+        );
+    }
+
+    #[test]
+    fn a_refused_plugin_is_told_and_changes_nothing_else() {
+        let fine = seen(Outcome::Applied, 3, 2);
+        let fault = Fault {
+            reason: "PluginRefused".into(),
+            message: "imports a function".into(),
+        };
+        let status = after(
+            &created(&at(1)),
+            &Seen {
+                faults: vec![fault],
+                ..fine.clone()
+            },
+            &at(2),
+        );
+        let told = |status: &BoshDeploymentStatus| {
+            let one = status
+                .conditions
+                .iter()
+                .find(|one| one.kind == "PluginsHealthy")
+                .unwrap();
+            (one.status, one.reason.clone())
+        };
+        assert_eq!(told(&status), (ConditionStatus::False, "PluginRefused".to_string()));
+        assert_eq!(status.state, Some(DeploymentState::Deployed));
+        assert_eq!(told(&after(&status, &fine, &at(3))).0, ConditionStatus::True);
     }
 
     #[test]

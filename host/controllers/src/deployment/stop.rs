@@ -1,5 +1,6 @@
 //! Why a reconcile did not come to its end.
 
+use super::manifest::Manifest;
 use crate::client;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources};
@@ -9,6 +10,8 @@ use boson_pipeline::report::{self, Sources};
 pub(super) enum Stop {
     /// Something of the user's is wrong; nothing goes on before it is mended.
     Wrong(Wrong),
+    /// The cluster does not take what came out; when it does, nobody may tell us.
+    Refused(Wrong),
     /// Something comes by itself: what, as the end of "waiting for ...".
     Waiting(String),
     /// A call to the API server failed.
@@ -29,12 +32,53 @@ pub(super) struct Wrong {
 impl Stop {
     /// These errors, with the places that `sources` know.
     pub(super) fn wrong(diagnostics: Vec<Diagnostic>, sources: &Sources) -> Self {
+        Self::Wrong(Wrong::of(diagnostics, sources))
+    }
+
+    /// These refusals, in the words of `manifest`, which knows what must not be told.
+    pub(super) fn refused(refusals: Vec<Diagnostic>, manifest: &Manifest) -> Self {
+        Self::Refused(Wrong::of(manifest.secrets.scrub(refusals), &manifest.sources))
+    }
+
+    /// Somebody else has what is to be made.
+    pub(super) fn taken(error: Diagnostic, sources: &Sources) -> Self {
+        Self::Refused(Wrong::of(vec![error], sources))
+    }
+
+    /// The same, where it is a refusal that an error of the API server tells.
+    pub(super) fn or_refused(self, manifest: &Manifest) -> Self {
+        match self {
+            Self::Api(error) if error.is_lasting() => Self::refused(vec![refusal(&error)], manifest),
+            other => other,
+        }
+    }
+}
+
+// === impl Wrong ===
+
+impl Wrong {
+    /// An error of the API server that somebody has to do something about.
+    pub(super) fn refused(error: &client::Error) -> Self {
+        Self::of(vec![refusal(error)], &Sources::default())
+    }
+
+    fn of(diagnostics: Vec<Diagnostic>, sources: &Sources) -> Self {
         let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
         let first = errors.first().map_or("failed", |error| error.code.as_str());
-        Self::Wrong(Wrong {
+        Self {
             reason: camel(first),
             message: report::text(&errors, sources, false).trim_end().to_string(),
-        })
+        }
+    }
+}
+
+/// What the API server refuses, and what to do about it.
+pub(super) fn refusal(error: &client::Error) -> Diagnostic {
+    match error.fault {
+        client::Fault::Forbidden => Diagnostic::error("deployment-forbidden", error.to_string())
+            .help("grant the right in the role of the operator's account; it is tried again every half minute"),
+        _ => Diagnostic::error("deployment-refused", error.to_string())
+            .help("mend what the manifest says about it, or what forbids it; it is tried again every half minute"),
     }
 }
 
@@ -45,7 +89,7 @@ impl From<client::Error> for Stop {
 }
 
 /// `ops-missing-key` as `OpsMissingKey`: conditions take no `-`.
-pub(super) fn camel(code: &str) -> String {
+pub(crate) fn camel(code: &str) -> String {
     let word = |word: &str| {
         let mut letters = word.chars();
         letters

@@ -17,7 +17,7 @@ const VALUE: &str = "value";
 ///
 /// # Errors
 /// Data that is no text.
-pub(super) fn of_variable(secret: &Secret) -> Result<Tree, Diagnostic> {
+pub(crate) fn of_variable(secret: &Secret) -> Result<Tree, Diagnostic> {
     let data = secret.data.iter().flatten();
     let mut members = Vec::new();
     for (key, bytes) in data {
@@ -41,7 +41,7 @@ pub(super) fn implicit(reference: &str) -> (&str, &str) {
 ///
 /// # Errors
 /// There is no such key, or what it holds is no text, or no JSON.
-pub(super) fn of_implicit(secret: &Secret, key: &str) -> Result<Tree, Diagnostic> {
+pub(crate) fn of_implicit(secret: &Secret, key: &str) -> Result<Tree, Diagnostic> {
     let name = secret.metadata.name.as_deref().unwrap_or_default();
     let Some(bytes) = secret.data.as_ref().and_then(|data| data.get(key)) else {
         return Err(

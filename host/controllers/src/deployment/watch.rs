@@ -1,46 +1,158 @@
-//! What wakes the controller: deployments, what they own, and what they refer to.
+//! What wakes the controller: deployments, what they own, what they refer to, and what tells why a step does not go on.
 
 use super::Context;
-use super::interest::interested;
-use crate::api::{BoshDeployment, QuarksSecret, QuarksStatefulSet, ReferenceType};
+use super::look::sight;
+use super::pulls::Source;
+use crate::api::BoshDeployment;
+use crate::cache::{Touched, follow};
 use crate::running::{Running, api};
-use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
+use boson_deployment::labels;
+use futures::stream::{self, Stream, StreamExt};
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::core::v1::{Pod, ServiceAccount};
 use kube::core::PartialObjectMeta;
-use kube::runtime::controller::Config;
-use kube::runtime::{Controller, watcher};
+use kube::runtime::reflector::{self, ObjectRef, Store};
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Resource, ResourceExt};
+use std::fmt::Debug;
 use std::sync::Arc;
 
 const NAME: &str = "deployment";
 /// Deployments at a time: each may hold the memory of a conversion.
 const CONCURRENCY: u16 = 2;
 
+/// A deployment to look at.
+type Woken = watcher::Result<ObjectRef<BoshDeployment>>;
+
 /// Runs until it is asked to stop, for one namespace or for all.
 pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Option<String>) {
-    let client = context.cluster.client();
-    let everything = watcher::Config::default;
     let concurrency = running.concurrency.min(CONCURRENCY);
-    let controller = Controller::new(api::<BoshDeployment>(&client, &namespace), everything())
-        .with_config(Config::default().concurrency(concurrency));
-    let (maps, secrets) = (controller.store(), controller.store());
-    let controller = controller
-        .owns(api::<QuarksSecret>(&client, &namespace), everything())
-        .owns(api::<QuarksStatefulSet>(&client, &namespace), everything())
-        .owns(api::<PartialObjectMeta<Service>>(&client, &namespace), everything())
-        .owns(api::<PartialObjectMeta<Secret>>(&client, &namespace), everything())
-        // Only what is around the data: the content of all ConfigMaps and Secrets of a cluster does not pass through here.
-        .watches(
-            api::<PartialObjectMeta<ConfigMap>>(&client, &namespace),
-            everything(),
-            move |map| interested(&maps.state(), &map, ReferenceType::Configmap),
-        )
-        .watches(
-            api::<PartialObjectMeta<Secret>>(&client, &namespace),
-            everything(),
-            move |secret| interested(&secrets.state(), &secret, ReferenceType::Secret),
-        );
+    let (store, objects) = objects(&context, &namespace);
+    let touched = touched(&context, &namespace, store.clone());
+    let ruled = ruled(&context, store.clone());
+    let others = stream::select(others(&context, &namespace), ruled);
+    let queue = stream::select(stream::select(objects, touched), others);
+    let forgetting = context.clone();
+    let gone = move |namespace: &str, name: &str| {
+        forgetting.memory.forget(&(namespace.into(), name.into()));
+        forgetting.pulls.forget(namespace, name);
+    };
     let reconcile =
         |object: Arc<BoshDeployment>, context: Arc<Context>| async move { context.reconcile(&object).await };
     running
-        .drive(NAME, &namespace, controller, context, reconcile, |_, _| {})
+        .drive_queue(
+            NAME,
+            &namespace,
+            (store, queue),
+            context,
+            reconcile,
+            (concurrency, gone),
+        )
         .await;
+}
+
+/// The deployments, and each time that one changes.
+fn objects(
+    context: &Context,
+    namespace: &Option<String>,
+) -> (Store<BoshDeployment>, impl Stream<Item = Woken> + Send + use<>) {
+    let (store, writer) = reflector::store();
+    let all = api::<BoshDeployment>(&context.cluster.client(), namespace);
+    let events = watcher(all, watcher::Config::default()).default_backoff();
+    let changed = events.reflect(writer).touched_objects();
+    (
+        store,
+        changed.map(|object| object.map(|object| ObjectRef::from_obj(&object))),
+    )
+}
+
+/// Each time that something of theirs changes, or something that they look at.
+fn touched(
+    context: &Arc<Context>,
+    namespace: &Option<String>,
+    store: Store<BoshDeployment>,
+) -> impl Stream<Item = Woken> + Send + use<> {
+    let touched = follow(&context.cache, &context.cluster.client(), namespace);
+    let context = context.clone();
+    touched.flat_map(move |touched| {
+        let woken = match touched {
+            Ok(touched) => {
+                let mut woken = concerned(&store.state(), &touched);
+                if touched.place.kind == "Secret" {
+                    let place = touched.place;
+                    let source = Source::Secret(place.name);
+                    woken.extend(context.pulls.users(Some(place.namespace), &source));
+                }
+                woken.into_iter().map(Ok).collect()
+            }
+            Err(error) => vec![Err(error)],
+        };
+        stream::iter(woken)
+    })
+}
+
+/// All of them, each time that the plugins change: which of them a plugin serves, each finds out by itself.
+fn ruled(context: &Context, store: Store<BoshDeployment>) -> impl Stream<Item = Woken> + Send + use<> {
+    context.plugins.changes().flat_map(move |()| {
+        let all = store.state();
+        let all: Vec<Woken> = all.iter().map(|object| Ok(ObjectRef::from_obj(&**object))).collect();
+        stream::iter(all)
+    })
+}
+
+/// Those that own the object or look at it.
+fn concerned(deployments: &[Arc<BoshDeployment>], touched: &Touched) -> Vec<ObjectRef<BoshDeployment>> {
+    let here = |deployment: &&Arc<BoshDeployment>| {
+        deployment.metadata.namespace.as_deref() == Some(touched.place.namespace.as_str())
+    };
+    let concerns = |deployment: &&Arc<BoshDeployment>| {
+        sight(deployment).is_some_and(|sight| sight.sees(&touched.place, &touched.homes))
+    };
+    let concerned = deployments.iter().filter(here).filter(concerns);
+    concerned.map(|deployment| ObjectRef::from_obj(&**deployment)).collect()
+}
+
+/// Each time that a pod of a conversion changes, since an image that cannot be pulled is seen there only, or an account that images are pulled with.
+fn others(context: &Arc<Context>, namespace: &Option<String>) -> impl Stream<Item = Woken> + Send + use<> {
+    let client = context.cluster.client();
+    let ours = watcher::Config::default().labels(labels::QUARKS_JOB_NAME);
+    let pods = changes::<PartialObjectMeta<Pod>>(&client, namespace, ours);
+    let accounts = changes::<PartialObjectMeta<ServiceAccount>>(&client, namespace, watcher::Config::default());
+    let pods = pods.filter_map(|pod| std::future::ready(pod.map(|pod| of_pod(&pod)).transpose()));
+    let context = context.clone();
+    let accounts = accounts.flat_map(move |account| {
+        let users = account.map(|account| {
+            let source = Source::Account(account.name_any());
+            context.pulls.users(account.namespace(), &source)
+        });
+        stream::iter(match users {
+            Ok(users) => users.into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(error)],
+        })
+    });
+    stream::select(pods, accounts)
+}
+
+fn changes<K>(
+    client: &kube::Client,
+    namespace: &Option<String>,
+    config: watcher::Config,
+) -> impl Stream<Item = watcher::Result<K>> + Send + use<K>
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Clone
+        + Debug
+        + Send
+        + serde::de::DeserializeOwned
+        + 'static,
+{
+    watcher(api::<K>(client, namespace), config)
+        .default_backoff()
+        .touched_objects()
+}
+
+/// The deployment that a pod of a conversion works for.
+fn of_pod(pod: &PartialObjectMeta<Pod>) -> Option<ObjectRef<BoshDeployment>> {
+    let name = pod.annotations().get(labels::DEPLOYMENT)?;
+    Some(ObjectRef::new(name).within(&pod.namespace()?))
 }

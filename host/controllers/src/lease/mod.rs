@@ -121,7 +121,10 @@ impl Election {
             match step {
                 Ok(Turn::Mine) => return,
                 Ok(Turn::Theirs | Turn::Unclear) => {}
-                Err(error) => tracing::warn!(%error, "cannot take the lease"),
+                Err(error) => {
+                    tracing::warn!(%error, "cannot take the lease");
+                    health.trouble(PART, error.to_string());
+                }
             }
             tokio::time::sleep(BEAT).await;
         }

@@ -7,7 +7,8 @@
 use super::draft::{Draft, Value};
 use super::plan::{Plan, Step};
 use super::recipe::Recipe;
-use super::{copies::CopyStep, image, secret};
+use super::signing::Signer;
+use super::{certify, copies::CopyStep, image, secret};
 use crate::api::QuarksSecret;
 use crate::client::{Cluster, Created, Error, FieldManager};
 use crate::metrics::Generated;
@@ -34,10 +35,11 @@ pub enum Failure {
 ///
 /// # Errors
 /// See [`Failure`].
-pub async fn act(cluster: &Cluster, object: &Arc<QuarksSecret>, plan: &Plan) -> Result<bool, Failure> {
+pub async fn act(cluster: &Cluster, signer: &Signer, object: &Arc<QuarksSecret>, plan: &Plan) -> Result<bool, Failure> {
     let mut written = match &plan.step {
         Step::Keep => false,
         Step::Mark(secret) => cluster.replace(MANAGER, secret.as_ref()).await.map(|_| true)?,
+        Step::Prior(prior) => certify::act(cluster, signer, object, prior).await.map(|()| true)?,
         Step::Create(draft) => {
             let made = made(object, draft).await?;
             create(cluster, &made, draft, object).await?
@@ -129,7 +131,7 @@ fn password_recipe() -> Recipe {
     }
 }
 
-fn generated(name: &str, recipe: &Recipe) -> Result<Tree, String> {
+pub(super) fn generated(name: &str, recipe: &Recipe) -> Result<Tree, String> {
     let request = Request {
         name,
         kind: recipe.kind,

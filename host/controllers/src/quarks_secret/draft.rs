@@ -3,6 +3,7 @@
 use super::observe::{Seen, entry};
 use super::recipe::{self, Recipe, digest, recipe, request_digest};
 use super::secret::{self, Marks};
+use super::signing::{self, Prior};
 use super::{image, template};
 use crate::api::QuarksSecret;
 use crate::api::request::{ImageCredentials, SignerType};
@@ -11,6 +12,7 @@ use boson_credentials::Issued;
 use boson_document::Tree;
 use k8s_openapi::api::core::v1::Secret;
 use std::collections::BTreeMap;
+use std::time::SystemTime;
 
 /// A value that is to be made.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,7 +83,8 @@ impl Cause {
         }
     }
 
-    fn keeps_key(self) -> bool {
+    /// Whether the value changes because its key is to stay.
+    pub fn keeps_key(self) -> bool {
         matches!(self, Self::Signature | Self::Expiry)
     }
 }
@@ -148,10 +151,26 @@ pub fn draft(object: &QuarksSecret, seen: &Seen, cause: Cause, old: Option<&Secr
             }
             Value::Known(out)
         }
-        _ => Value::Generated(certified(object, seen, cause, old)?),
+        _ => match seen.request.as_ref().and_then(signing::collected) {
+            Some(value) => Value::Known(value),
+            None => Value::Generated(certified(object, seen, cause, old)?),
+        },
     };
     let marks = marks_of(object, seen);
     Ok(Draft { value, cause, marks })
+}
+
+/// What has to be done before the value can be written, where somebody else signs it.
+pub fn prior(
+    object: &QuarksSecret,
+    seen: &Seen,
+    cause: Cause,
+    old: Option<&Secret>,
+    now: SystemTime,
+) -> Result<Option<Prior>, Trouble> {
+    let Some(request) = &seen.request else { return Ok(None) };
+    let recipe = certified(object, seen, cause, None)?;
+    signing::prior(object, request, &recipe, cause, old, now)
 }
 
 /// The recipe, with what a certificate needs.
@@ -171,14 +190,17 @@ fn certified(object: &QuarksSecret, seen: &Seen, cause: Cause, old: Option<&Secr
     else {
         return Ok(recipe);
     };
-    if asked.signer_type == SignerType::Cluster {
-        let message = "this operator does not sign through CertificateSigningRequests yet; use signerType local";
-        return Err(trouble("SignerUnavailable", message.into()));
-    }
     if let Some((name, _)) = seen.services.iter().find(|(_, service)| service.is_none()) {
         return Err(trouble("Waiting", format!("there is no Service '{name}'")));
     }
     recipe::add_names(&mut recipe.options, &service_names(seen));
+    if asked.activate_eks_workaround_for_san {
+        let address = first_address(seen).map_err(|message| trouble("Waiting", message))?;
+        recipe.options.set("common_name", address);
+    }
+    if asked.signer_type == SignerType::Cluster {
+        return Ok(recipe);
+    }
     if let (Some(ca), Some(key)) = (&asked.ca_ref, &asked.ca_key_ref) {
         let text = |reference| seen.text(reference).map_err(|message| trouble("Waiting", message));
         let signer = Tree::object()
@@ -193,6 +215,14 @@ fn certified(object: &QuarksSecret, seen: &Seen, cause: Cause, old: Option<&Secr
     Ok(recipe)
 }
 
+/// The address of the first Service.
+fn first_address(seen: &Seen) -> Result<String, String> {
+    let (_, service) = seen.services.first().cloned().unzip();
+    let address = service.flatten().and_then(|service| service.spec?.cluster_ip);
+    let address = address.filter(|address| !address.is_empty() && address != "None");
+    address.ok_or_else(|| "the first Service has no address to be common name".to_string())
+}
+
 fn service_names(seen: &Seen) -> Vec<String> {
     let services: Vec<_> = seen
         .services
@@ -205,15 +235,17 @@ fn service_names(seen: &Seen) -> Vec<String> {
 /// Digest of what signs and of what Services add; none where neither is asked for, or not all of it is there.
 pub fn signature(object: &QuarksSecret, seen: &Seen) -> Option<String> {
     let asked = object.spec.request.as_ref()?.certificate.as_ref()?;
-    if asked.ca_ref.is_none() && asked.service_ref.is_empty() {
+    let by_us = seen.request.as_ref().and_then(signing::fingerprint);
+    if asked.ca_ref.is_none() && asked.service_ref.is_empty() && by_us.is_none() {
         return None;
     }
     if seen.services.iter().any(|(_, service)| service.is_none()) {
         return None;
     }
-    let ca = match &asked.ca_ref {
-        Some(reference) => Issued::from_pem(&seen.text(reference).ok()?)?.fingerprint,
-        None => String::new(),
+    let ca = match (by_us, &asked.ca_ref) {
+        (Some(fingerprint), _) => fingerprint,
+        (None, Some(reference)) if seen.request.is_none() => Issued::from_pem(&seen.text(reference).ok()?)?.fingerprint,
+        _ => String::new(),
     };
     let names = service_names(seen).join(" ");
     Some(digest(&[&ca, &names]))

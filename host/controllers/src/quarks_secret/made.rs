@@ -21,7 +21,7 @@ pub fn asked(spec: &str) -> QuarksSecret {
 /// What a plan's step leaves behind; the Secret that was there, where it keeps it.
 pub fn after(object: &QuarksSecret, seen: &Seen, step: &Step) -> Option<Secret> {
     match step {
-        Step::Keep => seen.secret.clone(),
+        Step::Keep | Step::Prior(_) => seen.secret.clone(),
         Step::Mark(secret) => Some((**secret).clone()),
         Step::Create(draft) | Step::Recreate(draft, _) => Some(stored(made(object, draft))),
         Step::Replace(draft, old) => {

@@ -10,3 +10,7 @@ pub const SET: &str = "quarks.cloudfoundry.org/set-by-operator";
 pub const ROTATION: &str = "quarks.cloudfoundry.org/rotation";
 /// On a ConfigMap that asks for a rotation: digest of the list that was worked off.
 pub const ROTATED: &str = "quarks.cloudfoundry.org/rotated";
+/// On a CertificateSigningRequest: the QuarksSecret that it is for.
+pub const REQUEST_NAMESPACE: &str = "quarks.cloudfoundry.org/quarks-secret-namespace";
+/// The same.
+pub const REQUEST_NAME: &str = "quarks.cloudfoundry.org/quarks-secret-name";

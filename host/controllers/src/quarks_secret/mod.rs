@@ -1,16 +1,18 @@
 //! The QuarksSecret controller: observe, plan, act, and again until there is nothing left to do.
 
 mod act;
+mod certify;
 mod copies;
 mod draft;
 mod image;
-mod interest;
 mod marks;
 mod observe;
 mod plan;
 mod recipe;
+mod request;
 mod rotation;
 mod secret;
+mod signing;
 mod status;
 mod template;
 mod watch;
@@ -18,13 +20,15 @@ mod watch;
 #[cfg(test)]
 mod made;
 #[cfg(test)]
+mod signing_tests;
+#[cfg(test)]
 mod tests;
 
 use crate::api::QuarksSecret;
 use crate::client::{Cluster, Error, Events, Fault, Notice};
+use crate::interest::Interest;
 use crate::scope::Scope;
 use act::{Failure, MANAGER, act};
-use interest::Interest;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::runtime::controller::Action;
 use observe::observe;
@@ -32,10 +36,12 @@ use plan::{Plan, plan};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+pub use signing::OWN_SIGNER;
+pub(crate) use signing::Signer;
 pub(crate) use watch::run;
 
-/// Writes of one object in one go; a CA, its marks and its copies are three.
-const ROUNDS: usize = 5;
+/// Writes of one object in one go; a certificate by our own signer, with an authority for it and a copy, takes eight.
+const ROUNDS: usize = 10;
 /// After a lost race.
 const SOON: Duration = Duration::from_millis(200);
 
@@ -45,18 +51,20 @@ pub(crate) struct Context {
     events: Events,
     interest: Interest,
     scope: Scope,
+    signer: Signer,
 }
 
 // === impl Context ===
 
 impl Context {
     /// For this cluster. `instance`: name of this process.
-    pub fn new(cluster: Cluster, scope: Scope, instance: &str) -> Self {
+    pub fn new(cluster: Cluster, scope: Scope, signer: Signer, instance: &str) -> Self {
         Self {
             events: Events::new(cluster.clone(), MANAGER, instance),
             interest: Interest::default(),
             cluster,
             scope,
+            signer,
         }
     }
 
@@ -96,7 +104,7 @@ impl Context {
     async fn settle(&self, cached: Arc<QuarksSecret>, namespace: &str, name: &str) -> Result<Action, Error> {
         let mut object = cached;
         for _ in 0..ROUNDS {
-            let seen = observe(&self.cluster, &self.interest, &object).await?;
+            let seen = observe(&self.cluster, &self.interest, &self.signer, &object).await?;
             let mut plan = plan(&object, &seen, SystemTime::now());
             let writes = plan.step != plan::Step::Keep || !plan.copies.is_empty();
             if writes || status::status(&object, &plan, SystemTime::now()).is_some() {
@@ -108,7 +116,7 @@ impl Context {
                     continue;
                 }
             }
-            match act(&self.cluster, &object, &plan).await {
+            match act(&self.cluster, &self.signer, &object, &plan).await {
                 Ok(true) => continue,
                 Ok(false) => {}
                 Err(Failure::Api(error)) => return Err(error),

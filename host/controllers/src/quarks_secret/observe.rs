@@ -1,12 +1,16 @@
 //! What there is: reads only. All reads are quorum reads, because a stale one could make us replace a value that was just made.
 
-use super::interest::Interest;
+use super::signing::{self, AUTHORITY_SECRET, OWN_SIGNER, SeenRequest, Signer};
 use crate::api::QuarksSecret;
 use crate::api::request::KeyReference;
 use crate::api::secret::SecretType;
 use crate::client::{Cluster, Error, Fault};
-use k8s_openapi::api::core::v1::{Secret, Service};
+use crate::interest::Interest;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Kubernetes puts it into every namespace: the authority of its API server, and of its own signers unless they were given another.
+const ROOT: &str = "kube-root-ca.crt";
 
 /// What a plan is made from.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +23,8 @@ pub struct Seen {
     pub services: Vec<(String, Option<Service>)>,
     /// What is where the copies go, in their order.
     pub copies: Vec<SeenCopy>,
+    /// Of a certificate that somebody else signs: how far that is.
+    pub request: Option<SeenRequest>,
 }
 
 /// What is where a copy goes.
@@ -36,7 +42,12 @@ pub struct SeenCopy {
 ///
 /// # Errors
 /// See [`Error`].
-pub async fn observe(cluster: &Cluster, interest: &Interest, object: &QuarksSecret) -> Result<Seen, Error> {
+pub async fn observe(
+    cluster: &Cluster,
+    interest: &Interest,
+    signer: &Signer,
+    object: &QuarksSecret,
+) -> Result<Seen, Error> {
     let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
     let name = object.metadata.name.as_deref().unwrap_or_default();
     let spec = &object.spec;
@@ -60,6 +71,9 @@ pub async fn observe(cluster: &Cluster, interest: &Interest, object: &QuarksSecr
         seen.copies
             .push(look_at_copy(cluster, &copy.namespace, &copy.name, name).await?);
     }
+    if signing::asked(object).is_some() {
+        seen.request = Some(look_at_request(cluster, signer, object).await?);
+    }
     Ok(seen)
 }
 
@@ -73,7 +87,26 @@ fn note(interest: &Interest, object: &QuarksSecret, references: &BTreeSet<String
     let copies = spec.copies.iter();
     let there =
         copies.flat_map(|copy| [copy.name.clone(), name.to_string()].map(|name| (copy.namespace.clone(), name)));
-    interest.note((namespace, name), here.chain(there));
+    let meanwhile = signing::asked(object).map(|_| (namespace.to_string(), signing::key_name(object)));
+    interest.note((namespace, name), here.chain(there).chain(meanwhile));
+}
+
+async fn look_at_request(cluster: &Cluster, signer: &Signer, object: &QuarksSecret) -> Result<SeenRequest, Error> {
+    let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+    let mut seen = SeenRequest {
+        signer: signer.clone(),
+        key: cluster.get(namespace, &signing::key_name(object)).await?,
+        request: cluster.get_global(&signing::name(object)).await?,
+        authority: None,
+        root: None,
+    };
+    if signer.name == OWN_SIGNER {
+        seen.authority = cluster.get(&signer.namespace, AUTHORITY_SECRET).await?;
+    } else if seen.request.as_ref().is_some_and(signing::is_signed) {
+        let root: Option<ConfigMap> = cluster.get(namespace, ROOT).await?;
+        seen.root = root.and_then(|root| root.data?.remove("ca.crt"));
+    }
+    Ok(seen)
 }
 
 async fn look_at_copy(cluster: &Cluster, namespace: &str, copy: &str, original: &str) -> Result<SeenCopy, Error> {

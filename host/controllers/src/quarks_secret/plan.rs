@@ -5,11 +5,12 @@
 //! particular a value without our marks (restored from a backup, made by the predecessor) is adopted, never replaced.
 
 use super::copies::{self, CopyStep};
-use super::draft::{Cause, Draft, derived, draft, marks_of, signature};
+use super::draft::{Cause, Draft, Trouble, derived, draft, marks_of, prior, signature};
 use super::marks;
 use super::observe::{Seen, entry};
 use super::recipe::{self, request_digest};
 use super::secret::{self, Owner};
+use super::signing::{self, Prior};
 use crate::api::secret::SecretType;
 use crate::api::{ConditionStatus, QuarksSecret};
 use crate::conditions::Finding;
@@ -50,6 +51,8 @@ pub enum Step {
     Keep,
     /// Its labels, annotations and owner are to be these; its data stays.
     Mark(Box<Secret>),
+    /// Somebody else signs it: do this first, or clean up behind it.
+    Prior(Box<Prior>),
     /// There is none: make it.
     Create(Box<Draft>),
     /// Replace the data of this one, if it is still this one.
@@ -74,8 +77,8 @@ pub fn plan(object: &QuarksSecret, seen: &Seen, now: SystemTime) -> Plan {
         return silent(ready(true, "Agreed", message.into()), false);
     }
     let Some(secret) = &seen.secret else {
-        return match draft(object, seen, Cause::Absent, None) {
-            Ok(draft) => write(Step::Create(Box::new(draft))),
+        return match valued(object, seen, Cause::Absent, None, now) {
+            Ok(step) => write(step),
             Err(trouble) => silent(ready(false, trouble.reason, trouble.message), false),
         };
     };
@@ -101,8 +104,8 @@ pub fn plan(object: &QuarksSecret, seen: &Seen, now: SystemTime) -> Plan {
 fn ours(object: &QuarksSecret, seen: &Seen, secret: &Secret, now: SystemTime) -> Plan {
     let renew = issued(object, secret).map(|issued| renewal(&issued));
     let trouble = match cause(object, seen, secret, renew, now) {
-        Some(cause) => match draft(object, seen, cause, Some(secret)) {
-            Ok(draft) => return write(replacement(object, draft, secret)),
+        Some(cause) => match valued(object, seen, cause, Some(secret), now) {
+            Ok(step) => return write(step),
             Err(trouble) => Some(trouble),
         },
         None => match derived(object, seen, secret) {
@@ -112,10 +115,11 @@ fn ours(object: &QuarksSecret, seen: &Seen, secret: &Secret, now: SystemTime) ->
         },
     };
     let marked = secret::marked(object, secret, &marks_of(object, seen));
-    let step = match trouble.is_none() && marked != *secret {
-        true => Step::Mark(Box::new(marked)),
+    let step = match (&trouble, signing::leftovers(seen)) {
+        (None, _) if marked != *secret => Step::Mark(Box::new(marked)),
+        (None, Some(leftovers)) => Step::Prior(Box::new(leftovers)),
         // With its marks it would look as if what was asked for had been done.
-        false => Step::Keep,
+        _ => Step::Keep,
     };
     let finding = match trouble {
         Some(trouble) => ready(false, trouble.reason, trouble.message),
@@ -127,6 +131,24 @@ fn ours(object: &QuarksSecret, seen: &Seen, secret: &Secret, now: SystemTime) ->
         plan.wake = plan.wake.min(left.max(Duration::from_secs(60)));
     }
     plan
+}
+
+/// How a value comes to be: made and written, or first signed by somebody else.
+fn valued(
+    object: &QuarksSecret,
+    seen: &Seen,
+    cause: Cause,
+    old: Option<&Secret>,
+    now: SystemTime,
+) -> Result<Step, Trouble> {
+    if let Some(prior) = prior(object, seen, cause, old, now)? {
+        return Ok(Step::Prior(Box::new(prior)));
+    }
+    let draft = draft(object, seen, cause, old)?;
+    Ok(match old {
+        None => Step::Create(Box::new(draft)),
+        Some(old) => replacement(object, draft, old),
+    })
 }
 
 fn generated_message(object: &QuarksSecret) -> String {

@@ -1,6 +1,7 @@
 //! How a value is made: a QuarksSecret's request in the words of the command line's generator, so that both make the same.
 
-use crate::api::request::{CertificateRequest, Usage};
+use super::{request, signing};
+use crate::api::request::{CertificateRequest, SignerType, Usage};
 use crate::api::secret::SecretType;
 use crate::api::{QuarksSecret, QuarksSecretSpec};
 use boson_document::{Tree, json};
@@ -129,7 +130,8 @@ pub fn ignored(spec: &QuarksSecretSpec) -> Vec<&'static str> {
         )
     };
     if let Some(certificate) = request.certificate {
-        if !certificate.is_ca && !certificate.usages.iter().all(implied) {
+        let local = certificate.signer_type == SignerType::Local;
+        if local && !certificate.is_ca && !certificate.usages.iter().all(implied) {
             out.push("usages");
         }
         if certificate.is_ca && !(certificate.alternative_names.is_empty() && certificate.service_ref.is_empty()) {
@@ -184,7 +186,11 @@ pub fn request_digest(object: &QuarksSecret) -> String {
         Some(recipe) => json::to_text(&recipe.options),
         None => serde_json::to_string(&object.spec.request).unwrap_or_default(),
     };
-    digest(&[type_name(object.spec.kind), &asked])
+    let kind = type_name(object.spec.kind);
+    match signing::asked(object) {
+        Some(by_cluster) => digest(&[kind, &asked, &request::words(by_cluster)]),
+        None => digest(&[kind, &asked]),
+    }
 }
 
 /// SHA-256 over texts, each with its end marked.

@@ -63,7 +63,7 @@ fn annotated(mut object: QuarksSecret, key: &str, value: &str) -> QuarksSecret {
 fn cause(plan: &Plan) -> Option<Cause> {
     match &plan.step {
         Step::Create(draft) | Step::Replace(draft, _) | Step::Recreate(draft, _) => Some(draft.cause),
-        Step::Keep | Step::Mark(_) => None,
+        Step::Keep | Step::Mark(_) | Step::Prior(_) => None,
     }
 }
 

@@ -1,12 +1,16 @@
 //! What wakes the controller: its objects, their Secrets, and everything that they look at.
 
-use super::Context;
+use super::{Context, marks};
 use crate::api::QuarksSecret;
 use crate::running::{Running, api};
+use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
+use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
+use kube::Api;
 use kube::api::ObjectMeta;
 use kube::core::PartialObjectMeta;
 use kube::runtime::controller::Config;
+use kube::runtime::reflector::ObjectRef;
 use kube::runtime::{Controller, watcher};
 use std::sync::Arc;
 
@@ -48,10 +52,21 @@ fn woken(context: &Arc<Context>, namespace: &Option<String>) -> Controller<Quark
     let services = api::<PartialObjectMeta<Service>>(&client, namespace);
     // Consent comes from objects of the same kind in other namespaces.
     let consents = api::<PartialObjectMeta<QuarksSecret>>(&client, namespace);
+    // They live in no namespace; whose they are is written on them.
+    let requests: Api<PartialObjectMeta<CertificateSigningRequest>> = Api::all(client.clone());
+    let ours = everything().labels(&format!("{MANAGED_BY}={BOSON}"));
     Controller::new(api::<QuarksSecret>(&client, namespace), everything())
         .watches(secrets, everything(), move |secret| of_secret(secret.metadata))
         .watches(services, everything(), move |service| of_service(service.metadata))
         .watches(consents, everything(), move |object| of_consent(object.metadata))
+        .watches(requests, ours, |request| asker(&request.metadata))
+}
+
+/// The QuarksSecret that a CertificateSigningRequest is for.
+fn asker(meta: &ObjectMeta) -> Option<ObjectRef<QuarksSecret>> {
+    let annotations = meta.annotations.as_ref()?;
+    let namespace = annotations.get(marks::REQUEST_NAMESPACE)?;
+    Some(ObjectRef::new(annotations.get(marks::REQUEST_NAME)?).within(namespace))
 }
 
 async fn rotations(context: Arc<Context>, running: Running, namespace: Option<String>) {

@@ -18,6 +18,8 @@ const TEMPLATE: &str = "quarks.cloudfoundry.org/template-digest";
 pub(super) struct Plan {
     /// To apply.
     pub apply: Vec<Value>,
+    /// Those of them that are not there yet.
+    pub new_objects: Vec<Value>,
     /// To delete.
     pub delete: Vec<Value>,
     /// Whether all pods of the newest version are ready.
@@ -59,6 +61,7 @@ pub(super) fn plan(set: &Value, live: &[Value], owner: &Value) -> Result<Plan, B
         .collect();
     let ready = plan.apply.is_empty() && current.iter().all(|one| is_ready(one));
     Ok(Plan {
+        new_objects: plan.new_objects().cloned().collect(),
         apply: plan.apply,
         // Until the new ones serve, the old ones do.
         delete: if ready { plan.delete } else { Vec::new() },

@@ -1,7 +1,15 @@
 //! The document of a group's Secret `<deployment>.bpm.<group>`: what the bpm stage has to know of the files of the group's jobs, their rendered
-//! bpm.yml above all. It is written where templates are rendered, and read where objects are made.
+//! bpm.yml above all. It is written where templates are rendered, and read where objects are made; the files are kept as texts, so that what
+//! is found wrong with them later is told with its line.
 
+#![allow(
+    clippy::result_large_err,
+    reason = "a document is refused once, at most; a box would be in every caller's way"
+)]
+
+use crate::diagnostic::Diagnostic;
 use crate::stage::{BpmCopy, JobFiles};
+use crate::yaml::{self, Document};
 use boson_document::Tree;
 
 /// The document of these jobs.
@@ -9,9 +17,16 @@ pub fn write(jobs: &[JobFiles]) -> Tree {
     Tree::object().with("jobs", jobs.iter().map(job).collect::<Vec<_>>())
 }
 
-/// The jobs of a document; none where it is not one of ours.
-pub fn read(document: &Tree) -> Option<Vec<JobFiles>> {
-    document.get("jobs")?.as_array()?.iter().map(read_job).collect()
+/// The jobs of a document, and their rendered files.
+///
+/// # Errors
+/// A file that is no YAML; a document that is none of ours.
+pub fn read(document: &Document) -> Result<(Vec<JobFiles>, Vec<Document>), Diagnostic> {
+    let mut files = Vec::new();
+    let jobs = document.tree.get("jobs").and_then(Tree::as_array);
+    let jobs = jobs.ok_or_else(|| foreign(document))?;
+    let jobs = jobs.iter().map(|job| read_job(job, document, &mut files));
+    Ok((jobs.collect::<Result<_, _>>()?, files))
 }
 
 fn job(job: &JobFiles) -> Tree {
@@ -29,46 +44,72 @@ fn copy(copy: &BpmCopy) -> Tree {
     Tree::object()
         .with("document", copy.document_name.as_str())
         .with("instances", instances.collect::<Vec<_>>())
-        .with("content", copy.bpm.clone())
+        .with("content", &*copy.text)
 }
 
-fn read_job(tree: &Tree) -> Option<JobFiles> {
-    let templates = tree.items("templates").iter();
-    Some(JobFiles {
-        job: tree.str("name")?.to_string(),
-        release: tree.str("release")?.to_string(),
-        templates: templates
-            .map(|path| path.as_str().map(str::to_string))
-            .collect::<Option<_>>()?,
-        monitored: tree.get("monitored")?.as_bool()?,
-        bpm: tree.items("bpm").iter().map(read_copy).collect::<Option<_>>()?,
-    })
+fn read_job(tree: &Tree, document: &Document, files: &mut Vec<Document>) -> Result<JobFiles, Diagnostic> {
+    let bpm = tree.items("bpm").iter().map(|copy| read_copy(copy, document, files));
+    let bpm = bpm.collect::<Result<_, _>>()?;
+    let whole = || {
+        let templates = tree.items("templates").iter();
+        Some(JobFiles {
+            job: tree.str("name")?.to_string(),
+            release: tree.str("release")?.to_string(),
+            templates: templates
+                .map(|path| path.as_str().map(str::to_string))
+                .collect::<Option<_>>()?,
+            monitored: tree.get("monitored")?.as_bool()?,
+            bpm,
+        })
+    };
+    whole().ok_or_else(|| foreign(document))
 }
 
-fn read_copy(tree: &Tree) -> Option<BpmCopy> {
+fn read_copy(tree: &Tree, document: &Document, files: &mut Vec<Document>) -> Result<BpmCopy, Diagnostic> {
     let instances = tree.items("instances").iter();
     let instances = instances.map(|index| u32::try_from(index.as_i64()?).ok());
-    Some(BpmCopy {
-        document_name: tree.str("document")?.to_string(),
-        instances: instances.collect::<Option<_>>()?,
-        bpm: tree.get("content")?.clone(),
-    })
+    let (Some(instances), Some(name), Some(text)) = (
+        instances.collect::<Option<_>>(),
+        tree.str("document"),
+        tree.str("content"),
+    ) else {
+        return Err(foreign(document));
+    };
+    let file = yaml::read(name, text)?;
+    let copy = BpmCopy {
+        document_name: name.to_string(),
+        instances,
+        bpm: file.tree.clone(),
+        text: file.text.clone(),
+    };
+    files.push(file);
+    Ok(copy)
+}
+
+fn foreign(document: &Document) -> Diagnostic {
+    Diagnostic::error(
+        "convert-foreign-document",
+        "it is not what rendering an instance group leaves",
+    )
+    .in_document(&document.name)
+    .help("delete this version of the Secret: it is made again")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::yaml;
 
     #[test]
     fn what_is_written_is_read_through_yaml() {
-        let bpm = yaml::read("b", "processes:\n- name: a\n  env: {PORT: \"1\", RATIO: 1.50}\n")
-            .unwrap()
-            .tree;
+        let text =
+            "# rendered\nprocesses:\n- name: a\n  env: {PORT: \"1\", RATIO: 1.50}\t\n  args: [\"\\x00\", .nan]\r\n\n";
+        let name = "b (rendered for g)";
+        let file = yaml::read(name, text).unwrap();
         let copy = BpmCopy {
-            document_name: "b (rendered for g)".into(),
+            document_name: name.into(),
             instances: vec![0, 3],
-            bpm,
+            bpm: file.tree.clone(),
+            text: file.text.clone(),
         };
         let jobs = [JobFiles {
             job: "j".into(),
@@ -77,9 +118,13 @@ mod tests {
             monitored: true,
             bpm: vec![copy],
         }];
-        let text = yaml::write_manifest(&[write(&jobs)]);
-        let read = read(&yaml::read("s", &text).unwrap().tree).unwrap();
-        assert_eq!(format!("{read:?}"), format!("{jobs:?}"));
-        assert!(super::read(&Tree::object()).is_none());
+        let kept = yaml::write_manifest(&[write(&jobs)]);
+        let (read_jobs, files) = read(&yaml::read("s", &kept).unwrap()).unwrap();
+        assert_eq!(format!("{read_jobs:?}"), format!("{jobs:?}"));
+        assert_eq!(format!("{:?}", files[0]), format!("{file:?}"));
+        assert_eq!(
+            read(&yaml::read("s", "{}").unwrap()).unwrap_err().code,
+            "convert-foreign-document"
+        );
     }
 }

@@ -5,6 +5,17 @@ use crate::codes::Code;
 /// All of them.
 pub const CODES: &[Code] = &[
     Code {
+        name: "convert-foreign-document",
+        title: "A Secret between two steps holds something else than the step leaves",
+        explanation: "A newer or older version of this program made it, or somebody changed it by hand. Delete this version of the Secret: the step \
+                      makes it again.",
+    },
+    Code {
+        name: "convert-no-group",
+        title: "The manifest has no such instance group",
+        explanation: "A pod of the conversion works on one instance group, by name, and the manifest that it mounts has none of that name.",
+    },
+    Code {
         name: "convert-no-name",
         title: "Something has no name that Kubernetes takes",
         explanation: "The deployment needs a name: the manifest's `name:`, or `--name`. Names of Services begin with a letter, so the \

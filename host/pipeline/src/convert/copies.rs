@@ -82,6 +82,7 @@ fn copies(
                     document_name: name,
                     instances,
                     bpm: document.tree.clone(),
+                    text: document.text.clone(),
                 });
                 documents.push(document);
             }

@@ -8,9 +8,11 @@ pub mod collected;
 pub mod context;
 mod copies;
 pub mod filling;
+pub mod kept;
 mod needed;
 pub mod parallel;
 mod places;
+pub mod pod_plugins;
 pub mod rendering;
 pub mod steps;
 

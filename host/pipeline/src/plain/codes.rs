@@ -48,8 +48,8 @@ pub const CODES: &[Code] = &[
     Code {
         name: "plain-secret-too-large",
         title: "A Secret would be too large",
-        explanation: "A Secret holds 1 MiB. The properties and links of one instance group, or the value of one variable, have more. \
-                      Move large files into a release, or split the group.",
+        explanation: "A Secret holds 1 MiB. The properties and links of one instance group have more even when they are compressed, or the \
+                      value of one variable has. Move large files into a release, or split the group.",
     },
     Code {
         name: "plain-unknown-kind",

@@ -19,7 +19,7 @@ pub const DIGEST: &str = "quarks.cloudfoundry.org/resolved-digest";
 
 /// The Secret of a group at one version.
 ///
-/// It is not marked as immutable: who keeps several versions does that.
+/// Its document is compressed where it is large. It is not marked as immutable: who keeps several versions does that.
 ///
 /// # Errors
 /// A group without a name that Kubernetes takes, more text than a Secret holds.
@@ -38,15 +38,20 @@ pub fn resolved_secret(names: &Names, group: &ResolvedGroup, version: u32) -> Re
         .with("kind", "Secret")
         .with("metadata", metadata(&name, None, labels, tags(&group.document)))
         .with("type", "Opaque");
+    super::secret::with_packed_data(secret, entries(group)).map_err(|error| {
+        let help = "it holds every instance of the group and of the groups that its links lead to: have fewer of them, or several smaller groups";
+        Box::new(error.help(help))
+    })
+}
+
+/// What the Secret of a group holds, as texts.
+pub fn entries(group: &ResolvedGroup) -> Vec<(String, String)> {
     // Members in their order: templates that walk over a hash give the same text here and in the pod.
     let mut entries = vec![(KEY.into(), yaml::write_manifest(slice::from_ref(&group.document)))];
     let instances = Pointer::from(["instance_groups", "0", "instances"].map(String::from).to_vec());
     let instances = instances.find(&group.document).and_then(Tree::as_i64);
     entries.extend(instances.map(|instances| (REPLICAS.into(), instances.to_string())));
-    super::secret::with_data(secret, &entries).map_err(|error| {
-        let help = "it holds every instance of the group and of the groups that its links lead to: have fewer of them, or several smaller groups";
-        Box::new(error.help(help))
-    })
+    entries
 }
 
 /// Tags of the deployment and the group: annotations, as on every object. The bpm stage has checked them.

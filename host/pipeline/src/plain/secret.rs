@@ -2,6 +2,7 @@
 
 use crate::Diagnostic;
 use crate::bundle::limits::{DATA_LIMIT, is_data_key};
+use crate::encoding;
 use crate::object::{annotations, fault, map, merge, metadata, namespace};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -114,8 +115,25 @@ fn text(value: &Tree) -> String {
     }
 }
 
-/// Sets `data`.
-pub(crate) fn with_data(secret: Tree, entries: &[(String, String)]) -> Result<Tree, Box<Diagnostic>> {
+/// Sets `data` to values that pods read: compressed where they are large.
+pub(crate) fn with_packed_data(mut secret: Tree, entries: Vec<(String, String)>) -> Result<Tree, Box<Diagnostic>> {
+    let mut entries: Vec<(String, Vec<u8>)> = entries
+        .into_iter()
+        .map(|(key, value)| (key, value.into_bytes()))
+        .collect();
+    let packed = encoding::pack(entries.iter_mut().map(|(_, value)| value))
+        .map_err(|error| fault(&secret, "plain-secret-too-large", &error.to_string()))?;
+    if packed {
+        let annotations = map(&secret, "annotations").with(labels::ENCODING, encoding::GZIP);
+        if let Some(metadata) = secret.get_mut("metadata") {
+            metadata.set("annotations", annotations);
+        }
+    }
+    Ok(secret.with("data", encoded(&entries)))
+}
+
+/// Sets `data` to values that users read: as they are.
+fn with_data(secret: Tree, entries: &[(String, String)]) -> Result<Tree, Box<Diagnostic>> {
     if let Some((key, _)) = entries.iter().find(|(key, _)| !is_data_key(key)) {
         return Err(fault(
             &secret,
@@ -128,9 +146,10 @@ pub(crate) fn with_data(secret: Tree, entries: &[(String, String)]) -> Result<Tr
         let why = format!("it would hold {size} bytes, and a Secret holds at most {DATA_LIMIT}");
         return Err(fault(&secret, "plain-secret-too-large", &why));
     }
-    let data: Tree = entries
-        .iter()
-        .map(|(key, value)| (key.as_str(), STANDARD.encode(value)))
-        .collect();
-    Ok(secret.with("data", data))
+    Ok(secret.with("data", encoded(entries)))
+}
+
+fn encoded(entries: &[(String, impl AsRef<[u8]>)]) -> Tree {
+    let entry = |(key, value): &(String, _)| (key.clone(), STANDARD.encode(value));
+    entries.iter().map(entry).collect()
 }

@@ -1,0 +1,163 @@
+//! `host plugin pack`: the ConfigMaps that give a component to the operator. It is checked here first, as the operator will.
+
+use crate::command::inputs;
+use crate::exit::Failed;
+use crate::output::{self, Color};
+use crate::plugins;
+use anyhow::Context;
+use boson_controllers::plugins::{Packing, pack};
+use boson_document::{Tree, json};
+use boson_pipeline::report::Sources;
+use boson_pipeline::{Diagnostic, Stage, packed, yaml};
+use boson_sandbox::{Digest, Limits, Source};
+use clap::Args;
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+use std::path::PathBuf;
+
+/// Options of `host plugin pack`.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Example: host plugin pack resources my-labels.wasm --deployment nats | kubectl apply --server-side -f -\n\n\
+                        Server-side: what `kubectl apply` alone would remember of it does not fit into an annotation."
+)]
+pub struct PackArguments {
+    /// Stage: ops, variables, links, render, bpm or resources
+    #[arg(value_parser = stage)]
+    stage: Stage,
+    /// The component
+    component: PathBuf,
+    /// Name of the plugin and of its ConfigMap [default: what the component calls itself]
+    #[arg(long)]
+    name: Option<String>,
+    /// Namespace of the ConfigMaps
+    #[arg(long, short)]
+    namespace: Option<String>,
+    /// Settings for all deployments: a YAML or JSON file
+    #[arg(long, value_name = "FILE")]
+    settings: Option<PathBuf>,
+    /// Place among the plugins of `resources`; the lower ones come first
+    #[arg(long, allow_negative_numbers = true)]
+    order: Option<i64>,
+    /// Serve deployments of these namespaces only
+    #[arg(long = "in-namespace", value_name = "NAMESPACE")]
+    namespaces: Vec<String>,
+    /// Serve deployments of these names only
+    #[arg(long = "deployment", value_name = "NAME")]
+    deployments: Vec<String>,
+    /// Do not compress the component
+    #[arg(long)]
+    uncompressed: bool,
+    /// Write to this file instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+fn stage(text: &str) -> Result<Stage, String> {
+    let names = Stage::ALL.map(Stage::name).join(", ");
+    Stage::named(text).ok_or(format!("the stages are {names}"))
+}
+
+pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
+    let mut sources = Sources::default();
+    let fail = |diagnostics: Vec<Diagnostic>, sources: &Sources| {
+        output::show(&diagnostics, sources, color);
+        Failed::Input
+    };
+    let settings = arguments
+        .settings
+        .as_ref()
+        .map(|file| inputs::yaml_file(file, &mut sources));
+    let settings = settings.transpose().map_err(|error| fail(vec![*error], &sources))?;
+    let bytes = std::fs::read(&arguments.component)
+        .with_context(|| format!("cannot read '{}'", arguments.component.display()))?;
+    let told = described(arguments, &bytes, settings.as_ref()).map_err(|told| fail(told, &sources))?;
+    let name = arguments.name.clone().unwrap_or(told);
+    let compressed = (!arguments.uncompressed).then(|| compress_to_vec(bytes.as_slice(), CompressionLevel::Fastest));
+    let packed = compressed.as_ref().unwrap_or(&bytes);
+    if bytes.len() > packed::MAX_COMPONENT || packed.len() > packed::MAX_PACKED {
+        let (whole, packed) = (packed::MAX_COMPONENT >> 20, packed::MAX_PACKED >> 20);
+        let what = format!("the component has more than {whole} MiB, or more than {packed} MiB packed");
+        return Err(fail(vec![Diagnostic::error("plugin-too-large", what)], &sources));
+    }
+    let digest = Digest::of(&bytes).to_string();
+    let document = document(
+        arguments,
+        &name,
+        &digest,
+        settings.map(|settings| settings.tree),
+        packed.len(),
+    );
+    let maps = pack(Packing {
+        name: &name,
+        namespace: arguments.namespace.as_deref(),
+        stage: arguments.stage,
+        bytes: packed,
+        compressed: compressed.is_some(),
+        document: yaml::write(&document),
+    });
+    let mut trees = Vec::new();
+    for map in maps {
+        let text = serde_json::to_string(&map).context("a ConfigMap is JSON")?;
+        let tree = json::parse(&text).map_err(|error| anyhow::anyhow!("a ConfigMap is JSON: {error}"))?;
+        trees.push(tree);
+    }
+    let text = yaml::write_manifest(&trees);
+    match &arguments.out {
+        Some(file) => Ok(std::fs::write(file, text).with_context(|| format!("cannot write '{}'", file.display()))?),
+        None => Ok(output::print(&text)?),
+    }
+}
+
+/// The name that the component gives itself.
+fn described(
+    arguments: &PackArguments,
+    bytes: &[u8],
+    settings: Option<&yaml::Document>,
+) -> Result<String, Vec<Diagnostic>> {
+    let failed = |failure: boson_sandbox::Failure| vec![failure.diagnostic()];
+    let sandbox = plugins::sandbox(Limits::default()).map_err(failed)?;
+    let name = arguments.component.display().to_string();
+    let plugin = sandbox
+        .load(&name, bytes, Source::File(arguments.component.clone()))
+        .map_err(failed)?;
+    if plugin.stage != arguments.stage {
+        let what = format!(
+            "'{name}' is a plugin of the stage '{}', not '{}'",
+            plugin.stage, arguments.stage
+        );
+        return Err(vec![Diagnostic::error("plugin-other-stage", what)]);
+    }
+    if let Some(settings) = settings {
+        let told = plugins::check_settings(&plugin, &sandbox, settings);
+        if told.iter().any(Diagnostic::is_error) {
+            return Err(told);
+        }
+    }
+    Ok(plugin.describe(&sandbox).map_err(failed)?.name)
+}
+
+fn document(arguments: &PackArguments, name: &str, digest: &str, settings: Option<Tree>, bytes: usize) -> Tree {
+    let mut document = Tree::object().with("name", name).with("digest", digest);
+    match arguments.stage {
+        Stage::Resources => document.set("order", arguments.order.unwrap_or(0)),
+        stage => document.set("replaces", stage.name()),
+    };
+    if let Some(settings) = settings {
+        document.set("settings", settings);
+    }
+    let mut selector = Tree::object();
+    for (key, names) in [
+        ("namespaces", &arguments.namespaces),
+        ("deployments", &arguments.deployments),
+    ] {
+        if !names.is_empty() {
+            let names: Vec<Tree> = names.iter().map(|name| Tree::from(name.as_str())).collect();
+            selector.set(key, Tree::Array(names));
+        }
+    }
+    if selector.as_object().is_some_and(|selector| !selector.is_empty()) {
+        document.set("selector", selector);
+    }
+    let parts = i64::try_from(Packing::parts(bytes)).unwrap_or(i64::MAX);
+    document.with("parts", parts)
+}

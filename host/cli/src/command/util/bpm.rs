@@ -1,0 +1,65 @@
+//! `host util bpm`: renders the templates of an instance group, and keeps what shapes its pods; the job bpm-configs runs it.
+
+use super::leaving::{Leaving, Outcome};
+use super::mounted;
+use crate::exit::Failed;
+use crate::output::Color;
+use crate::plugins::{self, PluginArguments};
+use boson_pipeline::convert::{kept, rendering};
+use boson_pipeline::report::Sources;
+use boson_pipeline::stage::ResolvedGroup;
+use boson_pipeline::{Diagnostic, Stage};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Threads: the limit of a container's processor time has little use for more.
+const THREADS: usize = 2;
+
+/// All templates are rendered, on every instance, to find out before there are pods what would fail in them
+#[derive(Args, Debug)]
+pub struct BpmArguments {
+    /// The resolved instance group: `properties.yaml` of its Secret
+    #[arg(long, value_name = "FILE")]
+    resolved: PathBuf,
+    /// What the manifest is called in errors
+    #[arg(long, value_name = "NAME")]
+    manifest_name: String,
+    /// Folder with the values of variables, which no message may hold
+    #[arg(long, value_name = "DIR")]
+    values: Option<PathBuf>,
+    /// Directory with `jobs-src/<release>/<job>`
+    #[arg(long, value_name = "DIR", default_value = boson_deployment::copier::RELEASES)]
+    releases: PathBuf,
+    /// The instance group
+    #[arg(long, value_name = "NAME")]
+    group: String,
+    #[command(flatten)]
+    leaving: Leaving,
+    #[command(flatten)]
+    plugins: PluginArguments,
+}
+
+pub fn run(arguments: &BpmArguments, color: Color) -> Result<(), Failed> {
+    let (mut sources, mut warnings) = (Sources::default(), Vec::new());
+    let outcome = render(arguments, &mut sources, &mut warnings);
+    let leaving = &arguments.leaving;
+    leaving.leave(outcome, warnings, &sources, &arguments.manifest_name, color)
+}
+
+fn render(arguments: &BpmArguments, sources: &mut Sources, warnings: &mut Vec<Diagnostic>) -> Outcome {
+    let (_, values) = mounted::values(arguments.values.as_deref())?;
+    let secrets = values.secrets();
+    let name = arguments.resolved.display().to_string();
+    let document = mounted::document(&arguments.resolved, &name, sources)?.tree;
+    let plugins = plugins::prepare(&arguments.plugins, &[Stage::Render], sources)?;
+    let releases = mounted::releases(&arguments.releases, sources)?;
+    let group = ResolvedGroup {
+        name: arguments.group.clone(),
+        document,
+    };
+    let rendered = rendering::render(&plugins, &[group], &releases, THREADS);
+    let rendered = rendered.map_err(|errors| secrets.scrub(errors))?;
+    warnings.extend(secrets.scrub(rendered.warnings));
+    let jobs = rendered.files.into_iter().next().unwrap_or_default();
+    Ok(kept::bpm(&jobs))
+}

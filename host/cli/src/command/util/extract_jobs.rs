@@ -1,0 +1,59 @@
+//! `host util extract-jobs`: copies the job sources of a release image, where this program is in it or its files are mounted.
+
+use crate::exit::Failed;
+use anyhow::{Context, ensure};
+use boson_deployment::copier;
+use clap::Args;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+/// Directories in one another. Releases have a few.
+const DEEPEST: usize = 64;
+
+/// Links stay links: what reads the copy does not follow one out of it
+#[derive(Args, Debug)]
+pub struct ExtractJobsArguments {
+    /// The image's job sources
+    #[arg(long, value_name = "DIR", default_value = copier::SOURCE)]
+    from: PathBuf,
+    /// Where they go
+    #[arg(long, value_name = "DIR")]
+    to: PathBuf,
+}
+
+pub fn run(arguments: &ExtractJobsArguments) -> Result<(), Failed> {
+    let from = &arguments.from;
+    ensure_directory(from)?;
+    Ok(copy(from, &arguments.to, 0)?)
+}
+
+fn ensure_directory(path: &Path) -> anyhow::Result<()> {
+    ensure!(
+        path.is_dir(),
+        "there is no directory '{}': is it the image of a release?",
+        path.display()
+    );
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path, depth: usize) -> anyhow::Result<()> {
+    let told = |path: &Path| format!("cannot copy '{}'", path.display());
+    ensure!(depth < DEEPEST, "'{}' is too deep", from.display());
+    fs::create_dir_all(to).with_context(|| format!("cannot make '{}'", to.display()))?;
+    for entry in fs::read_dir(from).with_context(|| told(from))? {
+        let entry = entry?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let kind = fs::symlink_metadata(&source).with_context(|| told(&source))?;
+        if kind.is_dir() {
+            copy(&source, &target, depth + 1)?;
+        } else if kind.is_file() {
+            // Permissions come along: an execute bit decides who may run what is rendered.
+            fs::copy(&source, &target).with_context(|| told(&source))?;
+        } else if kind.is_symlink() {
+            let end = fs::read_link(&source).with_context(|| told(&source))?;
+            symlink(end, &target).with_context(|| told(&source))?;
+        }
+    }
+    Ok(())
+}

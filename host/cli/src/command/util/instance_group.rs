@@ -1,0 +1,102 @@
+//! `host util instance-group`: binds properties and resolves links of an instance group; the job data-gathering runs it.
+
+use super::leaving::{Leaving, Outcome};
+use super::mounted;
+use crate::exit::Failed;
+use crate::output::Color;
+use crate::plugins::{self, PluginArguments};
+use boson_pipeline::convert::{kept, steps};
+use boson_pipeline::report::Sources;
+use boson_pipeline::stage::{Deployment, Named};
+use boson_pipeline::{Diagnostic, Stage, StageError};
+use clap::Args;
+use std::path::PathBuf;
+
+/// All groups are resolved, since links lead from one to the other; the output is that of one
+#[derive(Args, Debug)]
+pub struct InstanceGroupArguments {
+    /// The manifest with all values: `manifest.yaml` of its Secret
+    #[arg(long, value_name = "FILE")]
+    manifest: PathBuf,
+    /// What the manifest is called in errors
+    #[arg(long, value_name = "NAME")]
+    manifest_name: String,
+    /// Folder with the values of variables, which no message may hold
+    #[arg(long, value_name = "DIR")]
+    values: Option<PathBuf>,
+    /// Directory with `jobs-src/<release>/<job>`
+    #[arg(long, value_name = "DIR", default_value = boson_deployment::copier::RELEASES)]
+    releases: PathBuf,
+    /// The instance group
+    #[arg(long, value_name = "NAME")]
+    group: String,
+    #[command(flatten)]
+    deployment: DeploymentArguments,
+    #[command(flatten)]
+    leaving: Leaving,
+    #[command(flatten)]
+    plugins: PluginArguments,
+}
+
+/// The deployment at hand.
+#[derive(Args, Debug)]
+struct DeploymentArguments {
+    /// Name of the deployment
+    #[arg(long, value_name = "NAME")]
+    deployment: String,
+    /// Its namespace
+    #[arg(long, value_name = "NAMESPACE")]
+    namespace: String,
+    /// Domain of the cluster
+    #[arg(long, value_name = "DOMAIN", default_value = "cluster.local")]
+    cluster_domain: String,
+    /// Image with this program
+    #[arg(long, value_name = "REFERENCE")]
+    operator_image: String,
+    /// Registry in place of each release's url
+    #[arg(long, value_name = "REGISTRY")]
+    registry: Option<String>,
+}
+
+pub fn run(arguments: &InstanceGroupArguments, color: Color) -> Result<(), Failed> {
+    let (mut sources, mut warnings) = (Sources::default(), Vec::new());
+    let outcome = gather(arguments, &mut sources, &mut warnings);
+    let leaving = &arguments.leaving;
+    leaving.leave(outcome, warnings, &sources, &arguments.manifest_name, color)
+}
+
+fn gather(arguments: &InstanceGroupArguments, sources: &mut Sources, warnings: &mut Vec<Diagnostic>) -> Outcome {
+    let (_, values) = mounted::values(arguments.values.as_deref())?;
+    let secrets = values.secrets();
+    let scrubbed = |errors| secrets.scrub(errors);
+    let manifest = mounted::document(&arguments.manifest, &arguments.manifest_name, sources)?;
+    let plugins = plugins::prepare(&arguments.plugins, &[Stage::Links], sources)?;
+    let releases = mounted::releases(&arguments.releases, sources)?;
+    let named = Named {
+        name: &manifest.name,
+        tree: &manifest.tree,
+    };
+    let gathered = steps::gather(&plugins, &arguments.deployment.named(), named, &releases);
+    let (groups, said) = gathered.map_err(StageError::into_diagnostics).map_err(scrubbed)?;
+    warnings.extend(scrubbed(said));
+    let group = groups.iter().find(|group| group.name == arguments.group);
+    let group = group.ok_or_else(|| {
+        let message = format!("there is no instance group '{}'", arguments.group);
+        vec![Diagnostic::error("convert-no-group", message).in_document(&manifest.name)]
+    })?;
+    Ok(kept::resolved(group))
+}
+
+// === impl DeploymentArguments ===
+
+impl DeploymentArguments {
+    fn named(&self) -> Deployment {
+        Deployment {
+            name: self.deployment.clone(),
+            namespace: self.namespace.clone(),
+            cluster_domain: self.cluster_domain.clone(),
+            operator_image: self.operator_image.clone(),
+            registry: self.registry.clone(),
+        }
+    }
+}

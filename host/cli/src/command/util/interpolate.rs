@@ -1,0 +1,78 @@
+//! `host util interpolate`: puts the values of variables into the manifest; the job var-interpolation runs it.
+
+use super::leaving::{Leaving, Outcome};
+use super::mounted;
+use crate::exit::Failed;
+use crate::output::{self, Color};
+use crate::plugins::{self, PluginArguments};
+use boson_controllers::in_pod;
+use boson_pipeline::convert::kept;
+use boson_pipeline::report::Sources;
+use boson_pipeline::stage::Named;
+use boson_pipeline::variables;
+use boson_pipeline::{Diagnostic, Stage, StageError, encoding};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Values are files: `<values>/given/<variable>/<key>`, and likewise `implicit`, `implicit-json` and `generated`
+#[derive(Args, Debug)]
+pub struct InterpolateArguments {
+    /// The manifest, ops applied: `manifest.yaml` of its Secret
+    #[arg(long, value_name = "FILE")]
+    manifest: PathBuf,
+    /// What the manifest is called in errors
+    #[arg(long, value_name = "NAME")]
+    manifest_name: String,
+    /// Folder with the values of variables
+    #[arg(long, value_name = "DIR")]
+    values: PathBuf,
+    /// Digest of manifest and values that this run is for; with others it ends with code 75
+    #[arg(long, value_name = "DIGEST")]
+    inputs: Option<String>,
+    #[command(flatten)]
+    leaving: Leaving,
+    #[command(flatten)]
+    plugins: PluginArguments,
+}
+
+pub fn run(arguments: &InterpolateArguments, color: Color) -> Result<(), Failed> {
+    let (mut sources, mut warnings) = (Sources::default(), Vec::new());
+    if is_outdated(arguments) {
+        output::complain("what is mounted is not what this run is for: a new pod gets it\n");
+        return Err(Failed::Again);
+    }
+    let outcome = interpolate(arguments, &mut sources, &mut warnings);
+    let leaving = &arguments.leaving;
+    leaving.leave(outcome, warnings, &sources, &arguments.manifest_name, color)
+}
+
+/// Whether something was changed since the operator asked for this run. What cannot be read is told later.
+fn is_outdated(arguments: &InterpolateArguments) -> bool {
+    let digest = || {
+        let bytes = crate::files::read(&arguments.manifest).ok()?;
+        let manifest = encoding::unpack(&bytes).ok()?;
+        let (held, _) = mounted::values(Some(&arguments.values)).ok()?;
+        Some(in_pod::digest(&manifest, &held))
+    };
+    match &arguments.inputs {
+        Some(wanted) => digest().is_some_and(|digest| digest != *wanted),
+        None => false,
+    }
+}
+
+fn interpolate(arguments: &InterpolateArguments, sources: &mut Sources, warnings: &mut Vec<Diagnostic>) -> Outcome {
+    let (_, values) = mounted::values(Some(&arguments.values))?;
+    let secrets = values.secrets();
+    let manifest = mounted::document(&arguments.manifest, &arguments.manifest_name, sources)?;
+    let plugins = plugins::prepare(&arguments.plugins, &[Stage::Variables], sources)?;
+    let named = Named {
+        name: &manifest.name,
+        tree: &manifest.tree,
+    };
+    let desired = variables::desired(&plugins, named, &values.given, &values.generated);
+    let (done, said) = desired
+        .map_err(StageError::into_diagnostics)
+        .map_err(|errors| secrets.scrub(errors))?;
+    warnings.extend(secrets.scrub(said));
+    Ok(kept::manifest(&done.document))
+}

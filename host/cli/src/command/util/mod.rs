@@ -1,0 +1,46 @@
+//! `host util`: what the pods of a deployment run. Not meant for people; documented, because manifests show it.
+
+mod bpm;
+mod extract_jobs;
+mod instance_group;
+mod interpolate;
+mod leaving;
+mod mounted;
+mod persist_output;
+mod template_render;
+mod wait;
+
+use crate::exit::Failed;
+use crate::output::Color;
+use clap::Subcommand;
+
+/// Commands that the pods of a deployment run
+#[derive(Subcommand, Debug)]
+pub enum UtilCommand {
+    /// Put the values of variables into a manifest
+    Interpolate(interpolate::InterpolateArguments),
+    /// Bind properties and resolve links of an instance group
+    InstanceGroup(instance_group::InstanceGroupArguments),
+    /// Render the templates of an instance group, and keep what shapes its pods
+    Bpm(bpm::BpmArguments),
+    /// Copy the job sources of a release image
+    ExtractJobs(extract_jobs::ExtractJobsArguments),
+    /// Make Secrets of the files that the other containers of this pod leave
+    PersistOutput(persist_output::PersistOutputArguments),
+    /// Render all templates of this pod's instance
+    TemplateRender(template_render::TemplateRenderArguments),
+    /// Wait until names resolve, or answer
+    Wait(wait::WaitArguments),
+}
+
+pub fn run(command: &UtilCommand, color: Color) -> Result<(), Failed> {
+    match command {
+        UtilCommand::Interpolate(arguments) => interpolate::run(arguments, color),
+        UtilCommand::InstanceGroup(arguments) => instance_group::run(arguments, color),
+        UtilCommand::Bpm(arguments) => bpm::run(arguments, color),
+        UtilCommand::ExtractJobs(arguments) => extract_jobs::run(arguments),
+        UtilCommand::PersistOutput(arguments) => persist_output::run(arguments, color),
+        UtilCommand::Wait(arguments) => wait::run(arguments, color),
+        UtilCommand::TemplateRender(arguments) => template_render::run(arguments, color),
+    }
+}

@@ -1,0 +1,93 @@
+//! What the containers of a conversion job find: documents that may be compressed, the values of variables, the releases.
+
+use crate::files;
+use boson_controllers::in_pod::{Held, Origin, Values};
+use boson_pipeline::Diagnostic;
+use boson_pipeline::convert::kept;
+use boson_pipeline::release::Release;
+use boson_pipeline::report::Sources;
+use boson_pipeline::yaml::Document;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// A document of a Secret. `name`: what diagnostics call it.
+///
+/// # Errors
+/// It cannot be read, or is no YAML.
+pub fn document(path: &Path, name: &str, sources: &mut Sources) -> Result<Document, Vec<Diagnostic>> {
+    let bytes = files::read(path).map_err(|error| vec![*error])?;
+    let document = kept::read(name, &bytes).map_err(|error| vec![error])?;
+    sources.add_document(document.clone(), true);
+    Ok(document)
+}
+
+/// The values of variables in this folder; none without a folder.
+///
+/// # Errors
+/// It cannot be read; what it holds is no value.
+pub fn values(folder: Option<&Path>) -> Result<(Vec<Held>, Values), Vec<Diagnostic>> {
+    let mut held = Vec::new();
+    for (folder, origin) in folder
+        .iter()
+        .flat_map(|folder| Origin::ALL.map(|origin| (folder, origin)))
+    {
+        let place = folder.join(origin.folder());
+        for variable in names(&place).map_err(|error| vec![unreadable(&place, &error)])? {
+            let data = entries(&place.join(&variable))?;
+            held.extend(Held::found(origin, &variable, data));
+        }
+    }
+    let values = Values::of(&held)?;
+    Ok((held, values))
+}
+
+/// All releases below `jobs-src`.
+///
+/// # Errors
+/// All that is wrong with them.
+pub fn releases(folder: &Path, sources: &mut Sources) -> Result<Vec<Release>, Vec<Diagnostic>> {
+    let limits = boson_releases::Limits::default();
+    let releases = boson_releases::read_all(folder, None, limits, sources, &mut |_| {})?;
+    for job in releases.iter().flat_map(|release| &release.jobs) {
+        sources.add_document(job.spec.clone(), false);
+        for file in &job.templates {
+            sources.add_text(&file.document_name, &file.text);
+        }
+    }
+    Ok(releases)
+}
+
+fn entries(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>, Vec<Diagnostic>> {
+    let names = names(folder).map_err(|error| vec![unreadable(folder, &error)])?;
+    let entry = |name: String| {
+        let bytes = files::read(&folder.join(&name)).map_err(|error| vec![*error])?;
+        Ok((name, bytes))
+    };
+    names.into_iter().map(entry).collect()
+}
+
+/// What is in a folder, sorted; the kubelet's own entries begin with `..`. Nothing where there is no such folder.
+fn names(folder: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(names),
+        entries => entries?,
+    };
+    for entry in entries {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if !name.starts_with("..") {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Diagnostic {
+    Diagnostic::error(
+        "input-unreadable",
+        format!("'{}' cannot be read: {error}", path.display()),
+    )
+}

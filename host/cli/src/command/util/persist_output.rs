@@ -1,0 +1,194 @@
+//! `host util persist-output`: makes Secrets of the files that the other containers of its pod leave, each container's when it has ended.
+
+use crate::exit::{self, Failed};
+use crate::output::{self, Color};
+use anyhow::Context;
+use boson_controllers::client::{Cluster, Connection, Fault, connect};
+use boson_controllers::output::{DIRECTORY, End, FILE_LIMIT, Failure, Order, ends, keep, look, secrets};
+use boson_pipeline::Diagnostic;
+use boson_pipeline::report::{self, Sources};
+use clap::Args;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Looks that fail in a row before giving up: rights that were just given take a while to hold everywhere.
+const FAILURES: u32 = 30;
+/// Bytes of a termination message that Kubernetes keeps.
+const MESSAGE: usize = 4096;
+
+/// Every option is read from the environment, as the operator gives it to its container
+#[derive(Args, Debug)]
+pub struct PersistOutputArguments {
+    /// What becomes of which file, and whose it is
+    #[arg(long, value_name = "JSON", env = "BOSON_OUTPUT", hide_env_values = true)]
+    order: String,
+    /// Namespace of this pod
+    #[arg(long, env = "NAMESPACE")]
+    namespace: String,
+    /// Name of this pod
+    #[arg(long, env = "POD_NAME")]
+    pod: String,
+    /// Directory with a directory for each container
+    #[arg(long, value_name = "DIR", default_value = DIRECTORY)]
+    directory: PathBuf,
+    /// What goes wrong is written here, too: the operator shows it
+    #[arg(long, value_name = "FILE", default_value = "/dev/termination-log")]
+    message_file: PathBuf,
+}
+
+/// Why it ended before all output was kept.
+enum Stop {
+    /// What a container left is wrong.
+    Wrong(Box<Diagnostic>),
+    /// The API server, or the pod's end.
+    Other(anyhow::Error),
+}
+
+pub fn run(arguments: &PersistOutputArguments, color: Color) -> Result<(), Failed> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    match runtime.block_on(persist(arguments)) {
+        Ok(()) => Ok(()),
+        Err(Stop::Wrong(error)) => {
+            let errors = [*error];
+            output::show(&errors, &Sources::default(), color);
+            leave(
+                &arguments.message_file,
+                &report::text(&errors, &Sources::default(), false),
+            );
+            Err(exit::failed(&errors, false))
+        }
+        Err(Stop::Other(error)) => {
+            leave(&arguments.message_file, &format!("{error:#}"));
+            Err(Failed::Io(error))
+        }
+    }
+}
+
+/// For the operator. Outside of a pod there is no such file, and the message is on standard error anyway.
+fn leave(file: &Path, message: &str) {
+    let mut end = message.len().min(MESSAGE);
+    while !message.is_char_boundary(end) {
+        end -= 1;
+    }
+    if file.exists() {
+        let _ = std::fs::write(file, message[..end].trim_end());
+    }
+}
+
+async fn persist(arguments: &PersistOutputArguments) -> Result<(), Stop> {
+    let order: Order = serde_json::from_str(&arguments.order).map_err(|_| {
+        let error = Diagnostic::error("output-order", "the order in BOSON_OUTPUT is not one of this program's");
+        Stop::Wrong(Box::new(error.help("operator and image have to be of one version")))
+    })?;
+    let client = connect(&Connection::Default)
+        .await
+        .map_err(|error| Stop::Other(anyhow::Error::msg(error)))?;
+    let cluster = Cluster::new(client, Arc::default());
+    // As the first process of a container it would not hear of the pod's end by itself.
+    let mut stop = signal(SignalKind::terminate())
+        .context("no signals")
+        .map_err(Stop::Other)?;
+    tokio::select! {
+        done = all(arguments, &cluster, &order) => done,
+        _ = stop.recv() => Err(Stop::Other(anyhow::anyhow!("the pod was ended before all of its containers had"))),
+    }
+}
+
+/// Until every container with output has ended.
+async fn all(arguments: &PersistOutputArguments, cluster: &Cluster, order: &Order) -> Result<(), Stop> {
+    let mut open: BTreeSet<&String> = order.output.output_map.keys().collect();
+    let (began, mut failures) = (Instant::now(), 0);
+    loop {
+        match look(cluster, &arguments.namespace, &arguments.pod).await {
+            Ok(Some(pod)) => {
+                failures = 0;
+                for container in open.clone() {
+                    if let End::Exited(code) = ends(&pod, container, order.restarts) {
+                        container_output(arguments, cluster, order, container, code).await?;
+                        open.remove(container);
+                    }
+                }
+            }
+            Ok(None) => return Err(Stop::Other(anyhow::anyhow!("the pod is gone"))),
+            Err(error) if failures >= FAILURES => return Err(Stop::Other(error.into())),
+            Err(_) => failures += 1,
+        }
+        if open.is_empty() {
+            return Ok(());
+        }
+        tokio::time::sleep(pause(began.elapsed())).await;
+    }
+}
+
+/// A watch would need the right to watch all pods of the namespace. Most containers end soon.
+fn pause(passed: Duration) -> Duration {
+    match passed.as_secs() {
+        0..20 => Duration::from_millis(250),
+        20..300 => Duration::from_secs(1),
+        _ => Duration::from_secs(5),
+    }
+}
+
+async fn container_output(
+    arguments: &PersistOutputArguments,
+    cluster: &Cluster,
+    order: &Order,
+    container: &str,
+    code: i32,
+) -> Result<(), Stop> {
+    let failed = code != 0;
+    if failed && !(code == 1 && order.output.write_on_failure) {
+        return Ok(());
+    }
+    let files = order.output.output_map.get(container).into_iter().flatten();
+    for (name, asked) in files {
+        let place = format!("'{name}' of container '{container}'");
+        let Some(bytes) = read(&place, &arguments.directory.join(container).join(name))? else {
+            if failed {
+                continue;
+            }
+            let error = Diagnostic::error("output-missing", format!("the container ended and left no {place}"));
+            return Err(Stop::Wrong(Box::new(
+                error.help(format!("write it to {DIRECTORY}/{name}")),
+            )));
+        };
+        for wanted in secrets(&place, &bytes, &order.output, asked).map_err(Stop::Wrong)? {
+            keep(cluster, &arguments.namespace, &order.owner, &wanted)
+                .await
+                .map_err(|failure| match failure {
+                    Failure::Foreign(error) => Stop::Wrong(error),
+                    Failure::Api(error) if matches!(error.fault, Fault::Refused(_)) => {
+                        let what = format!("{place}: {error}");
+                        Stop::Wrong(Box::new(Diagnostic::error("output-refused", what)))
+                    }
+                    Failure::Api(error) => Stop::Other(error.into()),
+                })?;
+        }
+    }
+    Ok(())
+}
+
+/// None: there is no such file.
+fn read(place: &str, path: &Path) -> Result<Option<Vec<u8>>, Stop> {
+    let unreadable = |error: std::io::Error| {
+        let error = Diagnostic::error("output-unreadable", format!("cannot read {place}: {error}"));
+        Stop::Wrong(Box::new(error))
+    };
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unreadable(error)),
+    };
+    let mut bytes = Vec::new();
+    file.take(FILE_LIMIT + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > FILE_LIMIT {
+        let error = Diagnostic::error("output-too-large", format!("{place} has more than {FILE_LIMIT} bytes"));
+        return Err(Stop::Wrong(Box::new(error)));
+    }
+    Ok(Some(bytes))
+}

@@ -1,0 +1,189 @@
+//! `host util template-render`: renders all templates of an instance in its pod.
+
+use crate::command::inputs;
+use crate::command::render::files_of;
+use crate::exit::{self, Failed};
+use crate::files;
+use crate::output::{self, Color};
+use crate::plugins::{self, PluginArguments};
+use boson_document::Tree;
+use boson_pipeline::convert::collected::{self, JobErrors};
+use boson_pipeline::convert::context;
+use boson_pipeline::convert::filling::{self, Filled};
+use boson_pipeline::release::Job;
+use boson_pipeline::report::Sources;
+use boson_pipeline::{Diagnostic, Stage};
+use boson_sandbox::Plugins;
+use clap::Args;
+use std::path::{Path, PathBuf};
+
+/// Every option is read from the environment, as the pod's init container gets it
+#[derive(Args, Debug)]
+pub struct TemplateRenderArguments {
+    /// The resolved instance group: `properties.yaml` of its Secret, compressed or not
+    #[arg(long, env = "BOSH_MANIFEST_PATH")]
+    manifest: PathBuf,
+    /// Directory with `jobs-src/<release>/<job>`
+    #[arg(long, env = "JOBS_DIR", default_value = "/var/vcap/all-releases")]
+    releases: PathBuf,
+    /// Where rendered jobs go
+    #[arg(long, env = "OUTPUT_DIR", default_value = "/var/vcap/jobs")]
+    out: PathBuf,
+    /// The zone's number, from 1
+    #[arg(long, env = "AZ_INDEX", default_value_t = 1)]
+    az_index: u32,
+    /// Instances in each zone [default: those of the manifest]
+    #[arg(long, env = "REPLICAS")]
+    replicas: Option<u32>,
+    /// The pod's number in its StatefulSet, from 0
+    #[arg(long, env = "POD_ORDINAL", default_value_t = 0)]
+    ordinal: u32,
+    /// The pod's address
+    #[arg(long, env = "POD_IP")]
+    ip: String,
+    #[command(flatten)]
+    plugins: PluginArguments,
+}
+
+pub fn run(arguments: &TemplateRenderArguments, color: Color) -> Result<(), Failed> {
+    let mut sources = Sources::default();
+    let result = template_render(arguments, &mut sources);
+    let notes = result.map_err(|diagnostics| {
+        output::show(&diagnostics, &sources, color);
+        exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty())
+    })?;
+    output::show(&notes, &sources, color);
+    Ok(())
+}
+
+/// A file of the pod: where, what, and who may do what with it.
+struct Rendered {
+    path: PathBuf,
+    content: String,
+    mode: u32,
+}
+
+/// The instance group of the manifest and this pod's place in it.
+struct Pod<'a> {
+    group: &'a str,
+    jobs: &'a [Tree],
+    index: u32,
+}
+
+/// The notes of the templates.
+fn template_render(
+    arguments: &TemplateRenderArguments,
+    sources: &mut Sources,
+) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    let one = |diagnostic: Box<Diagnostic>| vec![*diagnostic];
+    let manifest = inputs::mounted(&arguments.manifest, sources).map_err(one)?;
+    let settings = inputs::settings(&arguments.plugins, sources).map_err(one)?;
+    let plugins = plugins::load(&arguments.plugins, &[Stage::Render], &settings)?;
+    let pod = pod(arguments, &manifest);
+    let (files, said) = files(arguments, &plugins, &pod, sources)?;
+    files.iter().try_for_each(|file| {
+        write(file).map_err(|error| vec![Diagnostic::error("output-unwritable", format!("{error:#}"))])
+    })?;
+    Ok(said)
+}
+
+fn pod<'a>(arguments: &TemplateRenderArguments, manifest: &'a Tree) -> Pod<'a> {
+    let group = manifest.items("instance_groups").first();
+    let stated = group.and_then(|group| group.get("instances")?.as_i64());
+    let replicas = arguments
+        .replicas
+        .or(stated.and_then(|count| u32::try_from(count).ok()))
+        .unwrap_or(1);
+    Pod {
+        group: group.and_then(|group| group.str("name")).unwrap_or_default(),
+        jobs: group.map_or(&[][..], |group| group.items("jobs")),
+        index: arguments.az_index.saturating_sub(1) * replicas + arguments.ordinal,
+    }
+}
+
+/// The files of all jobs, with the notes of the templates. Errors of all jobs come together.
+fn files(
+    arguments: &TemplateRenderArguments,
+    plugins: &Plugins,
+    pod: &Pod<'_>,
+    sources: &mut Sources,
+) -> Result<(Vec<Rendered>, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let (mut files, mut said, mut filled) = (Vec::new(), Vec::new(), Vec::new());
+    for job in pod.jobs {
+        match fill(arguments, plugins, job, pod.index, sources) {
+            Ok(one) => filled.push(one),
+            Err(some) => said.extend(some),
+        }
+    }
+    let mut failed = Vec::new();
+    for (job, filled) in &filled {
+        said.extend(filled.diagnostics.iter().cloned());
+        if filled.failed() {
+            let errors = filled.diagnostics.iter().filter(|one| one.is_error()).collect();
+            failed.push(JobErrors {
+                group: pod.group,
+                job,
+                errors,
+            });
+        }
+    }
+    if !failed.is_empty() {
+        said.push(collected::of_group(&failed));
+    }
+    if said.iter().any(Diagnostic::is_error) {
+        return Err(said);
+    }
+    for (job, filled) in filled {
+        files.extend(placed(&arguments.out.join(&job.name), &job, filled));
+    }
+    Ok((files, said))
+}
+
+/// A job with what its templates gave on this pod.
+fn fill(
+    arguments: &TemplateRenderArguments,
+    plugins: &Plugins,
+    job: &Tree,
+    index: u32,
+    sources: &mut Sources,
+) -> Result<(Job, Filled), Vec<Diagnostic>> {
+    let (name, release) = (
+        job.str("name").unwrap_or_default(),
+        job.str("release").unwrap_or_default(),
+    );
+    let source = arguments.releases.join("jobs-src").join(release);
+    let found = boson_releases::read_noting(&source, Some(release), sources, &mut |_| {})?;
+    let files = found.job(name).ok_or_else(|| {
+        let what = format!("Job '{name}' not found in release '{release}'");
+        vec![Diagnostic::error("release-no-job", what).in_document(source.display().to_string())]
+    })?;
+    let nth = (0..context::instances(job)).find(|nth| context::index(job, *nth) == Some(index));
+    let context = nth.and_then(|nth| context::context(job, nth, &arguments.ip));
+    let context = context.ok_or_else(|| {
+        let what = format!("job '{name}' has no instance {index}");
+        let error = Diagnostic::error("render-no-instance", what)
+            .in_document(arguments.manifest.display().to_string())
+            .help("AZ_INDEX, REPLICAS and POD_ORDINAL do not fit the manifest");
+        vec![error]
+    })?;
+    let all: Vec<_> = files.templates.iter().collect();
+    let filled = files_of(plugins, files, &all, &context, sources);
+    Ok((files.clone(), filled))
+}
+
+fn placed(out: &Path, job: &Job, filled: Filled) -> Vec<Rendered> {
+    let files = job.templates.iter().zip(filled.files);
+    let placed = files.map(|(file, rendered)| Rendered {
+        path: out.join(&file.destination),
+        content: rendered.content,
+        mode: filling::mode(file),
+    });
+    placed.collect()
+}
+
+fn write(file: &Rendered) -> anyhow::Result<()> {
+    if let Some(parent) = file.path.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    files::write(&file.path, file.content.as_bytes(), file.mode)
+}

@@ -1,0 +1,250 @@
+//! The rules of an operator: those of the installation, and components that come while it runs. What is loaded is kept by digest, once for all
+//! deployments that use it.
+
+use crate::unpack;
+use boson_controllers::api::PluginUse;
+use boson_controllers::conversion::{Chosen, Package, Rules, Ruling, Settings};
+use boson_document::{Tree, json};
+use boson_pipeline::settings;
+use boson_pipeline::yaml::{Document, Mark};
+use boson_pipeline::{Diagnostic, Stage};
+use boson_sandbox::{Digest, Failure, Plugin, Plugins, Sandbox, Source};
+use std::collections::{BTreeMap, BTreeSet};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The rules of an operator.
+pub struct Loaded {
+    shared: Arc<Shared>,
+    /// One compilation at a time: each takes a processor and up to 1.5 GiB.
+    compiling: Arc<tokio::sync::Mutex<()>>,
+}
+
+struct Shared {
+    sandbox: Sandbox,
+    /// In the order of the flow.
+    built_in: Vec<Known>,
+    /// By digest, 64 hexadecimal digits.
+    loaded: Mutex<BTreeMap<String, Known>>,
+}
+
+/// A plugin with what it says of itself.
+#[derive(Clone)]
+struct Known {
+    plugin: Plugin,
+    used: PluginUse,
+    /// For its calls, as JSON text.
+    settings: String,
+    /// JSON Schema of them.
+    schema: Tree,
+}
+
+// === impl Loaded ===
+
+impl Loaded {
+    /// With these rules of the installation.
+    ///
+    /// # Errors
+    /// One of them does not describe itself.
+    pub fn new(plugins: Plugins) -> Result<Self, Failure> {
+        let sandbox = plugins.sandbox().clone();
+        let built_in = plugins.iter().map(|plugin| Known::of(plugin.clone(), &sandbox));
+        Ok(Self {
+            shared: Arc::new(Shared {
+                built_in: built_in.collect::<Result<_, _>>()?,
+                sandbox,
+                loaded: Mutex::default(),
+            }),
+            compiling: Arc::default(),
+        })
+    }
+}
+
+impl Rules for Loaded {
+    fn built_in(&self) -> Vec<PluginUse> {
+        self.shared.built_in.iter().map(|known| known.used.clone()).collect()
+    }
+
+    fn load(&self, package: Package) -> Pin<Box<dyn Future<Output = Result<PluginUse, Vec<Diagnostic>>> + Send + '_>> {
+        let (shared, compiling) = (self.shared.clone(), self.compiling.clone());
+        Box::pin(async move {
+            let _one = compiling.lock().await;
+            let work = tokio::task::spawn_blocking(move || shared.load(&package));
+            work.await.unwrap_or_else(|_| {
+                let error = Diagnostic::error("plugin-refused", "loading it broke off");
+                Err(vec![
+                    error.help("this is a bug of the operator; report it with the plugin"),
+                ])
+            })
+        })
+    }
+
+    fn keep(&self, digests: &BTreeSet<String>) {
+        let mut loaded = self.shared.loaded();
+        loaded.retain(|digest, known| {
+            let kept = digests.contains(digest);
+            if !kept {
+                self.shared.sandbox.forget(&known.plugin.digest);
+            }
+            kept
+        });
+    }
+
+    fn with(&self, chosen: &[Chosen]) -> Result<Ruling, Vec<Diagnostic>> {
+        self.shared.with(chosen)
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    fn loaded(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn load(&self, package: &Package) -> Result<PluginUse, Vec<Diagnostic>> {
+        let bytes = unpack::unpack(&package.parts, package.compressed).map_err(|error| vec![*error])?;
+        let digest = Digest::of(&bytes).hex();
+        if digest != package.digest {
+            let what = format!(
+                "the component has the digest sha256:{digest}, its description says sha256:{}",
+                package.digest
+            );
+            return Err(vec![Diagnostic::error("plugin-digest", what)]);
+        }
+        let found = self.loaded().get(&digest).cloned();
+        let known = match found {
+            Some(known) => known,
+            None => self
+                .prepare(package, &bytes)
+                .map_err(|failure| vec![failure.diagnostic()])?,
+        };
+        if known.plugin.stage != package.stage {
+            let what = format!(
+                "it is a plugin of the stage '{}', not '{}'",
+                known.plugin.stage, package.stage
+            );
+            return Err(vec![Diagnostic::error("plugin-other-stage", what)]);
+        }
+        let told = known.check(&package.settings);
+        if told.iter().any(Diagnostic::is_error) {
+            return Err(told);
+        }
+        let used = known.used.clone();
+        self.loaded().insert(digest, known);
+        Ok(used)
+    }
+
+    fn prepare(&self, package: &Package, bytes: &[u8]) -> Result<Known, Failure> {
+        let source = Source::Bytes(package.name.clone());
+        let plugin = self.sandbox.load(&package.name, bytes, source)?;
+        Known::of(plugin, &self.sandbox)
+    }
+
+    fn with(&self, chosen: &[Chosen]) -> Result<Ruling, Vec<Diagnostic>> {
+        let mut rules: BTreeMap<Stage, Known> = BTreeMap::new();
+        let mut hooks = Vec::new();
+        for known in &self.built_in {
+            match known.plugin.stage {
+                Stage::Resources => hooks.push(known.clone()),
+                stage => drop(rules.insert(stage, known.clone())),
+            }
+        }
+        let mut told = Vec::new();
+        for one in chosen {
+            let Some(known) = self.find(one) else {
+                let what = format!("plugin '{}' of the stage '{}' is not loaded", one.name, one.stage);
+                told.push(Diagnostic::error("plugin-not-found", what));
+                continue;
+            };
+            told.extend(known.check(&one.settings));
+            let known = known.named(one);
+            match one.stage {
+                Stage::Resources => hooks.push(known),
+                stage => drop(rules.insert(stage, known)),
+            }
+        }
+        if told.iter().any(Diagnostic::is_error) {
+            return Err(told);
+        }
+        let all: Vec<Known> = rules.into_values().chain(hooks).collect();
+        Ok(self.ruling(all, told))
+    }
+
+    fn find(&self, chosen: &Chosen) -> Option<Known> {
+        match &chosen.digest {
+            Some(digest) => self.loaded().get(digest).cloned(),
+            None => {
+                let of_stage = |known: &&Known| known.plugin.stage == chosen.stage && known.used.name == chosen.name;
+                self.built_in.iter().find(of_stage).cloned()
+            }
+        }
+    }
+
+    fn ruling(&self, all: Vec<Known>, warnings: Vec<Diagnostic>) -> Ruling {
+        let mut stages = Plugins::new(self.sandbox.clone());
+        let (mut uses, mut texts) = (Vec::new(), String::new());
+        for known in all {
+            let parts = [
+                known.plugin.stage.name(),
+                known.used.digest.as_str(),
+                known.settings.as_str(),
+            ];
+            for part in parts {
+                texts.push_str(&format!("{}:{part}\n", part.len()));
+            }
+            uses.push(known.used);
+            stages.insert(known.plugin);
+        }
+        Ruling {
+            stages: Arc::new(stages),
+            uses,
+            digest: Digest::of(texts.as_bytes()).hex(),
+            warnings,
+        }
+    }
+}
+
+// === impl Known ===
+
+impl Known {
+    fn of(plugin: Plugin, sandbox: &Sandbox) -> Result<Self, Failure> {
+        let said = plugin.describe(sandbox)?;
+        let used = PluginUse {
+            stage: plugin.stage.into(),
+            name: said.name,
+            version: said.version,
+            digest: plugin.digest.hex(),
+        };
+        Ok(Self {
+            settings: plugin.settings().to_string(),
+            schema: said.settings_schema,
+            plugin,
+            used,
+        })
+    }
+
+    /// What is wrong with these settings.
+    fn check(&self, settings: &Settings) -> Vec<Diagnostic> {
+        settings::check(&document(settings), &self.schema, &self.used.name)
+    }
+
+    /// As a deployment uses it: under the name of its `plugin.yaml`, with its settings.
+    fn named(mut self, chosen: &Chosen) -> Self {
+        self.used.name.clone_from(&chosen.name);
+        self.plugin = self.plugin.with_settings(&chosen.settings.tree);
+        self.settings = json::to_text(&chosen.settings.tree);
+        self
+    }
+}
+
+/// Settings as a document without lines of its own.
+fn document(settings: &Settings) -> Document {
+    Document {
+        name: settings.document.clone(),
+        text: "".into(),
+        tree: Tree::clone(&settings.tree),
+        marks: Mark::default(),
+        warnings: Vec::new(),
+    }
+}

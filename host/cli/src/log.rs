@@ -1,0 +1,182 @@
+//! The log, on standard error: lines for people, or JSON objects for collectors.
+//!
+//! Lines of the libraries that we use are kept out, but for warnings: what passes through them are Secrets, and their authors did not promise
+//! what we do.
+
+use clap::{Args, ValueEnum};
+use serde_json::{Map, Value};
+use std::fmt;
+use std::io::IsTerminal;
+use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::format::{JsonFields, Writer};
+use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormattedFields, layer};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::{LookupSpan, Scope};
+use tracing_subscriber::util::SubscriberInitExt;
+
+/// What begins the names of our own crates, this program's among them.
+const OURS: [&str; 2] = ["boson", "host"];
+
+/// Options about the log, which all commands have.
+#[derive(Args, Debug)]
+pub struct LogArguments {
+    /// Say more on standard error; twice: every call of a plugin
+    #[arg(long, short = 'V', action = clap::ArgAction::Count, global = true, display_order = 900)]
+    verbose: u8,
+    /// Show messages of this level and above [default: info for the operator, warn for all else]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "LEVEL",
+        env = "BOSON_LOG",
+        global = true,
+        help_heading = "Log"
+    )]
+    log: Option<Level>,
+    /// How messages look
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORMAT",
+        env = "BOSON_LOG_FORMAT",
+        default_value_t,
+        global = true,
+        help_heading = "Log"
+    )]
+    log_format: Format,
+}
+
+/// How much a message weighs.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Level {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+/// How messages look.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Format {
+    /// Lines for people
+    #[default]
+    Text,
+    /// A JSON object a line, for collectors
+    Json,
+}
+
+/// An event as one JSON object: time, level, and the fields of the event and of all that it happened in, side by side.
+struct Lines;
+
+/// Puts the fields of an event into an object.
+struct Fields<'o>(&'o mut Map<String, Value>);
+
+/// Begins to log. `service`: whether this process runs for ever, and its log is all that is seen of it.
+pub fn begin(arguments: &LogArguments, service: bool) {
+    let level = level(arguments, service);
+    let mut targets = Targets::new().with_default(level.min(LevelFilter::WARN));
+    for name in OURS {
+        targets = targets.with_target(name, level);
+    }
+    let registry = tracing_subscriber::registry().with(targets);
+    match arguments.log_format {
+        Format::Text => registry
+            .with(
+                layer()
+                    .with_writer(std::io::stderr)
+                    // A log file is read by programs, too.
+                    .with_ansi(std::io::stderr().is_terminal())
+                    .without_time()
+                    .with_target(false),
+            )
+            .init(),
+        Format::Json => registry
+            .with(
+                layer()
+                    .fmt_fields(JsonFields::new())
+                    .event_format(Lines)
+                    .with_writer(std::io::stderr),
+            )
+            .init(),
+    }
+}
+
+fn level(arguments: &LogArguments, service: bool) -> LevelFilter {
+    let asked = match arguments.log {
+        Some(Level::Error) => LevelFilter::ERROR,
+        Some(Level::Warn) => LevelFilter::WARN,
+        Some(Level::Info) => LevelFilter::INFO,
+        Some(Level::Debug) => LevelFilter::DEBUG,
+        Some(Level::Trace) => LevelFilter::TRACE,
+        None if service => LevelFilter::INFO,
+        None => LevelFilter::WARN,
+    };
+    let verbose = match arguments.verbose {
+        0 => LevelFilter::OFF,
+        1 => LevelFilter::INFO,
+        _ => LevelFilter::DEBUG,
+    };
+    asked.max(verbose)
+}
+
+// === impl Lines ===
+
+impl<S> FormatEvent<S, JsonFields> for Lines
+where
+    S: Subscriber + for<'s> LookupSpan<'s>,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, JsonFields>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let (mut line, mut now) = (Map::new(), String::new());
+        SystemTime.format_time(&mut Writer::new(&mut now))?;
+        let about = event.metadata();
+        line.insert("timestamp".into(), now.into());
+        line.insert("level".into(), about.level().as_str().into());
+        line.insert("target".into(), about.target().into());
+        for span in context.event_scope().into_iter().flat_map(Scope::from_root) {
+            let extensions = span.extensions();
+            let fields = extensions.get::<FormattedFields<JsonFields>>();
+            if let Some(Ok(fields)) = fields.map(|fields| serde_json::from_str::<Map<String, Value>>(fields)) {
+                line.extend(fields);
+            }
+        }
+        event.record(&mut Fields(&mut line));
+        writeln!(writer, "{}", Value::Object(line))
+    }
+}
+
+// === impl Fields ===
+
+impl Visit for Fields<'_> {
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.0.insert(field.name().into(), value.into());
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.0.insert(field.name().into(), value.into());
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.0.insert(field.name().into(), value.into());
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.0.insert(field.name().into(), value.into());
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name().into(), value.into());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.0.insert(field.name().into(), format!("{value:?}").into());
+    }
+}

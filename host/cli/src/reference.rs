@@ -1,0 +1,117 @@
+//! `docs/reference/operator.md` is what the options and metrics say of themselves. `BLESS=1` rewrites it.
+
+use crate::arguments::Arguments;
+use boson_controllers::metrics::Metrics;
+use clap::{Arg, CommandFactory};
+use std::path::Path;
+
+const FILE: &str = "../../docs/reference/operator.md";
+
+const HEAD: &str = "# Options and metrics of the operator
+
+Made from the program itself: `BLESS=1 cargo test --release --workspace --locked --bin host` rewrites this page.
+
+## Options
+
+An option that is given wins over its variable in the environment. Where an option may be given several times, its variable takes a list,
+separated by commas, where nothing else is said.
+
+| option | variable | default | meaning |
+|---|---|---|---|
+";
+
+const METRICS: &str = "
+## Metrics
+
+`GET /metrics` on `--listen`, in Prometheus' text format. Labels have few values: no name that a user chose is among them.
+
+| metric | type | meaning |
+|---|---|---|
+";
+
+/// The options of `host operator`, those of all commands last.
+fn options() -> Vec<Arg> {
+    let mut all = Arguments::command();
+    all.build();
+    let operator = all.find_subcommand("operator").unwrap();
+    let shown = |option: &&Arg| !option.is_hide_set() && !["help", "version"].contains(&option.get_id().as_str());
+    let mut options: Vec<Arg> = operator.get_arguments().filter(shown).cloned().collect();
+    options.sort_by_key(Arg::is_global_set);
+    options
+}
+
+fn cell(text: &str) -> String {
+    text.trim_end_matches('.').replace('|', "\\|")
+}
+
+fn option(arg: &Arg) -> String {
+    let name = format!("--{}", arg.get_long().unwrap());
+    let value = arg
+        .get_value_names()
+        .filter(|_| arg.get_action().takes_values())
+        .map(|names| format!(" {}", names[0]));
+    let env = arg.get_env().map(|name| format!("`{}`", name.to_string_lossy()));
+    let defaults = arg.get_default_values().iter();
+    let default: Vec<String> = defaults
+        .filter(|_| arg.get_action().takes_values())
+        .map(|value| format!("`{}`", value.to_string_lossy()))
+        .collect();
+    let choices: Vec<String> = arg
+        .get_possible_values()
+        .iter()
+        .filter(|_| arg.get_action().takes_values())
+        .map(|choice| format!("`{}`", choice.get_name()))
+        .collect();
+    let mut meaning = cell(&arg.get_help().unwrap().to_string());
+    if !choices.is_empty() {
+        meaning = format!("{meaning}: {}", choices.join(", "));
+    }
+    format!(
+        "| `{name}{}` | {} | {} | {meaning} |\n",
+        value.unwrap_or_default(),
+        env.unwrap_or_default(),
+        default.join(", ")
+    )
+}
+
+fn page() -> String {
+    let mut page = HEAD.to_string();
+    page.extend(options().iter().map(option));
+    page.push_str(METRICS);
+    for metric in Metrics::new().descriptions() {
+        let (name, kind, meaning) = (&metric.name, metric.kind, cell(metric.meaning));
+        page.push_str(&format!("| `{name}` | {kind} | {meaning} |\n"));
+    }
+    page
+}
+
+#[test]
+fn the_page_is_current() {
+    let (file, page) = (Path::new(env!("CARGO_MANIFEST_DIR")).join(FILE), page());
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&file, &page).unwrap();
+    }
+    let found = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        found == page,
+        "docs/reference/operator.md is not current: run with BLESS=1 and read the difference"
+    );
+}
+
+#[test]
+fn every_option_of_the_operator_can_stand_in_the_environment() {
+    // What is for a person at a terminal has NO_COLOR and BOSON_LOG.
+    let terminal = ["color", "verbose"];
+    for option in options() {
+        let name = option.get_id().as_str();
+        assert!(
+            option.get_env().is_some() || terminal.contains(&name),
+            "--{name} has no variable"
+        );
+        let variable = option
+            .get_env()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or("BOSON_".into());
+        assert!(variable.starts_with("BOSON_"), "{variable}");
+    }
+}

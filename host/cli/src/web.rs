@@ -1,0 +1,239 @@
+//! Documents from web servers, for the operator: only from hosts that were allowed, because whoever may write a BOSHDeployment chooses the
+//! address, and reads in its conditions what was wrong with the answer.
+
+use boson_controllers::conversion::Web;
+use boson_pipeline::Diagnostic;
+use reqwest::header::{ETAG, HeaderValue, IF_NONE_MATCH};
+use reqwest::redirect::{Attempt, Policy};
+use reqwest::{Certificate, Client, Response, StatusCode, Url};
+use std::collections::{BTreeSet, HashMap};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// The largest document; manifests and ops files have some hundred KiB, a ConfigMap holds one MiB.
+const LARGEST: usize = 4 << 20;
+/// For the whole answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Redirects that are followed.
+const REDIRECTS: usize = 5;
+/// Documents that are kept to ask whether they have changed.
+const KEPT: usize = 256;
+
+/// Which servers may be asked.
+#[derive(Clone, Debug, Default)]
+pub struct Hosts {
+    /// `HOST` or `HOST:PORT`.
+    pub allowed: BTreeSet<String>,
+    /// Those of them that are asked without TLS.
+    pub without_tls: BTreeSet<String>,
+}
+
+/// Documents of web servers.
+pub struct WebDocuments {
+    client: Client,
+    hosts: Arc<Hosts>,
+    kept: Mutex<HashMap<String, Kept>>,
+}
+
+/// A document as it was last read.
+#[derive(Clone)]
+struct Kept {
+    tag: HeaderValue,
+    bytes: Vec<u8>,
+}
+
+// === impl Hosts ===
+
+impl Hosts {
+    /// Why this address may not be asked.
+    fn refusal(&self, url: &Url) -> Option<String> {
+        let host = url.host_str().unwrap_or_default();
+        let place = match url.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_string(),
+        };
+        if !url.username().is_empty() || url.password().is_some() {
+            return Some(
+                "addresses with a user in them are not asked, because everybody who sees the deployment sees it".into(),
+            );
+        }
+        match url.scheme() {
+            "https" if self.allowed.contains(&place) || self.without_tls.contains(&place) => None,
+            "http" if self.without_tls.contains(&place) => None,
+            "http" => Some(format!("documents are read from '{place}' over TLS only")),
+            "https" => Some(format!("documents are not read from the host '{place}'")),
+            _ => Some("only addresses with https:// can be read".into()),
+        }
+    }
+}
+
+// === impl WebDocuments ===
+
+impl WebDocuments {
+    /// `authorities`: certificates, PEM, that are trusted besides the system's.
+    ///
+    /// # Errors
+    /// A certificate that is none.
+    pub fn new(hosts: Hosts, authorities: &[Vec<u8>]) -> anyhow::Result<Self> {
+        let hosts = Arc::new(hosts);
+        let allowed = hosts.clone();
+        let mut certificates = Vec::new();
+        for pem in authorities {
+            certificates.extend(Certificate::from_pem_bundle(pem)?);
+        }
+        let client = Client::builder()
+            .user_agent(concat!("boson/", env!("CARGO_PKG_VERSION")))
+            .timeout(PATIENCE)
+            .redirect(Policy::custom(move |attempt| followed(attempt, &allowed)))
+            .tls_certs_merge(certificates)
+            .build()?;
+        Ok(Self {
+            client,
+            hosts,
+            kept: Mutex::default(),
+        })
+    }
+
+    async fn read(&self, address: &str) -> Result<Vec<u8>, Diagnostic> {
+        let url = Url::parse(address).map_err(|_| refused(format!("'{}' is no address", shown(address))))?;
+        if let Some(why) = self.hosts.refusal(&url) {
+            return Err(refused(format!("'{}' may not be read: {why}", shown(address))));
+        }
+        let kept = self
+            .kept
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(address)
+            .cloned();
+        let mut request = self.client.get(url);
+        if let Some(kept) = &kept {
+            request = request.header(IF_NONE_MATCH, kept.tag.clone());
+        }
+        let answer = request.send().await.map_err(|error| broken(address, &error))?;
+        match (answer.status(), kept) {
+            (StatusCode::NOT_MODIFIED, Some(kept)) => Ok(kept.bytes),
+            (StatusCode::OK, _) => self.taken(address, answer).await,
+            (status, _) => Err(unread(address, &format!("the server answers {status}"))),
+        }
+    }
+
+    /// Reads the body, and keeps it where the server can tell whether it changed.
+    async fn taken(&self, address: &str, mut answer: Response) -> Result<Vec<u8>, Diagnostic> {
+        let tag = answer.headers().get(ETAG).cloned();
+        let mut bytes = Vec::new();
+        while let Some(part) = answer.chunk().await.map_err(|error| broken(address, &error))? {
+            bytes.extend_from_slice(&part);
+            if bytes.len() > LARGEST {
+                return Err(unread(address, &format!("it is larger than {} MiB", LARGEST >> 20)));
+            }
+        }
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= KEPT && !kept.contains_key(address) {
+            // Asked for whole next time: dearer, but never wrong.
+            kept.clear();
+        }
+        match tag {
+            Some(tag) => drop(kept.insert(
+                address.to_string(),
+                Kept {
+                    tag,
+                    bytes: bytes.clone(),
+                },
+            )),
+            None => drop(kept.remove(address)),
+        }
+        Ok(bytes)
+    }
+}
+
+impl Web for WebDocuments {
+    fn document<'a>(&'a self, url: &'a str) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, Diagnostic>> + Send + 'a>> {
+        Box::pin(self.read(url))
+    }
+}
+
+/// A server may send on to hosts that are allowed, and to no other.
+fn followed(attempt: Attempt<'_>, hosts: &Hosts) -> reqwest::redirect::Action {
+    if attempt.previous().len() > REDIRECTS {
+        return attempt.error("too many redirects");
+    }
+    match hosts.refusal(attempt.url()) {
+        Some(why) => attempt.error(format!("it redirects, and {why}")),
+        None => attempt.follow(),
+    }
+}
+
+/// Without query: it may hold a token.
+fn shown(address: &str) -> &str {
+    address.split(['?', '#']).next().unwrap_or_default()
+}
+
+fn refused(why: String) -> Diagnostic {
+    Diagnostic::error("deployment-url", why).help(
+        "allow it with the operator's flag --document-host HOST[:PORT] (--document-host-without-tls for http), or put the document into a ConfigMap",
+    )
+}
+
+fn unread(address: &str, why: &str) -> Diagnostic {
+    Diagnostic::error(
+        "deployment-url-unread",
+        format!("'{}' cannot be read: {why}", shown(address)),
+    )
+    .help("what runs stays as it is; it is tried again by itself")
+}
+
+/// The innermost cause: the outer ones repeat the address, with its query.
+fn broken(address: &str, error: &reqwest::Error) -> Diagnostic {
+    if error.is_timeout() {
+        return unread(address, &format!("no answer within {} s", PATIENCE.as_secs()));
+    }
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    match std::ptr::addr_eq(cause, error) {
+        true => unread(address, "the answer is none"),
+        false => unread(address, &cause.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(names: &[&str]) -> BTreeSet<String> {
+        names.iter().map(|name| (*name).to_string()).collect()
+    }
+
+    #[test]
+    fn only_hosts_that_were_named_are_asked_and_only_as_they_were() {
+        let hosts = Hosts {
+            allowed: set(&["docs.example.com", "other:8443"]),
+            without_tls: set(&["plain:8080"]),
+        };
+        for (url, good) in [
+            ("https://docs.example.com/m.yml", true),
+            ("https://DOCS.example.com:443/m.yml", true),
+            ("https://other:8443/", true),
+            ("http://plain:8080/", true),
+            ("https://other/", false),
+            ("https://docs.example.com:444/", false),
+            ("https://docs.example.com.evil.com/", false),
+            ("http://docs.example.com/", false),
+            ("http://plain/", false),
+            ("https://user:word@docs.example.com/", false),
+            ("https://169.254.169.254/latest", false),
+            ("file:///etc/passwd", false),
+        ] {
+            assert_eq!(hosts.refusal(&Url::parse(url).unwrap()).is_none(), good, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_query_is_not_shown() {
+        let told = unread("https://a/b?token=CANARY", "x");
+        assert!(told.message.contains("https://a/b") && !told.message.contains("CANARY"));
+    }
+}

@@ -1,0 +1,190 @@
+//! Keeps what the webhook needs in the cluster: the Secret with its certificates, and the configuration that tells the API server of it.
+
+use super::configuration::{self, Inputs};
+use super::material::{self, Material, SETTLED, Step, made};
+use super::{MANAGER, Settings};
+use crate::client::{Cluster, Created, Error};
+use crate::objects;
+use crate::scope::Namespaces;
+use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
+use futures::{Stream, StreamExt, stream};
+use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
+use k8s_openapi::api::core::v1::{Namespace, Secret};
+use kube::api::{Api, ObjectMeta};
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::watch_object;
+use std::future::ready;
+use std::pin::pin;
+use std::time::{Duration, SystemTime};
+
+/// Name of the Secret, in the namespace of the operator.
+const SECRET: &str = "boson-webhook";
+/// Between two looks when nothing happens: certificates grow old in silence.
+const CALM: Duration = Duration::from_secs(600);
+/// After a failure.
+const AGAIN: Duration = Duration::from_secs(30);
+/// After a lost race.
+const SOON: Duration = Duration::from_millis(200);
+
+/// Keeps Secret and configuration.
+#[derive(Clone)]
+pub(crate) struct Keeper {
+    cluster: Cluster,
+    settings: Settings,
+    served: Namespaces,
+    /// The operator's own.
+    namespace: String,
+}
+
+/// Why it could not be kept.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Trouble {
+    #[error(transparent)]
+    Api(#[from] Error),
+    #[error("certificates cannot be made: {0}")]
+    Made(String),
+}
+
+// === impl Keeper ===
+
+impl Keeper {
+    /// `namespace`: the operator's own. `served`: where it is asked.
+    pub(crate) fn new(cluster: Cluster, settings: Settings, served: Namespaces, namespace: &str) -> Self {
+        Self {
+            cluster,
+            settings,
+            served,
+            namespace: namespace.into(),
+        }
+    }
+
+    /// Keeps both as they should be, for ever. For the process that leads: two of different versions would take turns in writing.
+    pub(crate) async fn keep(&self) {
+        let mut news = pin!(self.news());
+        loop {
+            let wake = match self.settle().await {
+                Ok(wake) => wake,
+                Err(Trouble::Api(error)) if error.is_race() => SOON,
+                Err(error) => {
+                    tracing::warn!(%error, "the webhook is not as it should be; deployments are stored unreviewed");
+                    AGAIN
+                }
+            };
+            let _ = tokio::time::timeout(wake, news.next()).await;
+        }
+    }
+
+    /// The Secret as it is, and each time that it changes. Errors are told, and mend themselves.
+    pub(super) fn secrets(&self) -> impl Stream<Item = Option<Secret>> + Send + use<> {
+        let api: Api<Secret> = Api::namespaced(self.cluster.client(), &self.namespace);
+        let secrets = watch_object(api, SECRET).default_backoff();
+        secrets.filter_map(|seen| {
+            ready(match seen {
+                Ok(secret) => Some(secret),
+                Err(error) => {
+                    tracing::warn!(%error, "cannot watch the Secret of the webhook");
+                    None
+                }
+            })
+        })
+    }
+
+    /// Makes the Secret where there is none. Of several processes that do, one succeeds, and all use what it made.
+    pub(super) async fn make(&self) -> Result<(), Trouble> {
+        let material = self.made(Step::Make, None).await?;
+        match self.cluster.create(MANAGER, &self.secret(None, &material)).await? {
+            Created::Made(_) => tracing::info!("made certificates for the webhook"),
+            Created::Exists => {}
+        }
+        Ok(())
+    }
+
+    /// An item whenever one of the two may have changed.
+    fn news(&self) -> impl Stream<Item = ()> + Send + use<> {
+        let api: Api<ValidatingWebhookConfiguration> = Api::all(self.cluster.client());
+        let configurations = watch_object(api, &self.name()).default_backoff();
+        let configurations = configurations.filter_map(|seen| ready(seen.ok().map(drop)));
+        stream::select(self.secrets().map(drop), configurations)
+    }
+
+    /// One look, and what it asks for. Tells when to look again.
+    async fn settle(&self) -> Result<Duration, Trouble> {
+        let secret: Option<Secret> = self.cluster.get(&self.namespace, SECRET).await?;
+        let live: Option<ValidatingWebhookConfiguration> = self.cluster.get_global(&self.name()).await?;
+        let Some(secret) = secret else {
+            self.make().await?;
+            return Ok(SOON);
+        };
+        let names = self.settings.way.names(&self.namespace);
+        let published = live.as_ref().and_then(configuration::published);
+        let old = Material::read(&secret);
+        let step = material::plan(old.as_ref(), &names, published.as_deref(), SystemTime::now());
+        let material = match (step, old) {
+            (Step::Keep, Some(material)) => material,
+            (step, old) => {
+                let material = self.made(step, old).await?;
+                self.cluster
+                    .replace(MANAGER, &self.secret(Some(secret), &material))
+                    .await?;
+                tracing::info!(?step, "changed the certificates of the webhook");
+                material
+            }
+        };
+        self.configure(live, &material).await?;
+        Ok(match material.next {
+            Some(_) => SETTLED,
+            None => CALM,
+        })
+    }
+
+    /// Tells the API server, where it has been told something else.
+    async fn configure(&self, live: Option<ValidatingWebhookConfiguration>, material: &Material) -> Result<(), Error> {
+        let found: Option<Namespace> = self.cluster.get_global(&self.namespace).await?;
+        let uid = found.and_then(|namespace| namespace.metadata.uid);
+        let uid = uid.ok_or_else(|| Error::missing::<Namespace>(&self.namespace))?;
+        let name = self.name();
+        let wanted = configuration::configuration(&Inputs {
+            name: &name,
+            namespace: (&self.namespace, &uid),
+            way: &self.settings.way,
+            served: &self.served,
+            material,
+        });
+        let live: Vec<_> = live.iter().filter_map(|live| serde_json::to_value(live).ok()).collect();
+        for object in objects::plan(vec![wanted], &live).apply {
+            let applied = self
+                .cluster
+                .apply_global::<ValidatingWebhookConfiguration>(MANAGER, &name, &object);
+            applied.await?;
+        }
+        Ok(())
+    }
+
+    async fn made(&self, step: Step, old: Option<Material>) -> Result<Material, Trouble> {
+        let names = self.settings.way.names(&self.namespace);
+        let made = tokio::task::spawn_blocking(move || made(step, old, &names)).await;
+        made.map_err(|_| Trouble::Made("it broke off".into()))?
+            .map_err(Trouble::Made)
+    }
+
+    /// The Secret with this in it. `old`: the one that it replaces, if that is still the same.
+    fn secret(&self, old: Option<Secret>, material: &Material) -> Secret {
+        let metadata = ObjectMeta {
+            name: Some(SECRET.into()),
+            namespace: Some(self.namespace.clone()),
+            labels: Some([(MANAGED_BY.to_string(), BOSON.to_string())].into()),
+            ..ObjectMeta::default()
+        };
+        Secret {
+            metadata: old.map_or(metadata, |old| old.metadata),
+            data: Some(material.data()),
+            type_: Some("Opaque".into()),
+            ..Secret::default()
+        }
+    }
+
+    /// Name of the configuration. Namespaces of operators differ, and so do these.
+    fn name(&self) -> String {
+        format!("boson.{}", self.namespace)
+    }
+}

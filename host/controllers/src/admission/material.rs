@@ -1,0 +1,336 @@
+//! What the webhook's TLS rests on: an authority of our own, the certificate that it signed, and when to replace which. Pure, but for [`made`].
+//!
+//! # Guarantees
+//! A certificate is served only when the API server has been told of its authority before: a new authority is announced beside the old one,
+//! and signs when both have been in the configuration for a while.
+
+use boson_credentials::{Cause, Issued, KeySize, Request, RsaKey, Source, System, generate};
+use boson_document::{Number, Tree};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+const HOUR: Duration = Duration::from_secs(3600);
+const DAY: Duration = Duration::from_secs(24 * 3600);
+/// Days that an authority is valid, and a certificate. Both are replaced when a third is left.
+const AUTHORITY_DAYS: u32 = 1095;
+const LEAF_DAYS: u32 = 90;
+/// How long after its announcement an authority signs: all API servers have heard of it by then.
+pub(super) const SETTLED: Duration = Duration::from_secs(60);
+/// Certificates are valid from this long ago, because clocks of two machines differ.
+const EARLIER: Duration = HOUR;
+
+/// A certificate and its key, PEM.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Pair {
+    pub certificate: String,
+    pub key: String,
+}
+
+/// What the Secret holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Material {
+    /// Signs.
+    pub authority: Pair,
+    /// Will sign.
+    pub next: Option<Pair>,
+    /// The certificate of the one that signed before: its leaf may still be served somewhere.
+    pub previous: Option<String>,
+    /// Is served.
+    pub leaf: Pair,
+    /// The names that it is for.
+    pub names: Vec<String>,
+    /// The secret part of the address.
+    pub path: String,
+}
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Nothing.
+    Keep,
+    /// There is nothing that could be used: make everything.
+    Make,
+    /// Make the next authority, and tell of it.
+    Announce,
+    /// The next authority signs from now on.
+    Promote,
+    /// Another certificate, by the same authority.
+    Renew,
+}
+
+/// Decides. `published`: the authorities that the API server trusts, as the configuration says.
+pub(super) fn plan(material: Option<&Material>, names: &[String], published: Option<&str>, now: SystemTime) -> Step {
+    let Some(material) = material else { return Step::Make };
+    let Some(authority) = Issued::from_pem(&material.authority.certificate) else {
+        return Step::Make;
+    };
+    if authority.not_after <= now {
+        return Step::Make;
+    }
+    if let Some(next) = &material.next {
+        let announced = published.is_some_and(|bundle| bundle.contains(next.certificate.trim()));
+        let settled =
+            Issued::from_pem(&next.certificate).is_some_and(|next| next.not_before + EARLIER + SETTLED <= now);
+        if announced && settled {
+            return Step::Promote;
+        }
+    } else if is_due(&authority, now) {
+        return Step::Announce;
+    }
+    let leaf = Issued::from_pem(&material.leaf.certificate);
+    let worn = leaf.is_none_or(|leaf| is_due(&leaf, now) || leaf.not_after > authority.not_after + DAY);
+    if worn || material.names != names {
+        return Step::Renew;
+    }
+    Step::Keep
+}
+
+/// Whether only a third of its life is left.
+fn is_due(issued: &Issued, now: SystemTime) -> bool {
+    let life = issued.not_after.duration_since(issued.not_before).unwrap_or_default();
+    issued.not_after.checked_sub(life / 3).is_none_or(|due| due <= now)
+}
+
+/// What is there after a step. It makes keys, so it takes a while.
+///
+/// # Errors
+/// The system has no randomness to give.
+pub(super) fn made(step: Step, old: Option<Material>, names: &[String]) -> Result<Material, String> {
+    let Some(old) = old.filter(|_| step != Step::Make) else {
+        let authority = authority()?;
+        return Ok(Material {
+            leaf: leaf(&authority, names)?,
+            authority,
+            next: None,
+            previous: None,
+            names: names.to_vec(),
+            path: token()?,
+        });
+    };
+    match (step, old.next.clone()) {
+        (Step::Announce, _) => Ok(Material {
+            next: Some(authority()?),
+            ..old
+        }),
+        (Step::Promote, Some(next)) => Ok(Material {
+            leaf: leaf(&next, names)?,
+            previous: Some(old.authority.certificate.clone()),
+            authority: next,
+            next: None,
+            names: names.to_vec(),
+            ..old
+        }),
+        (Step::Renew, _) => Ok(Material {
+            leaf: leaf(&old.authority, names)?,
+            // Two months have passed since it signed anything.
+            previous: None,
+            names: names.to_vec(),
+            ..old
+        }),
+        _ => Ok(old),
+    }
+}
+
+fn authority() -> Result<Pair, String> {
+    let options = options("boson webhook authority", AUTHORITY_DAYS).with("is_ca", Tree::Bool(true));
+    pair(&options, None)
+}
+
+fn leaf(authority: &Pair, names: &[String]) -> Result<Pair, String> {
+    let names = names.iter().map(|name| Tree::from(name.as_str())).collect();
+    let options = options("boson webhook", LEAF_DAYS)
+        .with("ca", "authority")
+        .with("alternative_names", Tree::Array(names));
+    let signer = Tree::object()
+        .with("certificate", authority.certificate.as_str())
+        .with("private_key", authority.key.as_str());
+    pair(&options, Some(&signer))
+}
+
+fn options(name: &str, days: u32) -> Tree {
+    let number = |number: u32| Number::new(&number.to_string()).map_or(Tree::Null, Tree::Number);
+    Tree::object()
+        .with("common_name", name)
+        .with("organization", "Boson")
+        .with("key_length", number(2048))
+        .with("duration", number(days))
+}
+
+fn pair(options: &Tree, signer: Option<&Tree>) -> Result<Pair, String> {
+    let request = Request {
+        name: "webhook",
+        kind: "certificate",
+        options,
+        signer,
+    };
+    let value = generate(&request, &Earlier(System::new())).map_err(|error| error.cause.to_string())?;
+    let text = |key: &str| value.str(key).unwrap_or_default().to_string();
+    Ok(Pair {
+        certificate: text("certificate"),
+        key: text("private_key"),
+    })
+}
+
+fn token() -> Result<String, String> {
+    let mut bytes = [0; 20];
+    System::new().fill(&mut bytes).map_err(|cause| cause.to_string())?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The machine's randomness, and a clock that is a little slow.
+struct Earlier(System);
+
+impl Source for Earlier {
+    fn now(&self) -> SystemTime {
+        let now = self.0.now();
+        now.checked_sub(EARLIER).unwrap_or(now)
+    }
+
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), Cause> {
+        self.0.fill(bytes)
+    }
+
+    fn key(&self, size: KeySize) -> Result<RsaKey, Cause> {
+        self.0.key(size)
+    }
+}
+
+// === impl Material ===
+
+impl Material {
+    /// What a Secret holds, if it holds all that is needed.
+    pub(super) fn read(secret: &Secret) -> Option<Self> {
+        let text = |key: &str| {
+            let bytes = secret.data.as_ref()?.get(key)?;
+            String::from_utf8(bytes.0.clone()).ok().filter(|text| !text.is_empty())
+        };
+        let pair = |certificate, key| {
+            Some(Pair {
+                certificate: text(certificate)?,
+                key: text(key)?,
+            })
+        };
+        Some(Self {
+            authority: pair("ca.crt", "ca.key")?,
+            next: pair("next-ca.crt", "next-ca.key"),
+            previous: text("previous-ca.crt"),
+            leaf: pair("tls.crt", "tls.key")?,
+            names: text("names")?.split(' ').map(str::to_string).collect(),
+            path: text("path")?,
+        })
+    }
+
+    /// As a Secret holds it.
+    pub(super) fn data(&self) -> BTreeMap<String, ByteString> {
+        let names = self.names.join(" ");
+        let mut texts = vec![
+            ("ca.crt", &self.authority.certificate),
+            ("ca.key", &self.authority.key),
+            ("tls.crt", &self.leaf.certificate),
+            ("tls.key", &self.leaf.key),
+            ("names", &names),
+            ("path", &self.path),
+        ];
+        if let Some(next) = &self.next {
+            texts.extend([("next-ca.crt", &next.certificate), ("next-ca.key", &next.key)]);
+        }
+        texts.extend(self.previous.as_ref().map(|previous| ("previous-ca.crt", previous)));
+        let entry = |(key, text): (&str, &String)| (key.to_string(), ByteString(text.clone().into_bytes()));
+        texts.into_iter().map(entry).collect()
+    }
+
+    /// The authorities that the API server is to trust, PEM.
+    pub(super) fn bundle(&self) -> String {
+        let next = self.next.as_ref().map(|next| &next.certificate);
+        let all = [Some(&self.authority.certificate), next, self.previous.as_ref()];
+        all.into_iter()
+            .flatten()
+            .map(|one| format!("{}\n", one.trim()))
+            .collect()
+    }
+}
+
+impl fmt::Debug for Pair {
+    /// Without the key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Pair")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names() -> Vec<String> {
+        vec!["a.b.svc".into()]
+    }
+
+    fn after(days: u32) -> SystemTime {
+        SystemTime::now() + DAY * days
+    }
+
+    #[test]
+    fn an_authority_is_replaced_only_after_the_api_server_has_heard_of_the_next() {
+        assert_eq!(plan(None, &names(), None, after(0)), Step::Make);
+        let first = made(Step::Make, None, &names()).unwrap();
+        let published = first.bundle();
+        assert_eq!(plan(Some(&first), &names(), Some(&published), after(0)), Step::Keep);
+        assert_eq!(
+            plan(Some(&first), &names(), Some(&published), after(740)),
+            Step::Announce
+        );
+        let both = made(Step::Announce, Some(first.clone()), &names()).unwrap();
+        assert_eq!(both.leaf, first.leaf, "the next authority signs nothing yet");
+        assert_eq!(
+            plan(Some(&both), &names(), Some(&published), after(1)),
+            Step::Keep,
+            "not told yet"
+        );
+        let bundle = both.bundle();
+        assert!(bundle.starts_with(&published) && bundle.len() > published.len());
+        assert_eq!(
+            plan(Some(&both), &names(), Some(&bundle), after(0)),
+            Step::Keep,
+            "told just now"
+        );
+        assert_eq!(plan(Some(&both), &names(), Some(&bundle), after(1)), Step::Promote);
+        let second = made(Step::Promote, Some(both), &names()).unwrap();
+        assert!(
+            second.bundle().contains(first.authority.certificate.trim()),
+            "its leaf is still served somewhere"
+        );
+        assert_eq!(second.path, first.path);
+        assert_eq!(plan(Some(&second), &names(), Some(&bundle), after(1)), Step::Keep);
+        let third = made(Step::Renew, Some(second.clone()), &names()).unwrap();
+        assert_eq!((&third.authority, third.previous), (&second.authority, None));
+    }
+
+    #[test]
+    fn a_certificate_is_renewed_a_month_before_its_end_and_where_its_names_are_others() {
+        let first = made(Step::Make, None, &names()).unwrap();
+        assert_eq!(plan(Some(&first), &names(), None, after(58)), Step::Keep);
+        assert_eq!(plan(Some(&first), &names(), None, after(61)), Step::Renew);
+        assert_eq!(plan(Some(&first), &["c".to_string()], None, after(0)), Step::Renew);
+        assert_eq!(
+            plan(Some(&first), &names(), None, after(1096)),
+            Step::Make,
+            "all of it has expired"
+        );
+    }
+
+    #[test]
+    fn a_secret_holds_all_of_it_and_half_of_it_is_nothing() {
+        let first = made(Step::Make, None, &names()).unwrap();
+        let full = made(Step::Announce, Some(first), &names()).unwrap();
+        let mut secret = Secret {
+            data: Some(full.data()),
+            ..Secret::default()
+        };
+        assert_eq!(Material::read(&secret), Some(full));
+        secret.data.as_mut().unwrap().remove("tls.key");
+        assert_eq!(Material::read(&secret), None);
+    }
+}

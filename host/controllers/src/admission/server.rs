@@ -1,0 +1,171 @@
+//! The door that the API server knocks at: TLS with the newest certificate of the Secret, and bounds on everything that a stranger could
+//! make large or slow.
+
+use super::keeper::Keeper;
+use super::material::Material;
+use super::{PART, Reviewer};
+use crate::serving::{Health, State};
+use futures::StreamExt;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::pin::pin;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::crypto::aws_lc_rs;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::{self, ServerConfig};
+
+/// Connections at a time. An API server keeps a few open.
+const CLIENTS: usize = 256;
+/// For the handshake, and for the body of a question.
+const PROMPT: Duration = Duration::from_secs(5);
+/// For the next question on a connection.
+const IDLE: Duration = Duration::from_secs(120);
+/// A question holds an object twice, and the API server stores none over 1.5 MiB.
+const BODY: usize = 8 << 20;
+/// After a failure.
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// What is served now.
+#[derive(Clone)]
+struct Current {
+    tls: TlsAcceptor,
+    /// With the leading `/`.
+    path: String,
+}
+
+/// What is served now, if anything is.
+type Shared = Arc<RwLock<Option<Current>>>;
+
+/// Answers until it is dropped.
+pub(crate) async fn serve(listener: TcpListener, keeper: Keeper, reviewer: Arc<Reviewer>, health: Health) {
+    let current = Shared::default();
+    futures::join!(
+        follow(&keeper, &current, &health),
+        accept(listener, &current, &reviewer)
+    );
+}
+
+/// Takes over each new certificate as it comes.
+async fn follow(keeper: &Keeper, current: &Shared, health: &Health) {
+    health.set(PART, State::Starting);
+    let mut secrets = pin!(keeper.secrets());
+    while let Some(secret) = secrets.next().await {
+        let Some(secret) = secret else {
+            while let Err(error) = keeper.make().await {
+                tracing::warn!(%error, "cannot make the Secret of the webhook");
+                tokio::time::sleep(AGAIN).await;
+            }
+            continue;
+        };
+        match Material::read(&secret)
+            .ok_or("an entry is missing".to_string())
+            .and_then(|one| new(&one))
+        {
+            Ok(new) => {
+                *current.write().unwrap_or_else(PoisonError::into_inner) = Some(new);
+                health.set(PART, State::Working);
+            }
+            // The one that leads makes another.
+            Err(why) => tracing::warn!(why, "the Secret of the webhook cannot be used"),
+        }
+    }
+}
+
+fn new(material: &Material) -> Result<Current, String> {
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(material.leaf.certificate.as_bytes()).collect();
+    let chain = chain.map_err(|_| "the certificate is none")?;
+    let key = PrivateKeyDer::from_pem_slice(material.leaf.key.as_bytes()).map_err(|_| "the key is none")?;
+    let config = || -> Result<ServerConfig, rustls::Error> {
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+        config.with_no_client_auth().with_single_cert(chain, key)
+    };
+    let mut config = config().map_err(|error| error.to_string())?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Current {
+        tls: TlsAcceptor::from(Arc::new(config)),
+        path: format!("/{}", material.path),
+    })
+}
+
+async fn accept(listener: TcpListener, current: &Shared, reviewer: &Arc<Reviewer>) {
+    let places = Arc::new(Semaphore::new(CLIENTS));
+    loop {
+        let Ok(place) = places.clone().acquire_owned().await else {
+            return;
+        };
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                // Out of file descriptors, most likely: it passes, but not at once.
+                tracing::warn!(%error, "cannot accept a connection of the API server");
+                tokio::time::sleep(AGAIN).await;
+                continue;
+            }
+        };
+        let (current, reviewer) = (current.clone(), reviewer.clone());
+        tokio::spawn(async move {
+            converse(stream, current, reviewer).await;
+            drop(place);
+        });
+    }
+}
+
+/// One connection. Its certificate is the one of its beginning, what it may ask is decided anew with each question.
+async fn converse(stream: TcpStream, current: Shared, reviewer: Arc<Reviewer>) {
+    let Some(tls) = now(&current).map(|current| current.tls) else {
+        return;
+    };
+    let Ok(Ok(stream)) = timeout(PROMPT, tls.accept(stream)).await else {
+        return;
+    };
+    let service = service_fn(|request| {
+        let (current, reviewer) = (current.clone(), reviewer.clone());
+        async move { Ok::<_, Infallible>(answer(request, &current, &reviewer).await) }
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(IDLE);
+    if let Err(error) = http.serve_connection(TokioIo::new(stream), service).await {
+        tracing::debug!(%error, "a client of the webhook went away");
+    }
+}
+
+fn now(current: &Shared) -> Option<Current> {
+    current.read().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+async fn answer(request: Request<Incoming>, current: &Shared, reviewer: &Reviewer) -> Response<Full<Bytes>> {
+    // Who does not know the path learns nothing, not even that there is one.
+    let known = now(current).is_some_and(|current| current.path == request.uri().path());
+    if !known || request.method() != Method::POST {
+        return response(StatusCode::NOT_FOUND, Bytes::new());
+    }
+    let body = Limited::new(request.into_body(), BODY).collect();
+    let Ok(Ok(body)) = timeout(PROMPT, body).await else {
+        return response(StatusCode::BAD_REQUEST, Bytes::new());
+    };
+    match reviewer.answer(&body.to_bytes()).await {
+        Some(answer) => response(StatusCode::OK, answer.to_string().into()),
+        None => response(StatusCode::BAD_REQUEST, Bytes::new()),
+    }
+}
+
+fn response(code: StatusCode, body: Bytes) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body));
+    *response.status_mut() = code;
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
+}

@@ -1,0 +1,322 @@
+//! What there is in the cluster, as far as it concerns deployments: of each object that one of them owns or may look at, a print of 16 bytes.
+//!
+//! No content is kept: neither the memory nor the secrets of a whole cluster belong into the operator. And no decision to write or delete rests
+//! on this; it only tells that nothing has happened since all was well, and then there is nothing to decide. One watch a kind fills it, and
+//! wakes the controller after it did, never before: a look that an event causes sees what the event was about.
+
+mod follow;
+mod print;
+mod sight;
+
+pub(crate) use follow::{Touched, follow};
+pub(crate) use print::Print;
+pub(crate) use sight::{Sight, World};
+
+use sight::claims;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{PoisonError, RwLock};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+/// What there is.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    tables: RwLock<Tables>,
+    changed: watch::Sender<()>,
+    /// Watches whose first list is not complete.
+    open: watch::Sender<usize>,
+    /// Whether somebody has waited for that.
+    waited: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Tables {
+    entries: BTreeMap<Place, Entry>,
+    /// By home: what is there.
+    homes: HashMap<String, BTreeSet<Place>>,
+}
+
+/// Where an object is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Place {
+    pub kind: &'static str,
+    pub namespace: String,
+    pub name: String,
+}
+
+/// What is known of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Entry {
+    print: Print,
+    /// Whose it is: UIDs of its owners; of a claim, namespace and deployment.
+    homes: Vec<String>,
+    /// Whether its status says that it is ready, and is about its present generation.
+    ready: bool,
+}
+
+// === impl Cache ===
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self {
+            tables: RwLock::default(),
+            changed: watch::Sender::new(()),
+            open: watch::Sender::new(0),
+            waited: AtomicBool::new(false),
+        }
+    }
+}
+
+impl Cache {
+    /// What is there now of what a deployment sees.
+    pub fn world(&self, sight: &Sight) -> World {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let mut world = World::new();
+        let mut take = |place: &Place, entry: &Entry| {
+            world.insert((place.kind.into(), place.name.clone()), entry.print);
+        };
+        for home in [sight.uid.clone(), claims(&sight.namespace, &sight.label)] {
+            for place in tables.homes.get(&home).into_iter().flatten() {
+                if let Some(entry) = tables.entries.get(place) {
+                    take(place, entry);
+                }
+            }
+        }
+        let place = |kind, name: &str| Place {
+            kind,
+            namespace: sight.namespace.clone(),
+            name: name.into(),
+        };
+        for (kind, name) in &sight.refers {
+            if let Some((place, entry)) = tables.entries.get_key_value(&place(kind, name)) {
+                take(place, entry);
+            }
+        }
+        for (place, entry) in tables.entries.range(place("Secret", &sight.variables)..) {
+            if place.kind != "Secret" || place.namespace != sight.namespace || !place.name.starts_with(&sight.variables)
+            {
+                break;
+            }
+            take(place, entry);
+        }
+        world
+    }
+
+    /// How many objects of a kind with this owner are ready.
+    pub fn ready(&self, kind: &str, owner: &str) -> usize {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let places = tables.homes.get(owner).into_iter().flatten();
+        let ready = |place: &&Place| tables.entries.get(place).is_some_and(|entry| entry.ready);
+        places.filter(|place| place.kind == kind).filter(ready).count()
+    }
+
+    /// Whether there is an object of a kind with this owner.
+    pub fn has(&self, kind: &str, owner: &str) -> bool {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let mut places = tables.homes.get(owner).into_iter().flatten();
+        places.any(|place| place.kind == kind)
+    }
+
+    /// Whether all kinds have been listed. Waits for it so long, but once only: a kind that may not be watched would hold up everything.
+    pub async fn is_filled(&self, within: Duration) -> bool {
+        let within = match self.waited.load(Ordering::Relaxed) {
+            true => Duration::ZERO,
+            false => within,
+        };
+        let mut open = self.open.subscribe();
+        let filled = timeout(within, open.wait_for(|open| *open == 0)).await;
+        self.waited.store(true, Ordering::Relaxed);
+        matches!(filled, Ok(Ok(_)))
+    }
+
+    /// Waits until this is what a deployment sees, but no longer than so.
+    pub async fn shows(&self, sight: &Sight, world: &World, within: Duration) {
+        let mut changed = self.changed.subscribe();
+        let shown = async {
+            // Marks what has happened as seen, so that nothing falls between the look and the wait.
+            while self.world(sight) != *world && changed.changed().await.is_ok() {}
+        };
+        // Somebody else's change comes between, or a watch is slow: then there is another look.
+        let _ = timeout(within, shown).await;
+    }
+
+    fn put(&self, place: Place, entry: Entry) {
+        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
+        tables.remove(&place);
+        for home in &entry.homes {
+            tables.homes.entry(home.clone()).or_default().insert(place.clone());
+        }
+        tables.entries.insert(place, entry);
+        drop(tables);
+        self.changed.send_replace(());
+    }
+
+    fn remove(&self, place: &Place) -> Option<Entry> {
+        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
+        let removed = tables.remove(place);
+        drop(tables);
+        self.changed.send_replace(());
+        removed
+    }
+
+    /// All places of a kind in a namespace, or in all.
+    fn places(&self, kind: &'static str, namespace: Option<&str>) -> Vec<Place> {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let first = Place {
+            kind,
+            namespace: namespace.unwrap_or_default().into(),
+            name: String::new(),
+        };
+        let here =
+            |place: &&Place| place.kind == kind && namespace.is_none_or(|namespace| place.namespace == namespace);
+        tables
+            .entries
+            .range(first..)
+            .map(|(place, _)| place)
+            .take_while(here)
+            .cloned()
+            .collect()
+    }
+}
+
+// === impl Tables ===
+
+impl Tables {
+    fn remove(&mut self, place: &Place) -> Option<Entry> {
+        let entry = self.entries.remove(place)?;
+        for home in &entry.homes {
+            if let Some(places) = self.homes.get_mut(home) {
+                places.remove(place);
+                if places.is_empty() {
+                    self.homes.remove(home);
+                }
+            }
+        }
+        Some(entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sight::CLAIM;
+    use super::*;
+    use crate::client::written::Written;
+    use boson_deployment::labels;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+    use serde_json::{Value, json};
+
+    fn meta(name: &str, version: &str, more: Value) -> ObjectMeta {
+        let mut value =
+            json!({"name": name, "namespace": "n", "uid": format!("uid-{name}"), "resourceVersion": version});
+        value
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().cloned().unwrap_or_default());
+        serde_json::from_value(value).unwrap()
+    }
+
+    fn owned(by: &str) -> Value {
+        json!({"ownerReferences": [{"apiVersion": "v1", "kind": "K", "name": "o", "uid": by}]})
+    }
+
+    fn put(cache: &Cache, kind: &'static str, meta: &ObjectMeta) {
+        follow::keep(cache, kind, meta, false);
+    }
+
+    fn sight() -> Sight {
+        Sight {
+            namespace: "n".into(),
+            uid: "u".into(),
+            label: "d".into(),
+            refers: vec![("ConfigMap", "manifest".into()), ("Secret", "ops".into())],
+            variables: "d.var-".into(),
+        }
+    }
+
+    #[test]
+    fn a_deployment_sees_what_it_owns_refers_to_and_the_values_of_its_variables() {
+        let cache = Cache::default();
+        let claim = json!({"labels": {labels::DEPLOYMENT_NAME: "d"}});
+        for (kind, name, more) in [
+            ("Service", "mine", owned("u")),
+            ("Service", "foreign", owned("v")),
+            ("Service", "labelled", claim.clone()),
+            (CLAIM, "data", claim),
+            (
+                CLAIM,
+                "data-of-another",
+                json!({"labels": {labels::DEPLOYMENT_NAME: "e"}}),
+            ),
+            ("ConfigMap", "manifest", json!({})),
+            ("ConfigMap", "ops", json!({})),
+            ("Secret", "ops", json!({})),
+            ("Secret", "d.var-password", owned("q")),
+            ("Secret", "d.variety", json!({})),
+            ("Secret", "e.var-password", json!({})),
+            ("Secret", "d.var-elsewhere", json!({"namespace": "m"})),
+        ] {
+            put(&cache, kind, &meta(name, "1", more));
+        }
+        let names: Vec<String> = cache
+            .world(&sight())
+            .into_keys()
+            .map(|(kind, name)| format!("{kind} {name}"))
+            .collect();
+        let wanted = [
+            "ConfigMap manifest",
+            "PersistentVolumeClaim data",
+            "Secret d.var-password",
+            "Secret ops",
+            "Service mine",
+        ];
+        assert_eq!(names, wanted);
+    }
+
+    #[test]
+    fn what_was_written_is_what_will_be_seen() {
+        let cache = Cache::default();
+        put(&cache, "Service", &meta("a", "1", owned("u")));
+        put(&cache, "Service", &meta("b", "1", owned("u")));
+        let before = cache.world(&sight());
+        let wrote = |name: &str, now| Written {
+            kind: "Service".into(),
+            name: name.into(),
+            now,
+        };
+        let (changed, new, event) = (
+            meta("a", "2", owned("u")),
+            meta("c", "3", owned("u")),
+            meta("e", "4", json!({})),
+        );
+        let written = [
+            wrote("a", Some(changed.clone())),
+            wrote("b", None),
+            wrote("c", Some(new.clone())),
+            wrote("e", Some(event)),
+        ];
+        let after = sight().after(before.clone(), &written);
+        assert_ne!(after, before);
+        put(&cache, "Service", &changed);
+        put(&cache, "Service", &new);
+        assert_ne!(cache.world(&sight()), after, "b is still there");
+        cache.remove(&cache.places("Service", Some("n"))[1]);
+        assert_eq!(cache.world(&sight()), after);
+        put(&cache, "Service", &meta("c", "4", owned("u")));
+        assert_ne!(cache.world(&sight()), after, "somebody changed c");
+    }
+
+    #[test]
+    fn nothing_stays_of_what_is_gone() {
+        let cache = Cache::default();
+        put(&cache, "Service", &meta("a", "1", owned("u")));
+        put(&cache, "Service", &meta("a", "2", owned("v")));
+        assert!(cache.world(&sight()).is_empty());
+        for place in cache.places("Service", None) {
+            cache.remove(&place);
+        }
+        let tables = cache.tables.read().unwrap();
+        assert!(tables.entries.is_empty() && tables.homes.is_empty(), "{tables:?}");
+    }
+}

@@ -1,0 +1,76 @@
+//! What an object was, in 16 bytes: two that are equal were the same object in the same state, as far as controllers care.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+/// A digest of what tells one state of an object from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Print([u8; 16]);
+
+// === impl Print ===
+
+impl Print {
+    /// Of an object with this metadata.
+    ///
+    /// Where the server counts generations, a new status is no other state: pods that come and go would cost a conversion each time.
+    pub fn of(meta: &ObjectMeta) -> Self {
+        let state = match meta.generation {
+            Some(generation) => json!([
+                generation,
+                meta.labels,
+                meta.annotations,
+                meta.owner_references,
+                meta.deletion_timestamp.is_some()
+            ]),
+            None => json!(meta.resource_version),
+        };
+        Self::of_bytes(json!([meta.uid, state]).to_string().as_bytes())
+    }
+
+    /// Of any bytes.
+    pub fn of_bytes(bytes: &[u8]) -> Self {
+        let mut print = [0; 16];
+        for (to, from) in print.iter_mut().zip(Sha256::digest(bytes)) {
+            *to = from;
+        }
+        Self(print)
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meta(value: serde_json::Value) -> Print {
+        Print::of(&serde_json::from_value(value).unwrap())
+    }
+
+    #[test]
+    fn a_new_status_is_the_same_state_where_generations_are_counted() {
+        let one = meta(json!({"uid": "u", "generation": 1, "resourceVersion": "1"}));
+        assert_eq!(one, meta(json!({"uid": "u", "generation": 1, "resourceVersion": "2"})));
+        for other in [
+            json!({"uid": "u", "generation": 2, "resourceVersion": "1"}),
+            json!({"uid": "v", "generation": 1, "resourceVersion": "1"}),
+            json!({"uid": "u", "generation": 1, "labels": {"a": "b"}}),
+            json!({"uid": "u", "generation": 1, "annotations": {"a": "b"}}),
+            json!({"uid": "u", "generation": 1, "ownerReferences": [{"apiVersion": "v1", "kind": "K", "name": "n", "uid": "o"}]}),
+            json!({"uid": "u", "generation": 1, "deletionTimestamp": "2026-01-01T00:00:00Z"}),
+            json!({"uid": "u", "resourceVersion": "1"}),
+        ] {
+            assert_ne!(one, meta(other.clone()), "{other}");
+        }
+    }
+
+    #[test]
+    fn without_generations_every_change_counts() {
+        let of = |version: &str| meta(json!({"uid": "u", "resourceVersion": version}));
+        assert_ne!(of("1"), of("2"));
+    }
+}

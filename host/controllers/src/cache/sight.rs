@@ -1,0 +1,77 @@
+//! What one deployment sees of the cluster: what it owns, what it refers to, the values of its variables. Pure.
+
+use super::{Place, Print};
+use crate::client::written::Written;
+use boson_deployment::labels;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use std::collections::BTreeMap;
+
+/// The one kind that belongs to a deployment by its label: claims outlive their owner, so that they have none.
+pub(super) const CLAIM: &str = "PersistentVolumeClaim";
+
+/// What one deployment sees of the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sight {
+    pub namespace: String,
+    pub uid: String,
+    /// Value of the label that its objects have.
+    pub label: String,
+    /// What it refers to: kind and name.
+    pub refers: Vec<(&'static str, String)>,
+    /// Its Secrets of variables begin with this.
+    pub variables: String,
+}
+
+/// Prints of everything in a sight, by kind and name.
+pub(crate) type World = BTreeMap<(String, String), Print>;
+
+// === impl Sight ===
+
+impl Sight {
+    /// The world as it is to become: with what was written in the meantime.
+    pub fn after(&self, mut world: World, written: &[Written]) -> World {
+        for one in written {
+            let key = (one.kind.clone(), one.name.clone());
+            match &one.now {
+                Some(meta) if self.holds(&one.kind, &one.name, &homes(&one.kind, meta)) => {
+                    world.insert(key, Print::of(meta));
+                }
+                // News of it, and what else nobody looks at.
+                Some(_) => {}
+                None => {
+                    world.remove(&key);
+                }
+            }
+        }
+        world
+    }
+
+    /// Whether it sees what is there, with these homes.
+    pub fn sees(&self, place: &Place, homes: &[String]) -> bool {
+        place.namespace == self.namespace && self.holds(place.kind, &place.name, homes)
+    }
+
+    fn holds(&self, kind: &str, name: &str, homes: &[String]) -> bool {
+        homes.contains(&self.uid)
+            || homes.contains(&claims(&self.namespace, &self.label))
+            || self.refers.iter().any(|(of, to)| *of == kind && to == name)
+            || (kind == "Secret" && name.starts_with(&self.variables))
+    }
+}
+
+/// Whose an object is.
+pub(super) fn homes(kind: &str, meta: &ObjectMeta) -> Vec<String> {
+    let owners = meta.owner_references.iter().flatten().map(|owner| owner.uid.clone());
+    let label = meta
+        .labels
+        .as_ref()
+        .and_then(|labels| labels.get(labels::DEPLOYMENT_NAME));
+    let claim = label.filter(|_| kind == CLAIM);
+    let claim = claim.map(|label| claims(meta.namespace.as_deref().unwrap_or_default(), label));
+    owners.chain(claim).collect()
+}
+
+/// The home of a deployment's claims. No UID has a slash.
+pub(super) fn claims(namespace: &str, label: &str) -> String {
+    format!("{namespace}/{label}")
+}

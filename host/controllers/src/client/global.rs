@@ -1,0 +1,122 @@
+//! Objects that live in no namespace: a few kinds, each read and written by name.
+
+use super::error::Subject;
+use super::{Cluster, Created, Error, Fault, FieldManager, Verb};
+use k8s_openapi::ClusterResourceScope;
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams, Preconditions, ValidationDirective};
+use kube::{Resource, ResourceExt};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::fmt::Debug;
+
+/// A kind that lives in no namespace.
+pub trait GlobalKind:
+    Resource<DynamicType = (), Scope = ClusterResourceScope> + Clone + Debug + DeserializeOwned + Serialize
+{
+}
+
+impl<K> GlobalKind for K where
+    K: Resource<DynamicType = (), Scope = ClusterResourceScope> + Clone + Debug + DeserializeOwned + Serialize
+{
+}
+
+// === impl Cluster ===
+
+impl Cluster {
+    /// As [`Cluster::get`].
+    ///
+    /// # Errors
+    /// See [`Error`]. An object that is not there is none.
+    pub async fn get_global<K: GlobalKind>(&self, name: &str) -> Result<Option<K>, Error> {
+        let api: Api<K> = Api::all(self.client());
+        self.call(&Subject::of::<K>(), Verb::Get, name, || api.get_opt(name))
+            .await
+    }
+
+    /// As [`Cluster::create`].
+    ///
+    /// # Errors
+    /// See [`Error`]. That it exists is no error.
+    pub async fn create_global<K: GlobalKind>(&self, manager: FieldManager, object: &K) -> Result<Created<K>, Error> {
+        let api: Api<K> = Api::all(self.client());
+        let (name, parameters) = (object.name_any(), written_by(manager));
+        let subject = Subject::of::<K>();
+        let made = self.call(&subject, Verb::Create, &name, || api.create(&parameters, object));
+        match made.await {
+            Ok(made) => Ok(Created::Made(made)),
+            Err(error) if error.fault == Fault::AlreadyExists => Ok(Created::Exists),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// As [`Cluster::apply`].
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn apply_global<K: GlobalKind>(
+        &self,
+        manager: FieldManager,
+        name: &str,
+        object: &Value,
+    ) -> Result<K, Error> {
+        let api: Api<K> = Api::all(self.client());
+        let parameters = PatchParams {
+            force: true,
+            field_manager: Some(manager.0.into()),
+            field_validation: Some(ValidationDirective::Strict),
+            ..PatchParams::default()
+        };
+        let patch = Patch::Apply(object);
+        self.call(&Subject::of::<K>(), Verb::Patch, name, || {
+            api.patch(name, &parameters, &patch)
+        })
+        .await
+    }
+
+    /// Replaces a part of an object that has its own address, such as `approval`, if the object has not changed since it was read.
+    ///
+    /// # Errors
+    /// See [`Error`]; [`Fault::Conflict`] when it has changed.
+    pub async fn replace_part<K: GlobalKind>(
+        &self,
+        manager: FieldManager,
+        part: &'static str,
+        object: &K,
+    ) -> Result<K, Error> {
+        let api: Api<K> = Api::all(self.client());
+        let (name, parameters) = (object.name_any(), written_by(manager));
+        let subject = Subject::of_part::<K>(part);
+        self.call(&subject, Verb::Update, &name, || {
+            api.replace_subresource(part, &name, &parameters, object)
+        })
+        .await
+    }
+
+    /// As [`Cluster::delete`].
+    ///
+    /// # Errors
+    /// See [`Error`]. That it is gone is no error.
+    pub async fn delete_global<K: GlobalKind>(&self, object: &K) -> Result<(), Error> {
+        let api: Api<K> = Api::all(self.client());
+        let name = object.name_any();
+        let parameters = DeleteParams::background().preconditions(Preconditions {
+            uid: object.meta().uid.clone(),
+            resource_version: object.meta().resource_version.clone(),
+        });
+        let subject = Subject::of::<K>();
+        let deleted = self.call(&subject, Verb::Delete, &name, || api.delete(&name, &parameters));
+        match deleted.await {
+            Ok(_) => Ok(()),
+            Err(error) if error.fault == Fault::NotFound => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn written_by(manager: FieldManager) -> PostParams {
+    PostParams {
+        dry_run: false,
+        field_manager: Some(manager.0.into()),
+    }
+}

@@ -1,0 +1,58 @@
+//! What one piece of work wrote: whoever remembers how the cluster was when all was well has to know what it did to it itself.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A write that the server took.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// Kind of the object.
+    pub kind: String,
+    /// What it was named.
+    pub name: String,
+    /// As it is since then; none: it was deleted.
+    pub now: Option<ObjectMeta>,
+}
+
+type Book = Arc<Mutex<Vec<Written>>>;
+
+tokio::task_local! {
+    static BOOK: Book;
+}
+
+/// Does the work, and tells what it wrote, in order.
+pub async fn during<F: Future>(work: F) -> (F::Output, Vec<Written>) {
+    let book = Book::default();
+    let result = BOOK.scope(book.clone(), work).await;
+    let written = std::mem::take(&mut *book.lock().unwrap_or_else(PoisonError::into_inner));
+    (result, written)
+}
+
+/// Notes a write, where somebody wants to know.
+pub(super) fn note(kind: &str, name: &str, now: Option<ObjectMeta>) {
+    // An error means that nobody asked.
+    let _ = BOOK.try_with(|book| {
+        let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
+        book.push(Written {
+            kind: kind.into(),
+            name: name.into(),
+            now,
+        });
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_what_is_written_meanwhile_is_told() {
+        note("Secret", "before", None);
+        let ((), written) = during(async { note("Secret", "a", Some(ObjectMeta::default())) }).await;
+        note("Secret", "after", None);
+        let names: Vec<_> = written.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["a"]);
+        assert!(written[0].now.is_some());
+    }
+}

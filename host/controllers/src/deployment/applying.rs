@@ -1,0 +1,96 @@
+//! Bringing the cluster's objects to what is wanted: nothing of somebody else's is touched, and nothing is written before the API server has been
+//! asked whether it takes everything.
+
+use super::MANAGER;
+use super::flow::Flow;
+use super::manifest::Manifest;
+use super::stop::{Stop, refusal};
+use crate::api::deployment::ConversionMode;
+use crate::client::resource;
+use crate::objects;
+use crate::taken::{Taken, Whose, whose};
+use boson_pipeline::Diagnostic;
+use boson_pipeline::bundle::kinds::KINDS;
+use boson_pipeline::report::Sources;
+use futures::{FutureExt, StreamExt, stream};
+use k8s_openapi::api::core::v1::Secret;
+use serde_json::Value;
+
+/// Questions to the API server at a time.
+const QUESTIONS: usize = 8;
+
+// === impl Flow ===
+
+impl Flow<'_> {
+    /// Makes, changes and deletes what differs.
+    pub(super) async fn apply(&self, wanted: Vec<Value>, manifest: &Manifest) -> Result<Vec<Value>, Stop> {
+        let mut live = Vec::new();
+        for kind in KINDS {
+            live.extend(self.live(&resource(kind.api_version, kind.kind)).await?);
+        }
+        // In the other mode they are what the deployment no longer has.
+        live.retain(|object| self.mode == ConversionMode::InProcess || !self.is_conversion_job(object));
+        let plan = objects::plan(wanted.clone(), &live);
+        self.vacant(plan.new_objects()).await?;
+        self.accepted(&plan.apply, manifest).await?;
+        for object in &plan.apply {
+            let written = self.write(object).await.map_err(Stop::from);
+            written.map_err(|stop| stop.or_refused(manifest))?;
+        }
+        for object in &plan.delete {
+            self.note_write();
+            self.context.cluster.delete_any(object).await?;
+        }
+        Ok(wanted)
+    }
+
+    /// Whether the names of objects that are about to be made are free.
+    pub(super) async fn vacant<'o>(&self, objects: impl Iterator<Item = &'o Value>) -> Result<(), Stop> {
+        let taken = Taken::find(&self.context.cluster, self.namespace, objects, &self.owner).await?;
+        if let Some(complaint) = taken.complaint() {
+            return Err(name_taken(complaint));
+        }
+        match taken.leaving.as_slice() {
+            [] => Ok(()),
+            leaving => Err(Stop::Waiting(format!("{} to go", leaving.join(", ")))),
+        }
+    }
+
+    /// Asks the API server about all objects first: a change of which it takes the half would leave neither the old state nor the new one.
+    async fn accepted(&self, objects: &[Value], manifest: &Manifest) -> Result<(), Stop> {
+        let asked: Vec<_> = objects
+            .iter()
+            .map(|object| self.context.cluster.try_any(MANAGER, object).boxed())
+            .collect();
+        let answers: Vec<_> = stream::iter(asked).buffered(QUESTIONS).collect().await;
+        let mut refusals = Vec::new();
+        for error in answers.into_iter().filter_map(Result::err) {
+            match error.is_lasting() {
+                true => refusals.push(refusal(&error)),
+                false => return Err(error.into()),
+            }
+        }
+        match refusals.is_empty() {
+            true => Ok(()),
+            false => Err(Stop::refused(refusals, manifest)),
+        }
+    }
+
+    /// Whether a Secret that is to be written is ours, if there is one.
+    pub(super) fn not_of_others(&self, secret: Option<&Secret>) -> Result<(), Stop> {
+        let Some(secret) = secret else { return Ok(()) };
+        let name = secret.metadata.name.as_deref().unwrap_or_default();
+        match whose(&secret.metadata, &self.owner, &self.names.deployment()) {
+            Whose::Ours => Ok(()),
+            Whose::Leaving => Err(Stop::Waiting(format!("Secret '{name}' to go"))),
+            Whose::Other(other) => Err(name_taken(format!("there is already Secret '{name}' ({other})"))),
+        }
+    }
+}
+
+fn name_taken(complaint: String) -> Stop {
+    let error = Diagnostic::error("deployment-name-taken", complaint).help(
+        "delete it, or give the deployment or the instance group another name; it is looked at again every half minute",
+    );
+    Stop::taken(error, &Sources::default())
+}

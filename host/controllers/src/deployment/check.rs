@@ -1,0 +1,138 @@
+//! What can be said of a BOSHDeployment before it is stored: its documents, its ops files and every check of the manifest that needs no
+//! release, by the functions that the controller itself goes through. Nothing is written.
+
+use super::documents;
+use super::flow::Flow;
+use super::manifest;
+use super::stop::Stop;
+use super::{Context, Progress};
+use crate::api::BoshDeployment;
+use crate::client::Error;
+use crate::in_pod::Values;
+use boson_pipeline::Diagnostic;
+use boson_pipeline::report::{self, Sources};
+
+/// What is not there yet may come with the next object of the same `kubectl apply`; a web server may be back when the controller asks it.
+const LATER: &[&str] = &["deployment-not-found", "deployment-no-value", "deployment-url-unread"];
+
+/// What came of it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Checked {
+    /// All that is wrong, with its places, as the condition of the deployment would say it.
+    pub wrong: Option<String>,
+    /// What has no effect, and what is still missing; a sentence each.
+    pub warnings: Vec<String>,
+}
+
+// === impl Context ===
+
+impl Context {
+    /// Checks a deployment as it is about to be stored.
+    ///
+    /// # Errors
+    /// A call to the API server that failed.
+    pub(crate) async fn check(&self, mut object: BoshDeployment, namespace: &str) -> Result<Checked, Error> {
+        // One that is about to be made need not have one yet; nothing of what is made here is written.
+        object.metadata.uid.get_or_insert_default();
+        let progress = Progress::default();
+        let rules = match self.ruled(&object, namespace) {
+            Some(ruled) => ruled.rules,
+            None => Err(Stop::Waiting("the plugins".into())),
+        };
+        let checked = match rules.and_then(|rules| self.flow(&object, namespace, rules, &progress)) {
+            Ok(flow) => flow.check().await,
+            Err(stop) => Err(stop),
+        };
+        match checked {
+            Ok(warnings) => Ok(Checked { wrong: None, warnings }),
+            Err(Stop::Wrong(wrong) | Stop::Refused(wrong)) => Ok(Checked {
+                wrong: Some(wrong.message),
+                warnings: Vec::new(),
+            }),
+            Err(Stop::Waiting(what)) => Ok(Checked {
+                wrong: None,
+                warnings: vec![format!("not checked to its end, which needs {what}")],
+            }),
+            Err(Stop::Api(error)) => Err(error),
+        }
+    }
+}
+
+// === impl Flow ===
+
+impl Flow<'_> {
+    async fn check(&self) -> Result<Vec<String>, Stop> {
+        let (cluster, web) = (&self.context.cluster, &*self.context.conversion.web);
+        let mut looked = documents::look(cluster, web, self.namespace, &self.object.spec).await?;
+        let (later, wrong) = parted(std::mem::take(&mut looked.errors));
+        if !wrong.is_empty() {
+            return Err(Stop::wrong(wrong, &looked.sources));
+        }
+        if !later.is_empty() {
+            return Ok(sentences(&later, &looked.sources));
+        }
+        let stages = self.ruling.stages.clone();
+        let manifest = manifest::with_ops(stages.clone(), looked.whole()?).await?;
+        let (given, errors) = self.at_hand(stages.clone(), &manifest).await?;
+        let (later, wrong) = parted(errors);
+        if !wrong.is_empty() {
+            return Err(manifest.fail(wrong));
+        }
+        if !later.is_empty() {
+            let said = [manifest.warnings, later].concat();
+            return Ok(sentences(&said, &manifest.sources));
+        }
+        let given = Values::of(&given).map_err(|errors| manifest.fail(errors))?.given;
+        let asked = self.asked(stages, manifest, &given).await?;
+        let manifest = asked.manifest;
+        let said = manifest.secrets.scrub([manifest.warnings, asked.warnings].concat());
+        Ok(sentences(&said, &manifest.sources))
+    }
+}
+
+/// What may come later, and what is wrong now.
+fn parted(errors: Vec<Diagnostic>) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+    errors
+        .into_iter()
+        .partition(|error| LATER.contains(&error.code.as_str()))
+}
+
+/// Each in one sentence, with its place.
+fn sentences(diagnostics: &[Diagnostic], sources: &Sources) -> Vec<String> {
+    let entries = report::entries(diagnostics, sources).into_iter();
+    let sentence = |entry: report::Entry| {
+        let numbers = [entry.line, entry.line.and(entry.column)];
+        let numbers = numbers.into_iter().flatten().map(|number| format!(":{number}"));
+        match entry.file {
+            Some(file) => format!("{file}{}: {}", numbers.collect::<String>(), entry.message),
+            None => entry.message,
+        }
+    };
+    entries.map(sentence).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_come_later_is_not_wrong() {
+        let errors = ["deployment-not-found", "ops-missing-key", "deployment-no-value"];
+        let (later, wrong) = parted(errors.map(|code| Diagnostic::error(code, "x")).into());
+        let codes = |all: Vec<Diagnostic>| all.into_iter().map(|one| one.code).collect::<Vec<_>>();
+        assert_eq!(codes(later), ["deployment-not-found", "deployment-no-value"]);
+        assert_eq!(codes(wrong), ["ops-missing-key"]);
+    }
+
+    #[test]
+    fn a_sentence_begins_with_its_place() {
+        let told = Diagnostic::warning("x", "no effect")
+            .in_document("m")
+            .on_line(3, Some(7));
+        let nowhere = Diagnostic::warning("x", "no place");
+        assert_eq!(
+            sentences(&[told, nowhere], &Sources::default()),
+            ["m:3:7: no effect", "no place"]
+        );
+    }
+}

@@ -1,0 +1,160 @@
+//! What to do about a QuarksJob of the conversion. Pure.
+
+use super::object::INPUTS;
+use crate::api::job::Strategy;
+use crate::api::{ConditionStatus, QuarksJob};
+use k8s_openapi::api::core::v1::{Pod, Secret};
+use kube::ResourceExt;
+use serde_json::Value;
+
+/// Reason of a template that cannot become a Job.
+const REFUSED: &str = "Refused";
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Todo {
+    /// Write it: there is none, or one that has ended with other inputs.
+    Make,
+    /// Delete it: it works on other inputs, and must not write after the next one.
+    End,
+    /// It works.
+    Wait,
+    /// Its output is there.
+    Done,
+    /// It has failed: what its condition says.
+    Failed(String),
+}
+
+/// `live`: what the cluster has. `digest`: of the inputs that count.
+pub(super) fn todo(live: Option<&QuarksJob>, digest: &str) -> Todo {
+    let Some(live) = live else { return Todo::Make };
+    if live.metadata.deletion_timestamp.is_some() {
+        return Todo::Wait;
+    }
+    let is_current = inputs(live) == Some(digest);
+    match (ended(live), is_current) {
+        (None, true) => Todo::Wait,
+        (None, false) => Todo::End,
+        (Some(_), false) => Todo::Make,
+        (Some(Ok(())), true) => Todo::Done,
+        (Some(Err(why)), true) => Todo::Failed(why),
+    }
+}
+
+/// The digest that it was made with.
+fn inputs(job: &QuarksJob) -> Option<&str> {
+    let metadata = job.spec.template.get("spec")?.get("template")?.get("metadata")?;
+    metadata.get("annotations")?.get(INPUTS)?.as_str()
+}
+
+/// How the run that its spec asks for has ended; none: it has not.
+fn ended(job: &QuarksJob) -> Option<Result<(), String>> {
+    let status = job.status.as_ref()?;
+    if status.observed_generation != job.metadata.generation {
+        return None;
+    }
+    let mut conditions = status.conditions.iter();
+    let failed = conditions.find(|one| one.kind == "Failed" && one.status == ConditionStatus::True);
+    match (failed, job.spec.trigger.strategy) {
+        // The API server takes no Job of it: the trigger waits for another template.
+        (Some(failed), _) if failed.reason == REFUSED => Some(Err(failed.message.clone())),
+        (_, Strategy::Manual | Strategy::Now | Strategy::Once) => None,
+        (_, Strategy::Done) if status.completed => Some(Ok(())),
+        (failed, Strategy::Done) => failed.map(|failed| Err(failed.message.clone())),
+    }
+}
+
+/// Whether each of these is the output of the run with these inputs.
+pub(super) fn are_of_run<'s>(mut secrets: impl Iterator<Item = &'s Secret>, digest: &str) -> bool {
+    secrets.all(|secret| secret.annotations().get(INPUTS).map(String::as_str) == Some(digest))
+}
+
+/// Whether something of an earlier run may still write: a Job that has not ended, a pod that lives.
+pub(super) fn lingers(jobs: &[Value], pods: &[Pod], digest: &str) -> bool {
+    let annotated = |annotations: Option<&str>| annotations != Some(digest);
+    let mut jobs = jobs.iter().filter(|job| {
+        let pods = &job["spec"]["template"]["metadata"]["annotations"][INPUTS];
+        annotated(pods.as_str()) && !has_ended(job)
+    });
+    let mut pods = pods.iter().filter(|pod| {
+        let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+        let lives = !matches!(phase, Some("Succeeded" | "Failed"));
+        annotated(pod.annotations().get(INPUTS).map(String::as_str)) && lives
+    });
+    jobs.next().is_some() || pods.next().is_some()
+}
+
+fn has_ended(job: &Value) -> bool {
+    let mut conditions = job["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.any(|one| matches!(one["type"].as_str(), Some("Complete" | "Failed")) && one["status"] == "True")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn job(digest: &str, strategy: &str, generation: i64, status: Value) -> QuarksJob {
+        serde_json::from_value(json!({
+            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksJob",
+            "metadata": {"name": "j", "generation": generation},
+            "spec": {
+                "trigger": {"strategy": strategy},
+                "template": {"spec": {"template": {"metadata": {"annotations": {INPUTS: digest}}}}},
+            },
+            "status": status,
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_job_runs_once_for_its_inputs_and_again_for_others() {
+        let failed = json!({"completed": false, "observedGeneration": 2, "conditions": [
+            {"type": "Failed", "status": "True", "reason": "X", "message": "m", "lastTransitionTime": "2020-01-01T00:00:00Z"}]});
+        let refused = json!({"completed": true, "observedGeneration": 2, "conditions": [
+            {"type": "Failed", "status": "True", "reason": "Refused", "message": "r", "lastTransitionTime": "2020-01-01T00:00:00Z"}]});
+        let done = json!({"completed": true, "observedGeneration": 2});
+        let works = json!({"completed": false, "observedGeneration": 2});
+        for (live, wanted) in [
+            (None, Todo::Make),
+            (Some(job("a", "once", 1, json!({}))), Todo::Wait),
+            (Some(job("a", "done", 2, works.clone())), Todo::Wait),
+            (Some(job("a", "done", 2, done.clone())), Todo::Done),
+            (Some(job("a", "done", 2, failed.clone())), Todo::Failed("m".into())),
+            // Its status is about an earlier run.
+            (Some(job("a", "once", 3, done.clone())), Todo::Wait),
+            (Some(job("a", "done", 3, done.clone())), Todo::Wait),
+            (Some(job("a", "once", 2, done.clone())), Todo::Wait),
+            (Some(job("a", "once", 2, refused.clone())), Todo::Failed("r".into())),
+            (Some(job("b", "once", 2, refused)), Todo::Make),
+            (Some(job("b", "done", 2, works)), Todo::End),
+            (Some(job("b", "done", 2, done)), Todo::Make),
+            (Some(job("b", "done", 2, failed)), Todo::Make),
+        ] {
+            assert_eq!(todo(live.as_ref(), "a"), wanted, "{live:?}");
+        }
+    }
+
+    #[test]
+    fn a_new_run_waits_for_what_an_earlier_one_may_still_write() {
+        let pod = |digest: &str, phase: &str| -> Pod {
+            serde_json::from_value(json!({"metadata": {"annotations": {INPUTS: digest}}, "status": {"phase": phase}}))
+                .unwrap()
+        };
+        let job = |digest: &str, conditions: Value| {
+            json!({"spec": {"template": {"metadata": {"annotations": {INPUTS: digest}}}},
+                "status": {"conditions": conditions}})
+        };
+        let complete = json!([{"type": "Complete", "status": "True"}]);
+        assert!(!lingers(&[], &[], "a"));
+        assert!(!lingers(&[job("a", json!([]))], &[pod("a", "Running")], "a"));
+        assert!(lingers(&[], &[pod("b", "Running")], "a"));
+        assert!(lingers(&[], &[pod("b", "Pending")], "a"));
+        assert!(!lingers(
+            &[job("b", complete)],
+            &[pod("b", "Succeeded"), pod("b", "Failed")],
+            "a"
+        ));
+        assert!(lingers(&[job("b", json!([]))], &[], "a"));
+    }
+}

@@ -1,0 +1,122 @@
+//! The pods of a conversion job: our containers without any rights, and those that copy what release images have. Pure.
+
+use crate::conversion::ReleaseImage;
+use boson_deployment::{copier, names};
+use serde_json::{Value, json};
+
+/// Volume that all may write to, for the time of the pod.
+pub(super) const SCRATCH: &str = "tmp";
+/// Volume with the job sources of all releases.
+pub(super) const RELEASES: &str = "all-releases";
+/// Mode of Secrets' files: the pod's group may read them.
+pub(super) const READABLE: i32 = 0o440;
+
+/// What is given to a container, so that its rules are those of the deployment.
+#[derive(Clone, Debug, Default)]
+pub(in super::super) struct PodPlugins {
+    /// For the command.
+    pub arguments: Vec<String>,
+    pub volumes: Vec<Value>,
+    pub mounts: Vec<Value>,
+}
+
+/// A container of ours.
+pub(super) struct Container {
+    pub name: String,
+    /// Of `host util`.
+    pub command: &'static str,
+    pub arguments: Vec<String>,
+    pub mounts: Vec<Value>,
+}
+
+// === impl Container ===
+
+impl Container {
+    /// `report`: bytes of its termination message.
+    pub(super) fn object(&self, image: &str, report: usize, plugins: &PodPlugins) -> Value {
+        let mut arguments = self.arguments.clone();
+        arguments.push(format!("--report-limit={report}"));
+        arguments.extend(plugins.arguments.iter().cloned());
+        let mut mounts = self.mounts.clone();
+        mounts.push(json!({ "name": SCRATCH, "mountPath": "/tmp" }));
+        mounts.extend(plugins.mounts.iter().cloned());
+        json!({
+            "name": self.name,
+            "image": image,
+            "command": ["host", "util", self.command],
+            "args": arguments.iter().map(|text| literal(text)).collect::<Vec<_>>(),
+            // Nothing else of the file system can be written.
+            "env": [{ "name": "XDG_CACHE_HOME", "value": "/tmp/cache" }],
+            "resources": {
+                "requests": { "cpu": "50m", "memory": "64Mi" },
+                "limits": { "cpu": "2", "memory": "2Gi" },
+            },
+            "securityContext": {
+                "allowPrivilegeEscalation": false,
+                "capabilities": { "drop": ["ALL"] },
+                "readOnlyRootFilesystem": true,
+                "runAsNonRoot": true,
+            },
+            "volumeMounts": mounts,
+        })
+    }
+}
+
+/// Copies the job sources of a release image: as root, as in the pods of the deployment, since who may read them there is the image's business.
+pub(super) fn copier(release: &ReleaseImage) -> Value {
+    let target = literal(&copier::target(&release.release));
+    json!({
+        "name": names::container(&["spec-copier", &release.release]),
+        "image": release.image,
+        "command": copier::command(&target),
+        "resources": {
+            "requests": { "cpu": "10m", "memory": "16Mi" },
+            "limits": { "cpu": "1", "memory": "256Mi" },
+        },
+        "securityContext": { "allowPrivilegeEscalation": false, "runAsUser": 0, "runAsGroup": 0 },
+        // It sees no secrets: what its tools complain about may be told.
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [{ "name": RELEASES, "mountPath": copier::RELEASES }],
+    })
+}
+
+/// `spec` of the pods.
+pub(super) fn spec(init: Vec<Value>, containers: Vec<Value>, volumes: &[Value], pull: &[Value]) -> Value {
+    json!({
+        "restartPolicy": "Never",
+        "automountServiceAccountToken": false,
+        "enableServiceLinks": false,
+        "imagePullSecrets": pull,
+        "securityContext": {
+            "runAsUser": 1000,
+            "runAsGroup": 1000,
+            "fsGroup": 1000,
+            "seccompProfile": { "type": "RuntimeDefault" },
+        },
+        "initContainers": init,
+        "containers": containers,
+        "volumes": volumes,
+    })
+}
+
+/// A read-only mount.
+pub(super) fn mount(volume: &str, path: &str) -> Value {
+    json!({ "name": volume, "mountPath": path, "readOnly": true })
+}
+
+/// A volume with one key of a Secret.
+pub(super) fn secret(volume: &str, name: &str, key: &str) -> Value {
+    json!({ "name": volume, "secret": {
+        "secretName": name, "defaultMode": READABLE, "items": [{ "key": key, "path": key }],
+    } })
+}
+
+/// An empty volume.
+pub(super) fn scratch(volume: &str) -> Value {
+    json!({ "name": volume, "emptyDir": {} })
+}
+
+/// Kubernetes replaces `$(NAME)` in commands.
+fn literal(text: &str) -> String {
+    text.replace('$', "$$")
+}

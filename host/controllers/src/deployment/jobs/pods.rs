@@ -1,0 +1,274 @@
+//! What the pods of a conversion job tell: diagnostics that their containers left, images that cannot be pulled, what they wait for. Pure.
+
+use super::object::INPUTS;
+use crate::in_pod::{self, Report, TRY_AGAIN};
+use boson_pipeline::Diagnostic;
+use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus, Pod};
+use kube::ResourceExt;
+
+/// Reasons of a container that waits for somebody to mend something, though the kubelet goes on trying.
+const STUCK: [&str; 7] = [
+    "CreateContainerConfigError",
+    "CreateContainerError",
+    "ErrImageNeverPull",
+    "ErrImagePull",
+    "ImageInspectError",
+    "ImagePullBackOff",
+    "InvalidImageName",
+];
+
+/// The newest pod of a run.
+pub(super) fn newest<'p>(pods: &'p [Pod], digest: &str) -> Option<&'p Pod> {
+    let of_run = pods
+        .iter()
+        .filter(|pod| pod.annotations().get(INPUTS).map(String::as_str) == Some(digest));
+    of_run.max_by_key(|pod| (pod.creation_timestamp(), pod.name_any()))
+}
+
+/// What is wrong with a pod that has not succeeded: nothing where it may still come to a good end by itself.
+///
+/// `has_failed`: whether the job has given up.
+pub(super) fn errors(pod: &Pod, has_failed: bool) -> Vec<Diagnostic> {
+    let stuck = unwell(pod);
+    if !stuck.is_empty() {
+        return stuck;
+    }
+    let ended: Vec<(&ContainerStatus, &ContainerStateTerminated)> =
+        ended(pod).filter(|(_, state)| state.exit_code != 0).collect();
+    // What a signal ended, and what asks for another try, may go well the next time.
+    let is_final = |state: &ContainerStateTerminated| {
+        has_failed || (state.exit_code < 128 && state.exit_code != i32::from(TRY_AGAIN))
+    };
+    let is_over = has_failed || phase(pod) == "Failed";
+    if !is_over || !ended.iter().any(|(_, state)| is_final(state)) {
+        return Vec::new();
+    }
+    let mut errors: Vec<Diagnostic> = Vec::new();
+    for (_, report) in reports(ended.iter().copied()) {
+        errors.extend(report.diagnostics.into_iter().filter(Diagnostic::is_error));
+    }
+    dedup(&mut errors);
+    let mut more: Vec<Diagnostic> = Vec::new();
+    for (status, report) in reports(ended.iter().copied()).filter(|(_, report)| report.more > 0) {
+        more.push(unheard(pod, status, report.more));
+    }
+    errors.extend(more);
+    if errors.is_empty() {
+        errors.extend(ended.iter().map(|(status, state)| silent(pod, status, state)));
+    }
+    errors
+}
+
+/// What the containers of a run that succeeded warn of.
+pub(super) fn warnings(pod: &Pod) -> Vec<Diagnostic> {
+    let reports = reports(ended(pod));
+    let mut warnings: Vec<Diagnostic> = reports.flat_map(|(_, report)| report.diagnostics).collect();
+    warnings.retain(|one| !one.is_error());
+    dedup(&mut warnings);
+    warnings
+}
+
+/// What a pod waits for that has no place yet: none where it works.
+pub(super) fn unplaced(pod: &Pod) -> Option<&str> {
+    let conditions = pod.status.as_ref()?.conditions.as_ref()?;
+    let unplaced = conditions
+        .iter()
+        .find(|one| one.type_ == "PodScheduled" && one.status == "False")?;
+    unplaced.message.as_deref()
+}
+
+fn unwell(pod: &Pod) -> Vec<Diagnostic> {
+    let mut errors = Vec::new();
+    for status in statuses(pod) {
+        let Some(ContainerState {
+            waiting: Some(waiting), ..
+        }) = &status.state
+        else {
+            continue;
+        };
+        let reason = waiting.reason.as_deref().unwrap_or_default();
+        if !STUCK.contains(&reason) {
+            continue;
+        }
+        let (pod, container) = (pod.name_any(), &status.name);
+        // The kubelet says the same twice, at a failure and while it waits after one: no news at each turn.
+        let why = waiting.message.as_deref().unwrap_or_default();
+        let why = why.split_once("ErrImagePull: ").map_or(why, |(_, why)| why);
+        let reason = reason.replace("ErrImagePull", "ImagePullBackOff");
+        errors.push(match reason.contains("Image") {
+            true => Diagnostic::error(
+                "deployment-image-pull",
+                format!("image '{}' cannot be pulled ({reason}): {why}", status.image),
+            )
+            .help(format!(
+                "container '{container}' of pod '{pod}' needs it; push it, or mend the release's url, version, stemcell or credentials"
+            )),
+            false => Diagnostic::error(
+                "deployment-pod",
+                format!("container '{container}' of pod '{pod}' cannot start ({reason}): {why}"),
+            ),
+        });
+    }
+    errors
+}
+
+fn unheard(pod: &Pod, status: &ContainerStatus, more: usize) -> Diagnostic {
+    let what = format!("{more} more, for which there was no room");
+    Diagnostic::error("deployment-job-more", what).help(format!(
+        "kubectl logs {} -c {} tells all",
+        pod.name_any(),
+        status.name
+    ))
+}
+
+/// A container that ended without a word of ours.
+fn silent(pod: &Pod, status: &ContainerStatus, state: &ContainerStateTerminated) -> Diagnostic {
+    let (name, container, code) = (pod.name_any(), &status.name, state.exit_code);
+    let reason = state.reason.as_deref().unwrap_or("Error");
+    let said = state.message.as_deref().unwrap_or_default().trim();
+    let said = if said.is_empty() {
+        String::new()
+    } else {
+        format!(": {said}")
+    };
+    let message = format!(
+        "container '{container}' of pod '{name}' (image '{}') ended with code {code} ({reason}){said}",
+        status.image
+    );
+    let again = i32::from(TRY_AGAIN) == code;
+    Diagnostic::error("deployment-job-failed", message).help(match again {
+        true => "its Secrets change faster than pods start; delete the QuarksJob to try again".to_string(),
+        false => format!("kubectl logs {name} -c {container}; delete the QuarksJob to try again"),
+    })
+}
+
+fn reports<'p>(
+    ended: impl Iterator<Item = (&'p ContainerStatus, &'p ContainerStateTerminated)>,
+) -> impl Iterator<Item = (&'p ContainerStatus, Report)> {
+    ended.filter_map(|(status, state)| Some((status, in_pod::from_message(state.message.as_deref()?)?)))
+}
+
+fn ended(pod: &Pod) -> impl Iterator<Item = (&ContainerStatus, &ContainerStateTerminated)> {
+    statuses(pod).filter_map(|status| Some((status, status.state.as_ref()?.terminated.as_ref()?)))
+}
+
+fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
+    let status = pod.status.iter();
+    status.flat_map(|status| {
+        let init = status.init_container_statuses.iter().flatten();
+        init.chain(status.container_statuses.iter().flatten())
+    })
+}
+
+fn phase(pod: &Pod) -> &str {
+    let status = pod.status.as_ref();
+    status.and_then(|status| status.phase.as_deref()).unwrap_or_default()
+}
+
+/// Each once: the containers of several groups find the same in one manifest.
+fn dedup(all: &mut Vec<Diagnostic>) {
+    let mut seen: Vec<Diagnostic> = Vec::new();
+    all.retain(|one| {
+        let is_new = !seen.contains(one);
+        if is_new {
+            seen.push(one.clone());
+        }
+        is_new
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn pod(phase: &str, states: &[(&str, Value)]) -> Pod {
+        let statuses: Vec<Value> = states
+            .iter()
+            .map(|(name, state)| {
+                json!({"name": name, "image": "r/i:1", "imageID": "", "ready": false, "restartCount": 0, "state": state})
+            })
+            .collect();
+        serde_json::from_value(
+            json!({"metadata": {"name": "p"}, "status": {"phase": phase, "containerStatuses": statuses}}),
+        )
+        .unwrap()
+    }
+
+    fn ended(code: i32, said: &[Diagnostic]) -> Value {
+        json!({"terminated": {"exitCode": code, "reason": "Error", "message": in_pod::to_message(said, 4096)}})
+    }
+
+    fn codes(said: &[Diagnostic]) -> Vec<&str> {
+        said.iter().map(|one| one.code.as_str()).collect()
+    }
+
+    #[test]
+    fn errors_of_all_containers_come_once_when_the_pod_is_over() {
+        let wrong = Diagnostic::error("render-x", "no").in_document("t").on_line(3, None);
+        let other = Diagnostic::error("render-y", "no");
+        let odd = Diagnostic::warning("w-z", "odd");
+        let states = [
+            ("a", ended(65, &[wrong.clone(), odd.clone()])),
+            ("b", ended(65, &[wrong.clone(), other.clone()])),
+            ("c", ended(0, std::slice::from_ref(&odd))),
+        ];
+        assert_eq!(errors(&pod("Failed", &states), false), [wrong, other]);
+        assert!(errors(&pod("Running", &states), false).is_empty());
+        assert_eq!(warnings(&pod("Succeeded", &states)), [odd]);
+    }
+
+    #[test]
+    fn what_ends_without_a_word_is_told_only_when_nothing_is_tried_any_more() {
+        let states = [("a", json!({"terminated": {"exitCode": 137, "reason": "OOMKilled"}}))];
+        assert!(errors(&pod("Failed", &states), false).is_empty());
+        let told = errors(&pod("Failed", &states), true);
+        assert_eq!(codes(&told), ["deployment-job-failed"]);
+        assert!(
+            told[0].message.contains("OOMKilled") && told[0].message.contains("'a'"),
+            "{told:?}"
+        );
+        let copier = [(
+            "spec-copier-x",
+            json!({"terminated": {"exitCode": 1, "message": "cp: no such file\n"}}),
+        )];
+        let told = errors(&pod("Failed", &copier), false);
+        assert!(told[0].message.ends_with(": cp: no such file"), "{told:?}");
+    }
+
+    #[test]
+    fn an_image_that_cannot_be_pulled_is_named() {
+        let states = [(
+            "spec-copier-x",
+            json!({"waiting": {"reason": "ImagePullBackOff", "message": "not found"}}),
+        )];
+        let told = errors(&pod("Pending", &states), false);
+        assert_eq!(codes(&told), ["deployment-image-pull"]);
+        assert!(
+            told[0].message.contains("r/i:1") && told[0].message.contains("not found"),
+            "{told:?}"
+        );
+        let turn = |reason: &str, message: &str| {
+            let states = [("x", json!({"waiting": {"reason": reason, "message": message}}))];
+            errors(&pod("Pending", &states), false)
+        };
+        let waits = turn(
+            "ImagePullBackOff",
+            "Back-off pulling image \"r/i:1\": ErrImagePull: not found",
+        );
+        assert_eq!(turn("ErrImagePull", "not found"), waits, "it is no news");
+        let states = [("x", json!({"waiting": {"reason": "PodInitializing"}}))];
+        assert!(errors(&pod("Pending", &states), false).is_empty());
+    }
+
+    #[test]
+    fn what_was_cut_is_counted_with_where_to_read_it() {
+        let many: Vec<Diagnostic> = (0..50)
+            .map(|nth| Diagnostic::error("e-x", format!("{nth} {}", "x".repeat(200))))
+            .collect();
+        let told = errors(&pod("Failed", &[("a", ended(65, &many))]), false);
+        let last = told.last().unwrap();
+        assert_eq!(last.code, "deployment-job-more");
+        assert!(last.help.as_ref().unwrap().contains("kubectl logs p -c a"), "{last:?}");
+    }
+}

@@ -1,0 +1,167 @@
+//! Pull Secrets: what the pods of a deployment pull images with, the operator reads them with, too. As the kubelet does, it takes those that the
+//! group names and those of its ServiceAccount, and goes on without one that is not there.
+
+use super::flow::Flow;
+use super::stop::Stop;
+use crate::api::BoshDeployment;
+use crate::conversion::PullSecret;
+use boson_document::{Pointer, Tree};
+use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
+use kube::ResourceExt;
+use kube::runtime::reflector::ObjectRef;
+use serde_json::Value;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Mutex, PoisonError};
+
+/// Key of a pull Secret.
+const CONFIG: &str = ".dockerconfigjson";
+/// Key of one of the older form, which lacks the outermost member.
+const OLD_CONFIG: &str = ".dockercfg";
+/// What pods run as where nothing else is said.
+const DEFAULT_ACCOUNT: &str = "default";
+
+/// What a deployment pulls with.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Source {
+    Secret(String),
+    Account(String),
+}
+
+/// What each deployment pulled with when it was looked at last, by namespace and name: their change is worth another look.
+#[derive(Debug, Default)]
+pub(super) struct Pulls {
+    all: Mutex<HashMap<(String, String), BTreeSet<Source>>>,
+}
+
+// === impl Pulls ===
+
+impl Pulls {
+    fn remember(&self, namespace: &str, deployment: &str, sources: BTreeSet<Source>) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert((namespace.into(), deployment.into()), sources);
+    }
+
+    /// The deployment is gone.
+    pub(super) fn forget(&self, namespace: &str, deployment: &str) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.remove(&(namespace.into(), deployment.into()));
+    }
+
+    /// The deployments of a namespace that pull with this.
+    pub(super) fn users(&self, namespace: Option<String>, source: &Source) -> Vec<ObjectRef<BoshDeployment>> {
+        let namespace = namespace.unwrap_or_default();
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter()
+            .filter(|((of, _), sources)| *of == namespace && sources.contains(source))
+            .map(|((_, deployment), _)| ObjectRef::new(deployment).within(&namespace))
+            .collect()
+    }
+}
+
+// === impl Flow ===
+
+impl Flow<'_> {
+    /// The contents of all pull Secrets at hand, those that groups name first.
+    pub(super) async fn pull_secrets(&self, manifest: &Tree) -> Result<Vec<PullSecret>, Stop> {
+        let (mut names, accounts) = wanted(manifest);
+        let mut sources: BTreeSet<Source> = accounts.iter().cloned().map(Source::Account).collect();
+        for account in accounts {
+            let found: Option<ServiceAccount> = self.context.cluster.get(self.namespace, &account).await?;
+            let references = found.and_then(|account| account.image_pull_secrets).unwrap_or_default();
+            for reference in references {
+                if !names.contains(&reference.name) {
+                    names.push(reference.name);
+                }
+            }
+        }
+        sources.extend(names.iter().cloned().map(Source::Secret));
+        let deployment = self.object.name_any();
+        // Before they are read: a change meanwhile is not lost.
+        self.context.pulls.remember(self.namespace, &deployment, sources);
+        let mut contents = Vec::new();
+        for name in names {
+            contents.extend(self.secret(&name).await?.and_then(content));
+        }
+        Ok(contents)
+    }
+}
+
+/// The Secrets that groups name, in their order, and the ServiceAccounts that they run as.
+fn wanted(manifest: &Tree) -> (Vec<String>, BTreeSet<String>) {
+    let (mut secrets, mut accounts) = (Vec::new(), BTreeSet::new());
+    let place = Pointer::from(["env", "bosh", "agent", "settings"].map(String::from).to_vec());
+    for group in manifest.items("instance_groups") {
+        let settings = place.find(group).unwrap_or(&Tree::Null);
+        let named = settings.items("imagePullSecrets").iter();
+        for name in named.filter_map(|reference| reference.str("name")) {
+            if !secrets.iter().any(|known| known == name) {
+                secrets.push(name.to_string());
+            }
+        }
+        accounts.insert(
+            settings
+                .str("serviceAccountName")
+                .unwrap_or(DEFAULT_ACCOUNT)
+                .to_string(),
+        );
+    }
+    (secrets, accounts)
+}
+
+/// The docker config in a pull Secret.
+fn content(secret: Secret) -> Option<PullSecret> {
+    let mut data = secret.data?;
+    if let Some(config) = data.remove(CONFIG) {
+        return Some(PullSecret(config.0));
+    }
+    let auths: Value = serde_json::from_slice(&data.remove(OLD_CONFIG)?.0).ok()?;
+    let config = serde_json::json!({ "auths": auths });
+    Some(PullSecret(config.to_string().into_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_document::json;
+    use k8s_openapi::ByteString;
+
+    #[test]
+    fn groups_name_secrets_and_accounts() {
+        let manifest = json::parse(
+            r#"{"instance_groups": [
+                {"name": "a", "env": {"bosh": {"agent": {"settings": {"imagePullSecrets": [{"name": "x"}, {"name": "y"}], "serviceAccountName": "s"}}}}},
+                {"name": "b", "env": {"bosh": {"agent": {"settings": {"imagePullSecrets": [{"name": "x"}]}}}}},
+                {"name": "c"}]}"#,
+        )
+        .unwrap();
+        let (secrets, accounts) = wanted(&manifest);
+        assert_eq!(secrets, ["x", "y"]);
+        assert_eq!(accounts.into_iter().collect::<Vec<_>>(), ["default", "s"]);
+    }
+
+    #[test]
+    fn both_forms_of_a_docker_config_are_read() {
+        let secret = |key: &str, text: &str| Secret {
+            data: Some([(key.to_string(), ByteString(text.into()))].into()),
+            ..Secret::default()
+        };
+        let text = |key: &str, text: &str| content(secret(key, text)).map(|found| String::from_utf8(found.0).unwrap());
+        assert_eq!(text(CONFIG, r#"{"auths":{}}"#).as_deref(), Some(r#"{"auths":{}}"#));
+        let wrapped = text(OLD_CONFIG, r#"{"r":{"auth":"YTpi"}}"#);
+        assert_eq!(wrapped.as_deref(), Some(r#"{"auths":{"r":{"auth":"YTpi"}}}"#));
+        assert_eq!(text("other", "{}"), None);
+    }
+
+    #[test]
+    fn a_change_wakes_those_who_pull_with_it() {
+        let pulls = Pulls::default();
+        let secret = Source::Secret("x".into());
+        pulls.remember("n", "d", [secret.clone()].into());
+        let users = |namespace: &str, source: &Source| pulls.users(Some(namespace.into()), source).len();
+        assert_eq!(users("n", &secret), 1);
+        assert_eq!(users("m", &secret), 0);
+        assert_eq!(users("n", &Source::Account("x".into())), 0);
+        pulls.forget("n", "d");
+        assert_eq!(users("n", &secret), 0);
+    }
+}

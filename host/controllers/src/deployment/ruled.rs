@@ -1,0 +1,133 @@
+//! The rules of one deployment: the installation's, and plugins from ConfigMaps that serve it.
+
+use super::Context;
+use super::flow::Flow;
+use super::stop::Stop;
+use super::{MANAGER, plugins};
+use crate::api::BoshDeployment;
+use crate::client::Error;
+use crate::conversion::{Chosen, Ruling};
+use crate::plugins::{Asking, COPY, Fault, Pick, Selection, select};
+use boson_deployment::labels;
+use boson_pipeline::report::Sources;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::ResourceExt;
+use std::sync::Arc;
+
+/// What came of the selection.
+pub(super) struct Ruled {
+    /// Plugins that are refused.
+    pub faults: Vec<Fault>,
+    /// The rules, or why there are none now.
+    pub rules: Result<OwnRules, Stop>,
+}
+
+/// The rules of a deployment.
+pub(super) struct OwnRules {
+    /// To be called.
+    pub ruling: Ruling,
+    /// The plugins among them.
+    pub picks: Vec<Pick>,
+}
+
+// === impl Context ===
+
+impl Context {
+    /// None: it is too early to tell, and nothing is to be said about that.
+    pub(super) fn ruled(&self, object: &BoshDeployment, namespace: &str) -> Option<Ruled> {
+        let registry = self.plugins.now();
+        if !registry.listed {
+            return None;
+        }
+        let name = object.name_any();
+        let choices = object.spec.conversion.as_ref().map(|conversion| &conversion.plugins);
+        let used = object.status.as_ref().map(|status| &status.plugins);
+        let asking = Asking {
+            namespace,
+            name: &name,
+            choices: choices.map(Vec::as_slice).unwrap_or_default(),
+            used: used.map(Vec::as_slice).unwrap_or_default(),
+            operator_namespace: &self.plugins.operator_namespace,
+        };
+        let selection = select(&registry, &asking, &self.conversion.rules.built_in());
+        // After a restart what was used is loaded again; nobody needs to be told.
+        let again = |name: &String| asking.used.iter().any(|used| used.name == *name);
+        if !selection.waiting.is_empty() && selection.waiting.iter().all(again) {
+            return None;
+        }
+        let ruled = self.rules_of(selection);
+        // What was dropped meanwhile is no mistake of anybody; the news of it brings us back.
+        let outdated = ruled.rules.is_err() && !Arc::ptr_eq(&registry, &self.plugins.now());
+        (!outdated).then_some(ruled)
+    }
+
+    fn rules_of(&self, selection: Selection) -> Ruled {
+        let mut faults = selection.faults;
+        let wrong = |errors| Stop::wrong(errors, &Sources::default());
+        let rules = if !selection.errors.is_empty() {
+            faults.extend(
+                selection
+                    .errors
+                    .iter()
+                    .map(|error| Fault::one("spec.conversion.plugins", error)),
+            );
+            Err(wrong(selection.errors))
+        } else if let [first, ..] = selection.waiting.as_slice() {
+            Err(Stop::Waiting(format!("plugin '{first}', which is being loaded")))
+        } else {
+            let chosen: Vec<Chosen> = selection.chosen.iter().map(|pick| pick.chosen.clone()).collect();
+            match self.conversion.rules.with(&chosen) {
+                Ok(ruling) => Ok(OwnRules {
+                    ruling,
+                    picks: selection.chosen,
+                }),
+                Err(errors) => {
+                    faults.push(Fault::of("spec.conversion.plugins", &errors, &Sources::default()));
+                    Err(wrong(errors))
+                }
+            }
+        };
+        Ruled { faults, rules }
+    }
+}
+
+// === impl Flow: copies for pods ===
+
+impl Flow<'_> {
+    /// Makes the copies that pods are about to mount.
+    pub(super) async fn copy_plugins(&self) -> Result<(), Error> {
+        for copy in &self.copies.maps {
+            let name = copy.metadata.name.as_deref().unwrap_or_default();
+            let live: Option<ConfigMap> = self.context.cluster.get(self.namespace, name).await?;
+            // It is immutable and named by its content: one that is there is as it should be.
+            if live.is_none() {
+                self.note_write();
+                self.context.cluster.create(MANAGER, copy).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies that this deployment mounts no longer.
+    pub(super) async fn old_copies(&self) -> Result<Vec<ConfigMap>, Error> {
+        let labels = format!("{}={},{COPY}=true", labels::DEPLOYMENT_NAME, self.names.deployment());
+        let mut all: Vec<ConfigMap> = self.context.cluster.list(self.namespace, &labels).await?;
+        all.retain(|copy| {
+            let ours = copy.owner_references().iter().any(|owner| owner.uid == self.owner.uid);
+            ours && plugins::is_unused(copy, &self.copies, "")
+        });
+        Ok(all)
+    }
+
+    /// Deletes those that no workload (their text) names any more.
+    pub(super) async fn sweep_copies(&self, copies: &[ConfigMap], workloads: &str) -> Result<(), Error> {
+        for copy in copies
+            .iter()
+            .filter(|copy| plugins::is_unused(copy, &self.copies, workloads))
+        {
+            self.note_write();
+            self.context.cluster.delete(copy).await?;
+        }
+        Ok(())
+    }
+}

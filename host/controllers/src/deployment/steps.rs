@@ -1,0 +1,301 @@
+//! The three steps of a conversion that leave Secrets, each with its two ways: in this process, or as a job in the cluster. Whichever way a step
+//! went, the next one starts from what its Secrets hold.
+
+use super::flow::{Flow, unnamed};
+use super::groups;
+use super::jobs::{self, Group, PodPlugins, Site};
+use super::manifest::{self, Manifest, Rules};
+use super::provenance;
+use super::secrets;
+use super::stop::Stop;
+use crate::api::deployment::ConversionMode;
+use crate::in_pod::{self, Held, Values};
+use crate::versioned::Series;
+use boson_deployment::names::NameError;
+use boson_document::{Tree, json};
+use boson_pipeline::Stage;
+use boson_pipeline::convert::bpm_document;
+use boson_pipeline::convert::kept::{self, Texts};
+use boson_pipeline::stage::{JobFiles, ResolvedGroup};
+use k8s_openapi::api::core::v1::Secret;
+use std::collections::BTreeSet;
+
+/// A version of a series, as it is kept.
+pub(super) struct Kept {
+    pub series: String,
+    pub secret: Secret,
+}
+
+/// What the steps of one conversion share.
+pub(super) struct Work {
+    pub held: Vec<Held>,
+    pub values: Values,
+    /// All versions that there were at the beginning.
+    pub existing: Vec<Secret>,
+    /// Names of the series that the deployment has.
+    pub series: BTreeSet<String>,
+    /// Name of the Secret with the desired manifest, and the digest of that.
+    pub desired: String,
+    pub provenance: String,
+}
+
+/// A group with all that was found out about it.
+pub(super) struct Gathered {
+    pub group: ResolvedGroup,
+    /// Name of the Secret with its resolved document.
+    pub resolved: String,
+    pub jobs: Vec<JobFiles>,
+}
+
+// === impl Kept ===
+
+impl Kept {
+    pub(super) fn new(series: &Series, secret: Secret) -> Self {
+        Self {
+            series: series.name.clone(),
+            secret,
+        }
+    }
+
+    fn name(&self) -> String {
+        self.secret.metadata.name.clone().unwrap_or_default()
+    }
+
+    fn bytes(&self, key: &str) -> &[u8] {
+        let data = self.secret.data.as_ref().and_then(|data| data.get(key));
+        data.map_or(&[], |bytes| &bytes.0)
+    }
+}
+
+// === impl Flow ===
+
+impl Flow<'_> {
+    /// The manifest with all values.
+    pub(super) async fn interpolate(
+        &self,
+        stages: &Rules,
+        manifest: Manifest,
+        work: &mut Work,
+    ) -> Result<Manifest, Stop> {
+        let series = [self.whose().desired()];
+        let (mut manifest, kept) = match self.mode {
+            ConversionMode::InProcess => {
+                let manifest = manifest::desired(stages.clone(), manifest, work.values.clone()).await?;
+                let texts = vec![kept::manifest(&manifest.tree)];
+                let kept = self.keep_all(&series, texts, &manifest, None, work).await?;
+                (manifest, kept)
+            }
+            ConversionMode::Jobs => {
+                let mut manifest = manifest;
+                let text = kept::manifest(&manifest.tree)
+                    .remove(kept::MANIFEST)
+                    .unwrap_or_default();
+                let inputs = in_pod::digest(text.as_bytes(), &work.held);
+                let with_ops = self.names.with_ops();
+                let job = jobs::interpolation(
+                    &self.site(Stage::Variables, &manifest, work),
+                    &with_ops,
+                    &inputs,
+                    &series[0],
+                );
+                let kept = self.by_job(&job, &series, &mut manifest).await?;
+                (manifest, kept)
+            }
+        };
+        for one in kept {
+            work.series.insert(one.series.clone());
+            work.desired = one.name();
+            let bytes = one.bytes(kept::MANIFEST);
+            work.provenance = provenance::digest(bytes);
+            manifest.tree = kept::read(&manifest.name, bytes)
+                .map_err(|error| manifest.one(error))?
+                .tree;
+        }
+        Ok(manifest)
+    }
+
+    /// Every group with properties bound and links resolved.
+    pub(super) async fn gather(
+        &self,
+        stages: &Rules,
+        manifest: Manifest,
+        work: &mut Work,
+    ) -> Result<(Manifest, Vec<Gathered>), Stop> {
+        let names = group_names(&manifest.tree);
+        let series = self.series(&names, &manifest, |group| self.whose().resolved(group))?;
+        let (manifest, kept) = match self.mode {
+            ConversionMode::InProcess => {
+                let releases = self.releases(&manifest).await?;
+                let (manifest, resolved) =
+                    groups::gather(stages.clone(), manifest, self.deployment.clone(), releases).await?;
+                let texts = resolved.iter().map(kept::resolved).collect();
+                let kept = self
+                    .keep_all(&series, texts, &manifest, Some(&work.provenance), work)
+                    .await?;
+                (manifest, kept)
+            }
+            ConversionMode::Jobs => {
+                let mut manifest = manifest;
+                let releases = self.images(&manifest)?;
+                self.keep_pull_secrets(stages, &manifest).await?;
+                let groups = of_job(&names, &series, None);
+                let job = jobs::gathering(
+                    &self.site(Stage::Links, &manifest, work),
+                    &work.desired,
+                    &groups,
+                    &releases,
+                );
+                let kept = self.by_job(&job, &series, &mut manifest).await?;
+                (manifest, kept)
+            }
+        };
+        let mut gathered = Vec::new();
+        for (name, one) in names.iter().zip(kept) {
+            let one = self.stamp(one, work).await?;
+            let secret = one.name();
+            let document = kept::read(&secret, one.bytes(kept::RESOLVED)).map_err(|error| manifest.one(error))?;
+            gathered.push(Gathered {
+                group: ResolvedGroup {
+                    name: name.clone(),
+                    document: document.tree,
+                },
+                resolved: secret,
+                jobs: Vec::new(),
+            });
+        }
+        Ok((manifest, gathered))
+    }
+
+    /// The rendered bpm of every group; that all other templates can be rendered is known then, too.
+    pub(super) async fn render(
+        &self,
+        stages: &Rules,
+        manifest: Manifest,
+        mut gathered: Vec<Gathered>,
+        work: &mut Work,
+    ) -> Result<(Manifest, Vec<Gathered>), Stop> {
+        let names: Vec<String> = gathered.iter().map(|one| one.group.name.clone()).collect();
+        let series = self.series(&names, &manifest, |group| self.whose().bpm(group))?;
+        let (mut manifest, kept) = match self.mode {
+            ConversionMode::InProcess => {
+                let releases = self.releases(&manifest).await?;
+                let resolved = gathered.iter().map(|one| one.group.clone()).collect();
+                let (manifest, files) = groups::render(stages.clone(), manifest, resolved, releases).await?;
+                let texts = files.iter().map(|jobs| kept::bpm(jobs)).collect();
+                let kept = self
+                    .keep_all(&series, texts, &manifest, Some(&work.provenance), work)
+                    .await?;
+                (manifest, kept)
+            }
+            ConversionMode::Jobs => {
+                let mut manifest = manifest;
+                let releases = self.images(&manifest)?;
+                let resolved: Vec<&str> = gathered.iter().map(|one| one.resolved.as_str()).collect();
+                let groups = of_job(&names, &series, Some(&resolved));
+                let job = jobs::rendering(&self.site(Stage::Render, &manifest, work), &groups, &releases);
+                let kept = self.by_job(&job, &series, &mut manifest).await?;
+                (manifest, kept)
+            }
+        };
+        for (to, one) in gathered.iter_mut().zip(kept) {
+            let one = self.stamp(one, work).await?;
+            let document = kept::read(&one.name(), one.bytes(kept::BPM)).map_err(|error| manifest.one(error))?;
+            let (jobs, files) = bpm_document::read(&document).map_err(|error| manifest.one(error))?;
+            to.jobs = jobs;
+            for file in files {
+                manifest.sources.add_document(file, true);
+            }
+        }
+        Ok((manifest, gathered))
+    }
+
+    /// Makes versions where there are none that hold these texts.
+    async fn keep_all(
+        &self,
+        series: &[Series],
+        texts: Vec<Texts>,
+        manifest: &Manifest,
+        provenance: Option<&str>,
+        work: &Work,
+    ) -> Result<Vec<Kept>, Stop> {
+        // All that is too large is told before anything of any group is written.
+        let (mut contents, mut errors) = (Vec::new(), Vec::new());
+        for (series, texts) in series.iter().zip(texts) {
+            match secrets::content(&series.name, texts) {
+                Ok(content) => contents.push((series, content)),
+                Err(error) => errors.push(error),
+            }
+        }
+        if !errors.is_empty() {
+            return Err(manifest.fail(errors));
+        }
+        let mut kept = Vec::new();
+        for (series, content) in contents {
+            let secret = self.version(series, &work.existing, content, provenance).await?;
+            kept.push(Kept::new(series, secret));
+        }
+        Ok(kept)
+    }
+
+    /// Notes that a document stems from the desired manifest of now, and that the deployment has its series.
+    async fn stamp(&self, one: Kept, work: &mut Work) -> Result<Kept, Stop> {
+        work.series.insert(one.series.clone());
+        if let Some(members) = provenance::stamp(&one.secret, &work.provenance) {
+            self.note_write();
+            self.context.cluster.merge(super::MANAGER, &one.secret, members).await?;
+        }
+        Ok(one)
+    }
+
+    fn series(
+        &self,
+        groups: &[String],
+        manifest: &Manifest,
+        series: impl Fn(&str) -> Result<Series, NameError>,
+    ) -> Result<Vec<Series>, Stop> {
+        let one = |group: &String| series(group).map_err(|error| manifest.one(unnamed(&error)));
+        groups.iter().map(one).collect()
+    }
+
+    /// `stage`: which rule the pods are to run.
+    fn site<'s>(&'s self, stage: Stage, manifest: &'s Manifest, work: &'s Work) -> Site<'s> {
+        Site {
+            whose: self.whose(),
+            deployment: &self.deployment,
+            manifest: &manifest.name,
+            values: &work.held,
+            pull: self.pull_secret_names(&manifest.tree),
+            plugins: self.pod_plugins(stage),
+        }
+    }
+
+    /// What gives the pods of a conversion the rule of this deployment, where it is not the one in their image.
+    fn pod_plugins(&self, stage: Stage) -> PodPlugins {
+        let value = |tree: Tree| serde_json::from_str(&json::to_text(&tree)).unwrap_or_default();
+        let plugins = self.copies.plugins.iter().filter(|plugin| plugin.stage == stage);
+        plugins.fold(PodPlugins::default(), |mut all, plugin| {
+            all.arguments.extend(plugin.arguments());
+            all.volumes.push(value(plugin.volume()));
+            all.mounts.push(value(plugin.mount()));
+            all
+        })
+    }
+}
+
+fn of_job<'g>(names: &'g [String], series: &'g [Series], resolved: Option<&[&'g str]>) -> Vec<Group<'g>> {
+    let both = names.iter().zip(series).enumerate();
+    both.map(|(nth, (name, series))| Group {
+        name,
+        series,
+        resolved: resolved.and_then(|all| all.get(nth).copied()),
+    })
+    .collect()
+}
+
+/// Names of the instance groups, in their order.
+fn group_names(manifest: &Tree) -> Vec<String> {
+    let groups = manifest.items("instance_groups").iter();
+    groups
+        .filter_map(|group| group.str("name").map(str::to_string))
+        .collect()
+}

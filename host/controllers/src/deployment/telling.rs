@@ -1,0 +1,66 @@
+//! What is told about a deployment in events: what is wrong, and what in its manifest has no effect.
+
+use super::status::{self, Outcome, Seen};
+use super::{Context, stop};
+use crate::api::BoshDeployment;
+use crate::client::Notice;
+use crate::objects;
+use boson_pipeline::Diagnostic;
+use serde_json::Value;
+
+// === impl Context ===
+
+impl Context {
+    /// What is wrong, as an event.
+    pub(super) async fn tell(&self, object: &BoshDeployment, seen: &Seen) {
+        let wrong = match &seen.outcome {
+            Outcome::Wrong(wrong) | Outcome::Refused(wrong) => Some((wrong.reason.clone(), wrong.message.clone())),
+            _ => None,
+        };
+        let troubles = seen
+            .troubles
+            .iter()
+            .map(|one| (status::TROUBLE.to_string(), one.clone()));
+        let refused = seen
+            .faults
+            .iter()
+            .map(|fault| (fault.reason.clone(), fault.message.clone()));
+        for (reason, note) in wrong.into_iter().chain(troubles).chain(refused) {
+            let notice = Notice {
+                warning: true,
+                reason: reason.into(),
+                note,
+            };
+            if let Err(error) = self.events.tell(object, &notice).await {
+                tracing::warn!(%error, "an event was lost");
+            }
+        }
+    }
+
+    /// Everything in a manifest that has no effect is told once: the status keeps the digest of what was.
+    pub(super) async fn warn(&self, object: &BoshDeployment, warnings: &[Diagnostic]) -> Option<String> {
+        let notices: Vec<Notice> = warnings.iter().map(notice).collect();
+        let words: Vec<Value> = notices.iter().map(|notice| notice.note.clone().into()).collect();
+        let warned = (!words.is_empty()).then(|| objects::digest(&Value::Array(words)));
+        if object.status.as_ref().and_then(|status| status.warned.as_ref()) == warned.as_ref() {
+            return warned;
+        }
+        for notice in notices {
+            if let Err(error) = self.events.tell(object, &notice).await {
+                tracing::warn!(%error, "an event was lost");
+                return None;
+            }
+        }
+        warned
+    }
+}
+
+fn notice(warning: &Diagnostic) -> Notice {
+    let place = warning.place.document.as_deref().unwrap_or_default();
+    let pointer = warning.place.pointer.as_deref().unwrap_or_default();
+    Notice {
+        warning: true,
+        reason: stop::camel(&warning.code).into(),
+        note: format!("{} ({place}{pointer})", warning.message),
+    }
+}

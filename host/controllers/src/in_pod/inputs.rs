@@ -1,0 +1,48 @@
+//! The digest of what interpolation reads. Its Secrets can be changed while a pod starts: the pod computes the digest once more, and does not
+//! work where it is another, so that no result stands under the digest of other inputs.
+
+use super::Held;
+use sha2::{Digest, Sha256};
+
+/// Of a manifest's text and the values of variables, in any order: 32 hexadecimal digits.
+pub fn digest(manifest: &[u8], values: &[Held]) -> String {
+    let mut all: Vec<(String, &[u8])> = values.iter().flat_map(Held::files).collect();
+    all.sort();
+    let mut hash = Sha256::new();
+    // With its length before each part, no two lists give the same bytes.
+    let mut add = |bytes: &[u8]| {
+        hash.update(bytes.len().to_be_bytes());
+        hash.update(bytes);
+    };
+    add(manifest);
+    for (path, bytes) in all {
+        add(path.as_bytes());
+        add(bytes);
+    }
+    hash.finalize()
+        .iter()
+        .take(16)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::in_pod::Origin;
+
+    #[test]
+    fn only_content_counts() {
+        let held = |name: &str, secret: &str, value: &str| Held {
+            origin: Origin::Given,
+            variable: name.into(),
+            secret: secret.into(),
+            data: [("password".to_string(), value.as_bytes().to_vec())].into(),
+        };
+        let base = digest(b"m", &[held("a", "s", "1"), held("b", "s", "2")]);
+        assert_eq!(base, digest(b"m", &[held("b", "t", "2"), held("a", "s", "1")]));
+        assert_ne!(base, digest(b"n", &[held("a", "s", "1"), held("b", "s", "2")]));
+        assert_ne!(base, digest(b"m", &[held("a", "s", "2"), held("b", "s", "1")]));
+        assert_ne!(base, digest(b"m", &[held("a", "s", "1")]));
+    }
+}

@@ -1,0 +1,203 @@
+//! How diagnostics come back from the containers of a conversion job: as the termination message, which the kubelet cuts. A line of JSON for
+//! each, so that a cut costs the last one only, and the operator gives each its place as if it had found it itself.
+
+use boson_pipeline::{Diagnostic, Severity};
+use serde::{Deserialize, Serialize};
+
+/// Most bytes of one message, whatever the pod.
+pub const MOST: usize = 4096;
+
+/// What a container had to say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Errors first.
+    pub diagnostics: Vec<Diagnostic>,
+    /// How many more there are, for which there was no room.
+    pub more: usize,
+}
+
+/// A line.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Line {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<String>,
+    #[serde(skip_serializing_if = "is_error")]
+    warning: bool,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    document: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pointer: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    more: Option<usize>,
+}
+
+/// The message of at most `limit` bytes that says this: errors and warnings.
+pub fn to_message(diagnostics: &[Diagnostic], limit: usize) -> String {
+    let mut all: Vec<&Diagnostic> = diagnostics
+        .iter()
+        .filter(|one| one.severity != Severity::Info)
+        .collect();
+    all.sort_by_key(|one| one.severity);
+    let limit = limit.min(MOST);
+    // For the line that counts the others.
+    let room = limit.saturating_sub(r#"{"more":100000}"#.len() + 1);
+    let (mut text, mut told) = (String::new(), 0);
+    for one in &all {
+        let line = json(&Line::from(*one));
+        if text.len() + line.len() + 1 > room {
+            break;
+        }
+        text.push_str(&line);
+        text.push('\n');
+        told += 1;
+    }
+    if told == 0
+        && let Some(first) = all.first()
+    {
+        text = shortened(first, room);
+        told = 1;
+    }
+    if told < all.len() {
+        text.push_str(&json(&Line {
+            more: Some(all.len() - told),
+            ..Line::default()
+        }));
+    }
+    text
+}
+
+/// What a message says; none where it is none of ours.
+pub fn from_message(text: &str) -> Option<Report> {
+    let mut report = Report::default();
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        match serde_json::from_str::<Line>(line) {
+            Ok(Line { more: Some(more), .. }) => report.more += more,
+            Ok(line @ Line { code: Some(_), .. }) => report.diagnostics.push(line.into()),
+            // Cut in the middle.
+            _ => report.more += 1,
+        }
+    }
+    (!report.diagnostics.is_empty()).then_some(report)
+}
+
+/// The diagnostic without its help, and as much of its message as fits.
+fn shortened(one: &Diagnostic, room: usize) -> String {
+    let mut one = one.clone();
+    one.help = None;
+    let mut keep = one.message.chars().count();
+    loop {
+        let text = json(&Line::from(&one)) + "\n";
+        if text.len() <= room || keep == 0 {
+            return text;
+        }
+        keep /= 2;
+        one.message = one.message.chars().take(keep).chain(['…']).collect();
+    }
+}
+
+fn json(line: &Line) -> String {
+    serde_json::to_string(line).unwrap_or_default()
+}
+
+fn is_error(warning: &bool) -> bool {
+    !warning
+}
+
+// === impl Line ===
+
+impl From<&Diagnostic> for Line {
+    fn from(one: &Diagnostic) -> Self {
+        Self {
+            code: Some(one.code.clone()),
+            warning: !one.is_error(),
+            message: one.message.clone(),
+            document: one.place.document.clone(),
+            pointer: one.place.pointer.clone(),
+            line: one.place.line,
+            column: one.place.column,
+            help: one.help.clone(),
+            more: None,
+        }
+    }
+}
+
+// === impl Diagnostic ===
+
+impl From<Line> for Diagnostic {
+    fn from(line: Line) -> Self {
+        let code = line.code.unwrap_or_default();
+        let mut one = match line.warning {
+            true => Self::warning(code, line.message),
+            false => Self::error(code, line.message),
+        };
+        one.place.document = line.document;
+        one.place.pointer = line.pointer;
+        one.place.line = line.line;
+        one.place.column = line.column;
+        one.help = line.help;
+        one
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said() -> Vec<Diagnostic> {
+        let info = Diagnostic {
+            severity: Severity::Info,
+            ..Diagnostic::error("render-failed", "all once more")
+        };
+        vec![
+            Diagnostic::warning("a-b", "odd").in_document("m").at("/x"),
+            info,
+            Diagnostic::error("c-d", "wrong\n\"so\"")
+                .in_document("t.erb")
+                .on_line(7, Some(2))
+                .help("mend it"),
+        ]
+    }
+
+    #[test]
+    fn what_is_said_comes_back_with_its_place_errors_first() {
+        let report = from_message(&to_message(&said(), MOST)).unwrap();
+        assert_eq!(report.diagnostics, [said()[2].clone(), said()[0].clone()]);
+        assert_eq!(report.more, 0);
+        assert_eq!(from_message("cp: no such file"), None);
+        assert_eq!(to_message(&[], MOST), "");
+    }
+
+    #[test]
+    fn what_finds_no_room_is_counted() {
+        let many: Vec<Diagnostic> = (0..100)
+            .map(|nth| Diagnostic::error("e-x", format!("number {nth} {}", "é".repeat(30))))
+            .collect();
+        for limit in [300, 1000, 9000] {
+            let text = to_message(&many, limit);
+            assert!(text.len() <= limit.min(MOST), "{}", text.len());
+            let report = from_message(&text).unwrap();
+            assert_eq!(report.diagnostics.len() + report.more, 100, "{limit}");
+        }
+        let long = [Diagnostic::error("e-x", "ä".repeat(9000)).help("h".repeat(9000))];
+        let text = to_message(&long, 400);
+        assert!(text.len() <= 400);
+        let report = from_message(&text).unwrap();
+        assert!(report.diagnostics[0].message.starts_with("ää") && report.diagnostics[0].message.ends_with('…'));
+    }
+
+    #[test]
+    fn a_cut_costs_the_last_line_only() {
+        let text = to_message(&said(), MOST);
+        let report = from_message(&text[..text.len() - 10]).unwrap();
+        assert_eq!((report.diagnostics.len(), report.more), (1, 1));
+    }
+}

@@ -1,0 +1,112 @@
+//! The writes of this controller, one a step.
+
+use super::account::{self, Account};
+use super::desired::{Setting, desired, name};
+use super::marks::{STARTED, TAKEN};
+use super::observe::Config;
+use crate::api::QuarksJob;
+use crate::api::job::Strategy;
+use crate::client::{Cluster, Error, FieldManager};
+use k8s_openapi::api::batch::v1::Job;
+use kube::ResourceExt;
+use serde_json::json;
+
+/// Who owns the fields that this controller sets.
+pub(super) const MANAGER: FieldManager = FieldManager("boson-job");
+
+/// What came of making a Job.
+pub(super) enum Creation {
+    /// It is there.
+    Made,
+    /// Something has to come first.
+    Waiting(String),
+    /// It cannot be made as it is asked for.
+    Refused(String),
+}
+
+/// Makes the Job of a run, suspended.
+///
+/// # Errors
+/// See [`Error`].
+pub(super) async fn create(
+    cluster: &Cluster,
+    object: &QuarksJob,
+    config: &Config,
+    number: i64,
+    operator_image: &str,
+) -> Result<Creation, Error> {
+    let namespace = object.namespace().unwrap_or_default();
+    let output = object
+        .spec
+        .output
+        .as_ref()
+        .is_some_and(|output| !output.output_map.is_empty());
+    let account = match output {
+        true => match account::account(cluster, MANAGER, &namespace).await? {
+            Account::Named(name) => Some(name),
+            Account::Missing(name) => {
+                return Ok(Creation::Waiting(format!(
+                    "waiting for ServiceAccount '{name}', which the namespace names"
+                )));
+            }
+        },
+        false => None,
+    };
+    let setting = Setting {
+        operator_image,
+        account: account.as_deref(),
+    };
+    let digest = config.digest.as_deref().unwrap_or_default();
+    let wanted = match desired(object, config.template.clone(), number, digest, &setting) {
+        Ok(wanted) => wanted,
+        Err(why) => return Ok(Creation::Refused(why)),
+    };
+    if cluster.create_any(MANAGER, &wanted).await? {
+        tracing::info!(run = number, "made a Job");
+        return Ok(Creation::Made);
+    }
+    let name = name(object, number);
+    let found: Option<Job> = cluster.get(&namespace, &name).await?;
+    let uid = object.uid().unwrap_or_default();
+    match found {
+        Some(found) if found.owner_references().iter().all(|one| one.uid != uid) => Ok(Creation::Refused(format!(
+            "there is a Job '{name}' that belongs to something else"
+        ))),
+        Some(found) if found.metadata.deletion_timestamp.is_some() => {
+            Ok(Creation::Waiting(format!("waiting for the end of Job '{name}'")))
+        }
+        _ => Ok(Creation::Made),
+    }
+}
+
+/// Takes the trigger back.
+///
+/// # Errors
+/// See [`Error`]; a conflict when the QuarksJob has changed.
+pub(super) async fn turn(cluster: &Cluster, object: &QuarksJob, strategy: Strategy, number: i64) -> Result<(), Error> {
+    let taken = json!({"annotations": {TAKEN: name(object, number)}});
+    let members = json!({"metadata": taken, "spec": {"trigger": {"strategy": strategy}}});
+    cluster.merge(MANAGER, object, members).await.map(drop)
+}
+
+/// Lets the Job of a run start, if the run is still under way. Read now: one that ended and whose Job went could have got this one from somebody
+/// who was late.
+///
+/// # Errors
+/// See [`Error`]; a conflict when the Job has changed.
+pub(super) async fn start(cluster: &Cluster, object: &QuarksJob, job: &Job) -> Result<(), Error> {
+    let now: Option<QuarksJob> = cluster
+        .get(&object.namespace().unwrap_or_default(), &object.name_any())
+        .await?;
+    if now.is_none_or(|now| !is_current(object, &now)) {
+        return Ok(());
+    }
+    let members = json!({"metadata": {"annotations": {STARTED: "true"}}, "spec": {"suspend": false}});
+    cluster.merge(MANAGER, job, members).await.map(drop)
+}
+
+/// Whether the run that was under way still is.
+pub(super) fn is_current(before: &QuarksJob, now: &QuarksJob) -> bool {
+    let runs = |object: &QuarksJob| object.status.as_ref().map(|status| (status.runs, status.ended_runs));
+    before.metadata.uid == now.metadata.uid && runs(before) == runs(now)
+}

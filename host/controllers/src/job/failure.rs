@@ -1,0 +1,186 @@
+//! Why a Job failed, or does not get on: what Kubernetes says about its containers. Pure.
+//!
+//! What containers wrote is shown of our own program only, whose messages hold no values. Logs never are.
+
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+use kube::ResourceExt;
+use std::borrow::Cow;
+
+/// Containers that are told about.
+const CONTAINERS: usize = 5;
+/// What a container waits for while all is well.
+const USUAL: [&str; 2] = ["ContainerCreating", "PodInitializing"];
+/// Label that the Job controller puts on pods.
+const JOB_NAME: &str = "batch.kubernetes.io/job-name";
+
+/// Reason and message of a Job that failed. `operator_image`: of whose containers messages are shown.
+pub(super) fn of_job(job: &Job, pods: &[Pod], operator_image: &str) -> (Cow<'static, str>, String) {
+    let conditions = job.status.iter().flat_map(|status| &status.conditions).flatten();
+    let failed = conditions.into_iter().find(|condition| condition.type_ == "Failed");
+    let reason = failed
+        .and_then(|failed| failed.reason.clone())
+        .filter(|reason| !reason.is_empty());
+    let said = failed.and_then(|failed| failed.message.clone()).unwrap_or_default();
+    let mut told: Vec<String> = Vec::new();
+    for pod in newest_first(pods, job) {
+        for status in statuses(pod) {
+            if let Some(one) = exit(status, pod, operator_image).filter(|one| !told.contains(one)) {
+                told.push(one);
+            }
+        }
+    }
+    told.truncate(CONTAINERS);
+    let message = match told.is_empty() {
+        true => format!("the Job '{}' failed: {said}", job.name_any()),
+        false => format!("the Job '{}' failed: {}", job.name_any(), told.join("; ")),
+    };
+    (reason.map_or("JobFailed".into(), Cow::Owned), message)
+}
+
+/// What keeps the pods of a Job from running, if anything does.
+pub(super) fn waits(pods: &[Pod], job: &Job) -> Option<String> {
+    let mut told: Vec<String> = Vec::new();
+    for pod in newest_first(pods, job) {
+        for status in statuses(pod) {
+            let waiting = status.state.as_ref().and_then(|state| state.waiting.as_ref());
+            let reason = waiting.and_then(|waiting| waiting.reason.as_deref());
+            // The two take turns, and each turn would be news.
+            let reason = reason.map(|reason| {
+                if reason == "ErrImagePull" {
+                    "ImagePullBackOff"
+                } else {
+                    reason
+                }
+            });
+            if let Some(reason) = reason.filter(|reason| !USUAL.contains(reason)) {
+                let one = format!("container '{}' waits: {reason} (image '{}')", status.name, status.image);
+                if !told.contains(&one) {
+                    told.push(one);
+                }
+            }
+        }
+        told.extend(unschedulable(pod));
+    }
+    told.truncate(CONTAINERS);
+    (!told.is_empty()).then(|| told.join("; "))
+}
+
+/// Whether its containers may still do something.
+pub(super) fn is_alive(pod: &Pod) -> bool {
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+    !matches!(phase, Some("Succeeded" | "Failed"))
+}
+
+fn newest_first<'p>(pods: &'p [Pod], job: &Job) -> Vec<&'p Pod> {
+    let name = job.name_any();
+    let mut found: Vec<&Pod> = pods
+        .iter()
+        .filter(|pod| pod.labels().get(JOB_NAME) == Some(&name))
+        .collect();
+    found.sort_by_key(|pod| std::cmp::Reverse(pod.metadata.creation_timestamp.clone()));
+    found
+}
+
+fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
+    let status = pod.status.iter();
+    status.flat_map(|status| {
+        status
+            .init_container_statuses
+            .iter()
+            .chain(&status.container_statuses)
+            .flatten()
+    })
+}
+
+fn exit(status: &ContainerStatus, pod: &Pod, operator_image: &str) -> Option<String> {
+    let ended =
+        |state: Option<&k8s_openapi::api::core::v1::ContainerState>| state.and_then(|state| state.terminated.clone());
+    let end = ended(status.state.as_ref()).or_else(|| ended(status.last_state.as_ref()))?;
+    if end.exit_code == 0 {
+        return None;
+    }
+    let name = &status.name;
+    let how = match end.reason.as_deref() {
+        None | Some("" | "Error") => format!("container '{name}' ended with code {}", end.exit_code),
+        Some(reason) => format!("container '{name}' ended with code {} ({reason})", end.exit_code),
+    };
+    let message = end.message.filter(|_| is_ours(pod, name, operator_image));
+    Some(
+        match message.as_deref().map(str::trim).filter(|message| !message.is_empty()) {
+            Some(message) => format!("{how}: {message}"),
+            None => how,
+        },
+    )
+}
+
+/// By what was asked for: the status names an image as the node knows it.
+fn is_ours(pod: &Pod, container: &str, operator_image: &str) -> bool {
+    let spec = pod.spec.iter();
+    let mut containers = spec.flat_map(|spec| spec.init_containers.iter().flatten().chain(&spec.containers));
+    containers.any(|one| one.name == container && one.image.as_deref() == Some(operator_image))
+}
+
+fn unschedulable(pod: &Pod) -> Option<String> {
+    let conditions = pod.status.iter().flat_map(|status| &status.conditions).flatten();
+    let scheduled = conditions
+        .into_iter()
+        .find(|condition| condition.type_ == "PodScheduled")?;
+    let waits = scheduled.status == "False" && scheduled.reason.as_deref() == Some("Unschedulable");
+    waits.then(|| {
+        format!(
+            "no node takes the pod: {}",
+            scheduled.message.clone().unwrap_or_default()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn job() -> Job {
+        let conditions =
+            json!([{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "limit"}]);
+        serde_json::from_value(json!({"metadata": {"name": "j"}, "status": {"conditions": conditions}})).unwrap()
+    }
+
+    fn pod(container: &str, image: &str, state: Value) -> Pod {
+        let status = json!({"name": container, "image": image, "imageID": "", "ready": false, "restartCount": 0, "state": state});
+        serde_json::from_value(json!({
+            "metadata": {"name": "p", "labels": {JOB_NAME: "j"}},
+            "spec": {"containers": [{"name": container, "image": image}]},
+            "status": {"phase": "Failed", "containerStatuses": [status]}
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn code_and_reason_are_told_and_words_of_our_own_program_only() {
+        let ended =
+            |code: i32, reason: &str| json!({"terminated": {"exitCode": code, "reason": reason, "message": "CANARY"}});
+        let (reason, message) = of_job(&job(), &[pod("c", "theirs", ended(3, "Error"))], "ours");
+        assert_eq!(
+            (&*reason, &*message),
+            (
+                "BackoffLimitExceeded",
+                "the Job 'j' failed: container 'c' ended with code 3"
+            )
+        );
+        let (_, message) = of_job(&job(), &[pod("c", "theirs", ended(137, "OOMKilled"))], "ours");
+        assert!(message.ends_with("code 137 (OOMKilled)"), "{message}");
+        let (_, message) = of_job(&job(), &[pod("c", "ours", ended(1, "Error"))], "ours");
+        assert!(message.ends_with("code 1: CANARY"), "{message}");
+        let (_, message) = of_job(&job(), &[pod("c", "i", ended(0, "Completed"))], "ours");
+        assert_eq!(message, "the Job 'j' failed: limit");
+    }
+
+    #[test]
+    fn what_a_pod_waits_for_is_told_when_it_is_out_of_the_ordinary() {
+        let waiting = |reason: &str| json!({"waiting": {"reason": reason, "message": "x"}});
+        assert_eq!(waits(&[pod("c", "i:1", waiting("ContainerCreating"))], &job()), None);
+        let told = waits(&[pod("c", "i:1", waiting("ImagePullBackOff"))], &job()).unwrap();
+        assert_eq!(told, "container 'c' waits: ImagePullBackOff (image 'i:1')");
+    }
+}

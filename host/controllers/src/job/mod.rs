@@ -1,0 +1,166 @@
+//! The controller of QuarksJobs: a Job for each run, one run at a time, and in the status what came of it.
+
+mod account;
+mod act;
+mod desired;
+mod failure;
+mod marks;
+mod observe;
+mod output;
+mod plan;
+mod references;
+mod status;
+mod watch;
+
+#[cfg(test)]
+mod made;
+#[cfg(test)]
+mod tests;
+
+use crate::api::QuarksJob;
+use crate::api::job::QuarksJobStatus;
+use crate::client::{Cluster, Error, Events, Fault};
+use crate::interest::Interest;
+use crate::scope::Scope;
+use act::{Creation, MANAGER};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
+use kube::runtime::controller::Action;
+use kube::{Resource, ResourceExt};
+use observe::{Seen, is_renewed, observe};
+use plan::{Step, plan};
+use status::State;
+use std::time::Duration;
+
+pub(crate) use watch::run;
+
+/// Writes for one object in one go: a run that follows another takes six.
+const ROUNDS: usize = 12;
+/// After a lost race.
+const SOON: Duration = Duration::from_millis(200);
+/// How long to wait for what nobody tells us about.
+const LATER: Duration = Duration::from_secs(15);
+
+/// What all reconciles share.
+pub(crate) struct Context {
+    cluster: Cluster,
+    events: Events,
+    interest: Interest,
+    scope: Scope,
+    operator_image: String,
+}
+
+// === impl Context ===
+
+impl Context {
+    /// For this cluster. `instance`: name of this process. `operator_image`: with `host util persist-output`.
+    pub fn new(cluster: Cluster, scope: Scope, operator_image: String, instance: &str) -> Self {
+        Self {
+            events: Events::new(cluster.clone(), MANAGER, instance),
+            interest: Interest::default(),
+            cluster,
+            scope,
+            operator_image,
+        }
+    }
+
+    /// One object. It comes from a cache, so it is read again before anything is decided.
+    ///
+    /// # Errors
+    /// A call to the API server that failed; the object comes back later.
+    async fn reconcile(&self, cached: &QuarksJob) -> Result<Action, Error> {
+        let (namespace, name) = (cached.namespace().unwrap_or_default(), cached.name_any());
+        if cached.meta().deletion_timestamp.is_some() || !self.scope.holds(&namespace) {
+            self.interest.forget((&namespace, &name));
+            return Ok(Action::await_change());
+        }
+        for _ in 0..ROUNDS {
+            let object: Option<QuarksJob> = self.cluster.get(&namespace, &name).await?;
+            let Some(object) = object.filter(|object| object.metadata.deletion_timestamp.is_none()) else {
+                return Ok(Action::await_change());
+            };
+            match self.step(&object).await {
+                Ok(None) => {}
+                Ok(Some(action)) => return Ok(action),
+                // Somebody wrote what we had read: nobody's mistake, and what there is now decides.
+                Err(error) if error.is_race() => return Ok(Action::requeue(SOON)),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Action::requeue(SOON))
+    }
+
+    /// One write. None: look again.
+    async fn step(&self, object: &QuarksJob) -> Result<Option<Action>, Error> {
+        let seen = observe(&self.cluster, &self.interest, object).await?;
+        match plan(object, &seen, &self.operator_image) {
+            Step::Create(number) => return self.create(object, &seen, number).await,
+            Step::Turn(strategy, number) => act::turn(&self.cluster, object, strategy, number).await?,
+            Step::Begin(number, digest) => {
+                let count = |status: &mut QuarksJobStatus| {
+                    status.runs = number;
+                    status.config_digest = digest;
+                };
+                self.report(object, &State::Running(None), count).await?;
+            }
+            Step::Start(job) => act::start(&self.cluster, object, &job).await?,
+            Step::End(state) => {
+                let end = |status: &mut QuarksJobStatus| status.ended_runs = status.runs;
+                self.report(object, &state, end).await?;
+            }
+            Step::Delete(job) => self.cluster.delete(&*job).await?,
+            Step::Rest(state) => {
+                self.report(object, &state, |status| baseline(object, &seen, status))
+                    .await?;
+                return Ok(Some(Action::await_change()));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn create(&self, object: &QuarksJob, seen: &Seen, number: i64) -> Result<Option<Action>, Error> {
+        let Some(config) = &seen.config else { return Ok(None) };
+        let (state, action) = match act::create(&self.cluster, object, config, number, &self.operator_image).await {
+            Ok(Creation::Made) => return Ok(None),
+            Ok(Creation::Waiting(what)) => (State::Waiting(what), Ok(Some(Action::requeue(LATER)))),
+            Ok(Creation::Refused(why)) => (State::Refused(why), Ok(Some(Action::await_change()))),
+            // A quota, a policy or the operator's role may be at fault as well as the template: tried again later.
+            Err(error) if matches!(error.fault, Fault::Refused(_) | Fault::Forbidden) => {
+                (State::Refused(error.to_string()), Err(error))
+            }
+            Err(error) => return Err(error),
+        };
+        self.report(object, &state, |_| {}).await?;
+        action
+    }
+
+    /// Writes the status where it has changed, and tells what is new in it.
+    async fn report(
+        &self,
+        object: &QuarksJob,
+        state: &State,
+        change: impl FnOnce(&mut QuarksJobStatus),
+    ) -> Result<(), Error> {
+        let now = Time(Timestamp::now());
+        let Some((status, notices)) = status::status(object, state, change, &now) else {
+            return Ok(());
+        };
+        self.cluster.set_status(MANAGER, object, &status).await?;
+        for notice in notices {
+            if let Err(error) = self.events.tell(object, &notice).await {
+                // An event that is lost changes nothing.
+                tracing::warn!(%error, "cannot write an event");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What later changes are told from, where no run did it.
+fn baseline(object: &QuarksJob, seen: &Seen, status: &mut QuarksJobStatus) {
+    let digest = seen.config.as_ref().and_then(|config| config.digest.clone());
+    let done = object.spec.trigger.strategy == crate::api::job::Strategy::Done;
+    if done && is_renewed(object) && status.config_digest.is_none() {
+        status.config_digest = digest;
+    }
+}

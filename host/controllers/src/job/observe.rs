@@ -1,0 +1,175 @@
+//! What there is: reads only. All are quorum reads, because a stale one could start a run twice.
+
+use super::marks::{CONFIG, QUARKS_JOB, RUN};
+use super::references::{Kind, Reference, newest, references, renamed, topic};
+use crate::api::QuarksJob;
+use crate::api::job::Strategy;
+use crate::client::{Cluster, Error};
+use crate::interest::Interest;
+use crate::objects;
+use boson_deployment::labels::{self, secret_kind};
+use boson_deployment::names::{LABEL_LIMIT, cut};
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
+use kube::ResourceExt;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a plan is made from.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    /// Its Jobs, each with the number of its run.
+    pub jobs: Vec<(i64, Job)>,
+    /// The pods of these.
+    pub pods: Vec<Pod>,
+    /// What it would run with; none where nobody asks.
+    pub config: Option<Config>,
+}
+
+/// What a run would run with.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Config {
+    /// The template, with the newest versions of Secrets.
+    pub template: Map<String, Value>,
+    /// Of all that shapes the run; none while something is missing.
+    pub digest: Option<String>,
+    /// `Secret 'a'`: what is not there, and has to be.
+    pub missing: Vec<String>,
+}
+
+// === impl Seen ===
+
+impl Seen {
+    /// The Job of this run.
+    pub(super) fn job(&self, number: i64) -> Option<&Job> {
+        let found = self.jobs.iter().find(|(run, _)| *run == number);
+        found.map(|(_, job)| job)
+    }
+}
+
+/// What a Job was made from.
+pub(super) fn made_from(job: &Job) -> Option<&str> {
+    job.metadata.annotations.as_ref()?.get(CONFIG).map(String::as_str)
+}
+
+/// Reads it. What is read is first noted in `interest`, so that no later change of it goes unnoticed.
+///
+/// # Errors
+/// See [`Error`].
+pub(super) async fn observe(cluster: &Cluster, interest: &Interest, object: &QuarksJob) -> Result<Seen, Error> {
+    let namespace = object.namespace().unwrap_or_default();
+    let name = object.name_any();
+    let references = references(&object.spec.template);
+    let topics = references
+        .iter()
+        .map(|one| (namespace.clone(), topic(one.kind, &one.name)));
+    interest.note((&namespace, &name), topics);
+
+    let label = format!("{}={}", labels::QUARKS_JOB_NAME, cut(&name, "", LABEL_LIMIT));
+    let uid = object.uid().unwrap_or_default();
+    let jobs: Vec<Job> = cluster.list(&namespace, &label).await?;
+    let mut seen = Seen {
+        jobs: jobs.into_iter().filter_map(|job| numbered(job, &uid)).collect(),
+        ..Seen::default()
+    };
+    if is_wanted(object) || is_renewed(object) {
+        seen.config = Some(config(cluster, &namespace, object, references).await?);
+    }
+    if !seen.jobs.is_empty() || may_run(object, &seen) {
+        let pods: Vec<Pod> = cluster.list(&namespace, &label).await?;
+        seen.pods = pods
+            .into_iter()
+            .filter(|pod| pod.annotations().get(QUARKS_JOB) == Some(&name))
+            .collect();
+    }
+    Ok(seen)
+}
+
+/// Whether it runs again when its configuration changes.
+pub(super) fn is_renewed(object: &QuarksJob) -> bool {
+    let strategy = object.spec.trigger.strategy;
+    object.spec.update_on_config_change && matches!(strategy, Strategy::Once | Strategy::Done)
+}
+
+fn is_wanted(object: &QuarksJob) -> bool {
+    matches!(object.spec.trigger.strategy, Strategy::Now | Strategy::Once)
+}
+
+/// Whether its pods matter: a run may be about to begin.
+fn may_run(object: &QuarksJob, seen: &Seen) -> bool {
+    let digest = seen.config.as_ref().and_then(|config| config.digest.as_ref());
+    let last = object.status.as_ref().and_then(|status| status.config_digest.as_ref());
+    is_wanted(object) || digest.is_some() && digest != last
+}
+
+fn numbered(job: Job, owner: &str) -> Option<(i64, Job)> {
+    let ours = job.owner_references().iter().any(|one| one.uid == owner);
+    let number = job.annotations().get(RUN)?.parse().ok()?;
+    (ours && job.metadata.deletion_timestamp.is_none()).then_some((number, job))
+}
+
+async fn config(
+    cluster: &Cluster,
+    namespace: &str,
+    object: &QuarksJob,
+    wanted: BTreeSet<Reference>,
+) -> Result<Config, Error> {
+    let is_version = |one: &Reference| one.kind == Kind::Secret && crate::versioned::parts(&one.name).is_some();
+    let mut newer = BTreeMap::new();
+    if wanted.iter().any(is_version) {
+        let label = format!("{}={}", labels::SECRET_KIND, secret_kind::VERSIONED);
+        let there = cluster.list_metadata::<Secret>(namespace, &label).await?;
+        newer = newest(&wanted, there.iter().filter_map(|meta| meta.name.as_deref()));
+    }
+    let template = renamed(&object.spec.template, &newer);
+    let (mut contents, mut missing) = (Vec::new(), Vec::new());
+    for reference in references(&template) {
+        match content(cluster, namespace, &reference).await? {
+            Some(content) => contents.push(content),
+            None if reference.optional => contents.push(Value::Null),
+            None => missing.push(format!("{} '{}'", reference.kind.as_str(), reference.name)),
+        }
+    }
+    missing.dedup();
+    let whole = json!([
+        object.uid(),
+        sorted(&Value::Object(template.clone())),
+        object.spec.output,
+        contents
+    ]);
+    Ok(Config {
+        digest: missing.is_empty().then(|| objects::digest(&whole)),
+        template,
+        missing,
+    })
+}
+
+/// The data of what is referred to.
+async fn content(cluster: &Cluster, namespace: &str, reference: &Reference) -> Result<Option<Value>, Error> {
+    let name = &reference.name;
+    Ok(match reference.kind {
+        Kind::ConfigMap => {
+            let found: Option<ConfigMap> = cluster.get(namespace, name).await?;
+            found.map(|map| json!([name, map.data, map.binary_data]))
+        }
+        Kind::Secret => {
+            let found: Option<Secret> = cluster.get(namespace, name).await?;
+            found.map(|secret| json!([name, secret.data]))
+        }
+    })
+}
+
+/// Members in one order, whoever wrote them.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let members: BTreeMap<_, _> = members
+                .iter()
+                .map(|(key, value)| (key.clone(), sorted(value)))
+                .collect();
+            Value::Object(members.into_iter().collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,144 @@
+//! What to do next: one write, or none. Pure.
+//!
+//! A run has a number. Its Job is made suspended; then the trigger is taken back; then the status counts the run; then the Job is started. Every
+//! write but the first rests on a version of the QuarksJob or of the Job that was read, so that of two operators one succeeds, and after a death
+//! at any point what is there tells how to go on. A Job that was started is deleted only after the status says that its run has ended: so one
+//! that somebody makes late, from something read long ago, is found to be of a run that has ended, before it is started, and goes.
+
+use super::desired::name;
+use super::failure;
+use super::marks::{DELETE, STARTED, TAKEN};
+use super::observe::{Seen, is_renewed, made_from};
+use super::status::State;
+use crate::api::QuarksJob;
+use crate::api::job::{QuarksJobStatus, Strategy};
+use k8s_openapi::api::batch::v1::Job;
+use kube::ResourceExt;
+
+/// The next write.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Step {
+    /// Make the suspended Job of this run.
+    Create(i64),
+    /// Take the trigger back, for the Job of this run: its next strategy.
+    Turn(Strategy, i64),
+    /// Count the run.
+    Begin(i64, Option<String>),
+    /// Let its Job run.
+    Start(Box<Job>),
+    /// The run has ended.
+    End(State),
+    /// This Job goes.
+    Delete(Box<Job>),
+    /// There is nothing to do but to say how it is.
+    Rest(State),
+}
+
+/// How a Job ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    Complete,
+    Failed,
+}
+
+/// `operator_image`: of whose containers messages can be shown.
+pub(super) fn plan(object: &QuarksJob, seen: &Seen, operator_image: &str) -> Step {
+    let status = object.status.clone().unwrap_or_default();
+    if let Some(job) = leftover(seen, &status) {
+        return Step::Delete(Box::new(job.clone()));
+    }
+    if status.runs > status.ended_runs {
+        return running(object, seen, &status, operator_image);
+    }
+    idle(object, seen, &status)
+}
+
+/// A Job of a run that has ended and that nobody needs to see any more.
+fn leftover<'s>(seen: &'s Seen, status: &QuarksJobStatus) -> Option<&'s Job> {
+    let over = seen.jobs.iter().filter(|(number, _)| *number <= status.ended_runs);
+    let mut gone = over.filter(|(number, job)| {
+        let newest = *number == status.runs;
+        let kept = match ending(job) {
+            Some(Ending::Failed) => true,
+            Some(Ending::Complete) => !is_deleted_after_success(job),
+            // Given up, or made by somebody who was late.
+            None => false,
+        };
+        !(newest && kept)
+    });
+    gone.next().map(|(_, job)| job)
+}
+
+fn running(object: &QuarksJob, seen: &Seen, status: &QuarksJobStatus, operator_image: &str) -> Step {
+    let Some(job) = seen.job(status.runs) else {
+        let message = "its Job was deleted before it ended; set the trigger to run it again".to_string();
+        return Step::End(State::Failed("JobGone".into(), message));
+    };
+    match ending(job) {
+        Some(Ending::Complete) => return Step::End(State::Succeeded),
+        Some(Ending::Failed) => {
+            let (reason, message) = failure::of_job(job, &seen.pods, operator_image);
+            return Step::End(State::Failed(reason, message));
+        }
+        None => {}
+    }
+    let digest = seen.config.as_ref().and_then(|config| config.digest.as_ref());
+    if is_renewed(object) && digest.is_some() && digest.map(String::as_str) != made_from(job) {
+        return Step::End(State::Superseded);
+    }
+    let suspended = job.spec.as_ref().and_then(|spec| spec.suspend) == Some(true);
+    if suspended && !job.annotations().contains_key(STARTED) {
+        return Step::Start(Box::new(job.clone()));
+    }
+    Step::Rest(State::Running(failure::waits(&seen.pods, job)))
+}
+
+fn idle(object: &QuarksJob, seen: &Seen, status: &QuarksJobStatus) -> Step {
+    let strategy = object.spec.trigger.strategy;
+    let digest = seen.config.as_ref().and_then(|config| config.digest.as_deref());
+    let last = status.config_digest.as_deref();
+    let renews =
+        strategy == Strategy::Done && is_renewed(object) && last.is_some() && digest.is_some() && digest != last;
+    let turned = match strategy {
+        Strategy::Now => Some(Strategy::Manual),
+        Strategy::Once => Some(Strategy::Done),
+        Strategy::Manual | Strategy::Done => None,
+    };
+    let next = status.runs + 1;
+    if let Some(job) = seen.job(next) {
+        // Whatever the configuration is by now: if this Job went, and with it the trigger that another operator takes back, nothing would run.
+        let taken = object.annotations().get(TAKEN) == Some(&name(object, next));
+        return match turned.filter(|_| !taken) {
+            Some(turned) => Step::Turn(turned, next),
+            None => Step::Begin(next, made_from(job).map(str::to_string)),
+        };
+    }
+    let missing = seen.config.as_ref().map_or(&[][..], |config| &config.missing);
+    if turned.is_none() && !renews {
+        return Step::Rest(State::Idle);
+    }
+    if !missing.is_empty() {
+        return Step::Rest(State::Waiting(format!("waiting for {}", missing.join(", "))));
+    }
+    // Its containers could write an older output after a newer one.
+    if seen.pods.iter().any(failure::is_alive) {
+        return Step::Rest(State::Waiting("waiting for the pods of the run before".into()));
+    }
+    Step::Create(next)
+}
+
+fn ending(job: &Job) -> Option<Ending> {
+    let conditions = job.status.iter().flat_map(|status| &status.conditions).flatten();
+    let mut holding = conditions.filter(|condition| condition.status == "True");
+    holding.find_map(|condition| match condition.type_.as_str() {
+        "Complete" => Some(Ending::Complete),
+        "Failed" => Some(Ending::Failed),
+        _ => None,
+    })
+}
+
+fn is_deleted_after_success(job: &Job) -> bool {
+    let template = job.spec.as_ref().and_then(|spec| spec.template.metadata.as_ref());
+    let labels = template.and_then(|metadata| metadata.labels.as_ref());
+    labels.and_then(|labels| labels.get(DELETE.0)).map(String::as_str) == Some(DELETE.1)
+}

@@ -1,0 +1,178 @@
+//! The ConfigMaps and Secrets that a Job's template refers to: which they are, and the template with the newest versions of those that have
+//! versions. Pure.
+
+use crate::versioned;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is referred to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    ConfigMap,
+    Secret,
+}
+
+/// A reference.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Reference {
+    pub kind: Kind,
+    pub name: String,
+    /// Whether the pod starts without it.
+    pub optional: bool,
+}
+
+// === impl Kind ===
+
+impl Kind {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::ConfigMap => "ConfigMap",
+            Self::Secret => "Secret",
+        }
+    }
+}
+
+/// All references of a template.
+pub(super) fn references(template: &Map<String, Value>) -> BTreeSet<Reference> {
+    let mut found = BTreeSet::new();
+    let mut template = template.clone();
+    each(&mut template, &mut |kind, name, optional| {
+        let name = name.to_string();
+        found.insert(Reference { kind, name, optional });
+    });
+    found
+}
+
+/// The template, with other names for some Secrets.
+pub(super) fn renamed(template: &Map<String, Value>, newest: &BTreeMap<String, String>) -> Map<String, Value> {
+    let mut template = template.clone();
+    each(&mut template, &mut |kind, name, _| {
+        if let Some(new) = newest.get(name.as_str()).filter(|_| kind == Kind::Secret) {
+            name.clone_from(new);
+        }
+    });
+    template
+}
+
+/// The name of the newest version, for each name of a version that is not. `there`: the names of all versioned Secrets.
+pub(super) fn newest<'n>(
+    wanted: &BTreeSet<Reference>,
+    there: impl Iterator<Item = &'n str>,
+) -> BTreeMap<String, String> {
+    let mut greatest: BTreeMap<&str, u32> = BTreeMap::new();
+    for (series, version) in there.filter_map(versioned::parts) {
+        let known = greatest.entry(series).or_default();
+        *known = version.max(*known);
+    }
+    let secrets = wanted.iter().filter(|reference| reference.kind == Kind::Secret);
+    let newer = |reference: &Reference| {
+        let (series, version) = versioned::parts(&reference.name)?;
+        let greatest = *greatest.get(series)?;
+        (greatest > version).then(|| (reference.name.clone(), format!("{series}-v{greatest}")))
+    };
+    secrets.filter_map(newer).collect()
+}
+
+/// Under which name the changes of an object are heard: versions of one series are one.
+pub(super) fn topic(kind: Kind, name: &str) -> String {
+    let name = match kind {
+        Kind::Secret => versioned::parts(name).map_or(name, |(series, _)| series),
+        Kind::ConfigMap => name,
+    };
+    format!("{}/{name}", kind.as_str())
+}
+
+type Visitor<'v> = dyn FnMut(Kind, &mut String, bool) + 'v;
+
+fn each(template: &mut Map<String, Value>, visit: &mut Visitor<'_>) {
+    let pod = template
+        .get_mut("spec")
+        .and_then(|spec| spec.get_mut("template")?.get_mut("spec"));
+    let Some(pod) = pod else { return };
+    for volume in items(pod, "volumes") {
+        one(volume.get_mut("secret"), "secretName", Kind::Secret, visit);
+        one(volume.get_mut("configMap"), "name", Kind::ConfigMap, visit);
+        for source in volume
+            .get_mut("projected")
+            .into_iter()
+            .flat_map(|all| items(all, "sources"))
+        {
+            one(source.get_mut("secret"), "name", Kind::Secret, visit);
+            one(source.get_mut("configMap"), "name", Kind::ConfigMap, visit);
+        }
+    }
+    for list in ["initContainers", "containers"] {
+        for container in items(pod, list) {
+            for variable in items(container, "env") {
+                let Some(from) = variable.get_mut("valueFrom") else {
+                    continue;
+                };
+                one(from.get_mut("secretKeyRef"), "name", Kind::Secret, visit);
+                one(from.get_mut("configMapKeyRef"), "name", Kind::ConfigMap, visit);
+            }
+            for from in items(container, "envFrom") {
+                one(from.get_mut("secretRef"), "name", Kind::Secret, visit);
+                one(from.get_mut("configMapRef"), "name", Kind::ConfigMap, visit);
+            }
+        }
+    }
+}
+
+fn items<'v>(value: &'v mut Value, member: &str) -> impl Iterator<Item = &'v mut Value> {
+    value
+        .get_mut(member)
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+}
+
+fn one(source: Option<&mut Value>, member: &str, kind: Kind, visit: &mut Visitor<'_>) {
+    let Some(source) = source else { return };
+    let optional = source.get("optional").and_then(Value::as_bool).unwrap_or(false);
+    if let Some(Value::String(name)) = source.get_mut(member) {
+        visit(kind, name, optional);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn template() -> Map<String, Value> {
+        let value = json!({"spec": {"template": {"spec": {
+            "volumes": [
+                {"secret": {"secretName": "d.desired-v1"}}, {"configMap": {"name": "map", "optional": true}}, {"emptyDir": {}},
+                {"projected": {"sources": [{"secret": {"name": "projected"}}, {"configMap": {"name": "other"}}, {"serviceAccountToken": {}}]}}
+            ],
+            "initContainers": [{"env": [{"name": "A", "value": "x"}, {"name": "B", "valueFrom": {"secretKeyRef": {"name": "d.desired-v1"}}}]}],
+            "containers": [{"envFrom": [{"secretRef": {"name": "all"}}, {"configMapRef": {"name": "map"}}],
+                "env": [{"valueFrom": {"configMapKeyRef": {"name": "key"}}}]}]
+        }}}});
+        value.as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn all_places_that_can_refer_are_found() {
+        let found: Vec<_> = references(&template())
+            .iter()
+            .map(|one| format!("{}{}", topic(one.kind, &one.name), if one.optional { "?" } else { "" }))
+            .collect();
+        let wanted =
+            "ConfigMap/key ConfigMap/map ConfigMap/map? ConfigMap/other Secret/all Secret/d.desired Secret/projected";
+        assert_eq!(found.join(" "), wanted);
+    }
+
+    #[test]
+    fn the_newest_version_is_used_everywhere() {
+        let there = ["d.desired-v10", "d.desired-v9", "d.desired-extra-v99", "projected-v3"];
+        let newer = newest(&references(&template()), there.into_iter());
+        assert_eq!(
+            newer,
+            [("d.desired-v1".to_string(), "d.desired-v10".to_string())].into()
+        );
+        let text = serde_json::to_string(&renamed(&template(), &newer)).unwrap();
+        assert_eq!(text.matches("\"d.desired-v10\"").count(), 2);
+        assert!(!text.contains("d.desired-v1\""));
+    }
+}

@@ -1,0 +1,157 @@
+//! The status: what `kubectl get` and `kubectl wait` see, and what is told as events when it changes. Pure.
+
+use crate::api::job::{QuarksJobStatus, Strategy};
+use crate::api::{Condition, ConditionStatus, QuarksJob};
+use crate::client::Notice;
+use crate::conditions::{self, Finding};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use std::borrow::Cow;
+
+/// Kinds of conditions.
+const COMPLETE: &str = "Complete";
+const FAILED: &str = "Failed";
+/// Reasons that hold no longer than what they tell of; the others outlive a run.
+const PASSING: [&str; 4] = ["Running", "Waiting", "Refused", "Superseded"];
+
+/// How it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Nothing runs, and nothing is to.
+    Idle,
+    /// It is to run and cannot yet: why.
+    Waiting(String),
+    /// It runs; what keeps it.
+    Running(Option<String>),
+    /// Its run gave way to one with the present configuration.
+    Superseded,
+    /// Its last run succeeded.
+    Succeeded,
+    /// Its last run failed: reason and message.
+    Failed(Cow<'static, str>, String),
+    /// It cannot run as it is: what somebody has to mend.
+    Refused(String),
+}
+
+/// The new status, and what to tell; the time of the last reconcile is left alone where nothing else changes.
+pub(super) fn status(
+    object: &QuarksJob,
+    state: &State,
+    change: impl FnOnce(&mut QuarksJobStatus),
+    now: &Time,
+) -> Option<(QuarksJobStatus, Vec<Notice>)> {
+    let before = object.status.clone().unwrap_or_default();
+    let mut next = before.clone();
+    change(&mut next);
+    let mut notices = Vec::new();
+    match state {
+        State::Running(_) | State::Superseded => next.completed = false,
+        State::Succeeded => next.completed = true,
+        State::Failed(..) => next.completed = false,
+        State::Idle | State::Waiting(_) | State::Refused(_) => {}
+    }
+    let generation = object.metadata.generation;
+    for finding in findings(object, &next, state) {
+        let told = before.conditions.iter().any(|condition| {
+            condition.kind == finding.kind && condition.reason == finding.reason && condition.message == finding.message
+        });
+        if !told && finding.kind == voice(state) {
+            notices.extend(notice(state, &finding));
+        }
+        conditions::set(&mut next.conditions, finding, generation, now);
+    }
+    for condition in &mut next.conditions {
+        condition.observed_generation = generation;
+    }
+    next.observed_generation = generation;
+    if next == before {
+        return None;
+    }
+    next.last_reconcile = Some(now.clone());
+    Some((next, notices))
+}
+
+/// The condition that tells most about a state.
+fn voice(state: &State) -> &'static str {
+    match state {
+        State::Failed(..) | State::Refused(_) => FAILED,
+        _ => COMPLETE,
+    }
+}
+
+fn notice(state: &State, finding: &Finding) -> Option<Notice> {
+    let warning = match state {
+        State::Idle => return None,
+        State::Running(wait) => wait.is_some(),
+        State::Failed(..) | State::Refused(_) => true,
+        State::Waiting(_) | State::Superseded | State::Succeeded => false,
+    };
+    Some(Notice {
+        warning,
+        reason: finding.reason.clone(),
+        note: finding.message.clone(),
+    })
+}
+
+fn findings(object: &QuarksJob, status: &QuarksJobStatus, state: &State) -> Vec<Finding> {
+    let (complete, failed, reason, message): (bool, bool, Cow<'static, str>, String) = match state {
+        State::Waiting(what) => (status.completed, false, "Waiting".into(), what.clone()),
+        State::Running(wait) => {
+            let number = status.runs;
+            let message = match wait {
+                None => format!("run {number} is under way"),
+                Some(why) => format!("run {number} is under way: {why}"),
+            };
+            (false, false, "Running".into(), again(object, message))
+        }
+        State::Superseded => (
+            false,
+            false,
+            "Superseded".into(),
+            "its configuration changed while it ran: it runs again".into(),
+        ),
+        State::Succeeded => (
+            true,
+            false,
+            "Succeeded".into(),
+            format!("run {} succeeded", status.runs),
+        ),
+        State::Failed(reason, message) => (false, true, reason.clone(), message.clone()),
+        State::Refused(why) => (status.completed, true, "Refused".into(), why.clone()),
+        State::Idle => return idle(status),
+    };
+    both(complete, failed, &reason, &message)
+}
+
+fn again(object: &QuarksJob, message: String) -> String {
+    match object.spec.trigger.strategy {
+        Strategy::Now | Strategy::Once => format!("{message}; it runs again when that has ended"),
+        Strategy::Manual | Strategy::Done => message,
+    }
+}
+
+/// What was said of the last run still holds; what was said of one that was to come does not.
+fn idle(status: &QuarksJobStatus) -> Vec<Finding> {
+    let passing = |condition: &Condition| PASSING.contains(&condition.reason.as_str());
+    if !status.conditions.is_empty() && !status.conditions.iter().any(passing) {
+        return Vec::new();
+    }
+    match (status.completed, status.ended_runs) {
+        (true, runs) => both(true, false, "Succeeded", &format!("run {runs} succeeded")),
+        (false, 0) => both(false, false, "Idle", "nobody has asked for a run"),
+        (false, runs) => both(false, true, "JobFailed", &format!("run {runs} failed")),
+    }
+}
+
+fn both(complete: bool, failed: bool, reason: &str, message: &str) -> Vec<Finding> {
+    let one = |kind: &'static str, holds: bool| Finding {
+        kind,
+        status: if holds {
+            ConditionStatus::True
+        } else {
+            ConditionStatus::False
+        },
+        reason: reason.to_string().into(),
+        message: message.to_string(),
+    };
+    vec![one(COMPLETE, complete), one(FAILED, failed)]
+}

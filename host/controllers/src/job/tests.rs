@@ -1,0 +1,330 @@
+//! Runs from their trigger to their end, with a cluster that is a list: what one operator does step by step, and that two of them, stopped and
+//! late as they like, start each run once.
+
+use super::act::is_current;
+use super::desired::name;
+use super::made::asked;
+use super::marks::{CONFIG, STARTED, TAKEN};
+use super::observe::{Config, Seen};
+use super::plan::{Step, plan};
+use super::status::{State, status};
+use crate::api::QuarksJob;
+use crate::api::job::Strategy;
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+use proptest::prelude::*;
+use serde_json::json;
+
+/// A cluster with one QuarksJob.
+struct World {
+    object: QuarksJob,
+    jobs: Vec<(i64, Job)>,
+    digest: String,
+    /// UIDs and versions that were given away.
+    count: u64,
+    /// Jobs that were started, by the number of their run.
+    started: Vec<i64>,
+}
+
+// === impl World ===
+
+impl World {
+    fn new(strategy: &str, renewed: bool) -> Self {
+        let pod = json!({"metadata": {"labels": {"delete": "pod"}}, "spec": {"containers": [{"name": "c"}]}});
+        let object = asked(json!({
+            "trigger": {"strategy": strategy}, "updateOnConfigChange": renewed, "template": {"spec": {"template": pod}}
+        }));
+        Self {
+            object,
+            jobs: Vec::new(),
+            digest: "one".into(),
+            count: 0,
+            started: Vec::new(),
+        }
+    }
+
+    fn next(&mut self) -> String {
+        self.count += 1;
+        self.count.to_string()
+    }
+
+    fn touch(&mut self) {
+        self.object.metadata.resource_version = Some(self.next());
+    }
+
+    fn seen(&self) -> Seen {
+        Seen {
+            jobs: self.jobs.clone(),
+            pods: Vec::new(),
+            config: Some(Config {
+                digest: Some(self.digest.clone()),
+                ..Config::default()
+            }),
+        }
+    }
+
+    /// The write of an operator that read `object`; whether it landed.
+    fn write(&mut self, object: &QuarksJob, step: &Step) -> bool {
+        let fresh = object.metadata.resource_version == self.object.metadata.resource_version;
+        let (counted, state): (Option<i64>, &State) = match step {
+            Step::Create(number) => {
+                let is_new = self.jobs.iter().all(|(run, _)| run != number);
+                if is_new {
+                    let job = self.suspended(object, *number);
+                    self.jobs.push((*number, job));
+                }
+                return is_new;
+            }
+            Step::Turn(strategy, number) if fresh => {
+                self.object
+                    .annotations_mut()
+                    .insert(TAKEN.into(), name(object, *number));
+                self.object.spec.trigger.strategy = *strategy;
+                self.touch();
+                return true;
+            }
+            Step::Start(job) => return is_current(object, &self.object) && self.start(job),
+            Step::Delete(job) => {
+                let before = self.jobs.len();
+                self.jobs.retain(|(_, one)| !is_same(one, job));
+                return self.jobs.len() < before;
+            }
+            Step::Begin(number, _) if fresh => (Some(*number), &State::Running(None)),
+            Step::End(state) | Step::Rest(state) if fresh => (None, state),
+            _ => return false,
+        };
+        let ends = matches!(step, Step::End(_));
+        let digest = match step {
+            Step::Begin(_, digest) => digest.clone(),
+            _ => None,
+        };
+        let change = |status: &mut crate::api::job::QuarksJobStatus| {
+            status.runs = counted.unwrap_or(status.runs);
+            status.config_digest = digest.or(status.config_digest.take());
+            if ends {
+                status.ended_runs = status.runs;
+            }
+        };
+        let Some((status, _)) = status(object, state, change, &Time(Timestamp::UNIX_EPOCH)) else {
+            return false;
+        };
+        self.object.status = Some(status);
+        self.touch();
+        true
+    }
+
+    fn suspended(&mut self, object: &QuarksJob, number: i64) -> Job {
+        let value = json!({
+            "metadata": {
+                "name": name(object, number), "uid": self.next(), "resourceVersion": self.next(), "annotations": {CONFIG: self.digest}
+            },
+            "spec": {"suspend": true, "template": object.spec.template["spec"]["template"]}
+        });
+        serde_json::from_value(value).unwrap()
+    }
+
+    fn start(&mut self, job: &Job) -> bool {
+        let version = self.next();
+        let Some((number, found)) = self.jobs.iter_mut().find(|(_, one)| is_same(one, job)) else {
+            return false;
+        };
+        self.started.push(*number);
+        found.metadata.resource_version = Some(version);
+        found.annotations_mut().insert(STARTED.into(), "true".into());
+        found.spec.as_mut().unwrap().suspend = Some(false);
+        true
+    }
+
+    /// The Jobs that run come to an end.
+    fn end(&mut self, kind: &str) {
+        let version = self.next();
+        for (_, job) in &mut self.jobs {
+            if job.annotations().contains_key(STARTED) && job.status.is_none() {
+                job.status = serde_json::from_value(json!({"conditions": [{"type": kind, "status": "True"}]})).unwrap();
+                job.metadata.resource_version = Some(version.clone());
+            }
+        }
+    }
+
+    fn ask(&mut self, strategy: Strategy) {
+        self.object.spec.trigger.strategy = strategy;
+        self.touch();
+    }
+
+    /// One operator works until there is nothing left to do; the words for what it did.
+    fn settle(&mut self) -> Vec<&'static str> {
+        let mut did = Vec::new();
+        for _ in 0..40 {
+            let (object, seen) = (self.object.clone(), self.seen());
+            let step = plan(&object, &seen, "boson");
+            let landed = self.write(&object, &step);
+            did.push(word(&step));
+            if matches!(step, Step::Rest(_)) {
+                assert!(
+                    !self.write(&self.object.clone(), &step),
+                    "the same status is written again"
+                );
+                return did;
+            }
+            assert!(landed, "{step:?}");
+        }
+        panic!("it does not come to rest: {did:?}");
+    }
+
+    fn state(&self) -> (i64, bool, &str) {
+        let status = self.object.status.as_ref().unwrap();
+        (status.runs, status.completed, &status.conditions[0].reason)
+    }
+}
+
+fn is_same(one: &Job, other: &Job) -> bool {
+    one.metadata.uid == other.metadata.uid && one.metadata.resource_version == other.metadata.resource_version
+}
+
+fn word(step: &Step) -> &'static str {
+    match step {
+        Step::Create(_) => "create",
+        Step::Turn(..) => "turn",
+        Step::Begin(..) => "begin",
+        Step::Start(_) => "start",
+        Step::End(_) => "end",
+        Step::Delete(_) => "delete",
+        Step::Rest(_) => "rest",
+    }
+}
+
+#[test]
+fn an_errand_runs_when_it_is_asked_to_and_goes_after_its_success() {
+    let mut world = World::new("manual", false);
+    assert_eq!(world.settle(), ["rest"]);
+    assert_eq!(world.state(), (0, false, "Idle"));
+    world.ask(Strategy::Now);
+    assert_eq!(world.settle(), ["create", "turn", "begin", "start", "rest"]);
+    assert_eq!(world.object.spec.trigger.strategy, Strategy::Manual);
+    assert_eq!(world.state(), (1, false, "Running"));
+    world.end("Complete");
+    assert_eq!(world.settle(), ["end", "delete", "rest"]);
+    assert_eq!(world.state(), (1, true, "Succeeded"));
+    world.ask(Strategy::Now);
+    world.settle();
+    assert_eq!(world.state(), (2, false, "Running"), "completed goes back");
+}
+
+#[test]
+fn a_trigger_during_a_run_waits_for_its_end() {
+    let mut world = World::new("now", false);
+    world.settle();
+    world.ask(Strategy::Now);
+    assert_eq!(world.settle(), ["rest"]);
+    assert_eq!(world.object.spec.trigger.strategy, Strategy::Now);
+    world.end("Failed");
+    world.settle();
+    assert_eq!((world.started.clone(), world.state().0), (vec![1, 2], 2));
+}
+
+#[test]
+fn a_failed_job_stays_until_the_next_run() {
+    let mut world = World::new("once", false);
+    world.settle();
+    assert_eq!(world.object.spec.trigger.strategy, Strategy::Done);
+    world.end("Failed");
+    world.settle();
+    assert_eq!((world.jobs.len(), world.state().1), (1, false));
+    assert_eq!(world.settle(), ["rest"], "it is not tried again by itself");
+    world.ask(Strategy::Now);
+    world.settle();
+    assert_eq!(world.jobs.iter().map(|(run, _)| *run).collect::<Vec<_>>(), [2]);
+}
+
+#[test]
+fn a_changed_configuration_runs_what_is_done_again_and_takes_over_what_still_runs() {
+    let mut world = World::new("once", true);
+    world.settle();
+    world.digest = "two".into();
+    assert_eq!(world.settle(), ["end", "delete", "create", "begin", "start", "rest"]);
+    world.end("Complete");
+    world.settle();
+    assert_eq!(world.state(), (2, true, "Succeeded"));
+    world.digest = "three".into();
+    world.settle();
+    assert_eq!(world.started, [1, 2, 3]);
+    let mut indifferent = World::new("once", false);
+    indifferent.settle();
+    indifferent.end("Complete");
+    indifferent.settle();
+    indifferent.digest = "two".into();
+    assert_eq!(indifferent.settle(), ["rest"]);
+}
+
+#[test]
+fn a_job_that_somebody_deletes_is_told_and_not_run_again() {
+    let mut world = World::new("now", false);
+    world.settle();
+    world.jobs.clear();
+    world.settle();
+    assert_eq!(world.state(), (1, false, "JobGone"));
+    assert_eq!(world.started, [1]);
+}
+
+/// How far an operator is with one look.
+#[derive(Clone, Default)]
+struct Operator {
+    object: Option<QuarksJob>,
+    step: Option<Step>,
+}
+
+// === impl Operator ===
+
+impl Operator {
+    /// One read, or one write.
+    fn go_on(&mut self, world: &mut World) {
+        match (self.object.take(), self.step.take()) {
+            (None, _) => self.object = Some(world.object.clone()),
+            (Some(object), None) => {
+                self.step = Some(plan(&object, &world.seen(), "boson"));
+                self.object = Some(object);
+            }
+            (Some(object), Some(step)) => {
+                world.write(&object, &step);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+    #[test]
+    fn two_operators_that_are_late_or_die_start_each_run_once(actions in proptest::collection::vec(0_u8..10, 0..120)) {
+        let mut world = World::new("manual", false);
+        let mut operators = [Operator::default(), Operator::default()];
+        let mut asked = 0;
+        for action in actions {
+            match action {
+                0..=3 => operators[0].go_on(&mut world),
+                4..=6 => operators[1].go_on(&mut world),
+                7 => operators[0] = Operator::default(),
+                8 => world.end("Complete"),
+                _ if world.object.spec.trigger.strategy == Strategy::Manual => {
+                    asked += 1;
+                    world.ask(Strategy::Now);
+                }
+                _ => {}
+            }
+        }
+        // Those that are on their way arrive, and then one operator has time.
+        for operator in &mut operators {
+            while operator.object.is_some() {
+                operator.go_on(&mut world);
+            }
+        }
+        for _ in 0..asked + 1 {
+            world.settle();
+            world.end("Complete");
+        }
+        world.settle();
+        prop_assert_eq!(&world.started, &(1..=asked).collect::<Vec<i64>>());
+        prop_assert!(world.jobs.is_empty());
+    }
+}

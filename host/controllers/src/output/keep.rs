@@ -1,0 +1,156 @@
+//! Writes Secrets of output: new versions of those that are versioned, the others where they have changed.
+
+use super::parsed::Wanted;
+use crate::client::{Cluster, Created, Error, FieldManager};
+use crate::versioned::{Content, Next, Series};
+use boson_deployment::labels::{self, secret_kind};
+use boson_pipeline::Diagnostic;
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use std::collections::BTreeMap;
+
+/// Who owns the fields of output.
+const MANAGER: FieldManager = FieldManager("boson-output");
+/// Races that are lost before giving up; each means that somebody else won one.
+const RACES: usize = 10;
+
+/// Why a Secret is not there.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// A call failed.
+    #[error(transparent)]
+    Api(#[from] Error),
+    /// Somebody else has it.
+    #[error("{}", .0.message)]
+    Foreign(Box<Diagnostic>),
+}
+
+/// Makes the cluster have this Secret, owned by `owner`. Nothing is written where it has. The name, with its version.
+///
+/// # Errors
+/// See [`Failure`].
+pub async fn keep(
+    cluster: &Cluster,
+    namespace: &str,
+    owner: &OwnerReference,
+    wanted: &Wanted,
+) -> Result<String, Failure> {
+    let mut raced = None;
+    for _ in 0..RACES {
+        let done = match wanted.versioned {
+            true => version(cluster, namespace, owner, wanted).await,
+            false => plain(cluster, namespace, owner, wanted).await,
+        };
+        match done {
+            Err(Failure::Api(error)) if error.is_race() => raced = Some(error),
+            Ok(None) => {}
+            Ok(Some(name)) => return Ok(name),
+            Err(failure) => return Err(failure),
+        }
+    }
+    Err(raced.unwrap_or_else(|| Error::missing::<Secret>(&wanted.name)).into())
+}
+
+/// None: somebody else made that version; look again.
+async fn version(
+    cluster: &Cluster,
+    namespace: &str,
+    owner: &OwnerReference,
+    wanted: &Wanted,
+) -> Result<Option<String>, Failure> {
+    let series = Series {
+        name: wanted.name.clone(),
+        namespace: namespace.into(),
+        labels: wanted.labels.clone(),
+        owner: owner.clone(),
+    };
+    let mut labels = format!("{}={}", labels::SECRET_KIND, secret_kind::VERSIONED);
+    // Of a deployment's series the name tells the deployment, so all of its versions have this label.
+    if let Some(deployment) = wanted.labels.get(labels::DEPLOYMENT_NAME) {
+        labels = format!("{labels},{}={deployment}", labels::DEPLOYMENT_NAME);
+    }
+    let existing: Vec<Secret> = cluster.list(namespace, &labels).await?;
+    let content = Content {
+        data: wanted.data.clone(),
+        annotations: wanted.annotations.clone(),
+    };
+    let next = series.next(&existing, content);
+    let name = format!("{}-v{}", wanted.name, next.version());
+    match next {
+        Next::Make(_, secret) => match cluster.create(MANAGER, &*secret).await? {
+            Created::Made(_) => Ok(Some(name)),
+            Created::Exists => Ok(None),
+        },
+        Next::Keep(_, found) => {
+            if !holds(&found.metadata.annotations, &wanted.annotations) {
+                cluster.replace(MANAGER, &marked(&found, wanted)).await?;
+            }
+            Ok(Some(name))
+        }
+    }
+}
+
+async fn plain(
+    cluster: &Cluster,
+    namespace: &str,
+    owner: &OwnerReference,
+    wanted: &Wanted,
+) -> Result<Option<String>, Failure> {
+    let found: Option<Secret> = cluster.get(namespace, &wanted.name).await?;
+    let Some(found) = found else {
+        let secret = Secret {
+            metadata: ObjectMeta {
+                name: Some(wanted.name.clone()),
+                namespace: Some(namespace.into()),
+                labels: Some(wanted.labels.clone()).filter(|labels| !labels.is_empty()),
+                annotations: annotations(wanted),
+                owner_references: Some(vec![owner.clone()]),
+                ..ObjectMeta::default()
+            },
+            data: Some(wanted.data.clone()),
+            type_: Some("Opaque".into()),
+            ..Secret::default()
+        };
+        return Ok(match cluster.create(MANAGER, &secret).await? {
+            Created::Made(_) => Some(wanted.name.clone()),
+            Created::Exists => None,
+        });
+    };
+    let owners = found.metadata.owner_references.iter().flatten();
+    if !owners.into_iter().any(|one| one.uid == owner.uid) {
+        let what = format!("Secret '{}' is there and belongs to something else", wanted.name);
+        return Err(Failure::Foreign(Box::new(Diagnostic::error("output-foreign", what))));
+    }
+    let same = found.data.clone().unwrap_or_default() == wanted.data;
+    if !same
+        || !holds(&found.metadata.labels, &wanted.labels)
+        || !holds(&found.metadata.annotations, &wanted.annotations)
+    {
+        let mut next = marked(&found, wanted);
+        next.data = Some(wanted.data.clone());
+        cluster.replace(MANAGER, &next).await?;
+    }
+    Ok(Some(wanted.name.clone()))
+}
+
+/// With the labels and annotations that are wanted beside those that it has.
+fn marked(found: &Secret, wanted: &Wanted) -> Secret {
+    let mut next = found.clone();
+    let metadata = &mut next.metadata;
+    metadata.labels.get_or_insert_default().extend(wanted.labels.clone());
+    let annotations = metadata.annotations.get_or_insert_default();
+    if !wanted.annotations.contains_key(labels::ENCODING) {
+        annotations.remove(labels::ENCODING);
+    }
+    annotations.extend(wanted.annotations.clone());
+    next
+}
+
+fn annotations(wanted: &Wanted) -> Option<BTreeMap<String, String>> {
+    Some(wanted.annotations.clone()).filter(|annotations| !annotations.is_empty())
+}
+
+fn holds(there: &Option<BTreeMap<String, String>>, wanted: &BTreeMap<String, String>) -> bool {
+    let there = |key: &str| there.as_ref().and_then(|there| there.get(key));
+    wanted.iter().all(|(key, value)| there(key) == Some(value))
+}

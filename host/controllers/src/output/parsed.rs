@@ -1,0 +1,214 @@
+//! What the Secrets of one file are: pure. Errors name keys, never values.
+
+use crate::api::job::{Output, OutputSecret, PersistenceMethod};
+use boson_deployment::labels;
+use boson_deployment::names::{self, SUBDOMAIN_LIMIT};
+use boson_pipeline::{Diagnostic, encoding};
+use k8s_openapi::ByteString;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// Most bytes of a file.
+pub const FILE_LIMIT: u64 = 32 << 20;
+/// Room for `-v<N>` behind the name of a versioned Secret.
+const VERSION: usize = "-v4294967295".len();
+
+/// A Secret that is to be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted {
+    /// Its name; without `-v<N>` if it is versioned.
+    pub name: String,
+    /// Whether each content is a Secret of its own.
+    pub versioned: bool,
+    /// Its labels, but for those of versions.
+    pub labels: BTreeMap<String, String>,
+    /// Its annotations.
+    pub annotations: BTreeMap<String, String>,
+    /// Its content, compressed where it is large.
+    pub data: BTreeMap<String, ByteString>,
+}
+
+/// The Secrets that a file asks for. `place`: how messages name it.
+///
+/// # Errors
+/// It is not what the output map says, or too large.
+pub fn secrets(
+    place: &str,
+    bytes: &[u8],
+    output: &Output,
+    asked: &OutputSecret,
+) -> Result<Vec<Wanted>, Box<Diagnostic>> {
+    let members = members(place, bytes)?;
+    match asked.persistence_method {
+        PersistenceMethod::OneToOne => Ok(vec![wanted(place, asked.name.clone(), &members, output, asked)?]),
+        PersistenceMethod::FanOut => {
+            let mut all: Vec<Wanted> = Vec::new();
+            for (key, text) in &members {
+                let place = format!("{place}, member '{key}'");
+                let inner = self::members(&place, flat(&place, key, text)?.as_bytes())?;
+                let one = wanted(&place, fanned(&place, key, asked)?, &inner, output, asked)?;
+                if all.iter().any(|other| other.name == one.name) {
+                    let what = format!("{place}: another member becomes Secret '{}', too", one.name);
+                    return Err(error("output-collision", what));
+                }
+                all.push(one);
+            }
+            Ok(all)
+        }
+    }
+}
+
+/// The name of a member's Secret.
+fn fanned(place: &str, key: &str, asked: &OutputSecret) -> Result<String, Box<Diagnostic>> {
+    let ending = names::subdomain(key);
+    if ending.is_empty() {
+        return Err(error(
+            "output-name",
+            format!("{place} has no letter or digit for the name of a Secret"),
+        ));
+    }
+    Ok(names::cut(
+        &format!("{}-{ending}", asked.name),
+        "",
+        SUBDOMAIN_LIMIT - VERSION,
+    ))
+}
+
+fn wanted(
+    place: &str,
+    name: String,
+    members: &Map<String, Value>,
+    output: &Output,
+    asked: &OutputSecret,
+) -> Result<Wanted, Box<Diagnostic>> {
+    let mut data = BTreeMap::new();
+    for (key, value) in members {
+        if !is_key(key) {
+            let what = format!("{place}: a Secret cannot have the key '{}'", key.escape_debug());
+            return Err(error("output-name", what));
+        }
+        data.insert(key.clone(), ByteString(flat(place, key, value)?.as_bytes().to_vec()));
+    }
+    let mut annotations = asked.secret_annotations.clone();
+    let packed = encoding::pack(data.values_mut().map(|bytes| &mut bytes.0));
+    if packed.map_err(|large| error("output-too-large", format!("{place}: Secret '{name}': {large}")))? {
+        annotations.insert(labels::ENCODING.into(), encoding::GZIP.into());
+    }
+    let mut labels = output.secret_labels.clone();
+    labels.extend(asked.secret_labels.clone());
+    Ok(Wanted {
+        name,
+        versioned: asked.versioned,
+        labels,
+        annotations,
+        data,
+    })
+}
+
+fn members(place: &str, bytes: &[u8]) -> Result<Map<String, Value>, Box<Diagnostic>> {
+    let value: Value = serde_json::from_slice(bytes).map_err(|wrong| {
+        let what = format!("{place} is not JSON: line {}, column {}", wrong.line(), wrong.column());
+        error("output-not-json", what)
+    })?;
+    match value {
+        Value::Object(members) => Ok(members),
+        _ => Err(error("output-not-flat", format!("{place} is JSON, but not an object"))),
+    }
+}
+
+fn flat<'v>(place: &str, key: &str, value: &'v Value) -> Result<&'v str, Box<Diagnostic>> {
+    value.as_str().ok_or_else(|| {
+        let what = format!("{place}: the value of '{}' is not a text", key.escape_debug());
+        error("output-not-flat", what)
+    })
+}
+
+fn is_key(key: &str) -> bool {
+    let taken = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    (1..=SUBDOMAIN_LIMIT).contains(&key.len()) && key.bytes().all(taken) && key != "." && !key.starts_with("..")
+}
+
+fn error(code: &str, what: String) -> Box<Diagnostic> {
+    Box::new(Diagnostic::error(code, what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn asked(member: Value) -> OutputSecret {
+        let mut value = json!({"name": "out"});
+        for (key, one) in member.as_object().unwrap() {
+            value[key] = one.clone();
+        }
+        serde_json::from_value(value).unwrap()
+    }
+
+    fn of(text: &str, member: Value) -> Result<Vec<Wanted>, String> {
+        let output: Output =
+            serde_json::from_value(json!({"outputMap": {}, "secretLabels": {"a": "all", "b": "all"}})).unwrap();
+        secrets("'c/output.json'", text.as_bytes(), &output, &asked(member)).map_err(|error| error.code.clone())
+    }
+
+    fn text(wanted: &Wanted, key: &str) -> String {
+        String::from_utf8(wanted.data[key].0.clone()).unwrap()
+    }
+
+    #[test]
+    fn a_file_becomes_one_secret_with_the_labels_of_all_and_its_own() {
+        let member = json!({"versioned": true, "secretLabels": {"b": "own"}, "secretAnnotations": {"x": "y"}});
+        let all = of(r#"{"k": "v", "l": ""}"#, member).unwrap();
+        let [one] = all.as_slice() else { unreachable!("{all:?}") };
+        assert_eq!((one.name.as_str(), one.versioned), ("out", true));
+        assert_eq!((text(one, "k"), text(one, "l")), ("v".into(), String::new()));
+        assert_eq!((&*one.labels["a"], &*one.labels["b"]), ("all", "own"));
+        assert_eq!(one.annotations["x"], "y");
+    }
+
+    #[test]
+    fn with_fan_out_each_member_becomes_one() {
+        let fan = || json!({"persistencemethod": "fan-out"});
+        let all = of(r#"{"a_b": "{\"k\": \"1\"}", "c": "{\"k\": \"2\"}"}"#, fan()).unwrap();
+        let found: Vec<_> = all.iter().map(|one| (one.name.clone(), text(one, "k"))).collect();
+        assert_eq!(found, [("out-a-b".into(), "1".into()), ("out-c".into(), "2".into())]);
+        assert_eq!(
+            of(r#"{"a_b": "{}", "a-b": "{}"}"#, fan()),
+            Err("output-collision".into())
+        );
+        assert_eq!(of(r#"{"a": {"k": "1"}}"#, fan()), Err("output-not-flat".into()));
+        assert_eq!(of(r#"{"a": "x"}"#, fan()), Err("output-not-json".into()));
+        assert_eq!(of(r#"{"_": "{}"}"#, fan()), Err("output-name".into()));
+    }
+
+    #[test]
+    fn what_is_wrong_has_a_code_and_no_value_in_its_message() {
+        let noise: String = (0..3_000_000_u64)
+            .map(|n| char::from(b'0' + (n.wrapping_mul(n).wrapping_mul(2_654_435_761) >> 32) as u8 % 64))
+            .filter(|c| *c != '\\')
+            .collect();
+        let large = format!(r#"{{"k": "{noise}"}}"#);
+        for (text, code) in [
+            ("CANARY", "output-not-json"),
+            ("", "output-not-json"),
+            (r#"["CANARY"]"#, "output-not-flat"),
+            (r#"{"k": {"CANARY": 1}}"#, "output-not-flat"),
+            (r#"{"k": 1}"#, "output-not-flat"),
+            (r#"{"a/b": "CANARY"}"#, "output-name"),
+            (large.as_str(), "output-too-large"),
+        ] {
+            let output: Output = serde_json::from_value(json!({"outputMap": {}})).unwrap();
+            let error = secrets("'f'", text.as_bytes(), &output, &asked(json!({}))).unwrap_err();
+            assert_eq!(error.code, code, "{}", error.message);
+            assert!(!error.message.contains("CANARY"), "{}", error.message);
+        }
+    }
+
+    #[test]
+    fn large_output_is_compressed_and_says_so() {
+        let large = "line of text\\n".repeat(30_000);
+        let all = of(&format!(r#"{{"k": "{large}"}}"#), json!({})).unwrap();
+        assert_eq!(all[0].annotations[labels::ENCODING], "gzip");
+        assert!(encoding::is_packed(&all[0].data["k"].0));
+    }
+}

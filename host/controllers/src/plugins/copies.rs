@@ -1,0 +1,90 @@
+//! Copies of plugins for pods: templates are rendered in each pod again, by the rule that the conversion used. A pod mounts ConfigMaps of its own
+//! namespace only, so the operator keeps copies there, immutable and named by what they hold: a pod of an older version keeps its own. Pure.
+
+use super::marks::COPY;
+use super::selection::Pick;
+use crate::objects;
+use boson_deployment::labels;
+use boson_document::json;
+use boson_pipeline::Stage;
+use boson_pipeline::convert::pod_plugins::{PodPlugin, SETTINGS};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use std::collections::BTreeMap;
+
+/// Longest name of a ConfigMap.
+const NAME: usize = 253;
+
+/// What the pods of a deployment need.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Copies {
+    /// To be there before the pods.
+    pub maps: Vec<ConfigMap>,
+    /// To be mounted.
+    pub plugins: Vec<PodPlugin>,
+}
+
+/// The copies of what a deployment uses in these stages, of those that pods may run.
+pub(crate) fn copies(
+    picks: &[Pick],
+    stages: &[Stage],
+    namespace: &str,
+    deployment: &str,
+    owner: &OwnerReference,
+) -> Copies {
+    let mut copies = Copies::default();
+    for pick in picks.iter().filter(|pick| stages.contains(&pick.chosen.stage)) {
+        let chosen = &pick.chosen;
+        let settings = json::to_text(&chosen.settings.tree);
+        let digest = objects::digest(&serde_json::json!([chosen.digest, settings]));
+        let name = |nth: usize| {
+            let end = format!(".plugin-{}-{}-{nth}", chosen.stage, &digest[..16]);
+            let cut = NAME.saturating_sub(end.len()).min(deployment.len());
+            format!("{}{end}", deployment[..cut].trim_end_matches(['.', '-']))
+        };
+        let map = |nth: usize| ConfigMap {
+            metadata: ObjectMeta {
+                name: Some(name(nth)),
+                namespace: Some(namespace.into()),
+                labels: Some(
+                    [(labels::DEPLOYMENT_NAME, deployment), (COPY, "true")]
+                        .map(|(key, value)| (key.to_string(), value.to_string()))
+                        .into(),
+                ),
+                owner_references: Some(vec![owner.clone()]),
+                ..ObjectMeta::default()
+            },
+            immutable: Some(true),
+            ..ConfigMap::default()
+        };
+        let mut maps = vec![ConfigMap {
+            data: Some([(SETTINGS.to_string(), settings.clone())].into()),
+            ..map(0)
+        }];
+        for (nth, files) in (1..).zip(pick.packed.iter().flat_map(|packed| packed.iter())) {
+            let binary: BTreeMap<String, ByteString> = files
+                .iter()
+                .map(|(name, bytes)| (name.clone(), ByteString(bytes.clone())))
+                .collect();
+            maps.push(ConfigMap {
+                binary_data: Some(binary),
+                ..map(nth)
+            });
+        }
+        copies.plugins.push(PodPlugin {
+            stage: chosen.stage,
+            config_maps: maps.iter().filter_map(|map| map.metadata.name.clone()).collect(),
+            component: pick.packed.is_some(),
+        });
+        copies.maps.extend(maps);
+    }
+    copies
+}
+
+/// Whether a copy can go: the deployment no longer mounts it, and no workload (their text) names it.
+pub(crate) fn is_unused(copy: &ConfigMap, copies: &Copies, workloads: &str) -> bool {
+    let name = copy.metadata.name.as_deref().unwrap_or_default();
+    let wanted = copies.maps.iter().any(|map| map.metadata.name.as_deref() == Some(name));
+    !wanted && !workloads.contains(&format!("\"{name}\""))
+}

@@ -1,0 +1,254 @@
+//! `plugin.yaml`: what a plugin is called, where it is used, and how its component is known. Pure.
+//!
+//! Unknown members are refused: a `selector` with a misprint would serve every deployment.
+
+use super::marks;
+use boson_document::{Pointer, Tree};
+use boson_pipeline::yaml::Document;
+use boson_pipeline::{Diagnostic, Stage, packed};
+
+/// What `plugin.yaml` says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PluginDocument {
+    /// Name.
+    pub name: String,
+    /// The stage, by the ConfigMap's label.
+    pub stage: Stage,
+    /// Place among the plugins of `resources`; the lower ones come first.
+    pub order: i64,
+    /// Settings, an object.
+    pub settings: Tree,
+    /// Which deployments it serves.
+    pub selector: Selector,
+    /// sha256 of the component, 64 hexadecimal digits.
+    pub digest: String,
+    /// Parts that the component is cut into; none: as many as there are.
+    pub parts: Option<usize>,
+}
+
+/// Which deployments a plugin serves, of those that it may.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selector {
+    /// In these namespaces; none: in all.
+    pub namespaces: Option<Vec<String>>,
+    /// Deployments of these names; none: of any.
+    pub deployments: Option<Vec<String>>,
+}
+
+// === impl Selector ===
+
+impl Selector {
+    /// Does it select this deployment?
+    pub fn holds(&self, namespace: &str, deployment: &str) -> bool {
+        let has = |list: &Option<Vec<String>>, name: &str| {
+            list.as_ref().is_none_or(|list| list.iter().any(|one| one == name))
+        };
+        has(&self.namespaces, namespace) && has(&self.deployments, deployment)
+    }
+}
+
+/// Reads a `plugin.yaml`.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn read(document: &Document, stage: Stage) -> Result<PluginDocument, Vec<Diagnostic>> {
+    let mut reader = Reader {
+        document,
+        errors: Vec::new(),
+    };
+    let read = reader.read(stage);
+    match reader.errors.is_empty() {
+        true => Ok(read),
+        false => Err(reader.errors),
+    }
+}
+
+struct Reader<'a> {
+    document: &'a Document,
+    errors: Vec<Diagnostic>,
+}
+
+const KNOWN: [&str; 7] = ["name", "replaces", "order", "settings", "selector", "digest", "parts"];
+
+// === impl Reader ===
+
+impl Reader<'_> {
+    fn read(&mut self, stage: Stage) -> PluginDocument {
+        let (tree, root) = (&self.document.tree, Pointer::root());
+        self.known(tree, &root, &KNOWN);
+        let name = tree.str("name").unwrap_or_default();
+        if !is_name(name) {
+            self.wrong(
+                &root.at("name"),
+                "'name' is needed: lower-case letters, digits, '-' and '.', at most 253",
+            );
+        }
+        self.place(tree, stage);
+        let settings = match tree.get("settings") {
+            None | Some(Tree::Null) => Tree::object(),
+            Some(settings) => settings.clone(),
+        };
+        if settings.as_object().is_none() {
+            self.wrong(&root.at("settings"), "'settings' is an object");
+        }
+        PluginDocument {
+            name: name.to_string(),
+            stage,
+            order: tree.get("order").and_then(Tree::as_i64).unwrap_or(0),
+            settings,
+            selector: self.selector(tree.get("selector")),
+            digest: self.digest(tree),
+            parts: self.parts(tree),
+        }
+    }
+
+    /// In place of a rule, or in a line of hooks.
+    fn place(&mut self, tree: &Tree, stage: Stage) {
+        let root = Pointer::root();
+        if let Some(replaced) = tree.get("replaces") {
+            if stage == Stage::Resources {
+                self.wrong(
+                    &root.at("replaces"),
+                    "a plugin of 'resources' replaces nothing: it has an 'order'",
+                );
+            } else if replaced.as_str() != Some(stage.name()) {
+                self.wrong(
+                    &root.at("replaces"),
+                    &format!("the label {} says that it is of stage '{stage}'", marks::PLUGIN),
+                );
+            }
+        }
+        if let Some(order) = tree.get("order") {
+            if stage != Stage::Resources {
+                self.wrong(&root.at("order"), "only plugins of 'resources' have an 'order'");
+            } else if order.as_i64().is_none() {
+                self.wrong(&root.at("order"), "'order' is an integer");
+            }
+        }
+    }
+
+    fn digest(&mut self, tree: &Tree) -> String {
+        let digest = tree.str("digest").unwrap_or_default();
+        let digits = digest.strip_prefix("sha256:").unwrap_or(digest);
+        let is_digest = digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_digest {
+            self.wrong(
+                &Pointer::root().at("digest"),
+                "'digest' is needed: sha256: and the 64 hexadecimal digits of the component's checksum",
+            );
+        }
+        digits.to_ascii_lowercase()
+    }
+
+    fn parts(&mut self, tree: &Tree) -> Option<usize> {
+        let parts = tree.get("parts")?;
+        let number = parts.as_i64().and_then(|parts| usize::try_from(parts).ok());
+        let number = number.filter(|parts| (1..=packed::MAX_PARTS).contains(parts));
+        if number.is_none() {
+            self.wrong(
+                &Pointer::root().at("parts"),
+                &format!("'parts' is a number from 1 to {}", packed::MAX_PARTS),
+            );
+        }
+        number
+    }
+
+    fn selector(&mut self, selector: Option<&Tree>) -> Selector {
+        let Some(tree) = selector else {
+            return Selector::default();
+        };
+        let place = Pointer::root().at("selector");
+        if tree.as_object().is_none() {
+            self.wrong(&place, "'selector' is an object with 'namespaces' and 'deployments'");
+        }
+        self.known(tree, &place, &["namespaces", "deployments"]);
+        Selector {
+            namespaces: self.names(tree, &place, "namespaces"),
+            deployments: self.names(tree, &place, "deployments"),
+        }
+    }
+
+    fn names(&mut self, tree: &Tree, place: &Pointer, key: &str) -> Option<Vec<String>> {
+        let given = tree.get(key)?;
+        let names = given.as_array().map(|items| {
+            let texts = items.iter().map(|item| item.as_str().map(str::to_string));
+            texts.collect::<Option<Vec<String>>>()
+        });
+        if let Some(Some(names)) = names {
+            return Some(names);
+        }
+        self.wrong(&place.at(key), &format!("'{key}' is a list of names"));
+        None
+    }
+
+    fn known(&mut self, tree: &Tree, place: &Pointer, known: &[&str]) {
+        let Some(map) = tree.as_object() else {
+            if place == &Pointer::root() {
+                self.wrong(place, "it is an object with 'name' and 'digest'");
+            }
+            return;
+        };
+        for key in map.keys().filter(|key| !known.contains(&key.as_str())) {
+            self.wrong(&place.at(key), &format!("there is no member '{key}'"));
+        }
+    }
+
+    fn wrong(&mut self, place: &Pointer, what: &str) {
+        let error = Diagnostic::error("plugin-document", format!("{}: {what}", marks::DOCUMENT));
+        self.errors.push(error.in_document(&self.document.name).at(place));
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
+    let edge = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    name.len() <= 253 && name.bytes().all(inner) && edge(name.bytes().next()) && edge(name.bytes().last())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_pipeline::yaml;
+
+    const DIGEST: &str = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+    fn parse(text: &str, stage: Stage) -> Result<PluginDocument, Vec<String>> {
+        let document = yaml::read("configmap/p/plugin.yaml", text).unwrap();
+        let told = |one: Diagnostic| format!("{} {}", one.place.pointer.unwrap_or_default(), one.message);
+        read(&document, stage).map_err(|errors| errors.into_iter().map(told).collect())
+    }
+
+    #[test]
+    fn a_document_says_whom_it_serves_and_where() {
+        let text = format!("name: p\norder: 3\ndigest: {DIGEST}\nselector: {{deployments: [a]}}\nsettings: {{x: 1}}\n");
+        let read = parse(&text, Stage::Resources).unwrap();
+        assert_eq!((read.order, read.digest.len()), (3, 64));
+        assert!(read.selector.holds("any", "a") && !read.selector.holds("any", "b"));
+        assert!(parse(&format!("name: p\nreplaces: ops\ndigest: {DIGEST}\n"), Stage::Ops).is_ok());
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_told_at_its_place() {
+        let text = "name: P\nreplaces: links\norder: 1\ndigest: abc\nselektor: {}\nparts: 0\nselector: {deployments: x}\nsettings: 5\n";
+        let errors = parse(text, Stage::Ops).unwrap_err();
+        for wanted in [
+            "/name ",
+            "/replaces ",
+            "/order ",
+            "/digest ",
+            "/selektor ",
+            "/parts ",
+            "/selector/deployments ",
+            "/settings ",
+        ] {
+            assert!(
+                errors.iter().any(|error| error.starts_with(wanted)),
+                "{wanted}: {errors:?}"
+            );
+        }
+        assert_eq!(
+            parse("[]", Stage::Ops).unwrap_err()[0],
+            " plugin.yaml: it is an object with 'name' and 'digest'"
+        );
+    }
+}

@@ -1,0 +1,33 @@
+//! Why a plugin is refused, as conditions and events tell it.
+
+use crate::deployment::camel;
+use boson_pipeline::Diagnostic;
+use boson_pipeline::report::{self, Sources};
+
+/// Why a plugin is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Code of the first error, as a condition's reason: `PluginRefused`.
+    pub reason: String,
+    /// Which plugin, and all that is wrong with it.
+    pub message: String,
+}
+
+// === impl Fault ===
+
+impl Fault {
+    /// Of a plugin, with the places that `sources` know.
+    pub fn of(plugin: &str, diagnostics: &[Diagnostic], sources: &Sources) -> Self {
+        let errors: Vec<Diagnostic> = diagnostics.iter().filter(|one| one.is_error()).cloned().collect();
+        let first = errors.first().map_or("plugin-refused", |error| error.code.as_str());
+        Self {
+            reason: camel(first),
+            message: format!("{plugin}: {}", report::text(&errors, sources, false).trim_end()),
+        }
+    }
+
+    /// With one error.
+    pub fn one(plugin: &str, error: &Diagnostic) -> Self {
+        Self::of(plugin, std::slice::from_ref(error), &Sources::default())
+    }
+}

@@ -1,0 +1,165 @@
+//! Reads a plugin out of its ConfigMaps. Pure but for the calls that fetch them.
+
+use super::document::{self, PluginDocument};
+use super::follow::Plugin;
+use super::marks::{DOCUMENT, PLUGIN};
+use super::registry::{Key, Packed};
+use crate::client::{Cluster, Error};
+use boson_pipeline::report::Sources;
+use boson_pipeline::yaml;
+use boson_pipeline::{Diagnostic, Stage, packed};
+use k8s_openapi::api::core::v1::ConfigMap;
+use std::collections::BTreeMap;
+
+/// The first ConfigMap of a plugin, read.
+pub(super) struct Described {
+    /// The stage of the label.
+    pub stage: Option<Stage>,
+    /// What it says, or what is wrong with it.
+    pub document: Result<PluginDocument, Vec<Diagnostic>>,
+    /// For the places of diagnostics.
+    pub sources: Sources,
+    map: ConfigMap,
+}
+
+/// The component, in pieces.
+pub(super) struct Gathered {
+    pub parts: Vec<Vec<u8>>,
+    pub compressed: bool,
+    /// As the ConfigMaps hold it.
+    pub packed: Packed,
+}
+
+/// Reads the first ConfigMap. None: it is gone.
+pub(super) async fn describe(cluster: &Cluster, key: &Key, plugin: &Plugin) -> Result<Option<Described>, Error> {
+    let map: Option<ConfigMap> = cluster.get(&key.namespace, &key.name).await?;
+    Ok(map.map(|map| described(map, key, plugin)))
+}
+
+fn described(map: ConfigMap, key: &Key, plugin: &Plugin) -> Described {
+    let stage = Stage::named(&plugin.label);
+    let mut sources = Sources::default();
+    let document = match stage {
+        Some(stage) => read(&map, key, stage, &mut sources),
+        None => {
+            let names = Stage::ALL.map(Stage::name).join(", ");
+            let what = format!("the label {PLUGIN} names no stage: '{}'", plugin.label);
+            Err(vec![
+                Diagnostic::error("plugin-stage", what).help(format!("the stages are {names}")),
+            ])
+        }
+    };
+    Described {
+        stage,
+        document,
+        sources,
+        map,
+    }
+}
+
+fn read(map: &ConfigMap, key: &Key, stage: Stage, sources: &mut Sources) -> Result<PluginDocument, Vec<Diagnostic>> {
+    let Some(text) = map.data.as_ref().and_then(|data| data.get(DOCUMENT)) else {
+        let error = Diagnostic::error(
+            "plugin-no-document",
+            format!("there is no key '{DOCUMENT}' in its data"),
+        );
+        return Err(vec![error.help("`host plugin pack` writes the whole ConfigMap")]);
+    };
+    let name = format!("configmap/{}/{DOCUMENT}", key.name);
+    let parsed = yaml::read(&name, text).map_err(|error| vec![error])?;
+    sources.add_document(parsed.clone(), false);
+    document::read(&parsed, stage)
+}
+
+/// Reads all parts.
+pub(super) async fn gather(
+    cluster: &Cluster,
+    key: &Key,
+    plugin: &Plugin,
+    described: Described,
+    parts: Option<usize>,
+) -> Result<Result<Gathered, Diagnostic>, Error> {
+    let mut maps = vec![files(described.map)];
+    for name in &plugin.more {
+        let map: Option<ConfigMap> = cluster.get(&key.namespace, name).await?;
+        maps.push(map.map(files).unwrap_or_default());
+        let size: usize = maps.iter().flat_map(BTreeMap::values).map(Vec::len).sum();
+        if size > packed::MAX_PACKED {
+            let what = format!("its parts have more than {} MiB together", packed::MAX_PACKED >> 20);
+            return Ok(Err(
+                Diagnostic::error("plugin-too-large", what).help("compress it with zstd")
+            ));
+        }
+    }
+    Ok(put_together(maps, parts))
+}
+
+/// What of a ConfigMap belongs to the component.
+fn files(map: ConfigMap) -> BTreeMap<String, Vec<u8>> {
+    let binary = map.binary_data.unwrap_or_default().into_iter();
+    binary
+        .filter(|(name, _)| packed::part(name).is_some())
+        .map(|(name, bytes)| (name, bytes.0))
+        .collect()
+}
+
+fn put_together(maps: Packed, parts: Option<usize>) -> Result<Gathered, Diagnostic> {
+    let incomplete = |what: String| {
+        Diagnostic::error("plugin-parts", what)
+            .help("`binaryData` holds the component, whole or in numbered parts; ConfigMaps with more parts name the first in an annotation")
+    };
+    let names = maps.iter().flat_map(BTreeMap::keys).map(String::as_str);
+    let layout = packed::layout(names).map_err(incomplete)?;
+    if let Some(wanted) = parts.filter(|wanted| *wanted != layout.files.len()) {
+        return Err(incomplete(format!(
+            "{} of {wanted} parts are there",
+            layout.files.len()
+        )));
+    }
+    let all: BTreeMap<&String, &Vec<u8>> = maps.iter().flatten().collect();
+    let parts = layout
+        .files
+        .iter()
+        .filter_map(|file| all.get(file).map(|bytes| (*bytes).clone()));
+    Ok(Gathered {
+        parts: parts.collect(),
+        compressed: layout.compressed,
+        packed: maps,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::ByteString;
+
+    fn map(files: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
+        let binary = files
+            .iter()
+            .map(|(name, text)| ((*name).to_string(), ByteString(text.as_bytes().to_vec())));
+        super::files(ConfigMap {
+            binary_data: Some(binary.collect()),
+            ..ConfigMap::default()
+        })
+    }
+
+    #[test]
+    fn parts_of_several_config_maps_are_one_component() {
+        let maps = vec![
+            map(&[("plugin.wasm.0", "a"), ("readme", "x")]),
+            map(&[("plugin.wasm.2", "c"), ("plugin.wasm.1", "b")]),
+        ];
+        let gathered = put_together(maps.clone(), Some(3)).unwrap();
+        assert_eq!(gathered.parts.concat(), b"abc");
+        assert!(!gathered.compressed);
+        let error = put_together(maps, Some(4)).map(drop).unwrap_err();
+        assert_eq!(
+            (error.code.as_str(), error.message.as_str()),
+            ("plugin-parts", "3 of 4 parts are there")
+        );
+        assert_eq!(
+            put_together(vec![map(&[])], None).map(drop).unwrap_err().code,
+            "plugin-parts"
+        );
+    }
+}

@@ -1,0 +1,169 @@
+//! Plugins from ConfigMaps: followed, loaded and dropped while the operator runs.
+//!
+//! ```text
+//! watches (names, versions) -> listing -> worker: read, load (one at a time) -> registry -> select (pure), for one deployment
+//! ```
+#![allow(
+    clippy::result_large_err,
+    reason = "errors are diagnostics, as everywhere in the pipeline, and rare"
+)]
+
+mod copies;
+mod document;
+mod fault;
+mod follow;
+mod gather;
+mod marks;
+mod pack;
+mod registry;
+mod selection;
+mod worker;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use copies::{Copies, copies, is_unused};
+pub(crate) use fault::Fault;
+pub(crate) use marks::COPY;
+pub use pack::{Packing, pack};
+pub(crate) use selection::{Asking, Pick, Selection, select};
+
+use crate::client::{Cluster, Error};
+use crate::conversion::Rules;
+use crate::running::api;
+use crate::scope::{Namespaces, Scope};
+use crate::serving::{Health, State};
+use follow::Listing;
+use futures::{Stream, StreamExt, stream};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::core::PartialObjectMeta;
+use kube::runtime::{WatchStreamExt, watcher};
+use registry::Registry;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use tokio::sync::watch;
+
+/// Name in answers about health.
+const PART: &str = "plugins";
+
+/// The plugins, as they are now.
+#[derive(Clone)]
+pub(crate) struct Plugins {
+    /// Plugins of this namespace may serve all others.
+    pub operator_namespace: Arc<str>,
+    registry: Arc<RwLock<Arc<Registry>>>,
+    changed: Arc<watch::Sender<()>>,
+}
+
+// === impl Plugins ===
+
+impl Plugins {
+    /// None yet, and nothing is known.
+    pub fn new(operator_namespace: &str) -> Self {
+        Self {
+            operator_namespace: operator_namespace.into(),
+            registry: Arc::default(),
+            changed: Arc::new(watch::Sender::new(())),
+        }
+    }
+
+    /// As they are now.
+    pub fn now(&self) -> Arc<Registry> {
+        self.registry.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// An item each time that they change.
+    pub fn changes(&self) -> impl Stream<Item = ()> + Send + use<> {
+        stream::unfold(self.changed.subscribe(), |mut receiver| async move {
+            receiver.changed().await.ok().map(|()| ((), receiver))
+        })
+    }
+
+    fn publish(&self, registry: Registry) {
+        *self.registry.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(registry);
+        self.changed.send_replace(());
+    }
+
+    /// Follows and loads them, for ever.
+    pub async fn run(
+        &self,
+        cluster: &Cluster,
+        rules: &Arc<dyn Rules>,
+        namespaces: &Namespaces,
+        scope: &Scope,
+        health: &Health,
+    ) {
+        health.set(PART, State::Starting);
+        let watched: Vec<Option<String>> = match namespaces {
+            Namespaces::Monitored(_) => vec![None],
+            Namespaces::Fixed(names) => {
+                let mut names = names.clone();
+                names.insert(self.operator_namespace.to_string());
+                names.into_iter().map(Some).collect()
+            }
+        };
+        let followed = Followed::default();
+        let watches = watched.len();
+        let following = watched
+            .iter()
+            .enumerate()
+            .map(|(nth, namespace)| follow(cluster, nth, namespace, &followed, health));
+        let worker = worker::Worker {
+            plugins: self,
+            cluster,
+            rules,
+            scope,
+            followed: &followed,
+            watches,
+        };
+        // A namespace that is served from now on may bring plugins.
+        let widened = scope.changes().for_each(|()| {
+            followed.news.send_replace(());
+            std::future::ready(())
+        });
+        futures::join!(futures::future::join_all(following), worker.run(), widened);
+    }
+}
+
+/// What the watches have told.
+#[derive(Debug)]
+struct Followed {
+    listing: Mutex<Listing>,
+    news: watch::Sender<()>,
+}
+
+impl Default for Followed {
+    fn default() -> Self {
+        Self {
+            listing: Mutex::default(),
+            news: watch::Sender::new(()),
+        }
+    }
+}
+
+async fn follow(cluster: &Cluster, nth: usize, namespace: &Option<String>, followed: &Followed, health: &Health) {
+    let selector = watcher::Config::default().labels(marks::PLUGIN);
+    let maps = api::<PartialObjectMeta<ConfigMap>>(&cluster.client(), namespace);
+    let events = watcher(maps, selector).default_backoff();
+    let mut events = pin!(events);
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(event) => {
+                if matches!(event, watcher::Event::InitDone) {
+                    health.set(PART, State::Working);
+                }
+                let mut listing = followed.listing.lock().unwrap_or_else(PoisonError::into_inner);
+                if listing.take(nth, namespace.as_deref(), event) {
+                    followed.news.send_replace(());
+                }
+            }
+            Err(error) => match Error::of_watch(&error) {
+                Some(error) => {
+                    tracing::warn!(%error, "cannot watch ConfigMaps with plugins");
+                    health.trouble(PART, error.to_string());
+                }
+                None => tracing::debug!(%error, "a watch of ConfigMaps with plugins broke off"),
+            },
+        }
+    }
+}

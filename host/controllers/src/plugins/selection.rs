@@ -1,0 +1,287 @@
+//! Which plugins serve a deployment, in which order, and which do not and why. Pure.
+//!
+//! A plugin serves the deployments that its selector holds: of all namespaces if it is in the operator's own, else of its own. A stage has one
+//! rule: the one that `spec.conversion.plugins` names, else the plugin that serves the deployment, else the installation's. Of two plugins for one
+//! stage the older one is used and the other refused. Plugins of `resources` run in their order; those that the deployment names come last, in its order.
+
+use super::document::PluginDocument;
+use super::fault::Fault;
+use super::registry::{Entry, Good, Key, Packed, Registry, State};
+use crate::api::PluginUse;
+use crate::api::deployment::{PluginChoice, StageName};
+use crate::conversion::{Chosen, Settings};
+use boson_document::{Tree, json};
+use boson_pipeline::{Diagnostic, Stage};
+use std::sync::Arc;
+
+/// A deployment, as far as it matters here.
+#[derive(Clone, Copy, Debug)]
+pub struct Asking<'a> {
+    /// Its namespace.
+    pub namespace: &'a str,
+    /// Its name.
+    pub name: &'a str,
+    /// What it chooses.
+    pub choices: &'a [PluginChoice],
+    /// What its last conversion used.
+    pub used: &'a [PluginUse],
+    /// Plugins of this namespace serve others, too.
+    pub operator_namespace: &'a str,
+}
+
+/// The plugins of one deployment.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// To use, in order.
+    pub chosen: Vec<Pick>,
+    /// Refused, though they would serve it.
+    pub faults: Vec<Fault>,
+    /// Names of those that are being loaded.
+    pub waiting: Vec<String>,
+    /// Why it cannot be converted now.
+    pub errors: Vec<Diagnostic>,
+}
+
+/// A plugin of a deployment.
+#[derive(Clone, Debug)]
+pub struct Pick {
+    /// For the rules.
+    pub chosen: Chosen,
+    /// For pods.
+    pub packed: Option<Arc<Packed>>,
+}
+
+/// Decides. `built_in`: the installation's rules.
+pub fn select(registry: &Registry, asking: &Asking<'_>, built_in: &[PluginUse]) -> Selection {
+    let mut selecting = Selecting {
+        asking,
+        built_in,
+        candidates: Vec::new(),
+        lost: Vec::new(),
+        selection: Selection::default(),
+    };
+    for (key, entry) in &registry.entries {
+        selecting.consider(key, entry);
+    }
+    selecting.hold();
+    selecting
+        .candidates
+        .sort_by(|a, b| (a.created, a.key).cmp(&(b.created, b.key)));
+    for stage in Stage::ALL {
+        match stage {
+            Stage::Resources => selecting.hooks(),
+            _ => selecting.rule(stage),
+        }
+    }
+    selecting.selection
+}
+
+/// A plugin that could be used.
+#[derive(Clone, Copy)]
+struct Candidate<'a> {
+    key: &'a Key,
+    created: i64,
+    good: &'a Good,
+}
+
+struct Selecting<'a> {
+    asking: &'a Asking<'a>,
+    built_in: &'a [PluginUse],
+    /// Oldest first.
+    candidates: Vec<Candidate<'a>>,
+    /// Refused, and nothing of them can be used.
+    lost: Vec<(&'a Entry, &'a Fault)>,
+    selection: Selection,
+}
+
+// === impl Selecting ===
+
+impl<'a> Selecting<'a> {
+    fn consider(&mut self, key: &'a Key, entry: &'a Entry) {
+        let asking = self.asking;
+        if key.namespace != asking.namespace && key.namespace != asking.operator_namespace {
+            return;
+        }
+        let serves = |document: &PluginDocument| document.selector.holds(asking.namespace, asking.name);
+        let good = entry.good.as_ref().filter(|good| serves(&good.document));
+        if let Some(good) = good {
+            let created = entry.created;
+            self.candidates.push(Candidate { key, created, good });
+        }
+        // One that cannot be read might serve anybody.
+        let would = entry.present.as_ref().is_none_or(serves);
+        match &entry.state {
+            State::Loading if would && good.is_none() => {
+                let name = entry.present.as_ref().map_or(&key.name, |present| &present.name);
+                self.selection.waiting.push(name.clone());
+            }
+            State::Refused(fault) if would || good.is_some() => {
+                self.selection.faults.push(fault.clone());
+                if good.is_none() {
+                    self.lost.push((entry, fault));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// After a restart nobody has the last good version any more. To go on with the installation's rule in its place would change what runs.
+    fn hold(&mut self) {
+        for used in self.asking.used {
+            let is_built_in = |one: &PluginUse| one.stage == used.stage && one.name == used.name;
+            let is_there = |one: &Candidate<'_>| {
+                let document = &one.good.document;
+                document.stage == Stage::from(used.stage) && document.name == used.name
+            };
+            if self.built_in.iter().any(is_built_in) || self.candidates.iter().any(is_there) {
+                continue;
+            }
+            let fault = self.lost.iter().find(|(entry, _)| match &entry.present {
+                Some(present) => present.name == used.name,
+                None => entry.stage.is_none_or(|stage| stage == Stage::from(used.stage)),
+            });
+            if let Some((_, fault)) = fault {
+                let what = format!(
+                    "plugin '{}' was used and cannot be loaded any more; everything stays as it is",
+                    used.name
+                );
+                let error = Diagnostic::error("plugin-lost", format!("{what}: {}", fault.message));
+                let help = "mend the plugin's ConfigMap, or delete it to go back to the installation's rule";
+                self.selection.errors.push(error.help(help));
+            }
+        }
+    }
+
+    /// The rule of a stage that has one.
+    fn rule(&mut self, stage: Stage) {
+        let choice = self
+            .asking
+            .choices
+            .iter()
+            .find(|choice| Stage::from(choice.stage) == stage);
+        if let Some(choice) = choice {
+            return self.choose(choice);
+        }
+        let mut serving = self
+            .candidates
+            .clone()
+            .into_iter()
+            .filter(|one| one.good.document.stage == stage);
+        let Some(first) = serving.next() else { return };
+        for other in serving {
+            let error = Diagnostic::error(
+                "plugin-conflict",
+                format!(
+                    "ConfigMap '{}' is for the stage '{stage}', too, and older: it is used",
+                    first.key
+                ),
+            );
+            let error = error.help("let their selectors part the deployments, or name one in spec.conversion.plugins");
+            self.selection
+                .faults
+                .push(Fault::one(&called(other.key, other.good), &error));
+        }
+        self.take(first, None);
+    }
+
+    /// The hooks after the conversion.
+    fn hooks(&mut self) {
+        let choices: Vec<&PluginChoice> = self
+            .asking
+            .choices
+            .iter()
+            .filter(|choice| choice.stage == StageName::Resources)
+            .collect();
+        let mut hooks: Vec<Candidate<'a>> = self
+            .candidates
+            .iter()
+            .filter(|one| one.good.document.stage == Stage::Resources)
+            .filter(|one| !choices.iter().any(|choice| choice.name == one.good.document.name))
+            .copied()
+            .collect();
+        hooks.sort_by_key(|one| (one.good.document.order, one.key));
+        for hook in hooks {
+            self.take(hook, None);
+        }
+        for choice in choices {
+            self.choose(choice);
+        }
+    }
+
+    /// What the deployment names: a plugin of its own namespace, of the operator's, or the installation's rule.
+    fn choose(&mut self, choice: &PluginChoice) {
+        let stage = Stage::from(choice.stage);
+        let named = |one: &&Candidate<'_>| {
+            let document = &one.good.document;
+            document.stage == stage && document.name == choice.name
+        };
+        let here = |one: &&Candidate<'_>| one.key.namespace == self.asking.namespace;
+        let found = self.candidates.iter().filter(named).find(here);
+        if let Some(found) = found.or_else(|| self.candidates.iter().find(named)).copied() {
+            return self.take(found, Some(choice));
+        }
+        let is_built_in = |one: &PluginUse| one.stage == choice.stage && one.name == choice.name;
+        if self.built_in.iter().any(is_built_in) && stage != Stage::Resources {
+            let chosen = Chosen {
+                stage,
+                name: choice.name.clone(),
+                digest: None,
+                settings: settings_of(&Tree::object(), choice, String::new()),
+            };
+            return self.selection.chosen.push(Pick { chosen, packed: None });
+        }
+        if self.selection.waiting.contains(&choice.name) {
+            return;
+        }
+        let error = Diagnostic::error(
+            "plugin-not-found",
+            format!(
+                "there is no plugin '{}' of the stage '{stage}' that serves this deployment",
+                choice.name
+            ),
+        );
+        let help =
+            "spec.conversion.plugins names plugins of this namespace, of the operator's, or the installation's own";
+        self.selection.errors.push(error.help(help));
+    }
+
+    fn take(&mut self, one: Candidate<'_>, choice: Option<&PluginChoice>) {
+        let document = &one.good.document;
+        let place = format!("configmap/{}/{}", one.key.name, super::marks::DOCUMENT);
+        let settings = match choice {
+            Some(choice) => settings_of(&document.settings, choice, place),
+            None => Settings {
+                tree: document.settings.clone(),
+                document: place,
+            },
+        };
+        let chosen = Chosen {
+            stage: document.stage,
+            name: document.name.clone(),
+            digest: Some(document.digest.clone()),
+            settings,
+        };
+        let packed = one.good.packed.clone();
+        self.selection.chosen.push(Pick { chosen, packed });
+    }
+}
+
+/// How messages call a plugin.
+pub(super) fn called(key: &Key, good: &Good) -> String {
+    format!("plugin '{}' (ConfigMap '{key}')", good.document.name)
+}
+
+/// The deployment's members over those of the plugin's own settings.
+fn settings_of(own: &Tree, choice: &PluginChoice, document: String) -> Settings {
+    let mut tree = own.clone();
+    for (key, value) in &choice.settings {
+        // JSON as serde writes it is JSON.
+        let value = json::parse(&value.to_string()).unwrap_or(Tree::Null);
+        tree.set(key, value);
+    }
+    let document = match choice.settings.is_empty() {
+        true => document,
+        false => "spec.conversion.plugins".to_string(),
+    };
+    Settings { tree, document }
+}

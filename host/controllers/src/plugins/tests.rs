@@ -1,0 +1,207 @@
+//! Which plugins serve which deployment.
+
+use super::document::{PluginDocument, Selector};
+use super::fault::Fault;
+use super::registry::{Entry, Good, Key, Registry, State};
+use super::selection::{Asking, Selection, select};
+use crate::api::PluginUse;
+use crate::api::deployment::{PluginChoice, StageName};
+use boson_document::{Tree, json};
+use boson_pipeline::Stage;
+
+fn document(name: &str, stage: Stage, order: i64) -> PluginDocument {
+    PluginDocument {
+        name: name.into(),
+        stage,
+        order,
+        settings: Tree::object().with("a", "plugin").with("b", "plugin"),
+        selector: Selector::default(),
+        digest: format!("digest-of-{name}"),
+        parts: None,
+    }
+}
+
+fn fine(document: PluginDocument, created: i64) -> Entry {
+    Entry {
+        created,
+        stage: Some(document.stage),
+        present: Some(document.clone()),
+        state: State::Fine,
+        good: Some(Good { document, packed: None }),
+    }
+}
+
+fn refused(entry: Entry) -> Entry {
+    let fault = Fault {
+        reason: "PluginRefused".into(),
+        message: "bad".into(),
+    };
+    Entry {
+        state: State::Refused(fault),
+        ..entry
+    }
+}
+
+fn registry(entries: Vec<(&str, &str, Entry)>) -> Registry {
+    let key = |namespace: &str, name: &str| Key {
+        namespace: namespace.into(),
+        name: name.into(),
+    };
+    let entries = entries
+        .into_iter()
+        .map(|(namespace, name, entry)| (key(namespace, name), entry));
+    Registry {
+        listed: true,
+        entries: entries.collect(),
+    }
+}
+
+fn built_in() -> Vec<PluginUse> {
+    let one = |stage, name: &str| PluginUse {
+        stage,
+        name: name.into(),
+        version: "1.0.0".into(),
+        digest: "x".into(),
+    };
+    vec![one(StageName::Ops, "ops"), one(StageName::Bpm, "bpm")]
+}
+
+fn choice(stage: StageName, name: &str, settings: &str) -> PluginChoice {
+    serde_json::from_value(serde_json::json!({"stage": stage, "name": name, "settings": serde_json::from_str::<serde_json::Value>(settings).unwrap()})).unwrap()
+}
+
+fn used(stage: StageName, name: &str) -> Vec<PluginUse> {
+    let mut used = built_in();
+    used[0].stage = stage;
+    used[0].name = name.into();
+    used.truncate(1);
+    used
+}
+
+fn selected(registry: &Registry, choices: &[PluginChoice], used: &[PluginUse]) -> Selection {
+    let asking = Asking {
+        namespace: "here",
+        name: "nats",
+        choices,
+        used,
+        operator_namespace: "boson",
+    };
+    select(registry, &asking, &built_in())
+}
+
+fn names(selection: &Selection) -> Vec<&str> {
+    selection.chosen.iter().map(|pick| pick.chosen.name.as_str()).collect()
+}
+
+#[test]
+fn namespaces_are_kept_apart_but_the_operators_serves_all() {
+    let hook = |name, order| fine(document(name, Stage::Resources, order), 1);
+    let registry = registry(vec![
+        ("boson", "a", hook("everywhere", 5)),
+        ("here", "b", hook("mine", 1)),
+        ("there", "c", hook("theirs", 0)),
+    ]);
+    assert_eq!(names(&selected(&registry, &[], &[])), ["mine", "everywhere"]);
+}
+
+#[test]
+fn a_selector_parts_deployments() {
+    let mut other = document("other", Stage::Ops, 0);
+    other.selector.deployments = Some(vec!["cf".into()]);
+    let mut elsewhere = document("elsewhere", Stage::Ops, 0);
+    elsewhere.selector.namespaces = Some(vec!["there".into()]);
+    let registry = registry(vec![("boson", "a", fine(other, 1)), ("boson", "b", fine(elsewhere, 1))]);
+    let selection = selected(&registry, &[], &[]);
+    assert!(selection.chosen.is_empty() && selection.faults.is_empty());
+}
+
+#[test]
+fn of_two_for_one_stage_the_older_is_used_and_the_other_refused_unless_one_is_named() {
+    let rule = |name, created| fine(document(name, Stage::Ops, 0), created);
+    let registry = registry(vec![("boson", "a", rule("young", 9)), ("here", "b", rule("old", 3))]);
+    let selection = selected(&registry, &[], &[]);
+    assert_eq!(names(&selection), ["old"]);
+    assert_eq!(selection.faults.len(), 1);
+    assert_eq!(selection.faults[0].reason, "PluginConflict");
+    assert!(
+        selection.faults[0].message.contains("boson/a"),
+        "{:?}",
+        selection.faults
+    );
+    let named = selected(&registry, &[choice(StageName::Ops, "young", "{}")], &[]);
+    assert_eq!(names(&named), ["young"]);
+    assert!(named.faults.is_empty());
+}
+
+#[test]
+fn a_deployment_names_plugins_and_gives_settings() {
+    let hook = |name, order| fine(document(name, Stage::Resources, order), 1);
+    let registry = registry(vec![
+        ("here", "a", hook("x", 1)),
+        ("here", "b", hook("y", 2)),
+        ("here", "c", hook("z", 3)),
+    ]);
+    let choices = [
+        choice(StageName::Bpm, "bpm", r#"{"uids": {}}"#),
+        choice(StageName::Resources, "y", r#"{"b": 1}"#),
+        choice(StageName::Resources, "x", "{}"),
+    ];
+    let selection = selected(&registry, &choices, &[]);
+    assert_eq!(names(&selection), ["bpm", "z", "y", "x"]);
+    assert_eq!(
+        selection.chosen[0].chosen.digest, None,
+        "the installation's own, with other settings"
+    );
+    assert_eq!(
+        json::to_text(&selection.chosen[2].chosen.settings.tree),
+        r#"{"a":"plugin","b":1}"#
+    );
+    let missing = selected(&registry, &[choice(StageName::Resources, "none", "{}")], &[]);
+    assert_eq!(missing.errors[0].code, "plugin-not-found");
+}
+
+#[test]
+fn the_last_good_one_stays_and_the_fault_is_told() {
+    let registry = registry(vec![("here", "a", refused(fine(document("p", Stage::Ops, 0), 1)))]);
+    let selection = selected(&registry, &[], &used(StageName::Ops, "p"));
+    assert_eq!((names(&selection), selection.faults.len()), (vec!["p"], 1));
+    assert!(selection.errors.is_empty());
+}
+
+#[test]
+fn what_was_used_and_is_lost_stops_the_conversion_but_a_new_one_that_is_bad_does_not() {
+    let mut entry = refused(fine(document("p", Stage::Ops, 0), 1));
+    entry.good = None;
+    let known = registry(vec![("here", "a", entry.clone())]);
+    assert_eq!(
+        selected(&known, &[], &used(StageName::Ops, "p")).errors[0].code,
+        "plugin-lost"
+    );
+    let new = selected(&known, &[], &used(StageName::Ops, "ops"));
+    assert!(new.errors.is_empty() && new.chosen.is_empty());
+    assert_eq!(new.faults.len(), 1);
+    entry.present = None;
+    let unread = registry(vec![("here", "a", entry)]);
+    assert_eq!(selected(&unread, &[], &used(StageName::Ops, "p")).errors.len(), 1);
+    assert!(
+        selected(&unread, &[], &used(StageName::Bpm, "p")).errors.is_empty(),
+        "of another stage"
+    );
+    assert!(
+        selected(&registry(vec![]), &[], &used(StageName::Ops, "p"))
+            .errors
+            .is_empty(),
+        "deleted"
+    );
+}
+
+#[test]
+fn one_that_is_loaded_for_the_first_time_is_waited_for_and_an_update_is_not() {
+    let mut entry = fine(document("p", Stage::Ops, 0), 1);
+    entry.state = State::Loading;
+    let update = selected(&registry(vec![("here", "a", entry.clone())]), &[], &[]);
+    assert_eq!((names(&update), update.waiting.len()), (vec!["p"], 0));
+    entry.good = None;
+    let first = selected(&registry(vec![("here", "a", entry)]), &[], &[]);
+    assert_eq!(first.waiting, ["p"]);
+}

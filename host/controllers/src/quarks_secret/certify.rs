@@ -1,0 +1,151 @@
+//! Does what a certificate by way of a CertificateSigningRequest needs before it can be written. See [`super::signing`].
+
+use super::act::{Failure, MANAGER, generated};
+use super::recipe::Recipe;
+use super::secret;
+use super::signing::{self, AUTHORITY, AUTHORITY_SECRET, KEY, OWN_SIGNER, Prior, Signer};
+use crate::api::QuarksSecret;
+use crate::client::{Cluster, Error};
+use boson_credentials::{KeySize, RsaKey};
+use boson_document::json;
+use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::certificates::v1::{CertificateSigningRequest, CertificateSigningRequestCondition};
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
+use kube::api::ObjectMeta;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Of the authority: ten years, and the longest of BOSH's keys.
+const AUTHORITY_OPTIONS: &str =
+    r#"{"common_name": "boson signer", "organization": "Boson", "is_ca": true, "duration": 3650, "key_length": 4096}"#;
+
+/// Does it. Of two that do it at once, one succeeds, and both look again.
+///
+/// # Errors
+/// See [`Failure`].
+pub async fn act(cluster: &Cluster, signer: &Signer, object: &Arc<QuarksSecret>, prior: &Prior) -> Result<(), Failure> {
+    match prior {
+        Prior::Authority(old) => keep_authority(cluster, signer, old.as_deref()).await,
+        Prior::Key(size, kept) => keep_key(cluster, object, *size, kept.clone()).await,
+        Prior::Ask(request) => Ok(cluster.create_global(MANAGER, &**request).await.map(drop)?),
+        Prior::Approve(request) => Ok(approve(cluster, request).await?),
+        Prior::Sign(request, recipe) => sign(cluster, request, recipe).await,
+        Prior::Clear { key } => Ok(clear(cluster, object, *key).await?),
+    }
+}
+
+async fn keep_authority(cluster: &Cluster, signer: &Signer, old: Option<&Secret>) -> Result<(), Failure> {
+    let options = json::parse(AUTHORITY_OPTIONS).map_err(|error| Failure::Request(error.to_string()))?;
+    let recipe = Recipe {
+        kind: "certificate",
+        options,
+        signer: None,
+        kept_key: None,
+    };
+    let made = away(move || generated(OWN_SIGNER, &recipe)).await?;
+    let text = |key: &str| made.str(key).unwrap_or_default().to_string();
+    let [certificate, key] = AUTHORITY;
+    let data = [(certificate, text("certificate")), (key, text("private_key"))];
+    let secret = holding(&signer.namespace, AUTHORITY_SECRET, &data);
+    match old {
+        None => drop(cluster.create(MANAGER, &secret).await?),
+        Some(old) => {
+            let metadata = old.metadata.clone();
+            drop(cluster.replace(MANAGER, &Secret { metadata, ..secret }).await?);
+        }
+    }
+    tracing::info!("made the authority that signs certificates");
+    Ok(())
+}
+
+async fn keep_key(
+    cluster: &Cluster,
+    object: &Arc<QuarksSecret>,
+    size: KeySize,
+    kept: Option<String>,
+) -> Result<(), Failure> {
+    let key = match kept {
+        Some(key) => key,
+        None => {
+            away(move || {
+                let key = RsaKey::generate(size).map_err(|cause| cause.to_string())?;
+                Ok(key.private_pem())
+            })
+            .await?
+        }
+    };
+    let namespace = object.metadata.namespace.clone().unwrap_or_default();
+    let mut secret = holding(&namespace, &signing::key_name(object), &[(KEY, key)]);
+    // It goes with the QuarksSecret, should that go now.
+    secret.metadata.owner_references = secret::reference(object).map(|owner| vec![owner]);
+    cluster.create(MANAGER, &secret).await?;
+    Ok(())
+}
+
+async fn approve(cluster: &Cluster, request: &CertificateSigningRequest) -> Result<(), Error> {
+    let now = Time(Timestamp::now());
+    let condition = CertificateSigningRequestCondition {
+        type_: "Approved".into(),
+        status: "True".into(),
+        reason: Some("QuarksSecret".into()),
+        message: Some("the request is the one that the operator made for its QuarksSecret".into()),
+        last_update_time: Some(now.clone()),
+        last_transition_time: Some(now),
+    };
+    let mut request = request.clone();
+    let status = request.status.get_or_insert_default();
+    status.conditions.get_or_insert_default().push(condition);
+    cluster.replace_part(MANAGER, "approval", &request).await.map(drop)
+}
+
+async fn sign(cluster: &Cluster, request: &CertificateSigningRequest, recipe: &Recipe) -> Result<(), Failure> {
+    let recipe = recipe.clone();
+    let made = away(move || generated(OWN_SIGNER, &recipe)).await?;
+    let certificate = made.str("certificate").unwrap_or_default().as_bytes().to_vec();
+    let mut request = request.clone();
+    request.status.get_or_insert_default().certificate = Some(ByteString(certificate));
+    cluster.replace_part(MANAGER, "status", &request).await?;
+    Ok(())
+}
+
+/// The request first: without its key it would be of no use to anybody.
+async fn clear(cluster: &Cluster, object: &QuarksSecret, key: bool) -> Result<(), Error> {
+    let request: Option<CertificateSigningRequest> = cluster.get_global(&signing::name(object)).await?;
+    if let Some(request) = request {
+        cluster.delete_global(&request).await?;
+    }
+    let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+    let secret: Option<Secret> = cluster.get(namespace, &signing::key_name(object)).await?;
+    match secret {
+        Some(secret) if key => cluster.delete(&secret).await,
+        _ => Ok(()),
+    }
+}
+
+fn holding(namespace: &str, name: &str, entries: &[(&str, String)]) -> Secret {
+    let data: BTreeMap<String, ByteString> = entries
+        .iter()
+        .map(|(key, text)| ((*key).to_string(), ByteString(text.clone().into_bytes())))
+        .collect();
+    Secret {
+        metadata: ObjectMeta {
+            name: Some(name.into()),
+            namespace: Some(namespace.into()),
+            labels: Some([(MANAGED_BY.to_string(), BOSON.to_string())].into()),
+            ..ObjectMeta::default()
+        },
+        data: Some(data),
+        type_: Some("Opaque".into()),
+        ..Secret::default()
+    }
+}
+
+/// Keys take a second or more, in which nothing else would be answered.
+async fn away<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + Send + 'static) -> Result<T, Failure> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|_| Failure::Request("generating was interrupted".into()))?
+        .map_err(Failure::Request)
+}

@@ -1,0 +1,261 @@
+//! How a certificate that somebody else signs comes to be, without a cluster: step by step, and from any step on.
+
+use super::act::generated;
+use super::made::{after, asked};
+use super::marks;
+use super::observe::{Seen, entry};
+use super::plan::{Plan, Step, plan};
+use super::signing::{self, AUTHORITY, KEY, OWN_SIGNER, Prior, SeenRequest, Signer};
+use crate::api::QuarksSecret;
+use boson_credentials::{KeySize, RsaKey, names_as_issuer};
+use boson_document::json::parse;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::certificates::v1::{CertificateSigningRequest, CertificateSigningRequestCondition};
+use k8s_openapi::api::core::v1::Secret;
+use std::time::{Duration, SystemTime};
+
+const SPEC: &str = r#"{"type": "certificate", "secretName": "s", "secretLabels": {"a": "b"}, "request": {"certificate":
+    {"commonName": "a.b", "alternativeNames": ["a.b"], "keyLength": 2048, "signerType": "cluster"}}}"#;
+
+fn seen(signer: &str) -> Seen {
+    let signer = Signer {
+        name: signer.into(),
+        namespace: "o".into(),
+    };
+    Seen {
+        request: Some(SeenRequest {
+            signer,
+            key: None,
+            request: None,
+            authority: None,
+            root: None,
+        }),
+        ..Seen::default()
+    }
+}
+
+fn holding(entries: &[(&str, &str)]) -> Secret {
+    let entries = entries
+        .iter()
+        .map(|(key, text)| ((*key).to_string(), ByteString((*text).into())));
+    Secret {
+        data: Some(entries.collect()),
+        ..Secret::default()
+    }
+}
+
+fn condition(request: &mut CertificateSigningRequest, kind: &str) {
+    let condition = CertificateSigningRequestCondition {
+        type_: kind.into(),
+        ..CertificateSigningRequestCondition::default()
+    };
+    let status = request.status.get_or_insert_default();
+    status.conditions.get_or_insert_default().push(condition);
+}
+
+/// What a cluster holds after the plan's step; the step's name.
+fn done(object: &QuarksSecret, seen: &mut Seen, step: &Step) -> &'static str {
+    let next = after(object, seen, step);
+    seen.secret = next;
+    let request = seen.request.as_mut().unwrap();
+    let Step::Prior(prior) = step else {
+        return if matches!(step, Step::Keep) { "keep" } else { "write" };
+    };
+    match &**prior {
+        Prior::Authority(_) => {
+            let made = generated("ca", &authority()).unwrap();
+            let text = |key: &str| made.str(key).unwrap().to_string();
+            request.authority = Some(holding(&[
+                (AUTHORITY[0], &text("certificate")),
+                (AUTHORITY[1], &text("private_key")),
+            ]));
+            "authority"
+        }
+        Prior::Key(size, kept) => {
+            let key = kept
+                .clone()
+                .unwrap_or_else(|| RsaKey::generate(*size).unwrap().private_pem());
+            request.key = Some(holding(&[(KEY, &key)]));
+            "key"
+        }
+        Prior::Ask(asked) => {
+            request.request = Some((**asked).clone());
+            "ask"
+        }
+        Prior::Approve(_) => {
+            condition(request.request.as_mut().unwrap(), "Approved");
+            "approve"
+        }
+        Prior::Sign(_, recipe) => {
+            let certificate = generated("x", recipe).unwrap().str("certificate").unwrap().to_string();
+            let status = request.request.as_mut().unwrap().status.get_or_insert_default();
+            status.certificate = Some(ByteString(certificate.into_bytes()));
+            "sign"
+        }
+        Prior::Clear { key } => {
+            request.request = None;
+            if *key {
+                request.key = None;
+            }
+            "clear"
+        }
+    }
+}
+
+fn authority() -> super::recipe::Recipe {
+    super::recipe::Recipe {
+        kind: "certificate",
+        options: parse(r#"{"common_name": "ca", "is_ca": true, "duration": 3650, "key_length": 2048}"#).unwrap(),
+        signer: None,
+        kept_key: None,
+    }
+}
+
+/// Plans and does until there is nothing to do; the names of the steps.
+fn settle(object: &QuarksSecret, seen: &mut Seen, at: SystemTime) -> (Vec<&'static str>, Plan) {
+    let mut steps = Vec::new();
+    for _ in 0..12 {
+        let plan = plan(object, seen, at);
+        if plan.step == Step::Keep {
+            return (steps, plan);
+        }
+        steps.push(done(object, seen, &plan.step));
+    }
+    panic!("it never comes to rest: {steps:?}");
+}
+
+fn key(seen: &Seen) -> String {
+    entry(seen.secret.as_ref().unwrap(), "private_key").unwrap()
+}
+
+#[test]
+fn our_own_signer_goes_all_the_way_and_renews_for_the_same_key() {
+    let object = asked(SPEC);
+    let mut seen = seen(OWN_SIGNER);
+    let now = SystemTime::now();
+    let (steps, settled) = settle(&object, &mut seen, now);
+    assert_eq!(steps, ["key", "ask", "authority", "approve", "sign", "write", "clear"]);
+    assert!(settled.generated && settled.not_after.is_some());
+    let secret = seen.secret.clone().unwrap();
+    assert_eq!(
+        secret.metadata.labels.as_ref().unwrap()["a"],
+        "b",
+        "the predecessor lost them"
+    );
+    let text = |key: &str| entry(&secret, key).unwrap();
+    assert!(names_as_issuer(&text("certificate"), &text("ca")));
+    assert_eq!(text("is_ca"), "false");
+
+    let before = key(&seen);
+    let late = now + Duration::from_secs(340 * 86_400);
+    let kept = Prior::Key(KeySize::Rsa2048, Some(before.clone()));
+    assert_eq!(plan(&object, &seen, late).step, Step::Prior(Box::new(kept)));
+
+    let mut rotated = object.clone();
+    rotated
+        .metadata
+        .annotations
+        .get_or_insert_default()
+        .insert(marks::ROTATION.into(), "1".into());
+    settle(&rotated, &mut seen, now);
+    assert_ne!(key(&seen), before);
+}
+
+#[test]
+fn another_authority_signs_all_certificates_again() {
+    let object = asked(SPEC);
+    let mut seen = seen(OWN_SIGNER);
+    let now = SystemTime::now();
+    settle(&object, &mut seen, now);
+    let before = seen.secret.clone().unwrap();
+    let other = generated("ca", &authority()).unwrap();
+    let text = |key: &str| other.str(key).unwrap().to_string();
+    let other = holding(&[
+        (AUTHORITY[0], &text("certificate")),
+        (AUTHORITY[1], &text("private_key")),
+    ]);
+    seen.request.as_mut().unwrap().authority = Some(other);
+    let (steps, _) = settle(&object, &mut seen, now);
+    assert_eq!(steps, ["key", "ask", "approve", "sign", "write", "clear"]);
+    let after = seen.secret.unwrap();
+    assert_ne!(entry(&after, "ca"), entry(&before, "ca"));
+    assert_eq!(entry(&after, "private_key"), entry(&before, "private_key"));
+}
+
+#[test]
+fn another_signer_is_waited_for_and_never_approved_by_us() {
+    let object = asked(SPEC);
+    let mut seen = seen("example.com/signer");
+    let (steps, plan) = settle(&object, &mut seen, SystemTime::now());
+    assert_eq!(steps, ["key", "ask"]);
+    assert!(
+        plan.findings[0].message.contains("waits for approval"),
+        "{:?}",
+        plan.findings
+    );
+    condition(seen.request.as_mut().unwrap().request.as_mut().unwrap(), "Approved");
+    let (steps, plan) = settle(&object, &mut seen, SystemTime::now());
+    assert!(
+        steps.is_empty() && plan.findings[0].message.contains("its signer"),
+        "{:?}",
+        plan.findings
+    );
+    condition(seen.request.as_mut().unwrap().request.as_mut().unwrap(), "Failed");
+    let (_, plan) = settle(&object, &mut seen, SystemTime::now());
+    assert_eq!(plan.findings[0].reason, "Failed");
+}
+
+#[test]
+fn what_somebody_else_asks_in_our_name_is_not_signed() {
+    let object = asked(SPEC);
+    let mut seen = seen(OWN_SIGNER);
+    for _ in 0..2 {
+        let step = plan(&object, &seen, SystemTime::now()).step;
+        done(&object, &mut seen, &step);
+    }
+    let request = |seen: &mut Seen| seen.request.as_mut().unwrap().request.take().unwrap();
+    let mut forged = request(&mut seen);
+    forged.spec.request = ByteString(b"another key".to_vec());
+    seen.request.as_mut().unwrap().request = Some(forged.clone());
+    let step = plan(&object, &seen, SystemTime::now()).step;
+    assert_eq!(step, Step::Prior(Box::new(Prior::Clear { key: false })));
+    forged.metadata.annotations = None;
+    seen.request.as_mut().unwrap().request = Some(forged);
+    let plan = plan(&object, &seen, SystemTime::now());
+    assert_eq!((plan.step, plan.findings[0].reason.as_ref()), (Step::Keep, "NameTaken"));
+}
+
+#[test]
+fn a_certificate_for_another_key_is_not_written() {
+    let object = asked(SPEC);
+    let mut seen = seen("example.com/signer");
+    settle(&object, &mut seen, SystemTime::now());
+    let stranger = generated("ca", &authority()).unwrap();
+    let request = seen.request.as_mut().unwrap().request.as_mut().unwrap();
+    let certificate = stranger.str("certificate").unwrap().as_bytes().to_vec();
+    request.status.get_or_insert_default().certificate = Some(ByteString(certificate));
+    let (steps, plan) = settle(&object, &mut seen, SystemTime::now());
+    assert!(steps.is_empty());
+    assert_eq!(plan.findings[0].reason, "Refused");
+}
+
+#[test]
+fn names_of_requests_differ_where_objects_do() {
+    let named = |namespace: &str, name: &str, uid: &str| {
+        let mut object = asked(SPEC);
+        object.metadata.namespace = Some(namespace.into());
+        object.metadata.name = Some(name.into());
+        object.metadata.uid = Some(uid.into());
+        signing::name(&object)
+    };
+    let long = "x".repeat(250);
+    let all = [
+        named("a-b", "c", "1"),
+        named("a", "b-c", "1"),
+        named("a", "b-c", "2"),
+        named("a", &long, "1"),
+    ];
+    let distinct: std::collections::BTreeSet<_> = all.iter().collect();
+    assert_eq!(distinct.len(), all.len());
+    assert!(all.iter().all(|name| format!("{name}-csr-private-key").len() <= 253));
+}

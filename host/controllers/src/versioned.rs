@@ -1,0 +1,279 @@
+//! Versioned Secrets: `<series>-v<N>`, each immutable. What a series holds next, and what of it is garbage. Pure.
+
+use boson_deployment::labels::{self, secret_kind};
+use boson_pipeline::encoding::{self, TooLarge};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Versions that are kept beside the newest though nobody uses them: pods that start from a controller's stale view still find theirs.
+const SPARE: usize = 2;
+
+/// Where the versions of one document go.
+#[derive(Clone, Debug)]
+pub(crate) struct Series {
+    /// Name without `-v<N>`.
+    pub name: String,
+    pub namespace: String,
+    pub labels: BTreeMap<String, String>,
+    pub owner: OwnerReference,
+}
+
+/// What a version holds: texts, compressed where they are large.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Content {
+    pub data: BTreeMap<String, ByteString>,
+    /// Beside the data; a version with others is no other one.
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// What becomes of a series.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Next {
+    /// The newest version holds this already.
+    Keep(u32, Box<Secret>),
+    /// A new version.
+    Make(u32, Box<Secret>),
+}
+
+// === impl Content ===
+
+impl Content {
+    /// Of these texts.
+    ///
+    /// # Errors
+    /// More than a Secret holds.
+    pub(crate) fn of(mut data: BTreeMap<String, ByteString>) -> Result<Self, TooLarge> {
+        let mut annotations = BTreeMap::new();
+        if encoding::pack(data.values_mut().map(|value| &mut value.0))? {
+            annotations.insert(labels::ENCODING.to_string(), encoding::GZIP.to_string());
+        }
+        Ok(Self { data, annotations })
+    }
+
+    /// Whether the Secret holds the same texts.
+    pub(crate) fn is_in(&self, secret: &Secret) -> bool {
+        let held = secret.data.iter().flatten();
+        held.clone().count() == self.data.len()
+            && held
+                .zip(&self.data)
+                .all(|((key, held), (name, value))| key == name && encoding::is_same(&held.0, &value.0))
+    }
+}
+
+// === impl Next ===
+
+impl Next {
+    /// The number of the version that holds the content.
+    pub(crate) fn version(&self) -> u32 {
+        match self {
+            Self::Keep(version, _) | Self::Make(version, _) => *version,
+        }
+    }
+}
+
+// === impl Series ===
+
+impl Series {
+    /// What to do for this content. `existing`: Secrets of the namespace, of any series.
+    pub(crate) fn next(&self, existing: &[Secret], content: Content) -> Next {
+        let newest = self.versions(existing).into_iter().next_back();
+        let Some((version, secret)) = newest else {
+            return Next::Make(1, Box::new(self.secret(1, content)));
+        };
+        let same_labels = || {
+            let held = secret.metadata.labels.as_ref();
+            self.labels
+                .iter()
+                .all(|(key, value)| held.and_then(|held| held.get(key)) == Some(value))
+        };
+        if content.is_in(secret) && same_labels() && self.owns(secret) {
+            return Next::Keep(version, Box::new(secret.clone()));
+        }
+        let version = version.saturating_add(1);
+        Next::Make(version, Box::new(self.secret(version, content)))
+    }
+
+    /// The newest version of those that exist, if it is this owner's.
+    pub(crate) fn newest<'s>(&self, existing: &'s [Secret]) -> Option<&'s Secret> {
+        let newest = self.versions(existing).into_values().next_back();
+        newest.filter(|secret| self.owns(secret))
+    }
+
+    /// Those of an owner of the same name that is gone are about to go, too.
+    fn owns(&self, secret: &Secret) -> bool {
+        let owners = secret.metadata.owner_references.iter().flatten();
+        owners.into_iter().any(|owner| owner.uid == self.owner.uid)
+    }
+
+    fn versions<'s>(&self, existing: &'s [Secret]) -> BTreeMap<u32, &'s Secret> {
+        let version = |secret: &Secret| {
+            let (series, version) = place(secret)?;
+            (series == self.name).then_some(version)
+        };
+        existing
+            .iter()
+            .filter_map(|secret| Some((version(secret)?, secret)))
+            .collect()
+    }
+
+    fn secret(&self, version: u32, content: Content) -> Secret {
+        let mut labels = self.labels.clone();
+        labels.insert(labels::SECRET_KIND.into(), secret_kind::VERSIONED.into());
+        labels.insert(labels::SECRET_VERSION.into(), version.to_string());
+        Secret {
+            metadata: ObjectMeta {
+                name: Some(format!("{}-v{version}", self.name)),
+                namespace: Some(self.namespace.clone()),
+                labels: Some(labels),
+                annotations: Some(content.annotations).filter(|annotations| !annotations.is_empty()),
+                owner_references: Some(vec![self.owner.clone()]),
+                ..ObjectMeta::default()
+            },
+            data: Some(content.data),
+            immutable: Some(true),
+            type_: Some("Opaque".into()),
+            ..Secret::default()
+        }
+    }
+}
+
+/// Versions that nobody uses any more: of a series that the deployment has, all but the newest and [`SPARE`] more; of any other, all.
+///
+/// `series`: names of those that it has. `is_used`: whether a workload mentions the Secret of this name.
+pub(crate) fn garbage<'s>(
+    existing: &'s [Secret],
+    series: &BTreeSet<String>,
+    is_used: impl Fn(&str) -> bool,
+) -> Vec<&'s Secret> {
+    let mut all: BTreeMap<&str, BTreeMap<u32, &Secret>> = BTreeMap::new();
+    for secret in existing {
+        if let Some((name, version)) = place(secret) {
+            all.entry(name).or_default().insert(version, secret);
+        }
+    }
+    let mut garbage = Vec::new();
+    for (name, versions) in all {
+        let kept = if series.contains(name) { 1 + SPARE } else { 0 };
+        let old = versions.into_values().rev().skip(kept);
+        garbage.extend(old.filter(|secret| !is_used(secret.metadata.name.as_deref().unwrap_or_default())));
+    }
+    garbage
+}
+
+/// Series and number of a versioned Secret of ours.
+fn place(secret: &Secret) -> Option<(&str, u32)> {
+    let labels = secret.metadata.labels.as_ref()?;
+    let is_ours = labels.get(labels::SECRET_KIND).map(String::as_str) == Some(secret_kind::VERSIONED);
+    let (series, version) = parts(secret.metadata.name.as_deref()?)?;
+    (is_ours && secret.metadata.deletion_timestamp.is_none()).then_some((series, version))
+}
+
+/// Series and number in a name that ends in `-v<N>`.
+pub(crate) fn parts(name: &str) -> Option<(&str, u32)> {
+    let (series, number) = name.rsplit_once("-v")?;
+    // Not `+1` nor `01`: names that we would not write.
+    let version: u32 = number.parse().ok()?;
+    (version.to_string() == number).then_some((series, version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series() -> Series {
+        Series {
+            name: "d.bpm.g".into(),
+            namespace: "n".into(),
+            labels: [("a".to_string(), "b".to_string())].into(),
+            owner: OwnerReference::default(),
+        }
+    }
+
+    fn data(text: &str) -> Content {
+        Content::of([("k".to_string(), ByteString(text.into()))].into()).unwrap()
+    }
+
+    fn made(next: Next) -> Secret {
+        match next {
+            Next::Make(_, secret) => *secret,
+            Next::Keep(version, _) => unreachable!("version {version} is kept"),
+        }
+    }
+
+    #[test]
+    fn the_same_content_makes_no_version_and_another_makes_the_next() {
+        let first = made(series().next(&[], data("x")));
+        assert_eq!(first.metadata.name.as_deref(), Some("d.bpm.g-v1"));
+        assert_eq!(first.immutable, Some(true));
+        let existing = [first];
+        assert!(matches!(series().next(&existing, data("x")), Next::Keep(1, _)));
+        assert_eq!(series().newest(&existing), existing.first());
+        assert_eq!(series().next(&existing, data("y")).version(), 2);
+        let mut reborn = series();
+        reborn.owner.uid = "other".into();
+        assert_eq!(reborn.next(&existing, data("x")).version(), 2);
+        let relabelled = Series {
+            labels: [("a".to_string(), "c".to_string())].into(),
+            ..series()
+        };
+        assert_eq!(relabelled.next(&existing, data("x")).version(), 2);
+    }
+
+    #[test]
+    fn large_content_is_compressed_and_compared_by_what_it_says() {
+        let text = "line\n".repeat(100_000);
+        let first = made(series().next(&[], data(&text)));
+        let annotations = first.metadata.annotations.clone().unwrap_or_default();
+        assert_eq!(annotations.get(labels::ENCODING).map(String::as_str), Some("gzip"));
+        // As a program would have written it that compresses in another way, or not at all.
+        let plain = Secret {
+            data: Some([("k".to_string(), ByteString(text.clone().into()))].into()),
+            ..first.clone()
+        };
+        for existing in [first, plain] {
+            assert!(matches!(
+                series().next(std::slice::from_ref(&existing), data(&text)),
+                Next::Keep(1, _)
+            ));
+            assert_eq!(series().next(&[existing], data(&(text.clone() + "x"))).version(), 2);
+        }
+    }
+
+    #[test]
+    fn numbers_go_on_after_the_greatest_and_other_series_do_not_count() {
+        let of = |name: &str, version: u32| {
+            let mut secret = series().secret(version, data("old"));
+            secret.metadata.name = Some(name.into());
+            secret
+        };
+        let existing = [
+            of("d.bpm.g-v2", 2),
+            of("d.bpm.g-v10", 10),
+            of("d.bpm.g-v010", 10),
+            of("d.bpm.g-worker-v99", 99),
+            of("d.bpm.gg-v50", 50),
+        ];
+        assert_eq!(series().next(&existing, data("x")).version(), 11);
+    }
+
+    #[test]
+    fn garbage_is_what_nobody_uses_but_for_the_newest() {
+        let of = |name: &str, version| {
+            let series = Series {
+                name: name.into(),
+                ..series()
+            };
+            series.secret(version, data("x"))
+        };
+        let mut existing: Vec<Secret> = (1..=6).map(|version| of("d.bpm.g", version)).collect();
+        existing.extend([of("d.bpm.gone", 1), of("d.bpm.gone", 2)]);
+        let series = [String::from("d.bpm.g")].into();
+        let gone = garbage(&existing, &series, |name| {
+            matches!(name, "d.bpm.g-v2" | "d.bpm.gone-v2")
+        });
+        let names: Vec<_> = gone.iter().filter_map(|secret| secret.metadata.name.clone()).collect();
+        assert_eq!(names, ["d.bpm.g-v3", "d.bpm.g-v1", "d.bpm.gone-v1"]);
+    }
+}

@@ -1,0 +1,129 @@
+//! What the steps of a conversion leave for the next: texts under keys, which are the data of a Secret each. The operator and its pods write
+//! and read them here, so that it does not matter which of them did a step.
+
+#![allow(
+    clippy::result_large_err,
+    reason = "a document is refused once, at most; a box would be in every caller's way"
+)]
+
+use super::bpm_document;
+use crate::diagnostic::Diagnostic;
+use crate::plain::resolved;
+use crate::stage::{JobFiles, ResolvedGroup};
+use crate::{encoding, yaml};
+use boson_document::Tree;
+use std::collections::BTreeMap;
+use std::slice;
+
+/// Key of a manifest.
+pub const MANIFEST: &str = "manifest.yaml";
+/// Key of a group's resolved document.
+pub const RESOLVED: &str = resolved::KEY;
+/// Key of a group's rendered bpm.
+pub const BPM: &str = "bpm.yaml";
+
+/// Texts by key.
+pub type Texts = BTreeMap<String, String>;
+
+/// A manifest, be it with its ops or with its values.
+pub fn manifest(document: &Tree) -> Texts {
+    [(MANIFEST.to_string(), text(document))].into()
+}
+
+/// A group's resolved document.
+pub fn resolved(group: &ResolvedGroup) -> Texts {
+    resolved::entries(group).into_iter().collect()
+}
+
+/// A group's rendered bpm.
+pub fn bpm(jobs: &[JobFiles]) -> Texts {
+    [(BPM.to_string(), text(&bpm_document::write(jobs)))].into()
+}
+
+/// Reads a document back. `name`: how diagnostics call it; `bytes`: of the Secret or a mounted file, compressed or not.
+///
+/// # Errors
+/// It is no YAML, or damaged.
+pub fn read(name: &str, bytes: &[u8]) -> Result<yaml::Document, Diagnostic> {
+    let damaged = |_| {
+        Diagnostic::error("convert-foreign-document", "its compressed text is damaged")
+            .in_document(name)
+            .help("delete this version of the Secret: it is made again")
+    };
+    yaml::read_bytes(name, &encoding::unpack(bytes).map_err(damaged)?)
+}
+
+fn text(document: &Tree) -> String {
+    yaml::write_manifest(slice::from_ref(document))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_document::json;
+    use proptest::prelude::*;
+
+    fn scalars() -> impl Strategy<Value = Tree> {
+        let numbers = ["0", "-1", "1.50", "1e3", "-9223372036854775808", "-0.0"];
+        let words = [
+            "yes",
+            "null",
+            "~",
+            "1.5",
+            "0x1f",
+            "2020-01-02",
+            "- a",
+            "a: b",
+            " x ",
+            "a\r\nb\n\n",
+            "\u{85}",
+            "é\u{1F600}",
+            "#",
+            "=",
+            "<<",
+            "((x))",
+            "line\n  indented\n",
+            "\u{0}\u{1b}",
+        ];
+        prop_oneof![
+            Just(Tree::Null),
+            any::<bool>().prop_map(Tree::from),
+            any::<i64>().prop_map(Tree::from),
+            proptest::sample::select(numbers.to_vec()).prop_map(|text| json::parse(text).unwrap()),
+            proptest::sample::select(words.to_vec()).prop_map(Tree::from),
+            "\\PC{0,12}".prop_map(Tree::from),
+        ]
+    }
+
+    fn trees() -> impl Strategy<Value = Tree> {
+        scalars().prop_recursive(4, 48, 6, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..6).prop_map(Tree::from),
+                proptest::collection::vec(("[a-z_./-]{1,8}", inner), 0..6)
+                    .prop_map(|members| members.into_iter().collect::<Tree>()),
+            ]
+        })
+    }
+
+    proptest! {
+        // Both modes go on with what was read. Numbers that YAML spells in another way (`1e3`) get that spelling when they
+        // are written first; from then on nothing changes: order, numbers, kinds of scalars, bytes.
+        // Not for integers of more than 64 bits, which only JSON values have: the reader takes them as floats, as yaml.v2 does.
+        #[test]
+        fn what_was_read_is_written_to_the_same_bytes_and_read_again_as_it_was(tree in trees()) {
+            let texts = manifest(&Tree::object().with("instance_groups", tree));
+            let first = read("m", texts[MANIFEST].as_bytes()).unwrap().tree;
+            prop_assert_eq!(&manifest(&first), &texts);
+            let second = read("m", manifest(&first)[MANIFEST].as_bytes()).unwrap().tree;
+            prop_assert_eq!(json::to_text(&second), json::to_text(&first));
+        }
+    }
+
+    #[test]
+    fn what_json_lacks_comes_back_too() {
+        let text = "{1: one, 1.5: x, true: y, ~: z, nan: .nan, inf: -.inf, big: 0x7fffffffffffffff, date: 2020-01-02}";
+        let tree = yaml::read("m", text).unwrap().tree;
+        let again = read("m", manifest(&tree)[MANIFEST].as_bytes()).unwrap().tree;
+        assert_eq!(json::to_text(&again), json::to_text(&tree));
+    }
+}

@@ -1,0 +1,159 @@
+//! Plugins that pods run, too: templates are rendered a second time in each pod, by the same rule. The plugin comes from ConfigMaps that are
+//! mounted, whichever rule made the pod.
+
+use crate::stage::Stage;
+use boson_document::{Map, Tree};
+
+/// The init container that renders templates.
+const RENDERER: &str = "template-render";
+/// Where plugins are mounted, in a folder for each stage.
+const FOLDER: &str = "/var/run/boson/plugins";
+/// File with the plugin's settings.
+pub const SETTINGS: &str = "settings.json";
+/// A directory of the pod that the renderer may write to: the sandbox compiles there.
+const SCRATCH: &str = "/var/vcap/all-releases";
+
+/// A plugin for pods.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodPlugin {
+    /// Its stage.
+    pub stage: Stage,
+    /// ConfigMaps that hold the files of [`crate::packed`] and [`SETTINGS`].
+    pub config_maps: Vec<String>,
+    /// Whether there is a component in them; else only settings, for the built-in rule.
+    pub component: bool,
+}
+
+// === impl PodPlugin ===
+
+impl PodPlugin {
+    /// What a command in the pod is to be told.
+    pub fn arguments(&self) -> Vec<String> {
+        let (stage, folder) = (self.stage, self.folder());
+        let mut arguments = Vec::new();
+        if self.component {
+            arguments.extend(["--plugin".to_string(), format!("{stage}={folder}")]);
+        }
+        arguments.extend(["--plugin-settings".to_string(), format!("{stage}={folder}/{SETTINGS}")]);
+        arguments
+    }
+
+    /// The pod's volume.
+    pub fn volume(&self) -> Tree {
+        let source = |name: &String| {
+            let map = Tree::object().with("name", name.as_str());
+            Tree::object().with("configMap", map)
+        };
+        let sources: Vec<Tree> = self.config_maps.iter().map(source).collect();
+        Tree::object()
+            .with("name", self.volume_name())
+            .with("projected", Tree::object().with("sources", Tree::Array(sources)))
+    }
+
+    /// The container's mount of it.
+    pub fn mount(&self) -> Tree {
+        Tree::object()
+            .with("name", self.volume_name())
+            .with("mountPath", self.folder())
+            .with("readOnly", Tree::Bool(true))
+    }
+
+    fn volume_name(&self) -> String {
+        format!("plugin-{}", self.stage)
+    }
+
+    fn folder(&self) -> String {
+        format!("{FOLDER}/{}", self.stage)
+    }
+}
+
+/// Gives the plugins that render to every pod of these objects that does.
+pub fn give(objects: &mut [Tree], plugins: &[PodPlugin]) {
+    let rendering = plugins.iter().filter(|plugin| plugin.stage == Stage::Render);
+    let plugins: Vec<PodPlugin> = rendering.cloned().collect();
+    if !plugins.is_empty() {
+        objects.iter_mut().for_each(|object| pods(object, &plugins));
+    }
+}
+
+/// Pods are found by their shape, so that every kind that has a template of one is served.
+fn pods(tree: &mut Tree, plugins: &[PodPlugin]) {
+    match tree {
+        Tree::Object(map) => {
+            if map.get("initContainers").is_some_and(|all| all.as_array().is_some()) {
+                pod(map, plugins);
+            }
+            map.values_mut().for_each(|value| pods(value, plugins));
+        }
+        Tree::Array(items) => items.iter_mut().for_each(|item| pods(item, plugins)),
+        _ => {}
+    }
+}
+
+fn pod(pod: &mut Map, plugins: &[PodPlugin]) {
+    let renderer = pod
+        .get_mut("initContainers")
+        .and_then(Tree::as_array_mut)
+        .and_then(|all| all.iter_mut().find(|one| one.str("name") == Some(RENDERER)));
+    let Some(renderer) = renderer else { return };
+    for plugin in plugins {
+        extend(renderer, "args", plugin.arguments().into_iter().map(Tree::from));
+        extend(renderer, "volumeMounts", [plugin.mount()]);
+    }
+    let scratch = Tree::object().with("name", "TMPDIR").with("value", SCRATCH);
+    extend(renderer, "env", [scratch]);
+    let mut holder = Tree::Object(std::mem::take(pod));
+    extend(&mut holder, "volumes", plugins.iter().map(PodPlugin::volume));
+    if let Tree::Object(map) = holder {
+        *pod = map;
+    }
+}
+
+fn extend(object: &mut Tree, list: &str, items: impl IntoIterator<Item = Tree>) {
+    let mut all = object.items(list).to_vec();
+    all.extend(items);
+    object.set(list, Tree::Array(all));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_document::json;
+
+    #[test]
+    fn the_renderer_gets_the_plugin_and_no_other_container_does() {
+        let object = r#"{"kind": "QuarksStatefulSet", "spec": {"template": {"spec": {"template": {"spec": {
+            "initContainers": [{"name": "spec-copier-a"}, {"name": "template-render", "env": [{"name": "A"}], "command": ["host"]}],
+            "containers": [{"name": "app"}], "volumes": [{"name": "jobs-dir"}]}}}}}}"#;
+        let mut objects = [
+            json::parse(object).unwrap(),
+            json::parse(r#"{"kind": "Service"}"#).unwrap(),
+        ];
+        let plugin = PodPlugin {
+            stage: Stage::Render,
+            config_maps: vec!["a".into(), "b".into()],
+            component: true,
+        };
+        give(&mut objects, std::slice::from_ref(&plugin));
+        let path = ["spec", "template", "spec", "template", "spec"];
+        let pod = path.iter().fold(&objects[0], |tree, key| tree.get(key).unwrap());
+        let [copier, renderer] = pod.items("initContainers") else {
+            unreachable!("two")
+        };
+        assert_eq!(json::to_text(copier), r#"{"name":"spec-copier-a"}"#);
+        let args: Vec<&str> = renderer.items("args").iter().filter_map(Tree::as_str).collect();
+        assert_eq!(
+            args,
+            [
+                "--plugin",
+                "render=/var/run/boson/plugins/render",
+                "--plugin-settings",
+                "render=/var/run/boson/plugins/render/settings.json"
+            ]
+        );
+        assert_eq!(renderer.items("env").len(), 2);
+        assert_eq!(pod.items("volumes")[1].str("name"), Some("plugin-render"));
+        assert_eq!(pod.items("containers").len(), 1);
+        assert_eq!(json::to_text(&objects[1]), r#"{"kind":"Service"}"#);
+    }
+}

@@ -1,0 +1,194 @@
+//! Large texts in a Secret: compressed with gzip where they are too many for comfort, and marked by an annotation
+//! ([`boson_deployment::labels::ENCODING`]). The same texts give the same bytes, so that nothing is written anew.
+//!
+//! What is compressed can be told from the value itself, too, as a file in a pod must be: no text begins with the two bytes of gzip.
+
+use crate::bundle::limits::DATA_LIMIT;
+use crate::yaml::MAX_BYTES;
+use flate2::read::GzDecoder;
+use flate2::{Compression, GzBuilder};
+use std::borrow::Cow;
+use std::fmt;
+use std::io::{Read, Write};
+
+/// Value of the annotation of a Secret whose large values are compressed.
+pub const GZIP: &str = "gzip";
+/// Bytes of all values of a Secret that stay as they are.
+pub const THRESHOLD: usize = 256 << 10;
+/// Bytes of one value that stay as they are in any Secret: numbers of instances and the like, which containers take as environment variables.
+pub const SHORT: usize = 1 << 10;
+/// Most bytes that a value may have when it is unpacked: what a YAML document may have. A few bytes can unpack to gigabytes.
+pub const UNPACKED_LIMIT: usize = MAX_BYTES;
+
+/// How gzip files begin. The second byte begins no character of UTF-8.
+const MAGIC: [u8; 2] = [0x1f, 0x8b];
+/// Not the zlib default by chance: the level is part of the bytes.
+const LEVEL: u32 = 6;
+
+/// More than a Secret holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLarge {
+    /// Bytes of all values.
+    pub size: usize,
+    /// Bytes after compression; none where one value is too large to be read again.
+    pub packed: Option<usize>,
+}
+
+/// A value is no complete gzip file, or unpacks to more than [`UNPACKED_LIMIT`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Damaged;
+
+/// Compresses the values of one Secret where they have more than [`THRESHOLD`] bytes together. Whether it did: then the Secret is to be marked.
+///
+/// # Errors
+/// They do not fit into a Secret even so; some may be compressed then.
+pub fn pack<'v>(values: impl IntoIterator<Item = &'v mut Vec<u8>>) -> Result<bool, TooLarge> {
+    let mut values: Vec<&mut Vec<u8>> = values.into_iter().collect();
+    let size = values.iter().map(|value| value.len()).sum();
+    if size <= THRESHOLD {
+        return Ok(false);
+    }
+    if values.iter().any(|value| value.len() > UNPACKED_LIMIT) {
+        return Err(TooLarge { size, packed: None });
+    }
+    let mut packed = false;
+    for value in values.iter_mut().filter(|value| value.len() > SHORT) {
+        if let Some(compressed) = compress(value) {
+            **value = compressed;
+            packed = true;
+        }
+    }
+    match values.iter().map(|value| value.len()).sum() {
+        fits if fits <= DATA_LIMIT => Ok(packed),
+        now => Err(TooLarge {
+            size,
+            packed: Some(now),
+        }),
+    }
+}
+
+/// A value as it was before [`pack`].
+///
+/// # Errors
+/// See [`Damaged`].
+pub fn unpack(value: &[u8]) -> Result<Cow<'_, [u8]>, Damaged> {
+    if !is_packed(value) {
+        return Ok(Cow::Borrowed(value));
+    }
+    let mut bytes = Vec::new();
+    let limit = u64::try_from(UNPACKED_LIMIT).unwrap_or(u64::MAX).saturating_add(1);
+    let read = GzDecoder::new(value).take(limit).read_to_end(&mut bytes);
+    match read {
+        Ok(length) if length <= UNPACKED_LIMIT => Ok(Cow::Owned(bytes)),
+        _ => Err(Damaged),
+    }
+}
+
+/// Whether a value is compressed.
+pub fn is_packed(value: &[u8]) -> bool {
+    value.starts_with(&MAGIC)
+}
+
+/// Whether two values are the same text: two versions of this program may compress it to different bytes.
+pub fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let packed = is_packed(one) || is_packed(other);
+    one == other || packed && matches!((unpack(one), unpack(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Neither time, file name nor system: nothing but the content shapes the bytes. A vector takes all that is written, so there is always one.
+fn compress(value: &[u8]) -> Option<Vec<u8>> {
+    let mut encoder = GzBuilder::new()
+        .mtime(0)
+        .operating_system(255)
+        .write(Vec::new(), Compression::new(LEVEL));
+    encoder.write_all(value).ok()?;
+    encoder.finish().ok()
+}
+
+// === impl TooLarge ===
+
+impl fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { size, packed } = self;
+        match packed {
+            Some(packed) => write!(
+                f,
+                "it would hold {size} bytes, {packed} when compressed, and a Secret holds at most {DATA_LIMIT}"
+            ),
+            None => write!(
+                f,
+                "it would hold {size} bytes, and one value at most {UNPACKED_LIMIT} before it is compressed"
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(bytes: usize) -> Vec<u8> {
+        (0..)
+            .flat_map(|n: u64| format!("line {n}\n").into_bytes())
+            .take(bytes)
+            .collect()
+    }
+
+    /// Nothing that gzip makes smaller.
+    fn noise(bytes: usize) -> Vec<u8> {
+        let mut state = 1_u64;
+        let next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state.to_le_bytes()[3]
+        };
+        std::iter::repeat_with(next).take(bytes).collect()
+    }
+
+    #[test]
+    fn values_up_to_the_threshold_stay_as_they_are() {
+        let mut values = [text(THRESHOLD - 3), b"abc".to_vec()];
+        let before = values.clone();
+        assert_eq!(pack(&mut values), Ok(false));
+        assert_eq!(values, before);
+    }
+
+    #[test]
+    fn above_it_large_values_are_compressed_and_short_ones_are_not() {
+        let before = [text(THRESHOLD), b"3".to_vec(), text(SHORT)];
+        let (mut values, mut again) = (before.clone(), before.clone());
+        assert_eq!(pack(&mut values), Ok(true));
+        assert_eq!(pack(&mut again), Ok(true));
+        assert_eq!(values, again, "the same bytes each time");
+        assert!(is_packed(&values[0]) && values[0].len() < THRESHOLD / 3);
+        assert_eq!(values[1..], before[1..]);
+        assert_eq!(&values[0][4..10], [0, 0, 0, 0, 0, 255], "no time, no system");
+        for (packed, plain) in values.iter().zip(&before) {
+            assert_eq!(*unpack(packed).unwrap(), **plain);
+            assert!(is_same(packed, plain));
+        }
+        assert!(!is_same(&values[0], &before[1]));
+    }
+
+    #[test]
+    fn what_does_not_fit_compressed_is_told_with_both_sizes() {
+        let error = pack([&mut noise(DATA_LIMIT + 1)]).unwrap_err();
+        assert_eq!(error.size, DATA_LIMIT + 1);
+        assert!(error.packed.is_some_and(|packed| packed > DATA_LIMIT), "{error:?}");
+        assert!(error.to_string().contains("1048577 bytes"), "{error}");
+        let error = pack([&mut vec![b'x'; UNPACKED_LIMIT + 1]]).unwrap_err();
+        assert_eq!(error.packed, None);
+    }
+
+    #[test]
+    fn what_is_damaged_or_unpacks_to_too_much_is_refused() {
+        let mut values = [text(THRESHOLD + 1)];
+        pack(&mut values).unwrap();
+        assert_eq!(unpack(&values[0][..values[0].len() - 9]), Err(Damaged));
+        assert_eq!(unpack(&MAGIC), Err(Damaged));
+        let bomb = compress(&vec![0; UNPACKED_LIMIT + 1]).unwrap();
+        assert_eq!(unpack(&bomb), Err(Damaged));
+        assert!(!is_same(&bomb, &bomb[1..]));
+    }
+}

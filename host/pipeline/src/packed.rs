@@ -1,0 +1,108 @@
+//! A plugin as files of bounded size: `plugin.wasm`, or compressed `plugin.wasm.zst`, or either of them cut into parts `plugin.wasm.0`,
+//! `plugin.wasm.1`, ... How ConfigMaps hold a component, and how pods see it.
+
+/// The component's file.
+pub const COMPONENT: &str = "plugin.wasm";
+/// Follows the name of a compressed one.
+pub const COMPRESSED: &str = ".zst";
+/// Bytes of a component as it is packed: what all operators, pods and the API server have to carry.
+pub const MAX_PACKED: usize = 32 << 20;
+/// Bytes of a component. CRuby has 43 MB.
+pub const MAX_COMPONENT: usize = 96 << 20;
+/// Parts of a component: more than `MAX_PACKED` fills.
+pub const MAX_PARTS: usize = 256;
+
+/// Which files make up the component.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// In order.
+    pub files: Vec<String>,
+    /// They are one zstd stream.
+    pub compressed: bool,
+}
+
+/// What part a file is: its number (none: the whole), and whether it is compressed. None: it is no part of a component.
+pub fn part(name: &str) -> Option<(Option<usize>, bool)> {
+    let rest = name.strip_prefix(COMPONENT)?;
+    let (rest, compressed) = rest.strip_prefix(COMPRESSED).map_or((rest, false), |rest| (rest, true));
+    if rest.is_empty() {
+        return Some((None, compressed));
+    }
+    let digits = rest.strip_prefix('.')?;
+    let number: usize = digits.parse().ok()?;
+    // `01` and `+1` would be second names of one part.
+    (number.to_string() == digits && number < MAX_PARTS).then_some((Some(number), compressed))
+}
+
+/// The name of a part; of the whole where there is one only.
+pub fn name(part: usize, parts: usize, compressed: bool) -> String {
+    let end = if compressed { COMPRESSED } else { "" };
+    match parts {
+        1 => format!("{COMPONENT}{end}"),
+        _ => format!("{COMPONENT}{end}.{part}"),
+    }
+}
+
+/// The layout of these files; others than parts of a component are passed over.
+///
+/// # Errors
+/// A sentence: there is none, one part is missing, or two forms are mixed.
+pub fn layout<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Layout, String> {
+    let mut found: Vec<(Option<usize>, bool, &str)> = names
+        .into_iter()
+        .filter_map(|name| part(name).map(|(number, compressed)| (number, compressed, name)))
+        .collect();
+    found.sort_unstable();
+    let Some((first, compressed, _)) = found.first().copied() else {
+        return Err(format!(
+            "there is no '{COMPONENT}', '{COMPONENT}{COMPRESSED}' or '{COMPONENT}.0'"
+        ));
+    };
+    if found.iter().any(|(_, other, _)| *other != compressed) || (first.is_none() && found.len() > 1) {
+        return Err("the component is there in several forms; one is needed".to_string());
+    }
+    for (wanted, (number, ..)) in found.iter().enumerate().filter(|_| first.is_some()) {
+        if *number != Some(wanted) {
+            return Err(match found.get(wanted.wrapping_sub(1)) {
+                Some((before, ..)) if before == number => format!("part {} is there twice", number.unwrap_or(0)),
+                _ => format!("part {wanted} is missing"),
+            });
+        }
+    }
+    Ok(Layout {
+        files: found.into_iter().map(|(_, _, name)| name.to_string()).collect(),
+        compressed,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_come_in_the_order_of_their_numbers() {
+        let names: Vec<String> = (0..12).rev().map(|part| name(part, 12, true)).collect();
+        let layout = layout(names.iter().map(String::as_str).chain(["plugin.yaml"])).unwrap();
+        assert!(layout.compressed);
+        assert_eq!(layout.files.len(), 12);
+        assert_eq!(layout.files[10], "plugin.wasm.zst.10");
+    }
+
+    #[test]
+    fn what_cannot_be_put_together_is_told() {
+        for (names, why) in [
+            (&["plugin.yaml"][..], "there is no"),
+            (&["plugin.wasm.0", "plugin.wasm.2"], "part 1 is missing"),
+            (&["plugin.wasm.1"], "part 0 is missing"),
+            (&["plugin.wasm.0", "plugin.wasm.0"], "part 0 is there twice"),
+            (&["plugin.wasm", "plugin.wasm.0"], "several forms"),
+            (&["plugin.wasm", "plugin.wasm.zst"], "several forms"),
+        ] {
+            let error = layout(names.iter().copied()).unwrap_err();
+            assert!(error.contains(why), "{names:?}: {error}");
+        }
+        assert_eq!(layout(["plugin.wasm"]).unwrap().files, ["plugin.wasm"]);
+        assert_eq!(part("plugin.wasm.01"), None);
+        assert_eq!(part("plugin.wasm.300"), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! A layer: files in the order of their paths, all of root's and of 1970, with their digest.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use sha2::{Digest, Sha256};
+use tar::{Builder, EntryType, Header};
+
+/// One thing in an image.
+#[derive(Clone, Debug)]
+pub(super) enum Entry {
+    /// A file that everybody may read.
+    File(PathBuf),
+    /// A file that everybody may run.
+    Program(PathBuf),
+    /// A file with this text.
+    Text(&'static str),
+    /// A directory.
+    Directory,
+    /// A directory that everybody may write to.
+    Scratch,
+}
+
+/// What is in a layer, by path without a slash at the front.
+#[derive(Default)]
+pub(super) struct Entries(BTreeMap<String, Entry>);
+
+/// A layer that was written to a temporary file.
+pub(super) struct Layer {
+    /// `sha256:<hex>`.
+    pub digest: String,
+    pub size: u64,
+    pub file: File,
+}
+
+// === impl Entries ===
+
+impl Entries {
+    /// Adds this and the directories above it.
+    pub(super) fn add(&mut self, path: &str, entry: Entry) {
+        for (end, _) in path.match_indices('/') {
+            self.0.entry(path[..end].to_string()).or_insert(Entry::Directory);
+        }
+        self.0.insert(path.to_string(), entry);
+    }
+}
+
+// === impl Layer ===
+
+impl Layer {
+    /// Writes the entries to a file without a name, which lies in `place`.
+    pub(super) fn write(entries: &Entries, place: &Path) -> Result<Self> {
+        let file = tempfile::tempfile_in(place).with_context(|| format!("writing to {}", place.display()))?;
+        let mut archive = Builder::new(Digesting {
+            file,
+            all: Sha256::new(),
+        });
+        for (path, entry) in &entries.0 {
+            append(&mut archive, path, entry).with_context(|| format!("adding {path}"))?;
+        }
+        let Digesting { mut file, all } = archive.into_inner()?;
+        let size = file.stream_position()?;
+        file.rewind()?;
+        Ok(Self {
+            digest: hex(all),
+            size,
+            file,
+        })
+    }
+}
+
+fn append(archive: &mut Builder<impl Write>, path: &str, entry: &Entry) -> Result<()> {
+    match entry {
+        Entry::File(from) | Entry::Program(from) => {
+            let mode = if matches!(entry, Entry::Program(_)) {
+                0o755
+            } else {
+                0o644
+            };
+            let file = File::open(from).with_context(|| format!("reading {}", from.display()))?;
+            let size = file.metadata()?.len();
+            archive.append_data(&mut header(EntryType::Regular, mode, size), path, file)?;
+        }
+        Entry::Text(text) => {
+            let mut header = header(EntryType::Regular, 0o644, text.len() as u64);
+            archive.append_data(&mut header, path, text.as_bytes())?;
+        }
+        Entry::Directory => archive.append_data(&mut header(EntryType::Directory, 0o755, 0), path, io::empty())?,
+        Entry::Scratch => archive.append_data(&mut header(EntryType::Directory, 0o1777, 0), path, io::empty())?,
+    }
+    Ok(())
+}
+
+/// Says nothing about where and when it was made.
+pub(super) fn header(kind: EntryType, mode: u32, size: u64) -> Header {
+    let mut header = Header::new_gnu();
+    header.set_entry_type(kind);
+    header.set_mode(mode);
+    header.set_size(size);
+    header.set_mtime(0);
+    header.set_uid(0);
+    header.set_gid(0);
+    header
+}
+
+/// `sha256:<hex>` of what was fed in.
+pub(super) fn hex(all: Sha256) -> String {
+    let digest: String = all.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{digest}")
+}
+
+/// Digests what it writes.
+struct Digesting {
+    file: File,
+    all: Sha256,
+}
+
+impl Write for Digesting {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.all.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}

@@ -1,0 +1,209 @@
+//! A control plane, a registry and `host operator` as a process of its own, for the rows about the operator.
+
+use anyhow::{Context, Result, ensure};
+use boson_tests::cluster::{Cluster, shared};
+use boson_tests::registry::Server;
+use boson_tests::{binary, root};
+use serde_json::{Value, json};
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Bytes of a page of memory, and ticks of a second: Linux's own on all that we run on.
+const PAGE: f64 = 4096.0;
+const TICKS: f64 = 100.0;
+
+/// A namespace with an operator.
+pub struct Site {
+    pub registry: Server,
+    cluster: &'static Cluster,
+    namespace: String,
+    files: TempDir,
+    operator: Option<Child>,
+    port: u16,
+}
+
+// === impl Site ===
+
+impl Site {
+    /// Everything but the operator.
+    pub fn new(name: &str) -> Result<Self> {
+        let cluster = shared()?;
+        let definitions = root().join("crds");
+        cluster.kubectl([
+            "apply",
+            "--server-side",
+            "--filename",
+            &definitions.display().to_string(),
+        ])?;
+        cluster.kubectl(["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"])?;
+        Ok(Self {
+            registry: Server::start(false)?,
+            namespace: cluster.namespace(name)?,
+            cluster,
+            files: tempfile::tempdir()?,
+            operator: None,
+            port: TcpListener::bind("127.0.0.1:0")?.local_addr()?.port(),
+        })
+    }
+
+    /// Starts the operator and tells how long it took to be ready, in seconds.
+    pub fn start(&mut self) -> Result<f64> {
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(self.files.path().join("operator.log"))?;
+        let began = Instant::now();
+        let child = Command::new(binary()?)
+            .arg("operator")
+            .arg("--kubeconfig")
+            .arg(self.cluster.kubeconfig())
+            .args(["--namespace", &self.namespace, "--operator-namespace", &self.namespace])
+            .args(["--listen", &format!("127.0.0.1:{}", self.port)])
+            .args(["--operator-image", "example.com/boson:1", "--webhook-listen", "off"])
+            .args(["--registry-without-tls", self.registry.host()])
+            .arg("--image-cache")
+            .arg(self.files.path().join("images"))
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()?;
+        self.operator = Some(child);
+        self.until("ready", Duration::from_secs(120), |site| {
+            Ok(site
+                .ask("/ready")
+                .is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")))
+        })?;
+        Ok(began.elapsed().as_secs_f64())
+    }
+
+    /// Ends the operator as it wants to be ended, so that its lease is free.
+    pub fn stop(&mut self) -> Result<()> {
+        if let Some(mut operator) = self.operator.take() {
+            let id = rustix::process::Pid::from_child(&operator);
+            rustix::process::kill_process(id, rustix::process::Signal::TERM)?;
+            operator.wait()?;
+        }
+        Ok(())
+    }
+
+    /// Polls until it holds.
+    pub fn until(&self, what: &str, patience: Duration, holds: impl Fn(&Self) -> Result<bool>) -> Result<()> {
+        let began = Instant::now();
+        while !holds(self)? {
+            if began.elapsed() > patience {
+                let log = fs::read_to_string(self.files.path().join("operator.log")).unwrap_or_default();
+                let end: Vec<&str> = log.lines().rev().take(20).collect();
+                anyhow::bail!("{what} did not come in {patience:?}\n{}", end.join("\n"));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+
+    pub fn kubectl(&self, arguments: &[&str]) -> Result<String> {
+        let namespaced = ["--namespace", &self.namespace]
+            .into_iter()
+            .chain(arguments.iter().copied());
+        self.cluster.kubectl(namespaced)
+    }
+
+    pub fn apply(&self, objects: &[Value]) -> Result<()> {
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
+        let arguments = ["--namespace", &self.namespace, "apply", "--server-side", "--filename=-"];
+        let answer = self.cluster.try_kubectl(arguments, &list.to_string())?;
+        ensure!(answer.success, "{}", answer.stderr);
+        Ok(())
+    }
+
+    /// A deployment whose manifest is in the ConfigMap of this name.
+    pub fn deployment(&self, name: &str, manifest: &str) -> Value {
+        json!({
+            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": name},
+            "spec": {
+                "manifest": {"type": "configmap", "name": manifest},
+                "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", self.registry.host())}
+            }
+        })
+    }
+
+    /// A counter, or a bucket of a histogram; 0 where it has not been counted.
+    pub fn metric(&self, name: &str) -> Result<f64> {
+        let text = self.ask("/metrics")?;
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        Ok(line.unwrap_or("0").trim().parse()?)
+    }
+
+    /// Buckets of a histogram: upper limit, and how many are not above it.
+    pub fn buckets(&self, name: &str) -> Result<Vec<(f64, f64)>> {
+        let text = self.ask("/metrics")?;
+        let prefix = format!("{name}_bucket{{le=\"");
+        let bucket = |line: &str| {
+            let (limit, count) = line.strip_prefix(&prefix)?.split_once("\"} ")?;
+            Some((limit.parse().unwrap_or(f64::INFINITY), count.trim().parse().ok()?))
+        };
+        Ok(text.lines().filter_map(bucket).collect())
+    }
+
+    /// Memory of the operator in MiB.
+    pub fn memory(&self) -> Result<f64> {
+        let pages = fs::read_to_string(format!("/proc/{}/statm", self.id()?))?;
+        let resident: f64 = pages.split(' ').nth(1).context("no resident pages")?.parse()?;
+        Ok(resident * PAGE / f64::from(1 << 20))
+    }
+
+    /// Seconds that the operator has spent on cores.
+    pub fn seconds(&self) -> Result<f64> {
+        let text = fs::read_to_string(format!("/proc/{}/stat", self.id()?))?;
+        let fields: Vec<&str> = text.rsplit(") ").next().unwrap_or_default().split(' ').collect();
+        let ticks = |at: usize| {
+            fields
+                .get(at)
+                .and_then(|field| field.parse::<f64>().ok())
+                .unwrap_or(0.0)
+        };
+        Ok((ticks(11) + ticks(12)) / TICKS)
+    }
+
+    /// What the operator wrote, leases left out, by the audit log.
+    pub fn writes(&self) -> Result<usize> {
+        let log = fs::read_to_string(self.cluster.audit_log())?;
+        let is_write = |line: &&str| {
+            let Ok(event) = serde_json::from_str::<Value>(line) else {
+                return false;
+            };
+            let reads = ["get", "list", "watch"].iter().any(|verb| event["verb"] == *verb);
+            let agent = event["userAgent"].as_str().unwrap_or_default();
+            let ours = event["user"]["username"] == "admin" && !agent.starts_with("kubectl");
+            ours && !reads && event["objectRef"]["resource"] != "leases"
+        };
+        Ok(log.lines().filter(is_write).count())
+    }
+
+    fn id(&self) -> Result<u32> {
+        Ok(self.operator.as_ref().context("there is no operator")?.id())
+    }
+
+    fn ask(&self, path: &str) -> Result<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        )?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        if let Some(operator) = &mut self.operator {
+            let _ = operator.kill();
+            let _ = operator.wait();
+        }
+    }
+}

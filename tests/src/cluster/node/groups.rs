@@ -1,0 +1,140 @@
+//! The control groups of a node: children of our own, so that a limit on the test holds for its pods as well.
+
+use anyhow::{Context, Result};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What a shell does before it becomes a program of the node: it enters the groups named before `--`.
+const ENTER: &str = r#"while [ "$1" != -- ]; do echo $$ >"$1/cgroup.procs" || exit 1; shift; done; shift; exec "$@""#;
+
+/// One group in each hierarchy of this machine.
+#[derive(Debug)]
+pub(in crate::cluster) struct Groups {
+    all: Vec<Group>,
+}
+
+#[derive(Debug)]
+struct Group {
+    /// The controllers of a hierarchy of version 1; `unified` is version 2.
+    kind: String,
+    path: PathBuf,
+}
+
+// === impl Groups ===
+
+impl Groups {
+    /// Groups of this name; they are not made yet.
+    pub(in crate::cluster) fn named(name: &str) -> Result<Self> {
+        let unified = Path::new("/sys/fs/cgroup");
+        if unified.join("cgroup.controllers").exists() {
+            // At the top: version 2 takes no processes beside groups that have controllers, and where we are, there are processes.
+            let path = unified.join(name);
+            let kind = "unified".to_string();
+            return Ok(Self {
+                all: vec![Group { kind, path }],
+            });
+        }
+        let own = fs::read_to_string("/proc/self/cgroup")?;
+        let mounts = fs::read_to_string("/proc/self/mountinfo")?;
+        let all = own
+            .lines()
+            .filter_map(|line| {
+                let mut fields = line.splitn(3, ':').skip(1);
+                let (kind, ours) = (fields.next()?, fields.next()?);
+                let path = mounts.lines().find_map(|mount| place(mount, kind, ours))?.join(name);
+                let kind = kind.to_string();
+                Some(Group { kind, path })
+            })
+            .collect();
+        Ok(Self { all })
+    }
+
+    /// Their directories.
+    pub(in crate::cluster) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.all.iter().map(|group| group.path.as_path())
+    }
+
+    pub(super) fn kinds(&self) -> impl Iterator<Item = &str> {
+        self.all.iter().map(|group| group.kind.as_str())
+    }
+
+    pub(super) fn make(&self) -> Result<()> {
+        for path in self.paths() {
+            fs::create_dir(path).with_context(|| format!("cannot make the control group {}", path.display()))?;
+            for file in ["cpuset.cpus", "cpuset.mems"] {
+                let parent = path.with_file_name(file);
+                // Empty in a new group of version 1, which then takes no process.
+                if let Ok(allowed) = fs::read(parent)
+                    && path.join("tasks").exists()
+                {
+                    fs::write(path.join(file), allowed)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The words that run a program among the first processes of the node.
+    pub(super) fn entering(&self, program: Vec<OsString>) -> Vec<OsString> {
+        Self::words(self.paths().map(Into::into), program)
+    }
+
+    /// The same once [`Self::settle`] was called.
+    pub(super) fn joining(&self, program: Vec<OsString>) -> Vec<OsString> {
+        Self::words(self.all.iter().map(Group::of_daemons), program)
+    }
+
+    fn words(groups: impl Iterator<Item = PathBuf>, program: Vec<OsString>) -> Vec<OsString> {
+        let shell = ["sh", "-c", ENTER, "sh"].map(OsString::from);
+        let groups = groups.map(OsString::from);
+        shell
+            .into_iter()
+            .chain(groups)
+            .chain(["--".into()])
+            .chain(program)
+            .collect()
+    }
+
+    /// Lets the groups have children with controllers.
+    pub(super) fn settle(&self) -> Result<()> {
+        for group in self.all.iter().filter(|group| group.kind == "unified") {
+            let daemons = group.of_daemons();
+            fs::create_dir(&daemons)?;
+            for process in fs::read_to_string(group.path.join("cgroup.procs"))?.lines() {
+                fs::write(daemons.join("cgroup.procs"), process)?;
+            }
+            let controllers = fs::read_to_string(group.path.join("cgroup.controllers"))?;
+            let wanted: Vec<String> = controllers.split_whitespace().map(|one| format!("+{one}")).collect();
+            fs::write(group.path.join("cgroup.subtree_control"), wanted.join(" "))?;
+        }
+        Ok(())
+    }
+}
+
+// === impl Group ===
+
+impl Group {
+    fn of_daemons(&self) -> PathBuf {
+        if self.kind == "unified" {
+            self.path.join("daemons")
+        } else {
+            self.path.clone()
+        }
+    }
+}
+
+/// Where our group of this hierarchy is, if this line of mountinfo is about it.
+fn place(mount: &str, kind: &str, ours: &str) -> Option<PathBuf> {
+    let (before, after) = mount.split_once(" - ")?;
+    let mut before = before.split(' ').skip(3);
+    let (root, point) = (before.next()?, before.next()?);
+    let mut after = after.split(' ');
+    let (system, options) = (after.next()?, after.nth(1)?);
+    let has = |one: &str| options.split(',').any(|option| option == one);
+    if kind.is_empty() || system != "cgroup" || !kind.split(',').all(has) {
+        return None;
+    }
+    let inner = Path::new(ours).strip_prefix(root).ok()?;
+    Some(Path::new(point).join(inner))
+}

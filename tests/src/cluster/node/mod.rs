@@ -1,0 +1,229 @@
+//! A node that runs pods for real: containerd, kubelet and kube-proxy in PID, mount, network, host name and control group namespaces of
+//! their own. It needs root, and the Debian packages that `.ci/setup` installs. Of networks the node sees this machine only.
+//!
+//! # Guarantees
+//! The node ends with its first process, and that with the test process, also when that is killed. No mount, interface or route stays behind.
+
+mod groups;
+mod link;
+mod settings;
+
+pub(super) use self::groups::Groups;
+
+use self::link::Link;
+use super::certificates::Authority;
+use super::image::Image;
+use super::process::{Process, Spawner};
+use super::programs::program;
+use anyhow::{Context, Result, bail, ensure};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::net::Ipv4Addr;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What the node is called.
+pub const NAME: &str = "node";
+/// The image of the container that holds a pod's namespaces.
+const PAUSE: &str = "boson.test/pause:1";
+/// How long a step inside the node may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What the first process runs.
+const FIRST: &str = include_str!("first.sh");
+
+/// A running node. Its namespaces are there first, so that the control plane can listen on the address that pods see.
+#[derive(Debug)]
+pub(super) struct Node {
+    directory: PathBuf,
+    groups: Groups,
+    link: Link,
+    /// The first process, seen from here.
+    process: u32,
+    /// Before the daemons, so that it is the first to be dropped: they all end with it.
+    first: Process,
+    daemons: Vec<Process>,
+}
+
+/// Whether this user can have a node.
+pub(super) fn is_possible() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|ours| ours.uid() == 0)
+}
+
+// === impl Node ===
+
+impl Node {
+    /// Makes the namespaces and starts containerd, which needs no cluster.
+    pub(super) fn prepare(directory: &Path, groups: Groups, spawner: &Spawner) -> Result<Self> {
+        let plugin = Path::new(settings::NETWORK_PLUGINS).join("ptp");
+        ensure!(plugin.is_file(), "{} is missing: run .ci/setup", plugin.display());
+        groups.make()?;
+        fs::write(directory.join("first.sh"), FIRST)?;
+        let ready = directory.join("first.ready");
+        let mut words: Vec<OsString> = [
+            "unshare",
+            "--fork",
+            "--kill-child=KILL",
+            "--pid",
+            "--mount-proc",
+            "--mount",
+            "--net",
+            "--uts",
+            "--cgroup",
+            "sh",
+        ]
+        .map(OsString::from)
+        .into();
+        words.extend([directory.join("first.sh").into(), ready.clone().into()]);
+        words.extend(groups.kinds().map(OsString::from));
+        let mut first = spawner.spawn("first", groups.entering(words))?;
+        wait("the node's namespaces", &mut [&mut first], || Ok(ready.exists()))?;
+        groups.settle()?;
+        let process = only_child(first.number())?;
+        let link = Link::claim(process)?;
+        settings::write(directory, link)?;
+        let directory = directory.to_path_buf();
+        let mut node = Self {
+            directory,
+            groups,
+            link,
+            process,
+            first,
+            daemons: Vec::new(),
+        };
+        node.run(["sh", "-c", &link.inner_end()].map(OsString::from).into(), None)?;
+        let settings = node.directory.join("containerd.toml");
+        node.start(
+            spawner,
+            "containerd",
+            ["containerd".into(), "--config".into(), settings.into()].into(),
+        )?;
+        Ok(node)
+    }
+
+    /// Makes it a part of the cluster at `server`.
+    pub(super) fn join(&mut self, authority: &Authority, server: &str, spawner: &Spawner) -> Result<()> {
+        let names = format!("IP:{},DNS:{NAME}", self.link.node());
+        authority.issue("kubelet", &format!("/O=system:nodes/CN=system:node:{NAME}"), &names)?;
+        authority.issue("kube-proxy", "/CN=system:kube-proxy", "")?;
+        for name in ["kubelet", "kube-proxy"] {
+            let file = self.directory.join(format!("{name}.kubeconfig"));
+            fs::write(file, authority.kubeconfig(name, server)?)?;
+        }
+        let version: Vec<OsString> = ["ctr", "version"].map(OsString::from).into();
+        let asked = self.command(version);
+        wait("containerd", &mut self.processes().collect::<Vec<_>>(), || {
+            let mut asked = Command::new(&asked[0])
+                .args(&asked[1..])
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()?;
+            Ok(asked.wait()?.success())
+        })?;
+        let pause = self.directory.join("pause.tar");
+        Image::busybox(PAUSE)?
+            .entrypoint(&["/bin/sleep", "infinity"])
+            .write(&pause)?;
+        self.load(&pause)?;
+        let file = |name: &str| self.directory.join(name).display().to_string();
+        let kubelet = [
+            format!("--config={}", file("kubelet.yaml")),
+            format!("--kubeconfig={}", file("kubelet.kubeconfig")),
+            format!("--hostname-override={NAME}"),
+            format!("--node-ip={}", self.link.node()),
+        ];
+        let proxy = [format!("--config={}", file("kube-proxy.yaml"))];
+        for (name, flags) in [("kubelet", kubelet.as_slice()), ("kube-proxy", proxy.as_slice())] {
+            let flags = flags.iter().map(OsString::from);
+            self.start(
+                spawner,
+                name,
+                [program(name)?.into()].into_iter().chain(flags).collect(),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// This machine, as pods see it.
+    pub(super) fn gateway(&self) -> Ipv4Addr {
+        self.link.gateway()
+    }
+
+    /// The processes whose end is the node's.
+    pub(super) fn processes(&mut self) -> impl Iterator<Item = &mut Process> {
+        self.daemons.iter_mut().chain([&mut self.first])
+    }
+
+    /// Makes an image known.
+    pub(super) fn load(&self, image: &Path) -> Result<()> {
+        let file = File::open(image).with_context(|| format!("cannot read {}", image.display()))?;
+        let snapshotter = settings::snapshotter(&self.directory);
+        let words = [
+            "ctr",
+            "--namespace",
+            "k8s.io",
+            "images",
+            "import",
+            "--snapshotter",
+            snapshotter,
+            "-",
+        ];
+        self.run(words.map(OsString::from).into(), Some(file))
+    }
+
+    /// Lets images be pulled without TLS from the registry at `host:port`.
+    pub(super) fn trust(&self, registry: &str) -> Result<()> {
+        let directory = self.directory.join("registries").join(registry);
+        fs::create_dir_all(&directory)?;
+        let text = format!("[host.\"http://{registry}\"]\n  capabilities = [\"pull\", \"resolve\"]\n");
+        Ok(fs::write(directory.join("hosts.toml"), text)?)
+    }
+
+    fn start(&mut self, spawner: &Spawner, name: &str, words: Vec<OsString>) -> Result<()> {
+        self.daemons.push(spawner.spawn(name, self.command(words))?);
+        Ok(())
+    }
+
+    /// The words that run a program in the node.
+    fn command(&self, words: Vec<OsString>) -> Vec<OsString> {
+        let process = self.process.to_string();
+        let nsenter = ["nsenter", "--target", &process, "--all", "--"].map(OsString::from);
+        self.groups.joining(nsenter.into_iter().chain(words).collect())
+    }
+
+    /// Runs a program in the node to its end.
+    fn run(&self, words: Vec<OsString>, input: Option<File>) -> Result<()> {
+        let words = self.command(words);
+        let output = Command::new(&words[0])
+            .args(&words[1..])
+            .stdin(input.map_or_else(Stdio::null, Stdio::from))
+            .output()?;
+        let error = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "{words:?}: {error}");
+        Ok(())
+    }
+}
+
+/// Polls until it holds, one of the processes ends, or patience does.
+fn wait(what: &str, processes: &mut [&mut Process], mut holds: impl FnMut() -> Result<bool>) -> Result<()> {
+    let began = Instant::now();
+    while !holds()? {
+        for process in processes.iter_mut() {
+            if let Some(log) = process.ended() {
+                bail!("{} ended:\n{log}", process.name());
+            }
+        }
+        ensure!(began.elapsed() < PATIENCE, "{what} did not come in {PATIENCE:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
+}
+
+fn only_child(process: u32) -> Result<u32> {
+    let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children"))?;
+    children
+        .trim()
+        .parse()
+        .with_context(|| format!("'{children}' is not one child of {process}"))
+}

@@ -1,0 +1,69 @@
+//! The operator's image for tests: made of the binary and the plugins that were built together with them, once for all test processes of a target
+//! directory.
+
+use anyhow::{Context, Result, ensure};
+use sha2::{Digest, Sha256};
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What it is called in pods.
+pub(super) const NAME: &str = "boson.test/host:1";
+
+/// The image as a tar; it is made anew where the binary, a plugin or what makes images changed.
+pub(super) fn file() -> Result<PathBuf> {
+    let host = crate::binary()?;
+    let maker = host.with_file_name("boson-build");
+    ensure!(
+        maker.is_file(),
+        "{} is missing: run `make build` first",
+        maker.display()
+    );
+    let target = host.ancestors().nth(2).context("no target directory")?.to_path_buf();
+    let (plugins, image, key) = (
+        target.join("plugins"),
+        target.join("test-image.tar"),
+        target.join("test-image.key"),
+    );
+    // The second process waits and then finds the image there.
+    let lock = File::create(target.join("test-image.lock"))?;
+    lock.lock()?;
+    let made_of = traces(&[&host, &maker], &plugins)?;
+    if image.is_file() && fs::read_to_string(&key).is_ok_and(|key| key == made_of) {
+        return Ok(image);
+    }
+    let made = Command::new(maker)
+        .args(["image", "--name", NAME, "--host"])
+        .arg(host)
+        .arg("--plugins")
+        .arg(plugins)
+        .arg("--out")
+        .arg(&image)
+        .output()?;
+    ensure!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    fs::write(key, made_of)?;
+    Ok(image)
+}
+
+/// One text for the state of these files: names, sizes and times, since to read hundreds of megabytes takes longer than many a test.
+fn traces(files: &[&Path], directory: &Path) -> Result<String> {
+    let mut all = Sha256::new();
+    let mut paths: Vec<PathBuf> = files.iter().map(|path| path.to_path_buf()).collect();
+    for entry in fs::read_dir(directory).with_context(|| format!("reading {}", directory.display()))? {
+        paths.push(entry?.path());
+    }
+    paths.sort();
+    for path in paths {
+        let state = fs::metadata(&path)?;
+        let line = format!(
+            "{} {} {}.{}\n",
+            path.display(),
+            state.size(),
+            state.mtime(),
+            state.mtime_nsec()
+        );
+        all.update(line);
+    }
+    Ok(all.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -1,0 +1,192 @@
+//! The webhook as users meet it: `kubectl apply` says what is wrong, and nothing is held up when the operator is not there.
+
+use crate::operator::{PATIENCE, Stage, config_map, free_port};
+use boson_tests::cluster::Answer;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// A stage whose operator reviews.
+fn stage(name: &str) -> Stage {
+    let address = format!("127.0.0.1:{}", free_port().unwrap());
+    let url = format!("https://{address}");
+    Stage::with(name, &["--webhook-listen", &address, "--webhook-url", &url]).unwrap()
+}
+
+/// What the API server says to this object; nothing is stored.
+fn try_out(stage: &Stage, object: &Value) -> Answer {
+    apply(stage, object, &["--dry-run=server"])
+}
+
+fn apply(stage: &Stage, object: &Value, more: &[&str]) -> Answer {
+    let arguments = [
+        "--namespace",
+        &stage.namespace,
+        "apply",
+        "--server-side",
+        "--filename=-",
+    ];
+    let arguments = arguments.iter().chain(more);
+    stage.cluster.try_kubectl(arguments, &object.to_string()).unwrap()
+}
+
+/// Tries until it is as expected: API servers hear of a configuration a moment later.
+fn until(stage: &Stage, object: &Value, what: &str, good: impl Fn(&Answer) -> bool) -> Answer {
+    let began = Instant::now();
+    loop {
+        let answer = try_out(stage, object);
+        if good(&answer) {
+            return answer;
+        }
+        if began.elapsed() > PATIENCE {
+            let log = std::fs::read_to_string(stage.log()).unwrap_or_default();
+            panic!("{what} did not come: {answer:?}\n{log}");
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// How many reviews there were.
+fn reviews(stage: &Stage) -> u64 {
+    let text = stage.answer("/metrics").unwrap();
+    let lines = text.lines().filter(|line| line.starts_with("boson_reviews_total"));
+    lines
+        .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+        .sum()
+}
+
+#[test]
+fn what_is_wrong_is_said_before_it_is_stored() {
+    let mut stage = stage("admission");
+    let ops = |name: &str, text: &str| config_map(name, "ops", text);
+    let deploy = |stage: &Stage| stage.deploy().unwrap();
+    let broken = stage.deployment(&["broken"]);
+    stage
+        .apply(&[
+            ops("broken", "- type: remove\n  path: /instance_gruops/0\n"),
+            ops("warned", "- type: replace\n  path: /director_uuid?\n  value: x\n"),
+            ops(
+                "quoting",
+                "- type: replace\n  path: /releases/0/version\n  value: ((word))\n",
+            ),
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "nats.var-implicit-word"},
+                "stringData": {"value": "CANARY-in-a-secret.latest"}}),
+        ])
+        .unwrap();
+    // All that a first `kubectl apply` brings, before any of its ConfigMaps is there.
+    let early = until(&stage, &broken, "a warning", |answer| answer.stderr.contains("Warning"));
+    assert!(early.success, "{early:?}");
+    assert!(
+        early.stderr.contains("there is no ConfigMap 'nats-manifest'"),
+        "{early:?}"
+    );
+    deploy(&stage);
+
+    let denied = try_out(&stage, &broken);
+    assert!(!denied.success, "{denied:?}");
+    assert!(denied.stderr.contains("configmap/broken/ops:2:9"), "{denied:?}");
+    assert!(
+        denied.stderr.contains("Expected to find a map key 'instance_gruops'"),
+        "{denied:?}"
+    );
+    let quoting = try_out(&stage, &stage.deployment(&["quoting"]));
+    assert!(!quoting.success && quoting.stderr.contains("<redacted>"), "{quoting:?}");
+    assert!(!quoting.stderr.contains("CANARY"), "{quoting:?}");
+    let warned = try_out(&stage, &stage.deployment(&["warned"]));
+    assert!(warned.success, "{warned:?}");
+    assert!(
+        warned.stderr.contains("Warning: configmap/warned/ops:3:") && warned.stderr.contains("director_uuid"),
+        "{warned:?}"
+    );
+
+    // Changes of everything but the spec are nobody's business here.
+    let before = reviews(&stage);
+    assert!(before >= 3);
+    stage.kubectl(&["label", "boshdeployment/nats", "some=label"]).unwrap();
+    let status = [
+        "patch",
+        "boshdeployment/nats",
+        "--subresource=status",
+        "--type=merge",
+        "--patch={\"status\":{\"message\":\"x\"}}",
+    ];
+    stage.kubectl(&status).unwrap();
+    assert_eq!(reviews(&stage), before);
+
+    // New certificates, of a new authority, while it runs.
+    let key = |stage: &Stage| {
+        stage
+            .get("secret/boson-webhook")
+            .map(|secret| secret["data"]["tls.key"].clone())
+    };
+    let old = key(&stage).unwrap();
+    stage.kubectl(&["delete", "secret/boson-webhook"]).unwrap();
+    until(&stage, &broken, "a refusal with another certificate", |answer| {
+        !answer.success && key(&stage).is_ok_and(|new| new != old)
+    });
+
+    stage
+        .apply(&[ops("broken", "- type: replace\n  path: /tags?/x\n  value: y\n")])
+        .unwrap();
+    let mended = try_out(&stage, &broken);
+    assert!(mended.success, "{mended:?}");
+
+    // An operator that is down blocks nobody, and its configuration goes with its namespace.
+    stage
+        .apply(&[ops("broken", "- type: remove\n  path: /instance_gruops/0\n")])
+        .unwrap();
+    assert!(!try_out(&stage, &broken).success);
+    stage.kill();
+    let stored = apply(&stage, &broken, &[]);
+    assert!(stored.success, "{stored:?}");
+    goes_with_its_namespace(&stage);
+}
+
+fn goes_with_its_namespace(stage: &Stage) {
+    let configuration = format!("validatingwebhookconfiguration/boson.{}", stage.namespace);
+    let owner = &stage.get(&configuration).unwrap()["metadata"]["ownerReferences"][0];
+    assert_eq!(
+        (&owner["kind"], &owner["name"]),
+        (&json!("Namespace"), &json!(stage.namespace))
+    );
+    let namespace = format!("namespace/{}", stage.namespace);
+    stage.cluster.kubectl(["delete", &namespace, "--wait=false"]).unwrap();
+    let began = Instant::now();
+    while stage.get(&configuration).is_ok() {
+        assert!(began.elapsed() < PATIENCE, "the configuration stays");
+        std::thread::sleep(Duration::from_millis(500));
+    }
+}
+
+#[test]
+fn two_operators_agree_on_one_authority_and_strangers_learn_nothing() {
+    let first = stage("authority");
+    let address = format!("127.0.0.1:{}", free_port().unwrap());
+    // It waits for the lease of the first, and answers all the same.
+    let second = first.beside(&[
+        "--webhook-listen",
+        &address,
+        "--webhook-url",
+        &format!("https://{address}"),
+    ]);
+    let second = second.unwrap();
+    let began = Instant::now();
+    while !second
+        .answer("/ready")
+        .is_ok_and(|answer| answer.contains("admission: ok"))
+    {
+        assert!(began.elapsed() < PATIENCE, "{:?}", second.answer("/ready"));
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let secret = first.get("secret/boson-webhook").unwrap();
+    let authority = first.file("ca.crt", &secret["data"]["ca.crt"]).unwrap();
+    let ask = |path: &str| {
+        let url = format!("https://{address}/{path}");
+        let mut curl = std::process::Command::new("curl");
+        curl.args(["--silent", "--write-out", "%{http_code}", "--data", "{}", "--cacert"]);
+        let output = curl.arg(&authority).arg(url).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(ask("validate"), "404");
+    let path = first.decoded(&secret["data"]["path"]).unwrap();
+    assert_eq!(ask(&path), "400", "known, but that is no question");
+}

@@ -1,0 +1,439 @@
+//! Bad input, one operator for all of it: each mistake is told in a condition and an event that name it, writes no object, tells no value, and is
+//! forgotten as soon as it is mended.
+
+use crate::desk::{Desk, Room, condition, is, small_release};
+use crate::hook;
+use boson_tests::registry::layer;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
+/// Kinds of what runs; Secrets between the steps of a conversion may be there before it fails.
+const OBJECTS: [(&str, &str); 4] = [
+    (OURS, "QuarksStatefulSet"),
+    (OURS, "QuarksJob"),
+    ("v1", "Service"),
+    ("apps/v1", "StatefulSet"),
+];
+/// A value of every deployment that nothing may tell.
+const MARKER: &str = "hush-hush-marker";
+
+/// A mistake.
+struct Case {
+    /// Name of the deployment.
+    name: &'static str,
+    /// Makes it, after the inputs of a good deployment are there.
+    spoil: fn(Room, &'static str) -> BoxFuture<'static, ()>,
+    /// The condition's type and reason.
+    told: (&'static str, &'static str),
+    /// What the message names.
+    words: &'static [&'static str],
+    /// Mends it.
+    mend: fn(Room, &'static str) -> BoxFuture<'static, ()>,
+}
+
+/// `async` blocks as the table takes them.
+macro_rules! steps {
+    ($room:ident, $name:ident, $body:block) => {
+        |$room: Room, $name: &'static str| {
+            Box::pin(async move {
+                let _ = $name;
+                $body
+            })
+        }
+    };
+}
+
+fn manifest(version: &str, domain: &str) -> String {
+    format!(
+        r#"releases:
+- {{name: demo, version: "{version}", url: registry.example.com/demo}}
+stemcells:
+- {{alias: default, os: ubuntu-jammy, version: "1.1"}}
+variables:
+- {{name: pw, type: password}}
+instance_groups:
+- name: web
+  instances: 1
+  stemcell: default
+  jobs:
+  - name: app
+    release: demo
+    properties: {{app: {{domain: (({domain})), token: ((pw))}}}}
+"#
+    )
+}
+
+/// Text that gzip hardly makes smaller.
+fn noise(bytes: usize, mut state: u64) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-";
+    let next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        char::from(LETTERS[(state % 64) as usize])
+    };
+    std::iter::repeat_with(next).take(bytes).collect()
+}
+
+const DEPLOY: fn(Room, &'static str) -> BoxFuture<'static, ()> =
+    steps!(room, name, { room.deployment(name, &[]).await });
+
+fn cases() -> Vec<Case> {
+    let converted = |reason| ("Converted", reason);
+    let applied = |reason| ("Applied", reason);
+    vec![
+        Case {
+            name: "no-map",
+            spoil: steps!(room, name, {
+                room.delete("v1", "ConfigMap", "no-map-manifest").await;
+                room.deployment(name, &[]).await;
+            }),
+            told: converted("DeploymentNotFound"),
+            words: &["there is no ConfigMap 'no-map-manifest'", "boshdeployment"],
+            mend: steps!(room, name, {
+                room.config_map("no-map-manifest", "manifest", &manifest("1", "domain"))
+                    .await
+            }),
+        },
+        Case {
+            name: "no-key",
+            spoil: steps!(room, name, {
+                room.config_map("no-key-manifest", "other", "x").await;
+                room.deployment(name, &[]).await;
+            }),
+            told: converted("DeploymentNoKey"),
+            words: &["ConfigMap 'no-key-manifest' has no key 'manifest'"],
+            mend: steps!(room, name, {
+                room.config_map("no-key-manifest", "manifest", &manifest("1", "domain"))
+                    .await
+            }),
+        },
+        Case {
+            name: "no-ops",
+            spoil: steps!(room, name, { room.deployment(name, &["absent"]).await }),
+            told: converted("DeploymentNotFound"),
+            words: &["there is no ConfigMap 'absent'", "boshdeployment", "ops/0"],
+            mend: steps!(room, name, { room.config_map("absent", "ops", "[]").await }),
+        },
+        Case {
+            name: "ops-fail",
+            spoil: steps!(room, name, {
+                room.config_map("ops", "ops", "- type: remove\n  path: /instance_gruops/0\n")
+                    .await;
+                room.deployment(name, &["ops"]).await;
+            }),
+            told: converted("OpsMissingKey"),
+            words: &["configmap/ops/ops:2:9", "Expected to find a map key 'instance_gruops'"],
+            mend: steps!(room, name, { room.config_map("ops", "ops", "[]").await }),
+        },
+        Case {
+            name: "words-long",
+            spoil: steps!(room, name, {
+                let ops = format!("- type: remove\n  path: /{}\n", "größe".repeat(900));
+                room.config_map("ops", "ops", &ops).await;
+                room.deployment(name, &["ops"]).await;
+            }),
+            told: converted("OpsMissingKey"),
+            words: &["Expected to find a map key 'größegröße"],
+            mend: steps!(room, name, { room.config_map("ops", "ops", "[]").await }),
+        },
+        Case {
+            name: "no-value",
+            spoil: steps!(room, name, {
+                room.config_map("no-value-manifest", "manifest", &manifest("1", "other"))
+                    .await;
+                room.deployment(name, &[]).await;
+            }),
+            told: converted("DeploymentNoValue"),
+            words: &[
+                "there is no Secret 'no-value.var-implicit-other'",
+                "configmap/no-value-manifest/manifest:14",
+            ],
+            mend: steps!(room, name, {
+                room.secret("no-value.var-implicit-other", "value", MARKER).await
+            }),
+        },
+        Case {
+            name: "no-json",
+            spoil: steps!(room, name, {
+                let metadata = json!({"name": "no-json.var-implicit-domain",
+                    "annotations": {"quarks.cloudfoundry.org/json-value": "true"}});
+                room.apply(json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"value": MARKER}}))
+                    .await;
+                room.deployment(name, &[]).await;
+            }),
+            told: converted("DeploymentValue"),
+            words: &["key 'value' of Secret 'no-json.var-implicit-domain' is no JSON"],
+            mend: steps!(room, name, {
+                let value = json!(MARKER).to_string();
+                room.secret("no-json.var-implicit-domain", "value", &value).await;
+            }),
+        },
+        Case {
+            name: "no-image",
+            spoil: steps!(room, name, {
+                room.config_map("no-image-manifest", "manifest", &manifest("2", "domain"))
+                    .await;
+                room.deployment(name, &[]).await;
+            }),
+            told: converted("ImageMissing"),
+            words: &[
+                "there is no image '",
+                "/bosh/demo:ubuntu-jammy-1.1-2'",
+                "no-image-manifest",
+            ],
+            mend: steps!(room, name, {
+                room.config_map("no-image-manifest", "manifest", &manifest("1", "domain"))
+                    .await
+            }),
+        },
+        Case {
+            name: "no-bpm",
+            spoil: steps!(room, name, {
+                room.config_map("no-bpm-manifest", "manifest", &manifest("3", "domain"))
+                    .await;
+                room.deployment(name, &[]).await;
+            }),
+            told: converted("BpmNoInformation"),
+            words: &["app"],
+            mend: steps!(room, name, {
+                room.config_map("no-bpm-manifest", "manifest", &manifest("1", "domain"))
+                    .await
+            }),
+        },
+        Case {
+            name: "too-large",
+            spoil: steps!(room, name, {
+                for (ops, seed) in [("one", 1), ("two", 2)] {
+                    let text = format!(
+                        "- {{type: replace, path: '/tags?/{ops}', value: '{}'}}\n",
+                        noise(900_000, seed)
+                    );
+                    room.config_map(ops, "ops", &text).await;
+                }
+                room.deployment(name, &["one", "two"]).await;
+            }),
+            told: converted("DeploymentTooLarge"),
+            words: &["Secret 'too-large.with-ops'", "a Secret holds at most 1048576"],
+            mend: steps!(room, name, {
+                room.config_map("two", "ops", "- {type: remove, path: /tags}").await
+            }),
+        },
+        Case {
+            name: "service-of-others",
+            spoil: steps!(room, name, {
+                let spec = json!({"ports": [{"port": 1}]});
+                room.apply(json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "service-of-others-web"}, "spec": spec}))
+                    .await;
+                room.deployment(name, &[]).await;
+            }),
+            told: applied("DeploymentNameTaken"),
+            words: &["there is already Service 'service-of-others-web' (made by somebody else)"],
+            mend: steps!(room, name, {
+                let service = room.get("v1", "Service", "service-of-others-web").await.unwrap();
+                assert_eq!(service["metadata"]["ownerReferences"], Value::Null);
+                assert_eq!(service["spec"]["ports"][0]["port"], 1);
+                room.delete("v1", "Service", "service-of-others-web").await;
+            }),
+        },
+        Case {
+            name: "secret-of-others",
+            spoil: steps!(room, name, {
+                room.secret("secret-of-others.ig-resolved.web-v1", "mine", MARKER).await;
+                room.deployment(name, &[]).await;
+            }),
+            told: applied("DeploymentNameTaken"),
+            words: &["there is already Secret 'secret-of-others.ig-resolved.web-v1' (made by somebody else)"],
+            mend: steps!(room, name, {
+                room.delete("v1", "Secret", "secret-of-others.ig-resolved.web-v1").await
+            }),
+        },
+        Case {
+            name: "neighbor-b",
+            spoil: steps!(room, name, {
+                let text = manifest("1", "domain").replace("name: web", "name: b-web");
+                room.config_map("neighbor-manifest", "manifest", &text).await;
+                room.secret("neighbor.var-implicit-domain", "value", MARKER).await;
+                room.deployment("neighbor", &[]).await;
+                room.applied("neighbor").await;
+                room.deployment(name, &[]).await;
+            }),
+            told: applied("DeploymentNameTaken"),
+            words: &["QuarksStatefulSet 'neighbor-b-web' (of BOSHDeployment 'neighbor')"],
+            mend: steps!(room, name, { room.delete(OURS, "BOSHDeployment", "neighbor").await }),
+        },
+        Case {
+            name: "quota",
+            spoil: steps!(room, name, {
+                let spec = json!({"hard": {"count/services": "0"}});
+                room.apply(
+                    json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}, "spec": spec}),
+                )
+                .await;
+                while room.get("v1", "ResourceQuota", "few").await.unwrap()["status"]["hard"].is_null() {
+                    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+                }
+                room.deployment(name, &[]).await;
+            }),
+            told: applied("DeploymentRefused"),
+            words: &["Service 'quota-web'", "exceeded quota: few"],
+            mend: steps!(room, name, { room.delete("v1", "ResourceQuota", "few").await }),
+        },
+        Case {
+            name: "illegal",
+            spoil: DEPLOY,
+            told: converted("BundleKindNotAllowed"),
+            words: &["Role 'odd'", "made by resources 1"],
+            mend: steps!(room, name, { gone(&room, name).await }),
+        },
+        Case {
+            name: "large-object",
+            spoil: DEPLOY,
+            told: converted("BundleObjectTooLarge"),
+            words: &["ConfigMap 'odd'", "made by resources 1"],
+            mend: steps!(room, name, { gone(&room, name).await }),
+        },
+        Case {
+            name: "refused",
+            spoil: DEPLOY,
+            told: applied("DeploymentRefused"),
+            words: &["Service 'odd'", "spec.ports[0].port"],
+            mend: steps!(room, name, { gone(&room, name).await }),
+        },
+    ]
+}
+
+/// These cannot be mended: the plugin spoils every deployment of such a name. That they go is enough.
+async fn gone(room: &Room, name: &str) {
+    room.delete(OURS, "BOSHDeployment", name).await;
+}
+
+/// The inputs of a good deployment.
+async fn prepare(room: &Room, name: &str) {
+    room.config_map(&format!("{name}-manifest"), "manifest", &manifest("1", "domain"))
+        .await;
+    room.secret(&format!("{name}.var-implicit-domain"), "value", MARKER)
+        .await;
+}
+
+async fn play(room: Room, case: Case) {
+    let (name, (kind, reason)) = (case.name, case.told);
+    prepare(&room, name).await;
+    (case.spoil)(room.clone(), name).await;
+    let told = room
+        .until(name, reason, |deployment| {
+            is(deployment, kind, "False") && condition(deployment, kind).is_some_and(|found| found["reason"] == reason)
+        })
+        .await;
+    let message = condition(&told, kind).unwrap()["message"].as_str().unwrap().to_string();
+    for words in case.words {
+        assert!(message.contains(words), "{name}: no {words:?} in {message}");
+    }
+    assert!(is(&told, "Ready", "False"), "{name}: {:#}", told["status"]);
+    assert!(
+        told["status"]["message"].as_str().unwrap().chars().count() <= 2000,
+        "{name}"
+    );
+    let began = std::time::Instant::now();
+    loop {
+        let events = room.events().await;
+        let mut notes = events.iter().filter(|(found, _)| found == reason).map(|(_, note)| note);
+        if notes.any(|note| note.len() < 1024 && case.words.iter().any(|words| note.contains(words))) {
+            break;
+        }
+        assert!(began.elapsed() < crate::desk::PATIENCE, "{name}: no event: {events:?}");
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    }
+    for (api_version, kind) in OBJECTS {
+        let made = room.names(api_version, kind, name).await;
+        assert!(made.is_empty(), "{name}: {kind} {made:?} before all is well");
+    }
+    let tells = format!("{told} {:?}", room.events().await);
+    assert!(!tells.contains(MARKER), "{name}: {tells}");
+    (case.mend)(room.clone(), name).await;
+    if room.get(OURS, "BOSHDeployment", name).await.is_some() {
+        let mended = room.applied(name).await;
+        assert!(is(&mended, "Converted", "True"), "{name}: {:#}", mended["status"]);
+        assert_eq!(
+            room.names(OURS, "QuarksStatefulSet", name).await,
+            [format!("{name}-web")]
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mistakes_are_told_harm_nothing_and_are_forgotten_when_they_are_mended() {
+    let files = tempfile::tempdir().unwrap();
+    let plugin = format!("resources={}", hook::write(files.path()).display());
+    let desk = Desk::set("mistakes", false, &["--plugin", &plugin]).await;
+    // A release whose job has a process and nothing that tells how to run it.
+    let spec = std::fs::read(small_release().join("jobs/app/spec")).unwrap();
+    let spec: String = String::from_utf8(spec)
+        .unwrap()
+        .replace("  bpm.yml.erb: config/bpm.yml\n", "");
+    let files = [
+        ("var/vcap/jobs-src/app/job.MF", spec.as_bytes()),
+        ("var/vcap/jobs-src/app/monit", b"check process app\n"),
+        ("var/vcap/jobs-src/app/templates/app.conf.erb", b"x"),
+    ];
+    desk.registry
+        .push("demo:ubuntu-jammy-1.1-3", &[layer(&files).unwrap()])
+        .unwrap();
+    let plays = cases().into_iter().map(|case| {
+        let room = desk.room(case.name);
+        tokio::spawn(play(room, case))
+    });
+    let ends = futures::future::join_all(plays.collect::<Vec<_>>()).await;
+    let failed = ends.into_iter().filter_map(Result::err).count();
+    assert_eq!(failed, 0, "see the panics above");
+    let log = desk.log();
+    assert!(!log.contains(MARKER), "the log tells a value");
+    assert!(!log.contains("panicked"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_only_a_stateful_set_shows_to_be_wrong_is_told_at_the_deployment() {
+    let desk = Desk::set("pods", false, &[]).await;
+    let room = desk.room("pods");
+    prepare(&room, "d").await;
+    let ops = "- type: replace\n  path: /instance_groups/name=web/env?/bosh/agent/settings/affinity\n  value: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Sometimes}]}]}}}\n";
+    room.config_map("ops", "ops", ops).await;
+    room.deployment("d", &["ops"]).await;
+    let stuck = room
+        .until("d", "a refusal", |deployment| {
+            condition(deployment, "Ready").is_some_and(|ready| ready["reason"] == "GroupsRefused")
+        })
+        .await;
+    let message = stuck["status"]["message"].as_str().unwrap();
+    assert!(
+        message.contains("d-web") && message.contains("matchExpressions[0].operator"),
+        "{message}"
+    );
+    assert!(room.events().await.iter().any(|(reason, _)| reason == "GroupsRefused"));
+    room.config_map("ops", "ops", "[]").await;
+    room.until("d", "Deployed", |deployment| {
+        condition(deployment, "Ready").is_some_and(|ready| ready["reason"] == "GroupsNotReady")
+    })
+    .await;
+    // A group that vanishes takes its objects with it.
+    room.config_map("ops", "ops", "- {type: remove, path: /instance_groups/name=web}")
+        .await;
+    let empty = room
+        .until("d", "Deployed", |deployment| {
+            deployment["status"]["state"] == "Deployed"
+        })
+        .await;
+    assert_eq!(empty["status"]["totalInstanceGroups"], 0);
+    assert!(room.names(OURS, "QuarksStatefulSet", "d").await.is_empty());
+    assert!(room.names("v1", "Service", "d").await.is_empty());
+    // And a namespace that is deleted goes, whatever is being done in it.
+    let cluster = boson_tests::cluster::shared().unwrap();
+    cluster
+        .kubectl(["delete", "namespace", &room.namespace, "--timeout=60s"])
+        .unwrap();
+    let room = desk.room("later");
+    prepare(&room, "d").await;
+    room.deployment("d", &[]).await;
+    room.applied("d").await;
+}

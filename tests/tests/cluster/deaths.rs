@@ -1,0 +1,81 @@
+//! A whole deployment, with a death at each write: before it leaves, or after it landed but before its answer came back.
+
+use crate::example::{Example, writes};
+use crate::line::{Death, Line};
+use futures::stream::{self, StreamExt};
+use kube::api::DynamicObject;
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Lives at a time.
+const LIVES: usize = 4;
+
+/// One life that ends as told, and one after it. Tells how many writes there were in the first, and the namespace.
+async fn two_lives(name: &str, death: Death) -> (usize, String) {
+    let example = Example::set(name).await;
+    let (first, second) = (Line::default(), Line::default());
+    let operator = example.operator_through(&first, death, "first");
+    example.deploy().await;
+    let cut = async {
+        while !first.cut.load(Ordering::SeqCst) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    // With fewer writes than usual (two of them became one) there is no such death.
+    tokio::select! {
+        () = cut => {}
+        () = example.settled() => {}
+    }
+    operator.kill().await;
+    let left = values(&example.objects().await);
+    let operator = example.operator_through(&second, Death::Never, "second");
+    example.settled().await;
+    let found = values(&example.objects().await);
+    for (name, value) in &left {
+        assert_eq!(found.get(name), Some(value), "{death:?}: {name} has another value");
+    }
+    operator.stop().await;
+    (first.writes.load(Ordering::SeqCst), example.stage.namespace)
+}
+
+/// The data of all Secrets.
+fn values(objects: &BTreeMap<String, DynamicObject>) -> BTreeMap<String, String> {
+    let secrets = objects.iter().filter(|(name, _)| name.starts_with("Secret "));
+    secrets
+        .map(|(name, object)| (name.clone(), object.data["data"].to_string()))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_death_at_any_write_of_a_deployment_loses_nothing_and_makes_nothing_twice() {
+    let (count, whole) = two_lives("whole", Death::Never).await;
+    assert!(count >= 30, "{count}");
+    // Each write once; both ways to die at each where there is time for it.
+    let both = std::env::var_os("BOSON_ALL_DEATHS").is_some();
+    let deaths = (0..count).flat_map(|at| {
+        let (before, after) = (Death::Before(at), Death::After(at));
+        if both {
+            vec![before, after]
+        } else {
+            vec![if at % 2 == 0 { before } else { after }]
+        }
+    });
+    let lives = stream::iter(deaths.enumerate().map(|(nth, death)| async move {
+        let (_, namespace) = two_lives(&format!("death-{nth}"), death).await;
+        namespace
+    }));
+    let mut namespaces: Vec<String> = lives.buffer_unordered(LIVES).collect().await;
+    namespaces.push(whole);
+    let names: Vec<&str> = namespaces.iter().map(String::as_str).collect();
+    let mut made: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for (namespace, verb, what, code) in writes(&names) {
+        assert!(!verb.starts_with("delete"), "{namespace}: {what} was deleted");
+        if code == 201 {
+            *made.entry((namespace, what)).or_default() += 1;
+        }
+    }
+    assert!(made.len() > 20 * namespaces.len(), "{}", made.len());
+    let twice: Vec<_> = made.iter().filter(|(_, times)| **times > 1).collect();
+    assert!(twice.is_empty(), "{twice:#?}");
+}

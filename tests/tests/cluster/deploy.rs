@@ -1,0 +1,298 @@
+//! `deploy/`: complete, valid for a real API server, and its reasons given; what it grants is what is used.
+
+use crate::everything::{CLUSTER_STEPS, GIVEN, STEPS};
+use crate::installed::{Installed, SYSTEM, install, rendered};
+use crate::rights::{Right, beyond, granted, text, used};
+use anyhow::{Context, Result};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use boson_tests::cluster::shared;
+use boson_tests::root;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// Rights that the audit log does not show: those that are granted to others, which nobody can who has them not, and those over a signer, which
+/// the API server asks about by itself.
+const HELD: [&str; 3] = [
+    "get pods",
+    "approve signers.certificates.k8s.io",
+    "sign signers.certificates.k8s.io",
+];
+
+/// What is left of a run of everything.
+struct Record {
+    used: BTreeSet<Right>,
+    forbidden: BTreeSet<String>,
+    /// Lines of the log.
+    log: String,
+    /// All else that anybody may see: events, conditions, metrics, the command line.
+    shown: String,
+    /// Values that nobody may see.
+    values: BTreeSet<String>,
+}
+
+/// The one run that several tests look at.
+fn record() -> &'static Record {
+    static RECORD: OnceLock<Result<Record, String>> = OnceLock::new();
+    let run = || run(Installed::labelled()?);
+    let record = RECORD.get_or_init(|| run().map_err(|error| format!("{error:#}")));
+    record.as_ref().unwrap()
+}
+
+fn run(mut installed: Installed) -> Result<Record> {
+    let (mut shown, mut values) = (String::new(), BTreeSet::from([GIVEN.to_string()]));
+    for (what, step) in CLUSTER_STEPS.iter().chain(STEPS) {
+        step(&mut installed).with_context(|| what.to_string())?;
+        values.extend(secret_values(&installed)?);
+        shown.push_str(&installed.kubectl(&["get", "events.events.k8s.io", "--output=json"])?);
+        let ours = "boshdeployments,quarkssecrets,quarksstatefulsets,quarksjobs";
+        for object in installed.get(ours)?["items"].as_array().into_iter().flatten() {
+            shown.push_str(&object["status"].to_string());
+        }
+        shown.push_str(&installed.ask("/metrics")?);
+        shown.push_str(&installed.command_line()?);
+    }
+    installed.stop()?;
+    let found = used(installed.cluster, &installed.user())?;
+    Ok(Record {
+        used: found.rights,
+        forbidden: found.forbidden,
+        log: installed.log(),
+        shown,
+        values,
+    })
+}
+
+/// Lines of the values in Secrets of variables, given and generated.
+fn secret_values(installed: &Installed) -> Result<Vec<String>> {
+    let mut values = Vec::new();
+    for secret in installed.get("secrets")?["items"].as_array().into_iter().flatten() {
+        let kind = text(&secret["metadata"]["labels"]["quarks.cloudfoundry.org/secret-kind"]);
+        if kind == "versioned" || text(&secret["metadata"]["name"]).ends_with(".with-ops") {
+            // Whole manifests; the values in them are those of the other Secrets.
+            continue;
+        }
+        for value in secret["data"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(_, value)| text(value))
+        {
+            let plain = String::from_utf8_lossy(&STANDARD.decode(value)?).into_owned();
+            values.extend(plain.lines().filter(|line| line.len() >= 8).map(str::to_string));
+        }
+    }
+    Ok(values)
+}
+
+// === what is granted ===
+
+#[test]
+fn what_is_granted_is_what_is_used() {
+    let record = record();
+    assert!(record.forbidden.is_empty(), "{:#?}", record.forbidden);
+    let granted = granted(&rendered("deploy").unwrap());
+    let all: BTreeSet<Right> = granted.iter().flatten().cloned().collect();
+    assert_eq!(beyond(&record.used, &granted), [""; 0], "used and not granted");
+    assert_eq!(
+        beyond(&all, std::slice::from_ref(&record.used)),
+        HELD,
+        "granted and not used"
+    );
+    for rule in 0..granted.len() {
+        let mut others = granted.clone();
+        let removed = others.remove(rule);
+        if removed.iter().all(|right| HELD.contains(&right.to_string().as_str())) {
+            continue;
+        }
+        assert!(
+            !beyond(&record.used, &others).is_empty(),
+            "without this rule nothing is missing: {removed:?}"
+        );
+    }
+}
+
+#[test]
+fn the_same_rules_are_enough_in_listed_namespaces() {
+    let mut installed = Installed::listed().unwrap();
+    for (what, step) in STEPS {
+        step(&mut installed).with_context(|| what.to_string()).unwrap();
+    }
+    let installed_was_ready = installed.ask("/ready").unwrap().starts_with("HTTP/1.1 200");
+    installed.stop().unwrap();
+    let mut found = used(installed.cluster, &installed.user()).unwrap();
+    // They belong to the whole cluster; whoever has no `signerType: cluster` does not miss them.
+    found
+        .forbidden
+        .retain(|what| !what.contains("certificatesigningrequests"));
+    assert!(found.forbidden.is_empty(), "{:#?}", found.forbidden);
+    assert!(installed_was_ready, "it was never ready");
+    let granted = granted(&rendered("deploy/listed").unwrap());
+    assert_eq!(beyond(&found.rights, &granted), [""; 0], "used and not granted");
+}
+
+#[test]
+fn a_rule_that_is_missing_is_named() {
+    for (resource, expected) in [
+        (
+            "services",
+            "deployment in NAMESPACE: the operator may not list services: the ClusterRole 'boson' has no such rule",
+        ),
+        (
+            "boshdeployments",
+            "deployment in NAMESPACE: the operator may not list boshdeployments.quarks.cloudfoundry.org:",
+        ),
+        (
+            "leases",
+            "lease: the operator may not get leases.coordination.k8s.io: the Role 'boson' of its own namespace",
+        ),
+    ] {
+        let installed = Installed::with_rules(&format!("without-{resource}"), |of, _| of != resource).unwrap();
+        let expected = expected.replace("NAMESPACE", &installed.namespaces[0]);
+        let told = || Ok(installed.ask("/ready").unwrap_or_default().contains(&expected));
+        installed.until_said(&expected, told).unwrap();
+        assert!(installed.ask("/ready").unwrap().starts_with("HTTP/1.1 503"));
+        assert!(installed.ask("/live").unwrap().starts_with("HTTP/1.1 200"));
+        let right = expected.split_once(": ").unwrap().1;
+        assert!(
+            installed.log().contains(right) || resource == "boshdeployments",
+            "{}",
+            installed.log()
+        );
+    }
+}
+
+#[test]
+fn every_rule_has_a_reason() {
+    for file in ["operator/rights.yaml", "labelled/rights.yaml"] {
+        let text = std::fs::read_to_string(root().join("deploy").join(file)).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        for pair in lines.windows(2) {
+            assert!(
+                !pair[1].starts_with("- apiGroups") || pair[0].starts_with("# "),
+                "{file}: no reason for\n{}",
+                pair[1]
+            );
+        }
+    }
+}
+
+// === the manifests ===
+
+#[test]
+fn the_api_server_takes_all_of_it() {
+    install().unwrap();
+    for folder in ["deploy", "deploy/listed"] {
+        let text = shared()
+            .unwrap()
+            .kubectl(["kustomize".as_ref(), root().join(folder).as_os_str()])
+            .unwrap();
+        for way in [&["--server-side", "--force-conflicts"][..], &[]] {
+            let apply = ["apply", "--dry-run=server", "--validate=strict", "--filename=-"];
+            let answer = shared().unwrap().try_kubectl(apply.iter().chain(way), &text).unwrap();
+            assert!(answer.success, "{folder}: {}", answer.stderr);
+            assert!(
+                !answer.stderr.contains("would violate PodSecurity"),
+                "{}",
+                answer.stderr
+            );
+        }
+    }
+}
+
+#[test]
+fn its_pods_are_admitted_by_the_restricted_profile() {
+    install().unwrap();
+    let began = Instant::now();
+    loop {
+        let pods = [
+            "--namespace",
+            SYSTEM,
+            "get",
+            "pods",
+            "--selector=app.kubernetes.io/component=operator",
+            "--output=name",
+        ];
+        let pods = shared().unwrap().kubectl(pods).unwrap();
+        if pods.lines().count() == 2 {
+            return;
+        }
+        let sets = ["--namespace", SYSTEM, "get", "replicasets", "--output=yaml"];
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "{}",
+            shared().unwrap().kubectl(sets).unwrap()
+        );
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+#[test]
+fn one_image_and_one_list_of_namespaces() {
+    let objects = rendered("deploy/listed").unwrap();
+    let operator = objects.iter().find(|object| object["kind"] == "Deployment").unwrap();
+    let container = &operator["spec"]["template"]["spec"]["containers"][0];
+    let variable = |name: &str| {
+        let all = container["env"].as_array().unwrap();
+        text(&all.iter().find(|one| one["name"] == name).unwrap()["value"]).to_string()
+    };
+    assert_eq!(variable("BOSON_OPERATOR_IMAGE"), text(&container["image"]));
+    assert!(
+        container["image"]
+            .as_str()
+            .unwrap()
+            .ends_with(env!("CARGO_PKG_VERSION")),
+        "{container}"
+    );
+    let bound: BTreeSet<&str> = objects
+        .iter()
+        .filter(|object| object["kind"] == "RoleBinding" && object["roleRef"]["kind"] == "ClusterRole")
+        .map(|object| text(&object["metadata"]["namespace"]))
+        .collect();
+    assert_eq!(variable("BOSON_NAMESPACES").split(',').collect::<BTreeSet<_>>(), bound);
+    assert!(objects.iter().all(|object| object["kind"] != "ClusterRoleBinding"));
+}
+
+// === what is told ===
+
+#[test]
+fn each_line_of_the_log_is_an_object_that_says_what_it_is_about() {
+    let mut stages = BTreeSet::new();
+    for line in record().log.lines() {
+        let line: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        for key in ["timestamp", "level", "target", "message"] {
+            assert!(line[key].is_string(), "no {key}: {line}");
+        }
+        if line["stage"].is_string() && line["message"] == "called a stage" {
+            assert_eq!(
+                (&line["deployment"], &line["controller"]),
+                (&"nats".into(), &"deployment".into()),
+                "{line}"
+            );
+            assert!(
+                line["seconds"].is_f64() && text(&line["object"]).ends_with("/nats"),
+                "{line}"
+            );
+            stages.insert(text(&line["stage"]).to_string());
+        }
+    }
+    let all = ["bpm", "links", "ops", "render", "resources", "variables"];
+    assert_eq!(stages.iter().map(String::as_str).collect::<Vec<_>>(), all);
+}
+
+#[test]
+fn no_value_is_told_anywhere() {
+    let record = record();
+    assert!(record.values.len() > 50, "only {} values", record.values.len());
+    for value in &record.values {
+        for (place, text) in [("the log", &record.log), ("what is shown", &record.shown)] {
+            assert!(!text.contains(value), "{place} holds {value}");
+            assert!(
+                !text.contains(&STANDARD.encode(value)),
+                "{place} holds {value} as base64"
+            );
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! One `host operator` process for the rooms of a test: namespaces with deployments in them. And a registry with the releases of the example and
+//! a small one.
+
+use crate::at_hand::ClusterAtHand;
+use boson_controllers::client::resource;
+use boson_tests::cluster::shared;
+use boson_tests::registry::{Server, push_example};
+use boson_tests::{binary, root};
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use kube::{Client, ResourceExt};
+use serde_json::{Value, json};
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// How long something may take on a busy machine.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
+
+/// The operator and what it needs.
+pub struct Desk {
+    pub client: Client,
+    pub registry: Server,
+    files: TempDir,
+    id: String,
+    operator: Child,
+}
+
+/// A namespace that it serves.
+#[derive(Clone)]
+pub struct Room {
+    client: Client,
+    pub namespace: String,
+    pub registry: String,
+}
+
+// === impl Desk ===
+
+impl Desk {
+    /// `asks`: whether the registry asks for a password. `arguments`: more of them for the operator.
+    pub async fn set(id: &str, asks: bool, arguments: &[&str]) -> Self {
+        let client = ClusterAtHand::find().await.client;
+        let registry = Server::start(asks).unwrap();
+        push_example(&registry).unwrap();
+        registry
+            .push_release("demo:ubuntu-jammy-1.1-1", &small_release())
+            .unwrap();
+        let files = tempfile::tempdir().unwrap();
+        let cluster = shared().unwrap();
+        let log = File::create(files.path().join("log")).unwrap();
+        let operator = Command::new(binary().unwrap())
+            .args(["-V", "operator", "--monitored-id", id])
+            .arg("--kubeconfig")
+            .arg(cluster.kubeconfig())
+            .args([
+                "--operator-namespace",
+                &cluster.namespace(&format!("{id}-operator")).unwrap(),
+            ])
+            .args(["--listen", "127.0.0.1:0", "--operator-image", "example.com/boson:1"])
+            .args(["--webhook-listen", "off"])
+            .args(["--registry-without-tls", registry.host()])
+            .arg("--image-cache")
+            .arg(files.path().join("images"))
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        Self {
+            client,
+            registry,
+            files,
+            id: id.into(),
+            operator,
+        }
+    }
+
+    /// A namespace of its own.
+    pub fn room(&self, name: &str) -> Room {
+        let cluster = shared().unwrap();
+        let namespace = cluster.namespace(&format!("{}-{name}", self.id)).unwrap();
+        let label = format!("quarks.cloudfoundry.org/monitored={}", self.id);
+        cluster.kubectl(["label", "namespace", &namespace, &label]).unwrap();
+        Room {
+            client: self.client.clone(),
+            namespace,
+            registry: self.registry.host().into(),
+        }
+    }
+
+    /// What the operator wrote.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.files.path().join("log")).unwrap()
+    }
+}
+
+impl Drop for Desk {
+    #[allow(clippy::print_stderr, reason = "libtest shows it beside the failure")]
+    fn drop(&mut self) {
+        let _ = self.operator.kill();
+        let _ = self.operator.wait();
+        if std::thread::panicking() {
+            eprintln!("{}", self.log());
+        }
+    }
+}
+
+/// A release with one job that has everything.
+pub fn small_release() -> PathBuf {
+    root().join("tests/golden/convert-small/release")
+}
+
+// === impl Room ===
+
+impl Room {
+    pub fn api(&self, api_version: &str, kind: &str) -> Api<DynamicObject> {
+        Api::namespaced_with(self.client.clone(), &self.namespace, &resource(api_version, kind))
+    }
+
+    /// As `kubectl apply --server-side` does.
+    pub async fn apply(&self, object: Value) {
+        let text = |value: &Value| value.as_str().unwrap().to_string();
+        let name = text(&object["metadata"]["name"]);
+        let api = self.api(&text(&object["apiVersion"]), &text(&object["kind"]));
+        let parameters = PatchParams::apply("user").force();
+        api.patch(&name, &parameters, &Patch::Apply(&object)).await.unwrap();
+    }
+
+    pub async fn get(&self, api_version: &str, kind: &str, name: &str) -> Option<Value> {
+        let found = self.api(api_version, kind).get_opt(name).await.unwrap()?;
+        Some(serde_json::to_value(found).unwrap())
+    }
+
+    pub async fn delete(&self, api_version: &str, kind: &str, name: &str) {
+        let deleted = self.api(api_version, kind).delete(name, &DeleteParams::default()).await;
+        deleted.unwrap();
+    }
+
+    pub async fn list(&self, api_version: &str, kind: &str) -> Vec<Value> {
+        let list = self.api(api_version, kind).list(&ListParams::default()).await.unwrap();
+        let items = list.items.into_iter();
+        items.map(|object| serde_json::to_value(object).unwrap()).collect()
+    }
+
+    /// Names of the objects of a kind that belong to a deployment, sorted.
+    pub async fn names(&self, api_version: &str, kind: &str, deployment: &str) -> Vec<String> {
+        let labels = format!("quarks.cloudfoundry.org/deployment-name={deployment}");
+        let query = ListParams::default().labels(&labels);
+        let list = self.api(api_version, kind).list(&query).await.unwrap();
+        let mut names: Vec<String> = list.items.iter().map(ResourceExt::name_any).collect();
+        names.sort();
+        names
+    }
+
+    pub async fn config_map(&self, name: &str, key: &str, text: &str) {
+        self.apply(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {key: text}}))
+            .await;
+    }
+
+    pub async fn secret(&self, name: &str, key: &str, text: &str) {
+        self.apply(
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": {key: text}}),
+        )
+        .await;
+    }
+
+    /// A BOSHDeployment of the ConfigMap `<name>-manifest` and ops files in ConfigMaps.
+    pub async fn deployment(&self, name: &str, ops: &[&str]) {
+        let ops: Vec<Value> = ops
+            .iter()
+            .map(|name| json!({"type": "configmap", "name": name}))
+            .collect();
+        let spec = json!({
+            "manifest": {"type": "configmap", "name": format!("{name}-manifest")}, "ops": ops,
+            "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", self.registry)}
+        });
+        self.apply(json!({"apiVersion": OURS, "kind": "BOSHDeployment", "metadata": {"name": name}, "spec": spec}))
+            .await;
+    }
+
+    /// Waits until it holds of a deployment.
+    pub async fn until(&self, name: &str, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+        let began = Instant::now();
+        loop {
+            let found = self.get(OURS, "BOSHDeployment", name).await.unwrap_or_default();
+            if holds(&found) {
+                return found;
+            }
+            assert!(
+                began.elapsed() < PATIENCE,
+                "{}/{name}: {what} does not come: {:#}",
+                self.namespace,
+                found["status"]
+            );
+            tokio::time::sleep(Duration::from_millis(250)).await;
+        }
+    }
+
+    /// Waits until all objects are as the manifest says.
+    pub async fn applied(&self, name: &str) -> Value {
+        self.until(name, "Applied", |deployment| is(deployment, "Applied", "True"))
+            .await
+    }
+
+    /// Says of all StatefulSets that their pods are ready, as kubelets would bring about. No pod runs here.
+    pub async fn pods_are_ready(&self) {
+        let api = self.api("apps/v1", "StatefulSet");
+        for set in self.list("apps/v1", "StatefulSet").await {
+            let replicas = set["spec"]["replicas"].as_i64().unwrap_or(1);
+            let status = json!({"status": {
+                "observedGeneration": set["metadata"]["generation"], "replicas": replicas,
+                "readyReplicas": replicas, "availableReplicas": replicas, "updatedReplicas": replicas,
+                "currentReplicas": replicas}});
+            let name = set["metadata"]["name"].as_str().unwrap();
+            let patched = api
+                .patch_status(name, &PatchParams::default(), &Patch::Merge(&status))
+                .await;
+            patched.unwrap();
+        }
+    }
+
+    /// Events about anything in the namespace: reason and note.
+    pub async fn events(&self) -> Vec<(String, String)> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+        let events = self.list("events.k8s.io/v1", "Event").await;
+        events
+            .iter()
+            .map(|event| (text(&event["reason"]), text(&event["note"])))
+            .collect()
+    }
+}
+
+pub fn condition<'v>(deployment: &'v Value, kind: &str) -> Option<&'v Value> {
+    let conditions = deployment["status"]["conditions"].as_array()?;
+    conditions.iter().find(|condition| condition["type"] == kind)
+}
+
+pub fn is(deployment: &Value, kind: &str, status: &str) -> bool {
+    let generation = &deployment["metadata"]["generation"];
+    condition(deployment, kind)
+        .is_some_and(|condition| condition["status"] == status && &condition["observedGeneration"] == generation)
+}

@@ -1,0 +1,335 @@
+//! The documented example, as the deployment that the product's documents name: every name and every state that they promise, and the same objects
+//! that the command line makes.
+
+use crate::at_hand::documents;
+use crate::desk::{Desk, Room, is};
+use boson_tests::{host, root};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::Duration;
+
+const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
+const NAME: &str = "nats-deployment";
+
+async fn prepare(room: &Room) {
+    let example = root().join("docs/examples/nats");
+    let manifest = fs::read_to_string(example.join("manifest.yml")).unwrap();
+    let scale = fs::read_to_string(example.join("ops/scale.yml")).unwrap();
+    room.config_map("nats-deployment-manifest", "manifest", &manifest).await;
+    room.config_map("scale", "ops", &scale).await;
+}
+
+async fn value(room: &Room) {
+    room.secret("nats-deployment.var-implicit-system-domain", "value", "example.com")
+        .await;
+}
+
+async fn state(room: &Room, wanted: &str) -> Value {
+    room.until(NAME, wanted, |deployment| deployment["status"]["state"] == wanted)
+        .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_name_and_every_state_is_as_documented() {
+    let desk = Desk::set("documented", false, &[]).await;
+    let room = desk.room("nats");
+    // Every state that a status ever had.
+    let seen = tokio::spawn(states(room.clone()));
+    prepare(&room).await;
+    room.deployment(NAME, &["scale"]).await;
+    let resolving = state(&room, "Resolving Manifest").await;
+    assert_eq!(resolving["status"]["totalInstanceGroups"], 2, "the manifest says it");
+    value(&room).await;
+    let converting = state(&room, "Converting to Kubernetes Resources").await;
+    let converting = match is(&converting, "Applied", "True") {
+        true => converting,
+        false => room.applied(NAME).await,
+    };
+    let status = &converting["status"];
+    assert_eq!(
+        (&status["totalJobCount"], &status["completedJobCount"]),
+        (&json!(3), &json!(3))
+    );
+    assert_eq!(status["message"], "waiting for 2 of 2 instance groups");
+    names(&room).await;
+    // A manual errand that nobody started does not count.
+    let began = std::time::Instant::now();
+    loop {
+        room.pods_are_ready().await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let found = room.get(OURS, "BOSHDeployment", NAME).await.unwrap();
+        if found["status"]["state"] == "Deployed" {
+            assert!(is(&found, "Ready", "True"), "{:#}", found["status"]);
+            assert_eq!(found["status"]["deployedInstanceGroups"], 2);
+            assert_eq!(found["status"]["message"], Value::Null);
+            break;
+        }
+        assert!(began.elapsed() < crate::desk::PATIENCE, "{:#}", found["status"]);
+    }
+    // A change of the pods: back, until they are ready again.
+    room.config_map(
+        "scale",
+        "ops",
+        "- {type: replace, path: /instance_groups/name=gateway/env?/bosh/agent/settings/labels/x, value: y}",
+    )
+    .await;
+    let back = state(&room, "Converting to Kubernetes Resources").await;
+    assert!(!is(&back, "Ready", "True"));
+    let seen = seen.await.unwrap();
+    assert_eq!(
+        seen,
+        [
+            "Created",
+            "Resolving Manifest",
+            "Converting to Kubernetes Resources",
+            "Deployed",
+            "Converting to Kubernetes Resources"
+        ]
+    );
+}
+
+/// The states of the deployment until it was deployed and changed, in their order, each as it came.
+async fn states(room: Room) -> Vec<String> {
+    use futures::StreamExt;
+    use kube::api::{WatchEvent, WatchParams};
+    let mut seen: Vec<String> = Vec::new();
+    let events = room
+        .api(OURS, "BOSHDeployment")
+        .watch(&WatchParams::default(), "0")
+        .await;
+    let mut events = events.unwrap().boxed();
+    while let Some(event) = events.next().await {
+        let Ok(WatchEvent::Added(object) | WatchEvent::Modified(object)) = event else {
+            continue;
+        };
+        let Some(state) = object.data["status"]["state"].as_str() else {
+            continue;
+        };
+        if seen.last().is_none_or(|last| last != state) {
+            seen.push(state.into());
+        }
+        if seen.len() > 1 && seen.contains(&"Deployed".to_string()) && state != "Deployed" {
+            break;
+        }
+    }
+    seen
+}
+
+async fn names(room: &Room) {
+    let of = |api_version: &'static str, kind: &'static str| room.names(api_version, kind, NAME);
+    let secrets = of("v1", "Secret").await;
+    for wanted in [
+        "nats-deployment.with-ops",
+        "nats-deployment.desired-manifest-v1",
+        "nats-deployment.ig-resolved.broker-v1",
+        "nats-deployment.ig-resolved.gateway-v1",
+        "nats-deployment.ig-resolved.smoke-tests-v1",
+        "nats-deployment.bpm.broker-v1",
+        "nats-deployment.bpm.gateway-v1",
+        "nats-deployment.bpm.smoke-tests-v1",
+        "nats-deployment.var-nats-ca",
+        "nats-deployment.var-broker-tls",
+        "nats-deployment.var-broker-password",
+    ] {
+        assert!(secrets.iter().any(|name| name == wanted), "no {wanted} in {secrets:?}");
+    }
+    for (secret, key) in [
+        ("nats-deployment.with-ops", "manifest.yaml"),
+        ("nats-deployment.desired-manifest-v1", "manifest.yaml"),
+        ("nats-deployment.ig-resolved.broker-v1", "properties.yaml"),
+        ("nats-deployment.bpm.broker-v1", "bpm.yaml"),
+        ("nats-deployment.var-broker-password", "password"),
+    ] {
+        let found = room.get("v1", "Secret", secret).await.unwrap();
+        assert!(found["data"][key].is_string(), "no {key} in {secret}");
+    }
+    let variables = [
+        "nats-deployment.var-broker-password",
+        "nats-deployment.var-broker-tls",
+        "nats-deployment.var-nats-ca",
+    ];
+    assert_eq!(of(OURS, "QuarksSecret").await, variables);
+    assert_eq!(
+        of(OURS, "QuarksStatefulSet").await,
+        ["nats-deployment-broker", "nats-deployment-gateway"]
+    );
+    assert_eq!(of(OURS, "QuarksJob").await, ["nats-deployment-smoke-tests"]);
+    let services = of("v1", "Service").await;
+    for wanted in [
+        "nats-deployment-broker",
+        "nats-deployment-broker-0",
+        "nats-deployment-broker-1",
+        "nats-deployment-broker-2",
+        "nats-deployment-gateway",
+        "nats-deployment-gateway-0",
+    ] {
+        assert!(
+            services.iter().any(|name| name == wanted),
+            "no {wanted} in {services:?}"
+        );
+    }
+    while of("apps/v1", "StatefulSet").await != ["nats-deployment-broker-z0-v1", "nats-deployment-gateway-z0-v1"] {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    let set = room
+        .get("apps/v1", "StatefulSet", "nats-deployment-broker-z0-v1")
+        .await
+        .unwrap();
+    let pod = &set["spec"]["template"]["spec"];
+    let containers = |of: &str| -> Vec<String> {
+        let list = pod[of].as_array().unwrap().iter();
+        list.map(|container| container["name"].as_str().unwrap().to_string())
+            .collect()
+    };
+    assert_eq!(containers("containers"), ["broker-broker"]);
+    let init = containers("initContainers");
+    for wanted in ["spec-copier-messaging", "template-render", "create-dirs"] {
+        assert!(init.iter().any(|name| name == wanted), "no {wanted} in {init:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_operator_applies_what_the_command_line_prints() {
+    let desk = Desk::set("alike", false, &[]).await;
+    let room = desk.room("nats");
+    prepare(&room).await;
+    value(&room).await;
+    room.deployment(NAME, &["scale"]).await;
+    room.applied(NAME).await;
+    let mut printed = printed(&room);
+    let mut kinds: Vec<(String, String)> = printed
+        .keys()
+        .map(|(api, kind, _)| (api.clone(), kind.clone()))
+        .collect();
+    kinds.dedup();
+    let mut applied = BTreeMap::new();
+    for (api_version, kind) in kinds {
+        for mut object in room.list(&api_version, &kind).await {
+            object["apiVersion"] = api_version.as_str().into();
+            object["kind"] = kind.as_str().into();
+            if object["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "boson" {
+                applied.insert(key(&object), object);
+            }
+        }
+    }
+    assert_eq!(applied.keys().collect::<Vec<_>>(), printed.keys().collect::<Vec<_>>());
+    let mut differences = Vec::new();
+    for (key, object) in &mut applied {
+        let printed = printed.get_mut(key).unwrap();
+        without_what_the_cluster_adds(object);
+        differing(printed, object, &format!("{} {}", key.1, key.2), &mut differences);
+    }
+    assert!(differences.is_empty(), "{differences:#?}");
+}
+
+type Key = (String, String, String);
+
+fn key(object: &Value) -> Key {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+    (
+        text(&object["apiVersion"]),
+        text(&object["kind"]),
+        text(&object["metadata"]["name"]),
+    )
+}
+
+/// What `host convert --target quarks` makes of the same inputs.
+fn printed(room: &Room) -> BTreeMap<Key, Value> {
+    let example = root().join("docs/examples/nats");
+    let path = |path: &str| example.join(path).display().to_string();
+    let registry = format!("{}/bosh", room.registry);
+    let arguments = [
+        "convert",
+        &path("manifest.yml"),
+        "-o",
+        &path("ops/scale.yml"),
+        "-v",
+        "system_domain=example.com",
+        "--release",
+        &path("releases/messaging"),
+        "--release",
+        &path("releases/smoke"),
+        "--name",
+        NAME,
+        "--namespace",
+        &room.namespace,
+        "--registry",
+        &registry,
+        "--operator-image",
+        "example.com/boson:1",
+        "--target",
+        "quarks",
+    ];
+    let scratch = tempfile::tempdir().unwrap();
+    let ran = host(scratch.path(), arguments).unwrap();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    documents(&ran.stdout)
+        .into_iter()
+        .map(|object| (key(&object), object))
+        .collect()
+}
+
+/// Members that are there in the cluster only: who owns an object, what the operator remembers it by, what the API server keeps about it, and the
+/// status, which is no input. All else of metadata and every other member must be in what was printed; defaults of the server are told apart by
+/// looking only for what was printed in what is there, not the other way around.
+fn without_what_the_cluster_adds(object: &mut Value) {
+    object.as_object_mut().unwrap().remove("status");
+    let metadata = object["metadata"].as_object_mut().unwrap();
+    for name in [
+        "ownerReferences",
+        "uid",
+        "resourceVersion",
+        "generation",
+        "creationTimestamp",
+        "managedFields",
+    ] {
+        metadata.remove(name);
+    }
+    if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+        annotations.retain(|name, _| !name.ends_with("/applied-digest") && !name.ends_with("/asked-trigger"));
+    }
+    if metadata
+        .get("annotations")
+        .is_some_and(|annotations| annotations == &Value::Object(Map::new()))
+    {
+        metadata.remove("annotations");
+    }
+}
+
+/// Where what is there is not what was printed. Metadata has to be the same; elsewhere there may be defaults.
+fn differing(printed: &Value, there: &Value, place: &str, differences: &mut Vec<String>) {
+    match (printed, there) {
+        (Value::Object(wanted), Value::Object(found)) => {
+            for (name, value) in wanted {
+                differing(
+                    value,
+                    found.get(name).unwrap_or(&Value::Null),
+                    &format!("{place}.{name}"),
+                    differences,
+                );
+            }
+            if place.ends_with(".metadata") || place.ends_with(".labels") || place.ends_with(".annotations") {
+                let more = found.keys().filter(|name| !wanted.contains_key(*name));
+                differences.extend(more.map(|name| format!("{place}.{name} is not printed")));
+            }
+        }
+        (Value::Array(wanted), Value::Array(found)) if wanted.len() == found.len() => {
+            for (nth, (wanted, found)) in wanted.iter().zip(found).enumerate() {
+                differing(wanted, found, &format!("{place}[{nth}]"), differences);
+            }
+        }
+        (wanted, found) if wanted == found || is_nothing(wanted) && found.is_null() => {}
+        (wanted, found) => differences.push(format!("{place}: {wanted} was printed, {found} is there")),
+    }
+}
+
+/// The server leaves out what is empty.
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.values().all(is_nothing),
+        _ => false,
+    }
+}

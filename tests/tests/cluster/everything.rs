@@ -1,0 +1,269 @@
+//! A run of an installed operator that uses all it can do: a list of steps, to be continued by whoever teaches it something new.
+
+use crate::extras;
+use crate::installed::Installed;
+use anyhow::Result;
+use boson_tests::root;
+use serde_json::{Value, json};
+use std::fs;
+
+/// One thing that users do, and the wait for what comes of it.
+pub type Step = fn(&mut Installed) -> Result<()>;
+
+/// All of them, in this order; a step may rest on those before it.
+pub const STEPS: &[(&str, Step)] = &[
+    ("a deployment is made", deploy),
+    ("a mistake is told, and mended", mistake),
+    ("the manifest changes until versions are garbage", change),
+    ("pods of a new version become ready", roll),
+    ("objects are deleted by somebody", delete),
+    ("instance groups go", regroup),
+    ("values are generated", generate),
+    ("values are rotated", rotate),
+    ("a value is copied to where that is agreed to", copy),
+    ("a job runs, and again when it changes", run),
+    ("a plugin comes in a ConfigMap, and is none", extend),
+    ("a plugin is taken away", simplify),
+];
+
+/// The same for what needs rights in the whole cluster.
+pub const CLUSTER_STEPS: &[(&str, Step)] = &[("a certificate is signed by the cluster", sign)];
+
+/// A value that is given, and must not be seen again.
+pub const GIVEN: &str = "given-marker.example.com";
+
+/// What makes the manifest another one, for both groups.
+fn scale(number: u32) -> Value {
+    let ops = format!(
+        "- type: replace\n  path: /instance_groups/name=broker/jobs/name=broker/properties/broker/limits/connections\n  value: {number}\n\
+         - type: replace\n  path: /instance_groups/name=gateway/jobs/name=gateway/properties/gateway/routes/0/subject\n  value: in-{number}\n"
+    );
+    config_map("scale", "ops", &ops)
+}
+
+fn config_map(name: &str, key: &str, text: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {key: text}})
+}
+
+fn quarks_secret(name: &str, spec: Value) -> Value {
+    json!({"apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksSecret", "metadata": {"name": name}, "spec": spec})
+}
+
+fn deployment(it: &Installed) -> Value {
+    let ops: Vec<Value> = ["scale", "more"]
+        .iter()
+        .map(|name| json!({"type": "configmap", "name": name}))
+        .collect();
+    let registry = format!("{}/bosh", it.registry.host());
+    json!({
+        "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "nats"},
+        "spec": {"manifest": {"type": "configmap", "name": "manifest"}, "ops": ops, "conversion": {"mode": "InProcess", "registry": registry}}
+    })
+}
+
+/// Whether the condition has this status.
+fn is(it: &Installed, kind: &str, status: &str) -> Result<bool> {
+    let deployment = it.get("boshdeployment/nats")?;
+    let conditions = deployment["status"]["conditions"].as_array();
+    let mut conditions = conditions.into_iter().flatten();
+    Ok(conditions.any(|condition| condition["type"] == kind && condition["status"] == status))
+}
+
+fn deploy(it: &mut Installed) -> Result<()> {
+    let manifest = fs::read_to_string(root().join("docs/examples/nats/manifest.yml"))?;
+    it.apply_all(&[
+        config_map("manifest", "manifest", &manifest),
+        scale(1),
+        config_map("more", "ops", "[]"),
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "nats.var-implicit-system-domain"}, "stringData": {"value": GIVEN}}),
+        deployment(it),
+    ])?;
+    it.until("Applied", || is(it, "Applied", "True"))?;
+    for (kind, _) in extras::objects() {
+        it.until_there(&format!("{kind}/extra"), true)?;
+    }
+    it.until_there("statefulset/nats-gateway-z0-v1", true)
+}
+
+fn mistake(it: &mut Installed) -> Result<()> {
+    it.apply_all(&[config_map("more", "ops", "- {type: remove, path: /instance_gruops}")])?;
+    it.until("the mistake", || is(it, "Converted", "False"))?;
+    it.apply_all(&[config_map("more", "ops", "[]")])?;
+    it.until("its end", || is(it, "Converted", "True"))
+}
+
+fn change(it: &mut Installed) -> Result<()> {
+    for number in 2..=4 {
+        it.apply_all(&[scale(number)])?;
+        it.until_there(&format!("secret/nats.desired-manifest-v{number}"), true)?;
+        it.until_there(&format!("statefulset/nats-gateway-z0-v{number}"), true)?;
+    }
+    it.until_there("secret/nats.desired-manifest-v1", false)
+}
+
+fn roll(it: &mut Installed) -> Result<()> {
+    // There is no node. The cluster's own controller takes this back soon, so it is said until it was heard.
+    let status = json!({"status": {"observedGeneration": 1, "replicas": 1, "readyReplicas": 1, "updatedReplicas": 1}})
+        .to_string();
+    it.until("the end of old versions", || {
+        let newest = "statefulset/nats-gateway-z0-v4";
+        it.kubectl(&[
+            "patch",
+            newest,
+            "--subresource=status",
+            "--type=merge",
+            "--patch",
+            &status,
+        ])?;
+        Ok(!it.exists("statefulset/nats-gateway-z0-v1")?)
+    })
+}
+
+fn delete(it: &mut Installed) -> Result<()> {
+    for what in [
+        "service/nats-broker",
+        "quarksstatefulset/nats-gateway",
+        "secret/nats.var-broker-password",
+    ] {
+        let uid = it.uid(what)?;
+        it.kubectl(&["delete", what, "--wait=false"])?;
+        it.until(&format!("another {what}"), || {
+            let now = it.uid(what)?;
+            Ok(!now.is_empty() && now != uid)
+        })?;
+    }
+    Ok(())
+}
+
+fn regroup(it: &mut Installed) -> Result<()> {
+    let ops = "- {type: replace, path: /instance_groups/name=gateway/name, value: portal}\n\
+               - {type: remove, path: /instance_groups/name=smoke-tests}\n";
+    it.apply_all(&[config_map("more", "ops", ops)])?;
+    it.until_there("quarksstatefulset/nats-portal", true)?;
+    for gone in [
+        "quarksstatefulset/nats-gateway",
+        "service/nats-gateway",
+        "quarksjob/nats-smoke-tests",
+    ] {
+        it.until_there(gone, false)?;
+    }
+    Ok(())
+}
+
+fn generate(it: &mut Installed) -> Result<()> {
+    let ca = json!({"commonName": "ca", "isCA": true, "keyLength": 2048});
+    let leaf = json!({"commonName": "leaf", "keyLength": 2048, "serviceRef": [{"name": "nats-broker"}],
+        "CARef": {"name": "ca", "key": "certificate"}, "CAKeyRef": {"name": "ca", "key": "private_key"}});
+    it.apply_all(&[
+        quarks_secret("word", json!({"type": "password", "secretName": "word"})),
+        quarks_secret("person", json!({"type": "user", "secretName": "person"})),
+        quarks_secret(
+            "ca",
+            json!({"type": "certificate", "secretName": "ca", "request": {"certificate": ca}}),
+        ),
+        quarks_secret(
+            "leaf",
+            json!({"type": "certificate", "secretName": "leaf", "request": {"certificate": leaf}}),
+        ),
+        quarks_secret("shell", json!({"type": "ssh", "secretName": "shell"})),
+    ])?;
+    for name in ["word", "person", "ca", "leaf", "shell"] {
+        it.until_there(&format!("secret/{name}"), true)?;
+    }
+    // The type of a Secret cannot change, so this one is made anew.
+    it.apply_all(&[quarks_secret(
+        "word",
+        json!({"type": "basic-auth", "secretName": "word", "request": {"basic-auth": {"username": "admin"}}}),
+    )])?;
+    it.until("another type", || {
+        Ok(it.get("secret/word")?["type"] == "kubernetes.io/basic-auth")
+    })
+}
+
+fn rotate(it: &mut Installed) -> Result<()> {
+    let before = it.get("secret/person")?["data"].clone();
+    let mut order = config_map("rotation", "secrets", r#"["person"]"#);
+    order["metadata"]["labels"] = json!({"quarks.cloudfoundry.org/secret-rotation": "true"});
+    it.apply_all(&[order])?;
+    it.until("a new value", || Ok(it.get("secret/person")?["data"] != before))
+}
+
+fn copy(it: &mut Installed) -> Result<()> {
+    let [from, to] = it.namespaces.clone();
+    let mut consent = quarks_secret("shared", json!({"type": "copy", "secretName": "shared"}));
+    consent["metadata"]["namespace"] = to.clone().into();
+    consent["metadata"]["annotations"] = json!({"quarks.cloudfoundry.org/secret-copy-of": format!("{from}/shared")});
+    let copies = json!([{"name": "shared", "namespace": to}]);
+    let original = quarks_secret(
+        "shared",
+        json!({"type": "password", "secretName": "shared", "copies": copies}),
+    );
+    it.apply_all(&[consent, original])?;
+    it.until("a copy", || {
+        let copy = [
+            "--namespace",
+            &to,
+            "get",
+            "secret/shared",
+            "--ignore-not-found",
+            "--output=name",
+        ];
+        Ok(!it.cluster.kubectl(copy)?.is_empty())
+    })
+}
+
+fn run(it: &mut Installed) -> Result<()> {
+    let job = |script: &str| {
+        let container = json!({"name": "work", "image": "example.com/work:1", "command": ["sh", "-c", script]});
+        let template = json!({"spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [container]}}}});
+        json!({
+            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksJob", "metadata": {"name": "work"},
+            "spec": {
+                "trigger": {"strategy": "once"}, "updateOnConfigChange": true, "template": template,
+                "output": {"outputMap": {"work": {"output.json": {"name": "result"}}}}
+            }
+        })
+    };
+    let runs = |it: &Installed, count: u64| {
+        it.until(&format!("run {count}"), || {
+            let jobs = it.get("jobs")?;
+            let of = |job: &&Value| job["metadata"]["ownerReferences"][0]["name"] == "work";
+            let found = jobs["items"].as_array().into_iter().flatten().filter(of);
+            let started = found.filter(|job| job["spec"]["suspend"] != true).count();
+            Ok(started == 1 && it.get("quarksjob/work")?["status"]["runs"] == count)
+        })
+    };
+    it.apply_all(&[job("true")])?;
+    runs(it, 1)?;
+    it.until_there("serviceaccount/boson-output", true)?;
+    it.apply_all(&[job("false")])?;
+    runs(it, 2)
+}
+
+fn extend(it: &mut Installed) -> Result<()> {
+    let mut none = config_map("none", "plugin.yaml", "name: none\n");
+    none["metadata"]["labels"] = json!({"quarks.cloudfoundry.org/plugin": "ops"});
+    it.apply_all(&[none])?;
+    it.until("its refusal", || is(it, "PluginsHealthy", "False"))?;
+    it.kubectl(&["delete", "configmap/none"])?;
+    it.until("its end", || is(it, "PluginsHealthy", "True"))
+}
+
+fn sign(it: &mut Installed) -> Result<()> {
+    let request = json!({"certificate": {"commonName": "signed", "keyLength": 2048, "signerType": "cluster"}});
+    it.apply_all(&[quarks_secret(
+        "signed",
+        json!({"type": "certificate", "secretName": "signed", "request": request}),
+    )])?;
+    it.until_there("secret/signed", true)
+}
+
+fn simplify(it: &mut Installed) -> Result<()> {
+    it.stop()?;
+    it.start(false)?;
+    for (kind, _) in extras::objects() {
+        // A claim holds data.
+        it.until_there(&format!("{kind}/extra"), kind == "persistentvolumeclaim")?;
+    }
+    Ok(())
+}

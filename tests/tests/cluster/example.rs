@@ -1,0 +1,300 @@
+//! The documented example in a namespace of its own, with operators in this process: real rules, and releases from their directories.
+
+use crate::line::{AGENT, Death, Line};
+use crate::stage::{Operator, PATIENCE, Stage};
+use boson_controllers::api::PluginUse;
+use boson_controllers::client::resource;
+use boson_controllers::conversion::{Chosen, Images, Package, ReleaseImage, Rules, Ruling, Web};
+use boson_controllers::{Conversion, Namespaces};
+use boson_pipeline::Diagnostic;
+use boson_pipeline::release::Release;
+use boson_sandbox::{Cache, Limits, Plugins, Sandbox};
+use boson_tests::{binary, root};
+use futures::future::BoxFuture;
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use kube::{Client, ResourceExt};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// Kinds of which the example makes some.
+pub const KINDS: [(&str, &str); 6] = [
+    ("v1", "Secret"),
+    ("v1", "Service"),
+    ("quarks.cloudfoundry.org/v1alpha1", "QuarksSecret"),
+    ("quarks.cloudfoundry.org/v1alpha1", "QuarksStatefulSet"),
+    ("quarks.cloudfoundry.org/v1alpha1", "QuarksJob"),
+    ("apps/v1", "StatefulSet"),
+];
+
+/// Everything that the example becomes: kind and name.
+pub const OBJECTS: [&str; 25] = [
+    "QuarksJob nats-smoke-tests",
+    "QuarksSecret nats.var-broker-password",
+    "QuarksSecret nats.var-broker-tls",
+    "QuarksSecret nats.var-nats-ca",
+    "QuarksStatefulSet nats-broker",
+    "QuarksStatefulSet nats-gateway",
+    "Secret nats.bpm.broker-v1",
+    "Secret nats.bpm.gateway-v1",
+    "Secret nats.bpm.smoke-tests-v1",
+    "Secret nats.desired-manifest-v1",
+    "Secret nats.ig-resolved.broker-v1",
+    "Secret nats.ig-resolved.gateway-v1",
+    "Secret nats.ig-resolved.smoke-tests-v1",
+    "Secret nats.var-broker-password",
+    "Secret nats.var-broker-tls",
+    "Secret nats.var-implicit-system-domain",
+    "Secret nats.var-nats-ca",
+    "Secret nats.with-ops",
+    "Service nats-broker",
+    "Service nats-broker-0",
+    "Service nats-broker-1",
+    "Service nats-gateway",
+    "Service nats-gateway-0",
+    "StatefulSet nats-broker-z0-v1",
+    "StatefulSet nats-gateway-z0-v1",
+];
+
+/// Keys that are made in a moment, and a number that can be changed.
+const OPS: &str = "
+- {type: replace, path: /variables/name=nats_ca/options/key_length?, value: 2048}
+- {type: replace, path: /variables/name=broker_tls/options/key_length?, value: 2048}
+- {type: replace, path: /instance_groups/name=broker/jobs/name=broker/properties/broker/limits/connections, value: 1000}
+";
+
+/// A namespace with the example.
+pub struct Example {
+    pub stage: Stage,
+    /// How often something was converted here.
+    pub conversions: Arc<AtomicUsize>,
+}
+
+/// The rules of the installation.
+struct BuiltIn(Arc<Plugins>);
+
+impl Rules for BuiltIn {
+    fn built_in(&self) -> Vec<PluginUse> {
+        Vec::new()
+    }
+
+    fn load(&self, _: Package) -> BoxFuture<'_, Result<PluginUse, Vec<Diagnostic>>> {
+        unreachable!("there is no plugin")
+    }
+
+    fn keep(&self, _: &BTreeSet<String>) {}
+
+    fn with(&self, _: &[Chosen]) -> Result<Ruling, Vec<Diagnostic>> {
+        Ok(Ruling {
+            stages: self.0.clone(),
+            uses: Vec::new(),
+            digest: String::new(),
+            warnings: Vec::new(),
+        })
+    }
+}
+
+/// The releases of the example, and how often they were read: each conversion does it once.
+struct Directories(Arc<AtomicUsize>);
+
+impl Images for Directories {
+    fn release<'a>(&'a self, wanted: &'a ReleaseImage) -> BoxFuture<'a, Result<Release, Vec<Diagnostic>>> {
+        if wanted.release == "messaging" {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+        let path = root().join("docs/examples/nats/releases").join(&wanted.release);
+        Box::pin(async move { boson_releases::read(&path, None, &mut |_| {}) })
+    }
+}
+
+/// There is none.
+struct NoWeb;
+
+impl Web for NoWeb {
+    fn document<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Vec<u8>, Diagnostic>> {
+        unreachable!("the example is in ConfigMaps")
+    }
+}
+
+/// One set of rules for all tests: they are large.
+fn plugins() -> Arc<Plugins> {
+    static PLUGINS: OnceLock<Arc<Plugins>> = OnceLock::new();
+    let load = || {
+        let sandbox = Sandbox::new(Limits::default(), Cache::none()).unwrap();
+        let folder = binary().unwrap().ancestors().nth(2).unwrap().join("plugins");
+        let mut plugins = Plugins::new(sandbox.clone());
+        for stage in boson_pipeline::Stage::ALL {
+            if stage != boson_pipeline::Stage::Resources {
+                let file = folder.join(format!("{stage}.wasm"));
+                plugins.insert(sandbox.load_built_in(stage, &file).unwrap());
+            }
+        }
+        Arc::new(plugins)
+    };
+    PLUGINS.get_or_init(load).clone()
+}
+
+// === impl Example ===
+
+impl Example {
+    pub async fn set(name: &str) -> Self {
+        Self {
+            stage: Stage::set(name).await,
+            conversions: Arc::default(),
+        }
+    }
+
+    /// An operator whose writes are counted.
+    pub fn operator(&self, lease: &str) -> (Operator, Line) {
+        let line = Line::default();
+        (self.operator_through(&line, Death::Never, lease), line)
+    }
+
+    pub fn operator_through(&self, line: &Line, death: Death, lease: &str) -> Operator {
+        let here = Namespaces::Fixed([self.stage.namespace.clone()].into());
+        let conversion = Conversion {
+            rules: Arc::new(BuiltIn(plugins())),
+            images: Arc::new(Directories(self.conversions.clone())),
+            web: Arc::new(NoWeb),
+            cluster_domain: "cluster.local".into(),
+            operator_image: "boson".into(),
+        };
+        let client: Client = line.client(self.stage.client.clone(), death);
+        self.stage.operator_with(client, here, lease, conversion)
+    }
+
+    pub fn any(&self, api_version: &str, kind: &str) -> Api<DynamicObject> {
+        let resource = resource(api_version, kind);
+        Api::namespaced_with(self.stage.client.clone(), &self.stage.namespace, &resource)
+    }
+
+    pub async fn put(&self, object: Value) {
+        let text = |value: &Value| value.as_str().unwrap().to_string();
+        let api = self.any(&text(&object["apiVersion"]), &text(&object["kind"]));
+        let name = text(&object["metadata"]["name"]);
+        let parameters = PatchParams::apply("user").force();
+        api.patch(&name, &parameters, &Patch::Apply(object)).await.unwrap();
+    }
+
+    pub async fn deploy(&self) {
+        let manifest = fs::read_to_string(root().join("docs/examples/nats/manifest.yml")).unwrap();
+        let map = |name: &str, key: &str, text: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {key: text}});
+        self.put(map("manifest", "manifest", &manifest)).await;
+        self.edit(OPS).await;
+        let value = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "nats.var-implicit-system-domain"},
+            "stringData": {"value": "example.com"}});
+        self.put(value).await;
+        self.put(json!({
+            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "nats"},
+            "spec": {
+                "manifest": {"type": "configmap", "name": "manifest"}, "ops": [{"type": "configmap", "name": "ops"}],
+                "conversion": {"mode": "InProcess"}
+            }
+        }))
+        .await;
+    }
+
+    /// Changes the ops file.
+    pub async fn edit(&self, ops: &str) {
+        let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ops"}, "data": {"ops": ops}});
+        self.put(map).await;
+    }
+
+    /// The ops file that allows so many connections more.
+    pub fn ops(edit: usize) -> String {
+        OPS.replace("1000", &(1000 + edit).to_string())
+    }
+
+    pub async fn deployment(&self) -> Value {
+        let api = self.any("quarks.cloudfoundry.org/v1alpha1", "BOSHDeployment");
+        serde_json::to_value(api.get("nats").await.unwrap()).unwrap()
+    }
+
+    /// Everything there is of [`KINDS`]: kind and name, and the object.
+    pub async fn objects(&self) -> BTreeMap<String, DynamicObject> {
+        let mut all = BTreeMap::new();
+        for (api_version, kind) in KINDS {
+            let list = self.any(api_version, kind).list(&ListParams::default()).await.unwrap();
+            all.extend(
+                list.items
+                    .into_iter()
+                    .map(|object| (format!("{kind} {}", object.name_any()), object)),
+            );
+        }
+        all
+    }
+
+    /// Waits until everything is there, and nothing else is, and the status says so.
+    pub async fn settled(&self) {
+        let good = async || {
+            let found = self.objects().await;
+            let deployment = self.deployment().await;
+            found.keys().eq(OBJECTS.iter()) && is_applied(&deployment)
+        };
+        if tokio::time::timeout(PATIENCE, until(good)).await.is_err() {
+            let found = self.objects().await;
+            panic!(
+                "{}: {:#}\n{:#?}",
+                self.stage.namespace,
+                self.deployment().await["status"],
+                found.keys()
+            );
+        }
+    }
+
+    pub async fn delete(&self, kind: &str, name: &str) {
+        let (api_version, kind) = KINDS.into_iter().find(|(_, one)| *one == kind).unwrap();
+        self.any(api_version, kind)
+            .delete(name, &DeleteParams::background())
+            .await
+            .unwrap();
+    }
+}
+
+/// Polls until it holds.
+pub async fn until(holds: impl AsyncFn() -> bool) {
+    while !holds().await {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+pub fn is_applied(deployment: &Value) -> bool {
+    let generation = &deployment["metadata"]["generation"];
+    let conditions = deployment["status"]["conditions"].as_array();
+    let of = |kind: &str| conditions.into_iter().flatten().find(|one| one["type"] == kind);
+    ["Applied", "Converted"]
+        .iter()
+        .all(|kind| of(kind).is_some_and(|one| one["status"] == "True" && &one["observedGeneration"] == generation))
+}
+
+/// What operators did in these namespaces, by the audit log: verb, resource and name, and the answer's code. Leases are left out: they are
+/// written on a beat of their own.
+pub fn writes(namespaces: &[&str]) -> Vec<(String, String, String, i64)> {
+    let log = fs::read_to_string(boson_tests::cluster::shared().unwrap().audit_log()).unwrap();
+    let mut writes = Vec::new();
+    for line in log.lines().filter(|line| line.contains(AGENT)) {
+        let event: Value = serde_json::from_str(line).unwrap();
+        let target = &event["objectRef"];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+        let (verb, namespace) = (text(&event["verb"]), text(&target["namespace"]));
+        let reads = ["get", "list", "watch"].contains(&verb.as_str());
+        // Questions whether an object would be taken.
+        let asks = text(&event["requestURI"]).contains("dryRun=");
+        if reads || asks || target["resource"] == "leases" || !namespaces.contains(&namespace.as_str()) {
+            continue;
+        }
+        let what = [&target["resource"], &target["subresource"], &target["name"]]
+            .map(text)
+            .join("/");
+        writes.push((
+            namespace,
+            verb,
+            what,
+            event["responseStatus"]["code"].as_i64().unwrap_or(0),
+        ));
+    }
+    writes
+}

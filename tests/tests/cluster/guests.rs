@@ -1,0 +1,174 @@
+//! Plugins for tests, small enough to be read: text of WebAssembly, made a component of one world of the contract.
+
+use boson_tests::root;
+use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
+use wit_parser::Resolve;
+
+/// Where a result lies; it is all zero before a call, and a result of zeros is "all is well, and nothing in any list".
+const RESULT: u32 = 16;
+/// Where the description lies.
+const DESCRIBED: u32 = 256;
+/// Where texts lie.
+const TEXTS: u32 = 4096;
+
+/// A plugin of a stage.
+pub struct Guest {
+    stage: &'static str,
+    interface: &'static str,
+    functions: String,
+    texts: Vec<String>,
+}
+
+// === impl Guest ===
+
+impl Guest {
+    fn new(stage: &'static str, interface: &'static str, name: &str) -> Self {
+        Self {
+            stage,
+            interface,
+            functions: String::new(),
+            texts: vec![
+                name.into(),
+                "1.2.3".into(),
+                stage.into(),
+                r#"{"type":"object","additionalProperties":false}"#.into(),
+            ],
+        }
+    }
+
+    /// Gives the manifest back as it came: no operation has an effect.
+    pub fn ops(name: &str) -> Vec<u8> {
+        let mut guest = Self::new("ops", "operations", name);
+        guest.function("find", 8, "unreachable");
+        guest.function("apply", 8, &echo());
+        guest.component()
+    }
+
+    /// Knows of no variable, and replaces none.
+    pub fn variables(name: &str) -> Vec<u8> {
+        let mut guest = Self::new("variables", "interpolation", name);
+        guest.function("plan", 6, &format!("(i32.const {RESULT})"));
+        guest.function("interpolate", 8, &echo());
+        guest.component()
+    }
+
+    /// Every template gives this text.
+    pub fn render(name: &str, content: &str) -> Vec<u8> {
+        let mut guest = Self::new("render", "templates", name);
+        let (at, length) = guest.text(content);
+        // For each template a file of its name: two numbers are copied, two are the text.
+        let body = format!(
+            "(local $files i32) (local $n i32) (local $to i32) (local $from i32)
+            (local.set $files (call $new (i32.mul (local.get 1) (i32.const 16))))
+            (block $done (loop $next
+                (br_if $done (i32.ge_u (local.get $n) (local.get 1)))
+                (local.set $to (i32.add (local.get $files) (i32.mul (local.get $n) (i32.const 16))))
+                (local.set $from (i32.add (local.get 0) (i32.mul (local.get $n) (i32.const 16))))
+                (i64.store (local.get $to) (i64.load (local.get $from)))
+                (i32.store offset=8 (local.get $to) (i32.const {at}))
+                (i32.store offset=12 (local.get $to) (i32.const {length}))
+                (local.set $n (i32.add (local.get $n) (i32.const 1)))
+                (br $next)))
+            (i32.store offset=4 (i32.const {RESULT}) (local.get $files))
+            (i32.store offset=8 (i32.const {RESULT}) (local.get 1))
+            (i32.const {RESULT})"
+        );
+        guest.function("render", 6, &body);
+        guest.component()
+    }
+
+    /// Adds this object.
+    pub fn resources(name: &str, object: &str) -> Vec<u8> {
+        let mut guest = Self::new("resources", "transformation", name);
+        let (at, length) = guest.text(object);
+        let body = format!(
+            "(i32.store (i32.const 1024) (i32.const {at}))
+            (i32.store (i32.const 1028) (i32.const {length}))
+            (i32.store offset=20 (i32.const {RESULT}) (i32.const 1024))
+            (i32.store offset=24 (i32.const {RESULT}) (i32.const 1))
+            (i32.const {RESULT})"
+        );
+        guest.function("transform", 1, &body);
+        guest.component()
+    }
+
+    fn function(&mut self, name: &str, parameters: usize, body: &str) {
+        let (stage, interface, parameters) = (self.stage, self.interface, "i32 ".repeat(parameters));
+        self.functions.push_str(&format!(
+            "(func (export \"boson:{stage}/{interface}@1.0.0#{name}\") (param {parameters}) (result i32) {body})\n"
+        ));
+    }
+
+    /// Where a text will lie, and its length.
+    fn text(&mut self, text: &str) -> (u32, u32) {
+        self.texts.push(text.into());
+        self.places().pop().unwrap()
+    }
+
+    fn places(&self) -> Vec<(u32, u32)> {
+        let mut at = TEXTS;
+        let place = |text: &String| {
+            let length = u32::try_from(text.len()).unwrap();
+            at += length;
+            (at - length, length)
+        };
+        self.texts.iter().map(place).collect()
+    }
+
+    fn component(mut self) -> Vec<u8> {
+        let described: String = (0..)
+            .step_by(8)
+            .zip(self.places().into_iter().take(4))
+            .map(|(to, (at, length))| {
+                format!(
+                    "(i32.store offset={to} (i32.const {DESCRIBED}) (i32.const {at}))
+                    (i32.store offset={} (i32.const {DESCRIBED}) (i32.const {length}))",
+                    to + 4
+                )
+            })
+            .collect();
+        self.functions.push_str(&format!(
+            "(func (export \"boson:{}/{}@1.0.0#describe\") (result i32) {described} (i32.const {DESCRIBED}))",
+            self.stage, self.interface
+        ));
+        let texts: String = self
+            .texts
+            .concat()
+            .bytes()
+            .map(|byte| format!("\\{byte:02x}"))
+            .collect();
+        let module = format!(
+            "(module
+                (memory (export \"memory\") 128)
+                (global $top (mut i32) (i32.const 65536))
+                (data (i32.const {TEXTS}) \"{texts}\")
+                (func $new (param $size i32) (result i32)
+                    (global.get $top)
+                    (global.set $top (i32.and (i32.add (i32.add (global.get $top) (local.get $size)) (i32.const 15)) (i32.const -16))))
+                (func (export \"cabi_realloc\") (param i32 i32 i32 i32) (result i32) (call $new (local.get 3)))
+                {})",
+            self.functions
+        );
+        component(&module, self.stage)
+    }
+}
+
+/// The first document comes back; it is the first member of the result.
+fn echo() -> String {
+    format!(
+        "(i32.store offset=4 (i32.const {RESULT}) (local.get 0))
+        (i32.store offset=8 (i32.const {RESULT}) (local.get 1))
+        (i32.const {RESULT})"
+    )
+}
+
+fn component(module: &str, stage: &str) -> Vec<u8> {
+    let mut resolve = Resolve::default();
+    let wit = root().join("wit");
+    resolve.push_dir(wit.join("types")).unwrap();
+    let (package, _) = resolve.push_dir(wit.join(stage)).unwrap();
+    let world = resolve.select_world(&[package], Some(stage)).unwrap();
+    let mut module = wat::parse_str(module).unwrap();
+    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();
+    ComponentEncoder::default().module(&module).unwrap().encode().unwrap()
+}

@@ -1,0 +1,101 @@
+//! A plugin of the resources stage that adds an object which it should not: which one tells the first letter of the deployment's name.
+
+use std::path::{Path, PathBuf};
+use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
+use wit_parser::Resolve;
+
+/// For deployments whose name begins so: a kind that plugins may not make.
+pub const ILLEGAL: char = 'i';
+/// An object above the limit.
+pub const LARGE: char = 'l';
+/// One that the API server refuses.
+pub const REFUSED: char = 'r';
+
+const TEXTS: usize = 1 << 20;
+
+/// Writes the component.
+pub fn write(directory: &Path) -> PathBuf {
+    let path = directory.join("hook.wasm");
+    std::fs::write(&path, component()).unwrap();
+    path
+}
+
+fn component() -> Vec<u8> {
+    let mut resolve = Resolve::default();
+    let wit = boson_tests::root().join("wit");
+    resolve.push_dir(wit.join("types")).unwrap();
+    let (package, _) = resolve.push_dir(wit.join("resources")).unwrap();
+    let world = resolve.select_world(&[package], Some("resources")).unwrap();
+    let mut module = wat::parse_str(module()).unwrap();
+    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();
+    ComponentEncoder::default().module(&module).unwrap().encode().unwrap()
+}
+
+/// Results are records of pointers and lengths; the text of each is placed by hand.
+fn module() -> String {
+    let object = |kind: &str, rest: &str| format!(r#"{{"apiVersion":"{kind}","metadata":{{"name":"odd"}},{rest}}}"#);
+    let illegal = object("rbac.authorization.k8s.io/v1", r#""kind":"Role""#);
+    let refused = object("v1", r#""kind":"Service","spec":{"ports":[{"port":70000}]}"#);
+    let large = object(
+        "v1",
+        &format!(r#""kind":"ConfigMap","data":{{"x":"{}"}}"#, "x".repeat(1_100_000)),
+    );
+    let quoted = |text: &str| text.replace('"', "\\22");
+    let (at_refused, at_large) = (TEXTS + 4096, TEXTS + 8192);
+    // The description: name, version, stage, schema; no codes, no extensions.
+    let strings = [("hook", 16), ("1.0.0", 24), ("resources", 32), ("{}", 48)];
+    let data: String = strings
+        .iter()
+        .map(|(text, at)| format!("(data (i32.const {at}) \"{text}\")\n"))
+        .collect();
+    let fields: String = strings
+        .iter()
+        .zip((64..).step_by(8))
+        .map(|((text, at), field)| format!("{}{}", store(field, *at), store(field + 4, text.len())))
+        .collect();
+    let case = |letter: char, at: usize, length: usize| {
+        let name = u32::from(letter);
+        let addition = format!(
+            "{}{}{}{}",
+            store(152, 192),
+            store(156, 1),
+            store(192, at),
+            store(196, length)
+        );
+        format!("(if (i32.eq (local.get $letter) (i32.const {name})) (then {addition}))\n")
+    };
+    let cases = [
+        case(ILLEGAL, TEXTS, illegal.len()),
+        case(REFUSED, at_refused, refused.len()),
+        case(LARGE, at_large, large.len()),
+    ];
+    format!(
+        r#"(module
+            (memory (export "memory") 256)
+            (global $free (mut i32) (i32.const {free}))
+            {data}
+            (data (i32.const {TEXTS}) "{}")
+            (data (i32.const {at_refused}) "{}")
+            (data (i32.const {at_large}) "{}")
+            (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (local $at i32)
+                (local.set $at (i32.and (i32.add (global.get $free) (i32.const 15)) (i32.const -16)))
+                (global.set $free (i32.add (local.get $at) (local.get 3)))
+                (local.get $at))
+            (func (export "boson:resources/transformation@1.0.0#describe") (result i32)
+                {fields}
+                (i32.const 64))
+            (func (export "boson:resources/transformation@1.0.0#transform") (param i32) (result i32) (local $letter i32)
+                (local.set $letter (i32.load8_u (i32.load (local.get 0))))
+                {}
+                (i32.const 132)))"#,
+        quoted(&illegal),
+        quoted(&refused),
+        quoted(&large),
+        cases.concat(),
+        free = 4 << 20,
+    )
+}
+
+fn store(at: usize, value: usize) -> String {
+    format!("(i32.store (i32.const {at}) (i32.const {value}))")
+}

@@ -1,0 +1,356 @@
+//! An operator as `deploy/` installs it: the same account, rights and options. Only its program runs beside the cluster, which has no nodes here.
+
+use crate::at_hand::documents;
+use crate::extras;
+use crate::operator::free_port;
+use crate::rights::text;
+use anyhow::{Context, Result, bail, ensure};
+use boson_tests::cluster::{Cluster, shared};
+use boson_tests::registry::{Server, push_example};
+use boson_tests::{binary, root};
+use serde_json::{Value, json};
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// How long something may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Of the installation.
+pub const SYSTEM: &str = "boson-system";
+/// Its account there.
+const ACCOUNT: &str = "boson";
+
+/// An operator with two namespaces to serve.
+pub struct Installed {
+    pub cluster: &'static Cluster,
+    pub registry: Server,
+    /// Served both.
+    pub namespaces: [String; 2],
+    /// Where its account and lease are.
+    system: String,
+    /// What it is told on the command line, beyond what all are told.
+    scope: Vec<String>,
+    files: TempDir,
+    operator: Option<Child>,
+    port: u16,
+    /// Where it answers the API server, or `off`.
+    webhook: String,
+}
+
+/// What a folder of `deploy/` renders to.
+pub fn rendered(folder: &str) -> Result<Vec<Value>> {
+    let path = root().join(folder);
+    let text = shared()?.kubectl(["kustomize".as_ref(), path.as_os_str()])?;
+    Ok(documents(&text))
+}
+
+/// `kubectl apply -k deploy`, once.
+pub fn install() -> Result<()> {
+    static DONE: OnceLock<Result<(), String>> = OnceLock::new();
+    let apply = || -> Result<()> {
+        let path = root().join("deploy");
+        shared()?.kubectl(["apply".as_ref(), "-k".as_ref(), path.as_os_str()])?;
+        shared()?.kubectl([
+            "wait",
+            "--for=condition=Established",
+            "--timeout=60s",
+            "crd/boshdeployments.quarks.cloudfoundry.org",
+            "crd/quarkssecrets.quarks.cloudfoundry.org",
+            "crd/quarksstatefulsets.quarks.cloudfoundry.org",
+            "crd/quarksjobs.quarks.cloudfoundry.org",
+        ])?;
+        Ok(())
+    };
+    DONE.get_or_init(|| apply().map_err(|error| format!("{error:#}")))
+        .clone()
+        .map_err(anyhow::Error::msg)
+}
+
+// === impl Installed ===
+
+impl Installed {
+    /// As `deploy` has it: for the namespaces with the label.
+    pub fn labelled() -> Result<Self> {
+        let mut installed = Self::new(SYSTEM.into(), "labelled")?;
+        installed.webhook = format!("127.0.0.1:{}", free_port()?);
+        for namespace in &installed.namespaces {
+            let label = "quarks.cloudfoundry.org/monitored=boson";
+            installed.cluster.kubectl(["label", "namespace", namespace, label])?;
+        }
+        installed.start(true)?;
+        Ok(installed)
+    }
+
+    /// As `deploy/listed` has it, in a namespace of its own: for a fixed list.
+    pub fn listed() -> Result<Self> {
+        let system = shared()?.namespace("listed-system")?;
+        let mut installed = Self::new(system, "listed")?;
+        let objects = rendered("deploy/listed")?;
+        for namespace in &installed.namespaces {
+            let moved: Vec<Value> = objects
+                .iter()
+                .filter_map(|object| installed.moved(object, namespace))
+                .collect();
+            installed.apply_all(&moved)?;
+        }
+        installed.scope = vec!["--namespace".into(), installed.namespaces.join(",")];
+        installed.start(true)?;
+        Ok(installed)
+    }
+
+    /// As `deploy/listed` has it, but with other rules than the two roles have; it works or not.
+    pub fn with_rules(name: &str, change: impl Fn(&str, &Value) -> bool) -> Result<Self> {
+        let system = shared()?.namespace(&format!("{name}-system"))?;
+        let mut installed = Self::new(system, name)?;
+        let namespace = installed.namespaces[0].clone();
+        let mut moved = Vec::new();
+        for mut object in rendered("deploy/listed")? {
+            if let Some(rules) = object.get_mut("rules").and_then(Value::as_array_mut) {
+                rules.retain(|rule| change(text(&rule["resources"][0]), rule));
+            }
+            if object["kind"] == "ClusterRole" {
+                object["kind"] = "Role".into();
+                object["metadata"]["namespace"] = "default".into();
+            }
+            if object["roleRef"]["kind"] == "ClusterRole" {
+                object["roleRef"]["kind"] = "Role".into();
+            }
+            moved.extend(installed.moved(&object, &namespace));
+        }
+        installed.apply_all(&moved)?;
+        installed.scope = vec!["--namespace".into(), namespace];
+        installed.start(false)?;
+        Ok(installed)
+    }
+
+    fn new(system: String, name: &str) -> Result<Self> {
+        install()?;
+        let cluster = shared()?;
+        let registry = Server::start(false)?;
+        push_example(&registry)?;
+        let files = tempfile::tempdir()?;
+        fs::write(files.path().join("extras.wasm"), extras::plugin())?;
+        Ok(Self {
+            cluster,
+            registry,
+            namespaces: [cluster.namespace(name)?, cluster.namespace(name)?],
+            system,
+            scope: Vec::new(),
+            files,
+            operator: None,
+            port: free_port()?,
+            webhook: "off".into(),
+        })
+    }
+
+    /// The same object for another installation: rights and account only, `default` as the namespace that is served.
+    fn moved(&self, object: &Value, served: &str) -> Option<Value> {
+        if !matches!(text(&object["kind"]), "ServiceAccount" | "Role" | "RoleBinding") {
+            return None;
+        }
+        let place = |name: &str| {
+            if name == SYSTEM {
+                self.system.clone()
+            } else {
+                served.into()
+            }
+        };
+        let mut moved = object.clone();
+        moved["metadata"]["namespace"] = place(text(&object["metadata"]["namespace"])).into();
+        let subjects = moved.get_mut("subjects").and_then(Value::as_array_mut);
+        for subject in subjects.into_iter().flatten() {
+            subject["namespace"] = self.system.clone().into();
+        }
+        Some(moved)
+    }
+
+    // --- the process ---
+
+    /// Its name before the API server.
+    pub fn user(&self) -> String {
+        format!("system:serviceaccount:{}:{ACCOUNT}", self.system)
+    }
+
+    /// A kubeconfig with a token of its account.
+    fn kubeconfig(&self) -> Result<PathBuf> {
+        let token = [
+            "create",
+            "token",
+            ACCOUNT,
+            "--namespace",
+            &self.system,
+            "--duration",
+            "2h",
+        ];
+        let token = self.cluster.kubectl(token)?;
+        let config = self.cluster.kubectl(["config", "view", "--raw", "--output", "json"])?;
+        let mut config: Value = serde_json::from_str(&config)?;
+        config["users"][0]["user"] = json!({ "token": token.trim() });
+        let path = self.files.path().join("kubeconfig");
+        fs::write(&path, config.to_string())?;
+        Ok(path)
+    }
+
+    /// Starts it: with the plugin of [`extras`], or without.
+    pub fn start(&mut self, extras: bool) -> Result<()> {
+        let log = File::options().create(true).append(true).open(self.log_file())?;
+        let plugin = format!("resources={}", self.files.path().join("extras.wasm").display());
+        let mut command = Command::new(binary()?);
+        command
+            .arg("operator")
+            .args(&self.scope)
+            .env("BOSON_KUBECONFIG", self.kubeconfig()?)
+            .env("BOSON_OPERATOR_NAMESPACE", &self.system)
+            .env("BOSON_OPERATOR_IMAGE", "example.com/boson:1")
+            .env("BOSON_LISTEN", format!("127.0.0.1:{}", self.port))
+            .env("BOSON_WEBHOOK_LISTEN", &self.webhook)
+            .env("BOSON_WEBHOOK_URL", format!("https://{}", self.webhook))
+            .env("BOSON_LOG", "debug")
+            .env("BOSON_LOG_FORMAT", "json")
+            .env("BOSON_REGISTRY_WITHOUT_TLS", self.registry.host())
+            .env("BOSON_IMAGE_CACHE", self.files.path().join("images"))
+            .env("XDG_CACHE_HOME", self.files.path());
+        if extras {
+            command.env("BOSON_PLUGIN", plugin);
+        }
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()?;
+        self.operator = Some(child);
+        Ok(())
+    }
+
+    /// Asks it to stop, as the kubelet does, and waits until it has.
+    pub fn stop(&mut self) -> Result<()> {
+        let mut operator = self.operator.take().context("it does not run")?;
+        let asked = Command::new("kill")
+            .args(["-TERM", &operator.id().to_string()])
+            .status()?;
+        ensure!(asked.success(), "it cannot be asked");
+        let status = operator.wait()?;
+        ensure!(status.success(), "it ended with {status}:\n{}", self.log());
+        Ok(())
+    }
+
+    fn log_file(&self) -> PathBuf {
+        self.files.path().join("operator.log")
+    }
+
+    /// All that it wrote, of all its lives.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.log_file()).unwrap_or_default()
+    }
+
+    /// As `ps` would show it.
+    pub fn command_line(&self) -> Result<String> {
+        let id = self.operator.as_ref().context("it does not run")?.id();
+        Ok(fs::read_to_string(
+            Path::new("/proc").join(id.to_string()).join("cmdline"),
+        )?)
+    }
+
+    /// What it answers, head and all.
+    pub fn ask(&self, path: &str) -> Result<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        )?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
+    }
+
+    // --- the cluster, as an administrator ---
+
+    /// In the first namespace.
+    pub fn kubectl(&self, arguments: &[&str]) -> Result<String> {
+        let first = ["--namespace", &self.namespaces[0]];
+        self.cluster.kubectl(first.iter().chain(arguments))
+    }
+
+    /// Applies objects, to the first namespace where they name none.
+    pub fn apply_all(&self, objects: &[Value]) -> Result<()> {
+        let named = objects.iter().cloned().map(|mut object| {
+            if object["metadata"]["namespace"].is_null() {
+                object["metadata"]["namespace"] = self.namespaces[0].clone().into();
+            }
+            object
+        });
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": named.collect::<Vec<_>>()});
+        let arguments = ["apply", "--server-side", "--force-conflicts", "--filename=-"];
+        let answer = self.cluster.try_kubectl(arguments, &list.to_string())?;
+        ensure!(answer.success, "{}", answer.stderr);
+        Ok(())
+    }
+
+    pub fn get(&self, what: &str) -> Result<Value> {
+        Ok(serde_json::from_str(&self.kubectl(&["get", what, "--output=json"])?)?)
+    }
+
+    /// Empty where there is no such object.
+    pub fn uid(&self, what: &str) -> Result<String> {
+        self.kubectl(&["get", what, "--ignore-not-found", "--output=jsonpath={.metadata.uid}"])
+    }
+
+    pub fn exists(&self, what: &str) -> Result<bool> {
+        Ok(!self.uid(what)?.is_empty())
+    }
+
+    /// Waits until it holds.
+    pub fn until(&self, what: &str, holds: impl Fn() -> Result<bool>) -> Result<()> {
+        let began = Instant::now();
+        while !holds()? {
+            if began.elapsed() > PATIENCE {
+                let log = self.log();
+                let end = log.char_indices().rev().nth(6000).map_or(0, |(at, _)| at);
+                let all = "boshdeployments,quarkssecrets,statefulsets,secrets,services";
+                let there = self.kubectl(&["get", all, "--output=name"])?;
+                bail!(
+                    "{what} did not come; there is\n{there}\n{:#}\n{}",
+                    self.get("boshdeployments")?,
+                    &log[end..]
+                );
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        Ok(())
+    }
+
+    /// The same for an operator that works or not: nothing but its own words tells why.
+    pub fn until_said(&self, what: &str, said: impl Fn() -> Result<bool>) -> Result<()> {
+        let began = Instant::now();
+        while !said()? {
+            ensure!(
+                began.elapsed() < PATIENCE,
+                "not said: {what}\n{:?}\n{}",
+                self.ask("/ready"),
+                self.log()
+            );
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        Ok(())
+    }
+
+    /// Waits until the object is there, or until it is not.
+    pub fn until_there(&self, what: &str, there: bool) -> Result<()> {
+        let words = if there { "" } else { "the end of " };
+        self.until(&format!("{words}{what}"), || Ok(self.exists(what)? == there))
+    }
+}
+
+impl Drop for Installed {
+    fn drop(&mut self) {
+        if let Some(mut operator) = self.operator.take() {
+            let _ = operator.kill();
+            let _ = operator.wait();
+        }
+    }
+}

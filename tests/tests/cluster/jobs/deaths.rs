@@ -1,0 +1,92 @@
+//! Count the writes of a run, then die at each of them.
+
+use super::hands::{TICK, ask, end, has_succeeded, jobs, template, until, waiting_pod};
+use crate::line::{Death, Line};
+use crate::stage::Stage;
+use boson_controllers::api::QuarksJob;
+use futures::StreamExt;
+use k8s_openapi::api::events::v1::Event;
+use kube::api::ListParams;
+use serde_json::json;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How many pods Kubernetes made for Jobs, by what it told of them; they are gone by now.
+async fn pods_made(stage: &Stage) -> usize {
+    let events = stage.api::<Event>().list(&ListParams::default()).await.unwrap().items;
+    let made = |event: &&Event| {
+        let about_job = event.regarding.as_ref().and_then(|about| about.kind.as_deref()) == Some("Job");
+        about_job && event.reason.as_deref() == Some("SuccessfulCreate")
+    };
+    events.iter().filter(made).count()
+}
+
+/// One life that ends as told, and one after it. How many writes there were in the first.
+async fn two_lives(name: String, death: Death) -> usize {
+    let stage = Stage::set(&name).await;
+    let (first, second) = (Line::default(), Line::default());
+    let operator = stage.operator_through(first.client(stage.client.clone(), death), "first");
+    let mut spec = json!({"trigger": {"strategy": "now"}, "template": template(&json!({}))});
+    spec["output"] = json!({"outputMap": {"work": {"output.json": {"name": "result"}}}});
+    ask(&stage, "errand", &spec).await;
+    let node = async {
+        loop {
+            if let Some(pod) = waiting_pod(&stage, "errand").await {
+                end(&stage, &pod, 0, "").await;
+            }
+            tokio::time::sleep(TICK).await;
+        }
+    };
+    let lives = async {
+        if matches!(death, Death::Never) {
+            until(&stage, "errand", "success", has_succeeded).await;
+            // The last write comes after it: the Job goes.
+            tokio::time::sleep(Duration::from_secs(2)).await;
+        } else {
+            let cut = async {
+                while !first.is_cut() {
+                    tokio::time::sleep(TICK).await;
+                }
+            };
+            // With fewer writes than usual there is no such death.
+            let _ = tokio::time::timeout(Duration::from_secs(20), cut).await;
+        }
+        operator.kill().await;
+        let operator = stage.operator_through(second.client(stage.client.clone(), Death::Never), "second");
+        until(&stage, "errand", "success", has_succeeded).await;
+        while !jobs(&stage).await.is_empty() {
+            tokio::time::sleep(TICK).await;
+        }
+        operator.stop().await;
+    };
+    tokio::select! { () = node => {}, () = lives => {} }
+    let landed = [first.landed(), second.landed()].concat();
+    let count = |method: &str, part: &str| {
+        landed
+            .iter()
+            .filter(|what| what.starts_with(method) && what.contains(part))
+            .count()
+    };
+    // An operator that dies need not live to see that its write landed: so at most one of each is known of.
+    for (method, part) in [("POST", "/jobs"), ("PATCH", "/jobs/"), ("DELETE", "/jobs/")] {
+        assert!(count(method, part) <= 1, "{death:?}: {landed:#?}");
+    }
+    assert_eq!(pods_made(&stage).await, 1, "{death:?}: {landed:#?}");
+    let status = stage.api::<QuarksJob>().get("errand").await.unwrap().status.unwrap();
+    assert_eq!(
+        (status.runs, status.ended_runs, status.completed),
+        (1, 1, true),
+        "{death:?}"
+    );
+    first.writes.load(Ordering::SeqCst)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operator_that_dies_at_any_write_runs_an_errand_once() {
+    let writes = two_lives("job-death-never".into(), Death::Never).await;
+    assert!(writes >= 9, "three for the account, six for the run: {writes}");
+    let before = (0..writes).map(|at| (format!("job-death-before-{at}"), Death::Before(at)));
+    let after = (0..writes).map(|at| (format!("job-death-after-{at}"), Death::After(at)));
+    let lives = futures::stream::iter(before.chain(after)).map(|(name, death)| two_lives(name, death));
+    lives.buffer_unordered(6).collect::<Vec<_>>().await;
+}

@@ -1,0 +1,176 @@
+//! What users of QuarksJobs do and see, and what a node would do to their pods.
+
+use crate::stage::Stage;
+use boson_controllers::api::{Condition, ConditionStatus, QuarksJob};
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{Pod, Secret};
+use k8s_openapi::api::events::v1::Event;
+use kube::ResourceExt;
+use kube::api::{ListParams, Patch, PatchParams};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Patience for one step, on a machine that does other things too.
+pub const PATIENCE: Duration = Duration::from_secs(90);
+pub const TICK: Duration = Duration::from_millis(50);
+
+/// A template with one container, and what else its pod has.
+pub fn template(pod: &Value) -> Value {
+    let mut spec = json!({"restartPolicy": "Never", "containers": [{"name": "work", "image": "work:1"}]});
+    for (key, value) in pod.as_object().into_iter().flatten() {
+        spec[key] = value.clone();
+    }
+    json!({"spec": {"backoffLimit": 0, "template": {"metadata": {"labels": {"delete": "pod"}}, "spec": spec}}})
+}
+
+pub async fn ask(stage: &Stage, name: &str, spec: &Value) {
+    let object = json!({
+        "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksJob", "metadata": {"name": name}, "spec": spec
+    });
+    let parameters = PatchParams::apply("user").force();
+    stage
+        .api::<QuarksJob>()
+        .patch(name, &parameters, &Patch::Apply(object))
+        .await
+        .unwrap();
+}
+
+pub async fn trigger(stage: &Stage, name: &str, strategy: &str) {
+    let patch = json!({"spec": {"trigger": {"strategy": strategy}}});
+    stage
+        .api::<QuarksJob>()
+        .patch(name, &PatchParams::default(), &Patch::Merge(patch))
+        .await
+        .unwrap();
+}
+
+/// Waits until the object is so, and gives it.
+pub async fn until(stage: &Stage, name: &str, what: &str, good: impl Fn(&QuarksJob) -> bool) -> QuarksJob {
+    let waited = tokio::time::timeout(PATIENCE, async {
+        loop {
+            match stage.api::<QuarksJob>().get(name).await {
+                Ok(object) if good(&object) => return object,
+                _ => tokio::time::sleep(TICK).await,
+            }
+        }
+    });
+    match waited.await {
+        Ok(object) => object,
+        Err(_) => panic!(
+            "{name}: {what}: {:#?}",
+            stage
+                .api::<QuarksJob>()
+                .get(name)
+                .await
+                .map(|object| (object.spec.trigger, object.status))
+        ),
+    }
+}
+
+pub fn condition<'o>(object: &'o QuarksJob, kind: &str) -> Option<&'o Condition> {
+    let status = object.status.as_ref()?;
+    let current = status.observed_generation == object.metadata.generation;
+    status
+        .conditions
+        .iter()
+        .find(|condition| current && condition.kind == kind)
+}
+
+pub fn says(object: &QuarksJob, kind: &str, status: ConditionStatus, reason: &str) -> bool {
+    condition(object, kind).is_some_and(|condition| condition.status == status && condition.reason == reason)
+}
+
+pub fn is_running(object: &QuarksJob) -> bool {
+    says(object, "Complete", ConditionStatus::False, "Running")
+}
+
+pub fn has_succeeded(object: &QuarksJob) -> bool {
+    says(object, "Complete", ConditionStatus::True, "Succeeded")
+}
+
+pub async fn jobs(stage: &Stage) -> Vec<Job> {
+    stage.api::<Job>().list(&ListParams::default()).await.unwrap().items
+}
+
+/// A pod of the QuarksJob that no node has run yet.
+pub async fn waiting_pod(stage: &Stage, name: &str) -> Option<Pod> {
+    let query = ListParams::default().labels(&format!("quarks.cloudfoundry.org/qjob-name={name}"));
+    let pods = stage.api::<Pod>().list(&query).await.unwrap().items;
+    let waits = |pod: &Pod| {
+        let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+        phase == Some("Pending") && pod.metadata.deletion_timestamp.is_none()
+    };
+    pods.into_iter().find(waits)
+}
+
+pub async fn pod(stage: &Stage, name: &str) -> Pod {
+    let waited = tokio::time::timeout(PATIENCE, async {
+        loop {
+            match waiting_pod(stage, name).await {
+                Some(pod) => return pod,
+                None => tokio::time::sleep(TICK).await,
+            }
+        }
+    });
+    waited.await.unwrap_or_else(|_| panic!("{name} has no pod"))
+}
+
+/// Does what a node would: each container of the pod ends with this code and message.
+pub async fn run(stage: &Stage, name: &str, code: i32, message: &str) {
+    let pod = pod(stage, name).await;
+    end(stage, &pod, code, message).await;
+}
+
+pub async fn end(stage: &Stage, pod: &Pod, code: i32, message: &str) {
+    let containers = pod.spec.as_ref().unwrap().containers.iter();
+    let reason = if code == 0 { "Completed" } else { "Error" };
+    let ended = json!({"exitCode": code, "reason": reason, "message": message});
+    let statuses: Vec<Value> = containers
+        .map(|one| {
+            json!({"name": one.name, "image": one.image, "imageID": "", "ready": false, "restartCount": 0, "state": {"terminated": ended}})
+        })
+        .collect();
+    let phase = if code == 0 { "Succeeded" } else { "Failed" };
+    let patch = json!({"status": {"phase": phase, "containerStatuses": statuses}});
+    // A pod that went meanwhile has ended, too.
+    let _ = stage
+        .api::<Pod>()
+        .patch_status(&pod.name_any(), &PatchParams::default(), &Patch::Merge(patch))
+        .await;
+}
+
+pub async fn secret(stage: &Stage, name: &str, versioned: bool, text: &str) {
+    let labels = if versioned {
+        json!({"quarks.cloudfoundry.org/secret-kind": "versionedSecret"})
+    } else {
+        json!({})
+    };
+    let object = json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "labels": labels}, "stringData": {"k": text}
+    });
+    let parameters = PatchParams::apply("user").force();
+    stage
+        .api::<Secret>()
+        .patch(name, &parameters, &Patch::Apply(object))
+        .await
+        .unwrap();
+}
+
+pub async fn events(stage: &Stage) -> Vec<String> {
+    let events = stage.api::<Event>().list(&ListParams::default()).await.unwrap();
+    let ours = events
+        .items
+        .into_iter()
+        .filter(|event| event.regarding.as_ref().and_then(|about| about.kind.as_deref()) == Some("QuarksJob"));
+    let mut told: Vec<String> = ours
+        .map(|event| {
+            format!(
+                "{}: {}",
+                event.reason.unwrap_or_default(),
+                event.note.unwrap_or_default()
+            )
+        })
+        .collect();
+    told.sort();
+    told
+}

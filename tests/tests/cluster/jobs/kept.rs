@@ -1,0 +1,109 @@
+//! What `host util persist-output` writes, with the rights that its account has and no others.
+
+use super::hands::{ask, is_running, template, until};
+use crate::at_hand::connection;
+use crate::stage::Stage;
+use boson_controllers::api::job::{Output, OutputSecret};
+use boson_controllers::client::{Cluster, Connection};
+use boson_controllers::output::{Failure, keep, look, secrets};
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::{ListParams, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config, ResourceExt};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The API server, as pods that keep output see it.
+async fn as_account(stage: &Stage) -> Cluster {
+    let Connection::File { path, .. } = connection() else {
+        unreachable!("tests have a kubeconfig")
+    };
+    let file = Kubeconfig::read_from(path).unwrap();
+    let mut config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
+        .await
+        .unwrap();
+    config.auth_info.impersonate = Some(format!("system:serviceaccount:{}:boson-output", stage.namespace));
+    Cluster::new(Client::try_from(config).unwrap(), Arc::default())
+}
+
+/// Keeps a file, as the container would: the names of its Secrets, or why not.
+async fn kept(stage: &Stage, cluster: &Cluster, asked: &Value, text: &str) -> Result<Vec<String>, Failure> {
+    let output: Output = serde_json::from_value(json!({"outputMap": {}, "secretLabels": {"of": "all"}})).unwrap();
+    let asked: OutputSecret = serde_json::from_value(asked.clone()).unwrap();
+    let owner = OwnerReference {
+        api_version: "example.com/v1".into(),
+        kind: "Owner".into(),
+        name: "owner".into(),
+        uid: "11111111-1111-1111-1111-111111111111".into(),
+        ..OwnerReference::default()
+    };
+    let mut names = Vec::new();
+    for wanted in secrets("'f'", text.as_bytes(), &output, &asked).unwrap() {
+        names.push(keep(cluster, &stage.namespace, &owner, &wanted).await?);
+    }
+    Ok(names)
+}
+
+async fn versions(stage: &Stage) -> Vec<(String, Option<String>)> {
+    let all = stage.api::<Secret>().list(&ListParams::default()).await.unwrap().items;
+    all.iter()
+        .map(|secret| (secret.name_any(), secret.resource_version()))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn output_is_kept_in_versions_and_never_over_what_is_another_s() {
+    let stage = Stage::set("kept").await;
+    let operator = stage.operator("one");
+    let mut spec = json!({"trigger": {"strategy": "now"}, "template": template(&json!({}))});
+    spec["output"] = json!({"outputMap": {"work": {"output.json": {"name": "result"}}}});
+    ask(&stage, "kept", &spec).await;
+    until(&stage, "kept", "running", is_running).await;
+    operator.stop().await;
+    let cluster = as_account(&stage).await;
+    assert!(
+        look(&cluster, &stage.namespace, "none").await.unwrap().is_none(),
+        "it may read pods"
+    );
+
+    let versioned = |from: &str| json!({"name": "v", "versioned": true, "secretAnnotations": {"from": from}});
+    assert_eq!(
+        kept(&stage, &cluster, &versioned("1"), r#"{"k": "a"}"#).await.unwrap(),
+        ["v-v1"]
+    );
+    assert_eq!(
+        kept(&stage, &cluster, &versioned("2"), r#"{"k": "a"}"#).await.unwrap(),
+        ["v-v1"]
+    );
+    let first = stage.api::<Secret>().get("v-v1").await.unwrap();
+    assert_eq!(
+        (first.immutable, first.annotations()["from"].as_str()),
+        (Some(true), "2")
+    );
+    assert_eq!(first.labels()["of"], "all");
+    assert_eq!(
+        kept(&stage, &cluster, &versioned("2"), r#"{"k": "b"}"#).await.unwrap(),
+        ["v-v2"]
+    );
+
+    let plain = json!({"name": "p", "persistencemethod": "fan-out"});
+    let file = |value: &str| json!({"x": json!({"k": value}).to_string(), "y": "{}"}).to_string();
+    assert_eq!(
+        kept(&stage, &cluster, &plain, &file("1")).await.unwrap(),
+        ["p-x", "p-y"]
+    );
+    kept(&stage, &cluster, &plain, &file("2")).await.unwrap();
+    assert_eq!(stage.text("p-x", "k").await.as_deref(), Some("2"));
+    let before = versions(&stage).await;
+    kept(&stage, &cluster, &plain, &file("2")).await.unwrap();
+    kept(&stage, &cluster, &versioned("2"), r#"{"k": "b"}"#).await.unwrap();
+    assert_eq!(versions(&stage).await, before, "what is there is not written again");
+
+    let mine: Secret =
+        serde_json::from_value(json!({"metadata": {"name": "mine"}, "stringData": {"k": "mine"}})).unwrap();
+    stage.api().create(&PostParams::default(), &mine).await.unwrap();
+    let stolen = kept(&stage, &cluster, &json!({"name": "mine"}), r#"{"k": "stolen"}"#).await;
+    assert!(matches!(stolen, Err(Failure::Foreign(_))), "{stolen:?}");
+    assert_eq!(stage.text("mine", "k").await.as_deref(), Some("mine"));
+}

@@ -1,0 +1,141 @@
+//! What a deployment keeps and what it reads with: values of variables that were removed, `host prune`, and pull Secrets.
+
+use crate::desk::{Desk, Room, condition, is};
+use boson_tests::registry::{PASSWORD, USER};
+use boson_tests::{Ran, host};
+use serde_json::{Value, json};
+
+const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
+
+fn manifest(variables: &str, pull: &str) -> String {
+    format!(
+        r#"releases:
+- {{name: demo, version: "1", url: registry.example.com/demo}}
+stemcells:
+- {{alias: default, os: ubuntu-jammy, version: "1.1"}}
+variables: [{variables}]
+instance_groups:
+- name: web
+  instances: 1
+  stemcell: default
+  env: {{bosh: {{agent: {{settings: {{{pull}}}}}}}}}
+  jobs:
+  - name: app
+    release: demo
+    properties: {{app: {{domain: example.com}}}}
+"#
+    )
+}
+
+fn prune(room: &Room, arguments: &[&str]) -> Ran {
+    let kubeconfig = boson_tests::cluster::shared().unwrap().kubeconfig();
+    let kubeconfig = kubeconfig.to_str().unwrap();
+    let fixed = ["prune", "d", "--namespace", &room.namespace, "--kubeconfig", kubeconfig];
+    let scratch = tempfile::tempdir().unwrap();
+    host(scratch.path(), fixed.into_iter().chain(arguments.iter().copied())).unwrap()
+}
+
+async fn variables(room: &Room, variables: &str, removed: &[&str]) {
+    room.config_map("d-manifest", "manifest", &manifest(variables, ""))
+        .await;
+    let removed = json!(removed);
+    room.until("d", "removed variables", |deployment| {
+        let found = &deployment["status"]["removedVariables"];
+        is(deployment, "Applied", "True") && (*found == removed || removed == json!([]) && found.is_null())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_removed_variable_keeps_its_value_until_it_is_pruned() {
+    let desk = Desk::set("kept", false, &[]).await;
+    let room = desk.room("kept");
+    let (one, two) = ("{name: one_word, type: password}", "{name: two, type: password}");
+    room.config_map("d-manifest", "manifest", &manifest(&format!("{one}, {two}"), ""))
+        .await;
+    room.deployment("d", &[]).await;
+    room.applied("d").await;
+    let value = async |name: &str| {
+        room.get("v1", "Secret", name)
+            .await
+            .map(|secret| secret["data"].clone())
+    };
+    let before = value("d.var-one-word").await;
+    assert!(before.is_some());
+    variables(&room, two, &["one_word"]).await;
+    assert_eq!(value("d.var-one-word").await, before, "removed is not deleted");
+    variables(&room, &format!("{one}, {two}"), &[]).await;
+    assert_eq!(
+        value("d.var-one-word").await,
+        before,
+        "added again is not generated again"
+    );
+    let ran = prune(&room, &["--yes"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+
+    variables(&room, "", &["one_word", "two"]).await;
+    // Somebody still uses one of them.
+    let pod = json!({"containers": [{"name": "c", "image": "example.com/i"}], "volumes": [{"name": "v", "secret": {"secretName": "d.var-two"}}]});
+    room.apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "user"}, "spec": pod}))
+        .await;
+    let listed = "quarkssecret.quarks.cloudfoundry.org \"d.var-one-word\", with secret \"d.var-one-word\"\n";
+    for arguments in [&["--dry-run"][..], &[]] {
+        let ran = prune(&room, arguments);
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (i32::from(arguments.is_empty()), listed),
+            "{}",
+            ran.stderr
+        );
+        assert!(
+            ran.stderr.contains("\"d.var-two\" stays: Pod 'user' refers to it"),
+            "{}",
+            ran.stderr
+        );
+    }
+    let ran = prune(&room, &["--yes"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(
+        ran.stdout,
+        "quarkssecret.quarks.cloudfoundry.org \"d.var-one-word\" deleted\n"
+    );
+    variables(&room, "", &["two"]).await;
+    let began = std::time::Instant::now();
+    while value("d.var-one-word").await.is_some() {
+        assert!(began.elapsed() < crate::desk::PATIENCE, "its Secret stays");
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    }
+    assert!(value("d.var-two").await.is_some());
+    let ran = prune(&room, &["--yes", "--context", "absent"]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+}
+
+/// A registry that asks is answered from the Secrets that pods pull with.
+#[tokio::test(flavor = "multi_thread")]
+async fn images_are_read_with_the_pull_secrets_of_groups_and_accounts() {
+    let desk = Desk::set("pulls", true, &[]).await;
+    let auths = json!({"auths": {desk.registry.host(): {"username": USER, "password": PASSWORD}}}).to_string();
+    for (name, settings) in [("group", "imagePullSecrets: [{name: pull}]"), ("account", "")] {
+        let room = desk.room(name);
+        room.config_map("d-manifest", "manifest", &manifest("", settings)).await;
+        room.deployment("d", &[]).await;
+        room.until("d", "a refusal", |deployment| {
+            condition(deployment, "Converted").is_some_and(|found| found["reason"] == "ImageAccess")
+        })
+        .await;
+        if settings.is_empty() {
+            let account = json!({"name": "default"});
+            let pull = json!([{"name": "pull"}]);
+            room.apply(
+                json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account, "imagePullSecrets": pull}),
+            )
+            .await;
+        }
+        let mut secret: Value = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "pull"}});
+        secret["type"] = "kubernetes.io/dockerconfigjson".into();
+        secret["stringData"] = json!({".dockerconfigjson": auths});
+        room.apply(secret).await;
+        room.applied("d").await;
+        assert_eq!(room.names(OURS, "QuarksStatefulSet", "d").await, ["d-web"]);
+    }
+}

@@ -1,0 +1,86 @@
+//! A way to the cluster that counts the writes of an operator in this process, and can be cut at any of them.
+
+use kube::Client;
+use kube::client::Body;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// Who writes, as the audit log tells it.
+pub const AGENT: &str = "operator-under-test";
+
+/// Where the connection to the cluster ends.
+#[derive(Clone, Copy, Debug)]
+pub enum Death {
+    /// Nowhere.
+    Never,
+    /// Before this write leaves.
+    Before(usize),
+    /// After it landed.
+    After(usize),
+}
+
+/// A way to the cluster that ends.
+#[derive(Clone, Default)]
+pub struct Line {
+    pub writes: Arc<AtomicUsize>,
+    pub cut: Arc<AtomicBool>,
+    /// Method and path of each write that landed.
+    pub landed: Arc<Mutex<Vec<String>>>,
+}
+
+impl Line {
+    /// Whether it has ended.
+    pub fn is_cut(&self) -> bool {
+        self.cut.load(Ordering::SeqCst)
+    }
+
+    /// Method and path of each write that landed.
+    pub fn landed(&self) -> Vec<String> {
+        self.landed.lock().unwrap().clone()
+    }
+
+    pub fn client(&self, inner: Client, death: Death) -> Client {
+        let line = self.clone();
+        let service = tower::service_fn(move |request: http::Request<Body>| {
+            let (line, inner) = (line.clone(), inner.clone());
+            async move { line.pass(inner, request, death).await }
+        });
+        Client::new(service, "default")
+    }
+
+    async fn pass(
+        self,
+        inner: Client,
+        mut request: http::Request<Body>,
+        death: Death,
+    ) -> Result<http::Response<Body>, tower::BoxError> {
+        let headers = request.headers_mut();
+        headers.insert(http::header::USER_AGENT, http::HeaderValue::from_static(AGENT));
+        let dead = || Err("the line is cut".into());
+        // The lease is written on a beat of its own, which would make the numbers of the others depend on the clock.
+        let asks = request.uri().query().unwrap_or_default().contains("dryRun=");
+        let is_write = *request.method() != http::Method::GET && !asks && !request.uri().path().contains("/leases");
+        let what = format!("{} {}", request.method(), request.uri().path());
+        let number = is_write.then(|| self.writes.fetch_add(1, Ordering::SeqCst));
+        let dies = |at: Option<usize>| at.is_some() && at == number;
+        let (before, after) = match death {
+            Death::Never => (None, None),
+            Death::Before(at) => (Some(at), None),
+            Death::After(at) => (None, Some(at)),
+        };
+        if dies(before) {
+            self.cut.store(true, Ordering::SeqCst);
+        }
+        if self.cut.load(Ordering::SeqCst) {
+            return dead();
+        }
+        if dies(after) {
+            self.cut.store(true, Ordering::SeqCst);
+        }
+        let answer = inner.send(request).await;
+        if is_write && answer.as_ref().is_ok_and(|answer| answer.status().is_success()) {
+            self.landed.lock().unwrap().push(what);
+        }
+        if dies(after) { dead() } else { Ok(answer?) }
+    }
+}

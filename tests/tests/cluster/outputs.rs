@@ -1,0 +1,248 @@
+//! Output of QuarksJobs, with pods that run: what a container leaves in a file becomes a Secret, by the real program in its pod.
+
+use anyhow::{Context, Result, ensure};
+use boson_tests::cluster::image::Image;
+use boson_tests::cluster::{Cluster, with_node};
+use boson_tests::{binary, root};
+use serde_json::{Value, json};
+use std::fs::{self, File};
+use std::process::{Child, Command, Stdio};
+use std::sync::Once;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// How long something may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(150);
+/// What the containers run.
+const WORK: &str = "boson.test/outputs:1";
+/// What `output-persist` runs.
+const OPERATOR: &str = "boson.test/outputs-operator:1";
+
+/// A namespace on the cluster with a node, and an operator for it.
+struct Stage {
+    cluster: &'static Cluster,
+    namespace: String,
+    files: TempDir,
+    operator: Child,
+}
+
+// === impl Stage ===
+
+impl Stage {
+    fn set(name: &str) -> Result<Option<Self>> {
+        static READY: Once = Once::new();
+        let Some(cluster) = with_node()? else { return Ok(None) };
+        let mut made = Ok(());
+        READY.call_once(|| made = prepare(cluster));
+        made?;
+        let namespace = cluster.namespace(name)?;
+        let files = tempfile::tempdir()?;
+        let log = File::create(files.path().join("operator.log"))?;
+        let operator = Command::new(binary()?)
+            .arg("-V")
+            .arg("operator")
+            .arg("--kubeconfig")
+            .arg(cluster.kubeconfig())
+            .args(["--namespace", &namespace, "--operator-namespace", &namespace])
+            .args(["--listen", "127.0.0.1:0", "--operator-image", OPERATOR])
+            .args(["--webhook-listen", "off"])
+            .arg("--image-cache")
+            .arg(files.path().join("images"))
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()?;
+        Ok(Some(Self {
+            cluster,
+            namespace,
+            files,
+            operator,
+        }))
+    }
+
+    fn kubectl(&self, arguments: &[&str]) -> Result<String> {
+        self.cluster
+            .kubectl(["--namespace", &self.namespace].iter().chain(arguments))
+    }
+
+    fn apply(&self, objects: &[Value]) -> Result<()> {
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
+        // The trigger is the operator's once it has moved on.
+        let apply = ["apply", "--server-side", "--force-conflicts", "--filename=-"];
+        let arguments = ["--namespace", &self.namespace].into_iter().chain(apply);
+        let answer = self.cluster.try_kubectl(arguments, &list.to_string())?;
+        ensure!(answer.success, "{}", answer.stderr);
+        Ok(())
+    }
+
+    fn get(&self, what: &str) -> Result<Value> {
+        Ok(serde_json::from_str(&self.kubectl(&["get", what, "--output=json"])?)?)
+    }
+
+    /// Waits for the end of a run: the condition of this type that is true.
+    fn end(&self, name: &str, run: i64, kind: &str) -> Result<Value> {
+        let began = Instant::now();
+        loop {
+            let status = self.get(&format!("quarksjob/{name}"))?["status"].clone();
+            let conditions = status["conditions"].as_array().into_iter().flatten();
+            let found = conditions
+                .into_iter()
+                .find(|one| one["type"] == kind && one["status"] == "True");
+            if let Some(found) = found.filter(|_| status["endedRuns"] == run) {
+                return Ok(found.clone());
+            }
+            if began.elapsed() > PATIENCE {
+                let log = fs::read_to_string(self.files.path().join("operator.log")).unwrap_or_default();
+                let pods = self.kubectl(&["describe", "pods"]).unwrap_or_default();
+                anyhow::bail!("run {run} of {name} is not {kind}: {status:#}\n{log}\n{pods}");
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    fn secrets(&self) -> Result<Vec<String>> {
+        let names = self.kubectl(&["get", "secret", "--output=name"])?;
+        Ok(names
+            .lines()
+            .filter_map(|line| line.rsplit('/').next())
+            .map(str::to_string)
+            .collect())
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        let _ = self.operator.kill();
+        let _ = self.operator.wait();
+    }
+}
+
+fn prepare(cluster: &Cluster) -> Result<()> {
+    cluster.load_image(&Image::busybox(WORK)?)?;
+    let program = binary()?;
+    let mut image = Image::busybox(OPERATOR)?.executable("bin/host", fs::read(&program)?);
+    let needed = Command::new("ldd").arg(&program).output()?;
+    for path in String::from_utf8(needed.stdout)?
+        .split_whitespace()
+        .filter(|word| word.starts_with('/'))
+    {
+        image = image.executable(path, fs::read(path)?);
+    }
+    cluster.load_image(&image)?;
+    let definitions = root().join("crds");
+    let definitions = definitions.to_str().context("a path of text")?;
+    cluster.kubectl(["apply", "--server-side", "--filename", definitions])?;
+    cluster.kubectl([
+        "wait",
+        "--for=condition=Established",
+        "--timeout=60s",
+        "crd/quarksjobs.quarks.cloudfoundry.org",
+    ])?;
+    Ok(())
+}
+
+/// A QuarksJob whose container copies what a ConfigMap holds into its output, and sees no token.
+fn quarks_job(name: &str, output: &Value) -> Value {
+    let script = "test ! -e /var/run/secrets/kubernetes.io || exit 9; cp /config/output /mnt/quarks/output.json; exit $(cat /config/code)";
+    json!({
+        "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksJob", "metadata": {"name": name},
+        "spec": {
+            "trigger": {"strategy": "once"}, "updateOnConfigChange": true,
+            "output": {"outputMap": {"work": {"output.json": output}}, "writeOnFailure": true, "secretLabels": {"of": "all"}},
+            "template": {"spec": {"backoffLimit": 0, "template": {"spec": {
+                "restartPolicy": "Never",
+                "securityContext": {"runAsUser": 1001, "runAsNonRoot": true},
+                "volumes": [{"name": "config", "configMap": {"name": name}}],
+                "containers": [
+                    {"name": "work", "image": WORK, "command": ["sh", "-c", script], "volumeMounts": [{"name": "config", "mountPath": "/config"}]},
+                    {"name": "other", "image": WORK, "command": ["true"]}
+                ]
+            }}}}
+        }
+    })
+}
+
+fn config(name: &str, output: &str, code: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"output": output, "code": code}})
+}
+
+#[test]
+fn what_a_container_leaves_becomes_versions_of_a_secret() {
+    let Some(stage) = Stage::set("outputs").unwrap() else {
+        return;
+    };
+    let asked =
+        json!({"name": "result", "versioned": true, "secretLabels": {"x": "y"}, "secretAnnotations": {"from": "one"}});
+    stage
+        .apply(&[config("job", r#"{"key": "one"}"#, "0"), quarks_job("job", &asked)])
+        .unwrap();
+    stage.end("job", 1, "Complete").unwrap();
+    let first = stage.get("secret/result-v1").unwrap();
+    assert_eq!(first["data"], json!({"key": "b25l"}));
+    assert_eq!(first["immutable"], true);
+    assert_eq!(
+        first["metadata"]["labels"],
+        json!({"of": "all", "x": "y", "quarks.cloudfoundry.org/secret-kind": "versionedSecret", "quarks.cloudfoundry.org/secret-version": "1"})
+    );
+    assert_eq!(first["metadata"]["ownerReferences"][0]["kind"], "QuarksJob");
+
+    // The same content makes no version; its annotations follow.
+    let mut asked = asked;
+    asked["secretAnnotations"]["from"] = "two".into();
+    stage.apply(&[quarks_job("job", &asked)]).unwrap();
+    stage.end("job", 2, "Complete").unwrap();
+    assert_eq!(
+        stage.get("secret/result-v1").unwrap()["metadata"]["annotations"]["from"],
+        "two"
+    );
+    // What is left behind by a failure with code 1 counts, if the QuarksJob says so.
+    stage.apply(&[config("job", r#"{"key": "two"}"#, "1")]).unwrap();
+    stage.end("job", 3, "Failed").unwrap();
+    assert_eq!(stage.get("secret/result-v2").unwrap()["data"], json!({"key": "dHdv"}));
+    let large = format!(r#"{{"key": "{}"}}"#, "line of text ".repeat(30_000));
+    stage.apply(&[config("job", &large, "0")]).unwrap();
+    stage.end("job", 4, "Complete").unwrap();
+    let third = stage.get("secret/result-v3").unwrap();
+    assert_eq!(
+        third["metadata"]["annotations"]["quarks.cloudfoundry.org/encoding"],
+        "gzip"
+    );
+    let mut names = stage.secrets().unwrap();
+    names.sort();
+    assert_eq!(names, ["result-v1", "result-v2", "result-v3"]);
+}
+
+#[test]
+fn each_member_can_become_a_secret_and_what_is_wrong_is_told_without_its_content() {
+    let Some(stage) = Stage::set("fanned").unwrap() else {
+        return;
+    };
+    let asked = json!({"name": "part", "persistencemethod": "fan-out"});
+    let good = r#"{"a_1": "{\"k\": \"v\"}", "b": "{}"}"#;
+    stage
+        .apply(&[config("job", r#"{"a": CANARY}"#, "0"), quarks_job("job", &asked)])
+        .unwrap();
+    let told = stage.end("job", 1, "Failed").unwrap();
+    let message = told["message"].as_str().unwrap();
+    assert!(
+        message.contains("error[output-not-json]") && message.contains("line 1, column 7"),
+        "{message}"
+    );
+    assert!(!message.contains("CANARY"), "{message}");
+    stage.apply(&[config("job", good, "0")]).unwrap();
+    stage.end("job", 2, "Complete").unwrap();
+    assert_eq!(stage.get("secret/part-a-1").unwrap()["data"], json!({"k": "dg=="}));
+    stage.get("secret/part-b").unwrap();
+
+    // A Secret of somebody else's stays as it is.
+    stage
+        .kubectl(&["create", "secret", "generic", "taken", "--from-literal=k=mine"])
+        .unwrap();
+    let taken = json!({"name": "taken"});
+    stage
+        .apply(&[config("thief", r#"{"k": "stolen"}"#, "0"), quarks_job("thief", &taken)])
+        .unwrap();
+    let told = stage.end("thief", 1, "Failed").unwrap();
+    assert!(told["message"].as_str().unwrap().contains("output-foreign"), "{told}");
+    assert_eq!(stage.get("secret/taken").unwrap()["data"]["k"], "bWluZQ==");
+}

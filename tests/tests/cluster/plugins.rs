@@ -1,0 +1,424 @@
+//! Plugins from ConfigMaps, with a real API server and the real operator, which is never restarted.
+
+use crate::guests::Guest;
+use anyhow::{Context, Result, ensure};
+use boson_tests::cluster::{Cluster, shared};
+use boson_tests::registry::{Server, push_example};
+use boson_tests::{binary, host, root};
+use serde_json::{Value, json};
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// How long something may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// An operator with a namespace of its own, and two that it serves.
+struct Scene {
+    cluster: &'static Cluster,
+    /// The operator's.
+    own: String,
+    /// With a deployment.
+    here: String,
+    /// Without one.
+    there: String,
+    registry: Server,
+    files: TempDir,
+    operator: Option<Child>,
+}
+
+// === impl Scene ===
+
+impl Scene {
+    fn new() -> Result<Self> {
+        let cluster = shared()?;
+        let definitions = root().join("crds");
+        let definitions = definitions.to_str().context("a path of text")?;
+        cluster.kubectl(["apply", "--server-side", "--filename", definitions])?;
+        let crd = "crd/boshdeployments.quarks.cloudfoundry.org";
+        cluster.kubectl(["wait", "--for=condition=Established", "--timeout=60s", crd])?;
+        let registry = Server::start(false)?;
+        push_example(&registry)?;
+        let mut scene = Self {
+            cluster,
+            own: cluster.namespace("plugins-own")?,
+            here: cluster.namespace("plugins-here")?,
+            there: cluster.namespace("plugins-there")?,
+            registry,
+            files: tempfile::tempdir()?,
+            operator: None,
+        };
+        scene.start()?;
+        Ok(scene)
+    }
+
+    fn start(&mut self) -> Result<()> {
+        let log = File::options().create(true).append(true).open(self.log())?;
+        let child = Command::new(binary()?)
+            .args(["-V", "operator", "--kubeconfig"])
+            .arg(self.cluster.kubeconfig())
+            .args(["--namespace", &self.here, "--namespace", &self.there])
+            .args(["--operator-namespace", &self.own, "--listen", "127.0.0.1:0"])
+            .args(["--operator-image", "example.com/boson:1", "--webhook-listen", "off"])
+            .args(["--registry-without-tls", self.registry.host()])
+            .arg("--image-cache")
+            .arg(self.files.path().join("images"))
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()?;
+        self.operator = Some(child);
+        Ok(())
+    }
+
+    fn kill(&mut self) {
+        if let Some(mut operator) = self.operator.take() {
+            let _ = operator.kill();
+            let _ = operator.wait();
+        }
+    }
+
+    fn log(&self) -> PathBuf {
+        self.files.path().join("operator.log")
+    }
+
+    /// The documented example.
+    fn deploy(&self) -> Result<()> {
+        let example = root().join("docs/examples/nats");
+        let map = |name: &str, key: &str, file: &str| -> Result<Value> {
+            let text = fs::read_to_string(example.join(file))?;
+            Ok(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {key: text}}))
+        };
+        let deployment = json!({
+            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "nats"},
+            "spec": {
+                "manifest": {"type": "configmap", "name": "nats-manifest"}, "ops": [{"type": "configmap", "name": "nats-scale"}],
+                "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", self.registry.host())}
+            }
+        });
+        let value = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "nats.var-implicit-system-domain"},
+            "stringData": {"value": "example.com"}});
+        let manifest = map("nats-manifest", "manifest", "manifest.yml")?;
+        let scale = map("nats-scale", "ops", "ops/scale.yml")?;
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": [manifest, scale, value, deployment]});
+        self.apply(&self.here, &list.to_string())
+    }
+
+    fn apply(&self, namespace: &str, text: &str) -> Result<()> {
+        let arguments = [
+            "--namespace",
+            namespace,
+            "apply",
+            "--server-side",
+            "--force-conflicts",
+            "--filename=-",
+        ];
+        let answer = self.cluster.try_kubectl(arguments, text)?;
+        ensure!(answer.success, "{}", answer.stderr);
+        Ok(())
+    }
+
+    /// Packs a component as a user would, and applies what comes out; its ConfigMaps.
+    fn add(&self, namespace: &str, stage: &str, component: &[u8], more: &[&str]) -> Result<String> {
+        let file = self.files.path().join("plugin.wasm");
+        fs::write(&file, component)?;
+        let file = file.to_str().context("a path of text")?;
+        let packed = host(self.files.path(), ["plugin", "pack", stage, file].iter().chain(more))?;
+        ensure!(packed.code == 0, "{}", packed.stderr);
+        self.apply(namespace, &packed.stdout)?;
+        Ok(packed.stdout)
+    }
+
+    fn remove(&self, namespace: &str, maps: &str) -> Result<()> {
+        let arguments = ["--namespace", namespace, "delete", "--filename=-"];
+        let answer = self.cluster.try_kubectl(arguments, maps)?;
+        ensure!(answer.success, "{}", answer.stderr);
+        Ok(())
+    }
+
+    fn get(&self, what: &str) -> Result<Value> {
+        let text = self
+            .cluster
+            .kubectl(["--namespace", &self.here, "get", what, "--output=json"])?;
+        Ok(serde_json::from_str(&text)?)
+    }
+
+    /// Waits until it holds of the deployment.
+    fn wait(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+        let began = Instant::now();
+        loop {
+            let deployment = self.get("boshdeployment/nats").unwrap();
+            if holds(&deployment) {
+                return deployment;
+            }
+            if began.elapsed() > PATIENCE {
+                let log = fs::read_to_string(self.log()).unwrap_or_default();
+                panic!("{what} did not come:\n{:#}\n{log}", deployment["status"]);
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    /// Waits until the deployment was converted with a plugin of this stage and name.
+    fn used(&self, stage: &str, name: &str) -> Value {
+        self.wait(&format!("{name} in {stage}"), |deployment| {
+            uses(deployment, stage, name)
+        })
+    }
+
+    fn manifest(&self) -> String {
+        self.text("secret/nats.with-ops")
+    }
+
+    /// An object as text, its data decoded.
+    fn text(&self, what: &str) -> String {
+        let arguments = ["--namespace", &self.here, "get", what, "-o"];
+        let template = "go-template={{range $k, $v := .data}}{{$v | base64decode}}{{end}}";
+        self.cluster
+            .kubectl(arguments.iter().copied().chain([template]))
+            .unwrap()
+    }
+
+    /// The newest Secret of a series, as text.
+    fn newest(&self, series: &str) -> String {
+        let all = self
+            .cluster
+            .kubectl(["--namespace", &self.here, "get", "secret", "-o", "name"])
+            .unwrap();
+        let number = |name: &str| {
+            name.rsplit_once("-v")
+                .and_then(|(_, number)| number.parse::<u32>().ok())
+        };
+        let newest = all
+            .lines()
+            .filter(|name| name.starts_with(&format!("secret/{series}-v")))
+            .max_by_key(|name| number(name));
+        self.text(newest.unwrap())
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn uses(deployment: &Value, stage: &str, name: &str) -> bool {
+    let used = deployment["status"]["plugins"].as_array();
+    used.is_some_and(|used| used.iter().any(|one| one["stage"] == stage && one["name"] == name))
+}
+
+fn healthy<'v>(deployment: &'v Value, status: &str) -> Option<&'v Value> {
+    let conditions = deployment["status"]["conditions"].as_array()?;
+    conditions
+        .iter()
+        .find(|one| one["type"] == "PluginsHealthy" && one["status"] == status)
+}
+
+/// The installation's component of a stage.
+fn built_in(stage: &str) -> Vec<u8> {
+    let binary = binary().unwrap();
+    let plugins = binary.ancestors().nth(2).unwrap().join("plugins");
+    fs::read(plugins.join(format!("{stage}.wasm"))).unwrap()
+}
+
+/// One with other words in it.
+fn altered(mut component: Vec<u8>, from: &str, to: &str) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let at = component
+        .windows(from.len())
+        .position(|window| window == from.as_bytes())
+        .unwrap();
+    component[at..at + to.len()].copy_from_slice(to.as_bytes());
+    component
+}
+
+const HOOKED: &str = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"hooked"},"data":{"a":"b"}}"#;
+
+#[test]
+fn a_plugin_of_each_stage_changes_the_output_and_its_deletion_takes_the_change_back() {
+    let scene = Scene::new().unwrap();
+    scene.deploy().unwrap();
+    let before = scene.used("ops", "ops");
+    assert!(healthy(&before, "True").is_some(), "{before:#}");
+    assert!(scene.manifest().contains("connections: 5000"));
+
+    let maps = scene.add(&scene.here, "ops", &Guest::ops("no-ops"), &[]).unwrap();
+    scene.used("ops", "no-ops");
+    assert!(
+        !scene.manifest().contains("connections: 5000"),
+        "operations have no effect now"
+    );
+    scene.remove(&scene.here, &maps).unwrap();
+    scene.used("ops", "ops");
+    assert!(scene.manifest().contains("connections: 5000"));
+
+    let maps = scene
+        .add(
+            &scene.own,
+            "variables",
+            &Guest::variables("no-variables"),
+            &["--deployment", "nats"],
+        )
+        .unwrap();
+    scene.used("variables", "no-variables");
+    assert!(
+        scene.newest("nats.desired-manifest").contains("((broker_password))"),
+        "placeholders stay"
+    );
+    scene.remove(&scene.own, &maps).unwrap();
+    scene.used("variables", "variables");
+
+    let links = altered(built_in("links"), "dns_domain_name", "dns_domain_nam3");
+    let maps = scene
+        .add(
+            &scene.own,
+            "links",
+            &links,
+            &["--name", "other-links", "--uncompressed"],
+        )
+        .unwrap();
+    scene.used("links", "other-links");
+    assert!(scene.newest("nats.ig-resolved.broker").contains("dns_domain_nam3"));
+    scene.remove(&scene.own, &maps).unwrap();
+    scene.used("links", "links");
+
+    let content = "processes: [{name: other, executable: /bin/other}]";
+    let maps = scene
+        .add(&scene.here, "render", &Guest::render("other-render", content), &[])
+        .unwrap();
+    scene.used("render", "other-render");
+    assert!(scene.newest("nats.bpm.broker").contains("/bin/other"));
+    let set = scene.get("quarksstatefulset/nats-broker").unwrap().to_string();
+    assert!(
+        set.contains("render=/var/run/boson/plugins/render"),
+        "pods render by the same rule: {set}"
+    );
+    let copies = scene.get("configmap").unwrap();
+    let copies = copies["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|map| map["immutable"] == true);
+    assert_eq!(copies.count(), 2, "the settings, and the component");
+    scene.remove(&scene.here, &maps).unwrap();
+    scene.used("render", "render");
+    let set = scene.get("quarksstatefulset/nats-broker").unwrap().to_string();
+    assert!(!set.contains("plugins/render"), "{set}");
+
+    let settings = scene.files.path().join("settings.yml");
+    fs::write(&settings, "uids: {messaging: 4711}\n").unwrap();
+    let settings = settings.to_str().unwrap();
+    let maps = scene
+        .add(
+            &scene.own,
+            "bpm",
+            &built_in("bpm"),
+            &["--name", "other-bpm", "--settings", settings],
+        )
+        .unwrap();
+    scene.used("bpm", "other-bpm");
+    assert!(
+        scene
+            .get("quarksstatefulset/nats-broker")
+            .unwrap()
+            .to_string()
+            .contains("4711")
+    );
+    scene.remove(&scene.own, &maps).unwrap();
+    scene.used("bpm", "bpm");
+
+    let maps = scene
+        .add(&scene.here, "resources", &Guest::resources("hook", HOOKED), &[])
+        .unwrap();
+    scene.used("resources", "hook");
+    assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "b");
+    scene.remove(&scene.here, &maps).unwrap();
+    scene.wait("the end of the hook", |deployment| {
+        !uses(deployment, "resources", "hook")
+    });
+    assert!(scene.get("configmap/hooked").is_err());
+}
+
+#[test]
+fn a_bad_plugin_is_refused_and_told_and_the_last_good_one_stays() {
+    let mut scene = Scene::new().unwrap();
+    scene.deploy().unwrap();
+    // One of another namespace would serve a deployment of this name, if it might.
+    scene
+        .add(&scene.there, "resources", &Guest::resources("foreign", HOOKED), &[])
+        .unwrap();
+    let good = scene
+        .add(&scene.own, "resources", &Guest::resources("hook", HOOKED), &[])
+        .unwrap();
+    let deployment = scene.used("resources", "hook");
+    assert!(!uses(&deployment, "resources", "foreign"), "{deployment:#}");
+    assert!(healthy(&deployment, "True").is_some());
+
+    let at = good.find("sha256:").unwrap();
+    let digest = good[at..at + 71].to_string();
+    let other = format!("sha256:{}", "0".repeat(64));
+    for (bad, reason, words) in [
+        (
+            good.replace(&digest, &other),
+            "PluginDigest",
+            "its description says sha256:0000",
+        ),
+        (
+            good.replace("digest:", "digets:"),
+            "PluginDocument",
+            "there is no member 'digets'",
+        ),
+        (
+            good.replace("plugin.yaml:", "plugin.yml:"),
+            "PluginNoDocument",
+            "there is no key 'plugin.yaml'",
+        ),
+        (
+            good.replace("plugin: resources", "plugin: resourses"),
+            "PluginStage",
+            "'resourses'",
+        ),
+        (
+            good.replace("plugin: resources", "plugin: ops")
+                .replace("order: 0", "replaces: ops"),
+            "PluginOtherStage",
+            "of the stage 'resources'",
+        ),
+    ] {
+        scene.apply(&scene.own, &bad).unwrap();
+        let deployment = scene.wait(reason, |deployment| {
+            healthy(deployment, "False").is_some_and(|told| told["reason"] == reason)
+        });
+        let told = healthy(&deployment, "False").unwrap()["message"].as_str().unwrap();
+        assert!(told.contains(words), "{told}");
+        assert!(
+            uses(&deployment, "resources", "hook"),
+            "{reason}: the last good one stays"
+        );
+        let events = scene.get("events.events.k8s.io").unwrap().to_string();
+        assert!(events.contains(reason), "no event for {reason}");
+    }
+    assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "b");
+
+    // Nobody has the last good one after a restart: what runs is left alone, until the plugin is mended.
+    scene.apply(&scene.own, &good.replace(&digest, &other)).unwrap();
+    scene.wait("the digest", |deployment| {
+        healthy(deployment, "False").is_some_and(|told| told["reason"] == "PluginDigest")
+    });
+    scene.kill();
+    scene.start().unwrap();
+    scene.wait("the loss", |deployment| {
+        let conditions = deployment["status"]["conditions"].as_array().unwrap();
+        conditions
+            .iter()
+            .any(|one| one["type"] == "Converted" && one["reason"] == "PluginLost")
+    });
+    assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "b");
+    scene.apply(&scene.own, &good).unwrap();
+    scene.wait("health", |deployment| {
+        healthy(deployment, "True").is_some() && uses(deployment, "resources", "hook")
+    });
+}

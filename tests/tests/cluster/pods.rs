@@ -1,0 +1,297 @@
+//! The node of the test kit: what tests that run pods rely on.
+
+use anyhow::{Result, ensure};
+use boson_tests::cluster::image::Image;
+use boson_tests::cluster::{Cluster, with_node};
+use boson_tests::registry::Server;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a pod may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// What the pods here run.
+const IMAGE: &str = "boson.test/pods:1";
+
+#[test]
+fn a_job_with_an_init_container_runs_to_its_end() {
+    let Some(stage) = Stage::set("job").unwrap() else {
+        return;
+    };
+    let job = format!(
+        r#"
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: two-steps}}
+spec:
+  backoffLimit: 0
+  template:
+    spec:
+      restartPolicy: Never
+      securityContext: {{runAsUser: 1000, fsGroup: 1000}}
+      volumes: [{{name: shared, emptyDir: {{}}}}]
+      initContainers:
+      - {{name: first, image: "{IMAGE}", command: [sh, -c, "id -u >/shared/who"], volumeMounts: [{{name: shared, mountPath: /shared}}]}}
+      containers:
+      - {{name: second, image: "{IMAGE}", command: [sh, -c, "echo made by $(cat /shared/who), read by $(id -u)"],
+          volumeMounts: [{{name: shared, mountPath: /shared}}]}}
+"#
+    );
+    stage.apply(&job).unwrap();
+    stage.wait("job/two-steps", "condition=Complete").unwrap();
+    let log = stage.kubectl(&["logs", "job/two-steps", "--container=second"]).unwrap();
+    assert_eq!(log, "made by 1000, read by 1000\n");
+}
+
+#[test]
+fn a_pod_reaches_the_api_server_with_the_token_of_its_account() {
+    let Some(stage) = Stage::set("token").unwrap() else {
+        return;
+    };
+    let script = r#"
+        account=/var/run/secrets/kubernetes.io/serviceaccount
+        wget -q -O - --header "Authorization: Bearer $(cat $account/token)" --no-check-certificate \
+          https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT/api/v1/namespaces/$(cat $account/namespace)/configmaps/greeting
+    "#;
+    stage
+        .kubectl(&["create", "configmap", "greeting", "--from-literal=word=hello"])
+        .unwrap();
+    stage
+        .kubectl(&["create", "role", "reader", "--verb=get", "--resource=configmaps"])
+        .unwrap();
+    let account = format!("--serviceaccount={}:default", stage.namespace);
+    stage
+        .kubectl(&["create", "rolebinding", "reader", "--role=reader", &account])
+        .unwrap();
+    let log = stage.pod("asks", script).unwrap();
+    assert!(
+        log.contains(r#""word":"hello""#) || log.contains(r#""word": "hello""#),
+        "{log}"
+    );
+}
+
+#[test]
+fn an_image_is_pulled_from_a_registry_on_this_machine_which_pods_reach_too() {
+    let Some(stage) = Stage::set("pull").unwrap() else {
+        return;
+    };
+    let registry = Server::start_at(stage.cluster.gateway(), false).unwrap();
+    stage.cluster.trust(registry.host()).unwrap();
+    let image = Image::busybox(IMAGE).unwrap().file("word", "pulled\n");
+    image.push(&registry, "word:1").unwrap();
+    let script = format!("cat /word; wget -q -O - http://{}/v2/_catalog", registry.host());
+    stage.begin("pulls", &registry.image("word:1"), &script).unwrap();
+    let log = stage.log_at_the_end_of("pulls").unwrap();
+    assert_eq!(log, "pulled\n{\"repositories\":[\"bosh/word\"]}\n");
+}
+
+#[test]
+fn the_operators_image_works_under_the_restricted_policy() {
+    let Some(stage) = Stage::set("restricted").unwrap() else {
+        return;
+    };
+    let policy = "pod-security.kubernetes.io/enforce=restricted";
+    stage
+        .cluster
+        .kubectl(["label", "namespace", &stage.namespace, policy])
+        .unwrap();
+    let manifest = "--from-literal=manifest.yml={name: ((name))}";
+    let ops = "--from-literal=ops.yml=[{type: replace, path: /added?, value: 1}]";
+    stage
+        .kubectl(&["create", "configmap", "inputs", manifest, ops])
+        .unwrap();
+    let image = stage.cluster.operator_image().unwrap();
+    let container = |name: &str, arguments: &[&str]| {
+        serde_json::json!({
+            "name": name, "image": image, "args": arguments,
+            "volumeMounts": [{"name": "inputs", "mountPath": "/inputs"}],
+            "securityContext": {"readOnlyRootFilesystem": true, "allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}},
+        })
+    };
+    let inputs = [
+        "interpolate",
+        "/inputs/manifest.yml",
+        "-o",
+        "/inputs/ops.yml",
+        "-v",
+        "name=restricted",
+    ];
+    let pod = serde_json::json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "host"}, "spec": {
+        "restartPolicy": "Never",
+        "securityContext": {"runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}},
+        "volumes": [{"name": "inputs", "configMap": {"name": "inputs"}}],
+        "containers": [
+            container("version", &["--version"]),
+            container("help", &["util", "template-render", "--help"]),
+            container("stage", &inputs),
+            container("plugins", &["plugin", "list"]),
+        ],
+    }});
+    stage.wait("serviceaccount/default", "create").unwrap();
+    stage.apply(&pod.to_string()).unwrap();
+    stage.wait("pod/host", "jsonpath={.status.phase}=Succeeded").unwrap();
+    let log = |name: &str| stage.kubectl(&["logs", "host", "--container", name]).unwrap();
+    assert_eq!(log("version"), format!("host {}\n", env!("CARGO_PKG_VERSION")));
+    assert!(log("help").contains("Render all templates"), "{}", log("help"));
+    assert_eq!(log("stage"), "added: 1\nname: restricted\n");
+    let plugins = log("plugins");
+    let lines: Vec<&str> = plugins.lines().collect();
+    assert!(lines[0].starts_with("STAGE") && lines.len() == 6, "{plugins}");
+    assert!(
+        lines[1..]
+            .iter()
+            .all(|line| line.contains(" /usr/share/boson/plugins/")),
+        "{plugins}"
+    );
+}
+
+/// Set for the process that [`a_killed_test_leaves_nothing_behind`] starts and kills: the file to which it writes where its cluster is.
+const TO_BE_KILLED: &str = "BOSON_TEST_TO_BE_KILLED";
+
+#[test]
+fn a_killed_test_leaves_nothing_behind() {
+    if with_node().unwrap().is_none() {
+        return;
+    }
+    let report = tempfile::NamedTempFile::new().unwrap();
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "pods::stays_until_it_is_killed", "--ignored"])
+        .env(TO_BE_KILLED, report.path())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut told = String::new();
+    until("a pod on the other node", || {
+        told = std::fs::read_to_string(report.path()).unwrap();
+        assert!(child.try_wait().unwrap().is_none(), "the other test process ended");
+        told.ends_with('\n')
+    });
+    let (directory, gateway) = told.trim().split_once(' ').unwrap();
+    let found = traces_of(directory, gateway);
+    for kind in ["process", "control group", "directory", "interface"] {
+        assert!(found.iter().any(|one| one.starts_with(kind)), "{found:?}");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    until("the end of everything", || traces_of(directory, gateway).is_empty());
+}
+
+#[test]
+#[ignore = "runs until it is killed: another test does"]
+fn stays_until_it_is_killed() {
+    let Some(report) = std::env::var_os(TO_BE_KILLED) else {
+        return;
+    };
+    let stage = Stage::set("killed").unwrap().unwrap();
+    stage.begin("sleeps", IMAGE, "sleep 3600").unwrap();
+    stage.wait("pod/sleeps", "condition=Ready").unwrap();
+    let kubeconfig = stage.cluster.kubeconfig();
+    let directory = kubeconfig.parent().unwrap().display();
+    std::fs::write(report, format!("{directory} {}\n", stage.cluster.gateway())).unwrap();
+    std::thread::sleep(10 * PATIENCE);
+}
+
+/// What there is of a cluster on this machine.
+fn traces_of(directory: &str, gateway: &str) -> Vec<String> {
+    let name = directory.rsplit('/').next().unwrap();
+    let mut found = Vec::new();
+    for process in std::fs::read_dir("/proc").unwrap() {
+        let process = process.unwrap().path();
+        // Those that end while we look are gone.
+        let [words, groups, mounts] =
+            ["cmdline", "cgroup", "mountinfo"].map(|file| std::fs::read(process.join(file)).unwrap_or_default());
+        for (kind, text) in [("process", &words), ("process", &groups), ("mount", &mounts)] {
+            if String::from_utf8_lossy(text).contains(name) {
+                found.push(format!("{kind} {}", process.display()));
+            }
+        }
+    }
+    let output = |program: &str, arguments: &[&str]| {
+        let output = Command::new(program).args(arguments).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let groups = output("find", &["/sys/fs/cgroup", "-name", name]);
+    found.extend(groups.lines().map(|group| format!("control group {group}")));
+    let addresses = output("ip", &["-oneline", "address"]);
+    let ours = addresses.lines().filter(|line| line.contains(&format!(" {gateway}/")));
+    found.extend(ours.map(|line| format!("interface {line}")));
+    if std::path::Path::new(directory).exists() {
+        found.push(format!("directory {directory}"));
+    }
+    found
+}
+
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "{what} did not come");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// A namespace on the cluster with a node.
+struct Stage {
+    cluster: &'static Cluster,
+    namespace: String,
+}
+
+// === impl Stage ===
+
+impl Stage {
+    fn set(name: &str) -> Result<Option<Self>> {
+        static LOADED: std::sync::Once = std::sync::Once::new();
+        let Some(cluster) = with_node()? else { return Ok(None) };
+        let mut loaded = Ok(());
+        LOADED.call_once(|| loaded = Image::busybox(IMAGE).and_then(|image| cluster.load_image(&image)));
+        loaded?;
+        let namespace = cluster.namespace(name)?;
+        Ok(Some(Self { cluster, namespace }))
+    }
+
+    fn kubectl(&self, arguments: &[&str]) -> Result<String> {
+        self.cluster
+            .kubectl(["--namespace", &self.namespace].iter().chain(arguments))
+    }
+
+    fn apply(&self, objects: &str) -> Result<()> {
+        let arguments = ["--namespace", &self.namespace, "apply", "--server-side", "--filename=-"];
+        let answer = self.cluster.try_kubectl(arguments, objects)?;
+        ensure!(answer.success, "{}", answer.stderr);
+        Ok(())
+    }
+
+    fn wait(&self, object: &str, condition: &str) -> Result<()> {
+        let began = Instant::now();
+        while self
+            .kubectl(&["wait", object, &format!("--for={condition}"), "--timeout=5s"])
+            .is_err()
+        {
+            ensure!(
+                began.elapsed() < PATIENCE,
+                "{object} has no {condition}:\n{}\n{}",
+                self.kubectl(&["describe", "pods"])?,
+                self.kubectl(&["get", "events"])?
+            );
+        }
+        Ok(())
+    }
+
+    /// Runs a script in a pod to its end and gives its log.
+    fn pod(&self, name: &str, script: &str) -> Result<String> {
+        self.begin(name, IMAGE, script)?;
+        self.log_at_the_end_of(name)
+    }
+
+    fn log_at_the_end_of(&self, pod: &str) -> Result<String> {
+        self.wait(&format!("pod/{pod}"), "jsonpath={.status.phase}=Succeeded")?;
+        self.kubectl(&["logs", pod])
+    }
+
+    /// Makes a pod that runs a script.
+    fn begin(&self, name: &str, image: &str, script: &str) -> Result<()> {
+        let container = serde_json::json!({"name": "main", "image": image, "command": ["sh", "-c", script]});
+        let pod = serde_json::json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+            "spec": {"restartPolicy": "Never", "containers": [container]}});
+        self.wait("serviceaccount/default", "create")?;
+        self.apply(&pod.to_string())
+    }
+}

@@ -1,0 +1,120 @@
+//! What a ServiceAccount is granted by manifests, and what it used, by the audit log.
+
+use anyhow::Result;
+use boson_tests::cluster::Cluster;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+
+/// One verb on one resource.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Right {
+    group: String,
+    /// With the subresource: `quarkssecrets/status`.
+    resource: String,
+    verb: String,
+}
+
+/// What somebody asked of the API server.
+#[derive(Debug, Default)]
+pub struct Use {
+    /// What he did.
+    pub rights: BTreeSet<Right>,
+    /// What he tried in vain.
+    pub forbidden: BTreeSet<String>,
+}
+
+// === impl Right ===
+
+impl fmt::Display for Right {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dot = if self.group.is_empty() { "" } else { "." };
+        write!(f, "{} {}{dot}{}", self.verb, self.resource, self.group)
+    }
+}
+
+/// The rights of each rule of the roles among these objects.
+pub fn granted(objects: &[Value]) -> Vec<BTreeSet<Right>> {
+    let roles = objects
+        .iter()
+        .filter(|object| matches!(text(&object["kind"]), "ClusterRole" | "Role"));
+    roles
+        .flat_map(|role| role["rules"].as_array().into_iter().flatten())
+        .map(of_rule)
+        .collect()
+}
+
+fn of_rule(rule: &Value) -> BTreeSet<Right> {
+    let all = |key: &str| rule[key].as_array().cloned().unwrap_or_default();
+    let mut rights = BTreeSet::new();
+    for group in all("apiGroups") {
+        for resource in all("resources") {
+            for verb in all("verbs") {
+                rights.insert(Right {
+                    group: text(&group).into(),
+                    resource: text(&resource).into(),
+                    verb: text(&verb).into(),
+                });
+            }
+        }
+    }
+    rights
+}
+
+/// What this user did so far.
+pub fn used(cluster: &Cluster, user: &str) -> Result<Use> {
+    let mut found = Use::default();
+    for line in BufReader::new(File::open(cluster.audit_log())?).lines() {
+        let line = line?;
+        if !line.contains(user) {
+            continue;
+        }
+        // The last line may be half written.
+        let Ok(event) = serde_json::from_str::<Value>(&line) else {
+            continue;
+        };
+        if event["user"]["username"] == user {
+            note(&mut found, &event);
+        }
+    }
+    Ok(found)
+}
+
+fn note(found: &mut Use, event: &Value) {
+    let (object, code) = (&event["objectRef"], &event["responseStatus"]["code"]);
+    let (verb, resource) = (text(&event["verb"]), text(&object["resource"]));
+    let resource = match text(&object["subresource"]) {
+        "" => resource.to_string(),
+        subresource => format!("{resource}/{subresource}"),
+    };
+    let right = |verb: &str| Right {
+        group: text(&object["apiGroup"]).into(),
+        resource: resource.clone(),
+        verb: verb.into(),
+    };
+    if code == 403 && event["annotations"]["authorization.k8s.io/decision"] == "forbid" {
+        found
+            .forbidden
+            .insert(format!("{} in {}", right(verb), object["namespace"]));
+        return;
+    }
+    found.rights.insert(right(verb));
+    // An apply that makes an object needs the right to create it, too.
+    if verb == "patch" && code == 201 {
+        found.rights.insert(right("create"));
+    }
+}
+
+pub fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// What `some` has that none of `others` has, for people.
+pub fn beyond(some: &BTreeSet<Right>, others: &[BTreeSet<Right>]) -> Vec<String> {
+    let rest = some
+        .iter()
+        .filter(|right| !others.iter().any(|other| other.contains(right)));
+    rest.map(Right::to_string).collect()
+}

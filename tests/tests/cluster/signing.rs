@@ -1,0 +1,129 @@
+//! Certificates by way of CertificateSigningRequests: by the operator's own signer, and by one of Kubernetes that somebody approves.
+
+use crate::stage::Stage;
+use boson_controllers::Namespaces;
+use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{Api, DeleteParams, ListParams};
+use kube::{Client, ResourceExt};
+use std::io::Write;
+use std::process::Command;
+use std::time::Duration;
+
+const OWN: &str = r"
+{spec: {type: certificate, secretName: served, secretLabels: {a: b}, request: {certificate: {commonName: a.b, alternativeNames: [a.b],
+  keyLength: 2048, signerType: cluster}}}, metadata: {name: served}}
+";
+const CLIENT: &str = r"
+{spec: {type: certificate, secretName: client, request: {certificate: {commonName: somebody, organization: people, keyLength: 2048,
+  signerType: cluster, usages: [client auth]}}}, metadata: {name: client}}
+";
+
+/// Requests of this namespace that are still there.
+async fn requests(stage: &Stage) -> Vec<CertificateSigningRequest> {
+    let api: Api<CertificateSigningRequest> = Api::all(stage.client.clone());
+    let all = api.list(&ListParams::default()).await.unwrap().items;
+    let here = |request: &CertificateSigningRequest| request.name_any().starts_with(&stage.namespace);
+    all.into_iter().filter(here).collect()
+}
+
+/// Nothing of a request is left but the certificate.
+async fn cleared(stage: &Stage) {
+    for _ in 0..200 {
+        let secrets = stage.api::<Secret>().list(&ListParams::default()).await.unwrap();
+        let keys = secrets
+            .items
+            .iter()
+            .filter(|secret| secret.name_any().ends_with("-csr-private-key"));
+        if keys.count() == 0 && requests(stage).await.is_empty() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("something stays: {:?}", requests(stage).await);
+}
+
+/// openssl's verdict on a certificate by an authority.
+fn verified(certificate: &str, authority: &str) -> bool {
+    let file = |text: &str| {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        file
+    };
+    let (certificate, authority) = (file(certificate), file(authority));
+    let mut openssl = Command::new("openssl");
+    openssl
+        .args(["verify", "-CAfile"])
+        .arg(authority.path())
+        .arg(certificate.path());
+    openssl.output().unwrap().status.success()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_operator_approves_and_signs_its_own_requests() {
+    let stage = Stage::set("own-signer").await;
+    let operator = stage.operator("one");
+    stage.apply(OWN).await;
+    stage.ready(&["served"]).await;
+    cleared(&stage).await;
+    let certificate = stage.text("served", "certificate").await.unwrap_or_default();
+    let authority = stage.text("served", "ca").await.unwrap_or_default();
+    assert!(verified(&certificate, &authority));
+    assert_eq!(stage.text("boson-signer", "ca.crt").await, Some(authority));
+    let secret = stage.api::<Secret>().get("served").await.unwrap();
+    assert_eq!(secret.labels()["a"], "b");
+
+    // Converged is silent, and what is deleted comes back.
+    let before = stage.versions().await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(stage.versions().await, before);
+    stage
+        .api::<Secret>()
+        .delete("served", &DeleteParams::default())
+        .await
+        .unwrap();
+    stage.changed("served", "certificate", &Some(certificate)).await;
+    cleared(&stage).await;
+    operator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signer_of_kubernetes_is_waited_for_and_its_key_outlives_the_operator() {
+    let stage = Stage::set("cluster-signer").await;
+    let start = |client: Client| {
+        let here = Namespaces::Fixed([stage.namespace.clone()].into());
+        stage.operator_signed_by("kubernetes.io/kube-apiserver-client", client, here, "one")
+    };
+    let operator = start(stage.client.clone());
+    stage.apply(CLIENT).await;
+    stage
+        .until("client", |object| {
+            let status = object.status.clone().unwrap_or_default();
+            status
+                .conditions
+                .iter()
+                .any(|condition| condition.message.contains("waits for approval"))
+        })
+        .await;
+    let request = requests(&stage).await.pop().unwrap();
+    let key = format!("{}-csr-private-key", request.name_any());
+    let before = stage.text(&key, "private_key").await;
+    assert!(before.is_some());
+    operator.kill().await;
+
+    // Somebody else says yes, while nobody looks.
+    let cluster = boson_tests::cluster::shared().unwrap();
+    cluster
+        .kubectl(["certificate", "approve", &request.name_any()])
+        .unwrap();
+    let operator = start(stage.client.clone());
+    stage.ready(&["client"]).await;
+    cleared(&stage).await;
+    assert_eq!(stage.text("client", "private_key").await, before);
+    let (certificate, authority) = (
+        stage.text("client", "certificate").await,
+        stage.text("client", "ca").await,
+    );
+    assert!(verified(&certificate.unwrap(), &authority.unwrap()));
+    operator.stop().await;
+}

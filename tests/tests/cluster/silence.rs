@@ -1,0 +1,191 @@
+//! A deployment that is as it should be, and what happens to it: nothing, unless something happens.
+
+use crate::example::{Example, KINDS, OBJECTS, is_applied, until, writes};
+use crate::stage::PATIENCE;
+use k8s_openapi::api::core::v1::{Pod, Secret};
+use kube::ResourceExt;
+use kube::api::{Api, ListParams, Patch, PatchParams};
+use serde_json::{Value, json};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use tokio::time::{sleep, timeout};
+
+/// As long as nothing may be written.
+const SILENCE: Duration = Duration::from_secs(60);
+/// Edits that come closer than this are one series.
+const PAUSE: Duration = Duration::from_millis(400);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_has_converged_is_silent_also_after_a_restart() {
+    let example = Example::set("silent").await;
+    let (operator, _) = example.operator("first");
+    example.deploy().await;
+    example.settled().await;
+    sleep(Duration::from_secs(5)).await;
+    let here = [example.stage.namespace.as_str()];
+    let (before, conversions) = (writes(&here), example.conversions.load(Ordering::SeqCst));
+    assert!(
+        before.len() > OBJECTS.len(),
+        "the log does not show what operators do: {before:#?}"
+    );
+    sleep(SILENCE).await;
+    let after = writes(&here);
+    assert_eq!(after[before.len()..], [], "of {}", before.len());
+    assert_eq!(example.conversions.load(Ordering::SeqCst), conversions);
+    operator.kill().await;
+    let (operator, _) = example.operator("second");
+    let looked = until(async || example.conversions.load(Ordering::SeqCst) > conversions);
+    timeout(PATIENCE, looked).await.unwrap();
+    sleep(Duration::from_secs(5)).await;
+    assert_eq!(writes(&here)[after.len()..], [], "the restart changed something");
+    assert_eq!(
+        example.conversions.load(Ordering::SeqCst),
+        conversions + 1,
+        "once after a restart"
+    );
+    operator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_deleted_object_comes_back() {
+    let example = Example::set("healed").await;
+    let (operator, _) = example.operator("first");
+    example.deploy().await;
+    example.settled().await;
+    for (_, kind) in KINDS {
+        let objects = example.objects().await;
+        // Values come last: everything is made anew from them.
+        let of_kind = |what: &&String| what.starts_with(&format!("{kind} ")) && !what.contains(".var-");
+        for what in objects.keys().filter(of_kind) {
+            back(&example, what).await;
+        }
+    }
+    example.settled().await;
+    for what in ["Secret nats.var-broker-password", "QuarksSecret nats.var-broker-tls"] {
+        back(&example, what).await;
+    }
+    timeout(PATIENCE, until(async || is_applied(&example.deployment().await)))
+        .await
+        .unwrap();
+    operator.stop().await;
+}
+
+/// Deletes it and waits for another of its name.
+async fn back(example: &Example, what: &str) {
+    let uid = example.objects().await.get(what).and_then(ResourceExt::uid);
+    let (kind, name) = what.split_once(' ').unwrap();
+    example.delete(kind, name).await;
+    let is_back = async || {
+        let found = example.objects().await.get(what).and_then(ResourceExt::uid);
+        found.is_some() && found != uid
+    };
+    assert!(timeout(PATIENCE, until(is_back)).await.is_ok(), "{what} stays away");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rapid_series_of_edits_is_converted_once_or_twice() {
+    let example = Example::set("edits").await;
+    let (operator, _) = example.operator("first");
+    example.deploy().await;
+    example.settled().await;
+    sleep(Duration::from_secs(5)).await;
+    let before = example.conversions.load(Ordering::SeqCst);
+    let (mut last, mut pauses) = (Instant::now(), 0);
+    for edit in 1..=20 {
+        example.edit(&Example::ops(edit)).await;
+        // A busy machine makes several series of one.
+        pauses += usize::from(std::mem::replace(&mut last, Instant::now()).elapsed() > PAUSE);
+    }
+    let has_last = async || {
+        let secret = example.stage.api::<Secret>().get("nats.with-ops").await.unwrap();
+        let text = String::from_utf8(secret.data.unwrap().remove("manifest.yaml").unwrap().0).unwrap();
+        text.contains("connections: 1020") && is_applied(&example.deployment().await)
+    };
+    timeout(PATIENCE, until(has_last)).await.unwrap();
+    sleep(Duration::from_secs(3)).await;
+    let conversions = example.conversions.load(Ordering::SeqCst) - before;
+    assert!(
+        (1..=2 + pauses).contains(&conversions),
+        "{conversions} conversions, {pauses} pauses"
+    );
+    operator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_operators_at_once_do_no_harm() {
+    let example = Example::set("two").await;
+    let operators = [example.operator("first"), example.operator("second")];
+    example.deploy().await;
+    example.settled().await;
+    sleep(Duration::from_secs(5)).await;
+    let here = [example.stage.namespace.as_str()];
+    let before = writes(&here);
+    sleep(Duration::from_secs(5)).await;
+    assert_eq!(writes(&here)[before.len()..], [], "they write against each other");
+    let made = |object: &&str| {
+        let (kind, name) = object.split_once(' ').unwrap();
+        let what = format!("{}s//{name}", kind.to_lowercase());
+        let times = before
+            .iter()
+            .filter(|(_, _, one, code)| *one == what && *code == 201)
+            .count();
+        times > 1
+    };
+    let twice: Vec<_> = OBJECTS.into_iter().filter(made).collect();
+    assert!(twice.is_empty(), "{twice:?}");
+    assert!(
+        !before.iter().any(|(_, verb, ..)| verb.starts_with("delete")),
+        "{before:#?}"
+    );
+    for (operator, _) in operators {
+        operator.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_status_goes_back_from_deployed_on_a_change() {
+    let example = Example::set("deployed").await;
+    let (operator, _) = example.operator("first");
+    example.deploy().await;
+    let state = async |wanted: &str| {
+        let is = async || {
+            pods_are_ready(&example).await;
+            example.deployment().await["status"]["state"] == wanted
+        };
+        if timeout(PATIENCE, until(is)).await.is_err() {
+            panic!("not {wanted}: {:#}", example.deployment().await["status"]);
+        }
+    };
+    state("Deployed").await;
+    assert_eq!(example.deployment().await["status"]["deployedInstanceGroups"], 2);
+    let broken = "- {type: remove, path: /nothing}\n";
+    example.edit(broken).await;
+    state("Converting to Kubernetes Resources").await;
+    let more = format!(
+        "{}- {{type: replace, path: /instance_groups/name=gateway/instances, value: 2}}\n",
+        Example::ops(1)
+    );
+    example.edit(&more).await;
+    let waits = async || {
+        let status = example.deployment().await["status"].clone();
+        // The broker is told of the gateway's instances, and rolls, too.
+        let message = status["message"].as_str().unwrap_or_default();
+        message.ends_with("of 2 instance groups") && status["state"] == "Converting to Kubernetes Resources"
+    };
+    timeout(PATIENCE, until(waits)).await.unwrap();
+    state("Deployed").await;
+    operator.stop().await;
+}
+
+/// What a kubelet would say of all pods there are.
+async fn pods_are_ready(example: &Example) {
+    let pods: Api<Pod> = example.stage.api();
+    for pod in pods.list(&ListParams::default()).await.unwrap() {
+        let conditions = json!([{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
+        let status: Value = json!({"status": {"phase": "Running", "conditions": conditions}});
+        // One that is on its way out may be gone.
+        let _ = pods
+            .patch_status(&pod.name_any(), &PatchParams::default(), &Patch::Merge(status))
+            .await;
+    }
+}

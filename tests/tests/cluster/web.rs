@@ -1,0 +1,170 @@
+//! Documents by address: read from hosts that were allowed, again when they change, and what runs stays when a server is away.
+
+use crate::operator::{PATIENCE, Stage, condition, is};
+use boson_tests::root;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+/// A web server with documents that tests may change. It answers by ETag.
+#[derive(Clone)]
+struct Server {
+    address: String,
+    documents: Arc<Mutex<HashMap<String, String>>>,
+    /// Paths that were asked for, with the answer's code.
+    answers: Arc<Mutex<Vec<(String, u16)>>>,
+}
+
+// === impl Server ===
+
+impl Server {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = Self {
+            address: listener.local_addr().unwrap().to_string(),
+            documents: Arc::default(),
+            answers: Arc::default(),
+        };
+        let own = server.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let _ = own.converse(stream);
+            }
+        });
+        server
+    }
+
+    fn put(&self, path: &str, text: &str) {
+        self.documents.lock().unwrap().insert(path.into(), text.into());
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    fn count(&self, path: &str, code: u16) -> usize {
+        let answers = self.answers.lock().unwrap();
+        answers.iter().filter(|one| **one == (path.to_string(), code)).count()
+    }
+
+    fn converse(&self, mut stream: TcpStream) -> std::io::Result<()> {
+        let mut lines = BufReader::new(stream.try_clone()?).lines();
+        let first = lines.next().transpose()?.unwrap_or_default();
+        let path = first.split(' ').nth(1).unwrap_or_default().to_string();
+        let mut known = None;
+        for line in lines {
+            let line = line?;
+            if line.is_empty() {
+                break;
+            }
+            if let Some(tag) = line.to_lowercase().strip_prefix("if-none-match: ") {
+                known = Some(tag.to_string());
+            }
+        }
+        let found = self.documents.lock().unwrap().get(&path).cloned();
+        let (code, head, body) = match found {
+            None => (404, String::new(), String::new()),
+            Some(text) if text.starts_with("-> ") => (302, format!("Location: {}\r\n", &text[3..]), String::new()),
+            Some(text) => {
+                let tag = format!("\"{}-{}\"", text.len(), text.bytes().map(u64::from).sum::<u64>());
+                match known.as_deref() == Some(&tag) {
+                    true => (304, String::new(), String::new()),
+                    false => (200, format!("ETag: {tag}\r\n"), text),
+                }
+            }
+        };
+        self.answers.lock().unwrap().push((path, code));
+        write!(
+            stream,
+            "HTTP/1.1 {code} x\r\n{head}Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+    }
+}
+
+fn deployment(stage: &Stage, manifest: &str, ops: &str) -> Value {
+    let mut object = stage.deployment(&[]);
+    object["spec"]["manifest"] = json!({"type": "url", "name": manifest});
+    object["spec"]["ops"] = json!([{"type": "url", "name": ops}]);
+    object
+}
+
+/// Wakes the operator, which would look again by itself in a few minutes.
+fn wake(stage: &Stage, word: &str) {
+    stage
+        .kubectl(&["label", "--overwrite", "boshdeployment/nats", &format!("wake={word}")])
+        .unwrap();
+}
+
+#[test]
+fn documents_are_read_from_web_servers_that_were_allowed() {
+    let server = Server::start();
+    let example = root().join("docs/examples/nats");
+    let read = |name: &str| std::fs::read_to_string(example.join(name)).unwrap();
+    server.put("/manifest.yml", &read("manifest.yml"));
+    server.put("/scale.yml", &read("ops/scale.yml"));
+    server.put("/away.yml", "-> http://localhost:1/elsewhere");
+    let stage = Stage::with(
+        "web",
+        &[
+            "--webhook-listen",
+            "off",
+            "--document-host-without-tls",
+            &server.address,
+        ],
+    )
+    .unwrap();
+    let told = |what: &str, words: &str| {
+        let deployment = stage
+            .wait(what, |deployment| {
+                is(deployment, "Converted", "False")
+                    && condition(deployment, "Converted").is_some_and(|one| one["message"].to_string().contains(words))
+            })
+            .unwrap();
+        condition(&deployment, "Converted").unwrap()["reason"].clone()
+    };
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "nats.var-implicit-system-domain"},
+        "stringData": {"value": "example.com"}});
+
+    // A host that nobody allowed, and one that is reached through one that was.
+    let scale = server.url("/scale.yml");
+    stage
+        .apply(&[secret, deployment(&stage, "http://localhost:1/manifest.yml", &scale)])
+        .unwrap();
+    assert_eq!(told("a refusal", "--document-host"), "DeploymentUrl");
+    stage
+        .apply(&[deployment(&stage, &server.url("/away.yml"), &scale)])
+        .unwrap();
+    assert_eq!(told("a refused redirect", "redirects"), "DeploymentUrlUnread");
+
+    stage
+        .apply(&[deployment(&stage, &server.url("/manifest.yml?token=CANARY"), &scale)])
+        .unwrap();
+    server.put("/manifest.yml?token=CANARY", &read("manifest.yml"));
+    let applied = |deployment: &Value| is(deployment, "Applied", "True") && is(deployment, "Converted", "True");
+    wake(&stage, "a");
+    stage.wait("Applied", applied).unwrap();
+    let began = Instant::now();
+    while server.count("/scale.yml", 304) == 0 {
+        assert!(began.elapsed() < PATIENCE, "documents are not asked for by their tag");
+        wake(&stage, &format!("b{}", began.elapsed().as_millis()));
+        std::thread::sleep(std::time::Duration::from_millis(500));
+    }
+
+    // A broken one is told with its place; what runs stays.
+    server.put("/scale.yml", "- type: remove\n  path: /instance_gruops/0\n");
+    wake(&stage, "c");
+    let place = format!("{scale}:2:9");
+    assert_eq!(told("a mistake", &place), "OpsMissingKey");
+    server.documents.lock().unwrap().remove("/scale.yml");
+    wake(&stage, "d");
+    assert_eq!(told("a missing document", "404"), "DeploymentUrlUnread");
+    stage.get("quarksstatefulset/nats-broker").unwrap();
+    let status = stage.get("boshdeployment/nats").unwrap()["status"].to_string();
+    assert!(!status.contains("CANARY"), "{status}");
+    server.put("/scale.yml", &read("ops/scale.yml"));
+    stage.wait("Applied again", applied).unwrap();
+}
