@@ -25,7 +25,11 @@ pub struct Ran {
 
 /// The repository's root.
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    // As cargo says now: checkouts that share a target directory share this library as well, which one of them compiled.
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    package
+        .as_deref()
+        .unwrap_or(Path::new(env!("CARGO_MANIFEST_DIR")))
         .parent()
         .map(Path::to_path_buf)
         .unwrap_or_default()

@@ -4,6 +4,7 @@
 //! another value than was written: somebody changed it, and gets it back.
 
 use boson_deployment::labels;
+use kube::Resource;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -131,6 +132,12 @@ pub(crate) fn digest(value: &Value) -> String {
 pub(crate) fn is_owned(object: &Value, uid: &str) -> bool {
     let owners = object["metadata"]["ownerReferences"].as_array();
     owners.is_some_and(|owners| owners.iter().any(|owner| owner["uid"] == uid))
+}
+
+/// The same for an object of a known kind.
+pub(crate) fn has_owner(object: &impl Resource, uid: &str) -> bool {
+    let owners = object.meta().owner_references.iter().flatten();
+    owners.into_iter().any(|owner| owner.uid == uid)
 }
 
 /// Sets a member of nested objects; what stands in the way and is none gives place.

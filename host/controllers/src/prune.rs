@@ -68,10 +68,9 @@ impl Pruning {
         let removed = removed.as_deref().unwrap_or_default();
         let uid = deployment.meta().uid.as_deref().unwrap_or_default();
         let all: Vec<QuarksSecret> = cluster.list(namespace, "").await?;
-        let owned = |secret: &QuarksSecret| secret.owner_references().iter().any(|owner| owner.uid == uid);
         let candidates = all
             .into_iter()
-            .filter(|secret| owned(secret) && removed.contains(&variable_of(secret)))
+            .filter(|secret| objects::has_owner(secret, uid) && removed.contains(&variable_of(secret)))
             .collect();
         let mut readers = Vec::new();
         for (api_version, kind) in READERS {

@@ -29,6 +29,8 @@ pub struct Config {
     pub address: Option<SocketAddr>,
     /// Objects that one controller looks at at a time.
     pub concurrency: u16,
+    /// Keys for certificates that are kept ready, so that a first deployment does not wait for them.
+    pub spare_keys: usize,
     /// How manifests are converted.
     pub conversion: Conversion,
     /// Who signs certificates with `signerType: cluster`: a signer of CertificateSigningRequests, or [`crate::OWN_SIGNER`].
@@ -183,7 +185,13 @@ async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: R
             me,
         )),
         jobs: Arc::new(job::Context::new(cluster.clone(), scope.clone(), image, me)),
-        secrets: Arc::new(quarks_secret::Context::new(cluster.clone(), scope.clone(), signer, me)),
+        secrets: Arc::new(quarks_secret::Context::new(
+            cluster.clone(),
+            scope.clone(),
+            signer,
+            config.spare_keys,
+            me,
+        )),
         sets: Arc::new(stateful_set::Context::new(cluster.clone(), scope.clone(), me)),
     });
     match &config.namespaces {

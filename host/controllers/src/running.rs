@@ -1,7 +1,7 @@
 //! What all controllers share while they run: how many objects at a time, when to try again, how they are, when to stop.
 
 use crate::backoff::Backoff;
-use crate::client::{ANSWER, Error};
+use crate::client::{ANSWER, Error, Kind};
 use crate::metrics::{Metrics, Outcome, Reconcile};
 use crate::scope::Scope;
 use crate::serving::{Health, State};
@@ -15,8 +15,6 @@ use kube::runtime::controller::{self, Action};
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher;
 use kube::{Api, Resource};
-use serde::de::DeserializeOwned;
-use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -114,13 +112,7 @@ impl Running {
         reconcile: impl Fn(Arc<K>, Arc<C>) -> F + Clone + Send + 'static,
         gone: impl Fn(&str, &str),
     ) where
-        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-            + Clone
-            + DeserializeOwned
-            + Debug
-            + Send
-            + Sync
-            + 'static,
+        K: Kind + Send + Sync + 'static,
         C: Send + Sync + 'static,
         F: Future<Output = Result<Action, Error>> + Send + 'static,
     {
@@ -150,13 +142,7 @@ impl Running {
         reconcile: impl Fn(Arc<K>, Arc<C>) -> F + Clone + Send + 'static,
         (concurrency, gone): (u16, impl Fn(&str, &str)),
     ) where
-        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-            + Clone
-            + DeserializeOwned
-            + Debug
-            + Send
-            + Sync
-            + 'static,
+        K: Kind + Send + Sync + 'static,
         C: Send + Sync + 'static,
         F: Future<Output = Result<Action, Error>> + Send + 'static,
     {
@@ -263,10 +249,7 @@ impl Running {
     /// Ready as soon as the API server has listed its kind: the definition is there, and so is the right to see it.
     ///
     /// Not when its cache is filled: kube wakes one waiter for that only, and a second one would take it from the controller itself.
-    fn ready_when_listed<K>(&self, controller: &'static str, namespace: &Option<String>)
-    where
-        K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + DeserializeOwned + Debug + 'static,
-    {
+    fn ready_when_listed<K: Kind + 'static>(&self, controller: &'static str, namespace: &Option<String>) {
         let (part, health) = (part(controller, namespace), self.health.clone());
         health.set(&part, State::Starting);
         let objects: Api<K> = api(&self.client, namespace);

@@ -1,5 +1,6 @@
 //! Versioned Secrets: `<series>-v<N>`, each immutable. What a series holds next, and what of it is garbage. Pure.
 
+use crate::objects;
 use boson_deployment::labels::{self, secret_kind};
 use boson_pipeline::encoding::{self, TooLarge};
 use k8s_openapi::ByteString;
@@ -103,8 +104,7 @@ impl Series {
 
     /// Those of an owner of the same name that is gone are about to go, too.
     fn owns(&self, secret: &Secret) -> bool {
-        let owners = secret.metadata.owner_references.iter().flatten();
-        owners.into_iter().any(|owner| owner.uid == self.owner.uid)
+        objects::has_owner(secret, &self.owner.uid)
     }
 
     fn versions<'s>(&self, existing: &'s [Secret]) -> BTreeMap<u32, &'s Secret> {

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 const HEADER: &str = "# Generated from the Rust types in host/controllers/src/api: BLESS=1 cargo test -p boson-controllers --test crds\n";
 
 fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../crds")
+    PathBuf::from("../../crds")
 }
 
 #[test]

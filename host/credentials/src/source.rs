@@ -38,6 +38,12 @@ impl System {
         Self::default()
     }
 
+    /// How many keys of this size are made ahead.
+    pub fn spare(&self, size: KeySize) -> usize {
+        let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        ready.get(&size).map_or(0, Vec::len)
+    }
+
     /// Makes keys ahead, on as many threads as the machine has cores. Each is handed out once.
     ///
     /// # Errors

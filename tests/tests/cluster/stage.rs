@@ -150,6 +150,7 @@ impl Stage {
             },
             address: None,
             concurrency: 4,
+            spare_keys: 0,
             conversion,
             signer: signer.into(),
             admission: None,

@@ -163,6 +163,8 @@ fn webhook_url(text: &str) -> Result<String, String> {
 
 /// Name of the lease that says which operator works.
 const LEASE: &str = "boson-operator";
+/// Keys kept ready: an authority's and a certificate's.
+const SPARE_KEYS: usize = 2;
 
 pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
     let mut sources = Sources::default();
@@ -225,6 +227,7 @@ async fn operate(
         },
         address: Some(arguments.listen),
         concurrency: arguments.concurrency,
+        spare_keys: SPARE_KEYS,
         conversion: Conversion {
             rules: Arc::new(rules),
             images: Arc::new(images),

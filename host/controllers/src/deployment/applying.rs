@@ -6,7 +6,7 @@ use super::flow::Flow;
 use super::manifest::Manifest;
 use super::stop::{Stop, refusal};
 use crate::api::deployment::ConversionMode;
-use crate::client::resource;
+use crate::client::{Error, resource};
 use crate::objects;
 use crate::taken::{Taken, Whose, whose};
 use boson_pipeline::Diagnostic;
@@ -15,9 +15,19 @@ use boson_pipeline::report::Sources;
 use futures::{FutureExt, StreamExt, stream};
 use k8s_openapi::api::core::v1::Secret;
 use serde_json::Value;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Questions to the API server at a time.
-const QUESTIONS: usize = 8;
+/// Questions to the API server, or writes, at a time.
+const CALLS: usize = 8;
+/// Kinds whose objects become pods.
+const WORKLOADS: [&str; 6] = [
+    "QuarksStatefulSet",
+    "QuarksJob",
+    "StatefulSet",
+    "Deployment",
+    "Job",
+    "CronJob",
+];
 
 // === impl Flow ===
 
@@ -33,8 +43,11 @@ impl Flow<'_> {
         let plan = objects::plan(wanted.clone(), &live);
         self.vacant(plan.new_objects()).await?;
         self.accepted(&plan.apply, manifest).await?;
-        for object in &plan.apply {
-            let written = self.write(object).await.map_err(Stop::from);
+        let starts_pods = |object: &&Value| WORKLOADS.iter().any(|kind| object["kind"] == *kind);
+        let (workloads, others): (Vec<_>, Vec<_>) = plan.apply.iter().partition(starts_pods);
+        // What pods mount is there before what starts them.
+        for objects in [others, workloads] {
+            let written = self.write_all(&objects).await.map_err(Stop::from);
             written.map_err(|stop| stop.or_refused(manifest))?;
         }
         for object in &plan.delete {
@@ -42,6 +55,29 @@ impl Flow<'_> {
             self.context.cluster.delete_any(object).await?;
         }
         Ok(wanted)
+    }
+
+    /// Writes objects some at a time. After one that fails no other is begun, and those that are under way are waited for: none may arrive after
+    /// the next look.
+    async fn write_all(&self, objects: &[&Value]) -> Result<(), Error> {
+        let failed = AtomicBool::new(false);
+        let writes: Vec<_> = objects
+            .iter()
+            .map(|&object| {
+                let failed = &failed;
+                async move {
+                    if failed.load(Ordering::Relaxed) {
+                        return Ok(());
+                    }
+                    let written = self.write(object).await;
+                    failed.fetch_or(written.is_err(), Ordering::Relaxed);
+                    written
+                }
+                .boxed()
+            })
+            .collect();
+        let written: Vec<_> = stream::iter(writes).buffered(CALLS).collect().await;
+        written.into_iter().collect()
     }
 
     /// Whether the names of objects that are about to be made are free.
@@ -62,7 +98,7 @@ impl Flow<'_> {
             .iter()
             .map(|object| self.context.cluster.try_any(MANAGER, object).boxed())
             .collect();
-        let answers: Vec<_> = stream::iter(asked).buffered(QUESTIONS).collect().await;
+        let answers: Vec<_> = stream::iter(asked).buffered(CALLS).collect().await;
         let mut refusals = Vec::new();
         for error in answers.into_iter().filter_map(Result::err) {
             match error.is_lasting() {

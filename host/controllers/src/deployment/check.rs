@@ -1,11 +1,12 @@
 //! What can be said of a BOSHDeployment before it is stored: its documents, its ops files and every check of the manifest that needs no
 //! release, by the functions that the controller itself goes through. Nothing is written.
 
+use super::Context;
 use super::documents;
 use super::flow::Flow;
 use super::manifest;
+use super::progress::Progress;
 use super::stop::Stop;
-use super::{Context, Progress};
 use crate::api::BoshDeployment;
 use crate::client::Error;
 use crate::in_pod::Values;

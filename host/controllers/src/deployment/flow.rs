@@ -2,6 +2,7 @@
 //! something first.
 
 use super::manifest::{self, Manifest};
+use super::progress::Progress;
 use super::provenance::PROVENANCE;
 use super::secrets::Whose;
 use super::steps::Work;
@@ -28,7 +29,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use tokio::sync::OnceCell;
 
 /// Kinds whose pods mount versioned Secrets. Pods themselves are of one of these, or are on their way out.
@@ -52,14 +52,9 @@ pub(super) struct Flow<'a> {
     pub ruling: Ruling,
     /// What its pods need of them.
     pub copies: Copies,
-    /// Whether anything was written.
-    pub wrote: AtomicBool,
-    /// How many steps are completed.
-    pub steps: &'a AtomicI32,
+    pub progress: &'a Progress,
     /// Those that the steps of this process have read.
     pub releases: OnceCell<Arc<Vec<Release>>>,
-    /// How many instance groups of the manifest run for ever.
-    pub groups: &'a AtomicI32,
 }
 
 /// What came of it.
@@ -80,7 +75,7 @@ impl Flow<'_> {
         let documents = documents::read(cluster, web, self.namespace, &self.object.spec).await?;
         let stages = traced(self.ruling.stages.clone());
         let manifest = manifest::with_ops(stages.clone(), documents).await?;
-        self.groups.store(services(&manifest.tree), Ordering::Relaxed);
+        self.progress.counted(services(&manifest.tree));
         let mut held = self.given(stages.clone(), &manifest).await?;
         let given = Values::of(&held).map_err(|errors| manifest.fail(errors))?.given;
         let with_ops = self.whose().with_ops(&manifest.tree);
@@ -101,16 +96,16 @@ impl Flow<'_> {
             self.copy_plugins().await?;
         }
         let manifest = self.interpolate(&stages, manifest, &mut work).await?;
-        self.steps.store(1, Ordering::Relaxed);
+        self.progress.done(1);
         let (manifest, gathered) = self.gather(&stages, manifest, &mut work).await?;
-        self.steps.store(2, Ordering::Relaxed);
+        self.progress.done(2);
         let (manifest, gathered) = self.render(&stages, manifest, gathered, &mut work).await?;
-        self.steps.store(3, Ordering::Relaxed);
+        self.progress.done(3);
         let (manifest, made) = self.convert(stages, manifest, variables, gathered).await?;
         self.copy_plugins().await?;
         let objects = self.apply(made, &manifest).await?;
         // With the versions that were just made, or the oldest would stay until the next change.
-        let existing = match self.wrote.load(Ordering::Relaxed) {
+        let existing = match self.progress.has_written() {
             true => self.existing().await?,
             false => work.existing,
         };
@@ -234,7 +229,7 @@ impl Flow<'_> {
     }
 
     pub(super) fn note_write(&self) {
-        self.wrote.store(true, Ordering::Relaxed);
+        self.progress.writes();
     }
 
     pub(super) async fn write(&self, object: &Value) -> Result<(), Error> {

@@ -15,6 +15,7 @@ mod jobs;
 mod look;
 mod manifest;
 mod memory;
+mod progress;
 mod provenance;
 mod pulls;
 mod releases;
@@ -31,8 +32,9 @@ mod watch;
 use crate::api::deployment::ConversionMode;
 use crate::api::{BoshDeployment, QuarksJob, QuarksStatefulSet};
 use crate::cache::Cache;
-use crate::client::{Cluster, Error, Events, FieldManager, written};
+use crate::client::{Cluster, Error, Events, FieldManager, Kind, written};
 use crate::conversion::{Images, Rules, Web};
+use crate::objects;
 use crate::plugins;
 use crate::plugins::Plugins;
 use crate::scope::Scope;
@@ -49,12 +51,12 @@ use kube::runtime::controller::Action;
 use kube::{Resource, ResourceExt};
 use look::Look;
 use memory::{Due, Memory};
+use progress::Progress;
 use pulls::Pulls;
 use ruled::{OwnRules, Ruled};
 use serde_json::Value;
 use status::{Errands, Outcome, STEPS, Seen};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 use stop::{Stop, Wrong};
 use tokio::sync::OnceCell;
@@ -237,18 +239,12 @@ impl Context {
             .map(|rules| rules.ruling.uses.clone())
             .unwrap_or_default();
         let result = match rules.and_then(|rules| self.flow(object, namespace, rules, &progress)) {
-            Ok(flow) => {
-                let result = flow.run().await;
-                progress
-                    .wrote
-                    .store(flow.wrote.load(Ordering::Relaxed), Ordering::Relaxed);
-                result
-            }
+            Ok(flow) => flow.run().await,
             Err(stop) => Err(stop),
         };
         let mut removed = None;
         let mut warned = object.status.as_ref().and_then(|status| status.warned.clone());
-        let mut groups = Some(progress.groups.load(Ordering::Relaxed)).filter(|groups| *groups >= 0);
+        let mut groups = progress.groups();
         let outcome = match result {
             Ok(done) => {
                 groups = Some(count(&done.objects));
@@ -269,10 +265,10 @@ impl Context {
             generation: object.meta().generation,
             steps: match outcome {
                 Outcome::Applied => STEPS,
-                _ => progress.steps.load(Ordering::Relaxed),
+                _ => progress.steps(),
             },
             outcome,
-            wrote: progress.wrote.load(Ordering::Relaxed),
+            wrote: progress.has_written(),
             errands: self.errands(object, namespace).await?,
             groups,
             ready,
@@ -318,23 +314,17 @@ impl Context {
             names,
             ruling: rules.ruling,
             owner,
-            wrote: AtomicBool::new(false),
-            steps: &progress.steps,
             releases: OnceCell::new(),
-            groups: &progress.groups,
+            progress,
         })
     }
 
     /// Groups whose instances are all ready, and what is wrong with others.
     async fn ready(&self, object: &BoshDeployment, namespace: &str) -> Result<(i32, Vec<String>), Error> {
-        let labels = format!("{}={}", labels::DEPLOYMENT_NAME, object.name_any());
-        let sets: Vec<QuarksStatefulSet> = self.cluster.list(namespace, &labels).await?;
-        let uid = object.meta().uid.as_deref();
+        let sets: Vec<QuarksStatefulSet> = self.owned(object, namespace).await?;
         let current = sets.iter().filter_map(|set| {
-            let mut owners = set.owner_references().iter();
             let status = set.status.as_ref()?;
-            let current = status.observed_generation == set.meta().generation;
-            (current && owners.any(|owner| Some(owner.uid.as_str()) == uid)).then_some((set, status))
+            (status.observed_generation == set.meta().generation).then_some((set, status))
         });
         let (mut ready, mut troubles) = (0, Vec::new());
         for (set, status) in current {
@@ -350,17 +340,22 @@ impl Context {
         let Ok(names) = Names::new(&object.name_any(), namespace, &self.conversion.cluster_domain) else {
             return Ok(Errands::default());
         };
-        let labels = format!("{}={}", labels::DEPLOYMENT_NAME, names.deployment());
-        let jobs: Vec<QuarksJob> = self.cluster.list(namespace, &labels).await?;
-        let uid = object.meta().uid.as_deref();
-        let is_errand = |job: &&QuarksJob| {
-            let owned = job
-                .owner_references()
-                .iter()
-                .any(|owner| Some(owner.uid.as_str()) == uid);
-            owned && !names.is_conversion(&job.name_any())
+        let jobs: Vec<QuarksJob> = self.owned(object, namespace).await?;
+        let errands = jobs.iter().filter(|job| !names.is_conversion(&job.name_any()));
+        Ok(Errands::of(errands))
+    }
+
+    /// What a deployment owns of one kind.
+    async fn owned<K: Kind>(&self, object: &BoshDeployment, namespace: &str) -> Result<Vec<K>, Error> {
+        // What has no name for its objects has none of them.
+        let Ok(names) = Names::new(&object.name_any(), namespace, &self.conversion.cluster_domain) else {
+            return Ok(Vec::new());
         };
-        Ok(Errands::of(jobs.iter().filter(is_errand)))
+        let labels = format!("{}={}", labels::DEPLOYMENT_NAME, names.deployment());
+        let mut found: Vec<K> = self.cluster.list(namespace, &labels).await?;
+        let uid = object.meta().uid.as_deref().unwrap_or_default();
+        found.retain(|one| objects::has_owner(one, uid));
+        Ok(found)
     }
 
     async fn report(&self, object: &BoshDeployment, seen: &Seen, key: &memory::Key) -> Result<(), Error> {
@@ -382,26 +377,6 @@ impl Context {
             }
         }
         Ok(())
-    }
-}
-
-/// How far a reconcile got.
-struct Progress {
-    steps: AtomicI32,
-    /// Instance groups of the manifest that run for ever; -1 before it is read.
-    groups: AtomicI32,
-    wrote: AtomicBool,
-}
-
-// === impl Progress ===
-
-impl Default for Progress {
-    fn default() -> Self {
-        Self {
-            steps: AtomicI32::new(0),
-            groups: AtomicI32::new(-1),
-            wrote: AtomicBool::new(false),
-        }
     }
 }
 

@@ -87,7 +87,7 @@ impl Flow<'_> {
 }
 
 /// The Secrets that groups name, in their order, and the ServiceAccounts that they run as.
-fn wanted(manifest: &Tree) -> (Vec<String>, BTreeSet<String>) {
+pub(super) fn wanted(manifest: &Tree) -> (Vec<String>, BTreeSet<String>) {
     let (mut secrets, mut accounts) = (Vec::new(), BTreeSet::new());
     let place = Pointer::from(["env", "bosh", "agent", "settings"].map(String::from).to_vec());
     for group in manifest.items("instance_groups") {

@@ -2,6 +2,7 @@
 
 use super::flow::Flow;
 use super::manifest::{Manifest, Rules, blocking};
+use super::pulls;
 use super::stop::Stop;
 use crate::client::resource;
 use crate::conversion::{PullSecret, ReleaseImage};
@@ -98,16 +99,8 @@ impl Flow<'_> {
         let mut all: Vec<String> = names
             .filter_map(|name| self.names.release_credentials(name).ok())
             .collect();
-        for group in manifest.items("instance_groups") {
-            let settings = ["env", "bosh", "agent", "settings"]
-                .iter()
-                .try_fold(group, |tree, key| tree.get(key));
-            let listed = settings
-                .map(|settings| settings.items("imagePullSecrets"))
-                .unwrap_or_default();
-            let names = listed.iter().filter_map(|one| one.str("name").or(one.as_str()));
-            all.extend(names.map(str::to_string));
-        }
+        let (named, _) = pulls::wanted(manifest);
+        all.extend(named);
         let mut seen = BTreeSet::new();
         all.retain(|name| seen.insert(name.clone()));
         all

@@ -7,6 +7,7 @@ use super::{MANAGER, plugins};
 use crate::api::BoshDeployment;
 use crate::client::Error;
 use crate::conversion::{Chosen, Ruling};
+use crate::objects;
 use crate::plugins::{Asking, COPY, Fault, Pick, Selection, select};
 use boson_deployment::labels;
 use boson_pipeline::report::Sources;
@@ -112,10 +113,7 @@ impl Flow<'_> {
     pub(super) async fn old_copies(&self) -> Result<Vec<ConfigMap>, Error> {
         let labels = format!("{}={},{COPY}=true", labels::DEPLOYMENT_NAME, self.names.deployment());
         let mut all: Vec<ConfigMap> = self.context.cluster.list(self.namespace, &labels).await?;
-        all.retain(|copy| {
-            let ours = copy.owner_references().iter().any(|owner| owner.uid == self.owner.uid);
-            ours && plugins::is_unused(copy, &self.copies, "")
-        });
+        all.retain(|copy| objects::has_owner(copy, &self.owner.uid) && plugins::is_unused(copy, &self.copies, ""));
         Ok(all)
     }
 

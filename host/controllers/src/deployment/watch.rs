@@ -5,16 +5,15 @@ use super::look::sight;
 use super::pulls::Source;
 use crate::api::BoshDeployment;
 use crate::cache::{Touched, follow};
+use crate::client::Kind;
 use crate::running::{Running, api};
 use boson_deployment::labels;
 use futures::stream::{self, Stream, StreamExt};
-use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{Pod, ServiceAccount};
+use kube::ResourceExt;
 use kube::core::PartialObjectMeta;
 use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::runtime::{WatchStreamExt, watcher};
-use kube::{Resource, ResourceExt};
-use std::fmt::Debug;
 use std::sync::Arc;
 
 const NAME: &str = "deployment";
@@ -139,12 +138,7 @@ fn changes<K>(
     config: watcher::Config,
 ) -> impl Stream<Item = watcher::Result<K>> + Send + use<K>
 where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
-        + Clone
-        + Debug
-        + Send
-        + serde::de::DeserializeOwned
-        + 'static,
+    K: Kind + Send + 'static,
 {
     watcher(api::<K>(client, namespace), config)
         .default_backoff()

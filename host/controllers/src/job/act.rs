@@ -7,6 +7,7 @@ use super::observe::Config;
 use crate::api::QuarksJob;
 use crate::api::job::Strategy;
 use crate::client::{Cluster, Error, FieldManager};
+use crate::objects;
 use k8s_openapi::api::batch::v1::Job;
 use kube::ResourceExt;
 use serde_json::json;
@@ -69,7 +70,7 @@ pub(super) async fn create(
     let found: Option<Job> = cluster.get(&namespace, &name).await?;
     let uid = object.uid().unwrap_or_default();
     match found {
-        Some(found) if found.owner_references().iter().all(|one| one.uid != uid) => Ok(Creation::Refused(format!(
+        Some(found) if !objects::has_owner(&found, &uid) => Ok(Creation::Refused(format!(
             "there is a Job '{name}' that belongs to something else"
         ))),
         Some(found) if found.metadata.deletion_timestamp.is_some() => {

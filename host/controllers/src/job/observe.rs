@@ -103,7 +103,7 @@ fn may_run(object: &QuarksJob, seen: &Seen) -> bool {
 }
 
 fn numbered(job: Job, owner: &str) -> Option<(i64, Job)> {
-    let ours = job.owner_references().iter().any(|one| one.uid == owner);
+    let ours = objects::has_owner(&job, owner);
     let number = job.annotations().get(RUN)?.parse().ok()?;
     (ours && job.metadata.deletion_timestamp.is_none()).then_some((number, job))
 }

@@ -2,6 +2,7 @@
 
 use super::parsed::Wanted;
 use crate::client::{Cluster, Created, Error, FieldManager};
+use crate::objects;
 use crate::versioned::{Content, Next, Series};
 use boson_deployment::labels::{self, secret_kind};
 use boson_pipeline::Diagnostic;
@@ -116,8 +117,7 @@ async fn plain(
             Created::Exists => None,
         });
     };
-    let owners = found.metadata.owner_references.iter().flatten();
-    if !owners.into_iter().any(|one| one.uid == owner.uid) {
+    if !objects::has_owner(&found, &owner.uid) {
         let what = format!("Secret '{}' is there and belongs to something else", wanted.name);
         return Err(Failure::Foreign(Box::new(Diagnostic::error("output-foreign", what))));
     }

@@ -5,10 +5,10 @@
 //! that was planned for. Whoever loses such a race reads again.
 
 use super::draft::{Draft, Value};
+use super::keys::Keys;
 use super::plan::{Plan, Step};
 use super::recipe::Recipe;
-use super::signing::Signer;
-use super::{certify, copies::CopyStep, image, secret};
+use super::{Context, certify, copies::CopyStep, image, secret};
 use crate::api::QuarksSecret;
 use crate::client::{Cluster, Created, Error, FieldManager};
 use crate::metrics::Generated;
@@ -35,17 +35,20 @@ pub enum Failure {
 ///
 /// # Errors
 /// See [`Failure`].
-pub async fn act(cluster: &Cluster, signer: &Signer, object: &Arc<QuarksSecret>, plan: &Plan) -> Result<bool, Failure> {
+pub async fn act(context: &Context, object: &Arc<QuarksSecret>, plan: &Plan) -> Result<bool, Failure> {
+    let (cluster, keys) = (&context.cluster, &context.keys);
     let mut written = match &plan.step {
         Step::Keep => false,
         Step::Mark(secret) => cluster.replace(MANAGER, secret.as_ref()).await.map(|_| true)?,
-        Step::Prior(prior) => certify::act(cluster, signer, object, prior).await.map(|()| true)?,
+        Step::Prior(prior) => certify::act(cluster, &context.signer, object, prior)
+            .await
+            .map(|()| true)?,
         Step::Create(draft) => {
-            let made = made(object, draft).await?;
+            let made = made(keys, object, draft).await?;
             create(cluster, &made, draft, object).await?
         }
         Step::Replace(draft, old) => {
-            let made = made(object, draft).await?;
+            let made = made(keys, object, draft).await?;
             let mut next = secret::marked(object, &secret::unmarked((**old).clone()), &draft.marks);
             next.data = made.data;
             cluster.replace(MANAGER, &next).await?;
@@ -54,7 +57,7 @@ pub async fn act(cluster: &Cluster, signer: &Signer, object: &Arc<QuarksSecret>,
         }
         Step::Recreate(draft, old) => {
             // First made, then deleted: a request that cannot be met costs nothing.
-            let made = made(object, draft).await?;
+            let made = made(keys, object, draft).await?;
             cluster.delete(old.as_ref()).await?;
             create(cluster, &made, draft, object).await?
         }
@@ -91,23 +94,24 @@ fn counted(cluster: &Cluster, draft: &Draft, object: &QuarksSecret) {
 }
 
 /// The Secret, with a value.
-async fn made(object: &Arc<QuarksSecret>, draft: &Draft) -> Result<Secret, Failure> {
-    let (object, draft) = (object.clone(), draft.clone());
+async fn made(keys: &Arc<Keys>, object: &Arc<QuarksSecret>, draft: &Draft) -> Result<Secret, Failure> {
+    let (source, object, draft) = (keys.clone(), object.clone(), draft.clone());
     // A key of 4096 bits takes a second or more, in which nothing else would be answered.
     let made = tokio::task::spawn_blocking(move || {
-        let value = value(&object.spec.secret_name, &draft.value)?;
+        let value = value(source.source(), &object.spec.secret_name, &draft.value)?;
         secret::filled(&object, &value, &draft.marks)
     });
     let made = made
         .await
         .map_err(|_| Failure::Request("generating was interrupted".into()))?;
+    keys.refill();
     made.map_err(Failure::Request)
 }
 
-fn value(name: &str, value: &Value) -> Result<Tree, String> {
+fn value(source: &System, name: &str, value: &Value) -> Result<Tree, String> {
     match value {
         Value::Known(value) => Ok(value.clone()),
-        Value::Generated(recipe) => generated(name, recipe),
+        Value::Generated(recipe) => generated(source, name, recipe),
         Value::Image {
             asked,
             username,
@@ -115,7 +119,8 @@ fn value(name: &str, value: &Value) -> Result<Tree, String> {
         } => {
             let text = |given: &Option<String>| match given {
                 Some(given) => Ok(given.clone()),
-                None => generated(name, &password_recipe()).map(|value| value.as_str().unwrap_or_default().to_string()),
+                None => generated(source, name, &password_recipe())
+                    .map(|value| value.as_str().unwrap_or_default().to_string()),
             };
             Ok(Tree::object().with(image::KEY, image::file(asked, &text(username)?, &text(password)?)))
         }
@@ -131,7 +136,8 @@ fn password_recipe() -> Recipe {
     }
 }
 
-pub(super) fn generated(name: &str, recipe: &Recipe) -> Result<Tree, String> {
+/// `source`: where a new key comes from.
+pub(super) fn generated(source: &System, name: &str, recipe: &Recipe) -> Result<Tree, String> {
     let request = Request {
         name,
         kind: recipe.kind,
@@ -144,7 +150,7 @@ pub(super) fn generated(name: &str, recipe: &Recipe) -> Result<Tree, String> {
         .and_then(|pem| KeptKey::new(pem, System::new()))
     {
         Some(kept) => generate(&request, &kept),
-        None => generate(&request, &System::new()),
+        None => generate(&request, source),
     };
     made.map_err(|error| error.cause.to_string())
 }

@@ -6,7 +6,7 @@ use super::secret;
 use super::signing::{self, AUTHORITY, AUTHORITY_SECRET, KEY, OWN_SIGNER, Prior, Signer};
 use crate::api::QuarksSecret;
 use crate::client::{Cluster, Error};
-use boson_credentials::{KeySize, RsaKey};
+use boson_credentials::{KeySize, RsaKey, System};
 use boson_document::json;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
 use k8s_openapi::ByteString;
@@ -45,7 +45,7 @@ async fn keep_authority(cluster: &Cluster, signer: &Signer, old: Option<&Secret>
         signer: None,
         kept_key: None,
     };
-    let made = away(move || generated(OWN_SIGNER, &recipe)).await?;
+    let made = away(move || generated(&System::new(), OWN_SIGNER, &recipe)).await?;
     let text = |key: &str| made.str(key).unwrap_or_default().to_string();
     let [certificate, key] = AUTHORITY;
     let data = [(certificate, text("certificate")), (key, text("private_key"))];
@@ -103,7 +103,7 @@ async fn approve(cluster: &Cluster, request: &CertificateSigningRequest) -> Resu
 
 async fn sign(cluster: &Cluster, request: &CertificateSigningRequest, recipe: &Recipe) -> Result<(), Failure> {
     let recipe = recipe.clone();
-    let made = away(move || generated(OWN_SIGNER, &recipe)).await?;
+    let made = away(move || generated(&System::new(), OWN_SIGNER, &recipe)).await?;
     let certificate = made.str("certificate").unwrap_or_default().as_bytes().to_vec();
     let mut request = request.clone();
     request.status.get_or_insert_default().certificate = Some(ByteString(certificate));

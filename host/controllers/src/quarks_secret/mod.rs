@@ -5,6 +5,7 @@ mod certify;
 mod copies;
 mod draft;
 mod image;
+mod keys;
 mod marks;
 mod observe;
 mod plan;
@@ -30,6 +31,7 @@ use crate::interest::Interest;
 use crate::scope::Scope;
 use act::{Failure, MANAGER, act};
 use k8s_openapi::api::core::v1::ConfigMap;
+use keys::Keys;
 use kube::runtime::controller::Action;
 use observe::observe;
 use plan::{Plan, plan};
@@ -52,19 +54,21 @@ pub(crate) struct Context {
     interest: Interest,
     scope: Scope,
     signer: Signer,
+    keys: Arc<Keys>,
 }
 
 // === impl Context ===
 
 impl Context {
-    /// For this cluster. `instance`: name of this process.
-    pub fn new(cluster: Cluster, scope: Scope, signer: Signer, instance: &str) -> Self {
+    /// For this cluster. `spare_keys`: how many are kept ready; `instance`: name of this process.
+    pub fn new(cluster: Cluster, scope: Scope, signer: Signer, spare_keys: usize, instance: &str) -> Self {
         Self {
             events: Events::new(cluster.clone(), MANAGER, instance),
             interest: Interest::default(),
             cluster,
             scope,
             signer,
+            keys: Arc::new(Keys::new(spare_keys)),
         }
     }
 
@@ -116,7 +120,7 @@ impl Context {
                     continue;
                 }
             }
-            match act(&self.cluster, &self.signer, &object, &plan).await {
+            match act(self, &object, &plan).await {
                 Ok(true) => continue,
                 Ok(false) => {}
                 Err(Failure::Api(error)) => return Err(error),

@@ -7,7 +7,7 @@ use super::observe::{Seen, entry};
 use super::plan::{Plan, Step, plan};
 use super::signing::{self, AUTHORITY, KEY, OWN_SIGNER, Prior, SeenRequest, Signer};
 use crate::api::QuarksSecret;
-use boson_credentials::{KeySize, RsaKey, names_as_issuer};
+use boson_credentials::{KeySize, RsaKey, System, names_as_issuer};
 use boson_document::json::parse;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::certificates::v1::{CertificateSigningRequest, CertificateSigningRequestCondition};
@@ -63,7 +63,7 @@ fn done(object: &QuarksSecret, seen: &mut Seen, step: &Step) -> &'static str {
     };
     match &**prior {
         Prior::Authority(_) => {
-            let made = generated("ca", &authority()).unwrap();
+            let made = generated(&System::new(), "ca", &authority()).unwrap();
             let text = |key: &str| made.str(key).unwrap().to_string();
             request.authority = Some(holding(&[
                 (AUTHORITY[0], &text("certificate")),
@@ -87,7 +87,11 @@ fn done(object: &QuarksSecret, seen: &mut Seen, step: &Step) -> &'static str {
             "approve"
         }
         Prior::Sign(_, recipe) => {
-            let certificate = generated("x", recipe).unwrap().str("certificate").unwrap().to_string();
+            let certificate = generated(&System::new(), "x", recipe)
+                .unwrap()
+                .str("certificate")
+                .unwrap()
+                .to_string();
             let status = request.request.as_mut().unwrap().status.get_or_insert_default();
             status.certificate = Some(ByteString(certificate.into_bytes()));
             "sign"
@@ -168,7 +172,7 @@ fn another_authority_signs_all_certificates_again() {
     let now = SystemTime::now();
     settle(&object, &mut seen, now);
     let before = seen.secret.clone().unwrap();
-    let other = generated("ca", &authority()).unwrap();
+    let other = generated(&System::new(), "ca", &authority()).unwrap();
     let text = |key: &str| other.str(key).unwrap().to_string();
     let other = holding(&[
         (AUTHORITY[0], &text("certificate")),
@@ -230,7 +234,7 @@ fn a_certificate_for_another_key_is_not_written() {
     let object = asked(SPEC);
     let mut seen = seen("example.com/signer");
     settle(&object, &mut seen, SystemTime::now());
-    let stranger = generated("ca", &authority()).unwrap();
+    let stranger = generated(&System::new(), "ca", &authority()).unwrap();
     let request = seen.request.as_mut().unwrap().request.as_mut().unwrap();
     let certificate = stranger.str("certificate").unwrap().as_bytes().to_vec();
     request.status.get_or_insert_default().certificate = Some(ByteString(certificate));

@@ -19,6 +19,7 @@ const ROTATION: &str = "secret-rotation";
 
 /// Runs until it is asked to stop, for one namespace or for all.
 pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Option<String>) {
+    context.keys.fill();
     let secrets = objects(context.clone(), running.clone(), namespace.clone());
     let rotations = rotations(context, running, namespace);
     futures::join!(secrets, rotations);

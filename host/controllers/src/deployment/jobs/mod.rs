@@ -14,6 +14,7 @@ use super::steps::Kept;
 use super::stop::Stop;
 use crate::api::QuarksJob;
 use crate::client::{Error, resource};
+use crate::objects;
 use crate::versioned::Series;
 use boson_deployment::labels;
 use boson_pipeline::Diagnostic;
@@ -97,8 +98,7 @@ impl Flow<'_> {
 
     /// An object of somebody else's is not taken over.
     fn must_be_ours(&self, live: &QuarksJob, manifest: &Manifest) -> Result<(), Stop> {
-        let mut owners = live.owner_references().iter();
-        if owners.any(|owner| owner.uid == self.owner.uid) {
+        if objects::has_owner(live, &self.owner.uid) {
             return Ok(());
         }
         let message = format!("QuarksJob '{}' is not this deployment's", live.name_any());
