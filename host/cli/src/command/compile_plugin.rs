@@ -10,6 +10,10 @@ use std::path::Path;
 
 /// Address space. CRuby, the largest component known, takes 1.5 GiB to compile; the pool's reservation is not made before the limit is set.
 const MAX_ADDRESS_SPACE: u64 = 8 << 30;
+/// Where a container reads how much memory it may have, how much it has, and what of that can be taken back at once.
+const GROUP: &str = "/sys/fs/cgroup";
+/// Memory of the container that the compiler leaves alone: a deployment is being converted beside it.
+const LEFT: u64 = 256 << 20;
 /// Seconds of processor time, all threads together. CRuby takes 20.
 const MAX_CPU: u64 = 120;
 
@@ -17,6 +21,10 @@ pub fn run(component: &Path, output: &Path) -> Result<(), Failed> {
     let bytes = std::fs::read(component).context("cannot read the component")?;
     limit(Resource::Cpu, MAX_CPU)?;
     limit(Resource::As, MAX_ADDRESS_SPACE)?;
+    // Without it the kernel would end the whole container, and the next one, which compiles the same component again.
+    if let Some(room) = room(Path::new(GROUP)) {
+        limit(Resource::Data, room)?;
+    }
     limit(Resource::Core, 0)?;
     let compiled = Sandbox::new(Limits::default(), Cache::none()).and_then(|sandbox| sandbox.compile("", &bytes));
     match compiled {
@@ -26,6 +34,16 @@ pub fn run(component: &Path, output: &Path) -> Result<(), Failed> {
             Err(Failed::Input)
         }
     }
+}
+
+/// Bytes that this container can still have, if it is one with a limit.
+fn room(group: &Path) -> Option<u64> {
+    let number = |name: &str| -> Option<u64> { std::fs::read_to_string(group.join(name)).ok()?.trim().parse().ok() };
+    let (most, held) = (number("memory.max")?, number("memory.current")?);
+    let details = std::fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
+    let cached = details.lines().find_map(|line| line.strip_prefix("inactive_file "));
+    let cached: u64 = cached.and_then(|bytes| bytes.trim().parse().ok()).unwrap_or(0);
+    Some(most.saturating_sub(held.saturating_sub(cached)).saturating_sub(LEFT))
 }
 
 /// Narrows a limit; one that is narrower already stays.
@@ -38,4 +56,27 @@ fn limit(resource: Resource, value: u64) -> anyhow::Result<()> {
         maximum: narrower(held.maximum, value.saturating_add(1)),
     };
     setrlimit(resource, limit).context("cannot bound the compiler")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_container_with_a_limit_has_what_it_does_not_hold_yet() {
+        let group = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(group.path().join(name), text).unwrap();
+        assert_eq!(room(group.path()), None);
+        write("memory.max", "max\n");
+        write("memory.current", "629145600\n");
+        assert_eq!(room(group.path()), None, "no limit");
+        write("memory.max", "2147483648\n");
+        assert_eq!(room(group.path()), Some((2048 - 600 - 256) << 20));
+        write("memory.stat", "anon 1\ninactive_file 104857600\nactive_file 7\n");
+        assert_eq!(room(group.path()), Some((2048 - 500 - 256) << 20));
+        write("memory.current", "2147483648\n");
+        write("memory.stat", "");
+        assert_eq!(room(group.path()), Some(0));
+    }
 }
