@@ -11,14 +11,14 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::fmt::Write;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
 
 /// Longest time for a client to say what it wants.
 const HEADERS: Duration = Duration::from_secs(5);
@@ -123,11 +123,8 @@ pub async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
 
 /// Answers until it is dropped.
 pub async fn serve(listener: TcpListener, health: Health, metrics: Arc<Metrics>) {
-    let places = Arc::new(Semaphore::new(CLIENTS));
+    let mut clients: VecDeque<AbortHandle> = VecDeque::new();
     loop {
-        let Ok(place) = places.clone().acquire_owned().await else {
-            return;
-        };
         let (stream, _) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
@@ -137,8 +134,14 @@ pub async fn serve(listener: TcpListener, health: Health, metrics: Arc<Metrics>)
                 continue;
             }
         };
+        clients.retain(|client| !client.is_finished());
+        if clients.len() >= CLIENTS {
+            // The one that has had longest to ask. Were the newest turned away, anybody who can connect and be silent would have the kubelet
+            // restart the operator.
+            clients.pop_front().into_iter().for_each(|client| client.abort());
+        }
         let (health, metrics) = (health.clone(), metrics.clone());
-        tokio::spawn(async move {
+        let client = tokio::spawn(async move {
             let service = service_fn(move |request| {
                 let response = answer(&request, &health, &metrics);
                 async move { Ok::<_, Infallible>(response) }
@@ -148,8 +151,8 @@ pub async fn serve(listener: TcpListener, health: Health, metrics: Arc<Metrics>)
             if let Err(error) = http.serve_connection(TokioIo::new(stream), service).await {
                 tracing::debug!(%error, "a client went away");
             }
-            drop(place);
         });
+        clients.push_back(client.abort_handle());
     }
 }
 
@@ -199,6 +202,19 @@ mod tests {
             answer
         });
         asked.await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn who_says_nothing_keeps_nobody_out() {
+        let listener = listen(([127, 0, 0, 1], 0).into()).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let health = Health::default();
+        health.set("watch", State::Working);
+        tokio::spawn(serve(listener, health, Arc::default()));
+        let silent: Vec<_> = (0..3 * CLIENTS).map(|_| TcpStream::connect(address).unwrap()).collect();
+        let answer = tokio::time::timeout(HEADERS / 2, ask(address, "/live")).await;
+        assert!(answer.unwrap().starts_with("HTTP/1.1 200"));
+        drop(silent);
     }
 
     #[tokio::test]
