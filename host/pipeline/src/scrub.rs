@@ -6,6 +6,9 @@ use boson_document::Tree;
 /// Shorter values are left alone: `8080` or `true` would make holes in every message, and are no secrets.
 const SHORTEST: usize = 6;
 
+/// Longer words are not taken for words: generated passwords have twenty letters and digits.
+const LONGEST_WORD: usize = 16;
+
 /// What stands in a message instead.
 const INSTEAD: &str = "<redacted>";
 
@@ -18,8 +21,20 @@ pub struct Secrets(Vec<String>);
 impl Secrets {
     /// All texts in the values of variables, and each line of those that have several.
     pub fn of(values: &Tree) -> Self {
+        Self::among(values, |_| true)
+    }
+
+    /// The texts among properties that may be secret, where nobody knows any more which were: not words, names and paths, of which messages consist.
+    pub fn suspected(properties: &Tree) -> Self {
+        Self::among(properties, |text| !is_plain(text))
+    }
+
+    fn among(values: &Tree, hidden: impl Fn(&str) -> bool) -> Self {
         let mut texts = Vec::new();
         collect(values, &mut texts);
+        texts.retain(|text| hidden(text));
+        let quoted: Vec<String> = texts.iter().filter_map(|text| quoted(text)).collect();
+        texts.extend(quoted);
         // The longest first, so that a value that contains another goes whole.
         texts.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         texts.dedup();
@@ -61,10 +76,29 @@ fn collect(tree: &Tree, texts: &mut Vec<String>) {
                 texts.push(text.clone());
             }
         }
+        Tree::Number(number) => {
+            let text = number.text().to_string();
+            if text.bytes().filter(u8::is_ascii_digit).count() >= SHORTEST {
+                texts.push(text);
+            }
+        }
         Tree::Array(items) => items.iter().for_each(|item| collect(item, texts)),
         Tree::Object(map) => map.values().for_each(|value| collect(value, texts)),
         _ => {}
     }
+}
+
+/// As Ruby and JSON write it between quotes, where that is different.
+fn quoted(text: &str) -> Option<String> {
+    let quoted = serde_json::to_string(text).ok()?;
+    let quoted = quoted.strip_prefix('"')?.strip_suffix('"')?;
+    (quoted != text).then(|| quoted.to_string())
+}
+
+/// A path, or a short word.
+fn is_plain(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.:/".contains(c);
+    text.chars().all(plain) && (text.starts_with('/') || text.len() < LONGEST_WORD)
 }
 
 fn is_domain(text: &str) -> bool {
@@ -81,6 +115,30 @@ fn is_domain(text: &str) -> bool {
 mod tests {
     use super::*;
     use boson_document::json::parse;
+
+    #[test]
+    fn quoted_values_and_long_numbers_do_not_reach_messages() {
+        let values = parse(r#"{"pw":"a\"b\\c\nd-and-more","pin":12345678,"port":8080}"#).unwrap();
+        let said = vec![Diagnostic::error("x", r#"bad "a\"b\\c\nd-and-more", 12345678, 8080"#)];
+        let clean = Secrets::of(&values).scrub(said);
+        assert_eq!(clean[0].message, r#"bad "<redacted>", <redacted>, 8080"#);
+    }
+
+    #[test]
+    fn among_properties_words_and_paths_stay() {
+        let properties =
+            parse(r#"{"a":"s3cr3t0s3cr3t0s3cr3t","b":"broker","c":"/var/vcap/packages/nats/bin","d":"Passw0rd"}"#)
+                .unwrap();
+        let said = vec![Diagnostic::error(
+            "x",
+            "broker in /var/vcap/packages/nats/bin: s3cr3t0s3cr3t0s3cr3t Passw0rd",
+        )];
+        let clean = Secrets::suspected(&properties).scrub(said);
+        assert_eq!(
+            clean[0].message,
+            "broker in /var/vcap/packages/nats/bin: <redacted> <redacted>"
+        );
+    }
 
     #[test]
     fn values_do_not_reach_messages() {

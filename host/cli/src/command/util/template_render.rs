@@ -12,6 +12,7 @@ use boson_pipeline::convert::context;
 use boson_pipeline::convert::filling::{self, Filled};
 use boson_pipeline::release::Job;
 use boson_pipeline::report::Sources;
+use boson_pipeline::scrub::Secrets;
 use boson_pipeline::{Diagnostic, Stage};
 use boson_sandbox::Plugins;
 use clap::Args;
@@ -80,11 +81,14 @@ fn template_render(
     let settings = inputs::settings(&arguments.plugins, sources).map_err(one)?;
     let plugins = plugins::load(&arguments.plugins, &[Stage::Render], &settings)?;
     let pod = pod(arguments, &manifest);
-    let (files, said) = files(arguments, &plugins, &pod, sources)?;
+    // The log of a pod has more readers than its Secrets.
+    let secrets = Secrets::suspected(&manifest);
+    let rendered = files(arguments, &plugins, &pod, sources);
+    let (files, said) = rendered.map_err(|errors| secrets.scrub(errors))?;
     files.iter().try_for_each(|file| {
         write(file).map_err(|error| vec![Diagnostic::error("output-unwritable", format!("{error:#}"))])
     })?;
-    Ok(said)
+    Ok(secrets.scrub(said))
 }
 
 fn pod<'a>(arguments: &TemplateRenderArguments, manifest: &'a Tree) -> Pod<'a> {
