@@ -7,6 +7,7 @@ use crate::scope::Scope;
 use crate::serving::{Health, State};
 use crate::spawned::Spawned;
 use boson_deployment::labels;
+use futures::FutureExt;
 use futures::stream::{self, Stream, StreamExt};
 use k8s_openapi::NamespaceResourceScope;
 use kube::api::ListParams;
@@ -15,6 +16,7 @@ use kube::runtime::controller::{self, Action};
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher;
 use kube::{Api, Resource};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -206,7 +208,7 @@ impl Running {
         // Of the highest level, so that each line has its fields whatever the level of the log is.
         let span = tracing::error_span!("reconcile", controller, object = key, deployment = deployment(object));
         async {
-            let result = work.await;
+            let result = caught(object, work).await;
             self.counted(controller, &key, result.is_ok(), began.elapsed());
             result
         }
@@ -284,9 +286,34 @@ impl Running {
     }
 }
 
+/// One object must not take the operator down with it, and every process after this one.
+async fn caught<K: Resource<DynamicType = ()>>(
+    object: &K,
+    work: impl Future<Output = Result<Action, Error>>,
+) -> Result<Action, Error> {
+    let done = AssertUnwindSafe(work).catch_unwind().await;
+    done.unwrap_or_else(|_| Err(Error::defect(object)))
+}
+
 fn part(controller: &str, namespace: &Option<String>) -> String {
     match namespace {
         Some(namespace) => format!("{controller} in {namespace}"),
         None => controller.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::Fault;
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    #[tokio::test]
+    async fn a_panic_is_an_error_of_its_object() {
+        let map = ConfigMap::default();
+        let done = caught(&map, async { panic!("a value") }).await;
+        let error = done.unwrap_err();
+        assert_eq!(error.fault, Fault::Defect);
+        assert!(!error.to_string().contains("a value"), "{error}");
     }
 }

@@ -185,6 +185,11 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
             authorities,
         },
     );
+    std::panic::set_hook(Box::new(|panic| {
+        // Its words may quote a value.
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        tracing::error!(place, "a defect: the operator panicked");
+    }));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(operate(arguments, rules, images, web));
     // A conversion that is still computed is of no use to anybody.

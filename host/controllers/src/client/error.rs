@@ -57,6 +57,8 @@ pub enum Fault {
     Unreadable,
     /// Any other answer, by its HTTP code.
     Other(u16),
+    /// No call failed: the operator did, and its log says where.
+    Defect,
 }
 
 /// The kind that a call is about.
@@ -145,6 +147,19 @@ impl Error {
         })
     }
 
+    /// Work on an object that panicked.
+    pub(crate) fn defect<K: Resource<DynamicType = ()>>(object: &K) -> Self {
+        let name = object.meta().name.as_deref().unwrap_or_default();
+        let Subject { kind, resource } = Subject::of::<K>();
+        Self {
+            verb: "reconcile",
+            kind,
+            resource,
+            name: name.into(),
+            fault: Fault::Defect,
+        }
+    }
+
     /// An object that is needed is not there.
     pub(crate) fn missing<K: Resource<DynamicType = ()>>(name: &str) -> Self {
         Self::of(&Subject::of::<K>(), Verb::Get, name, Fault::NotFound)
@@ -220,6 +235,7 @@ impl Fault {
             Self::NoAnswer(_) => "no-answer",
             Self::Unreadable => "unreadable",
             Self::Other(_) => "other",
+            Self::Defect => "defect",
         }
     }
 }
@@ -238,6 +254,7 @@ impl fmt::Display for Fault {
             Self::NoAnswer(limit) => write!(f, "no answer from the API server within {} s", limit.as_secs()),
             Self::Unreadable => f.write_str("the API server's answer is not of that kind"),
             Self::Other(code) => write!(f, "the API server answers with code {code}"),
+            Self::Defect => f.write_str("a defect of the operator, whose log says where; please report it"),
         }
     }
 }
