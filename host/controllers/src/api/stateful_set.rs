@@ -75,17 +75,6 @@ fn yes() -> bool {
     true
 }
 
-// === impl QuarksStatefulSet ===
-
-impl QuarksStatefulSet {
-    /// Whether all its pods are ready, and this is about its present generation.
-    pub fn is_ready(&self) -> bool {
-        let status = self.status.as_ref();
-        let current = status.and_then(|status| status.observed_generation) == self.metadata.generation;
-        current && status.is_some_and(|status| status.ready)
-    }
-}
-
 /// How far it got.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

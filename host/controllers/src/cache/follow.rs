@@ -1,7 +1,7 @@
 //! Fills the cache: a watch for each kind, of metadata only, and for what deployments make only of what carries their label.
 
 use super::sight::homes;
-use super::{Cache, Entry, Place, Print};
+use super::{Cache, Entry, Place, Print, Says};
 use crate::api::QuarksStatefulSet;
 use crate::client::resource;
 use crate::running::api;
@@ -28,8 +28,8 @@ pub(crate) struct Touched {
     pub homes: Vec<String>,
 }
 
-/// Metadata, and whether the status says that it is ready.
-type Seen = (ObjectMeta, bool);
+/// Metadata, and what the status says.
+type Seen = (ObjectMeta, Says);
 
 /// A watch of one kind.
 struct Feed {
@@ -79,7 +79,7 @@ fn objects(
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
         None => Api::all_with(client.clone(), &resource),
     };
-    let seen = |object: PartialObjectMeta<DynamicObject>| (object.metadata, false);
+    let seen = |object: PartialObjectMeta<DynamicObject>| (object.metadata, Says::default());
     let events = watcher::watcher(api, config).default_backoff();
     events.map(move |event| event.map(|event| mapped(event, seen))).boxed()
 }
@@ -90,8 +90,8 @@ fn sets(
     config: watcher::Config,
 ) -> BoxStream<'static, watcher::Result<Event<Seen>>> {
     let seen = |set: QuarksStatefulSet| {
-        let ready = set.is_ready();
-        (set.metadata, ready)
+        let says = Says::of(&set);
+        (set.metadata, says)
     };
     let events = watcher::watcher(api::<QuarksStatefulSet>(client, namespace), config).default_backoff();
     events.map(move |event| event.map(|event| mapped(event, seen))).boxed()
@@ -129,12 +129,12 @@ fn feed(
 }
 
 /// Notes an object.
-pub(super) fn keep(cache: &Cache, kind: &'static str, meta: &ObjectMeta, ready: bool) -> Touched {
+pub(super) fn keep(cache: &Cache, kind: &'static str, meta: &ObjectMeta, says: Says) -> Touched {
     let (place, homes) = (place(kind, meta), homes(kind, meta));
     let entry = Entry {
         print: Print::of(meta),
         homes: homes.clone(),
-        ready,
+        says,
     };
     cache.put(place.clone(), entry);
     Touched { place, homes }
@@ -157,12 +157,12 @@ impl Feed {
                 self.listed.clear();
                 Vec::new()
             }
-            Event::InitApply((meta, ready)) => {
+            Event::InitApply((meta, says)) => {
                 self.listed.insert(place(self.kind, &meta));
-                vec![keep(&self.cache, self.kind, &meta, ready)]
+                vec![keep(&self.cache, self.kind, &meta, says)]
             }
             Event::InitDone => self.listed_all(),
-            Event::Apply((meta, ready)) => vec![keep(&self.cache, self.kind, &meta, ready)],
+            Event::Apply((meta, says)) => vec![keep(&self.cache, self.kind, &meta, says)],
             Event::Delete((meta, _)) => self.gone(place(self.kind, &meta)).into_iter().collect(),
         }
     }
@@ -192,7 +192,7 @@ mod tests {
 
     fn meta(name: &str) -> Seen {
         let value = serde_json::json!({"name": name, "namespace": "n", "uid": name, "resourceVersion": "1"});
-        (serde_json::from_value(value).unwrap(), false)
+        (serde_json::from_value(value).unwrap(), Says::default())
     }
 
     fn names(touched: &[Touched]) -> Vec<&str> {

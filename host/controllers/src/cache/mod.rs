@@ -12,6 +12,8 @@ pub(crate) use follow::{Touched, follow};
 pub(crate) use print::Print;
 pub(crate) use sight::{Sight, World};
 
+use crate::api::QuarksStatefulSet;
+use crate::stateful_set;
 use sight::claims;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,8 +54,29 @@ struct Entry {
     print: Print,
     /// Whose it is: UIDs of its owners; of a claim, namespace and deployment.
     homes: Vec<String>,
-    /// Whether its status says that it is ready, and is about its present generation.
-    ready: bool,
+    says: Says,
+}
+
+/// What the status of an object says, as far as it is about its present generation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Says {
+    pub ready: bool,
+    /// What keeps it from ever being so.
+    pub trouble: Option<String>,
+}
+
+// === impl Says ===
+
+impl Says {
+    /// Of an instance group.
+    pub fn of(set: &QuarksStatefulSet) -> Self {
+        let status = set.status.as_ref();
+        let current = status.filter(|status| status.observed_generation == set.metadata.generation);
+        Self {
+            ready: current.is_some_and(|status| status.ready),
+            trouble: current.and_then(stateful_set::trouble).map(str::to_string),
+        }
+    }
 }
 
 // === impl Cache ===
@@ -104,12 +127,12 @@ impl Cache {
         world
     }
 
-    /// How many objects of a kind with this owner are ready.
-    pub fn ready(&self, kind: &str, owner: &str) -> usize {
+    /// What the objects of a kind with this owner say, by name.
+    pub fn says(&self, kind: &str, owner: &str) -> Vec<(String, Says)> {
         let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
         let places = tables.homes.get(owner).into_iter().flatten();
-        let ready = |place: &&Place| tables.entries.get(place).is_some_and(|entry| entry.ready);
-        places.filter(|place| place.kind == kind).filter(ready).count()
+        let says = |place: &Place| Some((place.name.clone(), tables.entries.get(place)?.says.clone()));
+        places.filter(|place| place.kind == kind).filter_map(says).collect()
     }
 
     /// Whether there is an object of a kind with this owner.
@@ -222,7 +245,7 @@ mod tests {
     }
 
     fn put(cache: &Cache, kind: &'static str, meta: &ObjectMeta) {
-        follow::keep(cache, kind, meta, false);
+        follow::keep(cache, kind, meta, Says::default());
     }
 
     fn sight() -> Sight {

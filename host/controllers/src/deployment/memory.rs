@@ -2,6 +2,7 @@
 //!
 //! Kept in this process only. A new one converts each deployment once, because its rules may be others.
 
+use super::WAIT;
 use crate::cache::Print;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -13,6 +14,10 @@ const CALM: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(700);
 /// Changes that never pause wait so long.
 const LONGEST: Duration = Duration::from_secs(10);
+/// So many failures in a row are tried again as soon as anything that is waited for.
+const QUICK: u32 = 10;
+/// The longest pause between two tries.
+const SLOW: Duration = Duration::from_secs(300);
 
 /// What is remembered.
 #[derive(Debug, Default)]
@@ -23,16 +28,24 @@ pub(super) struct Memory {
 /// Namespace and name.
 pub(super) type Key = (String, String);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Remembered {
-    /// What was seen when all was well.
-    good: Print,
-    /// When that was.
-    at: Instant,
+    last: Option<Last>,
     /// Another sight that waits for a pause: what, since when, and when the first of them came.
     other: Option<(Print, Instant, Instant)>,
     /// Version of the object whose status was replaced: whoever still holds it comes too early.
     replaced: Option<String>,
+}
+
+/// How the last conversion ended.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    /// What was seen.
+    seen: Print,
+    /// When that was.
+    at: Instant,
+    /// How often it has failed where this was seen; 0: all was well.
+    failures: u32,
 }
 
 /// What to do about a deployment.
@@ -46,6 +59,19 @@ pub(super) enum Due {
     In(Duration),
 }
 
+/// After so many failures, until the next try: half a minute for the first five minutes, then longer and longer.
+fn again(failures: u32) -> Duration {
+    let doubled = failures.saturating_sub(QUICK).min(4);
+    (WAIT * 2_u32.pow(doubled)).min(SLOW)
+}
+
+fn due_in(rest: Duration) -> Due {
+    match rest {
+        Duration::ZERO => Due::Now,
+        rest => Due::In(rest),
+    }
+}
+
 // === impl Memory ===
 
 impl Memory {
@@ -57,38 +83,70 @@ impl Memory {
         let Some(known) = deployments.get_mut(key) else {
             return Due::Now;
         };
-        if known.good == seen {
+        let Some(last) = known.last else { return Due::Now };
+        let passed = now.saturating_duration_since(last.at);
+        if last.seen == seen {
             known.other = None;
-            return Due::Nothing;
+            return match last.failures {
+                0 => Due::Nothing,
+                // What failed fails again, unless something has changed that nobody tells of: an image is there, a quota is larger.
+                failures => due_in(again(failures).saturating_sub(passed)),
+            };
         }
-        if known.other.is_none() && now.saturating_duration_since(known.at) >= CALM {
+        if known.other.is_none() && (passed >= CALM || last.failures > 0) {
             return Due::Now;
         }
         let (print, since, first) = known.other.unwrap_or((seen, now, now));
         let since = if print == seen { since } else { now };
         known.other = Some((seen, since, first));
         let until = (since + PAUSE).min(first + LONGEST);
-        match until.saturating_duration_since(now) {
-            Duration::ZERO => Due::Now,
-            rest => Due::In(rest),
-        }
+        due_in(until.saturating_duration_since(now))
     }
 
     /// All is well where this is seen.
     pub fn good(&self, key: &Key, seen: Print, now: Instant) {
-        let remembered = Remembered {
-            good: seen,
-            at: now,
-            other: None,
-            replaced: None,
-        };
-        self.deployments
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(key.clone(), remembered);
+        self.ended(key, |_| {
+            Some(Last {
+                seen,
+                at: now,
+                failures: 0,
+            })
+        });
     }
 
-    /// Nothing that was remembered holds: all is not well, or the deployment is gone.
+    /// Something is wrong where this is seen. When to look again by itself.
+    pub fn bad(&self, key: &Key, seen: Print, now: Instant) -> Duration {
+        let mut failures = 1;
+        self.ended(key, |last| {
+            let before = last.filter(|last| last.seen == seen);
+            failures = before.map_or(0, |last| last.failures).saturating_add(1);
+            Some(Last {
+                seen,
+                at: now,
+                failures,
+            })
+        });
+        again(failures)
+    }
+
+    /// Nothing is known of how the next conversion will end.
+    pub fn open(&self, key: &Key) {
+        self.ended(key, |_| None);
+    }
+
+    /// What failed may not fail any more.
+    pub fn retry(&self, key: &Key) {
+        self.ended(key, |last| last.filter(|last| last.failures == 0));
+    }
+
+    fn ended(&self, key: &Key, last: impl FnOnce(Option<Last>) -> Option<Last>) {
+        let mut deployments = self.deployments.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = deployments.entry(key.clone()).or_default();
+        known.last = last(known.last);
+        known.other = None;
+    }
+
+    /// The deployment is gone.
     pub fn forget(&self, key: &Key) {
         self.deployments
             .lock()
@@ -98,14 +156,8 @@ impl Memory {
 
     /// This version of the object got another status.
     pub fn replaced(&self, key: &Key, version: Option<String>) {
-        if let Some(known) = self
-            .deployments
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get_mut(key)
-        {
-            known.replaced = version;
-        }
+        let mut deployments = self.deployments.lock().unwrap_or_else(PoisonError::into_inner);
+        deployments.entry(key.clone()).or_default().replaced = version;
     }
 
     /// Whether the object is known to have another status by now: the news of it is on its way.
@@ -135,7 +187,7 @@ mod tests {
         assert_eq!(memory.due(&key(), print("a"), now), Due::Now);
         memory.good(&key(), print("a"), now);
         assert_eq!(memory.due(&key(), print("a"), now), Due::Nothing);
-        memory.forget(&key());
+        memory.open(&key());
         assert_eq!(memory.due(&key(), print("a"), now), Due::Now);
     }
 
@@ -166,6 +218,34 @@ mod tests {
         let waited =
             (1..100_u32).find(|nth| memory.due(&key(), print(&nth.to_string()), start + step * *nth) == Due::Now);
         assert_eq!(waited, Some(21));
+    }
+
+    #[test]
+    fn what_fails_waits_longer_and_longer_unless_something_changes() {
+        let memory = Memory::default();
+        let mut now = Instant::now();
+        let mut pauses = Vec::new();
+        for _ in 0..15 {
+            let pause = memory.bad(&key(), print("a"), now);
+            assert_eq!(memory.due(&key(), print("a"), now + pause / 2), Due::In(pause / 2));
+            assert_eq!(memory.due(&key(), print("b"), now), Due::Now);
+            now += pause;
+            assert_eq!(memory.due(&key(), print("a"), now), Due::Now);
+            pauses.push(pause.as_secs());
+        }
+        assert_eq!(pauses[..10], [30; 10]);
+        assert_eq!(pauses[10..], [60, 120, 240, 300, 300]);
+        assert_eq!(memory.bad(&key(), print("b"), now), WAIT, "another mistake");
+        memory.good(&key(), print("b"), now);
+        assert_eq!(memory.bad(&key(), print("b"), now), WAIT);
+    }
+
+    #[test]
+    fn an_old_version_of_the_object_is_known_also_while_it_is_waited_for_something() {
+        let memory = Memory::default();
+        memory.replaced(&key(), Some("7".into()));
+        memory.open(&key());
+        assert!(memory.is_replaced(&key(), Some(&"7".into())));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 )]
 
 mod applying;
+mod before;
 mod check;
 mod documents;
 mod flow;
@@ -31,14 +32,13 @@ mod watch;
 
 use crate::api::deployment::ConversionMode;
 use crate::api::{BoshDeployment, QuarksJob, QuarksStatefulSet};
-use crate::cache::Cache;
+use crate::cache::{Cache, Says};
 use crate::client::{Cluster, Error, Events, FieldManager, Kind, written};
 use crate::conversion::{Images, Rules, Web};
 use crate::objects;
 use crate::plugins;
-use crate::plugins::Plugins;
+use crate::plugins::{Fault, Plugins};
 use crate::scope::Scope;
-use crate::stateful_set;
 use boson_deployment::labels;
 use boson_deployment::names::Names;
 use boson_pipeline::report::Sources;
@@ -76,6 +76,8 @@ const FILLED: Duration = Duration::from_secs(5);
 /// How long the news of what was written may take.
 const NEWS: Duration = Duration::from_secs(1);
 
+/// After a lost race.
+const SOON: Duration = Duration::from_secs(1);
 /// Between two looks at documents on web servers.
 const REREAD: Duration = Duration::from_secs(180);
 
@@ -150,18 +152,26 @@ impl Context {
         let due = look
             .as_ref()
             .map_or(Due::Now, |look| self.memory.due(&key, look.print(), Instant::now()));
-        let seen = match due {
-            Due::Nothing => self.unchanged(object, &key.0, ruled).await?,
+        let faults = ruled.faults.clone();
+        let (seen, wait) = match due {
+            Due::Nothing => (self.unchanged(object, &key.0, ruled).await?, None),
             Due::In(pause) => return Ok(Action::requeue(pause)),
-            Due::Now => self.converted(object, &key, look, ruled).await?,
+            Due::Now => match self.converted(object, &key, look, ruled).await {
+                Ok(converted) => converted,
+                // Nobody's mistake: what is there by then decides.
+                Err(error) if error.is_race() => return Ok(Action::requeue(SOON)),
+                Err(error) => {
+                    self.delayed(object, &error, faults).await;
+                    return Err(error);
+                }
+            },
         };
-        let waits = seen.outcome != Outcome::Applied;
         self.tell(object, &seen).await;
         self.report(object, &seen, &key).await?;
-        Ok(match (waits, documents::on_the_web(&object.spec)) {
-            (true, _) => Action::requeue(WAIT),
-            (false, true) => Action::requeue(REREAD),
-            (false, false) => Action::await_change(),
+        Ok(match (wait, documents::on_the_web(&object.spec)) {
+            (Some(wait), _) => Action::requeue(wait),
+            (None, true) => Action::requeue(REREAD),
+            (None, false) => Action::await_change(),
         })
     }
 
@@ -179,38 +189,60 @@ impl Context {
         }
     }
 
-    /// Converts, and remembers how the cluster is when all is well.
+    /// Converts, and remembers how the cluster was and how it ended; when to try again by itself.
     async fn converted(
         &self,
         object: &BoshDeployment,
         key: &memory::Key,
         look: Option<Look>,
         ruled: Ruled,
-    ) -> Result<Seen, Error> {
+    ) -> Result<(Seen, Option<Duration>), Error> {
         self.cluster.metrics().conversions.inc();
         let (seen, written) = written::during(self.seen(object, &key.0, ruled)).await;
-        match (&seen, look) {
-            (Ok(seen), Some(look)) if seen.outcome == Outcome::Applied => {
-                let look = look.after(&written);
-                self.memory.good(key, look.print(), Instant::now());
-                // Else the news of what we wrote ourselves would be taken for a change.
-                self.cache.shows(&look.sight, &look.world, NEWS).await;
+        let (seen, look) = match (seen, look) {
+            (Ok(seen), Some(look)) if ends(object, &seen.outcome) => (seen, look.after(&written)),
+            (seen, _) => {
+                self.memory.open(key);
+                return seen.map(|seen| {
+                    let wait = (seen.outcome != Outcome::Applied).then_some(WAIT);
+                    (seen, wait)
+                });
             }
-            _ => self.memory.forget(key),
+        };
+        let wait = match seen.outcome {
+            Outcome::Applied => {
+                self.memory.good(key, look.print(), Instant::now());
+                None
+            }
+            _ => Some(self.memory.bad(key, look.print(), Instant::now())),
+        };
+        // Else the news of what we wrote ourselves would be taken for a change.
+        self.cache.shows(&look.sight, &look.world, NEWS).await;
+        Ok((seen, wait))
+    }
+
+    /// Says that a change is not acted upon yet, where the conditions would go on about what was before it.
+    async fn delayed(&self, object: &BoshDeployment, error: &Error, faults: Vec<Fault>) {
+        let generation = object.meta().generation;
+        let Some(old) = object
+            .status
+            .as_ref()
+            .filter(|old| old.observed_generation != generation)
+        else {
+            return;
+        };
+        let seen = Seen::as_before(old, generation, Outcome::Waiting(error.to_string()), faults);
+        let new = status::after(old, &seen, &Time(Timestamp::now()));
+        if let Err(error) = self.cluster.set_status(MANAGER, object, &new).await {
+            tracing::debug!(%error, "the delay is not told either");
         }
-        seen
     }
 
     /// What there is to say where nothing has changed: only pods come and go.
     async fn unchanged(&self, object: &BoshDeployment, namespace: &str, ruled: Ruled) -> Result<Seen, Error> {
         let status = object.status.as_ref();
         let uid = object.uid().unwrap_or_default();
-        let ready = self.cache.ready("QuarksStatefulSet", &uid);
-        let (mut ready, mut troubles) = (i32::try_from(ready).unwrap_or(i32::MAX), Vec::new());
-        // What keeps groups from being ready is not in the cache.
-        if status.and_then(|status| status.total_instance_groups) != Some(ready) {
-            (ready, troubles) = self.ready(object, namespace).await?;
-        }
+        let (ready, troubles) = ready(self.cache.says("QuarksStatefulSet", &uid));
         let errands = match self.cache.has("QuarksJob", &uid) {
             true => self.errands(object, namespace).await?,
             false => Errands::default(),
@@ -256,8 +288,6 @@ impl Context {
             Err(Stop::Wrong(wrong)) => Outcome::Wrong(wrong),
             Err(Stop::Refused(wrong)) => Outcome::Refused(wrong),
             Err(Stop::Api(error)) if error.is_lasting() => Outcome::Refused(Wrong::refused(&error)),
-            // Nobody's mistake: the next reconcile sees what is there now.
-            Err(Stop::Api(error)) if error.is_race() => Outcome::Waiting(format!("another look: {error}")),
             Err(Stop::Api(error)) => return Err(error),
         };
         let (ready, troubles) = self.ready(object, namespace).await?;
@@ -322,17 +352,7 @@ impl Context {
     /// Groups whose instances are all ready, and what is wrong with others.
     async fn ready(&self, object: &BoshDeployment, namespace: &str) -> Result<(i32, Vec<String>), Error> {
         let sets: Vec<QuarksStatefulSet> = self.owned(object, namespace).await?;
-        let current = sets.iter().filter_map(|set| {
-            let status = set.status.as_ref()?;
-            (status.observed_generation == set.meta().generation).then_some((set, status))
-        });
-        let (mut ready, mut troubles) = (0, Vec::new());
-        for (set, status) in current {
-            ready += i32::from(status.ready);
-            let trouble = stateful_set::trouble(status);
-            troubles.extend(trouble.map(|trouble| format!("{}: {trouble}", set.name_any())));
-        }
-        Ok((ready, troubles))
+        Ok(ready(sets.iter().map(|set| (set.name_any(), Says::of(set)))))
     }
 
     /// Errands, which are all of its QuarksJobs but for those of the conversion.
@@ -371,13 +391,33 @@ impl Context {
                     self.memory.replaced(key, object.resource_version());
                 }
                 Ok(_) => {}
-                // The news of whatever changed it brings us back.
-                Err(error) if error.is_race() => {}
+                // The news of whatever changed it brings us back, and what was not told now has to be found again.
+                Err(error) if error.is_race() => self.memory.open(key),
                 Err(error) => return Err(error),
             }
         }
         Ok(())
     }
+}
+
+/// Whether the conversion came to an end that only a change in the cluster alters. What pods work at goes on by itself.
+fn ends(object: &BoshDeployment, outcome: &Outcome) -> bool {
+    let mode = object.spec.conversion.as_ref().map(|conversion| conversion.mode);
+    match outcome {
+        Outcome::Applied => true,
+        Outcome::Waiting(_) => false,
+        Outcome::Wrong(_) | Outcome::Refused(_) => mode == Some(ConversionMode::InProcess),
+    }
+}
+
+/// How many instance groups are ready, and what is wrong with others.
+fn ready(says: impl IntoIterator<Item = (String, Says)>) -> (i32, Vec<String>) {
+    let (mut ready, mut troubles) = (0_i32, Vec::new());
+    for (name, says) in says {
+        ready = ready.saturating_add(says.ready.into());
+        troubles.extend(says.trouble.map(|trouble| format!("{name}: {trouble}")));
+    }
+    (ready, troubles)
 }
 
 /// Instance groups that run for ever.

@@ -80,7 +80,7 @@ fn touched(
                 if touched.place.kind == "Secret" {
                     let place = touched.place;
                     let source = Source::Secret(place.name);
-                    woken.extend(context.pulls.users(Some(place.namespace), &source));
+                    woken.extend(context.pulling(Some(place.namespace), &source));
                 }
                 woken.into_iter().map(Ok).collect()
             }
@@ -88,6 +88,20 @@ fn touched(
         };
         stream::iter(woken)
     })
+}
+
+// === impl Context ===
+
+impl Context {
+    /// The deployments that pull with this, which has changed: what failed is worth another try at once.
+    fn pulling(&self, namespace: Option<String>, source: &Source) -> Vec<ObjectRef<BoshDeployment>> {
+        let users = self.pulls.users(namespace, source);
+        for user in &users {
+            let namespace = user.namespace.clone().unwrap_or_default();
+            self.memory.retry(&(namespace, user.name.clone()));
+        }
+        users
+    }
 }
 
 /// All of them, each time that the plugins change: which of them a plugin serves, each finds out by itself.
@@ -122,7 +136,7 @@ fn others(context: &Arc<Context>, namespace: &Option<String>) -> impl Stream<Ite
     let accounts = accounts.flat_map(move |account| {
         let users = account.map(|account| {
             let source = Source::Account(account.name_any());
-            context.pulls.users(account.namespace(), &source)
+            context.pulling(account.namespace(), &source)
         });
         stream::iter(match users {
             Ok(users) => users.into_iter().map(Ok).collect(),

@@ -1,0 +1,68 @@
+//! What there is to say of a deployment while the API server does not answer as it should.
+
+use super::status::{Errands, Outcome, STEPS, Seen};
+use crate::api::BoshDeploymentStatus;
+use crate::plugins::Fault;
+
+// === impl Seen ===
+
+impl Seen {
+    /// As it was when it was seen last, but for how this reconcile ended, before its first step.
+    pub(super) fn as_before(
+        old: &BoshDeploymentStatus,
+        generation: Option<i64>,
+        outcome: Outcome,
+        faults: Vec<Fault>,
+    ) -> Self {
+        let beyond_steps = |count: Option<i32>| count.unwrap_or(STEPS).saturating_sub(STEPS).max(0);
+        Self {
+            generation,
+            outcome,
+            wrote: false,
+            steps: 0,
+            errands: Errands {
+                started: beyond_steps(old.total_job_count),
+                completed: beyond_steps(old.completed_job_count),
+            },
+            groups: None,
+            ready: old.deployed_instance_groups.unwrap_or(0),
+            troubles: Vec::new(),
+            removed: None,
+            warned: old.warned.clone(),
+            plugins: Vec::new(),
+            faults,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::status::after;
+    use super::*;
+    use crate::api::{Condition, ConditionStatus};
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+    use k8s_openapi::jiff::Timestamp;
+
+    #[test]
+    fn a_change_that_cannot_be_acted_upon_is_told_and_nothing_else_changes() {
+        let old = BoshDeploymentStatus {
+            observed_generation: Some(1),
+            total_job_count: Some(4),
+            completed_job_count: Some(4),
+            total_instance_groups: Some(2),
+            deployed_instance_groups: Some(2),
+            warned: Some("digest".into()),
+            ..BoshDeploymentStatus::default()
+        };
+        let seen = Seen::as_before(&old, Some(2), Outcome::Waiting("an answer".into()), Vec::new());
+        let new = after(&old, &seen, &Time(Timestamp::UNIX_EPOCH));
+        assert_eq!(new.message.as_deref(), Some("waiting for an answer"));
+        let applied = |one: &&Condition| one.kind == "Applied";
+        assert_eq!(
+            new.conditions.iter().find(applied).unwrap().status,
+            ConditionStatus::Unknown
+        );
+        assert_eq!((new.total_job_count, new.completed_job_count), (Some(4), Some(1)));
+        assert_eq!((new.deployed_instance_groups, &new.warned), (Some(2), &old.warned));
+    }
+}
