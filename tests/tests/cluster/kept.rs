@@ -139,3 +139,40 @@ async fn images_are_read_with_the_pull_secrets_of_groups_and_accounts() {
         assert_eq!(room.names(OURS, "QuarksStatefulSet", "d").await, ["d-web"]);
     }
 }
+
+/// The pods of a conversion run as another account, and pull with the Secrets of those that the deployment's pods run as.
+#[tokio::test(flavor = "multi_thread")]
+async fn pods_of_a_conversion_pull_with_the_secrets_of_accounts() {
+    let desk = Desk::set("pod-pulls", false, &[]).await;
+    let room = desk.room("d");
+    let settings = "imagePullSecrets: [{name: named}], serviceAccountName: mine";
+    room.config_map("d-manifest", "manifest", &manifest("", settings)).await;
+    room.deployment_by("Jobs", "d", &[]).await;
+    let pulls = async |what: &str, wanted: Value| {
+        let began = std::time::Instant::now();
+        loop {
+            let job = room
+                .get(OURS, "QuarksJob", "var-interpolation-d")
+                .await
+                .unwrap_or_default();
+            let found = &job["spec"]["template"]["spec"]["template"]["spec"]["imagePullSecrets"];
+            if *found == wanted {
+                return;
+            }
+            assert!(began.elapsed() < crate::desk::PATIENCE, "{what}: {found}");
+            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        }
+    };
+    pulls("before the account", json!([{"name": "named"}])).await;
+    // No pod runs here, so that the job has not ended: it gives way to one that can pull.
+    room.apply(
+        json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "mine"},
+        "imagePullSecrets": [{"name": "z"}, {"name": "a"}]}),
+    )
+    .await;
+    pulls(
+        "with the account",
+        json!([{"name": "a"}, {"name": "named"}, {"name": "z"}]),
+    )
+    .await;
+}

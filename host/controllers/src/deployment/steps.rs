@@ -93,7 +93,7 @@ impl Flow<'_> {
                 let inputs = in_pod::digest(text.as_bytes(), &work.held);
                 let with_ops = self.names.with_ops();
                 let job = jobs::interpolation(
-                    &self.site(Stage::Variables, &manifest, work),
+                    &self.site(Stage::Variables, &manifest, work).await?,
                     &with_ops,
                     &inputs,
                     &series[0],
@@ -140,7 +140,7 @@ impl Flow<'_> {
                 self.keep_pull_secrets(stages, &manifest).await?;
                 let groups = of_job(&names, &series, None);
                 let job = jobs::gathering(
-                    &self.site(Stage::Links, &manifest, work),
+                    &self.site(Stage::Links, &manifest, work).await?,
                     &work.desired,
                     &groups,
                     &releases,
@@ -192,7 +192,8 @@ impl Flow<'_> {
                 let releases = self.images(&manifest)?;
                 let resolved: Vec<&str> = gathered.iter().map(|one| one.resolved.as_str()).collect();
                 let groups = of_job(&names, &series, Some(&resolved));
-                let job = jobs::rendering(&self.site(Stage::Render, &manifest, work), &groups, &releases);
+                let site = self.site(Stage::Render, &manifest, work).await?;
+                let job = jobs::rendering(&site, &groups, &releases);
                 let kept = self.by_job(&job, &series, &mut manifest).await?;
                 (manifest, kept)
             }
@@ -258,15 +259,15 @@ impl Flow<'_> {
     }
 
     /// `stage`: which rule the pods are to run.
-    fn site<'s>(&'s self, stage: Stage, manifest: &'s Manifest, work: &'s Work) -> Site<'s> {
-        Site {
+    async fn site<'s>(&'s self, stage: Stage, manifest: &'s Manifest, work: &'s Work) -> Result<Site<'s>, Stop> {
+        Ok(Site {
             whose: self.whose(),
             deployment: &self.deployment,
             manifest: &manifest.name,
             values: &work.held,
-            pull: self.pull_secret_names(&manifest.tree),
+            pull: self.pull_secret_names(&manifest.tree).await?,
             plugins: self.pod_plugins(stage),
-        }
+        })
     }
 
     /// What gives the pods of a conversion the rule of this deployment, where it is not the one in their image.
