@@ -139,16 +139,18 @@ impl Series {
     }
 }
 
-/// Versions that nobody uses any more: of a series that the deployment has, all but the newest and [`SPARE`] more; of any other, all.
+/// Versions that nobody uses any more: of a series that the owner has, all but the newest and [`SPARE`] more; of any other of his, all. What
+/// belongs to somebody else is none, whatever its labels say: two deployments may have one label, and everybody may write any.
 ///
-/// `series`: names of those that it has. `is_used`: whether a workload mentions the Secret of this name.
+/// `owner`: a UID. `series`: names of those that it has. `is_used`: whether a workload mentions the Secret of this name.
 pub(crate) fn garbage<'s>(
     existing: &'s [Secret],
+    owner: &str,
     series: &BTreeSet<String>,
     is_used: impl Fn(&str) -> bool,
 ) -> Vec<&'s Secret> {
     let mut all: BTreeMap<&str, BTreeMap<u32, &Secret>> = BTreeMap::new();
-    for secret in existing {
+    for secret in existing.iter().filter(|secret| objects::has_owner(*secret, owner)) {
         if let Some((name, version)) = place(secret) {
             all.entry(name).or_default().insert(version, secret);
         }
@@ -261,16 +263,17 @@ mod tests {
     #[test]
     fn garbage_is_what_nobody_uses_but_for_the_newest() {
         let of = |name: &str, version| {
-            let series = Series {
+            let mut series = Series {
                 name: name.into(),
                 ..series()
             };
+            series.owner.uid = if name.starts_with("d.") { "ours" } else { "theirs" }.into();
             series.secret(version, data("x"))
         };
         let mut existing: Vec<Secret> = (1..=6).map(|version| of("d.bpm.g", version)).collect();
-        existing.extend([of("d.bpm.gone", 1), of("d.bpm.gone", 2)]);
+        existing.extend([of("d.bpm.gone", 1), of("d.bpm.gone", 2), of("other", 1), of("other", 2)]);
         let series = [String::from("d.bpm.g")].into();
-        let gone = garbage(&existing, &series, |name| {
+        let gone = garbage(&existing, "ours", &series, |name| {
             matches!(name, "d.bpm.g-v2" | "d.bpm.gone-v2")
         });
         let names: Vec<_> = gone.iter().filter_map(|secret| secret.metadata.name.clone()).collect();

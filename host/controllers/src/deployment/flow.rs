@@ -26,6 +26,7 @@ use boson_pipeline::release::Release;
 use boson_pipeline::stage::Deployment;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::ResourceExt;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -186,7 +187,11 @@ impl Flow<'_> {
     /// Deletes versions that nobody uses any more.
     async fn sweep(&self, series: &BTreeSet<String>, existing: &[Secret]) -> Result<(), Error> {
         let copies = self.old_copies().await?;
-        if versioned::garbage(existing, series, |_| false).is_empty() && copies.is_empty() {
+        let uid = &self.owner.uid;
+        // What an errand left is not a document of the conversion.
+        let ours = |secret: &&Secret| secret.labels().contains_key(labels::SECRET_TYPE);
+        let existing: Vec<Secret> = existing.iter().filter(ours).cloned().collect();
+        if versioned::garbage(&existing, uid, series, |_| false).is_empty() && copies.is_empty() {
             return Ok(());
         }
         let labels = format!("{}={}", labels::DEPLOYMENT_NAME, self.names.deployment());
@@ -199,7 +204,9 @@ impl Flow<'_> {
                 .await?;
             all.iter().for_each(|object| workloads.push_str(&object.to_string()));
         }
-        for secret in versioned::garbage(existing, series, |name| workloads.contains(&format!("\"{name}\""))) {
+        for secret in versioned::garbage(&existing, uid, series, |name| {
+            workloads.contains(&format!("\"{name}\""))
+        }) {
             self.note_write();
             self.context.cluster.delete(secret).await?;
         }
