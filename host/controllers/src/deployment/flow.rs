@@ -11,12 +11,12 @@ use super::traced::traced;
 use super::{Context, MANAGER, documents};
 use crate::api::BoshDeployment;
 use crate::api::deployment::ConversionMode;
-use crate::client::{Created, Error, resource};
+use crate::client::{Created, Error};
 use crate::conversion::Ruling;
 use crate::in_pod::Values;
 use crate::objects;
 use crate::plugins::Copies;
-use crate::versioned::{self, Content, Next, Series};
+use crate::versioned::{Content, Next, Series};
 use boson_deployment::labels;
 use boson_deployment::names::{NameError, Names};
 use boson_document::{Tree, json};
@@ -26,19 +26,10 @@ use boson_pipeline::release::Release;
 use boson_pipeline::stage::Deployment;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kube::ResourceExt;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
-
-/// Kinds whose pods mount versioned Secrets. Pods themselves are of one of these, or are on their way out.
-const WORKLOADS: [(&str, &str); 4] = [
-    (labels::API_VERSION, "QuarksStatefulSet"),
-    (labels::API_VERSION, "QuarksJob"),
-    ("apps/v1", "StatefulSet"),
-    ("batch/v1", "Job"),
-];
 
 /// One reconcile of one deployment.
 pub(super) struct Flow<'a> {
@@ -182,35 +173,6 @@ impl Flow<'_> {
             self.context.cluster.apply(MANAGER, wanted).await?;
         }
         Ok(())
-    }
-
-    /// Deletes versions that nobody uses any more.
-    async fn sweep(&self, series: &BTreeSet<String>, existing: &[Secret]) -> Result<(), Error> {
-        let copies = self.old_copies().await?;
-        let uid = &self.owner.uid;
-        // What an errand left is not a document of the conversion.
-        let ours = |secret: &&Secret| secret.labels().contains_key(labels::SECRET_TYPE);
-        let existing: Vec<Secret> = existing.iter().filter(ours).cloned().collect();
-        if versioned::garbage(&existing, uid, series, |_| false).is_empty() && copies.is_empty() {
-            return Ok(());
-        }
-        let labels = format!("{}={}", labels::DEPLOYMENT_NAME, self.names.deployment());
-        let mut workloads = String::new();
-        for (api_version, kind) in WORKLOADS {
-            let all = self
-                .context
-                .cluster
-                .list_any(&resource(api_version, kind), self.namespace, &labels)
-                .await?;
-            all.iter().for_each(|object| workloads.push_str(&object.to_string()));
-        }
-        for secret in versioned::garbage(&existing, uid, series, |name| {
-            workloads.contains(&format!("\"{name}\""))
-        }) {
-            self.note_write();
-            self.context.cluster.delete(secret).await?;
-        }
-        self.sweep_copies(&copies, &workloads).await
     }
 
     // --- objects ---

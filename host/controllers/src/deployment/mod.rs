@@ -24,6 +24,7 @@ mod secrets;
 mod status;
 mod steps;
 mod stop;
+mod sweep;
 mod telling;
 mod traced;
 pub(crate) mod values;
@@ -59,6 +60,7 @@ use status::{Errands, Outcome, STEPS, Seen};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stop::{Stop, Wrong};
+use sweep::Sweeps;
 use tokio::sync::OnceCell;
 
 pub(crate) use check::Checked;
@@ -88,6 +90,7 @@ pub(crate) struct Context {
     pulls: Pulls,
     cache: Arc<Cache>,
     memory: Memory,
+    sweeps: Sweeps,
     plugins: Plugins,
 }
 
@@ -119,6 +122,7 @@ impl Context {
             pulls: Pulls::default(),
             cache: Arc::default(),
             memory: Memory::default(),
+            sweeps: Sweeps::default(),
             plugins,
         }
     }
@@ -151,6 +155,7 @@ impl Context {
             .as_ref()
             .map_or(Due::Now, |look| self.memory.due(&key, look.print(), Instant::now()));
         let seen = match due {
+            Due::Nothing if self.can_sweep(&key).await? => self.converted(object, &key, look, ruled).await?,
             Due::Nothing => self.unchanged(object, &key.0, ruled).await?,
             Due::In(pause) => return Ok(Action::requeue(pause)),
             Due::Now => self.converted(object, &key, look, ruled).await?,
@@ -160,6 +165,7 @@ impl Context {
         self.report(object, &seen, &key).await?;
         Ok(match (waits, documents::on_the_web(&object.spec)) {
             (true, _) => Action::requeue(WAIT),
+            (false, _) if self.sweeps.is_later(&key) => Action::requeue(WAIT),
             (false, true) => Action::requeue(REREAD),
             (false, false) => Action::await_change(),
         })
