@@ -154,7 +154,8 @@ fn quarks_job(name: &str, output: &Value) -> Value {
                 "securityContext": {"runAsUser": 1001, "runAsNonRoot": true},
                 "volumes": [{"name": "config", "configMap": {"name": name}}],
                 "containers": [
-                    {"name": "work", "image": WORK, "command": ["sh", "-c", script], "volumeMounts": [{"name": "config", "mountPath": "/config"}]},
+                    {"name": "work", "image": WORK, "command": ["sh", "-c", script], "env": [{"name": "REMOTE_ID", "value": "about"}],
+                        "volumeMounts": [{"name": "config", "mountPath": "/config"}]},
                     {"name": "other", "image": WORK, "command": ["true"]}
                 ]
             }}}}
@@ -182,7 +183,8 @@ fn what_a_container_leaves_becomes_versions_of_a_secret() {
     assert_eq!(first["immutable"], true);
     assert_eq!(
         first["metadata"]["labels"],
-        json!({"of": "all", "x": "y", "quarks.cloudfoundry.org/secret-kind": "versionedSecret", "quarks.cloudfoundry.org/secret-version": "1"})
+        json!({"of": "all", "x": "y", "quarks.cloudfoundry.org/container-name": "work", "quarks.cloudfoundry.org/remote-id": "about",
+            "quarks.cloudfoundry.org/secret-kind": "versionedSecret", "quarks.cloudfoundry.org/secret-version": "1"})
     );
     assert_eq!(first["metadata"]["ownerReferences"][0]["kind"], "QuarksJob");
 
