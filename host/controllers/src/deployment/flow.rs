@@ -25,7 +25,7 @@ use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
 use boson_pipeline::release::Release;
 use boson_pipeline::stage::Deployment;
 use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -121,7 +121,8 @@ impl Flow<'_> {
 
     // --- Secrets ---
 
-    pub(super) async fn existing(&self) -> Result<Vec<Secret>, Error> {
+    /// What is around all versions that there are: they may be many, and large.
+    pub(super) async fn existing(&self) -> Result<Vec<ObjectMeta>, Error> {
         let labels = format!(
             "{}={},{}={}",
             labels::DEPLOYMENT_NAME,
@@ -129,18 +130,27 @@ impl Flow<'_> {
             labels::SECRET_KIND,
             labels::secret_kind::VERSIONED
         );
-        self.context.cluster.list(self.namespace, &labels).await
+        self.context
+            .cluster
+            .list_metadata::<Secret>(self.namespace, &labels)
+            .await
     }
 
     /// The version that holds this; makes it where there is none. `provenance`: see [`super::provenance`].
     pub(super) async fn version(
         &self,
         series: &Series,
-        existing: &[Secret],
+        existing: &[ObjectMeta],
         content: Content,
         provenance: Option<&str>,
     ) -> Result<Secret, Stop> {
-        let mut secret = match series.next(existing, content) {
+        let look = || Stop::Waiting(format!("a look at the versions of {}", series.name));
+        let greatest = match series.greatest(existing) {
+            None => None,
+            // One that went meanwhile: its number is not to be given again.
+            Some(name) => Some(self.secret(name).await?.ok_or_else(look)?),
+        };
+        let mut secret = match series.next(greatest.as_ref(), content) {
             Next::Keep(_, secret) => return Ok(*secret),
             Next::Make(_, secret) => secret,
         };
@@ -153,7 +163,7 @@ impl Flow<'_> {
             Created::Exists => {
                 let name = secret.metadata.name.as_deref().unwrap_or_default();
                 self.not_of_others(self.secret(name).await?.as_ref())?;
-                Err(Stop::Waiting(format!("a look at the versions of {}", series.name)))
+                Err(look())
             }
         }
     }

@@ -18,6 +18,7 @@ use boson_pipeline::convert::bpm_document;
 use boson_pipeline::convert::kept::{self, Texts};
 use boson_pipeline::stage::{JobFiles, ResolvedGroup};
 use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::BTreeSet;
 
 /// A version of a series, as it is kept.
@@ -31,7 +32,7 @@ pub(super) struct Work {
     pub held: Vec<Held>,
     pub values: Values,
     /// All versions that there were at the beginning.
-    pub existing: Vec<Secret>,
+    pub existing: Vec<ObjectMeta>,
     /// Names of the series that the deployment has.
     pub series: BTreeSet<String>,
     /// Name of the Secret with the desired manifest, and the digest of that.

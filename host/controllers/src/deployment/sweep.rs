@@ -6,7 +6,7 @@ use crate::client::{Error, resource};
 use crate::versioned;
 use boson_deployment::labels::{self, secret_type};
 use boson_deployment::names::Names;
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashSet};
@@ -75,13 +75,13 @@ impl Context {
 
 impl Flow<'_> {
     /// Deletes what no workload names any more. `series`: names of those that the deployment has.
-    pub(super) async fn sweep(&self, series: &BTreeSet<String>, existing: &[Secret]) -> Result<(), Error> {
+    pub(super) async fn sweep(&self, series: &BTreeSet<String>, existing: &[ObjectMeta]) -> Result<(), Error> {
         let key = (self.namespace.to_string(), self.object.name_any());
         let uid = &self.owner.uid;
         let copies = self.old_copies().await?;
         // What an errand left is not a document of the conversion.
-        let ours = |secret: &&Secret| secret.labels().contains_key(labels::SECRET_TYPE);
-        let mut existing: Vec<Secret> = existing.iter().filter(ours).cloned().collect();
+        let ours = |meta: &&ObjectMeta| secret_type(meta).is_some();
+        let mut existing: Vec<ObjectMeta> = existing.iter().filter(ours).cloned().collect();
         let garbage = versioned::garbage(&existing, uid, series, |_| false);
         if garbage.is_empty() && copies.is_empty() {
             self.context.sweeps.note(key, false);
@@ -100,9 +100,9 @@ impl Flow<'_> {
             existing.retain(is_never_mounted_by_sets);
         }
         let is_used = |name: &str| workloads.contains(&format!("\"{name}\""));
-        for secret in versioned::garbage(&existing, uid, series, is_used) {
+        for meta in versioned::garbage(&existing, uid, series, is_used) {
             self.note_write();
-            self.context.cluster.delete(secret).await?;
+            self.context.cluster.delete(&versioned::around(meta)).await?;
         }
         self.context.sweeps.note(key, rolls);
         match rolls {
@@ -130,8 +130,12 @@ fn is_rolling(object: &Value) -> bool {
 }
 
 /// Or a rollout that is stuck would keep every manifest from then on.
-fn is_never_mounted_by_sets(secret: &Secret) -> bool {
-    secret.labels().get(labels::SECRET_TYPE).map(String::as_str) == Some(secret_type::DESIRED)
+fn is_never_mounted_by_sets(meta: &ObjectMeta) -> bool {
+    secret_type(meta) == Some(secret_type::DESIRED)
+}
+
+fn secret_type(meta: &ObjectMeta) -> Option<&str> {
+    meta.labels.as_ref()?.get(labels::SECRET_TYPE).map(String::as_str)
 }
 
 #[cfg(test)]
