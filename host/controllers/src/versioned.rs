@@ -8,9 +8,6 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Versions that are kept beside the newest though nobody uses them: pods that start from a controller's stale view still find theirs.
-const SPARE: usize = 2;
-
 /// Where the versions of one document go.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
@@ -142,7 +139,8 @@ impl Series {
     }
 }
 
-/// Versions that nobody uses any more: of a series that the owner has, all but the newest and [`SPARE`] more; of any other of his, all. What
+/// Versions that nobody uses any more: of a series that the owner has, all but the newest and `keep` more: pods that
+/// start from a controller's stale view still find theirs; of any other of his, all. What
 /// belongs to somebody else is none, whatever its labels say: two deployments may have one label, and everybody may write any.
 ///
 /// `owner`: a UID. `series`: names of those that it has. `is_used`: whether a workload mentions the Secret of this name.
@@ -150,6 +148,7 @@ pub(crate) fn garbage<'s>(
     there: &'s [ObjectMeta],
     owner: &str,
     series: &BTreeSet<String>,
+    keep: usize,
     is_used: impl Fn(&str) -> bool,
 ) -> Vec<&'s ObjectMeta> {
     let mut all: BTreeMap<&str, BTreeMap<u32, &ObjectMeta>> = BTreeMap::new();
@@ -160,7 +159,11 @@ pub(crate) fn garbage<'s>(
     }
     let mut garbage = Vec::new();
     for (name, versions) in all {
-        let kept = if series.contains(name) { 1 + SPARE } else { 0 };
+        let kept = if series.contains(name) {
+            keep.saturating_add(1)
+        } else {
+            0
+        };
         let old = versions.into_values().rev().skip(kept);
         garbage.extend(old.filter(|meta| !is_used(meta.name.as_deref().unwrap_or_default())));
     }
@@ -289,7 +292,7 @@ mod tests {
         let mut existing: Vec<ObjectMeta> = (1..=6).map(|version| of("d.bpm.g", version)).collect();
         existing.extend([of("d.bpm.gone", 1), of("d.bpm.gone", 2), of("other", 1), of("other", 2)]);
         let series = [String::from("d.bpm.g")].into();
-        let gone = garbage(&existing, "ours", &series, |name| {
+        let gone = garbage(&existing, "ours", &series, 2, |name| {
             matches!(name, "d.bpm.g-v2" | "d.bpm.gone-v2")
         });
         let names: Vec<_> = gone.iter().filter_map(|meta| meta.name.clone()).collect();

@@ -167,6 +167,15 @@ fn config(name: &str, output: &str, code: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"output": output, "code": code}})
 }
 
+/// Something that would mount a Secret.
+fn reader(secret: &str) -> Value {
+    let labels = json!({"app": "reader"});
+    json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "reader"}, "spec": {
+        "replicas": 0, "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": {
+            "containers": [{"name": "work", "image": WORK}], "volumes": [{"name": "v", "secret": {"secretName": secret}}]}}}})
+}
+
 #[test]
 fn what_a_container_leaves_becomes_versions_of_a_secret() {
     let Some(stage) = Stage::set("outputs").unwrap() else {
@@ -212,6 +221,16 @@ fn what_a_container_leaves_becomes_versions_of_a_secret() {
     let mut names = stage.secrets().unwrap();
     names.sort();
     assert_eq!(names, ["result-v1", "result-v2", "result-v3"]);
+    // Two are kept beside the newest, and what a workload names, though no pod of it runs.
+    stage.apply(&[reader("result-v1")]).unwrap();
+    for run in [5, 6] {
+        let text = format!(r#"{{"key": "{run}"}}"#);
+        stage.apply(&[config("job", &text, "0")]).unwrap();
+        stage.end("job", run, "Complete").unwrap();
+    }
+    let mut names = stage.secrets().unwrap();
+    names.sort();
+    assert_eq!(names, ["result-v1", "result-v3", "result-v4", "result-v5"]);
 }
 
 #[test]

@@ -109,6 +109,8 @@ pub struct Conversion {
     pub cluster_domain: String,
     /// Image of the operator, which init containers run.
     pub operator_image: String,
+    /// Versions of a Secret that are kept beside the newest, though nobody uses them.
+    pub keep_versions: usize,
 }
 
 // === impl Context ===

@@ -79,16 +79,12 @@ fn prepare(object: &QuarksJob, pod: &mut Value, owner: &OwnerReference, setting:
         if let Some(account) = setting.account.filter(|_| !own) {
             pod["serviceAccountName"] = account.into();
         }
-        let above = object
-            .owner_references()
-            .iter()
-            .find(|one| one.controller == Some(true));
         // What a conversion leaves is the same whichever way it went, so that these say nothing of pods.
         let asked = match of_conversion(object) {
             true => asked.clone(),
             false => output::labelled(asked, pod),
         };
-        output::add(pod, &asked, above.unwrap_or(owner), setting.operator_image)?;
+        output::add(pod, &asked, above(object).unwrap_or(owner), setting.operator_image)?;
     }
     // What was only looked at became null.
     if let Some(members) = pod.as_object_mut() {
@@ -97,10 +93,15 @@ fn prepare(object: &QuarksJob, pod: &mut Value, owner: &OwnerReference, setting:
     Ok(())
 }
 
+/// What it belongs to, and its output with it, where that is not its own.
+pub(super) fn above(object: &QuarksJob) -> Option<&OwnerReference> {
+    let mut owners = object.owner_references().iter();
+    owners.find(|one| one.controller == Some(true))
+}
+
 /// Whether it is a step of a deployment's conversion.
 pub(super) fn of_conversion(object: &QuarksJob) -> bool {
-    let mut owners = object.owner_references().iter();
-    let above = owners.find(|one| one.controller == Some(true) && one.kind == BoshDeployment::kind(&()));
+    let above = above(object).filter(|one| one.kind == BoshDeployment::kind(&()));
     let names = above.and_then(|above| Names::new(&above.name, "", "").ok());
     names.is_some_and(|names| names.is_conversion(&object.name_any()))
 }
