@@ -28,6 +28,7 @@ pub mod serving;
 mod spawned;
 mod stateful_set;
 mod taken;
+mod used;
 mod versioned;
 
 pub use codes::CODES;

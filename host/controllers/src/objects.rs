@@ -4,6 +4,7 @@
 //! another value than was written: somebody changed it, and gets it back.
 
 use boson_deployment::labels;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -136,7 +137,12 @@ pub(crate) fn is_owned(object: &Value, uid: &str) -> bool {
 
 /// The same for an object of a known kind.
 pub(crate) fn has_owner(object: &impl Resource, uid: &str) -> bool {
-    let owners = object.meta().owner_references.iter().flatten();
+    names_owner(object.meta(), uid)
+}
+
+/// The same for what is around an object.
+pub(crate) fn names_owner(meta: &ObjectMeta, uid: &str) -> bool {
+    let owners = meta.owner_references.iter().flatten();
     owners.into_iter().any(|owner| owner.uid == uid)
 }
 

@@ -171,7 +171,7 @@ async fn keep(keeper: Option<&Keeper>, stopped: impl Future<Output = ()>) {
 async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: Running, plugins: &Plugins) {
     let me = &config.election.me;
     let conversion = config.conversion.clone();
-    let image = conversion.operator_image.clone();
+    let (image, keep_versions) = (conversion.operator_image.clone(), conversion.keep_versions);
     let signer = Signer {
         name: config.signer.clone(),
         namespace: config.election.namespace.clone(),
@@ -184,7 +184,13 @@ async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: R
             plugins.clone(),
             me,
         )),
-        jobs: Arc::new(job::Context::new(cluster.clone(), scope.clone(), image, me)),
+        jobs: Arc::new(job::Context::new(
+            cluster.clone(),
+            scope.clone(),
+            image,
+            keep_versions,
+            me,
+        )),
         secrets: Arc::new(quarks_secret::Context::new(
             cluster.clone(),
             scope.clone(),

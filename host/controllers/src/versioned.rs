@@ -8,9 +8,6 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Versions that are kept beside the newest though nobody uses them: pods that start from a controller's stale view still find theirs.
-const SPARE: usize = 2;
-
 /// Where the versions of one document go.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
@@ -77,10 +74,10 @@ impl Next {
 // === impl Series ===
 
 impl Series {
-    /// What to do for this content. `existing`: Secrets of the namespace, of any series.
-    pub(crate) fn next(&self, existing: &[Secret], content: Content) -> Next {
-        let newest = self.versions(existing).into_iter().next_back();
-        let Some((version, secret)) = newest else {
+    /// What to do for this content. `greatest`: of those that are there, see [`Series::greatest`].
+    pub(crate) fn next(&self, greatest: Option<&Secret>, content: Content) -> Next {
+        let there = greatest.and_then(|secret| Some((self.version(&secret.metadata)?, secret)));
+        let Some((version, secret)) = there else {
             return Next::Make(1, Box::new(self.secret(1, content)));
         };
         let same_labels = || {
@@ -89,33 +86,36 @@ impl Series {
                 .iter()
                 .all(|(key, value)| held.and_then(|held| held.get(key)) == Some(value))
         };
-        if content.is_in(secret) && same_labels() && self.owns(secret) {
+        if content.is_in(secret) && same_labels() && self.owns(&secret.metadata) {
             return Next::Keep(version, Box::new(secret.clone()));
         }
         let version = version.saturating_add(1);
         Next::Make(version, Box::new(self.secret(version, content)))
     }
 
-    /// The newest version of those that exist, if it is this owner's.
-    pub(crate) fn newest<'s>(&self, existing: &'s [Secret]) -> Option<&'s Secret> {
-        let newest = self.versions(existing).into_values().next_back();
-        newest.filter(|secret| self.owns(secret))
+    /// The name of the version with the greatest number, whoever owns it. `there`: Secrets of the namespace, of any series.
+    pub(crate) fn greatest<'s>(&self, there: &'s [ObjectMeta]) -> Option<&'s str> {
+        self.last(there)?.name.as_deref()
+    }
+
+    /// The name of the newest version of those that exist, if it is this owner's.
+    pub(crate) fn newest<'s>(&self, there: &'s [ObjectMeta]) -> Option<&'s str> {
+        self.last(there).filter(|meta| self.owns(meta))?.name.as_deref()
+    }
+
+    fn last<'s>(&self, there: &'s [ObjectMeta]) -> Option<&'s ObjectMeta> {
+        let versions = there.iter().filter_map(|meta| Some((self.version(meta)?, meta)));
+        versions.max_by_key(|(version, _)| *version).map(|(_, meta)| meta)
     }
 
     /// Those of an owner of the same name that is gone are about to go, too.
-    fn owns(&self, secret: &Secret) -> bool {
-        objects::has_owner(secret, &self.owner.uid)
+    fn owns(&self, meta: &ObjectMeta) -> bool {
+        objects::names_owner(meta, &self.owner.uid)
     }
 
-    fn versions<'s>(&self, existing: &'s [Secret]) -> BTreeMap<u32, &'s Secret> {
-        let version = |secret: &Secret| {
-            let (series, version) = place(secret)?;
-            (series == self.name).then_some(version)
-        };
-        existing
-            .iter()
-            .filter_map(|secret| Some((version(secret)?, secret)))
-            .collect()
+    fn version(&self, meta: &ObjectMeta) -> Option<u32> {
+        let (series, version) = place(meta)?;
+        (series == self.name).then_some(version)
     }
 
     fn secret(&self, version: u32, content: Content) -> Secret {
@@ -139,35 +139,51 @@ impl Series {
     }
 }
 
-/// Versions that nobody uses any more: of a series that the deployment has, all but the newest and [`SPARE`] more; of any other, all.
+/// Versions that nobody uses any more: of a series that the owner has, all but the newest and `keep` more: pods that
+/// start from a controller's stale view still find theirs; of any other of his, all. What
+/// belongs to somebody else is none, whatever its labels say: two deployments may have one label, and everybody may write any.
 ///
-/// `series`: names of those that it has. `is_used`: whether a workload mentions the Secret of this name.
+/// `owner`: a UID. `series`: names of those that it has. `is_used`: whether a workload mentions the Secret of this name.
 pub(crate) fn garbage<'s>(
-    existing: &'s [Secret],
+    there: &'s [ObjectMeta],
+    owner: &str,
     series: &BTreeSet<String>,
+    keep: usize,
     is_used: impl Fn(&str) -> bool,
-) -> Vec<&'s Secret> {
-    let mut all: BTreeMap<&str, BTreeMap<u32, &Secret>> = BTreeMap::new();
-    for secret in existing {
-        if let Some((name, version)) = place(secret) {
-            all.entry(name).or_default().insert(version, secret);
+) -> Vec<&'s ObjectMeta> {
+    let mut all: BTreeMap<&str, BTreeMap<u32, &ObjectMeta>> = BTreeMap::new();
+    for meta in there.iter().filter(|meta| objects::names_owner(meta, owner)) {
+        if let Some((name, version)) = place(meta) {
+            all.entry(name).or_default().insert(version, meta);
         }
     }
     let mut garbage = Vec::new();
     for (name, versions) in all {
-        let kept = if series.contains(name) { 1 + SPARE } else { 0 };
+        let kept = if series.contains(name) {
+            keep.saturating_add(1)
+        } else {
+            0
+        };
         let old = versions.into_values().rev().skip(kept);
-        garbage.extend(old.filter(|secret| !is_used(secret.metadata.name.as_deref().unwrap_or_default())));
+        garbage.extend(old.filter(|meta| !is_used(meta.name.as_deref().unwrap_or_default())));
     }
     garbage
 }
 
+/// To be deleted: the Secret that this is around.
+pub(crate) fn around(meta: &ObjectMeta) -> Secret {
+    Secret {
+        metadata: meta.clone(),
+        ..Secret::default()
+    }
+}
+
 /// Series and number of a versioned Secret of ours.
-fn place(secret: &Secret) -> Option<(&str, u32)> {
-    let labels = secret.metadata.labels.as_ref()?;
+fn place(meta: &ObjectMeta) -> Option<(&str, u32)> {
+    let labels = meta.labels.as_ref()?;
     let is_ours = labels.get(labels::SECRET_KIND).map(String::as_str) == Some(secret_kind::VERSIONED);
-    let (series, version) = parts(secret.metadata.name.as_deref()?)?;
-    (is_ours && secret.metadata.deletion_timestamp.is_none()).then_some((series, version))
+    let (series, version) = parts(meta.name.as_deref()?)?;
+    (is_ours && meta.deletion_timestamp.is_none()).then_some((series, version))
 }
 
 /// Series and number in a name that ends in `-v<N>`.
@@ -204,27 +220,32 @@ mod tests {
 
     #[test]
     fn the_same_content_makes_no_version_and_another_makes_the_next() {
-        let first = made(series().next(&[], data("x")));
+        let first = made(series().next(None, data("x")));
         assert_eq!(first.metadata.name.as_deref(), Some("d.bpm.g-v1"));
         assert_eq!(first.immutable, Some(true));
-        let existing = [first];
-        assert!(matches!(series().next(&existing, data("x")), Next::Keep(1, _)));
-        assert_eq!(series().newest(&existing), existing.first());
-        assert_eq!(series().next(&existing, data("y")).version(), 2);
+        let there = [first.metadata.clone()];
+        let existing = Some(&first);
+        assert!(matches!(series().next(existing, data("x")), Next::Keep(1, _)));
+        assert_eq!(series().newest(&there), Some("d.bpm.g-v1"));
+        assert_eq!(series().next(existing, data("y")).version(), 2);
         let mut reborn = series();
         reborn.owner.uid = "other".into();
-        assert_eq!(reborn.next(&existing, data("x")).version(), 2);
+        assert_eq!(reborn.next(existing, data("x")).version(), 2);
+        assert_eq!(
+            (reborn.newest(&there), reborn.greatest(&there)),
+            (None, Some("d.bpm.g-v1"))
+        );
         let relabelled = Series {
             labels: [("a".to_string(), "c".to_string())].into(),
             ..series()
         };
-        assert_eq!(relabelled.next(&existing, data("x")).version(), 2);
+        assert_eq!(relabelled.next(existing, data("x")).version(), 2);
     }
 
     #[test]
     fn large_content_is_compressed_and_compared_by_what_it_says() {
         let text = "line\n".repeat(100_000);
-        let first = made(series().next(&[], data(&text)));
+        let first = made(series().next(None, data(&text)));
         let annotations = first.metadata.annotations.clone().unwrap_or_default();
         assert_eq!(annotations.get(labels::ENCODING).map(String::as_str), Some("gzip"));
         // As a program would have written it that compresses in another way, or not at all.
@@ -233,11 +254,8 @@ mod tests {
             ..first.clone()
         };
         for existing in [first, plain] {
-            assert!(matches!(
-                series().next(std::slice::from_ref(&existing), data(&text)),
-                Next::Keep(1, _)
-            ));
-            assert_eq!(series().next(&[existing], data(&(text.clone() + "x"))).version(), 2);
+            assert!(matches!(series().next(Some(&existing), data(&text)), Next::Keep(1, _)));
+            assert_eq!(series().next(Some(&existing), data(&(text.clone() + "x"))).version(), 2);
         }
     }
 
@@ -246,7 +264,7 @@ mod tests {
         let of = |name: &str, version: u32| {
             let mut secret = series().secret(version, data("old"));
             secret.metadata.name = Some(name.into());
-            secret
+            secret.metadata
         };
         let existing = [
             of("d.bpm.g-v2", 2),
@@ -255,25 +273,29 @@ mod tests {
             of("d.bpm.g-worker-v99", 99),
             of("d.bpm.gg-v50", 50),
         ];
-        assert_eq!(series().next(&existing, data("x")).version(), 11);
+        assert_eq!(series().greatest(&existing), Some("d.bpm.g-v10"));
+        let mut tenth = series().secret(10, data("old"));
+        tenth.metadata = existing[1].clone();
+        assert_eq!(series().next(Some(&tenth), data("x")).version(), 11);
     }
 
     #[test]
     fn garbage_is_what_nobody_uses_but_for_the_newest() {
         let of = |name: &str, version| {
-            let series = Series {
+            let mut series = Series {
                 name: name.into(),
                 ..series()
             };
-            series.secret(version, data("x"))
+            series.owner.uid = if name.starts_with("d.") { "ours" } else { "theirs" }.into();
+            series.secret(version, data("x")).metadata
         };
-        let mut existing: Vec<Secret> = (1..=6).map(|version| of("d.bpm.g", version)).collect();
-        existing.extend([of("d.bpm.gone", 1), of("d.bpm.gone", 2)]);
+        let mut existing: Vec<ObjectMeta> = (1..=6).map(|version| of("d.bpm.g", version)).collect();
+        existing.extend([of("d.bpm.gone", 1), of("d.bpm.gone", 2), of("other", 1), of("other", 2)]);
         let series = [String::from("d.bpm.g")].into();
-        let gone = garbage(&existing, &series, |name| {
+        let gone = garbage(&existing, "ours", &series, 2, |name| {
             matches!(name, "d.bpm.g-v2" | "d.bpm.gone-v2")
         });
-        let names: Vec<_> = gone.iter().filter_map(|secret| secret.metadata.name.clone()).collect();
+        let names: Vec<_> = gone.iter().filter_map(|meta| meta.name.clone()).collect();
         assert_eq!(names, ["d.bpm.g-v3", "d.bpm.g-v1", "d.bpm.gone-v1"]);
     }
 }

@@ -169,13 +169,18 @@ impl Room {
 
     /// A BOSHDeployment of the ConfigMap `<name>-manifest` and ops files in ConfigMaps.
     pub async fn deployment(&self, name: &str, ops: &[&str]) {
+        self.deployment_by("InProcess", name, ops).await;
+    }
+
+    /// The same, converted in this mode.
+    pub async fn deployment_by(&self, mode: &str, name: &str, ops: &[&str]) {
         let ops: Vec<Value> = ops
             .iter()
             .map(|name| json!({"type": "configmap", "name": name}))
             .collect();
         let spec = json!({
             "manifest": {"type": "configmap", "name": format!("{name}-manifest")}, "ops": ops,
-            "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", self.registry)}
+            "conversion": {"mode": mode, "registry": format!("{}/bosh", self.registry)}
         });
         self.apply(json!({"apiVersion": OURS, "kind": "BOSHDeployment", "metadata": {"name": name}, "spec": spec}))
             .await;

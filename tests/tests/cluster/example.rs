@@ -161,6 +161,7 @@ impl Example {
             web: Arc::new(NoWeb),
             cluster_domain: "cluster.local".into(),
             operator_image: "boson".into(),
+            keep_versions: 2,
         };
         let client: Client = line.client(self.stage.client.clone(), death);
         self.stage.operator_with(client, here, lease, conversion)

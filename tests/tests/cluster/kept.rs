@@ -1,4 +1,4 @@
-//! What a deployment keeps and what it reads with: values of variables that were removed, `host prune`, and pull Secrets.
+//! What a deployment keeps and what it reads with: values of variables that were removed, `host prune`, pull Secrets, versions of Secrets.
 
 use crate::desk::{Desk, Room, condition, is};
 use boson_tests::registry::{PASSWORD, USER};
@@ -138,4 +138,91 @@ async fn images_are_read_with_the_pull_secrets_of_groups_and_accounts() {
         room.applied("d").await;
         assert_eq!(room.names(OURS, "QuarksStatefulSet", "d").await, ["d-web"]);
     }
+}
+
+/// The pods of a conversion run as another account, and pull with the Secrets of those that the deployment's pods run as.
+#[tokio::test(flavor = "multi_thread")]
+async fn pods_of_a_conversion_pull_with_the_secrets_of_accounts() {
+    let desk = Desk::set("pod-pulls", false, &[]).await;
+    let room = desk.room("d");
+    let settings = "imagePullSecrets: [{name: named}], serviceAccountName: mine";
+    room.config_map("d-manifest", "manifest", &manifest("", settings)).await;
+    room.deployment_by("Jobs", "d", &[]).await;
+    let pulls = async |what: &str, wanted: Value| {
+        let began = std::time::Instant::now();
+        loop {
+            let job = room
+                .get(OURS, "QuarksJob", "var-interpolation-d")
+                .await
+                .unwrap_or_default();
+            let found = &job["spec"]["template"]["spec"]["template"]["spec"]["imagePullSecrets"];
+            if *found == wanted {
+                return;
+            }
+            assert!(began.elapsed() < crate::desk::PATIENCE, "{what}: {found}");
+            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        }
+    };
+    pulls("before the account", json!([{"name": "named"}])).await;
+    // No pod runs here, so that the job has not ended: it gives way to one that can pull.
+    room.apply(
+        json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "mine"},
+        "imagePullSecrets": [{"name": "z"}, {"name": "a"}]}),
+    )
+    .await;
+    pulls(
+        "with the account",
+        json!([{"name": "a"}, {"name": "named"}, {"name": "z"}]),
+    )
+    .await;
+}
+
+/// A group with claims rolls in place. While that is stuck, pods of its old revision may start again, and its spec does not name what they need.
+#[tokio::test(flavor = "multi_thread")]
+async fn versions_stay_until_a_stateful_set_has_rolled() {
+    let desk = Desk::set("rolls", false, &[]).await;
+    let room = desk.room("d");
+    let there = async |name: &str| room.get("v1", "Secret", name).await.is_some();
+    let until = async |what: &str, wanted: bool| {
+        let began = std::time::Instant::now();
+        while there(what).await != wanted {
+            assert!(began.elapsed() < crate::desk::PATIENCE, "{what}: not {wanted}");
+            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        }
+    };
+    let change = async |number: usize, instances: usize| {
+        let text = manifest("", "").replace("domain: example.com", &format!("domain: n{number}.example.com"));
+        let group = format!("instances: {instances}\n  persistent_disk: 1024");
+        room.config_map("d-manifest", "manifest", &text.replace("instances: 1", &group))
+            .await;
+        if number == 1 {
+            room.deployment("d", &[]).await;
+        }
+        until(&format!("d.ig-resolved.web-v{number}"), true).await;
+        room.applied("d").await;
+        // The cluster's own controller gives the first revision its number before there is a second.
+        let began = std::time::Instant::now();
+        while began.elapsed() < crate::desk::PATIENCE {
+            let sets = room.list("apps/v1", "StatefulSet").await;
+            let newest = |set: &Value| set.to_string().contains(&format!("d.ig-resolved.web-v{number}"));
+            let seen = |set: &Value| set["status"]["observedGeneration"] == set["metadata"]["generation"];
+            if sets.iter().any(|set| newest(set) && seen(set)) {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        }
+        panic!("no StatefulSet has version {number}");
+    };
+    // There is no node: nothing is ever ready.
+    for number in 1..=5 {
+        change(number, 1).await;
+    }
+    // No pod of a StatefulSet mounts it: so this sweep has been.
+    until("d.desired-manifest-v2", false).await;
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    assert!(there("d.ig-resolved.web-v1").await, "it is gone while pods need it");
+    // Without instances nothing is left to roll.
+    change(6, 0).await;
+    until("d.ig-resolved.web-v1", false).await;
+    assert!(there("d.ig-resolved.web-v4").await);
 }

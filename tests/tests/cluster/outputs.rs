@@ -154,7 +154,8 @@ fn quarks_job(name: &str, output: &Value) -> Value {
                 "securityContext": {"runAsUser": 1001, "runAsNonRoot": true},
                 "volumes": [{"name": "config", "configMap": {"name": name}}],
                 "containers": [
-                    {"name": "work", "image": WORK, "command": ["sh", "-c", script], "volumeMounts": [{"name": "config", "mountPath": "/config"}]},
+                    {"name": "work", "image": WORK, "command": ["sh", "-c", script], "env": [{"name": "REMOTE_ID", "value": "about"}],
+                        "volumeMounts": [{"name": "config", "mountPath": "/config"}]},
                     {"name": "other", "image": WORK, "command": ["true"]}
                 ]
             }}}}
@@ -164,6 +165,15 @@ fn quarks_job(name: &str, output: &Value) -> Value {
 
 fn config(name: &str, output: &str, code: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"output": output, "code": code}})
+}
+
+/// Something that would mount a Secret.
+fn reader(secret: &str) -> Value {
+    let labels = json!({"app": "reader"});
+    json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "reader"}, "spec": {
+        "replicas": 0, "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": {
+            "containers": [{"name": "work", "image": WORK}], "volumes": [{"name": "v", "secret": {"secretName": secret}}]}}}})
 }
 
 #[test]
@@ -182,7 +192,8 @@ fn what_a_container_leaves_becomes_versions_of_a_secret() {
     assert_eq!(first["immutable"], true);
     assert_eq!(
         first["metadata"]["labels"],
-        json!({"of": "all", "x": "y", "quarks.cloudfoundry.org/secret-kind": "versionedSecret", "quarks.cloudfoundry.org/secret-version": "1"})
+        json!({"of": "all", "x": "y", "quarks.cloudfoundry.org/container-name": "work", "quarks.cloudfoundry.org/remote-id": "about",
+            "quarks.cloudfoundry.org/secret-kind": "versionedSecret", "quarks.cloudfoundry.org/secret-version": "1"})
     );
     assert_eq!(first["metadata"]["ownerReferences"][0]["kind"], "QuarksJob");
 
@@ -210,6 +221,16 @@ fn what_a_container_leaves_becomes_versions_of_a_secret() {
     let mut names = stage.secrets().unwrap();
     names.sort();
     assert_eq!(names, ["result-v1", "result-v2", "result-v3"]);
+    // Two are kept beside the newest, and what a workload names, though no pod of it runs.
+    stage.apply(&[reader("result-v1")]).unwrap();
+    for run in [5, 6] {
+        let text = format!(r#"{{"key": "{run}"}}"#);
+        stage.apply(&[config("job", &text, "0")]).unwrap();
+        stage.end("job", run, "Complete").unwrap();
+    }
+    let mut names = stage.secrets().unwrap();
+    names.sort();
+    assert_eq!(names, ["result-v1", "result-v3", "result-v4", "result-v5"]);
 }
 
 #[test]

@@ -117,6 +117,7 @@ impl Stage {
             web: Arc::new(Nothing),
             cluster_domain: "cluster.local".into(),
             operator_image: "boson".into(),
+            keep_versions: 2,
         };
         self.operator_that(signer, client, namespaces, lease, conversion)
     }

@@ -63,6 +63,9 @@ pub struct OperatorArguments {
     /// Image with this program, for the init containers that render templates
     #[arg(long, value_name = "REFERENCE", default_value = concat!("ghcr.io/boson/host:", env!("CARGO_PKG_VERSION")), env = "BOSON_OPERATOR_IMAGE")]
     operator_image: String,
+    /// Versions of a Secret that are kept beside the newest, though nobody uses them
+    #[arg(long, value_name = "NUMBER", env = "BOSON_KEEP_VERSIONS", default_value_t = 2)]
+    keep_versions: u16,
     /// Answer /live, /ready and /metrics here
     #[arg(long, value_name = "ADDRESS", env = "BOSON_LISTEN", default_value = "0.0.0.0:8080")]
     listen: SocketAddr,
@@ -239,6 +242,7 @@ async fn operate(
             web: Arc::new(web),
             cluster_domain: arguments.cluster_domain.clone(),
             operator_image: arguments.operator_image.clone(),
+            keep_versions: usize::from(arguments.keep_versions),
         },
         signer: arguments.signer_name.clone(),
         admission: admission(arguments),

@@ -9,6 +9,9 @@ use kube::core::{ApiResource, DynamicObject, GroupVersionKind, Request};
 use kube::{Api, Resource};
 use serde_json::Value;
 
+/// Objects that are read at a time: each may have a megabyte.
+const PAGE: u32 = 50;
+
 /// The resource of an apiVersion and kind. The plural is Kubernetes' rule for all kinds that a conversion makes.
 pub fn resource(api_version: &str, kind: &str) -> ApiResource {
     let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
@@ -34,6 +37,30 @@ impl Cluster {
         let subject = Subject::of_resource(resource);
         let list = self.call(&subject, Verb::List, labels, || api.list(&query)).await?;
         Ok(list.items.into_iter().map(|object| typed(object, resource)).collect())
+    }
+
+    /// Each object of a kind with these labels, as [`Cluster::list_any`] gives them, but not all at a time.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn each_any(
+        &self,
+        resource: &ApiResource,
+        namespace: &str,
+        labels: &str,
+        mut visit: impl FnMut(Value),
+    ) -> Result<(), Error> {
+        let api = self.any(resource, namespace);
+        let subject = Subject::of_resource(resource);
+        let mut query = ListParams::default().labels(labels).limit(PAGE);
+        loop {
+            let page = self.call(&subject, Verb::List, labels, || api.list(&query)).await?;
+            page.items.into_iter().for_each(|object| visit(typed(object, resource)));
+            match page.metadata.continue_.filter(|more| !more.is_empty()) {
+                Some(more) => query.continue_token = Some(more),
+                None => return Ok(()),
+            }
+        }
     }
 
     /// What is around the content of all objects of a kind.

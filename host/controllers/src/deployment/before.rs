@@ -1,6 +1,7 @@
 //! What there is to say of a deployment while the API server does not answer as it should.
 
-use super::status::{Errands, Outcome, STEPS, Seen};
+use super::errands::Errands;
+use super::status::{Outcome, STEPS, Seen};
 use crate::api::BoshDeploymentStatus;
 use crate::plugins::Fault;
 
@@ -23,6 +24,7 @@ impl Seen {
             errands: Errands {
                 started: beyond_steps(old.total_job_count),
                 completed: beyond_steps(old.completed_job_count),
+                failed: Vec::new(),
             },
             groups: None,
             ready: old.deployed_instance_groups.unwrap_or(0),

@@ -11,12 +11,12 @@ use super::traced::traced;
 use super::{Context, MANAGER, documents};
 use crate::api::BoshDeployment;
 use crate::api::deployment::ConversionMode;
-use crate::client::{Created, Error, resource};
+use crate::client::{Created, Error};
 use crate::conversion::Ruling;
 use crate::in_pod::Values;
 use crate::objects;
 use crate::plugins::Copies;
-use crate::versioned::{self, Content, Next, Series};
+use crate::versioned::{Content, Next, Series};
 use boson_deployment::labels;
 use boson_deployment::names::{NameError, Names};
 use boson_document::{Tree, json};
@@ -25,19 +25,11 @@ use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
 use boson_pipeline::release::Release;
 use boson_pipeline::stage::Deployment;
 use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tokio::sync::OnceCell;
-
-/// Kinds whose pods mount versioned Secrets. Pods themselves are of one of these, or are on their way out.
-const WORKLOADS: [(&str, &str); 4] = [
-    (labels::API_VERSION, "QuarksStatefulSet"),
-    (labels::API_VERSION, "QuarksJob"),
-    ("apps/v1", "StatefulSet"),
-    ("batch/v1", "Job"),
-];
 
 /// One reconcile of one deployment.
 pub(super) struct Flow<'a> {
@@ -129,7 +121,8 @@ impl Flow<'_> {
 
     // --- Secrets ---
 
-    pub(super) async fn existing(&self) -> Result<Vec<Secret>, Error> {
+    /// What is around all versions that there are: they may be many, and large.
+    pub(super) async fn existing(&self) -> Result<Vec<ObjectMeta>, Error> {
         let labels = format!(
             "{}={},{}={}",
             labels::DEPLOYMENT_NAME,
@@ -137,18 +130,27 @@ impl Flow<'_> {
             labels::SECRET_KIND,
             labels::secret_kind::VERSIONED
         );
-        self.context.cluster.list(self.namespace, &labels).await
+        self.context
+            .cluster
+            .list_metadata::<Secret>(self.namespace, &labels)
+            .await
     }
 
     /// The version that holds this; makes it where there is none. `provenance`: see [`super::provenance`].
     pub(super) async fn version(
         &self,
         series: &Series,
-        existing: &[Secret],
+        existing: &[ObjectMeta],
         content: Content,
         provenance: Option<&str>,
     ) -> Result<Secret, Stop> {
-        let mut secret = match series.next(existing, content) {
+        let look = || Stop::Waiting(format!("a look at the versions of {}", series.name));
+        let greatest = match series.greatest(existing) {
+            None => None,
+            // One that went meanwhile: its number is not to be given again.
+            Some(name) => Some(self.secret(name).await?.ok_or_else(look)?),
+        };
+        let mut secret = match series.next(greatest.as_ref(), content) {
             Next::Keep(_, secret) => return Ok(*secret),
             Next::Make(_, secret) => secret,
         };
@@ -161,7 +163,7 @@ impl Flow<'_> {
             Created::Exists => {
                 let name = secret.metadata.name.as_deref().unwrap_or_default();
                 self.not_of_others(self.secret(name).await?.as_ref())?;
-                Err(Stop::Waiting(format!("a look at the versions of {}", series.name)))
+                Err(look())
             }
         }
     }
@@ -181,29 +183,6 @@ impl Flow<'_> {
             self.context.cluster.apply(MANAGER, wanted).await?;
         }
         Ok(())
-    }
-
-    /// Deletes versions that nobody uses any more.
-    async fn sweep(&self, series: &BTreeSet<String>, existing: &[Secret]) -> Result<(), Error> {
-        let copies = self.old_copies().await?;
-        if versioned::garbage(existing, series, |_| false).is_empty() && copies.is_empty() {
-            return Ok(());
-        }
-        let labels = format!("{}={}", labels::DEPLOYMENT_NAME, self.names.deployment());
-        let mut workloads = String::new();
-        for (api_version, kind) in WORKLOADS {
-            let all = self
-                .context
-                .cluster
-                .list_any(&resource(api_version, kind), self.namespace, &labels)
-                .await?;
-            all.iter().for_each(|object| workloads.push_str(&object.to_string()));
-        }
-        for secret in versioned::garbage(existing, series, |name| workloads.contains(&format!("\"{name}\""))) {
-            self.note_write();
-            self.context.cluster.delete(secret).await?;
-        }
-        self.sweep_copies(&copies, &workloads).await
     }
 
     // --- objects ---

@@ -9,6 +9,7 @@ mod applying;
 mod before;
 mod check;
 mod documents;
+mod errands;
 mod flow;
 mod given;
 mod groups;
@@ -25,6 +26,7 @@ mod secrets;
 mod status;
 mod steps;
 mod stop;
+mod sweep;
 mod telling;
 mod traced;
 pub(crate) mod values;
@@ -44,6 +46,7 @@ use boson_deployment::names::Names;
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::Deployment;
 use boson_pipeline::{Diagnostic, Stage};
+use errands::Errands;
 use flow::Flow;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
@@ -55,10 +58,11 @@ use progress::Progress;
 use pulls::Pulls;
 use ruled::{OwnRules, Ruled};
 use serde_json::Value;
-use status::{Errands, Outcome, STEPS, Seen};
+use status::{Outcome, STEPS, Seen};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stop::{Stop, Wrong};
+use sweep::Sweeps;
 use tokio::sync::OnceCell;
 
 pub(crate) use check::Checked;
@@ -90,6 +94,7 @@ pub(crate) struct Context {
     pulls: Pulls,
     cache: Arc<Cache>,
     memory: Memory,
+    sweeps: Sweeps,
     plugins: Plugins,
 }
 
@@ -106,6 +111,8 @@ pub struct Conversion {
     pub cluster_domain: String,
     /// Image of the operator, which init containers run.
     pub operator_image: String,
+    /// Versions of a Secret that are kept beside the newest, though nobody uses them.
+    pub keep_versions: usize,
 }
 
 // === impl Context ===
@@ -121,6 +128,7 @@ impl Context {
             pulls: Pulls::default(),
             cache: Arc::default(),
             memory: Memory::default(),
+            sweeps: Sweeps::default(),
             plugins,
         }
     }
@@ -152,6 +160,10 @@ impl Context {
         let due = look
             .as_ref()
             .map_or(Due::Now, |look| self.memory.due(&key, look.print(), Instant::now()));
+        let due = match due {
+            Due::Nothing if self.can_sweep(&key).await? => Due::Now,
+            due => due,
+        };
         let faults = ruled.faults.clone();
         let (seen, wait) = match due {
             Due::Nothing => (self.unchanged(object, &key.0, ruled).await?, None),
@@ -170,6 +182,7 @@ impl Context {
         self.report(object, &seen, &key).await?;
         Ok(match (wait, documents::on_the_web(&object.spec)) {
             (Some(wait), _) => Action::requeue(wait),
+            (None, _) if self.sweeps.is_later(&key) => Action::requeue(WAIT),
             (None, true) => Action::requeue(REREAD),
             (None, false) => Action::await_change(),
         })

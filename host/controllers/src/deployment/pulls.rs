@@ -5,6 +5,7 @@ use super::flow::Flow;
 use super::stop::Stop;
 use crate::api::BoshDeployment;
 use crate::conversion::PullSecret;
+use boson_deployment::names;
 use boson_document::{Pointer, Tree};
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use kube::ResourceExt;
@@ -63,6 +64,15 @@ impl Pulls {
 impl Flow<'_> {
     /// The contents of all pull Secrets at hand, those that groups name first.
     pub(super) async fn pull_secrets(&self, manifest: &Tree) -> Result<Vec<PullSecret>, Stop> {
+        let mut contents = Vec::new();
+        for name in self.pull_names(manifest).await? {
+            contents.extend(self.secret(&name).await?.and_then(content));
+        }
+        Ok(contents)
+    }
+
+    /// Names of the Secrets that the deployment's own pods pull with, those that groups name first. They and the accounts are remembered.
+    pub(super) async fn pull_names(&self, manifest: &Tree) -> Result<Vec<String>, Stop> {
         let (mut names, accounts) = wanted(manifest);
         let mut sources: BTreeSet<Source> = accounts.iter().cloned().map(Source::Account).collect();
         for account in accounts {
@@ -75,37 +85,41 @@ impl Flow<'_> {
             }
         }
         sources.extend(names.iter().cloned().map(Source::Secret));
-        let deployment = self.object.name_any();
         // Before they are read: a change meanwhile is not lost.
+        let deployment = self.object.name_any();
         self.context.pulls.remember(self.namespace, &deployment, sources);
-        let mut contents = Vec::new();
-        for name in names {
-            contents.extend(self.secret(&name).await?.and_then(content));
-        }
-        Ok(contents)
+        Ok(names)
     }
 }
 
 /// The Secrets that groups name, in their order, and the ServiceAccounts that they run as.
-pub(super) fn wanted(manifest: &Tree) -> (Vec<String>, BTreeSet<String>) {
+fn wanted(manifest: &Tree) -> (Vec<String>, BTreeSet<String>) {
     let (mut secrets, mut accounts) = (Vec::new(), BTreeSet::new());
     let place = Pointer::from(["env", "bosh", "agent", "settings"].map(String::from).to_vec());
+    // A placeholder that has no value yet names nothing.
+    let is_name = |name: &str| !name.is_empty() && names::subdomain(name) == name;
     for group in manifest.items("instance_groups") {
         let settings = place.find(group).unwrap_or(&Tree::Null);
         let named = settings.items("imagePullSecrets").iter();
-        for name in named.filter_map(|reference| reference.str("name")) {
+        for name in named
+            .filter_map(|reference| reference.str("name"))
+            .filter(|name| is_name(name))
+        {
             if !secrets.iter().any(|known| known == name) {
                 secrets.push(name.to_string());
             }
         }
-        accounts.insert(
-            settings
-                .str("serviceAccountName")
-                .unwrap_or(DEFAULT_ACCOUNT)
-                .to_string(),
-        );
+        let account = settings.str("serviceAccountName").unwrap_or(DEFAULT_ACCOUNT);
+        if is_name(account) {
+            accounts.insert(account.to_string());
+        }
     }
     (secrets, accounts)
+}
+
+/// As pods get them: in one order, since that of accounts' Secrets is nobody's choice, and a run is repeated when its pods change.
+pub(super) fn in_pods(names: Vec<String>) -> Vec<String> {
+    BTreeSet::from_iter(names).into_iter().collect()
 }
 
 /// The docker config in a pull Secret.
@@ -131,12 +145,19 @@ mod tests {
             r#"{"instance_groups": [
                 {"name": "a", "env": {"bosh": {"agent": {"settings": {"imagePullSecrets": [{"name": "x"}, {"name": "y"}], "serviceAccountName": "s"}}}}},
                 {"name": "b", "env": {"bosh": {"agent": {"settings": {"imagePullSecrets": [{"name": "x"}]}}}}},
-                {"name": "c"}]}"#,
+                {"name": "c"},
+                {"name": "d", "env": {"bosh": {"agent": {"settings": {"imagePullSecrets": [{"name": "((p))"}], "serviceAccountName": "((a))"}}}}}]}"#,
         )
         .unwrap();
         let (secrets, accounts) = wanted(&manifest);
         assert_eq!(secrets, ["x", "y"]);
         assert_eq!(accounts.into_iter().collect::<Vec<_>>(), ["default", "s"]);
+    }
+
+    #[test]
+    fn pods_pull_with_the_same_in_one_order() {
+        let all = ["b", "d.release-r", "a", "b"].map(String::from);
+        assert_eq!(in_pods(all.into()), ["a", "b", "d.release-r"]);
     }
 
     #[test]

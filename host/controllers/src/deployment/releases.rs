@@ -13,7 +13,6 @@ use boson_pipeline::bundle::Bundle;
 use boson_pipeline::release::Release;
 use boson_pipeline::stage::Named;
 use boson_pipeline::{Diagnostic, convert};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 // === impl Flow ===
@@ -89,8 +88,9 @@ impl Flow<'_> {
         found
     }
 
-    /// Names of the Secrets that pods pull these images with: those of releases with credentials, and those that agent settings name.
-    pub(super) fn pull_secret_names(&self, manifest: &Tree) -> Vec<String> {
+    /// Names of the Secrets that pods of the conversion pull these images with: those of releases with credentials, those that agent settings name,
+    /// and those of the accounts that the deployment's pods run as. The pods of the conversion run as another.
+    pub(super) async fn pull_secret_names(&self, manifest: &Tree) -> Result<Vec<String>, Stop> {
         let with_credentials = manifest
             .items("releases")
             .iter()
@@ -99,11 +99,8 @@ impl Flow<'_> {
         let mut all: Vec<String> = names
             .filter_map(|name| self.names.release_credentials(name).ok())
             .collect();
-        let (named, _) = pulls::wanted(manifest);
-        all.extend(named);
-        let mut seen = BTreeSet::new();
-        all.retain(|name| seen.insert(name.clone()));
-        all
+        all.extend(self.pull_names(manifest).await?);
+        Ok(pulls::in_pods(all))
     }
 
     /// Pods of the conversion need the Secrets that images are pulled with before the deployment has its objects.

@@ -9,6 +9,7 @@ use crate::client::Error;
 use crate::conversion::{Chosen, Ruling};
 use crate::objects;
 use crate::plugins::{Asking, COPY, Fault, Pick, Selection, select};
+use crate::used::Used;
 use boson_deployment::labels;
 use boson_pipeline::report::Sources;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -113,16 +114,13 @@ impl Flow<'_> {
     pub(super) async fn old_copies(&self) -> Result<Vec<ConfigMap>, Error> {
         let labels = format!("{}={},{COPY}=true", labels::DEPLOYMENT_NAME, self.names.deployment());
         let mut all: Vec<ConfigMap> = self.context.cluster.list(self.namespace, &labels).await?;
-        all.retain(|copy| objects::has_owner(copy, &self.owner.uid) && plugins::is_unused(copy, &self.copies, ""));
+        all.retain(|copy| objects::has_owner(copy, &self.owner.uid) && plugins::is_unused(copy, &self.copies));
         Ok(all)
     }
 
-    /// Deletes those that no workload (their text) names any more.
-    pub(super) async fn sweep_copies(&self, copies: &[ConfigMap], workloads: &str) -> Result<(), Error> {
-        for copy in copies
-            .iter()
-            .filter(|copy| plugins::is_unused(copy, &self.copies, workloads))
-        {
+    /// Deletes those of them that no workload names any more.
+    pub(super) async fn sweep_copies(&self, copies: &[ConfigMap], used: &Used) -> Result<(), Error> {
+        for copy in copies.iter().filter(|copy| !used.holds(&copy.name_any())) {
             self.note_write();
             self.context.cluster.delete(copy).await?;
         }

@@ -1,15 +1,17 @@
 //! What a deployment's status says. Pure.
 
+use super::errands::Errands;
 use super::stop::Wrong;
 use crate::api::deployment::{DeploymentState, PluginUse};
-use crate::api::job::Strategy;
-use crate::api::{BoshDeploymentStatus, ConditionStatus, QuarksJob};
+use crate::api::{BoshDeploymentStatus, ConditionStatus};
 use crate::conditions::{self, Finding};
 use crate::plugins::Fault;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 /// Reason of what is told about instance groups whose StatefulSets cannot be.
 pub(super) const TROUBLE: &str = "GroupsRefused";
+/// Reason of what is told about errands that have failed.
+const FAILED: &str = "ErrandsFailed";
 
 /// Steps of a conversion.
 pub(super) const STEPS: i32 = 3;
@@ -39,13 +41,6 @@ pub(super) struct Seen {
     pub plugins: Vec<PluginUse>,
     /// Plugins that would serve it, and are refused.
     pub faults: Vec<Fault>,
-}
-
-/// Errands of a deployment. One that nobody has started does not count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Errands {
-    pub started: i32,
-    pub completed: i32,
 }
 
 /// How a reconcile ended.
@@ -115,26 +110,6 @@ fn total_ready(status: &BoshDeploymentStatus) -> bool {
     status.total_instance_groups == status.deployed_instance_groups
 }
 
-// === impl Errands ===
-
-impl Errands {
-    /// Of the deployment's QuarksJobs but for those of its conversion.
-    pub(super) fn of<'j>(jobs: impl Iterator<Item = &'j QuarksJob>) -> Self {
-        let mut errands = Self::default();
-        for job in jobs {
-            let status = job.status.as_ref();
-            let completed = status.is_some_and(|status| status.completed);
-            // A manual one is manual again as soon as it has started.
-            let ran = status.is_some_and(|status| status.runs > 0);
-            if completed || ran || job.spec.trigger.strategy != Strategy::Manual {
-                errands.started += 1;
-                errands.completed += i32::from(completed);
-            }
-        }
-        errands
-    }
-}
-
 fn state(converted: bool, ready: bool) -> DeploymentState {
     match (converted, ready) {
         (true, true) => DeploymentState::Deployed,
@@ -147,21 +122,33 @@ fn message(seen: &Seen, total: Option<i32>) -> String {
     match &seen.outcome {
         Outcome::Wrong(wrong) | Outcome::Refused(wrong) => wrong.message.clone(),
         Outcome::Waiting(what) => format!("waiting for {what}"),
-        Outcome::Applied => match total {
-            Some(total) if total > seen.ready => {
-                let troubles: String = seen.troubles.iter().map(|trouble| format!("; {trouble}")).collect();
-                format!(
-                    "waiting for {} of {total} instance groups{troubles}",
-                    total - seen.ready
-                )
-            }
-            _ if seen.errands.started > seen.errands.completed => {
-                let Errands { started, completed } = seen.errands;
-                format!("waiting for {} of {started} errands", started - completed)
-            }
-            _ => String::new(),
-        },
+        Outcome::Applied => unfinished(seen, total),
     }
+}
+
+/// What is waited for, or has failed, where all objects are as they should be.
+fn unfinished(seen: &Seen, total: Option<i32>) -> String {
+    let Errands {
+        started,
+        completed,
+        failed,
+    } = &seen.errands;
+    let mut parts = Vec::new();
+    match total {
+        Some(total) if total > seen.ready => {
+            parts.push(format!("waiting for {} of {total} instance groups", total - seen.ready));
+            parts.extend(seen.troubles.iter().cloned());
+        }
+        _ => {
+            let waits = started - completed - i32::try_from(failed.len()).unwrap_or(i32::MAX);
+            parts.extend((waits > 0).then(|| format!("waiting for {waits} of {started} errands")));
+        }
+    }
+    if !failed.is_empty() {
+        parts.push(format!("{} of {started} errands failed", failed.len()));
+        parts.extend(failed.iter().cloned());
+    }
+    parts.join("; ")
 }
 
 fn findings(seen: &Seen, status: &BoshDeploymentStatus) -> Vec<Finding> {
@@ -178,6 +165,7 @@ fn findings(seen: &Seen, status: &BoshDeploymentStatus) -> Vec<Finding> {
             let ready = match status.state == Some(DeploymentState::Deployed) {
                 true => finding("Ready", True, "Deployed", "all instance groups are ready"),
                 false if !seen.troubles.is_empty() => finding("Ready", False, TROUBLE, message),
+                false if !seen.errands.failed.is_empty() => finding("Ready", False, FAILED, message),
                 false if total_ready(status) => finding("Ready", False, "ErrandsNotCompleted", message),
                 false => finding("Ready", False, "GroupsNotReady", message),
             };
@@ -233,6 +221,7 @@ fn healthy(faults: &[Fault]) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::QuarksJob;
     use k8s_openapi::jiff::Timestamp;
 
     fn at(second: i64) -> Time {
@@ -270,33 +259,46 @@ mod tests {
     }
 
     #[test]
-    fn errands_count_once_they_were_started() {
-        let job = |strategy: &str, status: serde_json::Value| -> QuarksJob {
-            serde_json::from_value(serde_json::json!({
-                "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksJob", "metadata": {"name": "e"},
-                "spec": {"trigger": {"strategy": strategy}, "template": {}}, "status": status,
-            }))
-            .unwrap()
-        };
-        let jobs = [
-            job("manual", serde_json::json!({})),
-            job(
-                "manual",
-                serde_json::json!({"conditions": [{"type": "Complete", "status": "False", "reason": "Idle",
-                "message": "nobody has asked for a run", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}),
-            ),
-            job("once", serde_json::json!({})),
-            job("done", serde_json::json!({"completed": true})),
-            job("manual", serde_json::json!({"completed": true})),
-        ];
-        let errands = Errands::of(jobs.iter());
-        assert_eq!((errands.started, errands.completed), (3, 2));
+    fn errands_count_as_jobs() {
         let mut seen = seen(Outcome::Applied, 3, 2);
-        seen.errands = errands;
+        seen.errands = Errands {
+            started: 3,
+            completed: 2,
+            failed: Vec::new(),
+        };
         let status = after(&created(&at(1)), &seen, &at(2));
         assert_eq!((status.total_job_count, status.completed_job_count), (Some(6), Some(5)));
         assert_eq!(status.state, Some(DeploymentState::Converting));
         assert_eq!(status.message.as_deref(), Some("waiting for 1 of 3 errands"));
+    }
+
+    #[test]
+    fn errands_that_failed_are_told_with_why() {
+        let job = |name: &str, failed: &str| -> QuarksJob {
+            serde_json::from_value(serde_json::json!({
+                "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksJob", "metadata": {"name": name},
+                "spec": {"trigger": {"strategy": "done"}, "template": {}},
+                "status": {"runs": 1, "conditions": [{"type": "Failed", "status": failed, "reason": "JobFailed",
+                    "message": "'smoke' ended with 1", "lastTransitionTime": "2026-01-01T00:00:00Z"}]},
+            }))
+            .unwrap()
+        };
+        let mut seen = seen(Outcome::Applied, 3, 2);
+        seen.errands = Errands::of([job("d-smoke", "True"), job("d-load", "False")].iter());
+        let told = |seen: &Seen| {
+            let status = after(&created(&at(1)), seen, &at(2));
+            let ready = status.conditions.iter().find(|one| one.kind == "Ready").unwrap();
+            assert_eq!(Some(&ready.message), status.message.as_ref());
+            (ready.reason.clone(), ready.message.clone())
+        };
+        let all = "waiting for 1 of 2 errands; 1 of 2 errands failed; d-smoke: 'smoke' ended with 1";
+        assert_eq!(told(&seen), ("ErrandsFailed".into(), all.into()));
+        seen.ready = 1;
+        let all = "waiting for 1 of 2 instance groups; 1 of 2 errands failed; d-smoke: 'smoke' ended with 1";
+        assert_eq!(told(&seen), ("ErrandsFailed".into(), all.into()));
+        // It has ended well since, and runs again.
+        seen.errands = Errands::of([job("d-smoke", "False")].iter());
+        assert_eq!(told(&seen).0, "GroupsNotReady");
     }
 
     #[test]

@@ -18,6 +18,7 @@ use boson_pipeline::convert::bpm_document;
 use boson_pipeline::convert::kept::{self, Texts};
 use boson_pipeline::stage::{JobFiles, ResolvedGroup};
 use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::BTreeSet;
 
 /// A version of a series, as it is kept.
@@ -31,7 +32,7 @@ pub(super) struct Work {
     pub held: Vec<Held>,
     pub values: Values,
     /// All versions that there were at the beginning.
-    pub existing: Vec<Secret>,
+    pub existing: Vec<ObjectMeta>,
     /// Names of the series that the deployment has.
     pub series: BTreeSet<String>,
     /// Name of the Secret with the desired manifest, and the digest of that.
@@ -93,7 +94,7 @@ impl Flow<'_> {
                 let inputs = in_pod::digest(text.as_bytes(), &work.held);
                 let with_ops = self.names.with_ops();
                 let job = jobs::interpolation(
-                    &self.site(Stage::Variables, &manifest, work),
+                    &self.site(Stage::Variables, &manifest, work).await?,
                     &with_ops,
                     &inputs,
                     &series[0],
@@ -140,7 +141,7 @@ impl Flow<'_> {
                 self.keep_pull_secrets(stages, &manifest).await?;
                 let groups = of_job(&names, &series, None);
                 let job = jobs::gathering(
-                    &self.site(Stage::Links, &manifest, work),
+                    &self.site(Stage::Links, &manifest, work).await?,
                     &work.desired,
                     &groups,
                     &releases,
@@ -192,7 +193,8 @@ impl Flow<'_> {
                 let releases = self.images(&manifest)?;
                 let resolved: Vec<&str> = gathered.iter().map(|one| one.resolved.as_str()).collect();
                 let groups = of_job(&names, &series, Some(&resolved));
-                let job = jobs::rendering(&self.site(Stage::Render, &manifest, work), &groups, &releases);
+                let site = self.site(Stage::Render, &manifest, work).await?;
+                let job = jobs::rendering(&site, &groups, &releases);
                 let kept = self.by_job(&job, &series, &mut manifest).await?;
                 (manifest, kept)
             }
@@ -258,15 +260,15 @@ impl Flow<'_> {
     }
 
     /// `stage`: which rule the pods are to run.
-    fn site<'s>(&'s self, stage: Stage, manifest: &'s Manifest, work: &'s Work) -> Site<'s> {
-        Site {
+    async fn site<'s>(&'s self, stage: Stage, manifest: &'s Manifest, work: &'s Work) -> Result<Site<'s>, Stop> {
+        Ok(Site {
             whose: self.whose(),
             deployment: &self.deployment,
             manifest: &manifest.name,
             values: &work.held,
-            pull: self.pull_secret_names(&manifest.tree),
+            pull: self.pull_secret_names(&manifest.tree).await?,
             plugins: self.pod_plugins(stage),
-        }
+        })
     }
 
     /// What gives the pods of a conversion the rule of this deployment, where it is not the one in their image.

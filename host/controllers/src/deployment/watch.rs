@@ -35,6 +35,7 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
     let gone = move |namespace: &str, name: &str| {
         forgetting.memory.forget(&(namespace.into(), name.into()));
         forgetting.pulls.forget(namespace, name);
+        forgetting.sweeps.forget(namespace, name);
     };
     let reconcile =
         |object: Arc<BoshDeployment>, context: Arc<Context>| async move { context.reconcile(&object).await };

@@ -5,9 +5,9 @@
 
 use super::marks::{CONFIG, QUARKS_JOB, RUN, TAKEN};
 use super::output;
-use crate::api::QuarksJob;
+use crate::api::{BoshDeployment, QuarksJob};
 use crate::objects;
-use boson_deployment::names::{self, LABEL_LIMIT};
+use boson_deployment::names::{self, LABEL_LIMIT, Names};
 use boson_document::{Tree, json};
 use boson_pipeline::plain::job::{Run, job};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -79,17 +79,31 @@ fn prepare(object: &QuarksJob, pod: &mut Value, owner: &OwnerReference, setting:
         if let Some(account) = setting.account.filter(|_| !own) {
             pod["serviceAccountName"] = account.into();
         }
-        let above = object
-            .owner_references()
-            .iter()
-            .find(|one| one.controller == Some(true));
-        output::add(pod, asked, above.unwrap_or(owner), setting.operator_image)?;
+        // What a conversion leaves is the same whichever way it went, so that these say nothing of pods.
+        let asked = match of_conversion(object) {
+            true => asked.clone(),
+            false => output::labelled(asked, pod),
+        };
+        output::add(pod, &asked, above(object).unwrap_or(owner), setting.operator_image)?;
     }
     // What was only looked at became null.
     if let Some(members) = pod.as_object_mut() {
         members.retain(|_, value| !value.is_null());
     }
     Ok(())
+}
+
+/// What it belongs to, and its output with it, where that is not its own.
+pub(super) fn above(object: &QuarksJob) -> Option<&OwnerReference> {
+    let mut owners = object.owner_references().iter();
+    owners.find(|one| one.controller == Some(true))
+}
+
+/// Whether it is a step of a deployment's conversion.
+pub(super) fn of_conversion(object: &QuarksJob) -> bool {
+    let above = above(object).filter(|one| one.kind == BoshDeployment::kind(&()));
+    let names = above.and_then(|above| Names::new(&above.name, "", "").ok());
+    names.is_some_and(|names| names.is_conversion(&object.name_any()))
 }
 
 /// The name of a run's Job.
@@ -108,6 +122,7 @@ mod tests {
     use super::super::made::asked;
     use super::*;
     use crate::output::{CONTAINER, ORDER, Order};
+    use boson_deployment::labels;
     use serde_json::json;
 
     fn of(spec: Value) -> Value {
@@ -188,7 +203,30 @@ mod tests {
             .unwrap();
         let order: Order = serde_json::from_str(order["value"].as_str().unwrap()).unwrap();
         assert_eq!(order.owner.uid, "uid-a");
+        assert_eq!(
+            order.output.output_map["c"]["output.json"].secret_labels[labels::CONTAINER_NAME],
+            "c"
+        );
         assert!(!order.restarts);
+    }
+
+    #[test]
+    fn output_of_a_conversion_gets_no_label() {
+        let mut spec = spec(json!({"containers": [{"name": "c"}]}));
+        spec["output"] = json!({"outputMap": {"c": {"f": {"name": "s"}}}});
+        let mut object = asked(spec);
+        let setting = Setting {
+            operator_image: "",
+            account: None,
+        };
+        let above =
+            json!([{"apiVersion": "v1", "kind": "BOSHDeployment", "name": "d", "uid": "u", "controller": true}]);
+        object.metadata.owner_references = serde_json::from_value(above).unwrap();
+        for (name, wanted) in [("bpm-configs-d", false), ("d-smoke", true)] {
+            object.metadata.name = Some(name.into());
+            let made = desired(&object, object.spec.template.clone(), 1, "", &setting).unwrap();
+            assert_eq!(made.to_string().contains(labels::CONTAINER_NAME), wanted, "{name}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod output;
 mod plan;
 mod references;
 mod status;
+mod sweep;
 mod watch;
 
 #[cfg(test)]
@@ -48,19 +49,22 @@ pub(crate) struct Context {
     interest: Interest,
     scope: Scope,
     operator_image: String,
+    keep_versions: usize,
 }
 
 // === impl Context ===
 
 impl Context {
-    /// For this cluster. `instance`: name of this process. `operator_image`: with `host util persist-output`.
-    pub fn new(cluster: Cluster, scope: Scope, operator_image: String, instance: &str) -> Self {
+    /// For this cluster. `instance`: name of this process. `operator_image`: with `host util persist-output`. `keep_versions`: of output, beside
+    /// the newest.
+    pub fn new(cluster: Cluster, scope: Scope, operator_image: String, keep_versions: usize, instance: &str) -> Self {
         Self {
             events: Events::new(cluster.clone(), MANAGER, instance),
             interest: Interest::default(),
             cluster,
             scope,
             operator_image,
+            keep_versions,
         }
     }
 
@@ -105,6 +109,9 @@ impl Context {
             }
             Step::Start(job) => act::start(&self.cluster, object, &job).await?,
             Step::End(state) => {
+                if state == State::Succeeded {
+                    self.sweep(object).await;
+                }
                 let end = |status: &mut QuarksJobStatus| status.ended_runs = status.runs;
                 self.report(object, &state, end).await?;
             }
@@ -116,6 +123,14 @@ impl Context {
             }
         }
         Ok(None)
+    }
+
+    /// Before the end is noted, so that a death in between leaves nothing undone.
+    async fn sweep(&self, object: &QuarksJob) {
+        if let Err(error) = sweep::sweep(&self.cluster, object, self.keep_versions).await {
+            // The run succeeded all the same, and the next one sweeps again.
+            tracing::warn!(%error, "cannot delete old versions of output");
+        }
     }
 
     async fn create(&self, object: &QuarksJob, seen: &Seen, number: i64) -> Result<Option<Action>, Error> {

@@ -2,7 +2,8 @@
 
 use crate::api::job::Output;
 use crate::output::{CONTAINER, DIRECTORY, ORDER, Order};
-use boson_deployment::names;
+use boson_deployment::labels;
+use boson_deployment::names::{self, LABEL_LIMIT};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
 
@@ -14,6 +15,40 @@ const TOKEN_DIRECTORY: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 const TOKEN_SECONDS: u32 = 3600;
 /// The user of the operator's image.
 const USER: u32 = 1000;
+
+/// Variable of a container that says what its output is about.
+const REMOTE_ID: &str = "REMOTE_ID";
+
+/// With labels that say of each Secret where it comes from.
+pub(super) fn labelled(output: &Output, pod: &Value) -> Output {
+    let mut output = output.clone();
+    for (container, files) in &mut output.output_map {
+        let about = remote_id(pod, container);
+        for asked in files.values_mut() {
+            asked
+                .secret_labels
+                .insert(labels::CONTAINER_NAME.into(), container.clone());
+            let about = about.clone().map(|about| (labels::REMOTE_ID.to_string(), about));
+            asked.secret_labels.extend(about);
+        }
+    }
+    output
+}
+
+/// As a label can hold it: a Secret that the API server refuses would help nobody.
+fn remote_id(pod: &Value, container: &str) -> Option<String> {
+    let mut containers = pod["containers"].as_array()?.iter();
+    let found = containers.find(|one| one["name"] == container)?;
+    let mut variables = found["env"].as_array()?.iter();
+    let value = variables.find(|one| one["name"] == REMOTE_ID)?["value"].as_str()?;
+    let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    let outer = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let bytes = value.as_bytes();
+    if bytes.len() <= LABEL_LIMIT && bytes.iter().copied().all(inner) && outer(bytes.first()) && outer(bytes.last()) {
+        return Some(value.to_string());
+    }
+    Some(names::cut(&names::label(value), "", LABEL_LIMIT)).filter(|label| !label.is_empty())
+}
 
 /// Adds it to a pod. `owner`: of the Secrets.
 ///
@@ -92,5 +127,34 @@ fn push(value: &mut Value, member: &str, one: Value) {
     }
     if let Value::Array(list) = &mut value[member] {
         list.push(one);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_says_which_container_it_is_of_and_what_it_is_about() {
+        let output: Output = serde_json::from_value(json!({"outputMap": {
+            "a": {"f": {"name": "s", "secretLabels": {"mine": "x"}}, "g": {"name": "t"}}, "b": {"f": {"name": "u"}}}}))
+        .unwrap();
+        let of = |value: &str| {
+            let pod =
+                json!({"containers": [{"name": "b"}, {"name": "a", "env": [{"name": "REMOTE_ID", "value": value}]}]});
+            let labelled = labelled(&output, &pod);
+            assert_eq!(labelled.output_map["a"]["g"].secret_labels[labels::CONTAINER_NAME], "a");
+            assert_eq!(
+                labelled.output_map["b"]["f"].secret_labels,
+                [(labels::CONTAINER_NAME.to_string(), "b".to_string())].into()
+            );
+            let found = &labelled.output_map["a"]["f"].secret_labels;
+            assert_eq!(found["mine"], "x");
+            found.get(labels::REMOTE_ID).cloned()
+        };
+        assert_eq!(of("Group_1.x").as_deref(), Some("Group_1.x"));
+        assert_eq!(of("a group!").as_deref(), Some("agroup"));
+        assert_eq!(of("//"), None);
+        assert!(of(&"x".repeat(80)).is_some_and(|label| label.len() == LABEL_LIMIT));
     }
 }

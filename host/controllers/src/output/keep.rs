@@ -70,12 +70,20 @@ async fn version(
     if let Some(deployment) = wanted.labels.get(labels::DEPLOYMENT_NAME) {
         labels = format!("{labels},{}={deployment}", labels::DEPLOYMENT_NAME);
     }
-    let existing: Vec<Secret> = cluster.list(namespace, &labels).await?;
+    // They may be many, and large, and this runs in little memory.
+    let there = cluster.list_metadata::<Secret>(namespace, &labels).await?;
+    let greatest: Option<Secret> = match series.greatest(&there) {
+        None => None,
+        Some(name) => match cluster.get(namespace, name).await? {
+            None => return Ok(None),
+            found => found,
+        },
+    };
     let content = Content {
         data: wanted.data.clone(),
         annotations: wanted.annotations.clone(),
     };
-    let next = series.next(&existing, content);
+    let next = series.next(greatest.as_ref(), content);
     let name = format!("{}-v{}", wanted.name, next.version());
     match next {
         Next::Make(_, secret) => match cluster.create(MANAGER, &*secret).await? {

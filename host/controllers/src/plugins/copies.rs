@@ -82,9 +82,8 @@ pub(crate) fn copies(
     copies
 }
 
-/// Whether a copy can go: the deployment no longer mounts it, and no workload (their text) names it.
-pub(crate) fn is_unused(copy: &ConfigMap, copies: &Copies, workloads: &str) -> bool {
+/// Whether the deployment no longer mounts a copy; older workloads may.
+pub(crate) fn is_unused(copy: &ConfigMap, copies: &Copies) -> bool {
     let name = copy.metadata.name.as_deref().unwrap_or_default();
-    let wanted = copies.maps.iter().any(|map| map.metadata.name.as_deref() == Some(name));
-    !wanted && !workloads.contains(&format!("\"{name}\""))
+    !copies.maps.iter().any(|map| map.metadata.name.as_deref() == Some(name))
 }

@@ -19,6 +19,7 @@ use crate::versioned::Series;
 use boson_deployment::labels;
 use boson_pipeline::Diagnostic;
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
 use plan::Todo;
 
@@ -60,13 +61,9 @@ impl Flow<'_> {
         manifest.warnings.extend(warnings.unwrap_or_default());
         // Listed after the job was seen to have ended, so that nothing is missing.
         let existing = self.existing().await?;
-        let newest = |series: &Series| {
-            let secret = series.newest(&existing).cloned();
-            secret.map(|secret| Kept::new(series, secret))
-        };
-        let kept: Option<Vec<Kept>> = series.iter().map(newest).collect();
-        let is_whole = |kept: &Vec<Kept>| plan::are_of_run(kept.iter().map(|one| &one.secret), &job.digest);
-        if let Some(kept) = kept.filter(is_whole) {
+        if let Some(kept) = self.newest(series, &existing).await?
+            && plan::are_of_run(kept.iter().map(|one| &one.secret), &job.digest)
+        {
             return Ok(kept);
         }
         // Somebody deleted a Secret of it: only another run brings it back.
@@ -75,6 +72,21 @@ impl Flow<'_> {
             self.context.cluster.delete(&live).await?;
         }
         Err(waiting(job))
+    }
+
+    /// The newest version of each series; none if one has none.
+    async fn newest(&self, series: &[Series], existing: &[ObjectMeta]) -> Result<Option<Vec<Kept>>, Error> {
+        let mut kept = Vec::new();
+        for series in series {
+            let Some(name) = series.newest(existing) else {
+                return Ok(None);
+            };
+            let Some(secret) = self.secret(name).await? else {
+                return Ok(None);
+            };
+            kept.push(Kept::new(series, secret));
+        }
+        Ok(Some(kept))
     }
 
     /// What keeps a job from its end: what is wrong, or that it takes its time. `failed`: what its condition says, where it has given up.

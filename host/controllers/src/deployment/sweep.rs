@@ -1,0 +1,123 @@
+//! Versions of Secrets and copies of plugins that nobody needs any more go, once no pod can start that does.
+
+use super::Context;
+use super::flow::Flow;
+use crate::client::Error;
+use crate::used::{self, Used};
+use crate::versioned;
+use boson_deployment::labels::{self, secret_type};
+use boson_deployment::names::Names;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::ResourceExt;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::{Mutex, PoisonError};
+
+/// Namespace and name of a deployment.
+type Key = (String, String);
+
+/// The deployments that have something to delete when their StatefulSets have rolled.
+#[derive(Debug, Default)]
+pub(super) struct Sweeps {
+    later: Mutex<HashSet<Key>>,
+}
+
+// === impl Sweeps ===
+
+impl Sweeps {
+    fn note(&self, key: Key, later: bool) {
+        let mut all = self.later.lock().unwrap_or_else(PoisonError::into_inner);
+        match later {
+            true => all.insert(key),
+            false => all.remove(&key),
+        };
+    }
+
+    /// Whether something is left for later.
+    pub(super) fn is_later(&self, key: &Key) -> bool {
+        self.later.lock().unwrap_or_else(PoisonError::into_inner).contains(key)
+    }
+
+    /// The deployment is gone.
+    pub(super) fn forget(&self, namespace: &str, deployment: &str) {
+        self.note((namespace.into(), deployment.into()), false);
+    }
+}
+
+// === impl Context ===
+
+impl Context {
+    /// Whether something was left for later, and can go by now. Nothing else tells: what rolls changes its status only.
+    pub(super) async fn can_sweep(&self, key: &Key) -> Result<bool, Error> {
+        // What has a name for its objects has one without a cluster, too.
+        let Ok(names) = Names::new(&key.1, "", "") else {
+            return Ok(false);
+        };
+        if !self.sweeps.is_later(key) {
+            return Ok(false);
+        }
+        let labels = format!("{}={}", labels::DEPLOYMENT_NAME, names.deployment());
+        Ok(!used::rolls(&self.cluster, &key.0, &labels).await?)
+    }
+}
+
+// === impl Flow ===
+
+impl Flow<'_> {
+    /// Deletes what no workload names any more. `series`: names of those that the deployment has.
+    pub(super) async fn sweep(&self, series: &BTreeSet<String>, existing: &[ObjectMeta]) -> Result<(), Error> {
+        let key = (self.namespace.to_string(), self.object.name_any());
+        let uid = &self.owner.uid;
+        let copies = self.old_copies().await?;
+        // What an errand left is not a document of the conversion.
+        let ours = |meta: &&ObjectMeta| secret_type(meta).is_some();
+        let mut existing: Vec<ObjectMeta> = existing.iter().filter(ours).cloned().collect();
+        let keep = self.context.conversion.keep_versions;
+        let garbage = versioned::garbage(&existing, uid, series, keep, |_| false);
+        if garbage.is_empty() && copies.is_empty() {
+            self.context.sweeps.note(key, false);
+            return Ok(());
+        }
+        let labels = format!("{}={}", labels::DEPLOYMENT_NAME, self.names.deployment());
+        let candidates = garbage.iter().filter_map(|meta| meta.name.as_deref());
+        let candidates = candidates.chain(copies.iter().filter_map(|copy| copy.metadata.name.as_deref()));
+        let used = Used::of(&self.context.cluster, self.namespace, &labels, candidates).await?;
+        if used.rolls {
+            existing.retain(is_never_mounted_by_sets);
+        }
+        for meta in versioned::garbage(&existing, uid, series, keep, |name| used.holds(name)) {
+            self.note_write();
+            self.context.cluster.delete(&versioned::around(meta)).await?;
+        }
+        self.context.sweeps.note(key, used.rolls);
+        match used.rolls {
+            true => Ok(()),
+            false => self.sweep_copies(&copies, &used).await,
+        }
+    }
+}
+
+/// Or a rollout that is stuck would keep every manifest from then on.
+fn is_never_mounted_by_sets(meta: &ObjectMeta) -> bool {
+    secret_type(meta) == Some(secret_type::DESIRED)
+}
+
+fn secret_type(meta: &ObjectMeta) -> Option<&str> {
+    meta.labels.as_ref()?.get(labels::SECRET_TYPE).map(String::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_for_later_is_remembered_until_it_is_done() {
+        let (sweeps, key) = (Sweeps::default(), ("n".to_string(), "d".to_string()));
+        sweeps.note(key.clone(), true);
+        assert!(sweeps.is_later(&key) && !sweeps.is_later(&("n".into(), "e".into())));
+        sweeps.note(key.clone(), false);
+        assert!(!sweeps.is_later(&key));
+        sweeps.note(key.clone(), true);
+        sweeps.forget("n", "d");
+        assert!(!sweeps.is_later(&key));
+    }
+}

@@ -1,0 +1,111 @@
+//! Versions of a QuarksJob's output that nobody uses any more.
+
+use super::desired::{above, of_conversion};
+use crate::api::QuarksJob;
+use crate::api::job::{Output, PersistenceMethod};
+use crate::client::{Cluster, Error};
+use crate::used::Used;
+use crate::versioned;
+use boson_deployment::labels::{self, secret_kind};
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::ResourceExt;
+use std::collections::BTreeSet;
+
+/// Deletes them: all but the newest, `keep` more, and what workloads of the namespace name. While a StatefulSet rolls, nothing: its older pods may
+/// need what its spec no longer names.
+///
+/// # Errors
+/// See [`Error`].
+pub(super) async fn sweep(cluster: &Cluster, object: &QuarksJob, keep: usize) -> Result<(), Error> {
+    let Some(output) = object.spec.output.as_ref().filter(|output| is_versioned(output)) else {
+        return Ok(());
+    };
+    // A deployment keeps the documents of its conversion itself.
+    if of_conversion(object) {
+        return Ok(());
+    }
+    let namespace = object.namespace().unwrap_or_default();
+    let owner = above(object).map_or_else(|| object.uid().unwrap_or_default(), |above| above.uid.clone());
+    let label = format!("{}={}", labels::SECRET_KIND, secret_kind::VERSIONED);
+    let mut there = cluster.list_metadata::<Secret>(&namespace, &label).await?;
+    let series = series(output, &there);
+    there.retain(|meta| name(meta).is_some_and(|name| series.contains(name)));
+    let garbage = versioned::garbage(&there, &owner, &series, keep, |_| false);
+    if garbage.is_empty() {
+        return Ok(());
+    }
+    let candidates = garbage.iter().filter_map(|meta| meta.name.as_deref());
+    let used = Used::of(cluster, &namespace, "", candidates).await?;
+    if used.rolls {
+        return Ok(());
+    }
+    for meta in garbage {
+        if !used.holds(meta.name.as_deref().unwrap_or_default()) {
+            cluster.delete(&versioned::around(meta)).await?;
+        }
+    }
+    Ok(())
+}
+
+fn is_versioned(output: &Output) -> bool {
+    let mut files = output.output_map.values().flat_map(|files| files.values());
+    files.any(|asked| asked.versioned)
+}
+
+/// The series that are its output, of those that are there. The documents of a deployment are not, whatever they are called.
+fn series(output: &Output, there: &[ObjectMeta]) -> BTreeSet<String> {
+    let is_document = |meta: &&ObjectMeta| {
+        let labels = meta.labels.as_ref();
+        labels.is_some_and(|labels| labels.contains_key(labels::SECRET_TYPE))
+    };
+    let files = output.output_map.values().flat_map(|files| files.values());
+    let asked: Vec<_> = files.filter(|asked| asked.versioned).collect();
+    let is_output = |name: &&str| {
+        let mut asked = asked.iter();
+        asked.any(|asked| match asked.persistence_method {
+            PersistenceMethod::OneToOne => asked.name == *name,
+            PersistenceMethod::FanOut => name.strip_prefix(&asked.name).is_some_and(|rest| rest.starts_with('-')),
+        })
+    };
+    let names = there.iter().filter(|meta| !is_document(meta)).filter_map(name);
+    names.filter(is_output).map(str::to_string).collect()
+}
+
+/// Of the series.
+fn name(meta: &ObjectMeta) -> Option<&str> {
+    Some(versioned::parts(meta.name.as_deref()?)?.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_series_of_the_output_map_are_output() {
+        let output = json!({"outputMap": {"c": {
+            "f": {"name": "one", "versioned": true}, "g": {"name": "fan", "versioned": true, "persistencemethod": "fan-out"},
+            "h": {"name": "plain"}}}});
+        let output: Output = serde_json::from_value(output).unwrap();
+        assert!(is_versioned(&output) && !is_versioned(&Output::default()));
+        let meta = |name: &str| ObjectMeta {
+            name: Some(name.into()),
+            ..ObjectMeta::default()
+        };
+        let mut there = [
+            "one-v1",
+            "one-x-v1",
+            "fan-a-v2",
+            "fan-b-v1",
+            "fanny-v1",
+            "fan-v1",
+            "plain-v1",
+            "fan-d.bpm.g-v1",
+        ]
+        .map(meta);
+        there[7].labels = Some([(labels::SECRET_TYPE.to_string(), "bpm".to_string())].into());
+        let found: Vec<String> = series(&output, &there).into_iter().collect();
+        assert_eq!(found, ["fan-a", "fan-b", "one"]);
+    }
+}
