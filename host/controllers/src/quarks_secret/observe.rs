@@ -165,11 +165,18 @@ fn services(object: &QuarksSecret) -> Vec<String> {
 impl Seen {
     /// The text of an entry; what is missing, otherwise.
     pub fn text(&self, reference: &KeyReference) -> Result<String, String> {
+        self.str(reference).map(str::to_string)
+    }
+
+    /// The same where it lies.
+    pub fn str(&self, reference: &KeyReference) -> Result<&str, String> {
         let KeyReference { name, key } = reference;
         let Some(secret) = self.referred.get(name).and_then(Option::as_ref) else {
             return Err(format!("there is no Secret '{name}'"));
         };
-        entry(secret, key).ok_or_else(|| format!("Secret '{name}' has no text under the key '{key}'"))
+        let bytes = secret.data.as_ref().and_then(|data| data.get(key));
+        let text = bytes.and_then(|bytes| std::str::from_utf8(&bytes.0).ok());
+        text.ok_or_else(|| format!("Secret '{name}' has no text under the key '{key}'"))
     }
 }
 
