@@ -238,7 +238,8 @@ fn service_names(seen: &Seen) -> Vec<String> {
     recipe::service_names(&services)
 }
 
-/// Digest of what signs and of what Services add; none where neither is asked for, or not all of it is there.
+/// Digest of what signs and of what Services add; none where neither is asked for, or not all of it is there. That our own authority is not there
+/// is an answer, too: whoever deletes it wants another.
 pub fn signature(object: &QuarksSecret, seen: &Seen) -> Option<String> {
     let asked = object.spec.request.as_ref()?.certificate.as_ref()?;
     let by_us = seen.request.as_ref().and_then(signing::fingerprint);

@@ -53,7 +53,7 @@ pub async fn observe(
     let spec = &object.spec;
     let references: BTreeSet<String> = references(object).into_iter().map(|reference| reference.name).collect();
     let services = services(object);
-    note(interest, object, &references, &services);
+    note(interest, signer, object, &references, &services);
 
     let mut seen = Seen::default();
     if spec.kind != SecretType::Copy {
@@ -78,7 +78,13 @@ pub async fn observe(
 }
 
 /// What will be looked at.
-fn note(interest: &Interest, object: &QuarksSecret, references: &BTreeSet<String>, services: &[String]) {
+fn note(
+    interest: &Interest,
+    signer: &Signer,
+    object: &QuarksSecret,
+    references: &BTreeSet<String>,
+    services: &[String],
+) {
     let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
     let name = object.metadata.name.as_deref().unwrap_or_default();
     let spec = &object.spec;
@@ -87,8 +93,11 @@ fn note(interest: &Interest, object: &QuarksSecret, references: &BTreeSet<String
     let copies = spec.copies.iter();
     let there =
         copies.flat_map(|copy| [copy.name.clone(), name.to_string()].map(|name| (copy.namespace.clone(), name)));
-    let meanwhile = signing::asked(object).map(|_| (namespace.to_string(), signing::key_name(object)));
-    interest.note((namespace, name), here.chain(there).chain(meanwhile));
+    let asked = signing::asked(object);
+    let meanwhile = asked.map(|_| (namespace.to_string(), signing::key_name(object)));
+    let authority = asked.filter(|_| signer.name == OWN_SIGNER);
+    let authority = authority.map(|_| (signer.namespace.clone(), AUTHORITY_SECRET.to_string()));
+    interest.note((namespace, name), here.chain(there).chain(meanwhile).chain(authority));
 }
 
 async fn look_at_request(cluster: &Cluster, signer: &Signer, object: &QuarksSecret) -> Result<SeenRequest, Error> {
@@ -184,4 +193,30 @@ impl Seen {
 pub fn entry(secret: &Secret, key: &str) -> Option<String> {
     let bytes = secret.data.as_ref()?.get(key)?;
     String::from_utf8(bytes.0.clone()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quarks_secret::made::asked;
+    use kube::runtime::reflector::ObjectRef;
+
+    #[test]
+    fn who_is_signed_by_us_looks_at_our_authority() {
+        let spec = |signer: &str| {
+            let certificate = format!(r#"{{"certificate": {{"commonName": "a", "signerType": "{signer}"}}}}"#);
+            asked(&format!(
+                r#"{{"type": "certificate", "secretName": "s", "request": {certificate}}}"#
+            ))
+        };
+        let woken = |signer: &str, object: &QuarksSecret| {
+            let (interest, namespace) = (Interest::default(), "o".to_string());
+            let name = signer.to_string();
+            note(&interest, &Signer { name, namespace }, object, &BTreeSet::new(), &[]);
+            interest.of::<QuarksSecret>("o", AUTHORITY_SECRET)
+        };
+        assert_eq!(woken(OWN_SIGNER, &spec("cluster")), [ObjectRef::new("a").within("n")]);
+        assert_eq!(woken(OWN_SIGNER, &spec("local")), []);
+        assert_eq!(woken("example.com/signer", &spec("cluster")), []);
+    }
 }
