@@ -120,9 +120,10 @@ async fn look_at_request(cluster: &Cluster, signer: &Signer, object: &QuarksSecr
 
 async fn look_at_copy(cluster: &Cluster, namespace: &str, copy: &str, original: &str) -> Result<SeenCopy, Error> {
     let look = async {
+        // Also without consent: the Secret may say itself that it is to be a copy.
         Ok::<_, Error>(SeenCopy {
-            secret: cluster.get(namespace, copy).await?,
             consent: cluster.get(namespace, original).await?,
+            secret: cluster.get(namespace, copy).await?,
             hidden: None,
         })
     };
