@@ -29,6 +29,7 @@ mod spawned;
 mod stateful_set;
 mod taken;
 mod versioned;
+mod woken;
 
 pub use codes::CODES;
 pub use deployment::Conversion;
