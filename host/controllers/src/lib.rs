@@ -30,6 +30,7 @@ mod stateful_set;
 mod taken;
 mod used;
 mod versioned;
+mod woken;
 
 pub use codes::CODES;
 pub use deployment::Conversion;

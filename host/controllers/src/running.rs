@@ -11,7 +11,6 @@ use futures::FutureExt;
 use futures::stream::{self, Stream, StreamExt};
 use k8s_openapi::NamespaceResourceScope;
 use kube::api::ListParams;
-use kube::runtime::Controller;
 use kube::runtime::controller::{self, Action};
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher;
@@ -103,38 +102,8 @@ impl Running {
         Action::requeue(pause)
     }
 
-    /// Runs a controller to its end: counts each reconcile, and lets each failure wait its time. `gone` hears of objects that are no more, by
-    /// namespace and name.
-    pub async fn drive<K, C, F>(
-        &self,
-        name: &'static str,
-        namespace: &Option<String>,
-        controller: Controller<K>,
-        context: Arc<C>,
-        reconcile: impl Fn(Arc<K>, Arc<C>) -> F + Clone + Send + 'static,
-        gone: impl Fn(&str, &str),
-    ) where
-        K: Kind + Send + Sync + 'static,
-        C: Send + Sync + 'static,
-        F: Future<Output = Result<Action, Error>> + Send + 'static,
-    {
-        let controller = controller
-            .reconcile_all_on(self.scope.changes())
-            .graceful_shutdown_on(self.stopped());
-        self.ready_when_listed::<K>(name, namespace);
-        let (shared, policy) = (self.clone(), self.clone());
-        let runs = controller.run(
-            move |object: Arc<K>, context: Arc<C>| {
-                let (running, work) = (shared.clone(), reconcile(object.clone(), context));
-                async move { running.observed(name, object.as_ref(), work).await }
-            },
-            move |object: Arc<K>, error: &Error, _| policy.again(name, object.as_ref(), error),
-            context,
-        );
-        self.to_the_end(name, namespace, runs, gone).await;
-    }
-
-    /// The same for a controller that is woken by a queue of its own. `store`: its objects; `queue`: which of them to look at now.
+    /// Runs a controller to its end: counts each reconcile, and lets each failure wait its time. `store`: its objects; `queue`: which of them to
+    /// look at now; `gone` hears of objects that are no more, by namespace and name.
     pub async fn drive_queue<K, C, F>(
         &self,
         name: &'static str,

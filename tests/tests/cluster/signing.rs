@@ -3,9 +3,10 @@
 use crate::stage::Stage;
 use boson_controllers::Namespaces;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
-use k8s_openapi::api::core::v1::Secret;
-use kube::api::{Api, DeleteParams, ListParams};
+use k8s_openapi::api::core::v1::{Namespace, Secret};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Client, ResourceExt};
+use serde_json::json;
 use std::io::Write;
 use std::process::Command;
 use std::time::Duration;
@@ -84,6 +85,39 @@ async fn the_operator_approves_and_signs_its_own_requests() {
         .unwrap();
     stage.changed("served", "certificate", &Some(certificate)).await;
     cleared(&stage).await;
+    operator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_authority_that_is_deleted_is_replaced_and_signs_all_again() {
+    let stage = Stage::set("own-signer-gone").await;
+    // Its Secret is in none of the namespaces that are served.
+    let served = Stage::set("own-signer-served").await;
+    let id = stage.namespace.clone();
+    let label = json!({"metadata": {"labels": {"quarks.cloudfoundry.org/monitored": id}}});
+    let namespaces: Api<Namespace> = Api::all(stage.client.clone());
+    let patched = namespaces
+        .patch(&served.namespace, &PatchParams::default(), &Patch::Merge(label))
+        .await;
+    patched.unwrap();
+    let operator = stage.operator_for(stage.client.clone(), Namespaces::Monitored(id), "one");
+    served.apply(OWN).await;
+    served.ready(&["served"]).await;
+    cleared(&served).await;
+    let (before, key) = (
+        served.text("served", "certificate").await,
+        served.text("served", "private_key").await,
+    );
+    let deleted = stage
+        .api::<Secret>()
+        .delete("boson-signer", &DeleteParams::default())
+        .await;
+    deleted.unwrap();
+    let certificate = served.changed("served", "certificate", &before).await.unwrap();
+    cleared(&served).await;
+    assert_eq!(served.text("served", "private_key").await, key);
+    let authority = stage.text("boson-signer", "ca.crt").await.unwrap();
+    assert!(verified(&certificate, &authority));
     operator.stop().await;
 }
 

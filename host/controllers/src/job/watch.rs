@@ -4,64 +4,55 @@ use super::Context;
 use super::marks::QUARKS_JOB;
 use super::references::{Kind, topic};
 use crate::api::QuarksJob;
-use crate::running::{Running, api};
+use crate::running::Running;
+use crate::woken::{Watches, owners};
 use boson_deployment::labels;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
-use kube::core::PartialObjectMeta;
-use kube::runtime::controller::Config;
+use kube::api::ObjectMeta;
 use kube::runtime::reflector::ObjectRef;
-use kube::runtime::{Controller, watcher};
-use kube::{Resource, ResourceExt};
+use kube::runtime::watcher::Config;
 use std::sync::Arc;
 
 const NAME: &str = "quarks-job";
 
 /// Runs until it is asked to stop, for one namespace or for all.
 pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Option<String>) {
-    let client = context.cluster.client();
-    let everything = watcher::Config::default;
-    // Only what is around the data is watched: the content of all Secrets of a cluster does not pass through here.
-    let controller = Controller::new(api::<QuarksJob>(&client, &namespace), everything())
-        .with_config(Config::default().concurrency(running.concurrency))
-        .owns(api::<PartialObjectMeta<Job>>(&client, &namespace), everything())
-        .watches(
-            api::<PartialObjectMeta<Pod>>(&client, &namespace),
-            watcher::Config::default().labels(labels::QUARKS_JOB_NAME),
-            |pod| owner(&pod),
-        )
-        .watches(
-            api::<PartialObjectMeta<ConfigMap>>(&client, &namespace),
-            everything(),
-            lookers(&context, Kind::ConfigMap),
-        )
-        .watches(
-            api::<PartialObjectMeta<Secret>>(&client, &namespace),
-            everything(),
-            lookers(&context, Kind::Secret),
-        );
+    let everything = Config::default;
+    let runs = Config::default().labels(labels::QUARKS_JOB_NAME);
+    let watches = Watches::<QuarksJob>::of(&context.cluster.client(), &namespace, everything())
+        .and::<Job>(everything(), owners)
+        .and::<Pod>(runs, owner)
+        .and::<ConfigMap>(everything(), lookers(&context, Kind::ConfigMap))
+        .and::<Secret>(everything(), lookers(&context, Kind::Secret));
     let forgetting = context.clone();
+    let gone = move |namespace: &str, name: &str| forgetting.interest.forget((namespace, name));
     let reconcile = |object: Arc<QuarksJob>, context: Arc<Context>| async move { context.reconcile(&object).await };
+    let concurrency = running.concurrency;
     running
-        .drive(NAME, &namespace, controller, context, reconcile, |namespace, name| {
-            forgetting.interest.forget((namespace, name));
-        })
+        .drive_queue(
+            NAME,
+            &namespace,
+            watches.queue(),
+            context,
+            reconcile,
+            (concurrency, gone),
+        )
         .await;
 }
 
-fn owner(pod: &PartialObjectMeta<Pod>) -> Option<ObjectRef<QuarksJob>> {
-    let name = pod.annotations().get(QUARKS_JOB)?;
-    Some(ObjectRef::new(name).within(&pod.namespace()?))
+fn owner(pod: &ObjectMeta) -> Vec<ObjectRef<QuarksJob>> {
+    let name = pod.annotations.as_ref().and_then(|all| all.get(QUARKS_JOB));
+    let owner = name.zip(pod.namespace.as_ref());
+    let owner = owner.map(|(name, namespace)| ObjectRef::new(name).within(namespace));
+    owner.into_iter().collect()
 }
 
-fn lookers<K: Resource<DynamicType = ()>>(
-    context: &Arc<Context>,
-    kind: Kind,
-) -> impl Fn(PartialObjectMeta<K>) -> Vec<ObjectRef<QuarksJob>> + Send + Sync + 'static {
+fn lookers(context: &Arc<Context>, kind: Kind) -> impl Fn(&ObjectMeta) -> Vec<ObjectRef<QuarksJob>> + Send + 'static {
     let context = context.clone();
-    move |object| {
-        let namespace = object.metadata.namespace.unwrap_or_default();
-        let name = object.metadata.name.unwrap_or_default();
-        context.interest.of(&namespace, &topic(kind, &name))
+    move |meta| {
+        let namespace = meta.namespace.as_deref().unwrap_or_default();
+        let name = meta.name.as_deref().unwrap_or_default();
+        context.interest.of(namespace, &topic(kind, name))
     }
 }

@@ -78,6 +78,11 @@ mod tests {
     #[test]
     fn a_leader_stops_before_another_may_begin() {
         assert!(super::super::GIVE_UP + super::super::BEAT < super::super::LENGTH);
+        let one_dead_connection = super::super::BEAT + super::super::ANSWER;
+        assert!(
+            one_dead_connection + super::super::ANSWER < super::super::GIVE_UP,
+            "there is no second try"
+        );
     }
 
     proptest! {

@@ -9,8 +9,10 @@
 //! replace, so that does no harm.
 
 mod decision;
+#[cfg(test)]
+mod tests;
 
-use crate::client::{Cluster, Created, Error, FieldManager};
+use crate::client::{Cluster, Created, Error, Fault, FieldManager};
 use crate::serving::{Health, State};
 use decision::{Step, decide};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
@@ -18,7 +20,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::ObjectMeta;
 use std::future::Future;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 const MANAGER: FieldManager = FieldManager("boson-lease");
 /// What its health is told under.
@@ -32,6 +35,8 @@ pub const GIVE_UP: Duration = Duration::from_secs(10);
 pub const GRACE: Duration = Duration::from_secs(8);
 /// Between two looks.
 pub const BEAT: Duration = Duration::from_secs(2);
+/// Longest wait for one answer: on a connection that died nothing comes, and another try on another one has to fit into [`GIVE_UP`].
+pub const ANSWER: Duration = Duration::from_secs(3);
 
 /// Which lease, and in whose name.
 #[derive(Clone, Debug)]
@@ -82,15 +87,16 @@ impl Election {
         W: Future<Output = ()>,
     {
         health.set(PART, State::Starting);
+        let cluster = &cluster.clone().answering_within(ANSWER);
         tokio::pin!(stop);
         let mut seen = Seen {
             lease: None,
             changed: Instant::now(),
         };
-        tokio::select! {
+        let taken = tokio::select! {
             () = &mut stop => return End::Done,
-            () = self.acquire(cluster, health, &mut seen) => {}
-        }
+            taken = self.acquire(cluster, health, &mut seen) => taken,
+        };
         tracing::info!(me = self.me, "leading");
         cluster.metrics().leading.set(1);
         let end = {
@@ -102,7 +108,7 @@ impl Election {
                     (&mut stop).await;
                     tokio::time::sleep(GRACE).await;
                 } => End::Done,
-                () = self.keep(cluster, &mut seen) => End::Lost,
+                () = self.keep(cluster, &mut seen, taken) => End::Lost,
             }
         };
         cluster.metrics().leading.set(0);
@@ -113,14 +119,17 @@ impl Election {
         end
     }
 
-    async fn acquire(&self, cluster: &Cluster, health: &Health, seen: &mut Seen) {
+    /// Waits until it is ours. From when on: before it was written, because the answer may be slow.
+    async fn acquire(&self, cluster: &Cluster, health: &Health, seen: &mut Seen) -> Instant {
         loop {
+            let began = Instant::now();
             let step = self.step(cluster, seen).await;
             // Waiting for one's turn is being ready, a rolling update waits for it; not to be heard is not.
             health.set(PART, if step.is_ok() { State::Working } else { State::Starting });
             match step {
-                Ok(Turn::Mine) => return,
-                Ok(Turn::Theirs | Turn::Unclear) => {}
+                Ok(Turn::Mine) if began.elapsed() < GIVE_UP => return began,
+                // It is ours, but for how long is unclear: renew it first.
+                Ok(Turn::Mine | Turn::Theirs | Turn::Unclear) => {}
                 Err(error) => {
                     tracing::warn!(%error, "cannot take the lease");
                     health.trouble(PART, error.to_string());
@@ -130,16 +139,17 @@ impl Election {
         }
     }
 
-    /// Renews until that is no longer possible.
-    async fn keep(&self, cluster: &Cluster, seen: &mut Seen) {
-        let mut renewed = Instant::now();
+    /// Renews until that is no longer possible. `renewed`: since when it is ours.
+    async fn keep(&self, cluster: &Cluster, seen: &mut Seen, mut renewed: Instant) {
+        let mut pause = BEAT;
         loop {
             let left = GIVE_UP.saturating_sub(renewed.elapsed());
             if left.is_zero() {
                 tracing::error!("the lease could not be renewed in time");
                 return;
             }
-            tokio::time::sleep(BEAT.min(left)).await;
+            tokio::time::sleep(pause.min(left)).await;
+            pause = BEAT;
             // The lease runs from before the write: its answer may be slow.
             let began = Instant::now();
             match tokio::time::timeout(GIVE_UP.saturating_sub(renewed.elapsed()), self.step(cluster, seen)).await {
@@ -150,7 +160,13 @@ impl Election {
                     tracing::error!("somebody else holds the lease");
                     return;
                 }
-                Ok(Err(error)) => tracing::warn!(%error, "cannot renew the lease"),
+                Ok(Err(error)) => {
+                    tracing::warn!(%error, "cannot renew the lease");
+                    if matches!(error.fault, Fault::NoAnswer(_)) {
+                        // That was a pause already.
+                        pause = Duration::ZERO;
+                    }
+                }
                 Err(_) => tracing::warn!("no answer when renewing the lease"),
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! # Guarantees
 //! Nothing is written into a namespace that did not agree to this very QuarksSecret, and no Secret there is replaced that does not say
-//! itself that it is a copy.
+//! itself that it is a copy. Of a namespace that did not agree nothing is told, not even which Secrets it has.
 
 use super::observe::{Seen, SeenCopy};
 use super::secret::reference;
@@ -12,6 +12,9 @@ use crate::conditions::Finding;
 use boson_deployment::labels;
 use k8s_openapi::api::core::v1::Secret;
 use std::collections::BTreeMap;
+
+/// The same whether there is a Secret of that name or not.
+const NOBODY: &str = "nobody there agrees: see 'kubectl explain quarkssecret.spec.copies'";
 
 /// What to do with a copy.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,13 +62,18 @@ fn one(object: &QuarksSecret, secret: &Secret, copy: &Copy, there: &SeenCopy) ->
         .consent
         .as_ref()
         .filter(|consent| consent.spec.kind == SecretType::Copy && says(consent.metadata.annotations.as_ref()));
-    let Some(old) = &there.secret else {
-        let consent = consent.ok_or("nobody there agrees: see 'kubectl explain quarkssecret.spec.copies'")?;
-        return Ok(Some(CopyStep::Create(Box::new(new(consent, secret, copy, source)))));
+    let old = there.secret.as_ref();
+    let agreed = old.filter(|old| says(old.metadata.annotations.as_ref()));
+    let old = match (agreed, consent, old) {
+        (Some(old), ..) => old,
+        (None, None, _) => return Err(NOBODY.into()),
+        (None, Some(consent), None) => {
+            return Ok(Some(CopyStep::Create(Box::new(new(consent, secret, copy, source)))));
+        }
+        (None, Some(_), Some(_)) => {
+            return Err("there is a Secret of that name that does not say it is this copy".into());
+        }
     };
-    if !says(old.metadata.annotations.as_ref()) {
-        return Err("there is a Secret of that name that does not say it is this copy".into());
-    }
     if old.type_ != secret.type_ {
         return Err("the Secret there is of another type, which cannot change; delete it".into());
     }

@@ -1,17 +1,17 @@
 //! What a value is to be made from: pure, and complete. What is missing for it is said by name.
 
+use super::image;
 use super::observe::{Seen, entry};
 use super::recipe::{self, Recipe, digest, recipe, request_digest};
 use super::secret::{self, Marks};
 use super::signing::{self, Prior};
-use super::{image, template};
+use super::template::{self, Budget, Values};
 use crate::api::QuarksSecret;
-use crate::api::request::{ImageCredentials, SignerType};
+use crate::api::request::{ImageCredentials, SignerType, TemplatedConfig};
 use crate::api::secret::SecretType;
 use boson_credentials::Issued;
 use boson_document::Tree;
 use k8s_openapi::api::core::v1::Secret;
-use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 /// A value that is to be made.
@@ -136,21 +136,7 @@ pub fn draft(object: &QuarksSecret, seen: &Seen, cause: Cause, old: Option<&Secr
                 asked: asked.clone(),
             }
         }
-        (SecretType::TemplatedConfig, _, Some(asked)) => {
-            let mut values = BTreeMap::new();
-            for (name, reference) in &asked.values {
-                values.insert(name.clone(), seen.text(reference).map_err(waiting)?);
-            }
-            let mut out = Tree::object();
-            for (name, text) in &asked.templates {
-                let rendered = template::render(name, text, &values).map_err(|message| Trouble {
-                    reason: "BadTemplate",
-                    message,
-                })?;
-                out.set(name.as_str(), rendered);
-            }
-            Value::Known(out)
-        }
+        (SecretType::TemplatedConfig, _, Some(asked)) => Value::Known(rendered(asked, seen)?),
         _ => match seen.request.as_ref().and_then(signing::collected) {
             Some(value) => Value::Known(value),
             None => Value::Generated(certified(object, seen, cause, old)?),
@@ -158,6 +144,26 @@ pub fn draft(object: &QuarksSecret, seen: &Seen, cause: Cause, old: Option<&Secr
     };
     let marks = marks_of(object, seen);
     Ok(Draft { value, cause, marks })
+}
+
+/// All templates, with one budget.
+fn rendered(asked: &TemplatedConfig, seen: &Seen) -> Result<Tree, Trouble> {
+    let trouble = |reason| move |message| Trouble { reason, message };
+    let (waiting, bad) = (trouble("Waiting"), trouble("BadTemplate"));
+    let mut budget = Budget::new();
+    let mut values = Values::new();
+    for (name, reference) in &asked.values {
+        // Any number of them may refer to the same large entry.
+        let value = seen.str(reference).map_err(waiting)?;
+        budget.look_at(value.len()).map_err(bad)?;
+        values.insert(name, value);
+    }
+    let mut out = Tree::object();
+    for (name, text) in &asked.templates {
+        let rendered = template::render(name, text, &values, &mut budget);
+        out.set(name.as_str(), rendered.map_err(bad)?);
+    }
+    Ok(out)
 }
 
 /// What has to be done before the value can be written, where somebody else signs it.
@@ -232,7 +238,8 @@ fn service_names(seen: &Seen) -> Vec<String> {
     recipe::service_names(&services)
 }
 
-/// Digest of what signs and of what Services add; none where neither is asked for, or not all of it is there.
+/// Digest of what signs and of what Services add; none where neither is asked for, or not all of it is there. That our own authority is not there
+/// is an answer, too: whoever deletes it wants another.
 pub fn signature(object: &QuarksSecret, seen: &Seen) -> Option<String> {
     let asked = object.spec.request.as_ref()?.certificate.as_ref()?;
     let by_us = seen.request.as_ref().and_then(signing::fingerprint);

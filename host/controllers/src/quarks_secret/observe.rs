@@ -53,7 +53,7 @@ pub async fn observe(
     let spec = &object.spec;
     let references: BTreeSet<String> = references(object).into_iter().map(|reference| reference.name).collect();
     let services = services(object);
-    note(interest, object, &references, &services);
+    note(interest, signer, object, &references, &services);
 
     let mut seen = Seen::default();
     if spec.kind != SecretType::Copy {
@@ -78,7 +78,13 @@ pub async fn observe(
 }
 
 /// What will be looked at.
-fn note(interest: &Interest, object: &QuarksSecret, references: &BTreeSet<String>, services: &[String]) {
+fn note(
+    interest: &Interest,
+    signer: &Signer,
+    object: &QuarksSecret,
+    references: &BTreeSet<String>,
+    services: &[String],
+) {
     let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
     let name = object.metadata.name.as_deref().unwrap_or_default();
     let spec = &object.spec;
@@ -87,8 +93,11 @@ fn note(interest: &Interest, object: &QuarksSecret, references: &BTreeSet<String
     let copies = spec.copies.iter();
     let there =
         copies.flat_map(|copy| [copy.name.clone(), name.to_string()].map(|name| (copy.namespace.clone(), name)));
-    let meanwhile = signing::asked(object).map(|_| (namespace.to_string(), signing::key_name(object)));
-    interest.note((namespace, name), here.chain(there).chain(meanwhile));
+    let asked = signing::asked(object);
+    let meanwhile = asked.map(|_| (namespace.to_string(), signing::key_name(object)));
+    let authority = asked.filter(|_| signer.name == OWN_SIGNER);
+    let authority = authority.map(|_| (signer.namespace.clone(), AUTHORITY_SECRET.to_string()));
+    interest.note((namespace, name), here.chain(there).chain(meanwhile).chain(authority));
 }
 
 async fn look_at_request(cluster: &Cluster, signer: &Signer, object: &QuarksSecret) -> Result<SeenRequest, Error> {
@@ -111,9 +120,10 @@ async fn look_at_request(cluster: &Cluster, signer: &Signer, object: &QuarksSecr
 
 async fn look_at_copy(cluster: &Cluster, namespace: &str, copy: &str, original: &str) -> Result<SeenCopy, Error> {
     let look = async {
+        // Also without consent: the Secret may say itself that it is to be a copy.
         Ok::<_, Error>(SeenCopy {
-            secret: cluster.get(namespace, copy).await?,
             consent: cluster.get(namespace, original).await?,
+            secret: cluster.get(namespace, copy).await?,
             hidden: None,
         })
     };
@@ -165,11 +175,18 @@ fn services(object: &QuarksSecret) -> Vec<String> {
 impl Seen {
     /// The text of an entry; what is missing, otherwise.
     pub fn text(&self, reference: &KeyReference) -> Result<String, String> {
+        self.str(reference).map(str::to_string)
+    }
+
+    /// The same where it lies.
+    pub fn str(&self, reference: &KeyReference) -> Result<&str, String> {
         let KeyReference { name, key } = reference;
         let Some(secret) = self.referred.get(name).and_then(Option::as_ref) else {
             return Err(format!("there is no Secret '{name}'"));
         };
-        entry(secret, key).ok_or_else(|| format!("Secret '{name}' has no text under the key '{key}'"))
+        let bytes = secret.data.as_ref().and_then(|data| data.get(key));
+        let text = bytes.and_then(|bytes| std::str::from_utf8(&bytes.0).ok());
+        text.ok_or_else(|| format!("Secret '{name}' has no text under the key '{key}'"))
     }
 }
 
@@ -177,4 +194,30 @@ impl Seen {
 pub fn entry(secret: &Secret, key: &str) -> Option<String> {
     let bytes = secret.data.as_ref()?.get(key)?;
     String::from_utf8(bytes.0.clone()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quarks_secret::made::asked;
+    use kube::runtime::reflector::ObjectRef;
+
+    #[test]
+    fn who_is_signed_by_us_looks_at_our_authority() {
+        let spec = |signer: &str| {
+            let certificate = format!(r#"{{"certificate": {{"commonName": "a", "signerType": "{signer}"}}}}"#);
+            asked(&format!(
+                r#"{{"type": "certificate", "secretName": "s", "request": {certificate}}}"#
+            ))
+        };
+        let woken = |signer: &str, object: &QuarksSecret| {
+            let (interest, namespace) = (Interest::default(), "o".to_string());
+            let name = signer.to_string();
+            note(&interest, &Signer { name, namespace }, object, &BTreeSet::new(), &[]);
+            interest.of::<QuarksSecret>("o", AUTHORITY_SECRET)
+        };
+        assert_eq!(woken(OWN_SIGNER, &spec("cluster")), [ObjectRef::new("a").within("n")]);
+        assert_eq!(woken(OWN_SIGNER, &spec("local")), []);
+        assert_eq!(woken("example.com/signer", &spec("cluster")), []);
+    }
 }

@@ -8,11 +8,16 @@ use super::marks;
 use super::recipe::digest;
 use crate::api::QuarksSecret;
 use crate::client::{Cluster, Error, Fault, Notice};
+use boson_deployment::names::SUBDOMAIN_LIMIT;
+use boson_pipeline::bundle::kinds::NameRule;
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
+use std::collections::BTreeSet;
 
 /// The key of the list.
 const LIST: &str = "secrets";
+/// Names in one list: each costs two calls, and the next list waits until this one is done.
+const NAMES: usize = 256;
 
 /// What a ConfigMap asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,10 +29,10 @@ pub enum Asked {
         /// Which one: no other ConfigMap, and no other list of this one, has the same.
         id: String,
         /// Names of QuarksSecrets, in the same namespace.
-        names: Vec<String>,
+        names: BTreeSet<String>,
     },
-    /// Something that is no list.
-    Unreadable,
+    /// Something that is no such list, for this reason.
+    Refused(String),
 }
 
 /// What a ConfigMap asks for: a pure function.
@@ -44,10 +49,29 @@ pub fn asked(map: &ConfigMap) -> Asked {
     if done == Some(&id) || map.metadata.deletion_timestamp.is_some() {
         return Asked::Nothing;
     }
-    match serde_json::from_str(list) {
+    match names(list) {
         Ok(names) => Asked::Rotation { id, names },
-        Err(_) => Asked::Unreadable,
+        Err(why) => Asked::Refused(why),
     }
+}
+
+/// The names in a list, each once.
+fn names(list: &str) -> Result<BTreeSet<String>, String> {
+    let names: BTreeSet<String> = serde_json::from_str(list)
+        .map_err(|_| format!("the key '{LIST}' is to hold a JSON list of names of QuarksSecrets"))?;
+    if names.len() > NAMES {
+        let number = names.len();
+        return Err(format!(
+            "the list has {number} names, and {NAMES} are rotated at a time; use several ConfigMaps"
+        ));
+    }
+    // As part of an address, something else could lead anywhere.
+    let rule = NameRule::Subdomain(SUBDOMAIN_LIMIT);
+    if let Some(bad) = names.iter().find(|name| rule.check(name).is_err()) {
+        let shown: String = bad.chars().take(SUBDOMAIN_LIMIT).collect();
+        return Err(format!("{shown:?} is no name of a QuarksSecret; nothing is rotated"));
+    }
+    Ok(names)
 }
 
 /// Marks what is to be rotated, then the ConfigMap as done. What to tell about it.
@@ -62,10 +86,7 @@ pub async fn rotate(cluster: &Cluster, map: &ConfigMap) -> Result<Option<Notice>
     };
     let (id, names) = match asked(map) {
         Asked::Nothing => return Ok(None),
-        Asked::Unreadable => {
-            let note = "the key 'secrets' is to hold a JSON list of names of QuarksSecrets";
-            return Ok(Some(notice(true, "BadRotation", note.into())));
-        }
+        Asked::Refused(why) => return Ok(Some(notice(true, "BadRotation", why))),
         Asked::Rotation { id, names } => (id, names),
     };
     let namespace = map.metadata.namespace.as_deref().unwrap_or_default();
@@ -136,7 +157,22 @@ mod tests {
 
     #[test]
     fn what_is_no_list_is_told() {
-        assert_eq!(asked(&map("1", "a, b")), Asked::Unreadable);
+        let why = |list: &str| match asked(&map("1", list)) {
+            Asked::Refused(why) => why,
+            other => panic!("{other:?}"),
+        };
+        assert!(why("a, b").contains("a JSON list"));
+        assert!(why(r#"["a", "../secrets/a"]"#).starts_with("\"../secrets/a\" is no name"));
+        assert!(why(r#"["A"]"#).starts_with("\"A\" is no name"));
+        let many: Vec<String> = (0..250_000).map(|number| format!("a{number}")).collect();
+        assert!(why(&json!(many).to_string()).contains("250000 names, and 256 "));
+        assert!(why(&json!(["ä".repeat(1 << 20)]).to_string()).len() < 1000);
         assert_eq!(asked(&ConfigMap::default()), Asked::Nothing);
+    }
+
+    #[test]
+    fn a_name_is_rotated_once_however_often_it_is_listed() {
+        let list = json!(vec!["a"; 250_000]).to_string();
+        assert!(matches!(asked(&map("1", &list)), Asked::Rotation { names, .. } if names.len() == 1));
     }
 }

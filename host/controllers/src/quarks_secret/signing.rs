@@ -231,10 +231,14 @@ pub fn leftovers(seen: &Seen) -> Option<Prior> {
     (seen.key.is_some() || seen.request.is_some()).then_some(Prior::Clear { key: true })
 }
 
-/// Fingerprint of the authority of our own signer: another one means that all is signed again.
+/// Fingerprint of the authority of our own signer, if that is who signs: another one means that all is signed again. Empty where it is gone,
+/// which is another one.
 pub fn fingerprint(seen: &SeenRequest) -> Option<String> {
-    let (certificate, _) = authority(seen).filter(|_| seen.signer.name == OWN_SIGNER)?;
-    Some(Issued::from_pem(&certificate)?.fingerprint)
+    if seen.signer.name != OWN_SIGNER {
+        return None;
+    }
+    let issued = authority(seen).and_then(|(certificate, _)| Issued::from_pem(&certificate));
+    Some(issued.map_or_else(String::new, |issued| issued.fingerprint))
 }
 
 /// By our own authority, for the key that lies there.

@@ -11,7 +11,7 @@ use boson_credentials::{KeySize, RsaKey, System, names_as_issuer};
 use boson_document::json::parse;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::certificates::v1::{CertificateSigningRequest, CertificateSigningRequestCondition};
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::core::v1::{Secret, Service};
 use std::time::{Duration, SystemTime};
 
 const SPEC: &str = r#"{"type": "certificate", "secretName": "s", "secretLabels": {"a": "b"}, "request": {"certificate":
@@ -184,6 +184,39 @@ fn another_authority_signs_all_certificates_again() {
     let after = seen.secret.unwrap();
     assert_ne!(entry(&after, "ca"), entry(&before, "ca"));
     assert_eq!(entry(&after, "private_key"), entry(&before, "private_key"));
+}
+
+#[test]
+fn without_its_authority_a_certificate_is_signed_again_by_a_new_one() {
+    let with_service = SPEC.replace("\"keyLength\"", r#""serviceRef": [{"name": "x"}], "keyLength""#);
+    for spec in [SPEC, &with_service] {
+        let object = asked(spec);
+        let mut seen = seen(OWN_SIGNER);
+        seen.services = services(&object);
+        let now = SystemTime::now();
+        settle(&object, &mut seen, now);
+        let before = seen.secret.clone().unwrap();
+        for lost in [None, Some(holding(&[(AUTHORITY[0], "no certificate")]))] {
+            seen.request.as_mut().unwrap().authority = lost;
+            let (steps, _) = settle(&object, &mut seen, now);
+            assert_eq!(steps, ["key", "ask", "authority", "approve", "sign", "write", "clear"]);
+        }
+        let after = seen.secret.unwrap();
+        assert_ne!(entry(&after, "ca"), entry(&before, "ca"));
+        assert_eq!(entry(&after, "private_key"), entry(&before, "private_key"));
+    }
+}
+
+/// The Services that it refers to.
+fn services(object: &QuarksSecret) -> Vec<(String, Option<Service>)> {
+    let asked = signing::asked(object).unwrap();
+    let found = |name: &str| {
+        let mut service = Service::default();
+        service.metadata.name = Some(name.into());
+        service
+    };
+    let names = asked.service_ref.iter().map(|service| service.name.clone());
+    names.map(|name| (name.clone(), Some(found(&name)))).collect()
 }
 
 #[test]

@@ -1,23 +1,81 @@
 //! Templates of type helm, as far as configurations with secrets need them: `{{ .Values.NAME }}`, `{{-` and `-}}`, and functions behind `|`.
 //!
 //! Anything else is an error that names the template and its line; the predecessor wrote the broken text into the Secret.
+//!
+//! # Guarantees
+//! Whatever templates and values say, the texts of one object are never larger than a Secret, not even between two functions, and making them
+//! takes milliseconds: whoever may write a QuarksSecret must not be able to exhaust the operator.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use boson_pipeline::bundle::limits::DATA_LIMIT;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+
+/// Bytes of values that are looked at for one object, by functions too.
+const WORK: usize = 16 << 20;
+/// Functions behind one value: nobody needs more, and each works on the whole of it.
+const FUNCTIONS: usize = 8;
+/// Characters of an action that a message repeats.
+const SHOWN: usize = 60;
+
+/// What the templates of one object may still cost.
+#[derive(Debug)]
+pub struct Budget {
+    output: usize,
+    work: usize,
+}
+
+/// The values that templates know, by name. None of them is copied.
+pub type Values<'a> = BTreeMap<&'a str, &'a str>;
+
+// === impl Budget ===
+
+impl Budget {
+    /// For one object.
+    pub fn new() -> Self {
+        Self {
+            output: DATA_LIMIT,
+            work: WORK,
+        }
+    }
+
+    /// So many bytes of a value are about to be looked at.
+    ///
+    /// # Errors
+    /// All in all they would be too many.
+    pub fn look_at(&mut self, bytes: usize) -> Result<(), String> {
+        let left = self.work.checked_sub(bytes);
+        self.work = left.ok_or("values and functions make more work than one Secret is worth")?;
+        Ok(())
+    }
+
+    /// Adds to what was rendered.
+    fn write(&mut self, out: &mut String, text: &str) -> Result<(), String> {
+        let left = self.output.checked_sub(text.len());
+        self.output = left.ok_or_else(too_large)?;
+        out.push_str(text);
+        Ok(())
+    }
+}
+
+fn too_large() -> String {
+    format!("the result would be larger than a Secret, which holds {DATA_LIMIT} bytes")
+}
 
 /// Renders a template. The text of an error holds no value.
 ///
 /// # Errors
-/// An action that is not closed or not understood, a value that nobody gave.
-pub fn render(name: &str, template: &str, values: &BTreeMap<String, String>) -> Result<String, String> {
+/// An action that is not closed or not understood, a value that nobody gave, more than the budget has.
+pub fn render(name: &str, template: &str, values: &Values, budget: &mut Budget) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = template;
     let mut line = 1;
+    let at = |line: usize, why: String| format!("template '{name}', line {line}: {why}");
     while let Some((before, after)) = rest.split_once("{{") {
         line += before.matches('\n').count();
         let Some((action, after)) = after.split_once("}}") else {
-            return Err(format!("template '{name}', line {line}: '{{{{' without '}}}}'"));
+            return Err(at(line, "'{{' without '}}'".into()));
         };
         let (action, trim_before) = action
             .strip_prefix("- ")
@@ -25,10 +83,11 @@ pub fn render(name: &str, template: &str, values: &BTreeMap<String, String>) -> 
         let (action, trim_after) = action
             .strip_suffix(" -")
             .map_or((action, false), |action| (action, true));
-        out.push_str(if trim_before { before.trim_end() } else { before });
+        let text = if trim_before { before.trim_end() } else { before };
+        budget.write(&mut out, text).map_err(|why| at(line, why))?;
         if !is_comment(action) {
-            let value = evaluate(action, values);
-            out.push_str(&value.map_err(|why| format!("template '{name}', line {line}: {why}"))?);
+            let written = evaluate(action, values, budget).and_then(|value| budget.write(&mut out, &value));
+            written.map_err(|why| at(line, why))?;
         }
         line += action.matches('\n').count();
         rest = if trim_after { after.trim_start() } else { after };
@@ -37,7 +96,7 @@ pub fn render(name: &str, template: &str, values: &BTreeMap<String, String>) -> 
             .checked_sub(rest.len())
             .map_or(0, |cut| after[..cut].matches('\n').count());
     }
-    out.push_str(rest);
+    budget.write(&mut out, rest).map_err(|why| at(line, why))?;
     Ok(out)
 }
 
@@ -45,30 +104,66 @@ fn is_comment(action: &str) -> bool {
     action.trim().starts_with("/*") && action.trim().ends_with("*/")
 }
 
-fn evaluate(action: &str, values: &BTreeMap<String, String>) -> Result<String, String> {
+fn evaluate<'a>(action: &str, values: &Values<'a>, budget: &mut Budget) -> Result<Cow<'a, str>, String> {
     let mut parts = action.split('|').map(str::trim);
     let first = parts.next().unwrap_or_default();
     let Some(name) = first.strip_prefix(".Values.") else {
-        return Err(format!("'{first}' is not understood; write '.Values.NAME'"));
+        return Err(format!("'{}' is not understood; write '.Values.NAME'", shown(first)));
     };
     let value = values.get(name);
-    let mut value = value.ok_or_else(|| format!("no value is named '{name}'"))?.clone();
-    for function in parts {
+    let value = value.ok_or_else(|| format!("no value is named '{}'", shown(name)))?;
+    let mut value = Cow::Borrowed(*value);
+    for (number, function) in parts.enumerate() {
+        if number == FUNCTIONS {
+            return Err(format!(
+                "there are more than {FUNCTIONS} functions behind '{}'",
+                shown(first)
+            ));
+        }
+        budget.look_at(value.len())?;
+        if grown(function, &value) > DATA_LIMIT {
+            return Err(too_large());
+        }
         value = match function {
-            "quote" => serde_json::Value::from(value).to_string(),
-            "b64enc" => STANDARD.encode(value),
+            "quote" => Cow::Owned(serde_json::Value::from(value).to_string()),
+            "b64enc" => Cow::Owned(STANDARD.encode(&*value)),
             "b64dec" => {
-                let bytes = STANDARD.decode(value).ok();
+                let bytes = STANDARD.decode(&*value).ok();
                 let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-                text.ok_or_else(|| format!("value '{name}' is not the base64 of a text"))?
+                Cow::Owned(text.ok_or_else(|| format!("value '{name}' is not the base64 of a text"))?)
             }
-            "trim" => value.trim().into(),
-            "upper" => value.to_uppercase(),
-            "lower" => value.to_lowercase(),
-            other => return Err(format!("there is no function '{other}'")),
+            "trim" => Cow::Owned(value.trim().into()),
+            "upper" => Cow::Owned(value.to_uppercase()),
+            "lower" => Cow::Owned(value.to_lowercase()),
+            other => return Err(format!("there is no function '{}'", shown(other))),
         };
     }
     Ok(value)
+}
+
+/// Bytes that a function makes of a value, before it does.
+fn grown(function: &str, value: &str) -> usize {
+    match function {
+        "quote" => value.chars().map(quoted).sum::<usize>().saturating_add(2),
+        "b64enc" => value.len().div_ceil(3).saturating_mul(4),
+        "upper" => value.chars().flat_map(char::to_uppercase).map(char::len_utf8).sum(),
+        "lower" => value.chars().flat_map(char::to_lowercase).map(char::len_utf8).sum(),
+        _ => value.len(),
+    }
+}
+
+/// Bytes of a character in a JSON text.
+fn quoted(character: char) -> usize {
+    match character {
+        '"' | '\\' | '\u{8}' | '\u{c}' | '\n' | '\r' | '\t' => 2,
+        '\0'..='\u{1f}' => 6,
+        other => other.len_utf8(),
+    }
+}
+
+/// The beginning of what a user wrote: it may have a megabyte.
+fn shown(text: &str) -> &str {
+    text.char_indices().nth(SHOWN).map_or(text, |(end, _)| &text[..end])
 }
 
 #[cfg(test)]
@@ -77,8 +172,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn rendered(template: &str) -> Result<String, String> {
-        let values = [("user", "admin"), ("word", "a\"b\n")].map(|(name, value)| (name.into(), value.into()));
-        render("t.yml", template, &values.into_iter().collect())
+        let values = [("user", "admin"), ("word", "a\"b\n")];
+        render("t.yml", template, &values.into(), &mut Budget::new())
+    }
+
+    /// With this as `.Values.v`.
+    fn rendered_with(value: &str, template: &str, budget: &mut Budget) -> Result<String, String> {
+        render("t", template, &[("v", value)].into(), budget)
     }
 
     #[test]
@@ -121,7 +221,59 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_would_not_fit_into_a_secret_is_refused_before_it_is_made() {
+        let large = "x".repeat(DATA_LIMIT);
+        let refused = |value: &str, template: &str| rendered_with(value, template, &mut Budget::new()).unwrap_err();
+        for template in [
+            "{{ .Values.v }}.",
+            "{{ .Values.v | b64enc }}",
+            "{{ .Values.v | quote }}",
+            &"{{ .Values.v }}".repeat(100_000),
+        ] {
+            assert!(
+                refused(&large, template).contains("larger than a Secret"),
+                "{template:.40}"
+            );
+        }
+        assert_eq!(
+            rendered_with(&large, "{{ .Values.v }}", &mut Budget::new()),
+            Ok(large.clone())
+        );
+        let chain = format!("{{{{ .Values.v {} }}}}", "| b64enc".repeat(80));
+        assert!(
+            refused("", &chain).contains("more than 8 functions"),
+            "{}",
+            refused("", &chain)
+        );
+        // Nothing is written, and yet it is work.
+        let blank = " ".repeat(DATA_LIMIT);
+        assert!(refused(&blank, &"{{ .Values.v | trim }}".repeat(100)).contains("more work"));
+    }
+
+    #[test]
+    fn all_templates_of_an_object_share_what_there_is() {
+        let (half, mut budget) = ("x".repeat(DATA_LIMIT / 2), Budget::new());
+        for fits in [true, true, false] {
+            assert_eq!(rendered_with(&half, "{{ .Values.v }}", &mut budget).is_ok(), fits);
+        }
+    }
+
+    #[test]
+    fn a_message_repeats_the_beginning_only() {
+        let long = format!("{{{{ {} }}}}", "ä".repeat(DATA_LIMIT / 4));
+        assert!(rendered(&long).unwrap_err().len() < 300);
+    }
+
     proptest! {
+        #[test]
+        fn growth_is_known_before(value in any::<String>()) {
+            for function in ["quote", "b64enc", "upper", "lower"] {
+                let made = rendered_with(&value, &format!("{{{{ .Values.v | {function} }}}}"), &mut Budget::new()).unwrap();
+                prop_assert_eq!(grown(function, &value), made.len(), "{}", function);
+            }
+        }
+
         #[test]
         fn text_without_actions_stays_as_it_is(text in "[^{]*") {
             prop_assert_eq!(rendered(&text), Ok(text));
@@ -129,7 +281,7 @@ mod tests {
 
         #[test]
         fn no_template_makes_it_panic_or_tell_a_value(text in ".*\\{\\{.*(\\}\\})?.*") {
-            if let Err(why) = render("t", &text, &[("a".to_string(), "CANARY".to_string())].into_iter().collect()) {
+            if let Err(why) = render("t", &text, &[("a", "CANARY")].into(), &mut Budget::new()) {
                 prop_assert!(!why.contains("CANARY"), "{}", why);
             }
         }

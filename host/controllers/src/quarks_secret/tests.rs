@@ -327,6 +327,14 @@ fn nothing_goes_where_nobody_agreed() {
     settle(&object, &mut seen, now());
     let refused = plan(&object, &seen, now());
     assert!(refused.copies.is_empty() && message(&refused).contains("m/c: nobody there agrees"));
+    let mut there = Secret::default();
+    for kind in ["Opaque", "kubernetes.io/tls"] {
+        there.type_ = Some(kind.into());
+        seen.copies[0].secret = Some(there.clone());
+        let silent = plan(&object, &seen, now());
+        assert_eq!(silent.findings, refused.findings, "it tells which Secrets others have");
+    }
+    seen.copies[0].secret = None;
 
     let mut consent = asked(r#"{"type": "copy", "secretName": "c"}"#);
     seen.copies[0].consent = Some(consent.clone());
@@ -347,9 +355,12 @@ fn nothing_goes_where_nobody_agreed() {
     seen.copies[0].hidden = None;
 
     seen.copies[0].secret = Some(Secret::default());
+    let own = plan(&object, &seen, now());
+    assert!(own.copies.is_empty(), "a Secret there that is somebody's own");
     assert!(
-        plan(&object, &seen, now()).copies.is_empty(),
-        "a Secret there that is somebody's own"
+        message(&own).contains("does not say it is this copy"),
+        "{}",
+        message(&own)
     );
     seen.copies[0].secret = Some((**copy).clone());
     let done = plan(&object, &seen, now());

@@ -2,16 +2,16 @@
 
 use super::{Context, marks};
 use crate::api::QuarksSecret;
-use crate::running::{Running, api};
+use crate::running::Running;
+use crate::woken::Watches;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
 use kube::Api;
 use kube::api::ObjectMeta;
 use kube::core::PartialObjectMeta;
-use kube::runtime::controller::Config;
 use kube::runtime::reflector::ObjectRef;
-use kube::runtime::{Controller, watcher};
+use kube::runtime::watcher::Config;
 use std::sync::Arc;
 
 const NAME: &str = "quarks-secret";
@@ -26,57 +26,51 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
 }
 
 async fn objects(context: Arc<Context>, running: Running, namespace: Option<String>) {
-    let controller = woken(&context, &namespace).with_config(Config::default().concurrency(running.concurrency));
+    let queue = watches(&context, &namespace).queue();
     let forgetting = context.clone();
+    let gone = move |namespace: &str, name: &str| forgetting.interest.forget((namespace, name));
     let reconcile = |object: Arc<QuarksSecret>, context: Arc<Context>| async move { context.reconcile(object).await };
+    let concurrency = running.concurrency;
     running
-        .drive(NAME, &namespace, controller, context, reconcile, |namespace, name| {
-            forgetting.interest.forget((namespace, name));
-        })
+        .drive_queue(NAME, &namespace, queue, context, reconcile, (concurrency, gone))
         .await;
 }
 
 /// Woken by QuarksSecrets, and by everything that they look at.
-fn woken(context: &Arc<Context>, namespace: &Option<String>) -> Controller<QuarksSecret> {
+fn watches(context: &Arc<Context>, namespace: &Option<String>) -> Watches<QuarksSecret> {
     let client = context.cluster.client();
-    let everything = watcher::Config::default;
     let lookers = || {
         let context = context.clone();
-        move |meta: ObjectMeta| {
-            let (namespace, name) = (meta.namespace.unwrap_or_default(), meta.name.unwrap_or_default());
-            context.interest.of(&namespace, &name)
+        move |meta: &ObjectMeta| {
+            let namespace = meta.namespace.as_deref().unwrap_or_default();
+            context.interest.of(namespace, meta.name.as_deref().unwrap_or_default())
         }
     };
-    let (of_secret, of_service, of_consent) = (lookers(), lookers(), lookers());
-    // Only what is around the data is watched: the values of all Secrets of a cluster do not pass through here.
-    let secrets = api::<PartialObjectMeta<Secret>>(&client, namespace);
-    let services = api::<PartialObjectMeta<Service>>(&client, namespace);
-    // Consent comes from objects of the same kind in other namespaces.
-    let consents = api::<PartialObjectMeta<QuarksSecret>>(&client, namespace);
     // They live in no namespace; whose they are is written on them.
     let requests: Api<PartialObjectMeta<CertificateSigningRequest>> = Api::all(client.clone());
-    let ours = everything().labels(&format!("{MANAGED_BY}={BOSON}"));
-    Controller::new(api::<QuarksSecret>(&client, namespace), everything())
-        .watches(secrets, everything(), move |secret| of_secret(secret.metadata))
-        .watches(services, everything(), move |service| of_service(service.metadata))
-        .watches(consents, everything(), move |object| of_consent(object.metadata))
-        .watches(requests, ours, |request| asker(&request.metadata))
+    let ours = Config::default().labels(&format!("{MANAGED_BY}={BOSON}"));
+    Watches::of(&client, namespace, Config::default())
+        .and::<Secret>(Config::default(), lookers())
+        .and::<Service>(Config::default(), lookers())
+        // Consent comes from objects of the same kind in other namespaces.
+        .and::<QuarksSecret>(Config::default(), lookers())
+        .and_all(requests, ours, asker)
 }
 
 /// The QuarksSecret that a CertificateSigningRequest is for.
-fn asker(meta: &ObjectMeta) -> Option<ObjectRef<QuarksSecret>> {
-    let annotations = meta.annotations.as_ref()?;
-    let namespace = annotations.get(marks::REQUEST_NAMESPACE)?;
-    Some(ObjectRef::new(annotations.get(marks::REQUEST_NAME)?).within(namespace))
+fn asker(meta: &ObjectMeta) -> Vec<ObjectRef<QuarksSecret>> {
+    let annotation = |key: &str| meta.annotations.as_ref().and_then(|all| all.get(key));
+    let asker = annotation(marks::REQUEST_NAME).zip(annotation(marks::REQUEST_NAMESPACE));
+    let asker = asker.map(|(name, namespace)| ObjectRef::new(name).within(namespace));
+    asker.into_iter().collect()
 }
 
 async fn rotations(context: Arc<Context>, running: Running, namespace: Option<String>) {
-    let client = context.cluster.client();
-    let labelled = watcher::Config::default().labels(boson_deployment::labels::SECRET_ROTATION);
-    let controller =
-        Controller::new(api::<ConfigMap>(&client, &namespace), labelled).with_config(Config::default().concurrency(1));
+    let labelled = Config::default().labels(boson_deployment::labels::SECRET_ROTATION);
+    let queue = Watches::<ConfigMap>::of(&context.cluster.client(), &namespace, labelled).queue();
     let reconcile = |map: Arc<ConfigMap>, context: Arc<Context>| async move { context.rotate(&map).await };
+    let nothing = |_: &str, _: &str| {};
     running
-        .drive(ROTATION, &namespace, controller, context, reconcile, |_, _| {})
+        .drive_queue(ROTATION, &namespace, queue, context, reconcile, (1, nothing))
         .await;
 }

@@ -1,0 +1,251 @@
+//! What wakes a controller: changes of its objects, and of others that concern them.
+//!
+//! # Guarantees
+//! Each watch recovers by itself: one that fails, or may not be, delays no other. (kube's builder lets all of them wait for one.) After each
+//! list all objects are looked at, in the state that it has: a list that follows a gap tells neither what went meanwhile nor whom that concerned.
+//!
+//! # Caveats
+//! Lists are rare: one at the beginning, and one when a watch was away for longer than the API server remembers.
+
+use crate::client::Kind;
+use crate::running::api;
+use futures::stream::{self, BoxStream, Stream, StreamExt};
+use k8s_openapi::NamespaceResourceScope;
+use kube::api::ObjectMeta;
+use kube::core::PartialObjectMeta;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::reflector::{self, ObjectRef, Store};
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Api, Client, Resource};
+use std::collections::HashSet;
+use std::fmt::Debug;
+
+/// An object to look at.
+pub(crate) type Woken<K> = watcher::Result<ObjectRef<K>>;
+
+/// The watches of one controller, in one namespace or in all.
+pub(crate) struct Watches<K: Kind + 'static> {
+    client: Client,
+    namespace: Option<String>,
+    store: Store<K>,
+    all: Vec<BoxStream<'static, Woken<K>>>,
+}
+
+// === impl Watches ===
+
+impl<K: Kind + Send + Sync + 'static> Watches<K> {
+    /// Of its own objects.
+    pub fn of(client: &Client, namespace: &Option<String>, config: watcher::Config) -> Self {
+        let (store, writer) = reflector::store();
+        let events = watcher(api::<K>(client, namespace), config).default_backoff();
+        Self {
+            client: client.clone(),
+            namespace: namespace.clone(),
+            all: vec![own(store.clone(), events.reflect(writer)).boxed()],
+            store,
+        }
+    }
+
+    /// And of others in the same namespaces, of which `whom` says whom they concern. Only what is around their data is watched: the content of
+    /// all Secrets of a cluster does not pass through here.
+    #[must_use]
+    pub fn and<O>(
+        self,
+        config: watcher::Config,
+        whom: impl Fn(&ObjectMeta) -> Vec<ObjectRef<K>> + Send + 'static,
+    ) -> Self
+    where
+        O: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + Send + 'static,
+    {
+        let others = api::<PartialObjectMeta<O>>(&self.client, &self.namespace);
+        self.and_all(others, config, whom)
+    }
+
+    /// And of others wherever they are.
+    #[must_use]
+    pub fn and_all<O>(
+        mut self,
+        others: Api<PartialObjectMeta<O>>,
+        config: watcher::Config,
+        whom: impl Fn(&ObjectMeta) -> Vec<ObjectRef<K>> + Send + 'static,
+    ) -> Self
+    where
+        O: Resource<DynamicType = ()> + Clone + Debug + Send + 'static,
+    {
+        let events = watcher(others, config).default_backoff();
+        let here = self.namespace.clone();
+        let concerned = move |meta: &ObjectMeta| within(&here, whom(meta));
+        self.all.push(foreign(self.store.clone(), events, concerned).boxed());
+        self
+    }
+
+    /// The objects, and which of them to look at now.
+    pub fn queue(self) -> (Store<K>, impl Stream<Item = Woken<K>> + Send + use<K>) {
+        (self.store, stream::select_all(self.all))
+    }
+}
+
+/// Each time that one of the controller's own objects changes. `events`: after they were noted in `store`.
+pub(crate) fn own<K: Kind + Send + Sync + 'static>(
+    store: Store<K>,
+    events: impl Stream<Item = watcher::Result<Event<K>>> + Send,
+) -> impl Stream<Item = Woken<K>> + Send {
+    let mut before = HashSet::new();
+    woken(events, move |event| match event {
+        Event::Apply(object) | Event::Delete(object) => vec![ObjectRef::from_obj(&object)],
+        Event::Init => {
+            before = known(&store);
+            Vec::new()
+        }
+        // The store has it when the list is complete, and until then the object's old state.
+        Event::InitApply(_) => Vec::new(),
+        Event::InitDone => {
+            // Those that are gone are woken, too: so the controller hears of it.
+            let mut all = known(&store);
+            all.extend(before.drain());
+            all.into_iter().collect()
+        }
+    })
+}
+
+/// Each time that another object changes, those that it concerns.
+fn foreign<K: Kind + Send + Sync + 'static, O: Send + 'static>(
+    store: Store<K>,
+    events: impl Stream<Item = watcher::Result<Event<PartialObjectMeta<O>>>> + Send,
+    concerned: impl Fn(&ObjectMeta) -> Vec<ObjectRef<K>> + Send,
+) -> impl Stream<Item = Woken<K>> + Send {
+    woken(events, move |event| match event {
+        Event::Apply(object) | Event::Delete(object) => concerned(&object.metadata),
+        Event::Init | Event::InitApply(_) => Vec::new(),
+        Event::InitDone => known(&store).into_iter().collect(),
+    })
+}
+
+/// Those in this namespace. Others are not in the store, and would be taken for gone, although another controller beside this one has them.
+fn within<K: Kind + 'static>(here: &Option<String>, mut objects: Vec<ObjectRef<K>>) -> Vec<ObjectRef<K>> {
+    objects.retain(|object| here.is_none() || object.namespace == *here);
+    objects
+}
+
+fn woken<K: Kind + Send + 'static, E: Send>(
+    events: impl Stream<Item = watcher::Result<E>> + Send,
+    mut whom: impl FnMut(E) -> Vec<ObjectRef<K>> + Send,
+) -> impl Stream<Item = Woken<K>> + Send {
+    events.flat_map(move |event| {
+        stream::iter(match event {
+            Ok(event) => whom(event).into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(error)],
+        })
+    })
+}
+
+fn known<K: Kind + 'static>(store: &Store<K>) -> HashSet<ObjectRef<K>> {
+    let all = store.state();
+    all.iter().map(|object| ObjectRef::from_obj(&**object)).collect()
+}
+
+/// Those that own an object.
+pub(crate) fn owners<K: Kind + 'static>(meta: &ObjectMeta) -> Vec<ObjectRef<K>> {
+    let namespace = meta.namespace.as_deref();
+    let owners = meta.owner_references.iter().flatten();
+    owners
+        .filter_map(|owner| ObjectRef::from_owner_ref(namespace, owner, ()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    use std::time::Duration;
+    use tokio::time::timeout;
+
+    fn map(name: &str, version: &str) -> ConfigMap {
+        let mut map = ConfigMap::default();
+        map.metadata.name = Some(name.into());
+        map.metadata.namespace = Some("n".into());
+        map.metadata.resource_version = Some(version.into());
+        map
+    }
+
+    fn secret(name: &str) -> PartialObjectMeta<Secret> {
+        let mut secret = PartialObjectMeta::default();
+        secret.metadata.name = Some(name.into());
+        secret
+    }
+
+    fn name(woken: Option<Woken<ConfigMap>>) -> String {
+        woken.unwrap().unwrap().name
+    }
+
+    #[tokio::test]
+    async fn an_object_is_looked_at_as_the_newest_list_has_it() {
+        let (store, writer) = reflector::store();
+        let events = [
+            Event::Init,
+            Event::InitApply(map("a", "1")),
+            Event::InitApply(map("b", "1")),
+            Event::InitDone,
+            Event::Apply(map("b", "2")),
+            Event::Init,
+            Event::InitApply(map("b", "3")),
+            Event::InitDone,
+        ];
+        let events = stream::iter(events.map(Ok)).reflect(writer);
+        let mut woken = std::pin::pin!(own(store.clone(), events));
+        let mut looks = Vec::new();
+        while let Some(object) = woken.next().await {
+            let object = object.unwrap();
+            let found = store.get(&object).and_then(|map| map.metadata.resource_version.clone());
+            looks.push((object.name, found.unwrap_or_default()));
+        }
+        looks[..2].sort();
+        looks[3..].sort();
+        let expected = [("a", "1"), ("b", "1"), ("b", "2"), ("a", ""), ("b", "3")];
+        assert_eq!(
+            looks,
+            expected.map(|(name, version)| (name.to_string(), version.to_string()))
+        );
+    }
+
+    #[tokio::test]
+    async fn what_went_while_nobody_watched_wakes_whom_it_concerned() {
+        let (store, mut writer) = reflector::store();
+        writer.apply_watcher_event(&Event::Apply(map("a", "1")));
+        let events = [
+            Event::Apply(secret("s")),
+            Event::Delete(secret("s")),
+            Event::Init,
+            Event::InitApply(secret("other")),
+            Event::InitDone,
+        ];
+        let concerned = |meta: &ObjectMeta| vec![ObjectRef::new(meta.name.as_deref().unwrap()).within("n")];
+        let woken = foreign(store, stream::iter(events.map(Ok)), concerned);
+        let names: Vec<String> = woken.map(|woken| name(Some(woken))).collect().await;
+        assert_eq!(names, ["s", "s", "a"]);
+    }
+
+    #[test]
+    fn an_object_of_another_namespace_is_somebody_elses_to_wake() {
+        let all = ["n", "m"].map(|namespace| ObjectRef::<ConfigMap>::new("a").within(namespace));
+        let here = |namespace: Option<&str>| within(&namespace.map(str::to_string), all.to_vec());
+        assert_eq!(here(Some("m")), all[1..]);
+        assert_eq!(here(None), all);
+    }
+
+    #[tokio::test]
+    async fn a_watch_that_may_not_be_delays_no_other() {
+        let (store, mut writer) = reflector::store();
+        writer.apply_watcher_event(&Event::Apply(map("a", "1")));
+        let failing = stream::repeat_with(|| Err(watcher::Error::NoResourceVersion)).default_backoff();
+        let failing = foreign::<ConfigMap, Secret>(store.clone(), failing, |_| Vec::new());
+        let good = stream::repeat_with(|| Ok(Event::Apply(secret("s")))).take(1000);
+        let good = foreign(store, good, |_| vec![ObjectRef::<ConfigMap>::new("a").within("n")]);
+        let queue = stream::select_all([failing.boxed(), good.boxed()]);
+        let woken = queue
+            .filter(|woken| std::future::ready(woken.is_ok()))
+            .take(1000)
+            .count();
+        assert_eq!(timeout(Duration::from_millis(500), woken).await, Ok(1000));
+    }
+}
