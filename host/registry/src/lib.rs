@@ -16,6 +16,9 @@ mod credentials;
 mod layer;
 mod registry;
 
+#[cfg(test)]
+mod tests;
+
 pub use codes::CODES;
 pub use credentials::{Credentials, Malformed, docker_config};
 pub use registry::{Registry, Settings};

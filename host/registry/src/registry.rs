@@ -4,11 +4,13 @@ use crate::cache::Cache;
 use crate::credentials::Credentials;
 use crate::layer;
 use boson_pipeline::Diagnostic;
+use futures::FutureExt;
 use oci_client::client::{Certificate, CertificateEncoding, ClientConfig, ClientProtocol, current_platform_resolver};
 use oci_client::errors::OciDistributionError as Error;
 use oci_client::manifest::{ImageIndexEntry, OciDescriptor, OciImageManifest};
 use oci_client::secrets::RegistryAuth;
 use oci_client::{Client, Reference};
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -54,6 +56,14 @@ impl Registry {
     /// # Errors
     /// Codes `image-*`: there is no such image, no access, no answer; or those of `boson_releases` for a layer that is damaged or over a limit.
     pub async fn fetch(&self, image: &str, credentials: Option<&Credentials>) -> Result<PathBuf, Diagnostic> {
+        // What a registry answers reaches code that is not ours, and a panic there would end the operator, not this image.
+        let fetched = AssertUnwindSafe(self.read(image, credentials)).catch_unwind();
+        fetched
+            .await
+            .unwrap_or_else(|_| Err(unreachable(image, "gives an answer that cannot be read")))
+    }
+
+    async fn read(&self, image: &str, credentials: Option<&Credentials>) -> Result<PathBuf, Diagnostic> {
         let reference: Reference = image.parse().map_err(|_| {
             Diagnostic::error("image-reference", format!("'{image}' is no name of an image"))
                 .help("it is put together from the release's url, name and version and the stemcell")
