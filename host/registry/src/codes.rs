@@ -35,6 +35,7 @@ pub const CODES: &[Code] = &[
     Code {
         name: "image-registry",
         title: "A registry cannot be reached, or fails",
-        explanation: "It is tried again. Where it lasts: is the host right, has it a certificate that is trusted here, does a network policy stand between?",
+        explanation: "It is tried again. Where it lasts: is the host right, has it a certificate that is trusted here, does a network policy stand between? \
+                      An image has five minutes, all its layers included.",
     },
 ];

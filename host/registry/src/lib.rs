@@ -14,6 +14,7 @@ mod cache;
 mod codes;
 mod credentials;
 mod layer;
+mod pipe;
 mod registry;
 
 #[cfg(test)]

@@ -21,6 +21,8 @@ const CONNECT: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_secs(30);
 /// How long a manifest may take, signing in included.
 const MANIFEST: Duration = Duration::from_secs(60);
+/// How long an image may take, all its layers included: what never ends, byte by byte, holds up every deployment of an operator.
+const IMAGE: Duration = Duration::from_secs(300);
 /// Layers that an image may have; the usual storage drivers take 127.
 const LAYERS: usize = 256;
 
@@ -38,6 +40,7 @@ pub struct Settings {
 pub struct Registry {
     cache: Cache,
     settings: Settings,
+    patience: Duration,
 }
 
 // === impl Registry ===
@@ -48,7 +51,13 @@ impl Registry {
         Self {
             cache: Cache::new(cache),
             settings,
+            patience: IMAGE,
         }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn within(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     /// Fetches what a conversion needs of `image`; the path is that of an OCI image layout.
@@ -58,9 +67,14 @@ impl Registry {
     pub async fn fetch(&self, image: &str, credentials: Option<&Credentials>) -> Result<PathBuf, Diagnostic> {
         // What a registry answers reaches code that is not ours, and a panic there would end the operator, not this image.
         let fetched = AssertUnwindSafe(self.read(image, credentials)).catch_unwind();
-        fetched
-            .await
-            .unwrap_or_else(|_| Err(unreachable(image, "gives an answer that cannot be read")))
+        match timeout(self.patience, fetched).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(_)) => Err(unreachable(image, "gives an answer that cannot be read")),
+            Err(_) => Err(unreachable(
+                image,
+                &format!("did not give all of it within {} s", self.patience.as_secs()),
+            )),
+        }
     }
 
     async fn read(&self, image: &str, credentials: Option<&Credentials>) -> Result<PathBuf, Diagnostic> {

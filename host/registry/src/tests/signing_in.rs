@@ -1,7 +1,7 @@
 //! What comes back instead of a token.
 
+use super::registry;
 use super::server::{reply, serve};
-use crate::{Registry, Settings};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_that_is_no_header_ends_the_reading_of_the_image_only() {
@@ -13,11 +13,7 @@ async fn a_token_that_is_no_header_ends_the_reading_of_the_image_only() {
         _ => reply(stream, "200 OK", "", br#"{"token":"CANARY\nb"}"#),
     });
     let cache = tempfile::tempdir().unwrap();
-    let settings = Settings {
-        without_tls: vec![address.to_string()],
-        ..Settings::default()
-    };
-    let registry = Registry::new(cache.path().into(), settings);
+    let registry = registry(address, cache.path());
     let error = registry.fetch(&format!("{address}/nats:1"), None).await.unwrap_err();
     assert_eq!(error.code, "image-registry", "{error:?}");
     assert!(!format!("{error:?}").contains("CANARY"));
