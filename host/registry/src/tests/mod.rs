@@ -4,6 +4,7 @@ use crate::{Registry, Settings};
 use std::net::SocketAddr;
 use std::path::Path;
 
+mod keeping;
 mod server;
 mod signing_in;
 mod slow;
