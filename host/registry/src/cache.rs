@@ -1,112 +1,181 @@
-//! The cache: `layers/<digest>` holds a reduced layer, `images/<digest>` an image layout of such layers. What is there is whole: files are
-//! written under other names first.
+//! The cache: `layers/<key>` is a reduced layer, `open/<name>` a layout that somebody makes or reads. Layers are linked into layouts, so
+//! that whoever removes a layer from the cache takes it from nobody who reads it. Several processes may share a cache.
 
+use crate::layout::{Draft, Place};
+use crate::room::{Room, Sizes, unwritable};
 use boson_pipeline::Diagnostic;
-use serde_json::json;
 use sha2::{Digest, Sha256};
-use std::fs;
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use tempfile::{NamedTempFile, TempDir};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::SystemTime;
+
+/// Layers that are kept, however small: each time one is added, all are looked at.
+const LAYERS: usize = 8192;
+/// What a file takes of the disk is a multiple of this, in bytes.
+const BLOCK: u64 = 4096;
 
 /// A directory of ours.
 #[derive(Clone, Debug)]
 pub(crate) struct Cache {
     directory: PathBuf,
+    sizes: Sizes,
+    open: Arc<AtomicU64>,
+}
+
+/// Names a layer of one repository. Whoever knows the digest of a layer may not have it for that: it is kept for those to whom the registry
+/// gives an image of the same repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Key(String);
+
+/// A layer that is kept.
+struct Kept {
+    used: SystemTime,
+    bytes: u64,
+    path: PathBuf,
+}
+
+// === impl Key ===
+
+impl Key {
+    pub(crate) fn new(registry: &str, repository: &str, digest: &str) -> Self {
+        // They come from outside; their hash is a file name whatever they are.
+        Self(hex(&Sha256::digest(format!("{registry}\n{repository}\n{digest}"))))
+    }
 }
 
 // === impl Cache ===
 
 impl Cache {
-    pub(crate) fn new(directory: PathBuf) -> Self {
-        Self { directory }
+    /// Removes what processes left that were killed.
+    pub(crate) fn new(directory: PathBuf, sizes: Sizes) -> Self {
+        let cache = Self {
+            directory,
+            sizes,
+            open: Arc::default(),
+        };
+        // What cannot be removed, or is no directory, is told with the first image.
+        let _ = cache.sweep();
+        cache
     }
 
-    /// The reduced layer of this digest, where it is kept.
-    pub(crate) fn layer(&self, digest: &str) -> Option<PathBuf> {
-        Some(self.layer_path(digest)).filter(|path| path.is_file())
+    /// Begins a layout of `image`.
+    pub(crate) fn open(&self, image: String) -> Result<Draft, Diagnostic> {
+        let place = self.place().map_err(|error| unwritable(&error))?;
+        Ok(Draft::new(
+            self.clone(),
+            place,
+            image,
+            Room::new(self.sizes, self.open.clone()),
+        ))
     }
 
-    /// A place to write a layer to; [`Cache::keep`] takes it.
-    pub(crate) fn scratch(&self) -> Result<NamedTempFile, Diagnostic> {
-        let layers = self.directory.join("layers");
-        fs::create_dir_all(&layers)
-            .and_then(|()| NamedTempFile::new_in(&layers))
-            .map_err(|error| self.unwritable(&error))
-    }
-
-    /// Keeps a reduced layer.
-    pub(crate) fn keep(&self, scratch: NamedTempFile, digest: &str) -> Result<PathBuf, Diagnostic> {
-        let path = self.layer_path(digest);
-        match scratch.persist(&path) {
-            Ok(_) => Ok(path),
-            Err(error) => Err(self.unwritable(&error.error)),
-        }
-    }
-
-    /// The layout of the image whose manifest has this digest and whose reduced layers are these, from the bottom.
-    pub(crate) fn layout(&self, digest: &str, image: &str, layers: &[PathBuf]) -> Result<PathBuf, Diagnostic> {
-        // Two tags may name one manifest, and the layout tells the tag.
-        let name = hex(&Sha256::digest(format!("{digest} {image}")));
-        let path = self.directory.join("images").join(name);
-        if path.join("index.json").is_file() {
-            return Ok(path);
-        }
-        let made = self
-            .make_layout(image, layers)
-            .map_err(|error| self.unwritable(&error))?;
-        match fs::rename(made.path(), &path) {
-            // Somebody else was faster, with the same content.
-            Err(_) if path.join("index.json").is_file() => Ok(path),
-            Err(error) => Err(self.unwritable(&error)),
+    /// Puts the layer at `path`, where it is kept; false where it is not.
+    pub(crate) fn take(&self, key: &Key, path: &Path) -> io::Result<bool> {
+        let kept = self.layer(key);
+        // Not every volume has links.
+        let taken = fs::hard_link(&kept, path).or_else(|error| match error.kind() {
+            ErrorKind::NotFound => Err(error),
+            _ => fs::copy(&kept, path).map(drop),
+        });
+        match taken {
             Ok(()) => {
-                // It is not there any more, under that name.
-                let _ = made.keep();
-                Ok(path)
+                // It is the least recently used one that goes. Where it has gone already, it is put back with its next use.
+                let _ = File::open(&kept).and_then(|file| file.set_modified(SystemTime::now()));
+                Ok(true)
             }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
         }
     }
 
-    fn make_layout(&self, image: &str, layers: &[PathBuf]) -> io::Result<TempDir> {
-        let images = self.directory.join("images");
-        fs::create_dir_all(&images)?;
-        let layout = tempfile::tempdir_in(&images)?;
-        let blobs = layout.path().join("blobs/sha256");
-        fs::create_dir_all(&blobs)?;
-        let mut descriptors = Vec::new();
+    /// Keeps the layer at `path`, which is of this size, for next time.
+    pub(crate) fn keep(&self, key: &Key, path: &Path, bytes: u64) -> io::Result<()> {
+        fs::create_dir_all(self.directory.join("layers"))?;
+        let _lock = self.lock()?;
+        self.make_room(bytes)?;
+        let kept = self.layer(key);
+        fs::hard_link(path, &kept).or_else(|error| match error.kind() {
+            // Somebody else was faster, with the same content.
+            ErrorKind::AlreadyExists => Ok(()),
+            _ => {
+                let copy = path.with_extension("copy");
+                fs::copy(path, &copy)?;
+                fs::rename(copy, kept)
+            }
+        })
+    }
+
+    /// Removes layers, the least recently used first, until one of this size may come.
+    fn make_room(&self, bytes: u64) -> io::Result<()> {
+        let mut layers = self.layers()?;
+        layers.sort_by_key(|layer| layer.used);
+        let mut sum = layers.iter().fold(on_disk(bytes), |sum, layer| sum + layer.bytes);
+        let mut count = layers.len() + 1;
         for layer in layers {
-            let bytes = fs::read(layer)?;
-            descriptors.push(blob(&blobs, &bytes, "application/vnd.oci.image.layer.v1.tar")?);
+            if sum <= self.sizes.kept && count <= LAYERS {
+                break;
+            }
+            fs::remove_file(&layer.path)?;
+            (sum, count) = (sum - layer.bytes, count - 1);
         }
-        let manifest = json!({ "schemaVersion": 2, "layers": descriptors });
-        let media_type = "application/vnd.oci.image.manifest.v1+json";
-        let mut entry = blob(&blobs, manifest.to_string().as_bytes(), media_type)?;
-        entry["annotations"] = json!({ "io.containerd.image.name": image });
-        let index = json!({ "schemaVersion": 2, "manifests": [entry] });
-        fs::write(layout.path().join("oci-layout"), r#"{"imageLayoutVersion":"1.0.0"}"#)?;
-        fs::write(layout.path().join("index.json"), index.to_string())?;
-        Ok(layout)
+        Ok(())
     }
 
-    fn layer_path(&self, digest: &str) -> PathBuf {
-        // A digest comes from outside; its hash is a file name whatever it is.
-        self.directory.join("layers").join(hex(&Sha256::digest(digest)))
+    fn layers(&self) -> io::Result<Vec<Kept>> {
+        let entries = fs::read_dir(self.directory.join("layers"))?;
+        entries
+            .map(|entry| {
+                let entry = entry?;
+                let data = entry.metadata()?;
+                Ok(Kept {
+                    used: data.modified()?,
+                    bytes: on_disk(data.len()),
+                    path: entry.path(),
+                })
+            })
+            .collect()
     }
 
-    fn unwritable(&self, error: &io::Error) -> Diagnostic {
-        Diagnostic::error("image-cache", format!("the cache of images cannot be written: {error}"))
-            .help("is the volume full, or read-only?")
+    fn place(&self) -> io::Result<Place> {
+        let open = self.directory.join("open");
+        fs::create_dir_all(&open)?;
+        // Else somebody who sweeps meets a directory that is not locked yet.
+        let _lock = self.lock()?;
+        Place::new(&open)
+    }
+
+    fn sweep(&self) -> io::Result<()> {
+        let places = fs::read_dir(self.directory.join("open"))?;
+        let _lock = self.lock()?;
+        for place in places {
+            Place::remove_stale(&place?.path())?;
+        }
+        Ok(())
+    }
+
+    /// Held while files come or go, by one process and thread at a time.
+    fn lock(&self) -> io::Result<File> {
+        let lock = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(self.directory.join("lock"))?;
+        lock.lock()?;
+        Ok(lock)
+    }
+
+    fn layer(&self, key: &Key) -> PathBuf {
+        self.directory.join("layers").join(&key.0)
     }
 }
 
-/// Writes a blob and gives its descriptor.
-fn blob(directory: &Path, bytes: &[u8], media_type: &str) -> io::Result<serde_json::Value> {
-    let digest = hex(&Sha256::digest(bytes));
-    let mut file = fs::File::create(directory.join(&digest))?;
-    file.write_all(bytes)?;
-    Ok(json!({ "mediaType": media_type, "digest": format!("sha256:{digest}"), "size": bytes.len() }))
+fn on_disk(bytes: u64) -> u64 {
+    bytes.max(1).next_multiple_of(BLOCK)
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -13,7 +13,8 @@ pub const CODES: &[Code] = &[
     Code {
         name: "image-cache",
         title: "The cache of images cannot be written",
-        explanation: "It is a directory of the operator's (`--image-cache`). Is its volume full, or read-only?",
+        explanation: "It is a directory of the operator's (`--image-cache`). Is its volume full, or read-only? It holds 1 GiB of layers \
+                      at most, and 768 MiB of images that are read at once: where these are more, it is tried again.",
     },
     Code {
         name: "image-format",
@@ -35,6 +36,13 @@ pub const CODES: &[Code] = &[
     Code {
         name: "image-registry",
         title: "A registry cannot be reached, or fails",
-        explanation: "It is tried again. Where it lasts: is the host right, has it a certificate that is trusted here, does a network policy stand between?",
+        explanation: "It is tried again. Where it lasts: is the host right, has it a certificate that is trusted here, does a network policy stand between? \
+                      An image has five minutes, all its layers included.",
+    },
+    Code {
+        name: "image-size",
+        title: "A release image has too much in its jobs",
+        explanation: "Of all layers together, what is below `/var/vcap/jobs-src` may have 256 MiB, counted as an archive. Jobs hold templates; large files \
+                      belong into packages, which are not read.",
     },
 ];

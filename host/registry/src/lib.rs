@@ -1,9 +1,11 @@
 //! Release images in a registry. An image is fetched layer by layer, as a stream; of each layer only what a conversion needs of
-//! `/var/vcap/jobs-src` is kept, by digest, in a cache. The result is an OCI image layout for `boson_releases::read`.
+//! `/var/vcap/jobs-src` is kept, by repository and digest, in a cache. The result is an OCI image layout for `boson_releases::read`.
 //!
 //! # Guarantees
 //! What is kept is what the digests say. Access is asked for at each fetch: the cache gives nobody an image that the registry would not.
 //! Nothing secret is in errors.
+//! An image has 256 MiB of jobs and five minutes at most, the cache 1 GiB: the layers that were not used for the longest time go first. Images
+//! that are read at once have 768 MiB beside it.
 
 #![allow(
     clippy::result_large_err,
@@ -14,8 +16,15 @@ mod cache;
 mod codes;
 mod credentials;
 mod layer;
+mod layout;
+mod pipe;
 mod registry;
+mod room;
+
+#[cfg(test)]
+mod tests;
 
 pub use codes::CODES;
 pub use credentials::{Credentials, Malformed, docker_config};
+pub use layout::Layout;
 pub use registry::{Registry, Settings};

@@ -1,14 +1,18 @@
 //! Asking a registry: the manifest with the credentials at hand, then the layers that the cache lacks.
 
-use crate::cache::Cache;
+use crate::cache::{Cache, Key};
 use crate::credentials::Credentials;
 use crate::layer;
+use crate::layout::{Draft, Layout};
+use crate::room::Sizes;
 use boson_pipeline::Diagnostic;
+use futures::FutureExt;
 use oci_client::client::{Certificate, CertificateEncoding, ClientConfig, ClientProtocol, current_platform_resolver};
 use oci_client::errors::OciDistributionError as Error;
 use oci_client::manifest::{ImageIndexEntry, OciDescriptor, OciImageManifest};
 use oci_client::secrets::RegistryAuth;
 use oci_client::{Client, Reference};
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -19,6 +23,8 @@ const CONNECT: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_secs(30);
 /// How long a manifest may take, signing in included.
 const MANIFEST: Duration = Duration::from_secs(60);
+/// How long an image may take, all its layers included: what never ends, byte by byte, holds up every deployment of an operator.
+const IMAGE: Duration = Duration::from_secs(300);
 /// Layers that an image may have; the usual storage drivers take 127.
 const LAYERS: usize = 256;
 
@@ -36,24 +42,52 @@ pub struct Settings {
 pub struct Registry {
     cache: Cache,
     settings: Settings,
+    patience: Duration,
 }
 
 // === impl Registry ===
 
 impl Registry {
-    /// `cache`: a directory of ours; it is made when it is needed.
+    /// `cache`: a directory of ours; it is made when it is needed. What processes that were killed left there is removed.
     pub fn new(cache: PathBuf, settings: Settings) -> Self {
         Self {
-            cache: Cache::new(cache),
+            cache: Cache::new(cache, Sizes::default()),
             settings,
+            patience: IMAGE,
         }
     }
 
-    /// Fetches what a conversion needs of `image`; the path is that of an OCI image layout.
+    #[cfg(test)]
+    pub(crate) fn within(self, patience: Duration) -> Self {
+        Self { patience, ..self }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn sized(self, cache: PathBuf, sizes: Sizes) -> Self {
+        Self {
+            cache: Cache::new(cache, sizes),
+            ..self
+        }
+    }
+
+    /// Fetches what a conversion needs of `image`.
     ///
     /// # Errors
     /// Codes `image-*`: there is no such image, no access, no answer; or those of `boson_releases` for a layer that is damaged or over a limit.
-    pub async fn fetch(&self, image: &str, credentials: Option<&Credentials>) -> Result<PathBuf, Diagnostic> {
+    pub async fn fetch(&self, image: &str, credentials: Option<&Credentials>) -> Result<Layout, Diagnostic> {
+        // What a registry answers reaches code that is not ours, and a panic there would end the operator, not this image.
+        let fetched = AssertUnwindSafe(self.read(image, credentials)).catch_unwind();
+        match timeout(self.patience, fetched).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(_)) => Err(unreachable(image, "gives an answer that cannot be read")),
+            Err(_) => Err(unreachable(
+                image,
+                &format!("did not give all of it within {} s", self.patience.as_secs()),
+            )),
+        }
+    }
+
+    async fn read(&self, image: &str, credentials: Option<&Credentials>) -> Result<Layout, Diagnostic> {
         let reference: Reference = image.parse().map_err(|_| {
             Diagnostic::error("image-reference", format!("'{image}' is no name of an image"))
                 .help("it is put together from the release's url, name and version and the stemcell")
@@ -64,33 +98,38 @@ impl Registry {
             RegistryAuth::Basic(found.username.clone(), found.password.clone())
         });
         let asked = timeout(MANIFEST, client.pull_image_manifest(&reference, &auth)).await;
-        let (manifest, digest) = asked
+        let (manifest, _) = asked
             .map_err(|_| unreachable(image, "does not answer"))?
             .map_err(|error| explain(image, &error))?;
         check(image, &manifest)?;
-        let mut layers = Vec::new();
+        let (cache, name) = (self.cache.clone(), image.to_owned());
+        let mut draft = layer::blocking(move || cache.open(name)).await?;
         for descriptor in &manifest.layers {
-            layers.push(self.layer(&client, &reference, image, descriptor).await?);
+            draft = self.layer(&client, &reference, draft, image, descriptor).await?;
         }
-        self.cache.layout(&digest, image, &layers)
+        layer::blocking(|| draft.finish()).await
     }
 
     async fn layer(
         &self,
         client: &Client,
         reference: &Reference,
+        mut draft: Draft,
         image: &str,
         descriptor: &OciDescriptor,
-    ) -> Result<PathBuf, Diagnostic> {
-        if let Some(kept) = self.cache.layer(&descriptor.digest) {
-            return Ok(kept);
+    ) -> Result<Draft, Diagnostic> {
+        let key = Key::new(reference.resolve_registry(), reference.repository(), &descriptor.digest);
+        let wanted = key.clone();
+        let (draft, kept) = layer::blocking(move || draft.take(&wanted).map(|kept| (draft, kept))).await?;
+        if kept {
+            return Ok(draft);
         }
         let asked = timeout(MANIFEST, client.pull_blob_stream(reference, descriptor)).await;
         let stream = asked
             .map_err(|_| unreachable(image, "does not answer"))?
             .map_err(|error| explain(image, &error))?;
         let name = format!("{image}:{}", descriptor.digest);
-        layer::keep(&self.cache, name, &descriptor.digest, stream).await
+        layer::add(draft, key, name, stream).await
     }
 
     fn config(&self) -> ClientConfig {

@@ -2,23 +2,22 @@
 
 use crate::entries::{self, Item, Kind, refuse};
 use crate::image::relevant;
-use crate::limits::{Budget, Limits};
+use crate::limits::Budget;
 use boson_pipeline::Diagnostic;
 use std::io::{self, Read, Write};
 use tar::{Builder, EntryType, Header};
 
 /// Reads the layer `name` (for messages), gzip or not, to its end, and writes to `out` a plain tar that does the same to `/var/vcap/jobs-src`:
-/// the files there, and what hides those of lower layers.
+/// the files there, and what hides those of lower layers. The layers of an image share one `budget`.
 ///
 /// # Errors
 /// The layer is torn, damaged, over a limit, or holds a device among the jobs; or `out` fails.
-pub fn reduce(name: &str, reader: impl Read, limits: Limits, out: impl Write) -> Result<(), Diagnostic> {
-    let budget = Budget::new(limits);
+pub fn reduce(name: &str, reader: impl Read, budget: &Budget, out: impl Write) -> Result<(), Diagnostic> {
     let mut archive = Builder::new(out);
     let unwritable = |error: io::Error| {
         Diagnostic::error("release-image", format!("'{name}' cannot be kept: {error}")).in_document(name)
     };
-    entries::each(name, reader, &budget, &mut |_| {}, &mut |item, data| {
+    entries::each(name, reader, budget, &mut |_| {}, &mut |item, data| {
         let Some(path) = relevant(item, name)? else {
             return Ok(());
         };

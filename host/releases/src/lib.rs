@@ -20,13 +20,12 @@ mod stream;
 mod tarball;
 
 pub use layer::reduce;
-pub use limits::Limits;
+pub use limits::{Budget, Limits};
 
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::Release;
 use boson_pipeline::report::Sources;
 use detect::Task;
-use limits::Budget;
 use std::path::Path;
 
 /// Reads the release at `path`. `name` stands in for the name that the release gives itself, and picks one of a directory that holds

@@ -4,6 +4,7 @@
 
 mod make;
 
+use boson_releases::{Budget, Limits};
 use make::{SPEC, Tar, gzip, read, sha256};
 use std::fs;
 use tar::EntryType;
@@ -211,7 +212,7 @@ fn a_compressed_layout_is_told_how_to_give_it() {
 fn a_reduced_layer_does_the_same_to_the_jobs() {
     let reduced = |layer: &[u8]| {
         let mut out = Vec::new();
-        boson_releases::reduce("layer", layer, boson_releases::Limits::default(), &mut out).unwrap();
+        boson_releases::reduce("layer", layer, &Budget::new(Limits::default()), &mut out).unwrap();
         out
     };
     let layers = [
@@ -248,8 +249,8 @@ fn a_reduced_layer_does_the_same_to_the_jobs() {
 #[test]
 fn a_layer_that_is_torn_or_holds_a_device_among_the_jobs_is_refused() {
     let code = |layer: &[u8]| {
-        let limits = boson_releases::Limits::default();
-        boson_releases::reduce("layer", layer, limits, std::io::sink())
+        let budget = Budget::new(Limits::default());
+        boson_releases::reduce("layer", layer, &budget, std::io::sink())
             .unwrap_err()
             .code
     };

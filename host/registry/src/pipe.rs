@@ -1,0 +1,96 @@
+//! Bytes on their way from the runtime to a thread that blocks. Whoever fills a pipe may go at any time, because the image took too long or
+//! nobody waits for it any more; the thread then ends with its next read, and does not wait for a registry that may never say anything again.
+
+use std::io::{self, Read};
+use tokio::sync::mpsc;
+
+/// Parts that are under way: what a socket gives at once, so some hundred KiB at most.
+const PARTS: usize = 8;
+
+/// Where bytes go in.
+#[derive(Debug)]
+pub(crate) struct Inlet(mpsc::Sender<Part>);
+
+/// Where they come out.
+#[derive(Debug)]
+pub(crate) struct Outlet {
+    parts: mpsc::Receiver<Part>,
+    rest: io::Cursor<Vec<u8>>,
+    ended: bool,
+}
+
+#[derive(Debug)]
+enum Part {
+    Bytes(Vec<u8>),
+    End,
+}
+
+/// Both ends of a pipe.
+pub(crate) fn pipe() -> (Inlet, Outlet) {
+    let (sender, parts) = mpsc::channel(PARTS);
+    let outlet = Outlet {
+        parts,
+        rest: io::Cursor::default(),
+        ended: false,
+    };
+    (Inlet(sender), outlet)
+}
+
+// === impl Inlet ===
+
+impl Inlet {
+    /// Sends bytes; false where nobody reads them any more.
+    pub(crate) async fn send(&self, bytes: &[u8]) -> bool {
+        bytes.is_empty() || self.0.send(Part::Bytes(bytes.to_vec())).await.is_ok()
+    }
+
+    /// There are no more.
+    pub(crate) async fn end(self) {
+        // Who stopped reading says why.
+        let _ = self.0.send(Part::End).await;
+    }
+}
+
+// === impl Outlet ===
+
+impl Read for Outlet {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let count = self.rest.read(buffer)?;
+            if count > 0 || self.ended || buffer.is_empty() {
+                return Ok(count);
+            }
+            match self.parts.blocking_recv() {
+                Some(Part::Bytes(bytes)) => self.rest = io::Cursor::new(bytes),
+                Some(Part::End) => self.ended = true,
+                // A part of the layer must never pass for all of it.
+                None => return Err(io::Error::other("the layer breaks off")),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::task;
+
+    #[tokio::test]
+    async fn only_what_was_ended_is_whole() {
+        for whole in [true, false] {
+            let (inlet, mut outlet) = pipe();
+            let read = task::spawn_blocking(move || {
+                let mut bytes = Vec::new();
+                outlet.read_to_end(&mut bytes).map(|_| bytes)
+            });
+            for part in ["ab", "", "c"] {
+                assert!(inlet.send(part.as_bytes()).await);
+            }
+            match whole {
+                true => inlet.end().await,
+                false => drop(inlet),
+            }
+            assert_eq!(read.await.unwrap().ok(), whole.then(|| b"abc".to_vec()));
+        }
+    }
+}

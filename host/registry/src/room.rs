@@ -1,0 +1,151 @@
+//! Room on the disk, counted before it is used: of one image, and of all that are read at once.
+
+use boson_pipeline::Diagnostic;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const MIB: u64 = 1 << 20;
+
+/// How large things may grow, in bytes. All together fits into the volume of 2 GiB that `deploy/` gives the operator.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    /// The reduced layers of one image. Jobs of the largest release at hand (capi) have 1 MiB.
+    pub image: u64,
+    /// The reduced layers of all images that a process reads at once.
+    pub open: u64,
+    /// The layers that are kept for next time.
+    pub kept: u64,
+}
+
+/// What the layers of one image take. Dropping it gives all of it back.
+#[derive(Debug)]
+pub(crate) struct Room {
+    sizes: Sizes,
+    taken: u64,
+    open: Arc<AtomicU64>,
+}
+
+/// A file that takes its room while it is written.
+#[derive(Debug)]
+pub(crate) struct Roomy<'r, W> {
+    inner: W,
+    room: &'r mut Room,
+    failure: Option<Failure>,
+}
+
+/// Why something was not written.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The image is too large.
+    Image,
+    /// All that are read at once are.
+    Open,
+    /// The disk says no.
+    Disk(io::Error),
+}
+
+// === impl Sizes ===
+
+impl Default for Sizes {
+    fn default() -> Self {
+        Self {
+            image: 256 * MIB,
+            open: 768 * MIB,
+            kept: 1024 * MIB,
+        }
+    }
+}
+
+// === impl Room ===
+
+impl Room {
+    /// Room for an image. `open` counts what all images take at the moment.
+    pub(crate) fn new(sizes: Sizes, open: Arc<AtomicU64>) -> Self {
+        Self { sizes, taken: 0, open }
+    }
+
+    /// Takes room for so many bytes more.
+    pub(crate) fn take(&mut self, bytes: u64) -> Result<(), Failure> {
+        if self.taken.saturating_add(bytes) > self.sizes.image {
+            return Err(Failure::Image);
+        }
+        let add = |open: u64| open.checked_add(bytes).filter(|sum| *sum <= self.sizes.open);
+        self.open
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, add)
+            .map_err(|_| Failure::Open)?;
+        self.taken += bytes;
+        Ok(())
+    }
+
+    /// What to tell about it.
+    pub(crate) fn explain(&self, image: &str, failure: &Failure) -> Diagnostic {
+        match failure {
+            Failure::Image => {
+                let message = format!("the jobs of image '{image}' have more than {}", shown(self.sizes.image));
+                Diagnostic::error("image-size", message)
+                    .help("jobs hold templates; large files belong into packages, which are not read")
+            }
+            Failure::Open => {
+                let message = format!(
+                    "the images that are read at once have more than {}",
+                    shown(self.sizes.open)
+                );
+                Diagnostic::error("image-cache", message).help("it is tried again")
+            }
+            Failure::Disk(error) => unwritable(error),
+        }
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.open.fetch_sub(self.taken, Ordering::Relaxed);
+    }
+}
+
+// === impl Roomy ===
+
+impl<'r, W> Roomy<'r, W> {
+    pub(crate) fn new(inner: W, room: &'r mut Room) -> Self {
+        Self {
+            inner,
+            room,
+            failure: None,
+        }
+    }
+
+    /// Why writing failed, where it did.
+    pub(crate) fn failure(&mut self) -> Option<Failure> {
+        self.failure.take()
+    }
+}
+
+impl<W: Write> Write for Roomy<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = self.room.take(bytes.len() as u64);
+        let written = taken.and_then(|()| self.inner.write_all(bytes).map_err(Failure::Disk));
+        written.map(|()| bytes.len()).map_err(|failure| {
+            self.failure.get_or_insert(failure);
+            // Kept aside, because whoever writes makes a message of its own of it.
+            io::Error::other("there is no room")
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+/// The cache is a directory of the operator's, so its errors are the operator's.
+pub(crate) fn unwritable(error: &io::Error) -> Diagnostic {
+    Diagnostic::error("image-cache", format!("the cache of images cannot be written: {error}"))
+        .help("is the volume full, or read-only?")
+}
+
+fn shown(bytes: u64) -> String {
+    match bytes / MIB {
+        0 => format!("{bytes} bytes"),
+        mib => format!("{mib} MiB"),
+    }
+}
