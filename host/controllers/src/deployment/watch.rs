@@ -7,6 +7,7 @@ use crate::api::BoshDeployment;
 use crate::cache::{Touched, follow};
 use crate::client::Kind;
 use crate::running::{Running, api};
+use crate::woken::{self, own};
 use boson_deployment::labels;
 use futures::stream::{self, Stream, StreamExt};
 use k8s_openapi::api::core::v1::{Pod, ServiceAccount};
@@ -21,7 +22,7 @@ const NAME: &str = "deployment";
 const CONCURRENCY: u16 = 2;
 
 /// A deployment to look at.
-type Woken = watcher::Result<ObjectRef<BoshDeployment>>;
+type Woken = woken::Woken<BoshDeployment>;
 
 /// Runs until it is asked to stop, for one namespace or for all.
 pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Option<String>) {
@@ -59,11 +60,8 @@ fn objects(
     let (store, writer) = reflector::store();
     let all = api::<BoshDeployment>(&context.cluster.client(), namespace);
     let events = watcher(all, watcher::Config::default()).default_backoff();
-    let changed = events.reflect(writer).touched_objects();
-    (
-        store,
-        changed.map(|object| object.map(|object| ObjectRef::from_obj(&object))),
-    )
+    let changed = own(store.clone(), events.reflect(writer));
+    (store, changed)
 }
 
 /// Each time that something of theirs changes, or something that they look at.
