@@ -22,6 +22,7 @@ mod example;
 mod extras;
 mod faults;
 mod guests;
+mod headless;
 mod hook;
 mod installed;
 mod jobs;
