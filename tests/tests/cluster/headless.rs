@@ -64,3 +64,31 @@ async fn the_first_port_gives_instances_an_address_and_the_last_takes_it_away() 
     let told = room.events().await;
     assert!(told.iter().all(|(reason, _)| !reason.contains("Refused")), "{told:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn services_of_a_group_with_active_passive_probes_lead_to_all_its_pods_and_that_is_told() {
+    let desk = Desk::set("active", false, &[]).await;
+    let room = desk.room("active");
+    let quarks = "ports: [{name: http, protocol: TCP, internal: 8080}], activePassiveProbes: {app-app: {exec: {command: [/bin/true]}}}";
+    room.config_map("d-manifest", "manifest", &manifest(quarks)).await;
+    room.deployment("d", &[]).await;
+    room.applied("d").await;
+    let service = until(&room, "d-web", "the Service", Value::is_object).await;
+    let selector = service["spec"]["selector"].as_object().unwrap();
+    assert!(
+        !selector.contains_key("quarks.cloudfoundry.org/pod-active"),
+        "{selector:?}"
+    );
+    let began = Instant::now();
+    loop {
+        let told = room.events().await;
+        if told
+            .iter()
+            .any(|(_, note)| note.contains("active/passive probes are not run yet"))
+        {
+            return;
+        }
+        assert!(began.elapsed() < PATIENCE, "{told:?}");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
