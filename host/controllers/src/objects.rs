@@ -28,6 +28,8 @@ pub(crate) struct Plan {
     pub new: Vec<usize>,
     /// To delete, by what is there.
     pub delete: Vec<Value>,
+    /// To delete before it is applied, by what is there: Kubernetes lets nobody make the one of the other.
+    pub replace: Vec<Value>,
 }
 
 /// `desired`: the objects of the deployment, complete but for the digest. `live`: what the cluster has of the same kinds under the deployment's
@@ -39,7 +41,10 @@ pub(crate) fn plan(desired: Vec<Value>, live: &[Value]) -> Plan {
         mark(&mut object);
         let found = there.remove(&identity(&object));
         keep_trigger(&mut object, found);
-        if !found.is_some_and(|found| holds(found, &object)) {
+        if let Some(found) = found.filter(|found| is_other_service(found, &object)) {
+            plan.replace.push(found.clone());
+            plan.apply.push(object);
+        } else if !found.is_some_and(|found| holds(found, &object)) {
             plan.new.extend(found.is_none().then_some(plan.apply.len()));
             plan.apply.push(object);
         }
@@ -77,6 +82,11 @@ impl Plan {
     /// Objects that are about to be made.
     pub fn new_objects(&self) -> impl Iterator<Item = &Value> {
         self.new.iter().filter_map(|at| self.apply.get(*at))
+    }
+
+    /// What is there and has to go before this object is applied.
+    pub fn replaced(&self, object: &Value) -> Option<&Value> {
+        self.replace.iter().find(|old| identity(old) == identity(object))
     }
 }
 
@@ -146,6 +156,12 @@ pub(crate) fn names_owner(meta: &ObjectMeta, uid: &str) -> bool {
     owners.into_iter().any(|owner| owner.uid == uid)
 }
 
+/// A Service gets an address when it is made, or never. Applied, the one would be refused, and the other do nothing: what nobody asks for stays.
+fn is_other_service(there: &Value, wanted: &Value) -> bool {
+    let is_headless = |service: &Value| text(service, &["spec", "clusterIP"]) == "None";
+    text(wanted, &["kind"]) == "Service" && is_headless(there) != is_headless(wanted)
+}
+
 /// Sets a member of nested objects; what stands in the way and is none gives place.
 fn set(value: &mut Value, path: &[&str], what: Value) {
     let Some((first, rest)) = path.split_first() else {
@@ -193,7 +209,7 @@ fn is_same_quantity(one: &str, other: &str) -> bool {
 }
 
 /// A quantity in thousandths.
-fn quantity(text: &str) -> Option<i128> {
+pub(crate) fn quantity(text: &str) -> Option<i128> {
     let digits = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());
@@ -257,6 +273,27 @@ mod tests {
         let mut meddled = stored(service(80));
         meddled["spec"]["ports"][0]["port"] = 9.into();
         assert_eq!(plan(vec![service(80)], &[meddled]).apply.len(), 1);
+    }
+
+    #[test]
+    fn a_service_that_gets_or_loses_its_address_is_made_again() {
+        let mut headless = service(80);
+        headless["spec"]["clusterIP"] = "None".into();
+        let stored_headless = {
+            let mut stored = stored(headless.clone());
+            stored["spec"]["clusterIP"] = "None".into();
+            stored
+        };
+        for (wanted, there) in [
+            (headless.clone(), stored(service(80))),
+            (service(80), stored_headless.clone()),
+        ] {
+            let plan = plan(vec![wanted], std::slice::from_ref(&there));
+            assert_eq!((plan.apply.len(), plan.new.len(), plan.delete.len()), (1, 0, 0));
+            assert_eq!(plan.replaced(&plan.apply[0]), Some(&there));
+        }
+        let plan = plan(vec![headless], &[stored_headless]);
+        assert!(plan.apply.is_empty() && plan.replace.is_empty());
     }
 
     #[test]

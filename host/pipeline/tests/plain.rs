@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_deployment::names::Names;
 use boson_document::{Pointer, Tree, json};
-use boson_pipeline::plain::{lower, resolved, stateful_set};
+use boson_pipeline::plain::{active, lower, resolved, stateful_set};
 use boson_pipeline::stage::ResolvedGroup;
 use boson_pipeline::{Severity, encoding};
 
@@ -373,10 +373,9 @@ fn secrets_without_a_usable_value_are_refused_all_at_once_and_without_the_value(
 
 #[test]
 fn what_only_the_operator_does_is_a_warning() {
-    let probes = set(r#""activePassiveProbes": {"c": {"exec": {}}},"#, "", "");
     let copies = quarks_secret("password", r#", "copies": [{"name": "x", "namespace": "y"}]"#);
-    let (made, diagnostics) = lower(vec![probes, copies], &Tree::object().with("my_var", "x")).unwrap();
-    assert_eq!((made.len(), diagnostics.len()), (2, 2));
+    let (made, diagnostics) = lower(vec![copies], &Tree::object().with("my_var", "x")).unwrap();
+    assert_eq!((made.len(), diagnostics.len()), (1, 1));
     assert!(
         diagnostics
             .iter()
@@ -500,8 +499,14 @@ fn services_lead_to_all_pods_where_nobody_marks_active_ones() {
     let service = tree(
         r#"{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "x"}, "spec": {"selector": {"a": "b", "quarks.cloudfoundry.org/pod-active": "active", "c": "d"}}}"#,
     );
-    let (made, _) = lower(vec![service], &Tree::object()).unwrap();
-    assert_eq!(json::to_text(at(&made[0], "/spec/selector")), r#"{"a":"b","c":"d"}"#);
+    let mut objects = [service, set(r#""activePassiveProbes": {"c": {"exec": {}}},"#, "", "")];
+    let warnings = active::lead_to_all(&mut objects);
+    assert_eq!(json::to_text(at(&objects[0], "/spec/selector")), r#"{"a":"b","c":"d"}"#);
+    assert_eq!(warnings.len(), 1);
+    assert_eq!(
+        (warnings[0].severity, warnings[0].code.as_str()),
+        (Severity::Warning, "plain-active-passive")
+    );
 }
 
 #[test]

@@ -12,8 +12,9 @@
 //!     `nodeSelectorTerms` (terms are alternatives: one more would defeat the pinning), or as the only term;
 //!   - in every container and init container: env `AZ_INDEX` and, where it is there, `BOSH_AZ_INDEX` (zone number + 1) replaced, `KUBE_AZ`,
 //!     `BOSH_AZ`, `CF_OPERATOR_AZ` (zone name, `""` without zones) added where the name is not taken, before the others.
-//! - **Replicas.** `REPLICAS` and `BOSH_REPLICA_COUNT` come from the key `replicas` of the resolved Secret (optional), so that scaling changes no
-//!   pod template: whoever writes that Secret adds the key, `instances` of the group as text. A plain target may write the number instead.
+//! - **Replicas.** `REPLICAS` and `BOSH_REPLICA_COUNT` come from the key `replicas` of the resolved Secret (optional), so that scaling changes
+//!   no more of a pod template than that Secret's name: whoever writes that Secret adds the key, `instances` of the group as text. A plain
+//!   target may write the number instead.
 //! - **`spec.activePassiveProbes`** need a controller: without one, drop the label `pod-active` from the Services' selectors and warn.
 //! - **QuarksJob -> Job.** `spec.template` is the Job's template; `trigger.strategy: manual` is a Job with `suspend: true`, `once` one without.
 //! - **QuarksSecret -> Secret** of the name `spec.secretName`, with `secretLabels` and `secretAnnotations`.

@@ -16,6 +16,7 @@ pub const STEPS: &[(&str, Step)] = &[
     ("a mistake is told, and mended", mistake),
     ("the manifest changes until versions are garbage", change),
     ("pods of a new version become ready", roll),
+    ("pods get one more disk", equip),
     ("objects are deleted by somebody", delete),
     ("instance groups go", regroup),
     ("values are generated", generate),
@@ -116,6 +117,24 @@ fn roll(it: &mut Installed) -> Result<()> {
             &status,
         ])?;
         Ok(!it.exists("statefulset/nats-gateway-z0-v1")?)
+    })
+}
+
+fn equip(it: &mut Installed) -> Result<()> {
+    let ops = "- type: replace\n  path: /instance_groups/name=broker/env/bosh/agent/settings/disks?\n  \
+               value: [{pvc: {metadata: {name: more}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}, \
+               volumeMount: {name: more, mountPath: /more}}]\n";
+    it.apply_all(&[config_map("more", "ops", ops)])?;
+    it.until("a pod with it", || {
+        let pod = it.get("pods")?["items"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(|pod| pod["metadata"]["name"] == "nats-broker-z0-v1-0")
+            .cloned();
+        let pod = pod.unwrap_or_default();
+        let volumes = pod["spec"]["volumes"].as_array();
+        Ok(volumes.into_iter().flatten().any(|volume| volume["name"] == "more"))
     })
 }
 

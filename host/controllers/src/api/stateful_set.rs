@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
     namespaced,
     status = "QuarksStatefulSetStatus",
     derive = "PartialEq",
-    doc = "A StatefulSet for each zone, changed with canaries. Instance groups of a deployment that run for ever are such.",
+    doc = "A StatefulSet for each zone, in versions. Instance groups of a deployment that run for ever are such.",
     printcolumn(
         name = "Ready",
         type_ = "boolean",
@@ -55,10 +55,11 @@ pub struct QuarksStatefulSetSpec {
     #[serde(default = "zone_node_label")]
     #[schemars(length(min = 1, max = 317))]
     pub zone_node_label: String,
-    /// Whether pods start anew when a ConfigMap or Secret that they use changes.
+    /// Whether pods start anew when a ConfigMap or Secret that they use changes. It has no effect yet.
     #[serde(default)]
     pub update_on_config_change: bool,
-    /// By the name of a container: a command whose success makes the pod an active one (label quarks.cloudfoundry.org/pod-active).
+    /// By the name of a container: a command whose success makes the pod an active one (label quarks.cloudfoundry.org/pod-active). They are not run
+    /// yet: no pod gets the label, and Services of a deployment lead to all pods.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[schemars(schema_with = "crate::api::schema::probes")]
     pub active_passive_probes: Map<String, Value>,
@@ -90,7 +91,7 @@ pub struct QuarksStatefulSetStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub observed_generation: Option<i64>,
-    /// Ready and Progressing.
+    /// Ready; and DisksAsAsked where pods have claims: whether these have the size and class that is asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,

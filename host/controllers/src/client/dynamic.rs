@@ -151,16 +151,33 @@ impl Cluster {
     /// # Errors
     /// See [`Error`].
     pub async fn delete_any(&self, object: &Value) -> Result<(), Error> {
-        let (resource, namespace, name) = place(object);
-        let api = self.any(&resource, namespace);
         let text = |key: &str| object["metadata"][key].as_str().map(str::to_string);
         let parameters = DeleteParams::background().preconditions(Preconditions {
             uid: text("uid"),
             resource_version: text("resourceVersion"),
         });
+        self.delete_with(object, &parameters).await
+    }
+
+    /// Deletes this object, whatever its status has become, and nothing that it owns. It is there until Kubernetes has freed all of that.
+    ///
+    /// # Errors
+    /// See [`Error`]; [`Fault::Conflict`] when it is another. That it is gone is no error.
+    pub async fn delete_alone(&self, object: &Value) -> Result<(), Error> {
+        let uid = object["metadata"]["uid"].as_str().map(str::to_string);
+        let parameters = DeleteParams::orphan().preconditions(Preconditions {
+            uid,
+            resource_version: None,
+        });
+        self.delete_with(object, &parameters).await
+    }
+
+    async fn delete_with(&self, object: &Value, parameters: &DeleteParams) -> Result<(), Error> {
+        let (resource, namespace, name) = place(object);
+        let api = self.any(&resource, namespace);
         let subject = Subject::of_resource(&resource);
         match self
-            .call(&subject, Verb::Delete, name, || api.delete(name, &parameters))
+            .call(&subject, Verb::Delete, name, || api.delete(name, parameters))
             .await
         {
             Ok(_) => {

@@ -7,7 +7,7 @@ use super::manifest::Manifest;
 use super::stop::{Stop, refusal};
 use crate::api::deployment::ConversionMode;
 use crate::client::{Error, resource};
-use crate::objects;
+use crate::objects::{self, Plan};
 use crate::taken::{Taken, Whose, whose};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::bundle::kinds::KINDS;
@@ -42,12 +42,16 @@ impl Flow<'_> {
         live.retain(|object| self.mode == ConversionMode::InProcess || !self.is_conversion_job(object));
         let plan = objects::plan(wanted.clone(), &live);
         self.vacant(plan.new_objects()).await?;
-        self.accepted(&plan.apply, manifest).await?;
+        if let Some(leaving) = plan.replace.iter().find(|old| objects::is_going(old)) {
+            let name = leaving["metadata"]["name"].as_str().unwrap_or_default();
+            return Err(Stop::Waiting(format!("Service '{name}' to go")));
+        }
+        self.accepted(&plan, manifest).await?;
         let starts_pods = |object: &&Value| WORKLOADS.iter().any(|kind| object["kind"] == *kind);
         let (workloads, others): (Vec<_>, Vec<_>) = plan.apply.iter().partition(starts_pods);
         // What pods mount is there before what starts them.
         for objects in [others, workloads] {
-            let written = self.write_all(&objects).await.map_err(Stop::from);
+            let written = self.write_all(&plan, &objects).await.map_err(Stop::from);
             written.map_err(|stop| stop.or_refused(manifest))?;
         }
         for object in &plan.delete {
@@ -59,7 +63,7 @@ impl Flow<'_> {
 
     /// Writes objects some at a time. After one that fails no other is begun, and those that are under way are waited for: none may arrive after
     /// the next look.
-    async fn write_all(&self, objects: &[&Value]) -> Result<(), Error> {
+    async fn write_all(&self, plan: &Plan, objects: &[&Value]) -> Result<(), Error> {
         let failed = AtomicBool::new(false);
         let writes: Vec<_> = objects
             .iter()
@@ -69,7 +73,7 @@ impl Flow<'_> {
                     if failed.load(Ordering::Relaxed) {
                         return Ok(());
                     }
-                    let written = self.write(object).await;
+                    let written = self.write_or_replace(plan, object).await;
                     failed.fetch_or(written.is_err(), Ordering::Relaxed);
                     written
                 }
@@ -78,6 +82,15 @@ impl Flow<'_> {
             .collect();
         let written: Vec<_> = stream::iter(writes).buffered(CALLS).collect().await;
         written.into_iter().collect()
+    }
+
+    async fn write_or_replace(&self, plan: &Plan, object: &Value) -> Result<(), Error> {
+        // Where this is the end, it is one that is missing to the next look.
+        if let Some(old) = plan.replaced(object) {
+            self.note_write();
+            self.context.cluster.delete_any(old).await?;
+        }
+        self.write(object).await
     }
 
     /// Whether the names of objects that are about to be made are free.
@@ -93,9 +106,10 @@ impl Flow<'_> {
     }
 
     /// Asks the API server about all objects first: a change of which it takes the half would leave neither the old state nor the new one.
-    async fn accepted(&self, objects: &[Value], manifest: &Manifest) -> Result<(), Stop> {
-        let asked: Vec<_> = objects
-            .iter()
+    async fn accepted(&self, plan: &Plan, manifest: &Manifest) -> Result<(), Stop> {
+        // It would refuse those that are replaced as long as the old ones are there.
+        let asked = plan.apply.iter().filter(|object| plan.replaced(object).is_none());
+        let asked: Vec<_> = asked
             .map(|object| self.context.cluster.try_any(MANAGER, object).boxed())
             .collect();
         let answers: Vec<_> = stream::iter(asked).buffered(CALLS).collect().await;

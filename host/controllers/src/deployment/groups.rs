@@ -8,6 +8,7 @@ use boson_document::Tree;
 use boson_pipeline::bundle::Bundle;
 use boson_pipeline::convert::pod_plugins::{self, PodPlugin};
 use boson_pipeline::convert::{rendering, steps};
+use boson_pipeline::plain::active;
 use boson_pipeline::release::Release;
 use boson_pipeline::stage::{Deployment, JobFiles, Reply, ResolvedGroup, Variable};
 use boson_pipeline::{Diagnostic, StageError, Stages};
@@ -120,5 +121,7 @@ fn convert_all(
         manifest.warnings.extend(said);
         bundle.edit(edits, &format!("resources {}", nth + 1))?;
     }
-    Ok(bundle.into_objects())
+    let mut objects = bundle.into_objects();
+    manifest.warnings.extend(active::lead_to_all(&mut objects));
+    Ok(objects)
 }

@@ -1,22 +1,27 @@
 //! The controller of QuarksStatefulSets: their StatefulSets, one a zone, in versions.
 
+mod disks;
+mod lacking;
 mod plan;
+mod status;
 mod watch;
 
-use crate::api::{ConditionStatus, QuarksStatefulSet, QuarksStatefulSetStatus};
-use crate::client::{Cluster, Error, Events, FieldManager, Notice, resource};
-use crate::conditions::{self, Finding};
+use crate::api::QuarksStatefulSet;
+use crate::client::{Cluster, Error, Events, FieldManager, resource};
 use crate::objects;
 use crate::scope::Scope;
 use crate::taken::Taken;
 use boson_deployment::labels;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
-use k8s_openapi::jiff::Timestamp;
+use disks::Disks;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::runtime::controller::Action;
 use kube::{Resource, ResourceExt};
+use lacking::Step;
+use plan::Plan;
 use serde_json::Value;
 use std::time::Duration;
 
+pub(crate) use status::trouble;
 pub(crate) use watch::run;
 
 /// Who owns the fields that this controller sets.
@@ -36,6 +41,18 @@ pub(crate) struct Context {
 
 /// What somebody has to mend: a word, and a sentence.
 struct Trouble(&'static str, String);
+
+/// What came of a plan.
+struct Done {
+    /// Whether something was written.
+    written: bool,
+    /// Whether all pods of the newest version are ready.
+    ready: bool,
+    /// Whether it is worth another look, though nothing may tell.
+    again: bool,
+    /// In what claims are not as they should be; none: there are no claims.
+    disks: Option<Vec<String>>,
+}
 
 /// Why a plan was not carried out.
 enum Failure {
@@ -71,10 +88,11 @@ impl Context {
         };
         let value = serde_json::to_value(set).unwrap_or_default();
         let live = self.live(set, &namespace, &owner.uid).await?;
+        let claims = self.claims(&live, &namespace).await?;
         let reference = serde_json::to_value(&owner).unwrap_or_default();
-        let done = match plan::plan(&value, &live, &reference) {
-            Ok(plan) => match self.act(&plan, &namespace, &owner).await {
-                Ok(()) => Ok((!plan.apply.is_empty() || !plan.delete.is_empty(), plan.ready)),
+        let done = match plan::plan(&value, &live, &claims, &reference) {
+            Ok(plan) => match self.act(&plan, &live, &claims, &namespace, &owner).await {
+                Ok(done) => Ok(done),
                 Err(Failure::Api(error)) if error.is_lasting() => Err(Trouble(REFUSED, error.to_string())),
                 Err(Failure::Api(error)) => return Err(error),
                 Err(Failure::Trouble(trouble)) => Err(trouble),
@@ -83,9 +101,9 @@ impl Context {
         };
         self.report(set, &done).await?;
         Ok(match done {
-            Ok(_) => Action::await_change(),
+            Ok(done) if !done.again => Action::await_change(),
             // What stands in the way is no object of ours, so nobody tells when it is gone.
-            Err(_) => Action::requeue(WAIT),
+            _ => Action::requeue(WAIT),
         })
     }
 
@@ -107,8 +125,29 @@ impl Context {
         Ok(Vec::new())
     }
 
+    /// Claims of the pods of these StatefulSets; where there are none, of all pods of such.
+    async fn claims(&self, live: &[Value], namespace: &str) -> Result<Vec<Value>, Error> {
+        if !live.is_empty() && !live.iter().any(plan::has_claims) {
+            return Ok(Vec::new());
+        }
+        let names: Vec<&str> = live.iter().filter_map(|one| one["metadata"]["name"].as_str()).collect();
+        let selector = match names.as_slice() {
+            [] => labels::STATEFUL_SET_NAME.to_string(),
+            names => format!("{} in ({})", labels::STATEFUL_SET_NAME, names.join(",")),
+        };
+        let kind = resource("v1", "PersistentVolumeClaim");
+        self.cluster.list_any(&kind, namespace, &selector).await
+    }
+
     /// Does what was planned, but touches nothing of somebody else's.
-    async fn act(&self, plan: &plan::Plan, namespace: &str, owner: &OwnerReference) -> Result<(), Failure> {
+    async fn act(
+        &self,
+        plan: &Plan,
+        live: &[Value],
+        claims: &[Value],
+        namespace: &str,
+        owner: &OwnerReference,
+    ) -> Result<Done, Failure> {
         let taken = Taken::find(&self.cluster, namespace, plan.new_objects.iter(), owner).await?;
         if let Some(complaint) = taken.complaint() {
             return Err(Failure::Trouble(Trouble("NameTaken", complaint)));
@@ -117,77 +156,76 @@ impl Context {
             let waiting = format!("waiting for {} to go", taken.leaving.join(", "));
             return Err(Failure::Trouble(Trouble("Waiting", waiting)));
         }
+        let disks = self.grow(Disks::of(&plan.wanted, claims)).await?;
+        for (old, new) in &plan.renew {
+            self.renew(old, new).await?;
+        }
         for object in &plan.apply {
             self.cluster.apply_any(MANAGER, object).await?;
         }
+        let equipping = plan.apply.is_empty() && plan.renew.is_empty() && self.equip(live, namespace).await?;
         for object in &plan.delete {
             self.cluster.delete_any(object).await?;
         }
-        Ok(())
+        let written = [&plan.apply, &plan.delete].iter().any(|some| !some.is_empty());
+        Ok(Done {
+            written: written || !plan.renew.is_empty() || !disks.raise.is_empty(),
+            ready: plan.ready,
+            again: disks.waits || equipping || !plan.renew.is_empty() || live.iter().any(objects::is_going),
+            disks: plan.wanted.iter().any(plan::has_claims).then_some(disks.told),
+        })
     }
 
-    async fn report(&self, set: &QuarksStatefulSet, done: &Result<(bool, bool), Trouble>) -> Result<(), Error> {
-        let now = Time(Timestamp::now());
-        let status = status(set, done, &now);
-        if set.status.as_ref() == Some(&status) {
-            return Ok(());
-        }
-        if let Err(Trouble(reason, message)) = done {
-            let notice = Notice {
-                warning: true,
-                reason: (*reason).into(),
-                note: message.clone(),
-            };
-            if let Err(error) = self.events.tell(set, &notice).await {
-                tracing::warn!(%error, "an event was lost");
+    /// Makes claims larger; tells also those that Kubernetes does not let grow.
+    async fn grow(&self, mut disks: Disks) -> Result<Disks, Error> {
+        let mut raised = Vec::new();
+        for claim in std::mem::take(&mut disks.raise) {
+            match self.cluster.apply_any(MANAGER, &claim).await {
+                Ok(_) => raised.push(claim),
+                Err(error) if error.is_lasting() => {
+                    // Kubernetes goes on for pages about how the claim would differ.
+                    let text = error.to_string();
+                    disks.told.push(text.lines().next().unwrap_or_default().to_string());
+                    disks.waits = true;
+                }
+                Err(error) => return Err(error),
             }
         }
-        match self.cluster.set_status(MANAGER, set, &status).await {
-            Ok(_) => Ok(()),
-            // The news of whatever changed it brings us back.
-            Err(error) if error.is_race() => Ok(()),
-            Err(error) => Err(error),
+        disks.raise = raised;
+        Ok(disks)
+    }
+
+    /// Deletes a StatefulSet that is to be made again, but for its pods and claims.
+    async fn renew(&self, old: &Value, new: &Value) -> Result<(), Error> {
+        // Under a name that is free: what is refused later would leave pods that nobody replaces when they fail.
+        let name = new["metadata"]["name"].as_str().unwrap_or_default();
+        let mut trial = new.clone();
+        trial["metadata"]["name"] = format!("{name}-trial").into();
+        let tried = self.cluster.try_any(MANAGER, &trial).await;
+        tried.map_err(|error| Error {
+            name: name.into(),
+            ..error
+        })?;
+        self.cluster.delete_alone(old).await
+    }
+
+    /// Deletes a pod that lacks a disk, if there is one and it is its turn. Whether there was any.
+    async fn equip(&self, live: &[Value], namespace: &str) -> Result<bool, Error> {
+        let mut any = false;
+        let unready = |set: &&Value| plan::has_claims(set) && !plan::is_ready(set) && !objects::is_going(set);
+        for set in live.iter().filter(unready) {
+            let name = set["metadata"]["name"].as_str().unwrap_or_default();
+            let selector = format!("{}={name}", labels::STATEFUL_SET_NAME);
+            let pods = self
+                .cluster
+                .list_any(&resource("v1", "Pod"), namespace, &selector)
+                .await?;
+            let step = lacking::step(set, &pods);
+            any |= step != Step::Done;
+            if let Step::Delete(pod) = step {
+                self.cluster.delete_any(pod).await?;
+            }
         }
+        Ok(any)
     }
-}
-
-/// What keeps a QuarksStatefulSet from ever being ready, in the words of its status.
-pub(crate) fn trouble(status: &QuarksStatefulSetStatus) -> Option<&str> {
-    let mut ready = status.conditions.iter().filter(|one| one.kind == "Ready");
-    let told = |reason: &str| !["PodsReady", "PodsNotReady"].contains(&reason);
-    ready
-        .find(|one| told(&one.reason) && one.status == ConditionStatus::False)
-        .map(|one| one.message.as_str())
-}
-
-/// `done`: whether something was written and whether all pods are ready, or why not.
-fn status(set: &QuarksStatefulSet, done: &Result<(bool, bool), Trouble>, now: &Time) -> QuarksStatefulSetStatus {
-    let mut status = set.status.clone().unwrap_or_default();
-    let generation = set.meta().generation;
-    status.ready = matches!(done, Ok((_, true)));
-    status.observed_generation = generation;
-    if matches!(done, Ok((true, _))) {
-        status.last_reconcile = Some(now.clone());
-    }
-    let (value, reason, message) = match done {
-        Err(Trouble(reason, why)) => (ConditionStatus::False, *reason, why.clone()),
-        Ok((_, true)) => (
-            ConditionStatus::True,
-            "PodsReady",
-            "all pods of the newest version are ready".into(),
-        ),
-        Ok((_, false)) => (
-            ConditionStatus::False,
-            "PodsNotReady",
-            "not all pods of the newest version are ready".into(),
-        ),
-    };
-    let finding = Finding {
-        kind: "Ready",
-        status: value,
-        reason: reason.into(),
-        message,
-    };
-    conditions::set(&mut status.conditions, finding, generation, now);
-    status
 }

@@ -1,80 +1,113 @@
 //! What becomes of the StatefulSets of a QuarksStatefulSet. Pure.
 //!
 //! A changed template makes a new version beside the old one, which goes when all of the new one is ready. Where pods have claims, a version
-//! is kept and its pods roll in place, because a claim belongs to the name of a pod.
+//! is kept and its pods roll in place, because a claim belongs to the name of a pod. What Kubernetes lets nobody change of a StatefulSet, such
+//! as the templates of its claims, changes by making it again: its pods and claims stay, and are taken over by their names.
 
+use super::disks;
 use crate::objects;
 use boson_deployment::labels;
 use boson_document::{Tree, json};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::plain::stateful_set::stateful_sets;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Annotation: digest of what the StatefulSet was made from, without the number of its pods.
 const TEMPLATE: &str = "quarks.cloudfoundry.org/template-digest";
+/// Annotation: digest of what cannot be changed of the StatefulSet, as it was written: the server adds to it.
+const FIXED: &str = "quarks.cloudfoundry.org/fixed-digest";
 
 /// What to do, and how it is.
 #[derive(Debug)]
 pub(super) struct Plan {
+    /// StatefulSets as they should be.
+    pub wanted: Vec<Value>,
     /// To apply.
     pub apply: Vec<Value>,
     /// Those of them that are not there yet.
     pub new_objects: Vec<Value>,
+    /// To delete without its pods and claims, and to be made again when it is gone; and what it is to be then.
+    pub renew: Vec<(Value, Value)>,
     /// To delete.
     pub delete: Vec<Value>,
     /// Whether all pods of the newest version are ready.
     pub ready: bool,
 }
 
-/// `set`: the QuarksStatefulSet. `live`: the StatefulSets that it owns. `owner`: the reference to it.
+/// `set`: the QuarksStatefulSet. `live`: the StatefulSets that it owns. `claims`: those of the pods of such. `owner`: the reference to it.
 ///
 /// # Errors
 /// No template, or zones that are none.
-pub(super) fn plan(set: &Value, live: &[Value], owner: &Value) -> Result<Plan, Box<Diagnostic>> {
+pub(super) fn plan(set: &Value, live: &[Value], claims: &[Value], owner: &Value) -> Result<Plan, Box<Diagnostic>> {
     let tree = json::parse(&set.to_string()).unwrap_or_default();
     let digest = digest(set);
-    let newest = live.iter().filter_map(version).max();
-    let version = match newest {
-        None => 1,
+    let version = match live.iter().filter_map(version).max() {
+        // It may be about to be made again, or somebody deleted it: under another version, pods would begin with empty disks.
+        None => disks::version(&tree, claims).unwrap_or(1),
         Some(newest) => {
-            let same = |one: &&Value| version(one) == Some(newest);
-            let unchanged = live.iter().filter(same).any(|one| annotation(one, TEMPLATE) == digest);
-            if unchanged || has_claims(set) {
-                newest
-            } else {
-                newest.saturating_add(1)
-            }
+            let mut same = live.iter().filter(|one| version(one) == Some(newest));
+            let kept = same.any(|one| annotation(one, TEMPLATE) == digest || has_claims(one));
+            if kept { newest } else { newest.saturating_add(1) }
         }
     };
-    let wanted = stateful_sets(&tree, version)?
+    let wanted: Vec<Value> = stateful_sets(&tree, version)?
         .into_iter()
         .map(|made| finish(&made, set, &digest, owner))
         .collect();
-    let plan = objects::plan(wanted, live);
-    let current: Vec<&Value> = live
-        .iter()
-        .filter(|one| {
-            plan.delete
-                .iter()
-                .all(|gone| gone["metadata"]["name"] != one["metadata"]["name"])
-        })
-        .collect();
-    let ready = plan.apply.is_empty() && current.iter().all(|one| is_ready(one));
+    let mut plan = objects::plan(wanted.clone(), live);
+    let new_objects = plan.new_objects().cloned().collect();
+    let named = |object: &Value, other: &Value| object["metadata"]["name"] == other["metadata"]["name"];
+    let is_current = |one: &&Value| plan.delete.iter().all(|gone| !named(gone, one));
+    let current: Vec<&Value> = live.iter().filter(is_current).collect();
+    let renew = renewed(&mut plan.apply, &current);
+    let settled = plan.apply.is_empty() && renew.is_empty();
+    let ready = settled && current.iter().all(|one| is_ready(one) && !objects::is_going(one));
     Ok(Plan {
-        new_objects: plan.new_objects().cloned().collect(),
+        wanted,
+        new_objects,
         apply: plan.apply,
+        renew,
         // Until the new ones serve, the old ones do.
         delete: if ready { plan.delete } else { Vec::new() },
         ready,
     })
 }
 
+/// What cannot be applied to what is there: taken out of `apply`. What is on its way out is waited for.
+fn renewed(apply: &mut Vec<Value>, current: &[&Value]) -> Vec<(Value, Value)> {
+    let mut renew = Vec::new();
+    apply.retain(|wanted| {
+        let mut found = current
+            .iter()
+            .filter(|one| one["metadata"]["name"] == wanted["metadata"]["name"]);
+        let Some(found) = found.next() else { return true };
+        if objects::is_going(found) {
+            return false;
+        }
+        // Without claims, such a change is another version.
+        let fits = !has_claims(found) || annotation(found, FIXED) == annotation(wanted, FIXED);
+        if !fits {
+            renew.push(((*found).clone(), wanted.clone()));
+        }
+        fits
+    });
+    renew
+}
+
 fn finish(made: &Tree, set: &Value, digest: &str, owner: &Value) -> Value {
     let mut value: Value = serde_json::from_str(&json::to_text(made)).unwrap_or_default();
     value["metadata"]["annotations"][TEMPLATE] = digest.into();
+    value["metadata"]["annotations"][FIXED] = fixed(&value).into();
     let deployment = set["metadata"]["labels"][labels::DEPLOYMENT_NAME].as_str();
     objects::own(&mut value, deployment.unwrap_or_default(), owner);
     value
+}
+
+/// Of what Kubernetes lets nobody change of a StatefulSet.
+fn fixed(stateful_set: &Value) -> String {
+    let keys = ["podManagementPolicy", "selector", "serviceName", "volumeClaimTemplates"];
+    let spec = &stateful_set["spec"];
+    objects::digest(&keys.iter().map(|key| json!([key, spec[key]])).collect())
 }
 
 /// Of all that shapes pods and claims.
@@ -94,13 +127,13 @@ fn annotation<'v>(object: &'v Value, name: &str) -> &'v str {
     object["metadata"]["annotations"][name].as_str().unwrap_or_default()
 }
 
-fn has_claims(set: &Value) -> bool {
-    let claims = set["spec"]["template"]["spec"]["volumeClaimTemplates"].as_array();
-    claims.is_some_and(|claims| !claims.is_empty())
+/// Whether pods of this StatefulSet have claims.
+pub(super) fn has_claims(stateful_set: &Value) -> bool {
+    !disks::list(&stateful_set["spec"]["volumeClaimTemplates"]).is_empty()
 }
 
 /// All of its pods are ready and made from its present template.
-fn is_ready(stateful_set: &Value) -> bool {
+pub(super) fn is_ready(stateful_set: &Value) -> bool {
     let number = |path: [&str; 2]| stateful_set[path[0]][path[1]].as_i64();
     let wanted = number(["spec", "replicas"]).unwrap_or(1);
     let seen = number(["status", "observedGeneration"]).unwrap_or(0);
@@ -112,7 +145,6 @@ fn is_ready(stateful_set: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn set(image: &str, replicas: u32, claims: bool) -> Value {
         let claims = if claims {
@@ -148,7 +180,7 @@ mod tests {
     }
 
     fn of(set: &Value, live: &[Value]) -> Plan {
-        plan(set, live, &json!({"uid": "u"})).unwrap()
+        plan(set, live, &[], &json!({"uid": "u"})).unwrap()
     }
 
     #[test]
@@ -188,6 +220,57 @@ mod tests {
         let first = of(&set("i:1", 1, true), &[]);
         let second = of(&set("i:2", 1, true), &live(&first, 1));
         assert_eq!(names(&second.apply), ["d-g-z0-v1", "d-g-z1-v1"]);
+        assert!(second.renew.is_empty());
+    }
+
+    #[test]
+    fn a_first_disk_makes_a_version_and_another_disk_makes_the_same_one_again() {
+        let first = of(&set("i:1", 1, false), &[]);
+        assert_eq!(
+            names(&of(&set("i:1", 1, true), &live(&first, 1)).apply),
+            ["d-g-z0-v2", "d-g-z1-v2"]
+        );
+        let first = of(&set("i:1", 1, true), &[]);
+        for templates in [
+            json!([]),
+            json!([{"metadata": {"name": "data"}}, {"metadata": {"name": "more"}}]),
+        ] {
+            let mut changed = set("i:1", 1, true);
+            changed["spec"]["template"]["spec"]["volumeClaimTemplates"] = templates;
+            let mut there = live(&first, 1);
+            let plan = of(&changed, &there);
+            assert!(plan.apply.is_empty() && plan.delete.is_empty() && !plan.ready);
+            let pairs: Vec<&Value> = plan.renew.iter().map(|(old, _)| &old["metadata"]["name"]).collect();
+            assert_eq!(pairs, ["d-g-z0-v1", "d-g-z1-v1"]);
+            for one in &mut there {
+                one["metadata"]["deletionTimestamp"] = "now".into();
+            }
+            let waiting = of(&changed, &there);
+            assert!(waiting.apply.is_empty() && waiting.renew.is_empty() && !waiting.ready);
+            there.pop();
+            there[0]["metadata"]["deletionTimestamp"] = Value::Null;
+            assert_eq!(
+                names(&of(&changed, &there).apply),
+                ["d-g-z1-v1"],
+                "the one that is gone"
+            );
+        }
+    }
+
+    #[test]
+    fn a_stateful_set_that_is_gone_comes_back_for_the_claims_that_are_left() {
+        let claim = json!({"metadata": {"labels": {labels::STATEFUL_SET_NAME: "d-g-z1-v4"}}});
+        let back = plan(
+            &set("i:1", 1, true),
+            &[],
+            std::slice::from_ref(&claim),
+            &json!({"uid": "u"}),
+        )
+        .unwrap();
+        assert_eq!(names(&back.apply), ["d-g-z0-v4", "d-g-z1-v4"]);
+        let there = live(&of(&set("i:1", 1, true), &[]), 1);
+        let other = plan(&set("i:2", 1, true), &there, &[claim], &json!({"uid": "u"})).unwrap();
+        assert_eq!(names(&other.apply), ["d-g-z0-v1", "d-g-z1-v1"]);
     }
 
     #[test]

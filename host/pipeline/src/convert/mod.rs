@@ -227,10 +227,12 @@ impl Run<'_> {
         secrets: Vec<Tree>,
     ) -> Outcome<Vec<Tree>> {
         let inputs = self.inputs;
+        let mut objects = bundle.into_objects();
+        self.diagnostics.extend(plain::active::lead_to_all(&mut objects));
         if inputs.target == Target::Quarks {
-            return Ok(bundle.into_objects());
+            return Ok(objects);
         }
-        let (mut plain, said) = plain::lower(bundle.into_objects(), inputs.values)?;
+        let (mut plain, said) = plain::lower(objects, inputs.values)?;
         self.diagnostics.extend(said);
         plain::resolved::mark_pods(&mut plain, names, groups, plain::FIRST_VERSION).map_err(|error| vec![*error])?;
         let mut whole = Bundle::new(inputs.deployment);

@@ -5,6 +5,12 @@ use crate::codes::Code;
 /// Codes of the plain target.
 pub const CODES: &[Code] = &[
     Code {
+        name: "plain-active-passive",
+        title: "Active/passive probes have no effect yet",
+        explanation: "Nobody finds out yet which pods of the group are active, with or without the operator. Its Services lead to all of \
+                      its pods; what must reach the active one only has to find it by itself, or the group has one instance.",
+    },
+    Code {
         name: "plain-invalid-key",
         title: "A value has a key that Kubernetes does not take",
         explanation: "The members of a variable's value become keys of its Secret: letters, digits, `-`, `_` and `.`. Rename the \
@@ -36,8 +42,7 @@ pub const CODES: &[Code] = &[
     Code {
         name: "plain-needs-operator",
         title: "Something has no effect without the operator",
-        explanation: "Kubernetes alone does not copy Secrets between namespaces, keep what a Job writes, or find out which of several \
-                      pods is active. Everything else works; with the operator these do too (`--target quarks`).",
+        explanation: "Kubernetes alone does not copy Secrets between namespaces, or keep what a Job writes. Everything else works; with the operator these do too (`--target quarks`).",
     },
     Code {
         name: "plain-no-name",

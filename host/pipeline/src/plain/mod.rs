@@ -3,6 +3,7 @@
 //! Each kind has a pure plan function of its own (what a controller would make of one object); [`lower`] applies them to a whole conversion and
 //! says what has no effect without the operator.
 
+pub mod active;
 mod codes;
 pub mod job;
 pub mod resolved;
@@ -28,7 +29,7 @@ pub fn lower(objects: Vec<Tree>, values: &Tree) -> Result<(Vec<Tree>, Vec<Diagno
     let (mut plain, mut diagnostics) = (Vec::with_capacity(objects.len()), Vec::new());
     for object in objects {
         if object.str("apiVersion") != Some(labels::API_VERSION) {
-            plain.push(without_active(object));
+            plain.push(object);
             continue;
         }
         match lower_one(&object, values) {
@@ -59,16 +60,6 @@ fn lower_one(object: &Tree, values: &Tree) -> Result<Vec<Tree>, Box<Diagnostic>>
     }
 }
 
-/// A Service that selects pods by what only the operator sets would have none.
-fn without_active(mut object: Tree) -> Tree {
-    if object.str("kind") == Some("Service")
-        && let Some(Tree::Object(selector)) = object.get_mut("spec").and_then(|spec| spec.get_mut("selector"))
-    {
-        selector.shift_remove(labels::POD_ACTIVE);
-    }
-    object
-}
-
 /// What the operator would do and nobody does without it.
 fn unheeded(object: &Tree) -> Vec<Diagnostic> {
     let is_set = |path: &[&str]| {
@@ -80,11 +71,7 @@ fn unheeded(object: &Tree) -> Vec<Diagnostic> {
             && value.as_array().is_none_or(|a| !a.is_empty())
             && value.as_object().is_none_or(|o| !o.is_empty())
     };
-    let table: [(&[&str], &str); 3] = [
-        (
-            &["spec", "activePassiveProbes"],
-            "Services lead to all of its pods: which one is active, nobody finds out without the operator",
-        ),
+    let table: [(&[&str], &str); 2] = [
         (
             &["spec", "output", "outputMap"],
             "what its containers write is not kept without the operator",

@@ -12,7 +12,7 @@ use std::slice;
 
 /// Key of the document in the Secret.
 pub const KEY: &str = "properties.yaml";
-/// Key of the number of instances in a zone: pods take it from here, so that scaling does not change their template.
+/// Key of the number of instances in a zone: pods take it from here, so that scaling changes no more of their template than the Secret's version.
 pub const REPLICAS: &str = "replicas";
 /// Annotation of a pod template: digest of what its pods render. A change of it restarts them; more or fewer instances are none.
 pub const DIGEST: &str = "quarks.cloudfoundry.org/resolved-digest";

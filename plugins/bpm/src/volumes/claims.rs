@@ -5,6 +5,7 @@ use crate::bytes::{mebibytes, quantity};
 use crate::group::{Group, Lifecycle};
 use crate::object::object;
 use crate::settings::ExtraDisk;
+use boson_deployment::labels;
 use boson_document::Tree;
 use indexmap::IndexMap;
 
@@ -13,7 +14,12 @@ pub fn claim_templates(group: &Group) -> Vec<Tree> {
     if group.lifecycle != Lifecycle::Service {
         return Vec::new();
     }
-    let metadata = object! { "name" => persistent_name(group), "labels" => group.pod_metadata.labels.clone() };
+    // Not the labels of the user: templates of claims cannot be changed, and labels are.
+    let labels = object! {
+        labels::DEPLOYMENT_NAME => group.names.deployment(),
+        labels::INSTANCE_GROUP_NAME => group.slug.as_str(),
+    };
+    let metadata = object! { "name" => persistent_name(group), "labels" => labels };
     let own = group
         .disks
         .persistent

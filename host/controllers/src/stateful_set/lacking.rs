@@ -1,0 +1,122 @@
+//! Pods that lack a disk which their StatefulSet got later. Pure.
+//!
+//! Kubernetes would give them the volume as they are, is refused, since volumes of a pod are fixed, and does nothing more about the whole
+//! StatefulSet. So they are deleted here, one after the other, and what it makes instead has the disk.
+
+use super::disks::list;
+use crate::objects;
+use serde_json::Value;
+
+/// Label of a pod: the revision of its StatefulSet that it was made from.
+const REVISION: &str = "controller-revision-hash";
+
+/// What to do about them.
+#[derive(Debug, PartialEq)]
+pub(super) enum Step<'p> {
+    /// None lacks any.
+    Done,
+    /// Those that were deleted are not ready yet in their new form.
+    Wait,
+    /// Delete this one.
+    Delete(&'p Value),
+}
+
+/// `set`: a StatefulSet. `pods`: those with its label.
+pub(super) fn step<'p>(set: &Value, pods: &'p [Value]) -> Step<'p> {
+    if !pods.iter().any(|pod| lacks(set, pod)) {
+        return Step::Done;
+    }
+    if set["status"]["observedGeneration"] != set["metadata"]["generation"] {
+        return Step::Wait;
+    }
+    let newest = &set["status"]["updateRevision"];
+    let first = set["spec"]["ordinals"]["start"].as_u64().unwrap_or(0);
+    let count = set["spec"]["replicas"].as_u64().unwrap_or(1);
+    // From the first on, as Kubernetes makes them: behind one that it cannot help it makes none.
+    for ordinal in first..first.saturating_add(count) {
+        let name = format!("{}-{ordinal}", set["metadata"]["name"].as_str().unwrap_or_default());
+        let Some(pod) = pods.iter().find(|pod| pod["metadata"]["name"] == name.as_str()) else {
+            return Step::Wait;
+        };
+        if objects::is_going(pod) {
+            return Step::Wait;
+        }
+        // One of an older revision never becomes ready, maybe, and its StatefulSet would not replace it now.
+        if lacks(set, pod) || pod["metadata"]["labels"][REVISION] != *newest {
+            return Step::Delete(pod);
+        }
+        if !is_ready(pod) {
+            return Step::Wait;
+        }
+    }
+    Step::Done
+}
+
+fn lacks(set: &Value, pod: &Value) -> bool {
+    let volumes = list(&pod["spec"]["volumes"]);
+    let is_there = |claim: &Value| {
+        let named = |volume: &&Value| volume["name"] == claim["metadata"]["name"];
+        let mut named = volumes.iter().filter(named);
+        named.any(|volume| volume["persistentVolumeClaim"].is_object())
+    };
+    !list(&set["spec"]["volumeClaimTemplates"]).iter().all(is_there)
+}
+
+fn is_ready(pod: &Value) -> bool {
+    let mut conditions = list(&pod["status"]["conditions"]).iter();
+    conditions.any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn set() -> Value {
+        json!({
+            "metadata": {"name": "s", "generation": 1},
+            "spec": {"replicas": 2, "volumeClaimTemplates": [{"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}]},
+            "status": {"observedGeneration": 1, "updateRevision": "new"}
+        })
+    }
+
+    fn pod(ordinal: u32, claims: &[&str], revision: &str, ready: &str) -> Value {
+        let volume = |name: &&str| json!({"name": name, "persistentVolumeClaim": {"claimName": "x"}});
+        json!({
+            "metadata": {"name": format!("s-{ordinal}"), "labels": {REVISION: revision}},
+            "spec": {"volumes": claims.iter().map(volume).collect::<Vec<_>>()},
+            "status": {"conditions": [{"type": "Ready", "status": ready}]}
+        })
+    }
+
+    #[test]
+    fn they_go_one_after_the_other_from_the_first_on() {
+        let old = |ordinal| pod(ordinal, &["a"], "old", "True");
+        let new = |ordinal, ready| pod(ordinal, &["a", "b"], "new", ready);
+        let of = |pods: &[Value]| match step(&set(), pods) {
+            Step::Delete(pod) => pod["metadata"]["name"].as_str().unwrap().to_string(),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(of(&[old(1), old(0)]), "s-0");
+        assert_eq!(of(&[old(1)]), "Wait", "it is being made");
+        assert_eq!(of(&[new(0, "False"), old(1)]), "Wait");
+        assert_eq!(of(&[new(0, "True"), old(1)]), "s-1");
+        assert_eq!(of(&[new(0, "True"), new(1, "False")]), "Done");
+        let stale = pod(0, &["a", "b"], "old", "False");
+        assert_eq!(
+            of(&[stale, old(1)]),
+            "s-0",
+            "else a mended template would never get there"
+        );
+        let mut going = old(0);
+        going["metadata"]["deletionTimestamp"] = "now".into();
+        assert_eq!(of(&[going, old(1)]), "Wait");
+    }
+
+    #[test]
+    fn nothing_is_decided_before_kubernetes_has_seen_the_change() {
+        let mut unseen = set();
+        unseen["metadata"]["generation"] = 2.into();
+        assert_eq!(step(&unseen, &[pod(0, &["a"], "new", "True")]), Step::Wait);
+    }
+}

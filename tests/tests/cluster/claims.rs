@@ -1,0 +1,260 @@
+//! Persistent disks of an instance group: whatever changes, its pods keep their claims. No pod runs here; volumes are there beforehand.
+
+use crate::desk::{Desk, PATIENCE, Room};
+use kube::api::{DynamicObject, Patch, PatchParams};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+const CLASS: &str = "claims-of-this-test";
+const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
+/// One more disk for every container.
+const MORE: &str = "disks: [{pvc: {metadata: {name: more}, spec: {storageClassName: claims-of-this-test, accessModes: [ReadWriteOnce], \
+                    resources: {requests: {storage: 1Gi}}}}, volumeMount: {name: more, mountPath: /more}}]";
+
+/// `disk`: keys of the group that give it one.
+fn manifest(disk: &str, settings: &str) -> String {
+    format!(
+        r#"releases:
+- {{name: demo, version: "1", url: registry.example.com/demo}}
+stemcells:
+- {{alias: default, os: ubuntu-jammy, version: "1.1"}}
+instance_groups:
+- name: web
+  instances: 2
+  stemcell: default
+  {disk}
+  env: {{bosh: {{agent: {{settings: {{{settings}}}}}}}}}
+  jobs:
+  - name: app
+    release: demo
+    properties: {{app: {{domain: example.com}}}}
+"#
+    )
+}
+
+fn disk(mebibytes: u32) -> String {
+    format!("persistent_disk: {mebibytes}\n  persistent_disk_type: {CLASS}")
+}
+
+/// A class whose claims may grow, and volumes for them.
+fn volumes() {
+    let class = json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": CLASS},
+        "provisioner": "example.com/nobody", "allowVolumeExpansion": true});
+    let volume = |nth: u32| {
+        json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": format!("{CLASS}-{nth}")}, "spec": {
+            "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": CLASS,
+            "hostPath": {"path": "/nowhere"}}})
+    };
+    let items: Vec<Value> = (0..4).map(volume).chain([class]).collect();
+    apply(&json!({"apiVersion": "v1", "kind": "List", "items": items}));
+}
+
+fn apply(objects: &Value) {
+    let cluster = boson_tests::cluster::shared().unwrap();
+    let arguments = ["apply", "--server-side", "--force-conflicts", "--filename=-"];
+    let answer = cluster.try_kubectl(arguments, &objects.to_string()).unwrap();
+    assert!(answer.success, "{}", answer.stderr);
+}
+
+/// What the cluster has of the group.
+#[derive(Debug, Default)]
+struct Found {
+    sets: BTreeMap<String, Value>,
+    pods: BTreeMap<String, Value>,
+    claims: BTreeMap<String, Value>,
+    status: Value,
+}
+
+impl Found {
+    async fn of(room: &Room) -> Self {
+        let named = |objects: Vec<Value>| {
+            let name = |object: &Value| object["metadata"]["name"].as_str().unwrap().to_string();
+            objects.into_iter().map(|object| (name(&object), object)).collect()
+        };
+        let group = room.get(OURS, "QuarksStatefulSet", "d-web").await.unwrap_or_default();
+        Self {
+            sets: named(room.list("apps/v1", "StatefulSet").await),
+            pods: named(room.list("v1", "Pod").await),
+            claims: named(room.list("v1", "PersistentVolumeClaim").await),
+            status: group["status"].clone(),
+        }
+    }
+
+    fn names(objects: &BTreeMap<String, Value>) -> Vec<&str> {
+        objects.keys().map(String::as_str).collect()
+    }
+
+    fn uids(objects: &BTreeMap<String, Value>) -> Vec<&Value> {
+        objects.values().map(|object| &object["metadata"]["uid"]).collect()
+    }
+
+    /// The message about disks.
+    fn told(&self) -> &str {
+        let conditions = self.status["conditions"].as_array();
+        let mut conditions = conditions.into_iter().flatten();
+        let found = conditions.find(|condition| condition["type"] == "DisksAsAsked");
+        found.and_then(|found| found["message"].as_str()).unwrap_or_default()
+    }
+
+    fn storage(&self, claim: &str) -> &str {
+        let claim = &self.claims[claim];
+        claim["spec"]["resources"]["requests"]["storage"].as_str().unwrap()
+    }
+}
+
+/// What kubelets would do: every pod that is there is ready.
+async fn run_pods(room: &Room) {
+    let api = room.api("v1", "Pod");
+    let status = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
+    for pod in room.list("v1", "Pod").await {
+        let name = pod["metadata"]["name"].as_str().unwrap();
+        // It may be gone by now.
+        let _: Result<DynamicObject, _> = api
+            .patch_status(name, &PatchParams::default(), &Patch::Merge(&status))
+            .await;
+    }
+}
+
+/// Waits until it holds; meanwhile, pods become ready.
+async fn until(room: &Room, what: &str, holds: impl Fn(&Found) -> bool) -> Found {
+    let began = Instant::now();
+    loop {
+        run_pods(room).await;
+        let found = Found::of(room).await;
+        if holds(&found) {
+            return found;
+        }
+        assert!(began.elapsed() < PATIENCE, "{what} does not come: {found:#?}");
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
+}
+
+/// Whether both pods mount the claim of this template.
+fn all_mount(found: &Found, template: &str) -> bool {
+    let mounts = |pod: &Value| {
+        let volumes = pod["spec"]["volumes"].as_array().unwrap();
+        volumes.iter().any(|volume| volume["name"] == template)
+    };
+    found.pods.len() == 2 && found.pods.values().all(mounts)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn disks_grow_and_come_and_pods_keep_their_claims() {
+    volumes();
+    let desk = Desk::set("claims", false, &[]).await;
+    let room = desk.room("claims");
+    let write = async |disk: &str, settings: &str| {
+        room.config_map("d-manifest", "manifest", &manifest(disk, settings))
+            .await;
+    };
+    write("", "").await;
+    room.deployment("d", &[]).await;
+    until(&room, "the group", |found| {
+        Found::names(&found.sets) == ["d-web-v1"] && found.status["ready"] == true
+    })
+    .await;
+
+    // The first disk is another version, since pods of the old one have none.
+    write(&disk(1024), "").await;
+    let first = until(&room, "the disk", |found| {
+        Found::names(&found.sets) == ["d-web-v2"]
+            && found.status["ready"] == true
+            && found.claims.len() == 2
+            && found.claims.values().all(|claim| claim["status"]["phase"] == "Bound")
+    })
+    .await;
+    let claims = ["web-pvc-d-web-v2-0", "web-pvc-d-web-v2-1"];
+    assert_eq!(Found::names(&first.claims), claims);
+
+    // A larger one: the StatefulSet is another, of the same name, whose pods have the same claims.
+    write(&disk(2048), "").await;
+    let larger = until(&room, "a larger disk", |found| {
+        claims.iter().all(|claim| found.storage(claim) == "2Gi")
+            && found.sets.get("d-web-v2").is_some_and(|set| {
+                set["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]["requests"]["storage"] == "2Gi"
+            })
+            && found.status["ready"] == true
+    })
+    .await;
+    assert_ne!(Found::uids(&first.sets), Found::uids(&larger.sets));
+    assert_eq!(Found::uids(&first.claims), Found::uids(&larger.claims));
+
+    // Labels are the pods' only.
+    write(&disk(2048), "labels: {tier: one}").await;
+    let labelled = until(&room, "a label", |found| {
+        found.pods.len() == 2
+            && found
+                .pods
+                .values()
+                .all(|pod| pod["metadata"]["labels"]["tier"] == "one")
+            && found.status["ready"] == true
+    })
+    .await;
+    assert_eq!(Found::uids(&larger.sets), Found::uids(&labelled.sets));
+
+    // One more disk: pods are made again, one after the other, with the claims that they had.
+    write(&disk(2048), &format!("labels: {{tier: one}}, {MORE}")).await;
+    let more = until(&room, "another disk", |found| {
+        all_mount(found, "more") && found.status["ready"] == true
+    })
+    .await;
+    assert_eq!(more.claims.len(), 4);
+    for claim in claims {
+        assert_eq!(
+            more.claims[claim]["metadata"]["uid"],
+            first.claims[claim]["metadata"]["uid"]
+        );
+    }
+
+    // Neither smaller nor, where the class has it so, larger: that is told, and all else goes on.
+    write(&disk(512), "labels: {tier: two}").await;
+    let smaller = until(&room, "a smaller disk", |found| {
+        found.told().contains("stays at 2Gi")
+            && found
+                .pods
+                .values()
+                .all(|pod| pod["metadata"]["labels"]["tier"] == "two")
+            && found.status["ready"] == true
+    })
+    .await;
+    assert_eq!(smaller.storage(claims[0]), "2Gi");
+    apply(
+        &json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": CLASS},
+        "provisioner": "example.com/nobody", "allowVolumeExpansion": false}),
+    );
+    write(&disk(4096), "labels: {tier: three}").await;
+    let refused = until(&room, "a refusal", |found| {
+        found.told().contains("only dynamically provisioned pvc can be resized")
+            && found
+                .pods
+                .values()
+                .all(|pod| pod["metadata"]["labels"]["tier"] == "three")
+            && found.status["ready"] == true
+    })
+    .await;
+    assert_eq!(refused.storage(claims[0]), "2Gi");
+    let told = room.events().await;
+    assert!(
+        told.iter()
+            .any(|(reason, note)| reason == "Kept" && note.contains("stays at 2Gi")),
+        "{told:?}"
+    );
+
+    // As it is when the operator dies between deleting and making again.
+    let cluster = boson_tests::cluster::shared().unwrap();
+    let delete = [
+        "--namespace",
+        &room.namespace,
+        "delete",
+        "statefulset/d-web-v2",
+        "--cascade=orphan",
+    ];
+    cluster.kubectl(delete).unwrap();
+    let back = until(&room, "the StatefulSet", |found| {
+        !found.sets.is_empty() && found.status["ready"] == true
+    })
+    .await;
+    assert_eq!(Found::names(&back.sets), ["d-web-v2"]);
+    assert_eq!(Found::uids(&back.pods), Found::uids(&refused.pods));
+}

@@ -1,0 +1,94 @@
+//! Services of single instances: with an address where the group has ports, headless where it has none.
+
+use crate::desk::{Desk, PATIENCE, Room};
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+fn manifest(quarks: &str) -> String {
+    format!(
+        r#"releases:
+- {{name: demo, version: "1", url: registry.example.com/demo}}
+stemcells:
+- {{alias: default, os: ubuntu-jammy, version: "1.1"}}
+instance_groups:
+- name: web
+  instances: 1
+  stemcell: default
+  jobs:
+  - name: app
+    release: demo
+    properties:
+      app: {{domain: example.com}}
+      quarks: {{{quarks}}}
+"#
+    )
+}
+
+async fn until(room: &Room, name: &str, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+    let began = Instant::now();
+    loop {
+        let service = room.get("v1", "Service", name).await.unwrap_or_default();
+        if holds(&service) {
+            return service;
+        }
+        assert!(began.elapsed() < PATIENCE, "{what} does not come: {service:#}");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_port_gives_instances_an_address_and_the_last_takes_it_away() {
+    let desk = Desk::set("headless", false, &[]).await;
+    let room = desk.room("headless");
+    let port = "ports: [{name: http, protocol: TCP, internal: 8080}]";
+    let is_headless = |service: &Value| service["spec"]["clusterIP"] == "None";
+    let has_port = |service: &Value| service["spec"]["ports"][0]["port"] == 8080;
+    room.config_map("d-manifest", "manifest", &manifest("")).await;
+    room.deployment("d", &[]).await;
+    room.applied("d").await;
+    for quarks in ["", port, ""] {
+        room.config_map("d-manifest", "manifest", &manifest(quarks)).await;
+        let ported = !quarks.is_empty();
+        until(&room, "d-web-0", &format!("'{quarks}'"), |service| {
+            service["spec"].is_object() && is_headless(service) != ported && has_port(service) == ported
+        })
+        .await;
+        // The one of all instances is changed as it is.
+        let all = until(&room, "d-web", "the Service of all", |service| {
+            has_port(service) == ported
+        })
+        .await;
+        assert!(is_headless(&all));
+        room.applied("d").await;
+    }
+    let told = room.events().await;
+    assert!(told.iter().all(|(reason, _)| !reason.contains("Refused")), "{told:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn services_of_a_group_with_active_passive_probes_lead_to_all_its_pods_and_that_is_told() {
+    let desk = Desk::set("active", false, &[]).await;
+    let room = desk.room("active");
+    let quarks = "ports: [{name: http, protocol: TCP, internal: 8080}], activePassiveProbes: {app-app: {exec: {command: [/bin/true]}}}";
+    room.config_map("d-manifest", "manifest", &manifest(quarks)).await;
+    room.deployment("d", &[]).await;
+    room.applied("d").await;
+    let service = until(&room, "d-web", "the Service", Value::is_object).await;
+    let selector = service["spec"]["selector"].as_object().unwrap();
+    assert!(
+        !selector.contains_key("quarks.cloudfoundry.org/pod-active"),
+        "{selector:?}"
+    );
+    let began = Instant::now();
+    loop {
+        let told = room.events().await;
+        if told
+            .iter()
+            .any(|(_, note)| note.contains("active/passive probes are not run yet"))
+        {
+            return;
+        }
+        assert!(began.elapsed() < PATIENCE, "{told:?}");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
