@@ -38,4 +38,5 @@ mod secrets;
 mod signing;
 mod silence;
 mod stage;
+mod walk;
 mod web;
