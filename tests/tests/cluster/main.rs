@@ -31,6 +31,7 @@ mod line;
 mod modes;
 mod operator;
 mod outputs;
+mod page;
 mod plugins;
 mod pods;
 mod rights;

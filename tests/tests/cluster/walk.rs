@@ -1,213 +1,170 @@
-//! `docs/install.md` as a newcomer walks through it: the commands of the page, with the image and the registry of this test in place of those that
-//! it names. The cluster is the walk's own: what the page installs is there once in a cluster, and its end takes the definitions away.
+//! `docs/install.md` as a newcomer walks through it, from `kubectl apply` to the end of everything.
 
-use anyhow::{Context, Result, ensure};
-use boson_tests::cluster::image::Image;
-use boson_tests::cluster::{Cluster, own_with_node, program};
-use boson_tests::registry::Server;
-use boson_tests::root;
-use std::fs;
-use std::os::unix::fs::symlink;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
-use tempfile::TempDir;
-
-/// How long something may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(300);
-/// What the page calls the image and the registry.
-const IMAGE: &str = "registry.example.com/boson/host";
-const REGISTRY: &str = "registry.example.com";
-
-/// Somebody with a cluster, a clone and the page.
-struct Walk {
-    cluster: Cluster,
-    registry: Server,
-    page: String,
-    /// The clone: what the page uses of it, and what it writes there.
-    clone: TempDir,
-}
-
-/// What a command said.
-struct Said {
-    success: bool,
-    text: String,
-}
-
-// === impl Walk ===
-
-impl Walk {
-    fn begin() -> Result<Option<Self>> {
-        let Some(cluster) = own_with_node()? else {
-            return Ok(None);
-        };
-        let registry = Server::start_at(cluster.gateway(), false)?;
-        cluster.trust(registry.host())?;
-        for (release, tag) in [("messaging", "1.4.0"), ("smoke", "0.3.1")] {
-            let name = format!("{release}:ubuntu-jammy-1.584-{tag}");
-            let jobs = root().join("docs/examples/nats/releases").join(release);
-            Image::release(&name, &jobs)?.push(&registry, &name)?;
-        }
-        let clone = tempfile::tempdir()?;
-        for folder in ["deploy", "crds", "docs"] {
-            symlink(root().join(folder), clone.path().join(folder))?;
-        }
-        fs::create_dir(clone.path().join("bin"))?;
-        symlink(program("kubectl")?, clone.path().join("bin/kubectl"))?;
-        let page = fs::read_to_string(root().join("docs/install.md"))?;
-        Ok(Some(Self {
-            cluster,
-            registry,
-            page,
-            clone,
-        }))
-    }
-
-    /// Text of the page, with the names of this test.
-    fn renamed(&self, text: &str) -> Result<String> {
-        let image = self.cluster.operator_image()?;
-        let (name, tag) = image.rsplit_once(':').context("no tag")?;
-        let text = text.replace(
-            &format!("newName: {IMAGE}, newTag: 0.1.0"),
-            &format!("newName: {name}, newTag: '{tag}'"),
-        );
-        Ok(text.replace(REGISTRY, self.registry.host()))
-    }
-
-    /// Writes down a file that the page shows: its block begins with its path.
-    fn write(&self, path: &str) -> Result<()> {
-        let begin = format!("```yaml\n# {path}\n");
-        let (_, rest) = self
-            .page
-            .split_once(&begin)
-            .with_context(|| format!("the page shows no {path}"))?;
-        let (text, _) = rest.split_once("```").context("the block does not end")?;
-        let file = self.clone.path().join(path);
-        fs::create_dir_all(file.parent().context("no folder")?)?;
-        Ok(fs::write(file, self.renamed(text)?)?)
-    }
-
-    /// The command of the page that begins so, with all its lines.
-    fn command(&self, begins: &str) -> Result<String> {
-        let prompt = format!("\n$ {begins}");
-        let at = self
-            .page
-            .find(&prompt)
-            .with_context(|| format!("the page has no command '{begins}'"))?;
-        let rest = &self.page[at + 3..];
-        let first = rest.split('\n').next().unwrap_or_default();
-        let end = match first.split_once("<<") {
-            None => first.len(),
-            Some((_, mark)) => rest.find(&format!("\n{mark}\n")).context("no end of input")? + 1 + mark.len(),
-        };
-        self.renamed(&rest[..end])
-    }
-
-    /// Runs a command of the page, however it ends.
-    #[allow(clippy::print_stdout, reason = "libtest shows the walk beside a failure")]
-    fn tries(&self, begins: &str) -> Result<Said> {
-        let command = self.command(begins)?;
-        let began = Instant::now();
-        let said = self.shell(&command)?;
-        println!("$ {command}\n{}({:.1} s)\n", said.text, began.elapsed().as_secs_f64());
-        Ok(said)
-    }
-
-    /// Runs a command of the page, which succeeds.
-    fn does(&self, begins: &str) -> Result<String> {
-        let said = self.tries(begins)?;
-        ensure!(said.success, "{begins}: {}", said.text);
-        Ok(said.text)
-    }
-
-    /// What a shell in the clone says, errors and all.
-    fn shell(&self, script: &str) -> Result<Said> {
-        let path = std::env::var("PATH").unwrap_or_default();
-        let output = Command::new("timeout")
-            .args([
-                &PATIENCE.as_secs().to_string(),
-                "bash",
-                "-c",
-                &format!("exec 2>&1\n{script}"),
-            ])
-            .current_dir(self.clone.path())
-            .env("PATH", format!("{}/bin:{path}", self.clone.path().display()))
-            .env("HOME", self.clone.path())
-            .env("KUBECONFIG", self.cluster.kubeconfig())
-            .stdin(Stdio::null())
-            .output()?;
-        Ok(Said {
-            success: output.status.success(),
-            text: String::from_utf8_lossy(&output.stdout).into_owned(),
-        })
-    }
-
-    fn kubectl(&self, words: &str) -> Result<String> {
-        self.cluster.kubectl(words.split(' '))
-    }
-
-    /// Waits until it holds.
-    fn until(&self, what: &str, holds: impl Fn() -> Result<bool>) -> Result<()> {
-        let began = Instant::now();
-        while !holds()? {
-            ensure!(
-                began.elapsed() < PATIENCE,
-                "{what} did not come:\n{}\n{}",
-                self.kubectl("get all,events --all-namespaces")?,
-                self.kubectl(
-                    "--namespace boson-system logs --selector app.kubernetes.io/component=operator --tail=100"
-                )?
-            );
-            std::thread::sleep(Duration::from_millis(200));
-        }
-        Ok(())
-    }
-}
+use crate::page::Walk;
+use anyhow::{Result, ensure};
+use std::net::TcpListener;
 
 #[test]
 fn the_page_leads_from_a_clone_to_the_example_and_out_again() {
-    let Some(walk) = Walk::begin().unwrap() else { return };
+    let Some(walk) = Walk::begin("docs/install.md").unwrap() else {
+        return;
+    };
     install(&walk).unwrap();
     deploy(&walk).unwrap();
+    convert_in_process(&walk).unwrap();
     make_a_mistake(&walk).unwrap();
-    leave(&walk).unwrap();
+    read_the_log(&walk).unwrap();
+    delete_the_example(&walk).unwrap();
+    uninstall(&walk).unwrap();
 }
 
 fn install(walk: &Walk) -> Result<()> {
     walk.write("mine/kustomization.yaml")?;
     let applied = walk.does("kubectl apply -k mine")?;
-    ensure!(!applied.contains("arning"), "{applied}");
+    // Of the restricted profile, for one.
+    ensure!(!applied.contains("Warning"), "{applied}");
     let rolled = walk.does("kubectl --namespace boson-system rollout status")?;
     ensure!(rolled.contains("successfully rolled out"), "{rolled}");
+    let forward = walk.command("kubectl --namespace boson-system port-forward")?;
+    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port().to_string();
+    let forward = forward.replace("boson 8080", &format!("boson {port}:8080"));
+    let curl = walk.command("curl http://localhost:8080/ready")?.replace("8080", &port);
+    let script =
+        format!("{forward}\n{curl} --silent --show-error --retry 20 --retry-delay 1 --retry-connrefused\nkill %1");
+    let ready = walk.shell(&script)?.text;
+    ensure!(
+        ready.contains("\nlease: ok\n") && ready.contains("\nadmission: ok\n"),
+        "{ready}"
+    );
     Ok(())
 }
 
+/// In the default mode: pods of the operator's image convert it.
 fn deploy(walk: &Walk) -> Result<()> {
     for command in [
+        "kubectl label nodes --all",
         "kubectl create namespace nats",
         "kubectl label namespace nats",
         "kubectl --namespace nats create configmap nats-manifest",
         "kubectl --namespace nats create secret generic",
         "kubectl --namespace nats apply -f -",
         "kubectl --namespace nats wait --for=condition=Applied",
-        "kubectl --namespace nats get boshdeployments,",
-        "kubectl --namespace nats patch boshdeployment nats --type merge --patch '{\"spec\": {\"conversion\"",
     ] {
         walk.does(command)?;
     }
+    let there = walk.does("kubectl --namespace nats get boshdeployments,")?;
+    for wanted in ["nats.var-broker-tls", "nats-gateway-z0-v1", "service/nats-broker-1"] {
+        ensure!(there.contains(wanted), "no {wanted} in\n{there}");
+    }
+    ensure!(conversion_jobs(walk)?.len() == 3, "{:?}", conversion_jobs(walk)?);
+    // The deployment's own pods find the operator's image, too.
+    walk.until("templates in a pod", || {
+        let path = "jsonpath={.status.initContainerStatuses[?(@.name==\"template-render\")].state.terminated.exitCode}";
+        let ended = [
+            "--namespace",
+            "nats",
+            "get",
+            "pod",
+            "nats-gateway-z0-v1-0",
+            "--output",
+            path,
+        ];
+        Ok(walk.cluster.kubectl(ended).is_ok_and(|code| code == "0"))
+    })
+}
+
+/// QuarksJobs that are no errand.
+fn conversion_jobs(walk: &Walk) -> Result<Vec<String>> {
+    let names = walk.kubectl("--namespace nats get quarksjobs --output name")?;
+    let names = names.lines().filter(|name| !name.ends_with("/nats-smoke-tests"));
+    Ok(names.map(String::from).collect())
+}
+
+fn convert_in_process(walk: &Walk) -> Result<()> {
+    let secrets = || walk.kubectl("--namespace nats get secrets --output name");
+    let before = secrets()?;
+    walk.does(r#"kubectl --namespace nats patch boshdeployment nats --type merge --patch '{"spec": {"conversion""#)?;
+    walk.until("the end of the jobs", || Ok(conversion_jobs(walk)?.is_empty()))?;
+    walk.does("kubectl --namespace nats wait --for=condition=Applied")?;
+    ensure!(secrets()? == before, "{before}, and then {}", secrets()?);
     Ok(())
 }
 
+/// The API server reaches the webhook through its Service, and believes it.
 fn make_a_mistake(walk: &Walk) -> Result<()> {
     walk.does("kubectl --namespace nats create configmap broken")?;
     let said =
-        walk.tries("kubectl --namespace nats patch boshdeployment nats --type merge --patch '{\"spec\": {\"ops\"")?;
+        walk.tries(r#"kubectl --namespace nats patch boshdeployment nats --type merge --patch '{"spec": {"ops""#)?;
     ensure!(!said.success, "{}", said.text);
+    let shown =
+        "\nThe request is invalid: admission webhook \"boshdeployments.quarks.cloudfoundry.org\" denied the request:";
+    for words in [
+        shown.trim_start(),
+        "error[ops-missing-key]",
+        "--> configmap/broken/ops:1:23",
+    ] {
+        ensure!(said.text.contains(words), "{}", said.text);
+    }
+    ensure!(walk.page.contains(shown), "the page shows something else");
     Ok(())
 }
 
-fn leave(walk: &Walk) -> Result<()> {
-    walk.does("kubectl --namespace nats delete boshdeployment nats")?;
-    walk.does("kubectl delete namespace nats")?;
-    walk.does("kubectl delete -k mine")?;
+/// It tells of the conversions and of what was refused, and of nothing that went wrong.
+fn read_the_log(walk: &Walk) -> Result<()> {
+    let log = walk.does("kubectl --namespace boson-system logs")?;
+    for words in [r#""controller": "deployment""#, r#""outcome": "denied""#] {
+        ensure!(log.contains(words), "no {words} in\n{log}");
+    }
+    let all =
+        walk.kubectl("--namespace boson-system logs --selector app.kubernetes.io/component=operator --tail=-1")?;
+    let bad = all.lines().find(|line| !line.contains(r#""level":"INFO""#));
+    ensure!(bad.is_none(), "{bad:?}");
     Ok(())
+}
+
+fn delete_the_example(walk: &Walk) -> Result<()> {
+    walk.does("kubectl --namespace nats delete boshdeployment nats")?;
+    let left = || {
+        let kinds = "quarkssecrets,quarksstatefulsets,quarksjobs,statefulsets,jobs,services,secrets,persistentvolumeclaims,serviceaccounts";
+        walk.kubectl(&format!("--namespace nats get {kinds} --output name"))
+    };
+    let stays = [
+        "secret/nats.var-implicit-system-domain",
+        "persistentvolumeclaim/broker-pvc-nats-broker-z0-v1-0",
+        "persistentvolumeclaim/broker-pvc-nats-broker-z0-v1-1",
+        "serviceaccount/boson-output",
+        "serviceaccount/default",
+    ];
+    walk.until("the end of what was made", || Ok(left()?.lines().eq(stays)))?;
+    walk.does("kubectl delete namespace nats")?;
+    Ok(())
+}
+
+/// With a deployment that was forgotten.
+fn uninstall(walk: &Walk) -> Result<()> {
+    let again = [
+        "kubectl create namespace nats",
+        "kubectl label namespace nats",
+        "kubectl --namespace nats create configmap nats-manifest",
+        "kubectl --namespace nats create secret generic",
+        "kubectl --namespace nats apply -f -",
+    ];
+    for command in again {
+        walk.does(command)?;
+    }
+    walk.does(r#"kubectl --namespace nats patch boshdeployment nats --type merge --patch '{"spec": {"conversion""#)?;
+    walk.does("kubectl --namespace nats wait --for=condition=Applied")?;
+    walk.does("kubectl delete -k mine")?;
+    let gone = |what: &str| {
+        walk.until(&format!("the end of {what}"), || {
+            Ok(walk.kubectl(&format!("get {what} --output name"))?.is_empty())
+        })
+    };
+    gone("statefulsets,pods,services --all-namespaces --selector quarks.cloudfoundry.org/deployment-name")?;
+    gone(
+        "clusterroles,clusterrolebindings,roles,rolebindings --all-namespaces --selector app.kubernetes.io/part-of=boson",
+    )?;
+    gone("validatingwebhookconfigurations")?;
+    gone("customresourcedefinitions")?;
+    gone("namespace/boson-system --ignore-not-found")
 }
