@@ -69,19 +69,23 @@ pub fn shared() -> Result<&'static Cluster> {
 pub fn with_node() -> Result<Option<&'static Cluster>> {
     static CLUSTER: OnceLock<Result<Option<Cluster>, String>> = OnceLock::new();
     CLUSTER
-        .get_or_init(|| {
-            if !node::is_possible() && std::env::var_os("CI").is_none_or(|value| value.is_empty()) {
-                // Past the test harness, which would show it for tests that fail only.
-                let _ = writeln!(std::io::stderr(), "skipped tests that run pods: a node needs root");
-                return Ok(None);
-            }
-            Cluster::start_with_node()
-                .map(Some)
-                .map_err(|error| format!("{error:#}"))
-        })
+        .get_or_init(|| own_with_node().map_err(|error| format!("{error:#}")))
         .as_ref()
         .map(Option::as_ref)
         .map_err(|error| anyhow::anyhow!(error.clone()))
+}
+
+/// The same for one test alone, which does something to the whole cluster.
+///
+/// # Errors
+/// As [`with_node`].
+pub fn own_with_node() -> Result<Option<Cluster>> {
+    if !node::is_possible() && std::env::var_os("CI").is_none_or(|value| value.is_empty()) {
+        // Past the test harness, which would show it for tests that fail only.
+        let _ = writeln!(std::io::stderr(), "skipped a test that runs pods: a node needs root");
+        return Ok(None);
+    }
+    Cluster::start_with_node().map(Some)
 }
 
 // === impl Cluster ===

@@ -68,8 +68,8 @@ impl Reviewer {
         }
         response.warnings = Some(bounded(verdict.warnings)).filter(|warnings| !warnings.is_empty());
         tracing::info!(
+            deployment = request.name,
             namespace = request.namespace,
-            name = request.name,
             outcome = verdict.outcome.0,
             "reviewed a deployment"
         );

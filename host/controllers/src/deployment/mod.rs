@@ -396,8 +396,8 @@ impl Context {
         let old = object.status.clone().unwrap_or_else(|| status::created(&now));
         let new = status::after(&old, seen, &now);
         if object.status.as_ref() != Some(&new) {
-            let (state, message) = (new.state.as_ref(), new.message.as_deref());
-            tracing::info!(?state, message, "the status changes");
+            let (state, message) = (new.state.as_ref().map(tracing::field::debug), new.message.as_deref());
+            tracing::info!(state, message, "the status changes");
             match self.cluster.set_status(MANAGER, object, &new).await {
                 // One that came out as it was makes no news: what is known is as new as it gets.
                 Ok(now) if now.resource_version() != object.resource_version() => {

@@ -1,0 +1,170 @@
+//! `docs/install.md` as a newcomer walks through it, from `kubectl apply` to the end of everything.
+
+use crate::page::Walk;
+use anyhow::{Result, ensure};
+use std::net::TcpListener;
+
+#[test]
+fn the_page_leads_from_a_clone_to_the_example_and_out_again() {
+    let Some(walk) = Walk::begin("docs/install.md").unwrap() else {
+        return;
+    };
+    install(&walk).unwrap();
+    deploy(&walk).unwrap();
+    convert_in_process(&walk).unwrap();
+    make_a_mistake(&walk).unwrap();
+    read_the_log(&walk).unwrap();
+    delete_the_example(&walk).unwrap();
+    uninstall(&walk).unwrap();
+}
+
+fn install(walk: &Walk) -> Result<()> {
+    walk.write("mine/kustomization.yaml")?;
+    let applied = walk.does("kubectl apply -k mine")?;
+    // Of the restricted profile, for one.
+    ensure!(!applied.contains("Warning"), "{applied}");
+    let rolled = walk.does("kubectl --namespace boson-system rollout status")?;
+    ensure!(rolled.contains("successfully rolled out"), "{rolled}");
+    let forward = walk.command("kubectl --namespace boson-system port-forward")?;
+    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port().to_string();
+    let forward = forward.replace("boson 8080", &format!("boson {port}:8080"));
+    let curl = walk.command("curl http://localhost:8080/ready")?.replace("8080", &port);
+    let script =
+        format!("{forward}\n{curl} --silent --show-error --retry 20 --retry-delay 1 --retry-connrefused\nkill %1");
+    let ready = walk.shell(&script)?.text;
+    ensure!(
+        ready.contains("\nlease: ok\n") && ready.contains("\nadmission: ok\n"),
+        "{ready}"
+    );
+    Ok(())
+}
+
+/// In the default mode: pods of the operator's image convert it.
+fn deploy(walk: &Walk) -> Result<()> {
+    for command in [
+        "kubectl label nodes --all",
+        "kubectl create namespace nats",
+        "kubectl label namespace nats",
+        "kubectl --namespace nats create configmap nats-manifest",
+        "kubectl --namespace nats create secret generic",
+        "kubectl --namespace nats apply -f -",
+        "kubectl --namespace nats wait --for=condition=Applied",
+    ] {
+        walk.does(command)?;
+    }
+    let there = walk.does("kubectl --namespace nats get boshdeployments,")?;
+    for wanted in ["nats.var-broker-tls", "nats-gateway-z0-v1", "service/nats-broker-1"] {
+        ensure!(there.contains(wanted), "no {wanted} in\n{there}");
+    }
+    ensure!(conversion_jobs(walk)?.len() == 3, "{:?}", conversion_jobs(walk)?);
+    // The deployment's own pods find the operator's image, too.
+    walk.until("templates in a pod", || {
+        let path = "jsonpath={.status.initContainerStatuses[?(@.name==\"template-render\")].state.terminated.exitCode}";
+        let ended = [
+            "--namespace",
+            "nats",
+            "get",
+            "pod",
+            "nats-gateway-z0-v1-0",
+            "--output",
+            path,
+        ];
+        Ok(walk.cluster.kubectl(ended).is_ok_and(|code| code == "0"))
+    })
+}
+
+/// QuarksJobs that are no errand.
+fn conversion_jobs(walk: &Walk) -> Result<Vec<String>> {
+    let names = walk.kubectl("--namespace nats get quarksjobs --output name")?;
+    let names = names.lines().filter(|name| !name.ends_with("/nats-smoke-tests"));
+    Ok(names.map(String::from).collect())
+}
+
+fn convert_in_process(walk: &Walk) -> Result<()> {
+    let secrets = || walk.kubectl("--namespace nats get secrets --output name");
+    let before = secrets()?;
+    walk.does(r#"kubectl --namespace nats patch boshdeployment nats --type merge --patch '{"spec": {"conversion""#)?;
+    walk.until("the end of the jobs", || Ok(conversion_jobs(walk)?.is_empty()))?;
+    walk.does("kubectl --namespace nats wait --for=condition=Applied")?;
+    ensure!(secrets()? == before, "{before}, and then {}", secrets()?);
+    Ok(())
+}
+
+/// The API server reaches the webhook through its Service, and believes it.
+fn make_a_mistake(walk: &Walk) -> Result<()> {
+    walk.does("kubectl --namespace nats create configmap broken")?;
+    let said =
+        walk.tries(r#"kubectl --namespace nats patch boshdeployment nats --type merge --patch '{"spec": {"ops""#)?;
+    ensure!(!said.success, "{}", said.text);
+    let shown =
+        "\nThe request is invalid: admission webhook \"boshdeployments.quarks.cloudfoundry.org\" denied the request:";
+    for words in [
+        shown.trim_start(),
+        "error[ops-missing-key]",
+        "--> configmap/broken/ops:1:23",
+    ] {
+        ensure!(said.text.contains(words), "{}", said.text);
+    }
+    ensure!(walk.page.contains(shown), "the page shows something else");
+    Ok(())
+}
+
+/// It tells of the conversions and of what was refused, and of nothing that went wrong.
+fn read_the_log(walk: &Walk) -> Result<()> {
+    let log = walk.does("kubectl --namespace boson-system logs")?;
+    for words in [r#""controller": "deployment""#, r#""outcome": "denied""#] {
+        ensure!(log.contains(words), "no {words} in\n{log}");
+    }
+    let all =
+        walk.kubectl("--namespace boson-system logs --selector app.kubernetes.io/component=operator --tail=-1")?;
+    let bad = all.lines().find(|line| !line.contains(r#""level":"INFO""#));
+    ensure!(bad.is_none(), "{bad:?}");
+    Ok(())
+}
+
+fn delete_the_example(walk: &Walk) -> Result<()> {
+    walk.does("kubectl --namespace nats delete boshdeployment nats")?;
+    let left = || {
+        let kinds = "quarkssecrets,quarksstatefulsets,quarksjobs,statefulsets,jobs,services,secrets,persistentvolumeclaims,serviceaccounts";
+        walk.kubectl(&format!("--namespace nats get {kinds} --output name"))
+    };
+    let stays = [
+        "secret/nats.var-implicit-system-domain",
+        "persistentvolumeclaim/broker-pvc-nats-broker-z0-v1-0",
+        "persistentvolumeclaim/broker-pvc-nats-broker-z0-v1-1",
+        "serviceaccount/boson-output",
+        "serviceaccount/default",
+    ];
+    walk.until("the end of what was made", || Ok(left()?.lines().eq(stays)))?;
+    walk.does("kubectl delete namespace nats")?;
+    Ok(())
+}
+
+/// With a deployment that was forgotten.
+fn uninstall(walk: &Walk) -> Result<()> {
+    let again = [
+        "kubectl create namespace nats",
+        "kubectl label namespace nats",
+        "kubectl --namespace nats create configmap nats-manifest",
+        "kubectl --namespace nats create secret generic",
+        "kubectl --namespace nats apply -f -",
+    ];
+    for command in again {
+        walk.does(command)?;
+    }
+    walk.does(r#"kubectl --namespace nats patch boshdeployment nats --type merge --patch '{"spec": {"conversion""#)?;
+    walk.does("kubectl --namespace nats wait --for=condition=Applied")?;
+    walk.does("kubectl delete -k mine")?;
+    let gone = |what: &str| {
+        walk.until(&format!("the end of {what}"), || {
+            Ok(walk.kubectl(&format!("get {what} --output name"))?.is_empty())
+        })
+    };
+    gone("statefulsets,pods,services --all-namespaces --selector quarks.cloudfoundry.org/deployment-name")?;
+    gone(
+        "clusterroles,clusterrolebindings,roles,rolebindings --all-namespaces --selector app.kubernetes.io/part-of=boson",
+    )?;
+    gone("validatingwebhookconfigurations")?;
+    gone("customresourcedefinitions")?;
+    gone("namespace/boson-system --ignore-not-found")
+}
