@@ -13,7 +13,7 @@ fn registry(server: &Server, cache: &Path) -> Registry {
         without_tls: vec![server.host().to_string()],
         authorities: Vec::new(),
     };
-    Registry::new(cache.to_path_buf(), settings)
+    Registry::new(cache.to_path_buf(), &settings).unwrap()
 }
 
 fn nats() -> Vec<Vec<u8>> {

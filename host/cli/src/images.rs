@@ -18,10 +18,12 @@ pub struct RegistryImages {
 
 impl RegistryImages {
     /// `cache`: a directory of ours.
-    pub fn new(cache: PathBuf, settings: Settings) -> Self {
-        Self {
-            registry: Registry::new(cache, settings),
-        }
+    ///
+    /// # Errors
+    /// `image-authority`: what is to be trusted is no certificate.
+    pub fn new(cache: PathBuf, settings: &Settings) -> Result<Self, Vec<Diagnostic>> {
+        let registry = Registry::new(cache, settings).map_err(|error| vec![error])?;
+        Ok(Self { registry })
     }
 
     async fn read(&self, wanted: &ReleaseImage) -> Result<Release, Vec<Diagnostic>> {

@@ -11,6 +11,12 @@ pub const CODES: &[Code] = &[
                       strangers which.",
     },
     Code {
+        name: "image-authority",
+        title: "What is to be trusted of registries is no certificate",
+        explanation: "The files of `--registry-ca` hold certificates in PEM. The operator does not start with others, because it would trust less than it \
+                      was told to.",
+    },
+    Code {
         name: "image-cache",
         title: "The cache of images cannot be written",
         explanation: "It is a directory of the operator's (`--image-cache`). Is its volume full, or read-only? It holds 1 GiB of layers \

@@ -1,36 +1,62 @@
 //! One layer: from the registry through the reducer into a layout.
 
-use crate::cache::Key;
+use crate::cache::{Key, hex};
+use crate::failure::{Failure, unreachable};
 use crate::layout::Draft;
-use crate::pipe::pipe;
+use crate::manifest::Layer;
+use crate::pipe::{Inlet, pipe};
 use boson_pipeline::Diagnostic;
-use futures::{Stream, StreamExt};
-use std::io;
+use reqwest::Response;
+use sha2::{Digest, Sha256};
 use tokio::task;
 
-/// Puts the layer `name` (for messages) on top of `draft` while it comes in. The stream ends with an error where its bytes do not have the
-/// layer's digest.
+/// A layer that comes in.
+pub(crate) struct Incoming<'i> {
+    /// Its bytes.
+    pub answer: Response,
+    /// The image that it belongs to.
+    pub image: &'i str,
+    /// What it should be.
+    pub layer: &'i Layer,
+}
+
+// === impl Incoming ===
+
+impl Incoming<'_> {
+    /// Fills the pipe. It is ended only where the layer is what its digest says.
+    async fn pour(mut self, inlet: Inlet) -> Result<(), Failure> {
+        const WRONG: Failure = Failure::Odd("gives a layer that is not what its digest says");
+        let (mut hash, mut left) = (Sha256::new(), self.layer.size);
+        while let Some(part) = self.answer.chunk().await? {
+            left = left.checked_sub(part.len() as u64).ok_or(WRONG)?;
+            hash.update(&part);
+            if !inlet.send(&part).await {
+                // Who stopped reading says why.
+                return Ok(());
+            }
+        }
+        if format!("sha256:{}", hex(&hash.finalize())) != self.layer.digest {
+            return Err(WRONG);
+        }
+        inlet.end().await;
+        Ok(())
+    }
+}
+
+/// Puts a layer on top of `draft` while it comes in, and keeps it.
 ///
 /// # Guarantees
 /// Where the caller stops waiting, the thread that unpacks ends, too.
-pub(crate) async fn add(
-    mut draft: Draft,
-    key: Key,
-    name: String,
-    mut stream: impl Stream<Item = Result<impl AsRef<[u8]>, io::Error>> + Unpin,
-) -> Result<Draft, Diagnostic> {
+pub(crate) async fn add(mut draft: Draft, key: Key, incoming: Incoming<'_>) -> Result<Draft, Diagnostic> {
     let (inlet, outlet) = pipe();
+    let image = incoming.image.to_owned();
+    let name = format!("{image}:{}", incoming.layer.digest);
     let added = task::spawn_blocking(move || draft.add(&key, &name, outlet).map(|()| draft));
-    while let Some(part) = stream.next().await {
-        let part = part.map_err(|_| interrupted("the layer breaks off, or is not what its digest says"))?;
-        if !inlet.send(part.as_ref()).await {
-            break;
-        }
-    }
-    inlet.end().await;
-    added
-        .await
-        .map_err(|_| interrupted("reading the layer was interrupted"))?
+    let poured = incoming.pour(inlet).await;
+    // First of all because the thread has ended then, and left nothing.
+    let added = added.await;
+    poured.map_err(|failure| failure.explain(&image))?;
+    added.map_err(|_| unreachable(&image, "gives a layer that cannot be read"))?
 }
 
 /// Work for the disk or a processor: on the runtime's threads it would hold up everything else.
@@ -38,9 +64,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Diagnostic> + Send + 'static,
 ) -> Result<T, Diagnostic> {
     let done = task::spawn_blocking(work).await;
-    done.map_err(|_| interrupted("reading the image was interrupted"))?
-}
-
-fn interrupted(what: &str) -> Diagnostic {
-    Diagnostic::error("image-registry", what).help("it is tried again")
+    done.map_err(|_| {
+        Diagnostic::error("image-registry", "reading the image was interrupted").help("it is tried again")
+    })?
 }

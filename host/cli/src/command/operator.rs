@@ -183,7 +183,7 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
     let web = WebDocuments::new(hosts, &files(&arguments.document_ca)?)?;
     let images = RegistryImages::new(
         arguments.image_cache.clone(),
-        Settings {
+        &Settings {
             without_tls: arguments.registry_without_tls.clone(),
             authorities,
         },
@@ -193,6 +193,10 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         tracing::error!(place, "a defect: the operator panicked");
     }));
+    let images = images.map_err(|errors| {
+        output::show(&errors, &sources, color);
+        Failed::Input
+    })?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(operate(arguments, rules, images, web));
     // A conversion that is still computed is of no use to anybody.

@@ -1,8 +1,7 @@
 //! What is kept of images, how much of it, and for whom.
 
-use super::registry;
 use super::server::{Request, layer, manifest, reply, serve};
-use crate::Registry;
+use super::{registry, sized};
 use crate::room::Sizes;
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
@@ -42,10 +41,6 @@ fn letters() -> (SocketAddr, Asked) {
         }
     };
     (serve(answer), asked)
-}
-
-fn sized(address: SocketAddr, cache: &Path, sizes: Sizes) -> Registry {
-    registry(address, cache).sized(cache.into(), sizes)
 }
 
 fn files(directory: &Path) -> usize {

@@ -1,9 +1,11 @@
 //! Registries that mean no good, or are broken: each is a thread that answers as a test tells it.
 
+use crate::room::Sizes;
 use crate::{Registry, Settings};
 use std::net::SocketAddr;
 use std::path::Path;
 
+mod answers;
 mod keeping;
 mod server;
 mod signing_in;
@@ -11,9 +13,22 @@ mod slow;
 
 /// What reads from this registry.
 fn registry(address: SocketAddr, cache: &Path) -> Registry {
-    let settings = Settings {
-        without_tls: vec![address.to_string()],
+    sized(address, cache, Sizes::default())
+}
+
+/// The same with other bounds.
+fn sized(address: SocketAddr, cache: &Path, sizes: Sizes) -> Registry {
+    Registry::sized(cache.into(), &settings(&[address]), sizes).unwrap()
+}
+
+/// What reads from several.
+fn many(addresses: &[SocketAddr], cache: &Path) -> Registry {
+    Registry::new(cache.into(), &settings(addresses)).unwrap()
+}
+
+fn settings(addresses: &[SocketAddr]) -> Settings {
+    Settings {
+        without_tls: addresses.iter().map(ToString::to_string).collect(),
         ..Settings::default()
-    };
-    Registry::new(cache.into(), settings)
+    }
 }

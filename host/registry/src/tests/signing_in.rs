@@ -1,20 +1,114 @@
-//! What comes back instead of a token.
+//! Tokens: what comes back instead of one, and where one goes.
 
-use super::registry;
-use super::server::{reply, serve};
+use super::server::{Request, layer, manifest, reply, serve};
+use super::{many, registry};
+use crate::Credentials;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_token_that_is_no_header_ends_the_reading_of_the_image_only() {
-    let address = serve(|request, stream, address| match request.path.as_str() {
+/// A registry that wants a token, and gives these bytes for one.
+fn asking(token: &'static [u8]) -> SocketAddr {
+    serve(move |request, stream, address| match request.path.as_str() {
         "/v2/" => {
             let challenge = format!("WWW-Authenticate: Bearer realm=\"http://{address}/token\",service=\"r\"\r\n");
             reply(stream, "401 Unauthorized", &challenge, b"");
         }
-        _ => reply(stream, "200 OK", "", br#"{"token":"CANARY\nb"}"#),
+        _ => reply(stream, "200 OK", "", token),
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_token_ends_the_reading_of_the_image_only() {
+    let large: &'static [u8] =
+        Box::leak(format!(r#"{{"token":"{}"}}"#, "CANARY".repeat(20_000)).into_boxed_str()).as_bytes();
+    for token in [br#"{"token":"CANARY\nb"}"#.as_slice(), b"CANARY", b"{}", large] {
+        let address = asking(token);
+        let cache = tempfile::tempdir().unwrap();
+        let registry = registry(address, cache.path());
+        let error = registry.fetch(&format!("{address}/nats:1"), None).await.unwrap_err();
+        assert_eq!(error.code, "image-registry", "{error:?}");
+        assert!(error.message.contains("gives no token"), "{error:?}");
+        assert!(!format!("{error:?}").contains("CANARY"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_never_ends_is_not_read() {
+    let address = serve(|request, stream, address| match request.path.as_str() {
+        "/v2/" => {
+            let challenge = format!("WWW-Authenticate: Bearer realm=\"http://{address}/token\"\r\n");
+            reply(stream, "401 Unauthorized", &challenge, b"");
+        }
+        _ => {
+            stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
+            while stream.write_all(&[b' '; 4096]).is_ok() {}
+        }
     });
     let cache = tempfile::tempdir().unwrap();
-    let registry = registry(address, cache.path());
-    let error = registry.fetch(&format!("{address}/nats:1"), None).await.unwrap_err();
-    assert_eq!(error.code, "image-registry", "{error:?}");
-    assert!(!format!("{error:?}").contains("CANARY"));
+    let error = registry(address, cache.path())
+        .fetch(&format!("{address}/nats:1"), None)
+        .await
+        .unwrap_err();
+    assert!(error.message.contains("gives no token"), "{error:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_password_goes_for_a_token_and_the_token_to_the_registry_alone() {
+    let whole = layer(&[("var/vcap/jobs-src/nats/monit", b"check")]);
+    let seen: Arc<Mutex<Vec<String>>> = Arc::default();
+    let noted = seen.clone();
+    let note = move |who: &str, request: &Request| {
+        let authorization = request.authorization.clone().unwrap_or_default();
+        let what = request.path.rsplit_once('/').unwrap().0.to_owned();
+        noted.lock().unwrap().push(format!("{who} {what} {authorization}"));
+    };
+    let (described, stored, storing) = (manifest(&[&whole]), whole.clone(), note.clone());
+    let storage = serve(move |request, stream, _| {
+        storing("storage", request);
+        reply(stream, "200 OK", "", &stored);
+    });
+    let address = serve(move |request, stream, address| {
+        note("registry", request);
+        match request.path.as_str() {
+            "/v2/" => {
+                let challenge =
+                    format!("WWW-Authenticate: Bearer realm=\"http://{address}/give/token\",service=\"r\"\r\n");
+                reply(stream, "401 Unauthorized", &challenge, b"");
+            }
+            "/give/token?scope=repository%3Anats%3Apull&service=r" => {
+                reply(stream, "200 OK", "", br#"{"token":"abc"}"#)
+            }
+            "/v2/nats/manifests/1" => reply(stream, "200 OK", "", &described),
+            _ => {
+                let place = format!("Location: http://{storage}/stored/layer\r\n");
+                reply(stream, "307 Temporary Redirect", &place, b"");
+            }
+        }
+    });
+    let cache = tempfile::tempdir().unwrap();
+    let credentials = Credentials {
+        username: "u".into(),
+        password: "p".into(),
+    };
+    let image = format!("{address}/nats:1");
+    // Only to where it may without TLS.
+    let error = registry(address, cache.path())
+        .fetch(&image, Some(&credentials))
+        .await
+        .unwrap_err();
+    assert!(error.message.contains("redirects"), "{error:?}");
+    seen.lock().unwrap().clear();
+    let registry = many(&[address, storage], cache.path());
+    registry.fetch(&image, Some(&credentials)).await.unwrap();
+    assert_eq!(
+        *seen.lock().unwrap(),
+        [
+            "registry /v2 ",
+            "registry /give Basic dTpw",
+            "registry /v2/nats/manifests Bearer abc",
+            "registry /v2/nats/blobs Bearer abc",
+            "storage /stored ",
+        ]
+    );
 }

@@ -1,0 +1,137 @@
+//! Signing in: what a registry wants to see, and what it gives for it. Nothing here reads or sends.
+
+use crate::credentials::Credentials;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http_auth::{ChallengeRef, parse_challenges};
+use reqwest::Url;
+use reqwest::header::HeaderValue;
+use serde_json::Value;
+
+/// What a registry wants to see.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Challenge {
+    /// A token from somewhere.
+    Bearer {
+        /// Address of who gives it.
+        realm: String,
+        /// For whom it is.
+        service: Option<String>,
+    },
+    /// User name and password.
+    Basic,
+}
+
+/// What the `WWW-Authenticate` headers ask for; tokens rather than passwords, as each is good for one repository only.
+pub(crate) fn challenge<'h>(headers: impl Iterator<Item = &'h str>) -> Option<Challenge> {
+    let mut basic = None;
+    for header in headers {
+        for challenge in parse_challenges(header).unwrap_or_default() {
+            if let (true, Some(realm)) = (
+                challenge.scheme.eq_ignore_ascii_case("bearer"),
+                parameter(&challenge, "realm"),
+            ) {
+                let service = parameter(&challenge, "service");
+                return Some(Challenge::Bearer { realm, service });
+            }
+            if challenge.scheme.eq_ignore_ascii_case("basic") {
+                basic = Some(Challenge::Basic);
+            }
+        }
+    }
+    basic
+}
+
+fn parameter(challenge: &ChallengeRef<'_>, name: &str) -> Option<String> {
+    let found = challenge.params.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
+    found.map(|(_, value)| value.to_unescaped())
+}
+
+/// The address that gives tokens, where it may be asked: it sees the password. `plain`: the registry itself is spoken to without TLS.
+pub(crate) fn realm(text: &str, plain: bool) -> Option<Url> {
+    let url = Url::parse(text).ok()?;
+    let private = url.scheme() == "https" || plain && url.scheme() == "http";
+    (private && url.username().is_empty() && url.password().is_none()).then_some(url)
+}
+
+/// The header with the token in this answer, where there is one that can be sent.
+pub(crate) fn bearer(answer: &[u8]) -> Option<HeaderValue> {
+    let answer: Value = serde_json::from_slice(answer).ok()?;
+    let token = ["token", "access_token"]
+        .iter()
+        .filter_map(|name| answer.get(name).and_then(Value::as_str))
+        .find(|token| !token.is_empty())?;
+    secret(&format!("Bearer {token}"))
+}
+
+/// The header with user name and password.
+pub(crate) fn basic(credentials: &Credentials) -> Option<HeaderValue> {
+    let pair = format!("{}:{}", credentials.username, credentials.password);
+    secret(&format!("Basic {}", STANDARD.encode(pair)))
+}
+
+/// Nobody prints it.
+fn secret(text: &str) -> Option<HeaderValue> {
+    let mut header = HeaderValue::from_str(text).ok()?;
+    header.set_sensitive(true);
+    Some(header)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_asked_for_before_passwords() {
+        let bearer = |service: Option<&str>| {
+            Some(Challenge::Bearer {
+                realm: "https://a/t".into(),
+                service: service.map(Into::into),
+            })
+        };
+        for (headers, wanted) in [
+            (vec![r#"Bearer realm="https://a/t",service="r""#], bearer(Some("r"))),
+            (
+                vec![r#"Basic realm="x""#, r#"bearer Realm="https://a/t""#],
+                bearer(None),
+            ),
+            (vec![r#"Basic realm="x", Bearer realm="https://a/t""#], bearer(None)),
+            (vec![r#"Basic realm="x""#], Some(Challenge::Basic)),
+            (vec!["Bearer service=\"r\"", "Negotiate", "\"", ""], None),
+            (vec![], None),
+        ] {
+            assert_eq!(challenge(headers.iter().copied()), wanted, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn passwords_are_sent_over_tls_but_where_the_registry_has_none() {
+        for (text, plain, good) in [
+            ("https://a/t?x=y", false, true),
+            ("http://a/t", false, false),
+            ("http://a/t", true, true),
+            ("https://u:p@a/t", true, false),
+            ("file:///etc/passwd", true, false),
+            ("/t", true, false),
+        ] {
+            assert_eq!(realm(text, plain).is_some(), good, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_what_a_header_takes() {
+        for (answer, good) in [
+            (r#"{"token":"abc"}"#, true),
+            (r#"{"token":"","access_token":"abc"}"#, true),
+            (r#"{"token":"a\nb"}"#, false),
+            (r#"{"token":"a\u0000b"}"#, false),
+            (r#"{"token":7}"#, false),
+            (r#"{"token":""}"#, false),
+            ("{}", false),
+            ("", false),
+        ] {
+            assert_eq!(bearer(answer.as_bytes()).is_some(), good, "{answer}");
+        }
+        assert!(!format!("{:?}", bearer(br#"{"token":"CANARY"}"#)).contains("CANARY"));
+    }
+}
