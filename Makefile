@@ -26,6 +26,8 @@ test: ## install what is missing, build, lint, run all tests
 	.ci/setup test
 	$(MAKE) build lint
 	source .ci/env
+	# Those of the cluster mostly wait.
+	export RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4}
 	cargo test --release --workspace --locked | tee $(TARGET)/tests.log
 	awk '/^test result/ { passed += $$4; failed += $$6 } END { print passed " passed, " failed " failed" }' $(TARGET)/tests.log
 

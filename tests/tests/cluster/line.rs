@@ -77,10 +77,16 @@ impl Line {
         if dies(after) {
             self.cut.store(true, Ordering::SeqCst);
         }
-        let answer = inner.send(request).await;
-        if is_write && answer.as_ref().is_ok_and(|answer| answer.status().is_success()) {
-            self.landed.lock().unwrap().push(what);
-        }
+        // What has left lands, and is counted, whether or not the operator lives to hear of it.
+        let landed = self.landed.clone();
+        let sent = tokio::spawn(async move {
+            let answer = inner.send(request).await;
+            if is_write && answer.as_ref().is_ok_and(|answer| answer.status().is_success()) {
+                landed.lock().unwrap().push(what);
+            }
+            answer
+        });
+        let answer = sent.await?;
         if dies(after) { dead() } else { Ok(answer?) }
     }
 }
