@@ -135,7 +135,11 @@ fn mark(object: &mut Value) {
 
 /// Of a value as it is written: 32 hexadecimal digits.
 pub(crate) fn digest(value: &Value) -> String {
-    let bytes = Sha256::digest(value.to_string());
+    hexadecimal(&Sha256::digest(value.to_string()))
+}
+
+/// The first of these bytes: 32 digits.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -13,7 +13,11 @@ use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
 use kube::ResourceExt;
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// References of a template. All are read whenever one of them changes, with a megabyte each.
+const REFERENCES: usize = 256;
 
 /// What a plan is made from.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +39,8 @@ pub(super) struct Config {
     pub digest: Option<String>,
     /// `Secret 'a'`: what is not there, and has to be.
     pub missing: Vec<String>,
+    /// Why no run can be made of it.
+    pub refused: Option<String>,
 }
 
 // === impl Seen ===
@@ -114,6 +120,16 @@ async fn config(
     object: &QuarksJob,
     wanted: BTreeSet<Reference>,
 ) -> Result<Config, Error> {
+    if wanted.len() > REFERENCES {
+        let refused = format!(
+            "spec.template refers to {} ConfigMaps and Secrets, and at most {REFERENCES} are read",
+            wanted.len()
+        );
+        return Ok(Config {
+            refused: Some(refused),
+            ..Config::default()
+        });
+    }
     let is_version = |one: &Reference| one.kind == Kind::Secret && crate::versioned::parts(&one.name).is_some();
     let mut newer = BTreeMap::new();
     if wanted.iter().any(is_version) {
@@ -122,26 +138,57 @@ async fn config(
         newer = newest(&wanted, there.iter().filter_map(|meta| meta.name.as_deref()));
     }
     let template = renamed(&object.spec.template, &newer);
-    let (mut contents, mut missing) = (Vec::new(), Vec::new());
+    let mut missing = Vec::new();
+    let mut whole = Whole::new(object, &template);
     for reference in references(&template) {
         match content(cluster, namespace, &reference).await? {
-            Some(content) => contents.push(content),
-            None if reference.optional => contents.push(Value::Null),
+            Some(content) => whole.add(&content),
+            None if reference.optional => whole.add(&Value::Null),
             None => missing.push(format!("{} '{}'", reference.kind.as_str(), reference.name)),
         }
     }
     missing.dedup();
-    let whole = json!([
-        object.uid(),
-        sorted(&Value::Object(template.clone())),
-        object.spec.output,
-        contents
-    ]);
     Ok(Config {
-        digest: missing.is_empty().then(|| objects::digest(&whole)),
+        digest: missing.is_empty().then(|| whole.digest()),
         template,
         missing,
+        refused: None,
     })
+}
+
+/// Digest of all that shapes a run, as if it were one JSON list: of the contents only one is in memory at a time.
+struct Whole {
+    bytes: Sha256,
+    is_first: bool,
+}
+
+// === impl Whole ===
+
+impl Whole {
+    fn new(object: &QuarksJob, template: &Map<String, Value>) -> Self {
+        let head = json!([
+            object.uid(),
+            sorted(&Value::Object(template.clone())),
+            object.spec.output
+        ])
+        .to_string();
+        let mut bytes = Sha256::new();
+        bytes.update(head.strip_suffix(']').unwrap_or(&head));
+        bytes.update(",[");
+        Self { bytes, is_first: true }
+    }
+
+    fn add(&mut self, content: &Value) {
+        if !std::mem::take(&mut self.is_first) {
+            self.bytes.update(",");
+        }
+        self.bytes.update(content.to_string());
+    }
+
+    fn digest(mut self) -> String {
+        self.bytes.update("]]");
+        objects::hexadecimal(&self.bytes.finalize())
+    }
 }
 
 /// The data of what is referred to.
@@ -171,5 +218,32 @@ fn sorted(value: &Value) -> Value {
         }
         Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
         other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made::asked;
+    use super::*;
+
+    #[test]
+    fn the_digest_is_that_of_one_list() {
+        let object = asked(json!({"trigger": {"strategy": "once"}, "template": {"b": 1, "a": {"d": 2, "c": 3}}}));
+        let template = &object.spec.template;
+        for contents in [
+            json!([]),
+            json!([["a", {"k": "v"}]]),
+            json!([null, ["b", null], ["a", {}]]),
+        ] {
+            let mut whole = Whole::new(&object, template);
+            contents.as_array().unwrap().iter().for_each(|one| whole.add(one));
+            let list = json!([
+                "uid-a",
+                sorted(&Value::Object(template.clone())),
+                object.spec.output,
+                contents
+            ]);
+            assert_eq!(whole.digest(), objects::digest(&list));
+        }
     }
 }

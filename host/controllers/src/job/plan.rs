@@ -113,6 +113,9 @@ fn idle(object: &QuarksJob, seen: &Seen, status: &QuarksJobStatus) -> Step {
             None => Step::Begin(next, made_from(job).map(str::to_string)),
         };
     }
+    if let Some(why) = seen.config.as_ref().and_then(|config| config.refused.clone()) {
+        return Step::Rest(State::Refused(why));
+    }
     let missing = seen.config.as_ref().map_or(&[][..], |config| &config.missing);
     if turned.is_none() && !renews {
         return Step::Rest(State::Idle);

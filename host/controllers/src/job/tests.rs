@@ -196,6 +196,20 @@ fn word(step: &Step) -> &'static str {
 }
 
 #[test]
+fn what_cannot_be_read_is_refused_and_starts_nothing() {
+    let world = World::new("now", false);
+    let mut seen = world.seen();
+    seen.config = Some(Config {
+        refused: Some("too many".into()),
+        ..Config::default()
+    });
+    assert_eq!(
+        plan(&world.object, &seen, "boson"),
+        Step::Rest(State::Refused("too many".into()))
+    );
+}
+
+#[test]
 fn an_errand_runs_when_it_is_asked_to_and_goes_after_its_success() {
     let mut world = World::new("manual", false);
     assert_eq!(world.settle(), ["rest"]);
