@@ -83,7 +83,7 @@ impl Cache {
         match taken {
             Ok(()) => {
                 // It is the least recently used one that goes. Where it has gone already, it is put back with its next use.
-                let _ = File::open(&kept).and_then(|file| file.set_modified(SystemTime::now()));
+                let _ = touch(&kept);
                 Ok(true)
             }
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
@@ -97,6 +97,8 @@ impl Cache {
         let _lock = self.lock()?;
         self.make_room(bytes)?;
         let kept = self.layer(key);
+        // The clock of files is coarser than ours: what is new would seem older than what was used just before.
+        let _ = touch(path);
         fs::hard_link(path, &kept).or_else(|error| match error.kind() {
             // Somebody else was faster, with the same content.
             ErrorKind::AlreadyExists => Ok(()),
@@ -170,6 +172,11 @@ impl Cache {
     fn layer(&self, key: &Key) -> PathBuf {
         self.directory.join("layers").join(&key.0)
     }
+}
+
+/// Notes that a layer is used now.
+fn touch(path: &Path) -> io::Result<()> {
+    File::open(path)?.set_modified(SystemTime::now())
 }
 
 fn on_disk(bytes: u64) -> u64 {

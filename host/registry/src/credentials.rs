@@ -2,8 +2,12 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use oci_spec::distribution::Reference;
 use serde_json::Value;
 use std::fmt;
+
+/// Docker's hub, in references.
+const HUB: &str = "docker.io";
 
 /// User name and password. Prints neither.
 #[derive(Clone, PartialEq, Eq)]
@@ -27,7 +31,8 @@ impl fmt::Debug for Credentials {
 }
 
 /// The credentials for `image` in the text of a `.dockerconfigjson`. Keys are matched as the kubelet does: host, with or without scheme, and a
-/// path that the image's begins with; the longest counts.
+/// path that the image's begins with; the longest counts. What is matched is the registry that is asked, and not the text of the image: to
+/// `team/nats` a registry called `team` is nothing, because it is an image of docker's hub.
 ///
 /// # Errors
 /// The text is no docker config.
@@ -36,28 +41,35 @@ pub fn docker_config(text: &[u8], image: &str) -> Result<Option<Credentials>, Ma
     let Some(registries) = config.get("auths").and_then(Value::as_object) else {
         return if config.is_object() { Ok(None) } else { Err(Malformed) };
     };
+    let Ok(image) = image.parse::<Reference>() else {
+        // Nobody will be asked for it.
+        return Ok(None);
+    };
+    let image = format!("{}/{}", image.registry(), image.repository());
     let fitting = registries
         .iter()
-        .filter_map(|(key, entry)| Some((fit(key, image)?, entry)));
+        .filter_map(|(key, entry)| Some((fit(key, &image)?, entry)));
     match fitting.max_by_key(|(length, _)| *length) {
         Some((_, entry)) => credentials(entry).map(Some).ok_or(Malformed),
         None => Ok(None),
     }
 }
 
-/// How many bytes of the image's name a key fits.
+/// How many bytes of registry and repository a key fits.
 fn fit(key: &str, image: &str) -> Option<usize> {
     let key = key
         .split_once("://")
         .map_or(key, |(_, rest)| rest)
         .trim_end_matches('/');
-    // What docker writes for its hub.
-    let key = match key {
-        "index.docker.io/v1" | "index.docker.io/v2" => "index.docker.io",
-        key => key.strip_suffix("/v1").or(key.strip_suffix("/v2")).unwrap_or(key),
+    let key = key.strip_suffix("/v1").or(key.strip_suffix("/v2")).unwrap_or(key);
+    let (host, path) = key.split_at(key.find('/').unwrap_or(key.len()));
+    // What docker writes for its hub, and what references call it.
+    let host = match host {
+        "index.docker.io" | "registry-1.docker.io" => HUB,
+        host => host,
     };
-    let rest = image.strip_prefix(key)?;
-    (rest.is_empty() || rest.starts_with('/')).then_some(key.len())
+    let rest = image.strip_prefix(host)?.strip_prefix(path)?;
+    (rest.is_empty() || rest.starts_with('/')).then_some(image.len() - rest.len())
 }
 
 fn credentials(entry: &Value) -> Option<Credentials> {
@@ -88,13 +100,19 @@ mod tests {
     #[test]
     fn the_longest_key_that_fits_counts() {
         let config = r#"{"auths":{"r.example":{"auth":"YTpi"},"https://r.example/team/":{"username":"c","password":"d"},
-            "r.example.com":{"auth":"eDp5"},"https://index.docker.io/v1/":{"auth":"aDpw"}}}"#;
+            "r.example.com":{"auth":"eDp5"},"https://index.docker.io/v1/":{"auth":"aDpw"},
+            "registry":{"auth":"eDp5"},"registry/nats":{"auth":"eDp5"},"nats":{"auth":"eDp5"},"docker.io/team":{"auth":"dDpw"}}}"#;
         for (image, wanted) in [
             ("r.example/nats:1", Some("a:b")),
             ("r.example/team/nats:1", Some("c:d")),
             ("r.example/teams/nats:1", Some("a:b")),
             ("index.docker.io/library/nats:1", Some("h:p")),
-            ("other/nats", None),
+            ("other.example/nats", None),
+            ("registry/nats:1", Some("h:p")),
+            ("nats", Some("h:p")),
+            ("docker.io/team/nats:1", Some("t:p")),
+            ("r.example:5000/nats:1", None),
+            ("r.example/nats@sha256:", None),
         ] {
             assert_eq!(user(config, image), Ok(wanted.map(str::to_owned)), "{image}");
         }
@@ -102,17 +120,20 @@ mod tests {
 
     #[test]
     fn what_is_no_docker_config_is_told_apart_from_one_without_the_registry() {
-        assert_eq!(user("{}", "a/b"), Ok(None));
+        assert_eq!(user("{}", "a.io/b"), Ok(None));
         for broken in [
             "",
             "[]",
             "{",
-            r#"{"auths":{"a":{"auth":"!"}}}"#,
-            r#"{"auths":{"a":{}}}"#,
+            r#"{"auths":{"a.io":{"auth":"!"}}}"#,
+            r#"{"auths":{"a.io":{}}}"#,
         ] {
-            assert_eq!(user(broken, "a/b"), Err(Malformed), "{broken}");
+            assert_eq!(user(broken, "a.io/b"), Err(Malformed), "{broken}");
         }
-        let debug = format!("{:?}", docker_config(br#"{"auths":{"a":{"auth":"YTpi"}}}"#, "a/b"));
+        let debug = format!(
+            "{:?}",
+            docker_config(br#"{"auths":{"a.io":{"auth":"YTpi"}}}"#, "a.io/b")
+        );
         assert!(!debug.contains('b'), "{debug}");
     }
 }
