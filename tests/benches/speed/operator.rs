@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 /// Instance groups of cf-deployment with its usual ops files; each of ours has three jobs.
 const LARGE: usize = 30;
 /// Deployments that lie idle.
-const MANY: usize = 40;
+const MANY: usize = 500;
 /// How long one row may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(1800);
 /// How long idle deployments are watched.
-const IDLE: Duration = Duration::from_secs(5);
+const IDLE: Duration = Duration::from_secs(60);
 /// The image of [`synthetic::write_deployment`]'s release.
 const RELEASE: &str = "shop:ubuntu-jammy-1.584-1.0.0";
 
