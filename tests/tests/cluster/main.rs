@@ -12,6 +12,7 @@ mod accepted;
 mod admission;
 mod at_hand;
 mod bad_input;
+mod carried;
 mod deaths;
 mod definitions;
 mod deploy;
