@@ -7,7 +7,7 @@ use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
 use crate::plugin::Digest;
 use std::fs;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::os::unix::process::ExitStatusExt;
@@ -106,7 +106,9 @@ impl Cache {
         };
         // Also where nothing is kept: foreign code is never compiled in this process. The directory is made new, for us alone, or not at all.
         let directory = self.directory.clone().unwrap_or_else(std::env::temp_dir);
-        let scratch = directory.join(format!("compile-{}-{}", std::process::id(), scratch_number()));
+        let scratch = directory.join(format!("compile-{}", scratch_name()));
+        let made = fs::DirBuilder::new().mode(0o700).create(&scratch);
+        made.map_err(|error| Failure::new(FailureKind::Refused, name, format!("cannot be compiled: {error}")))?;
         let result = compile_apart(compiler, &scratch, name, bytes);
         let _ = fs::remove_dir_all(&scratch);
         result
@@ -151,7 +153,6 @@ fn trusted(sandbox: &Sandbox, code: &[u8]) -> wasmtime::Result<Component> {
 fn compile_apart(compiler: &Path, scratch: &Path, name: &str, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
     let refused = |message: String| Failure::new(FailureKind::Refused, name, message);
     let io = |error: std::io::Error| refused(format!("cannot be compiled: {error}"));
-    fs::DirBuilder::new().mode(0o700).create(scratch).map_err(io)?;
     let (input, output) = (scratch.join("in.wasm"), scratch.join("out.cwasm"));
     fs::write(&input, bytes).map_err(io)?;
     let mut child = Command::new(compiler)
@@ -226,7 +227,7 @@ fn private(path: &Path) -> std::io::Result<()> {
 
 /// A file that is there whole or not at all: another process may look for it at the same time.
 pub(crate) fn write_whole(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let scratch = file.with_extension(format!("{}-{}.new", std::process::id(), scratch_number()));
+    let scratch = file.with_extension(format!("{}.new", scratch_name()));
     let mut out = fs::OpenOptions::new().write(true).create_new(true).open(&scratch)?;
     let written = out
         .write_all(bytes)
@@ -235,8 +236,7 @@ pub(crate) fn write_whole(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
     written.inspect_err(|_| drop(fs::remove_file(&scratch)))
 }
 
-fn scratch_number() -> u64 {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    NEXT.fetch_add(1, Ordering::Relaxed)
+/// Another one at each call, in whatever process: containers of a pod share a directory, and the number of each process in them is 1.
+fn scratch_name() -> String {
+    format!("{:016x}", RandomState::new().build_hasher().finish())
 }

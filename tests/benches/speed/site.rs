@@ -1,16 +1,11 @@
 //! A control plane, a registry and `host operator` as a process of its own, for the rows about the operator.
 
 use anyhow::{Context, Result, ensure};
-use boson_tests::cluster::{Cluster, shared};
+use boson_tests::cluster::{Cluster, Operator, shared};
 use boson_tests::registry::Server;
-use boson_tests::{binary, root};
 use serde_json::{Value, json};
-use std::fs::{self, File};
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::fs;
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 
 /// Bytes of a page of memory, and ticks of a second: Linux's own on all that we run on.
 const PAGE: f64 = 4096.0;
@@ -21,9 +16,7 @@ pub struct Site {
     pub registry: Server,
     cluster: &'static Cluster,
     namespace: String,
-    files: TempDir,
-    operator: Option<Child>,
-    port: u16,
+    operator: Operator,
 }
 
 // === impl Site ===
@@ -32,76 +25,37 @@ impl Site {
     /// Everything but the operator.
     pub fn new(name: &str) -> Result<Self> {
         let cluster = shared()?;
-        let definitions = root().join("crds");
-        cluster.kubectl([
-            "apply",
-            "--server-side",
-            "--filename",
-            &definitions.display().to_string(),
-        ])?;
-        cluster.kubectl(["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"])?;
+        cluster.define()?;
+        let (registry, namespace) = (Server::start(false)?, cluster.namespace(name)?);
+        let operator = Operator::new(cluster, &namespace)?.registry(&registry);
+        let operator = operator.arguments(["--namespace", &namespace]);
         Ok(Self {
-            registry: Server::start(false)?,
-            namespace: cluster.namespace(name)?,
+            operator: operator.variable("BOSON_LOG", "info"),
+            registry,
+            namespace,
             cluster,
-            files: tempfile::tempdir()?,
-            operator: None,
-            port: TcpListener::bind("127.0.0.1:0")?.local_addr()?.port(),
         })
     }
 
     /// Starts the operator and tells how long it took to be ready, in seconds.
     pub fn start(&mut self) -> Result<f64> {
-        let log = File::options()
-            .create(true)
-            .append(true)
-            .open(self.files.path().join("operator.log"))?;
         let began = Instant::now();
-        let child = Command::new(binary()?)
-            .arg("operator")
-            .arg("--kubeconfig")
-            .arg(self.cluster.kubeconfig())
-            .args(["--namespace", &self.namespace, "--operator-namespace", &self.namespace])
-            .args(["--listen", &format!("127.0.0.1:{}", self.port)])
-            .args(["--operator-image", "example.com/boson:1", "--webhook-listen", "off"])
-            .args(["--registry-without-tls", self.registry.host()])
-            .arg("--image-cache")
-            .arg(self.files.path().join("images"))
-            .stdin(Stdio::null())
-            .stdout(log.try_clone()?)
-            .stderr(log)
-            .spawn()?;
-        self.operator = Some(child);
+        self.operator.start()?;
         self.until("ready", Duration::from_secs(120), |site| {
-            Ok(site
-                .ask("/ready")
-                .is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")))
+            let answer = site.operator.ask("/ready");
+            Ok(answer.is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")))
         })?;
         Ok(began.elapsed().as_secs_f64())
     }
 
     /// Ends the operator as it wants to be ended, so that its lease is free.
     pub fn stop(&mut self) -> Result<()> {
-        if let Some(mut operator) = self.operator.take() {
-            let id = rustix::process::Pid::from_child(&operator);
-            rustix::process::kill_process(id, rustix::process::Signal::TERM)?;
-            operator.wait()?;
-        }
-        Ok(())
+        self.operator.stop()
     }
 
     /// Polls until it holds.
     pub fn until(&self, what: &str, patience: Duration, holds: impl Fn(&Self) -> Result<bool>) -> Result<()> {
-        let began = Instant::now();
-        while !holds(self)? {
-            if began.elapsed() > patience {
-                let log = fs::read_to_string(self.files.path().join("operator.log")).unwrap_or_default();
-                let end: Vec<&str> = log.lines().rev().take(20).collect();
-                anyhow::bail!("{what} did not come in {patience:?}\n{}", end.join("\n"));
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        Ok(())
+        self.operator.until(what, patience, || holds(self), String::new)
     }
 
     pub fn kubectl(&self, arguments: &[&str]) -> Result<String> {
@@ -132,14 +86,14 @@ impl Site {
 
     /// A counter, or a bucket of a histogram; 0 where it has not been counted.
     pub fn metric(&self, name: &str) -> Result<f64> {
-        let text = self.ask("/metrics")?;
+        let text = self.operator.ask("/metrics")?;
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         Ok(line.unwrap_or("0").trim().parse()?)
     }
 
     /// Buckets of a histogram: upper limit, and how many are not above it.
     pub fn buckets(&self, name: &str) -> Result<Vec<(f64, f64)>> {
-        let text = self.ask("/metrics")?;
+        let text = self.operator.ask("/metrics")?;
         let prefix = format!("{name}_bucket{{le=\"");
         let bucket = |line: &str| {
             let (limit, count) = line.strip_prefix(&prefix)?.split_once("\"} ")?;
@@ -150,14 +104,14 @@ impl Site {
 
     /// Memory of the operator in MiB.
     pub fn memory(&self) -> Result<f64> {
-        let pages = fs::read_to_string(format!("/proc/{}/statm", self.id()?))?;
+        let pages = fs::read_to_string(format!("/proc/{}/statm", self.operator.process()?))?;
         let resident: f64 = pages.split(' ').nth(1).context("no resident pages")?.parse()?;
         Ok(resident * PAGE / f64::from(1 << 20))
     }
 
     /// Seconds that the operator has spent on cores.
     pub fn seconds(&self) -> Result<f64> {
-        let text = fs::read_to_string(format!("/proc/{}/stat", self.id()?))?;
+        let text = fs::read_to_string(format!("/proc/{}/stat", self.operator.process()?))?;
         let fields: Vec<&str> = text.rsplit(") ").next().unwrap_or_default().split(' ').collect();
         let ticks = |at: usize| {
             fields
@@ -181,29 +135,5 @@ impl Site {
             ours && !reads && event["objectRef"]["resource"] != "leases"
         };
         Ok(log.lines().filter(is_write).count())
-    }
-
-    fn id(&self) -> Result<u32> {
-        Ok(self.operator.as_ref().context("there is no operator")?.id())
-    }
-
-    fn ask(&self, path: &str) -> Result<String> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
-        write!(
-            stream,
-            "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-        )?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
-        Ok(answer)
-    }
-}
-
-impl Drop for Site {
-    fn drop(&mut self) {
-        if let Some(operator) = &mut self.operator {
-            let _ = operator.kill();
-            let _ = operator.wait();
-        }
     }
 }

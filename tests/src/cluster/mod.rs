@@ -11,6 +11,7 @@ mod control_plane;
 pub mod image;
 mod kubectl;
 mod node;
+mod operator;
 mod operator_image;
 mod process;
 mod programs;
@@ -33,6 +34,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 pub use self::kubectl::Answer;
+pub use self::operator::{Operator, free_port};
 pub use self::programs::program;
 
 /// How long the control plane may take to answer on a busy machine.
@@ -45,6 +47,7 @@ pub struct Cluster {
     processes: Vec<Process>,
     node: Option<Node>,
     operator_image: OnceLock<Result<(), String>>,
+    defined: OnceLock<Result<(), String>>,
     /// Dropped last: it removes what the others leave.
     _caretaker: Caretaker,
 }
@@ -152,6 +155,7 @@ impl Cluster {
             processes: Vec::new(),
             node,
             operator_image: OnceLock::new(),
+            defined: OnceLock::new(),
             _caretaker: caretaker,
         };
         cluster.run("etcd", &etcd_flags(&directory, etcd, peers), spawner)?;

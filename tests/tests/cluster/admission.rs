@@ -1,7 +1,7 @@
 //! The webhook as users meet it: `kubectl apply` says what is wrong, and nothing is held up when the operator is not there.
 
-use crate::operator::{PATIENCE, Stage, config_map, free_port};
-use boson_tests::cluster::Answer;
+use crate::operator::{PATIENCE, Stage, config_map};
+use boson_tests::cluster::{Answer, free_port};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -38,8 +38,7 @@ fn until(stage: &Stage, object: &Value, what: &str, good: impl Fn(&Answer) -> bo
             return answer;
         }
         if began.elapsed() > PATIENCE {
-            let log = std::fs::read_to_string(stage.log()).unwrap_or_default();
-            panic!("{what} did not come: {answer:?}\n{log}");
+            panic!("{what} did not come: {answer:?}\n{}", stage.operator.log());
         }
         std::thread::sleep(Duration::from_millis(200));
     }
@@ -47,7 +46,7 @@ fn until(stage: &Stage, object: &Value, what: &str, good: impl Fn(&Answer) -> bo
 
 /// How many reviews there were.
 fn reviews(stage: &Stage) -> u64 {
-    let text = stage.answer("/metrics").unwrap();
+    let text = stage.operator.ask("/metrics").unwrap();
     let lines = text.lines().filter(|line| line.starts_with("boson_reviews_total"));
     lines
         .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
@@ -135,7 +134,7 @@ fn what_is_wrong_is_said_before_it_is_stored() {
         .apply(&[ops("broken", "- type: remove\n  path: /instance_gruops/0\n")])
         .unwrap();
     assert!(!try_out(&stage, &broken).success);
-    stage.kill();
+    stage.operator.kill();
     let stored = apply(&stage, &broken, &[]);
     assert!(stored.success, "{stored:?}");
     goes_with_its_namespace(&stage);
@@ -171,10 +170,11 @@ fn two_operators_agree_on_one_authority_and_strangers_learn_nothing() {
     let second = second.unwrap();
     let began = Instant::now();
     while !second
-        .answer("/ready")
+        .operator
+        .ask("/ready")
         .is_ok_and(|answer| answer.contains("admission: ok"))
     {
-        assert!(began.elapsed() < PATIENCE, "{:?}", second.answer("/ready"));
+        assert!(began.elapsed() < PATIENCE, "{:?}", second.operator.ask("/ready"));
         std::thread::sleep(Duration::from_millis(200));
     }
     let secret = first.get("secret/boson-webhook").unwrap();

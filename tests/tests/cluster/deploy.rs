@@ -51,15 +51,15 @@ fn run(mut installed: Installed) -> Result<Record> {
         for object in installed.get(ours)?["items"].as_array().into_iter().flatten() {
             shown.push_str(&object["status"].to_string());
         }
-        shown.push_str(&installed.ask("/metrics")?);
+        shown.push_str(&installed.operator.ask("/metrics")?);
         shown.push_str(&installed.command_line()?);
     }
-    installed.stop()?;
+    installed.operator.stop()?;
     let found = used(installed.cluster, &installed.user())?;
     Ok(Record {
         used: found.rights,
         forbidden: found.forbidden,
-        log: installed.log(),
+        log: installed.operator.log(),
         shown,
         values,
     })
@@ -120,8 +120,8 @@ fn the_same_rules_are_enough_in_listed_namespaces() {
     for (what, step) in STEPS {
         step(&mut installed).with_context(|| what.to_string()).unwrap();
     }
-    let installed_was_ready = installed.ask("/ready").unwrap().starts_with("HTTP/1.1 200");
-    installed.stop().unwrap();
+    let installed_was_ready = installed.operator.ask("/ready").unwrap().starts_with("HTTP/1.1 200");
+    installed.operator.stop().unwrap();
     let mut found = used(installed.cluster, &installed.user()).unwrap();
     // They belong to the whole cluster; whoever has no `signerType: cluster` does not miss them.
     found
@@ -151,15 +151,15 @@ fn a_rule_that_is_missing_is_named() {
     ] {
         let installed = Installed::with_rules(&format!("without-{resource}"), |of, _| of != resource).unwrap();
         let expected = expected.replace("NAMESPACE", &installed.namespaces[0]);
-        let told = || Ok(installed.ask("/ready").unwrap_or_default().contains(&expected));
+        let told = || Ok(installed.operator.ask("/ready").unwrap_or_default().contains(&expected));
         installed.until_said(&expected, told).unwrap();
-        assert!(installed.ask("/ready").unwrap().starts_with("HTTP/1.1 503"));
-        assert!(installed.ask("/live").unwrap().starts_with("HTTP/1.1 200"));
+        assert!(installed.operator.ask("/ready").unwrap().starts_with("HTTP/1.1 503"));
+        assert!(installed.operator.ask("/live").unwrap().starts_with("HTTP/1.1 200"));
         let right = expected.split_once(": ").unwrap().1;
         assert!(
-            installed.log().contains(right) || resource == "boshdeployments",
+            installed.operator.log().contains(right) || resource == "boshdeployments",
             "{}",
-            installed.log()
+            installed.operator.log()
         );
     }
 }

@@ -3,17 +3,14 @@
 
 use crate::at_hand::ClusterAtHand;
 use boson_controllers::client::resource;
-use boson_tests::cluster::shared;
+use boson_tests::cluster::{Operator, shared};
 use boson_tests::registry::{Server, push_example};
-use boson_tests::{binary, root};
+use boson_tests::root;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
-use std::fs::{self, File};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 
 /// How long something may take on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(120);
@@ -23,9 +20,8 @@ const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 pub struct Desk {
     pub client: Client,
     pub registry: Server,
-    files: TempDir,
     id: String,
-    operator: Child,
+    operator: Operator,
 }
 
 /// A namespace that it serves.
@@ -47,32 +43,14 @@ impl Desk {
         registry
             .push_release("demo:ubuntu-jammy-1.1-1", &small_release())
             .unwrap();
-        let files = tempfile::tempdir().unwrap();
         let cluster = shared().unwrap();
-        let log = File::create(files.path().join("log")).unwrap();
-        let operator = Command::new(binary().unwrap())
-            .args(["-V", "operator", "--monitored-id", id])
-            .arg("--kubeconfig")
-            .arg(cluster.kubeconfig())
-            .args([
-                "--operator-namespace",
-                &cluster.namespace(&format!("{id}-operator")).unwrap(),
-            ])
-            .args(["--listen", "127.0.0.1:0", "--operator-image", "example.com/boson:1"])
-            .args(["--webhook-listen", "off"])
-            .args(["--registry-without-tls", registry.host()])
-            .arg("--image-cache")
-            .arg(files.path().join("images"))
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(log.try_clone().unwrap())
-            .stderr(log)
-            .spawn()
-            .unwrap();
+        let namespace = cluster.namespace(&format!("{id}-operator")).unwrap();
+        let operator = Operator::new(cluster, &namespace).unwrap().registry(&registry);
+        let mut operator = operator.arguments(["--monitored-id", id]).arguments(arguments);
+        operator.start().unwrap();
         Self {
             client,
             registry,
-            files,
             id: id.into(),
             operator,
         }
@@ -93,15 +71,13 @@ impl Desk {
 
     /// What the operator wrote.
     pub fn log(&self) -> String {
-        fs::read_to_string(self.files.path().join("log")).unwrap()
+        self.operator.log()
     }
 }
 
 impl Drop for Desk {
     #[allow(clippy::print_stderr, reason = "libtest shows it beside the failure")]
     fn drop(&mut self) {
-        let _ = self.operator.kill();
-        let _ = self.operator.wait();
         if std::thread::panicking() {
             eprintln!("{}", self.log());
         }

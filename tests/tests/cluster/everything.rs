@@ -278,7 +278,7 @@ fn sign(it: &mut Installed) -> Result<()> {
 }
 
 fn simplify(it: &mut Installed) -> Result<()> {
-    it.stop()?;
+    it.operator.stop()?;
     it.start(false)?;
     for (kind, _) in extras::objects() {
         // A claim holds data.

@@ -2,21 +2,16 @@
 
 use crate::at_hand::documents;
 use crate::extras;
-use crate::operator::free_port;
 use crate::rights::text;
-use anyhow::{Context, Result, bail, ensure};
-use boson_tests::cluster::{Cluster, shared};
+use anyhow::{Result, ensure};
+use boson_tests::cluster::{Cluster, Operator, free_port, shared};
 use boson_tests::registry::{Server, push_example};
-use boson_tests::{binary, root};
+use boson_tests::root;
 use serde_json::{Value, json};
-use std::fs::{self, File};
-use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::fs;
+use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
-use tempfile::TempDir;
+use std::time::Duration;
 
 /// How long something may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -33,13 +28,7 @@ pub struct Installed {
     pub namespaces: [String; 2],
     /// Where its account and lease are.
     system: String,
-    /// What it is told on the command line, beyond what all are told.
-    scope: Vec<String>,
-    files: TempDir,
-    operator: Option<Child>,
-    port: u16,
-    /// Where it answers the API server, or `off`.
-    webhook: String,
+    pub operator: Operator,
 }
 
 /// What a folder of `deploy/` renders to.
@@ -77,7 +66,10 @@ impl Installed {
     /// As `deploy` has it: for the namespaces with the label.
     pub fn labelled() -> Result<Self> {
         let mut installed = Self::new(SYSTEM.into(), "labelled")?;
-        installed.webhook = format!("127.0.0.1:{}", free_port()?);
+        let webhook = format!("127.0.0.1:{}", free_port()?);
+        let url = format!("https://{webhook}");
+        installed.operator.set("BOSON_WEBHOOK_LISTEN", Some(webhook.into()));
+        installed.operator.set("BOSON_WEBHOOK_URL", Some(url.into()));
         for namespace in &installed.namespaces {
             let label = "quarks.cloudfoundry.org/monitored=boson";
             installed.cluster.kubectl(["label", "namespace", namespace, label])?;
@@ -98,7 +90,8 @@ impl Installed {
                 .collect();
             installed.apply_all(&moved)?;
         }
-        installed.scope = vec!["--namespace".into(), installed.namespaces.join(",")];
+        let namespaces = installed.namespaces.join(",");
+        installed.operator.set("BOSON_NAMESPACES", Some(namespaces.into()));
         installed.start(true)?;
         Ok(installed)
     }
@@ -123,7 +116,7 @@ impl Installed {
             moved.extend(installed.moved(&object, &namespace));
         }
         installed.apply_all(&moved)?;
-        installed.scope = vec!["--namespace".into(), namespace];
+        installed.operator.set("BOSON_NAMESPACES", Some(namespace.into()));
         installed.start(false)?;
         Ok(installed)
     }
@@ -133,18 +126,17 @@ impl Installed {
         let cluster = shared()?;
         let registry = Server::start(false)?;
         push_example(&registry)?;
-        let files = tempfile::tempdir()?;
-        fs::write(files.path().join("extras.wasm"), extras::plugin())?;
+        let operator = Operator::new(cluster, &system)?.registry(&registry);
+        let files = operator.files().to_path_buf();
+        fs::write(files.join("extras.wasm"), extras::plugin())?;
         Ok(Self {
             cluster,
             registry,
             namespaces: [cluster.namespace(name)?, cluster.namespace(name)?],
             system,
-            scope: Vec::new(),
-            files,
-            operator: None,
-            port: free_port()?,
-            webhook: "off".into(),
+            operator: operator
+                .variable("BOSON_LOG_FORMAT", "json")
+                .variable("XDG_CACHE_HOME", files),
         })
     }
 
@@ -191,81 +183,26 @@ impl Installed {
         let config = self.cluster.kubectl(["config", "view", "--raw", "--output", "json"])?;
         let mut config: Value = serde_json::from_str(&config)?;
         config["users"][0]["user"] = json!({ "token": token.trim() });
-        let path = self.files.path().join("kubeconfig");
+        let path = self.operator.files().join("kubeconfig");
         fs::write(&path, config.to_string())?;
         Ok(path)
     }
 
     /// Starts it: with the plugin of [`extras`], or without.
     pub fn start(&mut self, extras: bool) -> Result<()> {
-        let log = File::options().create(true).append(true).open(self.log_file())?;
-        let plugin = format!("resources={}", self.files.path().join("extras.wasm").display());
-        let mut command = Command::new(binary()?);
-        command
-            .arg("operator")
-            .args(&self.scope)
-            .env("BOSON_KUBECONFIG", self.kubeconfig()?)
-            .env("BOSON_OPERATOR_NAMESPACE", &self.system)
-            .env("BOSON_OPERATOR_IMAGE", "example.com/boson:1")
-            .env("BOSON_LISTEN", format!("127.0.0.1:{}", self.port))
-            .env("BOSON_WEBHOOK_LISTEN", &self.webhook)
-            .env("BOSON_WEBHOOK_URL", format!("https://{}", self.webhook))
-            .env("BOSON_LOG", "debug")
-            .env("BOSON_LOG_FORMAT", "json")
-            .env("BOSON_REGISTRY_WITHOUT_TLS", self.registry.host())
-            .env("BOSON_IMAGE_CACHE", self.files.path().join("images"))
-            .env("XDG_CACHE_HOME", self.files.path());
-        if extras {
-            command.env("BOSON_PLUGIN", plugin);
-        }
-        let child = command
-            .stdin(Stdio::null())
-            .stdout(log.try_clone()?)
-            .stderr(log)
-            .spawn()?;
-        self.operator = Some(child);
-        Ok(())
-    }
-
-    /// Asks it to stop, as the kubelet does, and waits until it has.
-    pub fn stop(&mut self) -> Result<()> {
-        let mut operator = self.operator.take().context("it does not run")?;
-        let asked = Command::new("kill")
-            .args(["-TERM", &operator.id().to_string()])
-            .status()?;
-        ensure!(asked.success(), "it cannot be asked");
-        let status = operator.wait()?;
-        ensure!(status.success(), "it ended with {status}:\n{}", self.log());
-        Ok(())
-    }
-
-    fn log_file(&self) -> PathBuf {
-        self.files.path().join("operator.log")
-    }
-
-    /// All that it wrote, of all its lives.
-    pub fn log(&self) -> String {
-        fs::read_to_string(self.log_file()).unwrap_or_default()
+        let plugin = format!("resources={}", self.operator.files().join("extras.wasm").display());
+        let kubeconfig = self.kubeconfig()?;
+        self.operator.set("BOSON_KUBECONFIG", Some(kubeconfig.into()));
+        self.operator.set("BOSON_PLUGIN", extras.then(|| plugin.into()));
+        self.operator.start()
     }
 
     /// As `ps` would show it.
     pub fn command_line(&self) -> Result<String> {
-        let id = self.operator.as_ref().context("it does not run")?.id();
-        Ok(fs::read_to_string(
-            Path::new("/proc").join(id.to_string()).join("cmdline"),
-        )?)
-    }
-
-    /// What it answers, head and all.
-    pub fn ask(&self, path: &str) -> Result<String> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
-        write!(
-            stream,
-            "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-        )?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
-        Ok(answer)
+        Ok(fs::read_to_string(format!(
+            "/proc/{}/cmdline",
+            self.operator.process()?
+        ))?)
     }
 
     // --- the cluster, as an administrator ---
@@ -306,51 +243,26 @@ impl Installed {
 
     /// Waits until it holds.
     pub fn until(&self, what: &str, holds: impl Fn() -> Result<bool>) -> Result<()> {
-        let began = Instant::now();
-        while !holds()? {
-            if began.elapsed() > PATIENCE {
-                let log = self.log();
-                let end = log.char_indices().rev().nth(6000).map_or(0, |(at, _)| at);
-                let all = "boshdeployments,quarkssecrets,statefulsets,secrets,services";
-                let there = self.kubectl(&["get", all, "--output=name"])?;
-                bail!(
-                    "{what} did not come; there is\n{there}\n{:#}\n{}",
-                    self.get("boshdeployments")?,
-                    &log[end..]
-                );
-            }
-            std::thread::sleep(Duration::from_millis(200));
-        }
-        Ok(())
+        let there = || {
+            let all = "boshdeployments,quarkssecrets,statefulsets,secrets,services";
+            let there = self.kubectl(&["get", all, "--output=name"]).unwrap_or_default();
+            format!(
+                "there is\n{there}\n{:#}",
+                self.get("boshdeployments").unwrap_or_default()
+            )
+        };
+        self.operator.until(what, PATIENCE, holds, there)
     }
 
     /// The same for an operator that works or not: nothing but its own words tells why.
     pub fn until_said(&self, what: &str, said: impl Fn() -> Result<bool>) -> Result<()> {
-        let began = Instant::now();
-        while !said()? {
-            ensure!(
-                began.elapsed() < PATIENCE,
-                "not said: {what}\n{:?}\n{}",
-                self.ask("/ready"),
-                self.log()
-            );
-            std::thread::sleep(Duration::from_millis(200));
-        }
-        Ok(())
+        let ready = || format!("{:?}", self.operator.ask("/ready"));
+        self.operator.until(what, PATIENCE, said, ready)
     }
 
     /// Waits until the object is there, or until it is not.
     pub fn until_there(&self, what: &str, there: bool) -> Result<()> {
         let words = if there { "" } else { "the end of " };
         self.until(&format!("{words}{what}"), || Ok(self.exists(what)? == there))
-    }
-}
-
-impl Drop for Installed {
-    fn drop(&mut self) {
-        if let Some(mut operator) = self.operator.take() {
-            let _ = operator.kill();
-            let _ = operator.wait();
-        }
     }
 }

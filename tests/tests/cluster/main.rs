@@ -13,6 +13,7 @@ mod admission;
 mod at_hand;
 mod bad_input;
 mod claims;
+mod carried;
 mod deaths;
 mod definitions;
 mod deploy;

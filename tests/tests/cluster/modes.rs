@@ -6,11 +6,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
-use boson_tests::{binary, host, root};
+use boson_tests::{host, root};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Name of the manifest in diagnostics.
 const MANIFEST: &str = "configmap/nats-manifest/manifest";
@@ -216,37 +215,11 @@ fn what_a_template_says_of_its_failure_comes_back_with_its_line_and_without_valu
     assert!(condition(&stage.get("boshdeployment/nats").unwrap(), "Converted").is_some());
 }
 
-/// Name of the operator's image on the node.
-const HOST: &str = "boson.test/host:modes";
 /// The QuarksJobs of the conversion.
 const JOBS: [&str; 3] = ["bpm-configs-nats", "data-gathering-nats", "var-interpolation-nats"];
 
-/// This program with its plugins, under the name [`HOST`].
-fn load_operator(cluster: &Cluster) -> Result<()> {
-    let program = binary()?;
-    let mut image = Image::busybox(HOST)?.executable("bin/host", fs::read(&program)?);
-    let libraries = Command::new("ldd").arg(&program).output()?;
-    let libraries = String::from_utf8(libraries.stdout)?;
-    for path in libraries.split_whitespace().filter(|word| word.starts_with('/')) {
-        image = image.executable(path, fs::read(path)?);
-    }
-    let plugins = program
-        .ancestors()
-        .nth(2)
-        .context("no target directory")?
-        .join("plugins");
-    for entry in fs::read_dir(plugins)? {
-        let path = entry?.path();
-        let name = path.file_name().context("no name")?.to_string_lossy().into_owned();
-        if !name.contains(".test-") {
-            image = image.file(&format!("bin/plugins/{name}"), fs::read(&path)?);
-        }
-    }
-    cluster.load_image(&image)
-}
-
 /// Makes the releases of the example known to the node, as the images that this deployment asks for.
-fn load_releases(cluster: &Cluster, stage: &Stage) -> Result<()> {
+pub fn load_releases(cluster: &Cluster, stage: &Stage) -> Result<()> {
     let releases = root().join("docs/examples/nats/releases");
     for (name, tag) in [("messaging", "1.4.0"), ("smoke", "0.3.1")] {
         cluster.load_image(&Image::release(&tagged(stage, name, tag), &releases.join(name))?)?;
@@ -303,8 +276,7 @@ fn message(deployment: &Value) -> String {
 #[test]
 fn pods_convert_as_the_operator_does() {
     let Some(cluster) = with_node().unwrap() else { return };
-    load_operator(cluster).unwrap();
-    let mut stage = Stage::with_pods(cluster, "pods", HOST).unwrap();
+    let mut stage = Stage::with_pods(cluster, "pods").unwrap();
     load_releases(cluster, &stage).unwrap();
     stage.deploy().unwrap();
     let applied = |deployment: &Value| is(deployment, "Applied", "True") && is(deployment, "Converted", "True");

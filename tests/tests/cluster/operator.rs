@@ -3,18 +3,13 @@
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use boson_tests::cluster::{Cluster, shared};
+use boson_tests::cluster::{Cluster, Operator, shared};
 use boson_tests::registry::{Server, push_example};
-use boson_tests::{binary, root};
+use boson_tests::root;
 use serde_json::{Value, json};
-use std::fs::{self, File};
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::fs;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::Once;
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 
 /// How long something may take on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(90);
@@ -26,131 +21,55 @@ pub struct Stage {
     pub cluster: &'static Cluster,
     pub namespace: String,
     pub registry: Server,
-    files: TempDir,
-    operator: Option<Child>,
-    /// Where it answers.
-    port: u16,
+    pub operator: Operator,
     /// Of conversions.
     pub mode: &'static str,
-    /// Reference of the operator's image.
-    image: &'static str,
     patience: Duration,
-    /// More arguments for it.
-    more: Vec<String>,
 }
 
 // === impl Stage ===
 
 impl Stage {
     pub fn new(name: &str) -> Result<Self> {
-        Self::with(name, &["--webhook-listen", "off"])
+        Self::with(name, &[])
     }
 
     /// With these arguments for the operator, too.
     pub fn with(name: &str, more: &[&str]) -> Result<Self> {
-        static DEFINITIONS: Once = Once::new();
-        let cluster = shared()?;
-        let mut installed = Ok(String::new());
-        DEFINITIONS.call_once(|| installed = install(cluster));
-        installed?;
-        Self::set(cluster, name, "example.com/boson:1", more)
+        let registry = Server::start(false)?;
+        push_example(&registry)?;
+        let namespace = shared()?.namespace(name)?;
+        Self::set(shared()?, namespace, registry, more)
     }
 
-    /// In a cluster that has a node, which knows the operator's image under this name.
-    pub fn with_pods(cluster: &'static Cluster, name: &str, image: &'static str) -> Result<Self> {
-        install(cluster)?;
-        let mut stage = Self::set(cluster, name, image, &["--webhook-listen", "off"])?;
+    /// In a cluster that has a node, with the operator's image there.
+    pub fn with_pods(cluster: &'static Cluster, name: &str) -> Result<Self> {
+        let more = ["--operator-image", cluster.operator_image()?];
+        let registry = Server::start(false)?;
+        let mut stage = Self::set(cluster, cluster.namespace(name)?, registry, &more)?;
         stage.mode = "Jobs";
         stage.patience = PODS;
         Ok(stage)
     }
 
-    fn set(cluster: &'static Cluster, name: &str, image: &'static str, more: &[&str]) -> Result<Self> {
-        let registry = Server::start(false)?;
-        push_example(&registry)?;
-        let mut stage = Self {
-            cluster,
-            namespace: cluster.namespace(name)?,
-            registry,
-            files: tempfile::tempdir()?,
-            operator: None,
-            port: free_port()?,
-            mode: "InProcess",
-            image,
-            patience: PATIENCE,
-            more: more.iter().map(|one| (*one).to_string()).collect(),
-        };
-        stage.start()?;
-        Ok(stage)
-    }
-
     /// Another operator for the same namespace.
     pub fn beside(&self, more: &[&str]) -> Result<Self> {
-        let mut other = Self {
-            cluster: self.cluster,
-            namespace: self.namespace.clone(),
-            registry: Server::start(false)?,
-            files: tempfile::tempdir()?,
-            operator: None,
-            port: free_port()?,
-            mode: self.mode,
-            image: self.image,
-            patience: self.patience,
-            more: more.iter().map(|one| (*one).to_string()).collect(),
+        Self::set(self.cluster, self.namespace.clone(), Server::start(false)?, more)
+    }
+
+    fn set(cluster: &'static Cluster, namespace: String, registry: Server, more: &[&str]) -> Result<Self> {
+        cluster.define()?;
+        let operator = Operator::new(cluster, &namespace)?.registry(&registry);
+        let mut stage = Self {
+            operator: operator.arguments(["--namespace", &namespace]).arguments(more),
+            cluster,
+            namespace,
+            registry,
+            mode: "InProcess",
+            patience: PATIENCE,
         };
-        other.start()?;
-        Ok(other)
-    }
-
-    pub fn start(&mut self) -> Result<()> {
-        let log = File::options().create(true).append(true).open(self.log())?;
-        let child = Command::new(binary()?)
-            .arg("-V")
-            .arg("operator")
-            .arg("--kubeconfig")
-            .arg(self.cluster.kubeconfig())
-            .args(["--namespace", &self.namespace, "--operator-namespace", &self.namespace])
-            .args(["--listen", &format!("127.0.0.1:{}", self.port)])
-            .args(&self.more)
-            .args(["--operator-image", self.image])
-            .args(["--registry-without-tls", self.registry.host()])
-            .arg("--image-cache")
-            .arg(self.files.path().join("images"))
-            .stdin(Stdio::null())
-            .stdout(log.try_clone()?)
-            .stderr(log)
-            .spawn()?;
-        self.operator = Some(child);
-        Ok(())
-    }
-
-    /// Ends the operator at once, as the kernel would.
-    pub fn kill(&mut self) {
-        if let Some(mut operator) = self.operator.take() {
-            let _ = operator.kill();
-            let _ = operator.wait();
-        }
-    }
-
-    /// What it says of itself: the answer to `/ready`, with its first line.
-    fn readiness(&self) -> Result<String> {
-        self.answer("/ready")
-    }
-
-    /// Its answer to this path.
-    pub fn answer(&self, path: &str) -> Result<String> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
-        write!(
-            stream,
-            "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-        )?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
-        Ok(answer)
-    }
-
-    pub fn log(&self) -> PathBuf {
-        self.files.path().join("operator.log")
+        stage.operator.start()?;
+        Ok(stage)
     }
 
     /// The value of an entry of a Secret.
@@ -161,7 +80,7 @@ impl Stage {
 
     /// A file with the value of an entry of a Secret.
     pub fn file(&self, name: &str, entry: &Value) -> Result<PathBuf> {
-        let path = self.files.path().join(name);
+        let path = self.operator.files().join(name);
         fs::write(&path, self.decoded(entry)?)?;
         Ok(path)
     }
@@ -199,18 +118,14 @@ impl Stage {
 
     /// Waits until it holds of the deployment.
     pub fn wait(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Result<Value> {
-        let began = Instant::now();
-        loop {
-            let deployment = self.get("boshdeployment/nats")?;
-            if holds(&deployment) {
-                return Ok(deployment);
-            }
-            if began.elapsed() > self.patience {
-                let log = fs::read_to_string(self.log()).unwrap_or_default();
-                anyhow::bail!("{what} did not come:\n{:#}\n{log}", deployment["status"]);
-            }
-            std::thread::sleep(Duration::from_millis(200));
-        }
+        let mut deployment = Value::Null;
+        let look = || {
+            deployment = self.get("boshdeployment/nats")?;
+            Ok(holds(&deployment))
+        };
+        let seen = || format!("{:#}", self.get("boshdeployment/nats").unwrap_or_default()["status"]);
+        self.operator.until(what, self.patience, look, seen)?;
+        Ok(deployment)
     }
 
     /// The documented example, with its releases in the registry of this test.
@@ -240,32 +155,6 @@ impl Stage {
             }
         })
     }
-}
-
-impl Drop for Stage {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
-
-fn install(cluster: &Cluster) -> Result<String> {
-    let definitions = root().join("crds");
-    let definitions = definitions.to_str().context("a path of text")?;
-    cluster.kubectl(["apply", "--server-side", "--filename", definitions])?;
-    cluster.kubectl([
-        "wait",
-        "--for=condition=Established",
-        "--timeout=60s",
-        "crd/boshdeployments.quarks.cloudfoundry.org",
-        "crd/quarkssecrets.quarks.cloudfoundry.org",
-        "crd/quarksstatefulsets.quarks.cloudfoundry.org",
-        "crd/quarksjobs.quarks.cloudfoundry.org",
-    ])
-}
-
-/// A port that nothing listens at.
-pub fn free_port() -> Result<u16> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
 pub fn config_map(name: &str, key: &str, text: &str) -> Value {
@@ -318,7 +207,7 @@ fn the_example_becomes_the_documented_objects() {
     assert_eq!(status["totalJobCount"], 3);
     assert_eq!(status["state"], "Converting to Kubernetes Resources");
     assert_eq!(status["message"], "waiting for 2 of 2 instance groups");
-    let ready = stage.readiness().unwrap();
+    let ready = stage.operator.ask("/ready").unwrap();
     assert!(ready.starts_with("HTTP/1.1 200"), "{ready}");
     let began = Instant::now();
     while stage.names("statefulset").unwrap() != ["nats-broker-z0-v1", "nats-gateway-z0-v1"] {
@@ -381,8 +270,8 @@ fn a_deleted_object_comes_back_and_a_restart_changes_nothing() {
         assert!(began.elapsed() < PATIENCE, "the Service stays away");
         std::thread::sleep(Duration::from_millis(200));
     }
-    stage.kill();
-    stage.start().unwrap();
+    stage.operator.kill();
+    stage.operator.start().unwrap();
     std::thread::sleep(Duration::from_secs(5));
     assert_eq!((password(&stage), stage.names("secret").unwrap()), before);
 }

@@ -2,28 +2,21 @@
 
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::image::Image;
-use boson_tests::cluster::{Cluster, with_node};
-use boson_tests::{binary, root};
+use boson_tests::cluster::{Cluster, Operator, with_node};
 use serde_json::{Value, json};
-use std::fs::{self, File};
-use std::process::{Child, Command, Stdio};
 use std::sync::Once;
-use std::time::{Duration, Instant};
-use tempfile::TempDir;
+use std::time::Duration;
 
 /// How long something may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(150);
 /// What the containers run.
 const WORK: &str = "boson.test/outputs:1";
-/// What `output-persist` runs.
-const OPERATOR: &str = "boson.test/outputs-operator:1";
 
 /// A namespace on the cluster with a node, and an operator for it.
 struct Stage {
     cluster: &'static Cluster,
     namespace: String,
-    files: TempDir,
-    operator: Child,
+    operator: Operator,
 }
 
 // === impl Stage ===
@@ -33,29 +26,17 @@ impl Stage {
         static READY: Once = Once::new();
         let Some(cluster) = with_node()? else { return Ok(None) };
         let mut made = Ok(());
-        READY.call_once(|| made = prepare(cluster));
+        READY.call_once(|| made = Image::busybox(WORK).and_then(|image| cluster.load_image(&image)));
         made?;
+        cluster.define()?;
         let namespace = cluster.namespace(name)?;
-        let files = tempfile::tempdir()?;
-        let log = File::create(files.path().join("operator.log"))?;
-        let operator = Command::new(binary()?)
-            .arg("-V")
-            .arg("operator")
-            .arg("--kubeconfig")
-            .arg(cluster.kubeconfig())
-            .args(["--namespace", &namespace, "--operator-namespace", &namespace])
-            .args(["--listen", "127.0.0.1:0", "--operator-image", OPERATOR])
-            .args(["--webhook-listen", "off"])
-            .arg("--image-cache")
-            .arg(files.path().join("images"))
-            .stdin(Stdio::null())
-            .stdout(log.try_clone()?)
-            .stderr(log)
-            .spawn()?;
+        let image = ["--operator-image", cluster.operator_image()?];
+        let operator = Operator::new(cluster, &namespace)?.arguments(image);
+        let mut operator = operator.arguments(["--namespace", &namespace]);
+        operator.start()?;
         Ok(Some(Self {
             cluster,
             namespace,
-            files,
             operator,
         }))
     }
@@ -81,23 +62,23 @@ impl Stage {
 
     /// Waits for the end of a run: the condition of this type that is true.
     fn end(&self, name: &str, run: i64, kind: &str) -> Result<Value> {
-        let began = Instant::now();
-        loop {
-            let status = self.get(&format!("quarksjob/{name}"))?["status"].clone();
-            let conditions = status["conditions"].as_array().into_iter().flatten();
-            let found = conditions
-                .into_iter()
-                .find(|one| one["type"] == kind && one["status"] == "True");
-            if let Some(found) = found.filter(|_| status["endedRuns"] == run) {
-                return Ok(found.clone());
-            }
-            if began.elapsed() > PATIENCE {
-                let log = fs::read_to_string(self.files.path().join("operator.log")).unwrap_or_default();
-                let pods = self.kubectl(&["describe", "pods"]).unwrap_or_default();
-                anyhow::bail!("run {run} of {name} is not {kind}: {status:#}\n{log}\n{pods}");
-            }
-            std::thread::sleep(Duration::from_millis(200));
-        }
+        let status = || Ok::<_, anyhow::Error>(self.get(&format!("quarksjob/{name}"))?["status"].clone());
+        let mut found = None;
+        let look = || {
+            let status = status()?;
+            let mut conditions = status["conditions"].as_array().into_iter().flatten();
+            found = conditions
+                .find(|one| one["type"] == kind && one["status"] == "True")
+                .cloned();
+            Ok(found.is_some() && status["endedRuns"] == run)
+        };
+        let seen = || {
+            let pods = self.kubectl(&["describe", "pods"]).unwrap_or_default();
+            format!("{:#}\n{pods}", status().unwrap_or_default())
+        };
+        self.operator
+            .until(&format!("{kind} of run {run} of {name}"), PATIENCE, look, seen)?;
+        found.context("no condition")
     }
 
     fn secrets(&self) -> Result<Vec<String>> {
@@ -108,37 +89,6 @@ impl Stage {
             .map(str::to_string)
             .collect())
     }
-}
-
-impl Drop for Stage {
-    fn drop(&mut self) {
-        let _ = self.operator.kill();
-        let _ = self.operator.wait();
-    }
-}
-
-fn prepare(cluster: &Cluster) -> Result<()> {
-    cluster.load_image(&Image::busybox(WORK)?)?;
-    let program = binary()?;
-    let mut image = Image::busybox(OPERATOR)?.executable("bin/host", fs::read(&program)?);
-    let needed = Command::new("ldd").arg(&program).output()?;
-    for path in String::from_utf8(needed.stdout)?
-        .split_whitespace()
-        .filter(|word| word.starts_with('/'))
-    {
-        image = image.executable(path, fs::read(path)?);
-    }
-    cluster.load_image(&image)?;
-    let definitions = root().join("crds");
-    let definitions = definitions.to_str().context("a path of text")?;
-    cluster.kubectl(["apply", "--server-side", "--filename", definitions])?;
-    cluster.kubectl([
-        "wait",
-        "--for=condition=Established",
-        "--timeout=60s",
-        "crd/quarksjobs.quarks.cloudfoundry.org",
-    ])?;
-    Ok(())
 }
 
 /// A QuarksJob whose container copies what a ConfigMap holds into its output, and sees no token.

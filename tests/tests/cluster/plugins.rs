@@ -2,15 +2,12 @@
 
 use crate::guests::Guest;
 use anyhow::{Context, Result, ensure};
-use boson_tests::cluster::{Cluster, shared};
+use boson_tests::cluster::{Cluster, Operator, shared};
 use boson_tests::registry::{Server, push_example};
 use boson_tests::{binary, host, root};
 use serde_json::{Value, json};
-use std::fs::{self, File};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-use tempfile::TempDir;
+use std::fs;
+use std::time::Duration;
 
 /// How long something may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -25,8 +22,7 @@ struct Scene {
     /// Without one.
     there: String,
     registry: Server,
-    files: TempDir,
-    operator: Option<Child>,
+    operator: Operator,
 }
 
 // === impl Scene ===
@@ -34,54 +30,22 @@ struct Scene {
 impl Scene {
     fn new() -> Result<Self> {
         let cluster = shared()?;
-        let definitions = root().join("crds");
-        let definitions = definitions.to_str().context("a path of text")?;
-        cluster.kubectl(["apply", "--server-side", "--filename", definitions])?;
-        let crd = "crd/boshdeployments.quarks.cloudfoundry.org";
-        cluster.kubectl(["wait", "--for=condition=Established", "--timeout=60s", crd])?;
+        cluster.define()?;
         let registry = Server::start(false)?;
         push_example(&registry)?;
+        let [own, here, there] = ["own", "here", "there"].map(|name| cluster.namespace(&format!("plugins-{name}")));
+        let (own, here, there) = (own?, here?, there?);
+        let served = ["--namespace", &here, "--namespace", &there];
         let mut scene = Self {
+            operator: Operator::new(cluster, &own)?.registry(&registry).arguments(served),
             cluster,
-            own: cluster.namespace("plugins-own")?,
-            here: cluster.namespace("plugins-here")?,
-            there: cluster.namespace("plugins-there")?,
+            own,
+            here,
+            there,
             registry,
-            files: tempfile::tempdir()?,
-            operator: None,
         };
-        scene.start()?;
+        scene.operator.start()?;
         Ok(scene)
-    }
-
-    fn start(&mut self) -> Result<()> {
-        let log = File::options().create(true).append(true).open(self.log())?;
-        let child = Command::new(binary()?)
-            .args(["-V", "operator", "--kubeconfig"])
-            .arg(self.cluster.kubeconfig())
-            .args(["--namespace", &self.here, "--namespace", &self.there])
-            .args(["--operator-namespace", &self.own, "--listen", "127.0.0.1:0"])
-            .args(["--operator-image", "example.com/boson:1", "--webhook-listen", "off"])
-            .args(["--registry-without-tls", self.registry.host()])
-            .arg("--image-cache")
-            .arg(self.files.path().join("images"))
-            .stdin(Stdio::null())
-            .stdout(log.try_clone()?)
-            .stderr(log)
-            .spawn()?;
-        self.operator = Some(child);
-        Ok(())
-    }
-
-    fn kill(&mut self) {
-        if let Some(mut operator) = self.operator.take() {
-            let _ = operator.kill();
-            let _ = operator.wait();
-        }
-    }
-
-    fn log(&self) -> PathBuf {
-        self.files.path().join("operator.log")
     }
 
     /// The documented example.
@@ -122,10 +86,13 @@ impl Scene {
 
     /// Packs a component as a user would, and applies what comes out; its ConfigMaps.
     fn add(&self, namespace: &str, stage: &str, component: &[u8], more: &[&str]) -> Result<String> {
-        let file = self.files.path().join("plugin.wasm");
+        let file = self.operator.files().join("plugin.wasm");
         fs::write(&file, component)?;
         let file = file.to_str().context("a path of text")?;
-        let packed = host(self.files.path(), ["plugin", "pack", stage, file].iter().chain(more))?;
+        let packed = host(
+            self.operator.files(),
+            ["plugin", "pack", stage, file].iter().chain(more),
+        )?;
         ensure!(packed.code == 0, "{}", packed.stderr);
         self.apply(namespace, &packed.stdout)?;
         Ok(packed.stdout)
@@ -147,18 +114,14 @@ impl Scene {
 
     /// Waits until it holds of the deployment.
     fn wait(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
-        let began = Instant::now();
-        loop {
-            let deployment = self.get("boshdeployment/nats").unwrap();
-            if holds(&deployment) {
-                return deployment;
-            }
-            if began.elapsed() > PATIENCE {
-                let log = fs::read_to_string(self.log()).unwrap_or_default();
-                panic!("{what} did not come:\n{:#}\n{log}", deployment["status"]);
-            }
-            std::thread::sleep(Duration::from_millis(200));
-        }
+        let mut deployment = Value::Null;
+        let look = || {
+            deployment = self.get("boshdeployment/nats")?;
+            Ok(holds(&deployment))
+        };
+        let seen = || format!("{:#}", self.get("boshdeployment/nats").unwrap_or_default()["status"]);
+        self.operator.until(what, PATIENCE, look, seen).unwrap();
+        deployment
     }
 
     /// Waits until the deployment was converted with a plugin of this stage and name.
@@ -199,12 +162,6 @@ impl Scene {
     }
 }
 
-impl Drop for Scene {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
-
 fn uses(deployment: &Value, stage: &str, name: &str) -> bool {
     let used = deployment["status"]["plugins"].as_array();
     used.is_some_and(|used| used.iter().any(|one| one["stage"] == stage && one["name"] == name))
@@ -218,14 +175,14 @@ fn healthy<'v>(deployment: &'v Value, status: &str) -> Option<&'v Value> {
 }
 
 /// The installation's component of a stage.
-fn built_in(stage: &str) -> Vec<u8> {
+pub fn built_in(stage: &str) -> Vec<u8> {
     let binary = binary().unwrap();
     let plugins = binary.ancestors().nth(2).unwrap().join("plugins");
     fs::read(plugins.join(format!("{stage}.wasm"))).unwrap()
 }
 
 /// One with other words in it.
-fn altered(mut component: Vec<u8>, from: &str, to: &str) -> Vec<u8> {
+pub fn altered(mut component: Vec<u8>, from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let at = component
         .windows(from.len())
@@ -308,7 +265,7 @@ fn a_plugin_of_each_stage_changes_the_output_and_its_deletion_takes_the_change_b
     let set = scene.get("quarksstatefulset/nats-broker").unwrap().to_string();
     assert!(!set.contains("plugins/render"), "{set}");
 
-    let settings = scene.files.path().join("settings.yml");
+    let settings = scene.operator.files().join("settings.yml");
     fs::write(&settings, "uids: {messaging: 4711}\n").unwrap();
     let settings = settings.to_str().unwrap();
     let maps = scene
@@ -408,8 +365,8 @@ fn a_bad_plugin_is_refused_and_told_and_the_last_good_one_stays() {
     scene.wait("the digest", |deployment| {
         healthy(deployment, "False").is_some_and(|told| told["reason"] == "PluginDigest")
     });
-    scene.kill();
-    scene.start().unwrap();
+    scene.operator.kill();
+    scene.operator.start().unwrap();
     scene.wait("the loss", |deployment| {
         let conditions = deployment["status"]["conditions"].as_array().unwrap();
         conditions

@@ -1,0 +1,175 @@
+//! Plugins from ConfigMaps where pods convert: what the operator uses is carried into the pods of each step, and they give what it says.
+
+use crate::guests::Guest;
+use crate::modes::load_releases;
+use crate::operator::{Stage, condition, is};
+use crate::plugins::{altered, built_in};
+use anyhow::{Context, Result, ensure};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use boson_tests::cluster::with_node;
+use boson_tests::host;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::fs;
+
+/// What every template of the deployment becomes.
+const CONTENT: &str = "processes: [{name: other, executable: /bin/other}]";
+
+/// The ConfigMaps that `host plugin pack` makes of a component.
+fn packed(stage: &str, component: &[u8]) -> Result<Vec<Value>> {
+    let scratch = tempfile::tempdir()?;
+    fs::write(scratch.path().join("plugin.wasm"), component)?;
+    let packed = host(scratch.path(), ["plugin", "pack", stage, "plugin.wasm"])?;
+    ensure!(packed.code == 0, "{}", packed.stderr);
+    Ok(crate::at_hand::documents(&packed.stdout))
+}
+
+/// The same for `links`, written by hand: in so many ConfigMaps, the first one last.
+fn in_parts(name: &str, component: &[u8], parts: usize) -> Vec<Value> {
+    let digest: String = Sha256::digest(component)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let document = format!("name: {name}\ndigest: sha256:{digest}\nparts: {parts}\n");
+    let chunks = component.chunks(component.len().div_ceil(parts)).enumerate();
+    let mut maps: Vec<Value> = chunks
+        .map(|(nth, chunk)| {
+            let part = if nth == 0 { name.to_string() } else { format!("{name}-{nth}") };
+            json!({
+                "apiVersion": "v1", "kind": "ConfigMap",
+                "metadata": {
+                    "name": part, "labels": {"quarks.cloudfoundry.org/plugin": "links"},
+                    "annotations": if nth == 0 { json!({}) } else { json!({"quarks.cloudfoundry.org/plugin-part-of": name}) },
+                },
+                "data": if nth == 0 { json!({"plugin.yaml": document}) } else { json!({}) },
+                "binaryData": {format!("plugin.wasm.{nth}"): STANDARD.encode(chunk)},
+            })
+        })
+        .collect();
+    maps.rotate_left(1);
+    maps
+}
+
+/// Whether these are the rules of a stage that were used last, and everything is as they say.
+fn by(deployment: &Value, names: &[(&str, &str)]) -> bool {
+    let used = deployment["status"]["plugins"].as_array();
+    let uses = |(stage, name): &(&str, &str)| {
+        used.is_some_and(|used| used.iter().any(|one| one["stage"] == *stage && one["name"] == *name))
+    };
+    is(deployment, "Applied", "True") && is(deployment, "Converted", "True") && names.iter().all(uses)
+}
+
+/// The newest Secret of a series, decoded, as one text.
+fn newest(stage: &Stage, series: &str) -> Result<String> {
+    let names = stage.names("secret")?;
+    let number = |name: &str| name.strip_prefix(series)?.strip_prefix("-v")?.parse::<u32>().ok();
+    let newest = names
+        .iter()
+        .filter_map(|name| Some((number(name)?, name)))
+        .max()
+        .context("no version")?;
+    let secret = stage.get(&format!("secret/{}", newest.1))?;
+    let values = secret["data"].as_object().context("no data")?.values();
+    values.map(|value| stage.decoded(value)).collect()
+}
+
+/// The copies that the pods of a step mount, by the volumes of its QuarksJob.
+fn carried(stage: &Stage, step: &str, plugin: &str) -> Result<usize> {
+    let job = stage.get(&format!("quarksjob/{step}-nats"))?.to_string();
+    let copies = stage.names("configmap")?;
+    let of = |name: &&String| name.starts_with(&format!("nats.plugin-{plugin}-")) && job.contains(name.as_str());
+    Ok(copies.iter().filter(of).count())
+}
+
+#[test]
+fn pods_convert_by_plugins_from_config_maps() {
+    let Some(cluster) = with_node().unwrap() else { return };
+    let stage = Stage::with_pods(cluster, "carried").unwrap();
+    load_releases(cluster, &stage).unwrap();
+    let component = altered(built_in("links"), "dns_domain_name", "dns_domain_nam3");
+    let links = in_parts("other-links", &component, 3);
+    stage.apply(&links).unwrap();
+    stage
+        .apply(&packed("render", &Guest::render("other-render", CONTENT)).unwrap())
+        .unwrap();
+    stage
+        .apply(&packed("variables", &Guest::variables("no-variables")).unwrap())
+        .unwrap();
+    stage.deploy().unwrap();
+    let all = [
+        ("variables", "no-variables"),
+        ("links", "other-links"),
+        ("render", "other-render"),
+    ];
+    stage.wait("three plugins", |deployment| by(deployment, &all)).unwrap();
+
+    let manifest = newest(&stage, "nats.desired-manifest").unwrap();
+    assert!(
+        manifest.contains("((broker_password))"),
+        "placeholders stay: {manifest}"
+    );
+    assert!(
+        newest(&stage, "nats.ig-resolved.broker")
+            .unwrap()
+            .contains("dns_domain_nam3")
+    );
+    assert!(newest(&stage, "nats.bpm.broker").unwrap().contains("/bin/other"));
+    // The settings, and the component: in three parts where it came in three.
+    assert_eq!(carried(&stage, "var-interpolation", "variables").unwrap(), 2);
+    assert!(carried(&stage, "data-gathering", "links").unwrap() >= 2);
+    assert_eq!(carried(&stage, "bpm-configs", "render").unwrap(), 2);
+
+    a_missing_part_is_told(&stage);
+    its_end_is_the_end_of_the_change(&stage);
+}
+
+fn a_missing_part_is_told(stage: &Stage) {
+    let health = |deployment: &Value, status: &str| {
+        condition(deployment, "PluginsHealthy")
+            .filter(|told| told["status"] == status)
+            .cloned()
+    };
+    stage.kubectl(&["delete", "configmap/other-links-1"]).unwrap();
+    let component = altered(built_in("links"), "dns_domain_name", "dns_domain_nam4");
+    let newer = in_parts("other-links", &component, 3);
+    stage.apply(&newer[1..]).unwrap();
+    let deployment = stage
+        .wait("the missing part", |deployment| health(deployment, "False").is_some())
+        .unwrap();
+    let told = health(&deployment, "False").unwrap();
+    assert_eq!(told["reason"], "PluginParts");
+    let message = told["message"].as_str().unwrap();
+    assert!(message.contains("other-links"), "{message}");
+    assert!(
+        by(&deployment, &[("links", "other-links")]),
+        "the last good one stays: {deployment:#}"
+    );
+    stage.apply(&newer[..1]).unwrap();
+    stage
+        .wait("the newer one", |deployment| {
+            let resolved = newest(stage, "nats.ig-resolved.broker").unwrap_or_default();
+            health(deployment, "True").is_some() && resolved.contains("dns_domain_nam4")
+        })
+        .unwrap();
+}
+
+fn its_end_is_the_end_of_the_change(stage: &Stage) {
+    stage
+        .kubectl(&[
+            "delete",
+            "configmap/other-links",
+            "configmap/other-links-1",
+            "configmap/other-links-2",
+        ])
+        .unwrap();
+    stage
+        .wait("the built-in rule", |deployment| by(deployment, &[("links", "links")]))
+        .unwrap();
+    assert!(
+        newest(stage, "nats.ig-resolved.broker")
+            .unwrap()
+            .contains("dns_domain_name")
+    );
+    assert_eq!(carried(stage, "data-gathering", "links").unwrap(), 0);
+}
