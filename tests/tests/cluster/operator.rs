@@ -46,6 +46,7 @@ impl Stage {
     pub fn with_pods(cluster: &'static Cluster, name: &str) -> Result<Self> {
         let more = ["--operator-image", cluster.operator_image()?];
         let registry = Server::start(false)?;
+        push_example(&registry)?;
         let mut stage = Self::set(cluster, cluster.namespace(name)?, registry, &more)?;
         stage.mode = "Jobs";
         stage.patience = PODS;

@@ -1,0 +1,142 @@
+//! What a reconcile sees: how the conversion ends, and how instance groups and errands are.
+
+use super::Context;
+use super::errands::Errands;
+use super::progress::Progress;
+use super::ruled::Ruled;
+use super::status::{Outcome, STEPS, Seen};
+use super::stop::{Stop, Wrong};
+use crate::api::{BoshDeployment, QuarksJob, QuarksStatefulSet};
+use crate::cache::Says;
+use crate::client::{Error, Kind};
+use crate::objects;
+use boson_deployment::labels;
+use boson_deployment::names::Names;
+use kube::{Resource, ResourceExt};
+use serde_json::Value;
+
+// === impl Context ===
+
+impl Context {
+    /// What there is to say where nothing has changed: only pods come and go.
+    pub(super) async fn unchanged(
+        &self,
+        object: &BoshDeployment,
+        namespace: &str,
+        ruled: Ruled,
+    ) -> Result<Seen, Error> {
+        let status = object.status.as_ref();
+        let uid = object.uid().unwrap_or_default();
+        let (ready, troubles) = ready(self.cache.says("QuarksStatefulSet", &uid));
+        let errands = match self.cache.has("QuarksJob", &uid) {
+            true => self.errands(object, namespace).await?,
+            false => Errands::default(),
+        };
+        Ok(Seen {
+            generation: object.meta().generation,
+            outcome: Outcome::Applied,
+            wrote: false,
+            steps: STEPS,
+            errands,
+            groups: None,
+            ready,
+            troubles,
+            removed: None,
+            warned: status.and_then(|status| status.warned.clone()),
+            plugins: ruled.rules.map(|rules| rules.ruling.uses).unwrap_or_default(),
+            faults: ruled.faults,
+        })
+    }
+
+    pub(super) async fn seen(&self, object: &BoshDeployment, namespace: &str, ruled: Ruled) -> Result<Seen, Error> {
+        let progress = Progress::default();
+        let Ruled { faults, rules } = ruled;
+        let plugins = rules
+            .as_ref()
+            .map(|rules| rules.ruling.uses.clone())
+            .unwrap_or_default();
+        let result = match rules.and_then(|rules| self.flow(object, namespace, rules, &progress)) {
+            Ok(flow) => flow.run().await,
+            Err(stop) => Err(stop),
+        };
+        let mut removed = None;
+        let mut warned = object.status.as_ref().and_then(|status| status.warned.clone());
+        let mut groups = progress.groups();
+        let outcome = match result {
+            Ok(done) => {
+                groups = Some(count(&done.objects));
+                removed = Some(done.removed);
+                warned = self.warn(object, &done.warnings).await;
+                Outcome::Applied
+            }
+            Err(Stop::Waiting(what)) => Outcome::Waiting(what),
+            Err(Stop::Wrong(wrong)) => Outcome::Wrong(wrong),
+            Err(Stop::Refused(wrong)) => Outcome::Refused(wrong),
+            Err(Stop::Api(error)) if error.is_lasting() => Outcome::Refused(Wrong::refused(&error)),
+            Err(Stop::Api(error)) => return Err(error),
+        };
+        let (ready, troubles) = self.ready(object, namespace).await?;
+        Ok(Seen {
+            generation: object.meta().generation,
+            steps: match outcome {
+                Outcome::Applied => STEPS,
+                _ => progress.steps(),
+            },
+            outcome,
+            wrote: progress.has_written(),
+            errands: self.errands(object, namespace).await?,
+            groups,
+            ready,
+            troubles,
+            removed,
+            warned,
+            plugins,
+            faults,
+        })
+    }
+
+    /// Groups whose instances are all ready, and what is wrong with others.
+    async fn ready(&self, object: &BoshDeployment, namespace: &str) -> Result<(i32, Vec<String>), Error> {
+        let sets: Vec<QuarksStatefulSet> = self.owned(object, namespace).await?;
+        Ok(ready(sets.iter().map(|set| (set.name_any(), Says::of(set)))))
+    }
+
+    /// Errands, which are all of its QuarksJobs but for those of the conversion.
+    async fn errands(&self, object: &BoshDeployment, namespace: &str) -> Result<Errands, Error> {
+        let Ok(names) = Names::new(&object.name_any(), namespace, &self.conversion.cluster_domain) else {
+            return Ok(Errands::default());
+        };
+        let jobs: Vec<QuarksJob> = self.owned(object, namespace).await?;
+        let errands = jobs.iter().filter(|job| !names.is_conversion(&job.name_any()));
+        Ok(Errands::of(errands))
+    }
+
+    /// What a deployment owns of one kind.
+    async fn owned<K: Kind>(&self, object: &BoshDeployment, namespace: &str) -> Result<Vec<K>, Error> {
+        // What has no name for its objects has none of them.
+        let Ok(names) = Names::new(&object.name_any(), namespace, &self.conversion.cluster_domain) else {
+            return Ok(Vec::new());
+        };
+        let labels = format!("{}={}", labels::DEPLOYMENT_NAME, names.deployment());
+        let mut found: Vec<K> = self.cluster.list(namespace, &labels).await?;
+        let uid = object.meta().uid.as_deref().unwrap_or_default();
+        found.retain(|one| objects::has_owner(one, uid));
+        Ok(found)
+    }
+}
+
+/// How many instance groups are ready, and what is wrong with others.
+fn ready(says: impl IntoIterator<Item = (String, Says)>) -> (i32, Vec<String>) {
+    let (mut ready, mut troubles) = (0_i32, Vec::new());
+    for (name, says) in says {
+        ready = ready.saturating_add(says.ready.into());
+        troubles.extend(says.trouble.map(|trouble| format!("{name}: {trouble}")));
+    }
+    (ready, troubles)
+}
+
+/// Instance groups that run for ever.
+fn count(objects: &[Value]) -> i32 {
+    let sets = objects.iter().filter(|object| object["kind"] == "QuarksStatefulSet");
+    i32::try_from(sets.count()).unwrap_or(i32::MAX)
+}
