@@ -42,3 +42,14 @@ pub enum ConditionStatus {
     /// Nobody knows yet.
     Unknown,
 }
+
+// === impl ConditionStatus ===
+
+impl From<bool> for ConditionStatus {
+    fn from(holds: bool) -> Self {
+        match holds {
+            true => Self::True,
+            false => Self::False,
+        }
+    }
+}

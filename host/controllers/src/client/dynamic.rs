@@ -1,10 +1,8 @@
 //! Objects of kinds that a conversion chose: as they came, because a type of ours would drop the fields that it does not know.
 
 use super::error::Subject;
-use super::{Cluster, Error, Fault, FieldManager, Verb, written};
-use kube::api::{
-    DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions, ValidationDirective,
-};
+use super::{Cluster, Error, Fault, FieldManager, Verb, applying, written};
+use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind, Request};
 use kube::{Api, Resource};
 use serde_json::Value;
@@ -98,9 +96,7 @@ impl Cluster {
         let api = self.any(&resource, namespace);
         let parameters = PatchParams {
             dry_run,
-            force: true,
-            field_manager: Some(manager.0.into()),
-            field_validation: Some(ValidationDirective::Strict),
+            ..applying(manager)
         };
         let patch = Patch::Apply(object);
         let subject = Subject::of_resource(&resource);

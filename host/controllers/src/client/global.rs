@@ -1,9 +1,9 @@
 //! Objects that live in no namespace: a few kinds, each read and written by name.
 
 use super::error::Subject;
-use super::{Cluster, Created, Error, Fault, FieldManager, Verb};
+use super::{Cluster, Created, Error, Fault, FieldManager, Verb, applying};
 use k8s_openapi::ClusterResourceScope;
-use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams, Preconditions, ValidationDirective};
+use kube::api::{Api, DeleteParams, Patch, PostParams, Preconditions};
 use kube::{Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -61,12 +61,7 @@ impl Cluster {
         object: &Value,
     ) -> Result<K, Error> {
         let api: Api<K> = Api::all(self.client());
-        let parameters = PatchParams {
-            force: true,
-            field_manager: Some(manager.0.into()),
-            field_validation: Some(ValidationDirective::Strict),
-            ..PatchParams::default()
-        };
+        let parameters = applying(manager);
         let patch = Patch::Apply(object);
         self.call(&Subject::of::<K>(), Verb::Patch, name, || {
             api.patch(name, &parameters, &patch)

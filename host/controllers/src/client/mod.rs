@@ -230,13 +230,7 @@ impl Cluster {
     pub async fn apply<K: Kind>(&self, manager: FieldManager, object: &K) -> Result<K, Error> {
         let (namespace, name) = place(object);
         let api: Api<K> = self.api(namespace);
-        // Forced: these fields are ours. Without it a `kubectl edit` by somebody would stop us with a conflict for ever.
-        let parameters = PatchParams {
-            force: true,
-            field_manager: Some(manager.0.into()),
-            field_validation: Some(ValidationDirective::Strict),
-            ..PatchParams::default()
-        };
+        let parameters = applying(manager);
         let patch = Patch::Apply(object);
         let applied = self
             .call(&Subject::of::<K>(), Verb::Patch, name, || {
@@ -373,6 +367,16 @@ impl Cluster {
         };
         self.metrics.api_calls.get_or_create(&call).inc();
         self.metrics.api_seconds.observe(took.as_secs_f64());
+    }
+}
+
+/// Server-side apply. Forced: these fields are ours. Without it a `kubectl edit` by somebody would stop us with a conflict for ever.
+fn applying(manager: FieldManager) -> PatchParams {
+    PatchParams {
+        force: true,
+        field_manager: Some(manager.0.into()),
+        field_validation: Some(ValidationDirective::Strict),
+        ..PatchParams::default()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The status: what `kubectl get` and `kubectl wait` see, and what is told as events when it changes. Pure.
 
 use crate::api::job::{QuarksJobStatus, Strategy};
-use crate::api::{Condition, ConditionStatus, QuarksJob};
+use crate::api::{Condition, QuarksJob};
 use crate::client::Notice;
 use crate::conditions::{self, Finding};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -145,11 +145,7 @@ fn idle(status: &QuarksJobStatus) -> Vec<Finding> {
 fn both(complete: bool, failed: bool, reason: &str, message: &str) -> Vec<Finding> {
     let one = |kind: &'static str, holds: bool| Finding {
         kind,
-        status: if holds {
-            ConditionStatus::True
-        } else {
-            ConditionStatus::False
-        },
+        status: holds.into(),
         reason: reason.to_string().into(),
         message: message.to_string(),
     };

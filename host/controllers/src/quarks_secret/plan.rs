@@ -255,11 +255,7 @@ fn kept(object: &QuarksSecret, seen: &Seen, secret: &Secret, step: Step, finding
 fn ready(holds: bool, reason: &'static str, message: String) -> Finding {
     Finding {
         kind: "Ready",
-        status: if holds {
-            ConditionStatus::True
-        } else {
-            ConditionStatus::False
-        },
+        status: holds.into(),
         reason: reason.into(),
         message,
     }

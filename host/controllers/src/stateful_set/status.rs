@@ -85,11 +85,7 @@ fn status(set: &QuarksStatefulSet, done: &Result<Done, Trouble>, now: &Time) -> 
 fn findings(done: &Result<Done, Trouble>) -> Vec<Finding> {
     let finding = |kind, holds: bool, reason: &'static str, message: String| Finding {
         kind,
-        status: if holds {
-            ConditionStatus::True
-        } else {
-            ConditionStatus::False
-        },
+        status: holds.into(),
         reason: reason.into(),
         message,
     };
