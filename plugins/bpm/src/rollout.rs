@@ -52,6 +52,7 @@ pub fn check(update: &Tree, place: &Place, report: &mut Report) {
     if update.get("serial") == Some(&Tree::Bool(true)) {
         serial(place, report);
     }
+    without_effect(update, place, report);
     let strategies = [
         ("vm_strategy", &["create-swap-delete", "delete-create"][..], ""),
         ("initial_deploy_az_update_strategy", &["parallel", "serial"][..], "'"),
@@ -70,6 +71,30 @@ pub fn check(update: &Tree, place: &Place, report: &mut Report) {
 fn serial(place: &Place, report: &mut Report) {
     let text = "Key 'serial' has no effect: all instance groups are deployed at the same time";
     report.warning(codes::IGNORED_KEY, &place.at("serial"), text);
+}
+
+/// One warning for a block: nearly every manifest has all of these keys.
+fn without_effect(update: &Tree, place: &Place, report: &mut Report) {
+    let given = |key: &&str| update.get(key).is_some_and(|value| !value.is_null());
+    let keys = ["canaries", "max_in_flight", "canary_watch_time", "update_watch_time"];
+    let keys: Vec<String> = keys
+        .iter()
+        .filter(|key| given(key))
+        .map(|key| format!("'{key}'"))
+        .collect();
+    if keys.is_empty() {
+        return;
+    }
+    let (word, verb) = if keys.len() == 1 {
+        ("Key", "has")
+    } else {
+        ("Keys", "have")
+    };
+    let text = format!(
+        "{word} {} {verb} no effect yet: all pods of a changed instance group start at once, or one after the other where they have persistent disks",
+        keys.join(", ")
+    );
+    report.warning(codes::IGNORED_KEY, place, text);
 }
 
 /// A number or a percentage.
@@ -144,6 +169,30 @@ mod tests {
         ] {
             assert_eq!(of(update), expected, "{update}");
         }
+    }
+
+    #[test]
+    fn rules_of_a_rollout_have_no_effect_yet_and_one_warning_says_so() {
+        let warned = |update: &str| {
+            let mut report = Report::default();
+            check(
+                &json::parse(update).unwrap_or_default(),
+                &Place::new("m", "/update"),
+                &mut report,
+            );
+            let all = report.into_diagnostics().into_iter();
+            all.map(|one| format!("{} {}", one.pointer, one.message.split(':').next().unwrap_or_default()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(warned(r#"{"serial": false}"#), [""; 0]);
+        assert_eq!(
+            warned(r#"{"canaries": 1}"#),
+            ["/update Key 'canaries' has no effect yet"]
+        );
+        assert_eq!(
+            warned(r#"{"update_watch_time": 30, "max_in_flight": 1}"#),
+            ["/update Keys 'max_in_flight', 'update_watch_time' have no effect yet"]
+        );
     }
 
     #[test]
