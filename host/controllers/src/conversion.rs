@@ -130,6 +130,8 @@ pub struct ReleaseImage {
     pub release: String,
     /// Reference of the image.
     pub image: String,
+    /// Whether its containers have to run as root: some job of it does not say that it needs none.
+    pub as_root: bool,
     /// Contents of the pull Secrets at hand (`.dockerconfigjson`), the release's own first.
     pub pull: Vec<PullSecret>,
 }

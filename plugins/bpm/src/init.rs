@@ -70,10 +70,19 @@ fn copier(group: &Group, job: &Job) -> Tree {
         "name" => names::container(&["spec-copier", &job.release]),
         "image" => job.image.as_str(),
         "command" => copier::command(&target).to_vec(),
-        "resources" => resources::of_init(group),
+        "resources" => resources::of_copier(),
         "volumeMounts" => vec![mount("rendering-data", RELEASES, None, false)],
-        "securityContext" => security::of_root(None),
+        "securityContext" => copier_security(group, &job.release),
     })
+}
+
+/// Who may read the templates in an image is the image's business: root may, and so may vcap where all jobs of the release need no root.
+fn copier_security(group: &Group, release: &str) -> Tree {
+    let mut jobs = group.jobs.iter().filter(|job| job.release == release);
+    if jobs.all(security::needs_no_root) {
+        return security::of_plain();
+    }
+    security::of_root(None)
 }
 
 fn template_render(group: &Group) -> Tree {
@@ -100,7 +109,7 @@ fn template_render(group: &Group) -> Tree {
         "image" => group.deployment.operator_image.as_str(),
         "command" => vec!["host", "util", "template-render"],
         "env" => env,
-        "resources" => resources::of_init(group),
+        "resources" => resources::of_rendering(),
         "volumeMounts" => vec![
             mount("rendering-data", RELEASES, None, false),
             mount("jobs-dir", "/var/vcap/jobs", None, false),
@@ -120,7 +129,7 @@ fn create_dirs(group: &Group, image: &str) -> Tree {
         "name" => "create-dirs",
         "image" => image,
         "command" => command,
-        "resources" => resources::of_init(group),
+        "resources" => resources::of_directories(),
         "volumeMounts" => volumes::base(group, true),
         "securityContext" => security::of_plain(),
     })
@@ -135,7 +144,7 @@ fn pre_start(group: &Group, volumes: &Volumes, job: &Job) -> Tree {
         "image" => job.image.as_str(),
         "command" => command.iter().map(|text| literal(text)).collect::<Vec<_>>(),
         "env" => last_of_each_name(env),
-        "resources" => resources::of_init(group),
+        "resources" => resources::of_script(group),
         "volumeMounts" => volumes.of_job(group, job),
         "securityContext" => security::of_root(Some(job)),
     })

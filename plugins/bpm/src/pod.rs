@@ -21,6 +21,8 @@ pub fn template(group: &Group, volumes: &Volumes, restart_policy: Option<&str>) 
         "enableServiceLinks" => false,
         "imagePullSecrets" => pull_secrets(group),
         "restartPolicy" => restart_policy,
+        // No job of BOSH knows about Kubernetes. Whoever names an account, or asks for the token, gets it.
+        "automountServiceAccountToken" => (!group.settings.pod.contains_key("serviceAccountName")).then_some(false),
     };
     for (key, value) in &group.settings.pod {
         spec.set(key, value.clone());

@@ -1,7 +1,8 @@
 //! Limits and requests of containers.
 //!
 //! Limits: `quarks.run`, else bpm's, else the group's `vm_resources`. Requests: the group's total over its containers, so that a pod of
-//! many containers finds a node; never more than the limit.
+//! many containers finds a node; never more than the limit. Init containers run before all others, so a quota counts the larger of the two:
+//! what they may take up to the pod's total costs nothing.
 
 use crate::bytes::{self, mebibytes, quantity};
 use crate::group::Group;
@@ -12,17 +13,7 @@ use boson_document::{Map, Tree};
 
 /// `resources` of a process.
 pub fn of_process(group: &Group, job: &Job, process: &Process) -> Tree {
-    let memory = job.quarks.memory.map(mebibytes);
-    let memory = memory
-        .or_else(|| process.limits.memory.as_deref().and_then(bytes::parse))
-        .or(group.ram.map(mebibytes));
-    let cpu = job
-        .quarks
-        .cpus
-        .clone()
-        .or_else(|| process.limits.cpu.clone())
-        .or(group.cpu.map(|cpu| cpu.to_string()));
-    let mut resources = resources(group, memory, cpu);
+    let mut resources = resources(group, memory(group, job, process), cpu(group, job, process));
     if let Some(given) = process.requests.as_object().filter(|given| !given.is_empty()) {
         let mut requests = resources
             .get("requests")
@@ -35,9 +26,56 @@ pub fn of_process(group: &Group, job: &Job, process: &Process) -> Tree {
     resources
 }
 
-/// `resources` of an init container.
-pub fn of_init(group: &Group) -> Tree {
-    resources(group, group.ram.map(mebibytes), group.cpu.map(|cpu| cpu.to_string()))
+/// `resources` of a pre-start script: the VM's, else all that the processes may take together.
+pub fn of_script(group: &Group) -> Tree {
+    let jobs = group.jobs.iter();
+    let processes = jobs.flat_map(|job| job.processes.iter().map(move |process| (job, process)));
+    let (memory, cpu): (Vec<_>, Vec<_>) = processes
+        .map(|(job, process)| (memory(group, job, process), cpu(group, job, process)))
+        .unzip();
+    let cpu = cpu.iter().map(|cpu| cpu.as_deref().and_then(millis));
+    let memory = group.ram.map(mebibytes).or_else(|| sum(memory.into_iter()));
+    let cpu = group.cpu.map(|cpu| cpu.to_string()).or_else(|| sum(cpu).map(cpus));
+    resources(group, memory, cpu)
+}
+
+/// `resources` of a container that copies the templates of a release.
+pub fn of_copier() -> Tree {
+    fixed(["10m", "16Mi"], ["1", "256Mi"])
+}
+
+/// `resources` of the container that makes directories.
+pub fn of_directories() -> Tree {
+    fixed(["10m", "16Mi"], ["1", "64Mi"])
+}
+
+/// `resources` of the container that renders templates: two at a time, 512 MiB each at most.
+pub fn of_rendering() -> Tree {
+    fixed(["50m", "64Mi"], ["1", "1Gi"])
+}
+
+fn fixed(requests: [&str; 2], limits: [&str; 2]) -> Tree {
+    let of = |[cpu, memory]: [&str; 2]| object! { "cpu" => cpu, "memory" => memory };
+    object! { "limits" => of(limits), "requests" => of(requests) }
+}
+
+/// Bytes.
+fn memory(group: &Group, job: &Job, process: &Process) -> Option<u64> {
+    let memory = job.quarks.memory.map(mebibytes);
+    memory
+        .or_else(|| process.limits.memory.as_deref().and_then(bytes::parse))
+        .or(group.ram.map(mebibytes))
+}
+
+fn cpu(group: &Group, job: &Job, process: &Process) -> Option<String> {
+    let cpu = job.quarks.cpus.clone().or_else(|| process.limits.cpu.clone());
+    cpu.or(group.cpu.map(|cpu| cpu.to_string()))
+}
+
+/// None where there is nothing to add up, or one of them has no limit.
+fn sum(limits: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+    let sum: u64 = limits.sum::<Option<u64>>()?;
+    (sum > 0).then_some(sum)
 }
 
 fn resources(group: &Group, memory: Option<u64>, cpu: Option<String>) -> Tree {
@@ -47,15 +85,7 @@ fn resources(group: &Group, memory: Option<u64>, cpu: Option<String>) -> Tree {
         let share = (total.saturating_mul(1000) / containers)
             .max(1)
             .min(limit.unwrap_or(u64::MAX));
-        requests.insert(
-            "cpu".into(),
-            if share.is_multiple_of(1000) {
-                (share / 1000).to_string()
-            } else {
-                format!("{share}m")
-            }
-            .into(),
-        );
+        requests.insert("cpu".into(), cpus(share).into());
     }
     if let (Some(total), limit) = (group.ram, memory) {
         let share = mebibytes((total / containers).max(1)).min(limit.unwrap_or(u64::MAX));
@@ -63,6 +93,15 @@ fn resources(group: &Group, memory: Option<u64>, cpu: Option<String>) -> Tree {
     }
     let limits = compact(object! { "cpu" => cpu, "memory" => memory.map(quantity) });
     compact(object! { "limits" => limits, "requests" => requests })
+}
+
+/// The quantity of so many thousandths.
+fn cpus(millis: u64) -> String {
+    if millis.is_multiple_of(1000) {
+        (millis / 1000).to_string()
+    } else {
+        format!("{millis}m")
+    }
 }
 
 /// Thousandths of a CPU, rounded down; `None` for a quantity of another shape.

@@ -30,25 +30,29 @@ pub fn of_process(job: &Job, process: &Process) -> Tree {
     let mut seen = HashSet::new();
     capabilities.retain(|name| seen.insert(name.clone()));
     let root = process.privileged || !capabilities.is_empty();
-    let mut context = Map::new();
+    let mut context = if root { Map::new() } else { unprivileged(job) };
     if process.privileged {
         context.insert("privileged".into(), true.into());
         context.insert("seccompProfile".into(), object! { "type" => "Unconfined" });
     } else {
-        context.insert("allowPrivilegeEscalation".into(), false.into());
+        context.entry("allowPrivilegeEscalation".into()).or_insert(false.into());
     }
     if root {
         run_as_root(&mut context);
-    } else if let Some(uid) = job.uid {
-        context.insert("runAsUser".into(), uid.into());
+        // Root keeps what the container runtime gives it besides: without it, files of vcap would be out of its reach.
+        context.insert("capabilities".into(), compact(object! { "add" => capabilities }));
     }
-    context.insert("capabilities".into(), compact(object! { "add" => capabilities }));
     context.extend(job.quarks.security_context.clone());
     consistent(context)
 }
 
-/// `securityContext` of a container that does what root does on a VM, for a job or for none.
+/// `securityContext` of a container that does what root does on a VM, for a job or for none: as root, unless the job says that it needs none.
 pub fn of_root(job: Option<&Job>) -> Tree {
+    if let Some(job) = job.filter(|job| needs_no_root(job)) {
+        let mut context = unprivileged(job);
+        context.extend(job.quarks.security_context.clone());
+        return consistent(context);
+    }
     let mut context = Map::from([("allowPrivilegeEscalation".to_string(), Tree::Bool(false))]);
     context.extend(job.map(|job| job.quarks.security_context.clone()).unwrap_or_default());
     context.shift_remove("runAsNonRoot");
@@ -56,9 +60,33 @@ pub fn of_root(job: Option<&Job>) -> Tree {
     consistent(context)
 }
 
-/// `securityContext` of a container without any rights.
+/// `securityContext` of a container without any rights, as the `restricted` profile of Kubernetes asks for.
 pub fn of_plain() -> Tree {
-    object! { "allowPrivilegeEscalation" => false }
+    object! {
+        "allowPrivilegeEscalation" => false,
+        "runAsNonRoot" => true,
+        "capabilities" => object! { "drop" => vec!["ALL"] },
+    }
+}
+
+/// Whether the job's scripts and hooks run as vcap, too: it says so by `runAsNonRoot`.
+pub fn needs_no_root(job: &Job) -> bool {
+    job.quarks.security_context.get("runAsNonRoot") == Some(&Tree::Bool(true))
+}
+
+/// What the `restricted` profile asks of a container. A user id 0, of the image or of the job, is root all the same, and keeps its rights.
+fn unprivileged(job: &Job) -> Map {
+    let given = &job.quarks.security_context;
+    let mut context = Map::from([("allowPrivilegeEscalation".to_string(), Tree::Bool(false))]);
+    if let Some(uid) = job.uid {
+        context.insert("runAsUser".into(), uid.into());
+    }
+    let user = given.get("runAsUser").and_then(Tree::as_i64).or(job.uid);
+    if user != Some(0) && given.get("privileged") != Some(&Tree::Bool(true)) {
+        context.insert("runAsNonRoot".into(), true.into());
+        context.insert("capabilities".into(), object! { "drop" => vec!["ALL"] });
+    }
+    context
 }
 
 fn run_as_root(context: &mut Map) {

@@ -137,13 +137,32 @@ fn resources_come_from_quarks_then_bpm_then_the_vm() {
 #[test]
 fn containers_run_as_vcap_unless_they_must_be_root() {
     let root = r#""runAsUser":0,"runAsGroup":0"#;
+    let plain = r#""runAsNonRoot":true,"capabilities":{"drop":["ALL"]}"#;
     for (quarks, process, settings, expected) in [
-        ("", "", "", r#"{"allowPrivilegeEscalation":false}"#.to_string()),
+        ("", "", "", format!(r#"{{"allowPrivilegeEscalation":false,{plain}}}"#)),
         (
             "",
             "",
             r#"{"uids": {"r": 2000}}"#,
-            r#"{"allowPrivilegeEscalation":false,"runAsUser":2000}"#.into(),
+            format!(r#"{{"allowPrivilegeEscalation":false,"runAsUser":2000,{plain}}}"#),
+        ),
+        (
+            "",
+            "",
+            r#"{"uids": {"r": 0}}"#,
+            r#"{"allowPrivilegeEscalation":false,"runAsUser":0}"#.into(),
+        ),
+        (
+            r#""run": {"security_context": {"runAsUser": 0}}"#,
+            "",
+            "",
+            r#"{"allowPrivilegeEscalation":false,"runAsUser":0}"#.into(),
+        ),
+        (
+            r#""run": {"security_context": {"runAsNonRoot": false, "capabilities": {"add": ["B"]}}}"#,
+            "",
+            "",
+            r#"{"allowPrivilegeEscalation":false,"runAsNonRoot":false,"capabilities":{"add":["B"]}}"#.into(),
         ),
         (
             "",
@@ -192,6 +211,52 @@ fn containers_run_as_vcap_unless_they_must_be_root() {
             r#"{"runAsUser":1000,"runAsGroup":1000,"fsGroup":1000,"seccompProfile":{"type":"RuntimeDefault"}}"#;
         assert_eq!(at(&pod, "/securityContext"), expected);
     }
+}
+
+#[test]
+fn the_pod_of_a_job_that_needs_no_root_is_within_the_restricted_profile_and_all_its_containers_have_limits() {
+    let process = r#"{"name": "p", "executable": "/p", "limits": {"memory": "100M", "cpu": "500m"}, "hooks": {"pre_start": "/h"}}"#;
+    let with = |quarks| {
+        pod(Case {
+            quarks,
+            bpm: &[process],
+            templates: &["bin/pre-start"],
+            ..Case::default()
+        })
+    };
+    let containers = |pod: &Tree| [pod.items("initContainers"), pod.items("containers")].concat();
+    let restricted = with(r#""run": {"security_context": {"runAsNonRoot": true}}"#);
+    let all = containers(&restricted);
+    assert_eq!(all.len(), 6);
+    for container in &all {
+        let name = container.str("name").unwrap();
+        for (pointer, expected) in [
+            ("/securityContext/runAsNonRoot", "true"),
+            ("/securityContext/allowPrivilegeEscalation", "false"),
+            ("/securityContext/capabilities", r#"{"drop":["ALL"]}"#),
+            ("/securityContext/runAsUser", "nothing"),
+        ] {
+            assert_eq!(at(container, pointer), expected, "{name} {pointer}");
+        }
+        for limit in ["cpu", "memory"] {
+            assert_ne!(
+                at(container, &format!("/resources/limits/{limit}")),
+                "nothing",
+                "{name}"
+            );
+        }
+    }
+    assert_eq!(at(&restricted, "/automountServiceAccountToken"), "false");
+    let as_root = |pod: &Tree| -> Vec<String> {
+        let all = containers(pod).into_iter();
+        let root = all.filter(|one| at(one, "/securityContext/runAsUser") == "0");
+        root.map(|one| one.str("name").unwrap().to_string()).collect()
+    };
+    // On a VM, root runs these.
+    assert_eq!(
+        as_root(&with("")),
+        ["spec-copier-r", "bosh-pre-start-j", "bpm-pre-start-j-p"]
+    );
 }
 
 #[test]
@@ -413,6 +478,13 @@ fn pod_settings_are_copied() {
     ] {
         assert_eq!(at(&pod, pointer), expected, "{pointer}");
     }
+    let named = r#""env": {"bosh": {"agent": {"settings": {"serviceAccountName": "me"}}}}"#;
+    let named = Case {
+        group: named,
+        bpm: &[P],
+        ..Case::default()
+    };
+    assert_eq!(at(&self::pod(named), "/automountServiceAccountToken"), "nothing");
     let workload = convert(case).unwrap().objects.pop().unwrap();
     assert_eq!(at(&workload, "/spec/injectReplicasEnv"), "false");
     assert_eq!(

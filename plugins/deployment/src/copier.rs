@@ -1,5 +1,7 @@
 //! Init containers that copy the job sources of a release image to where those of all releases of a pod are.
 
+use boson_document::Tree;
+
 /// Where the job sources of all releases are.
 pub const RELEASES: &str = "/var/vcap/all-releases";
 /// Where a release image has its own.
@@ -16,4 +18,37 @@ pub fn target(release: &str) -> String {
 /// The command of a container that runs the release image as root. `target`: of [`target`], as a command of Kubernetes writes it.
 pub fn command(target: &str) -> [&str; 5] {
     ["/bin/sh", "-c", SCRIPT, "spec-copier", target]
+}
+
+/// Whether a job of a manifest needs no root: its property `quarks.run.security_context` has `runAsNonRoot: true`. Then its scripts run as vcap,
+/// and where all jobs of a release say so, the release's templates are copied as vcap.
+pub fn needs_no_root(job: &Tree) -> bool {
+    let properties = job.get("properties");
+    let quarks = properties.and_then(|all| all.get("quarks").or_else(|| all.get("bosh_containerization")));
+    let path = ["run", "security_context", "runAsNonRoot"];
+    let found = quarks.and_then(|quarks| path.iter().try_fold(quarks, |tree, key| tree.get(key)));
+    found == Some(&Tree::Bool(true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_document::json;
+
+    #[test]
+    fn a_job_needs_no_root_where_it_says_so() {
+        let of = |text: &str| needs_no_root(&json::parse(text).unwrap_or_default());
+        for name in ["quarks", "bosh_containerization"] {
+            let with = |value: &str| {
+                format!(
+                    r#"{{"properties": {{"{name}": {{"run": {{"security_context": {{"runAsNonRoot": {value}}}}}}}}}}}"#
+                )
+            };
+            assert!(
+                of(&with("true")) && !of(&with("false")) && !of(&with("\"true\"")),
+                "{name}"
+            );
+        }
+        assert!(!of("{}") && !of(r#"{"properties": {"quarks": {}}}"#));
+    }
 }

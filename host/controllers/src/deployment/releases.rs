@@ -7,7 +7,7 @@ use super::stop::Stop;
 use crate::client::resource;
 use crate::conversion::{PullSecret, ReleaseImage};
 use crate::objects;
-use boson_deployment::images;
+use boson_deployment::{copier, images};
 use boson_document::{Pointer, Tree};
 use boson_pipeline::bundle::Bundle;
 use boson_pipeline::release::Release;
@@ -80,6 +80,7 @@ impl Flow<'_> {
                 .map(|image| ReleaseImage {
                     release: name.to_string(),
                     pull: own(release, &image).into_iter().collect(),
+                    as_root: is_root_needed(&manifest.tree, name),
                     image,
                 })
                 .map_err(|why| Diagnostic::error("deployment-no-image", format!("there is no image: {why}")));
@@ -131,6 +132,13 @@ impl Flow<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether some job of a release does not say that it needs no root.
+fn is_root_needed(manifest: &Tree, release: &str) -> bool {
+    let groups = manifest.items("instance_groups").iter().chain(manifest.items("addons"));
+    let mut jobs = groups.flat_map(|group| group.items("jobs"));
+    jobs.any(|job| job.str("release") == Some(release) && !copier::needs_no_root(job))
 }
 
 fn has_credentials(release: &Tree) -> bool {

@@ -100,7 +100,7 @@ fn container(order: &Order, image: &str, mounts: Vec<Value>) -> Value {
         ],
         "volumeMounts": mounts,
         // A file has at most 32 MiB, and its parts are held a few times.
-        "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"memory": "256Mi"}},
+        "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"cpu": "1", "memory": "256Mi"}},
         "securityContext": {
             "runAsNonRoot": true, "runAsUser": USER, "runAsGroup": USER, "allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
             "privileged": false, "capabilities": {"drop": ["ALL"]}, "seccompProfile": {"type": "RuntimeDefault"}

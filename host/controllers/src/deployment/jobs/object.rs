@@ -314,6 +314,7 @@ mod tests {
         let mut releases = vec![ReleaseImage {
             release: "messaging".into(),
             image: "r/messaging:1".into(),
+            as_root: true,
             pull: Vec::new(),
         }];
         change(&mut deployment, &mut held, &mut releases);
@@ -373,6 +374,20 @@ mod tests {
         let copiers = &jobs[1].object["spec"]["template"]["spec"]["template"]["spec"]["initContainers"];
         assert_eq!(copiers[0]["name"], "spec-copier-messaging");
         assert_eq!(copiers[0]["image"], "r/messaging:1");
+    }
+
+    #[test]
+    fn where_no_job_needs_root_pods_of_the_conversion_are_within_the_restricted_profile() {
+        for job in with(|_, _, releases| releases[0].as_root = false) {
+            let pods = &job.object["spec"]["template"]["spec"]["template"]["spec"];
+            let all = ["containers", "initContainers"].into_iter();
+            for container in all.flat_map(|kind| pods[kind].as_array().into_iter().flatten()) {
+                let context = &container["securityContext"];
+                assert_eq!(context["runAsNonRoot"], true, "{container:#}");
+                assert_eq!(context["capabilities"]["drop"], json!(["ALL"]));
+                assert_ne!(context["runAsUser"], 0);
+            }
+        }
     }
 
     #[test]

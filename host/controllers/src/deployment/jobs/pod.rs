@@ -62,9 +62,16 @@ impl Container {
     }
 }
 
-/// Copies the job sources of a release image: as root, as in the pods of the deployment, since who may read them there is the image's business.
+/// Copies the job sources of a release image: as root, as in the pods of the deployment, since who may read them there is the image's business;
+/// as vcap where all its jobs say that they need no root.
 pub(super) fn copier(release: &ReleaseImage) -> Value {
     let target = literal(&copier::target(&release.release));
+    let security = match release.as_root {
+        true => json!({ "allowPrivilegeEscalation": false, "runAsUser": 0, "runAsGroup": 0 }),
+        false => {
+            json!({ "allowPrivilegeEscalation": false, "runAsNonRoot": true, "capabilities": { "drop": ["ALL"] } })
+        }
+    };
     json!({
         "name": names::container(&["spec-copier", &release.release]),
         "image": release.image,
@@ -73,7 +80,7 @@ pub(super) fn copier(release: &ReleaseImage) -> Value {
             "requests": { "cpu": "10m", "memory": "16Mi" },
             "limits": { "cpu": "1", "memory": "256Mi" },
         },
-        "securityContext": { "allowPrivilegeEscalation": false, "runAsUser": 0, "runAsGroup": 0 },
+        "securityContext": security,
         // It sees no secrets: what its tools complain about may be told.
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [{ "name": RELEASES, "mountPath": copier::RELEASES }],
