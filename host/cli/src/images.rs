@@ -34,11 +34,8 @@ impl RegistryImages {
             .await
             .map_err(|error| vec![error])?;
         let (name, image) = (wanted.release.clone(), wanted.image.clone());
-        let read = task::spawn_blocking(move || {
-            let read = boson_releases::read(layout.path(), Some(&name), &mut |_| {});
-            let place = layout.path().display().to_string();
-            read.map_err(|errors| errors.into_iter().map(|error| named(error, &place, &image)).collect())
-        });
+        // Where the image lies is another place each time, and nobody's business.
+        let read = task::spawn_blocking(move || boson_releases::read_titled(layout.path(), &image, &name));
         read.await
             .map_err(|_| vec![Diagnostic::error("image-registry", "reading the image was interrupted")])?
     }
@@ -59,25 +56,4 @@ fn credentials(wanted: &ReleaseImage) -> Option<Credentials> {
     secrets
         .filter_map(|secret| docker_config(&secret.0, &wanted.image).ok().flatten())
         .next()
-}
-
-/// An error of the image, and not of the place where it lies: that is another each time, and nobody's business.
-fn named(mut error: Diagnostic, place: &str, image: &str) -> Diagnostic {
-    error.message = error.message.replace(place, image);
-    error.place.document = error.place.document.map(|document| document.replace(place, image));
-    error
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn errors_are_about_the_image() {
-        let error =
-            Diagnostic::error("release-image", "Image '/open/x' holds no jobs").in_document("/open/x:index.json");
-        let told = named(error, "/open/x", "r/nats:1");
-        assert_eq!(told.message, "Image 'r/nats:1' holds no jobs");
-        assert_eq!(told.place.document.as_deref(), Some("r/nats:1:index.json"));
-    }
 }

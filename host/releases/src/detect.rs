@@ -23,6 +23,8 @@ type Outcome = Result<Vec<Release>, Vec<Diagnostic>>;
 pub struct Task<'t> {
     /// Where it is.
     pub path: &'t Path,
+    /// What messages and documents call that place; none: by its path.
+    pub title: Option<&'t str>,
     /// What the user calls it.
     pub name: Option<&'t str>,
     /// What it may cost.
@@ -37,7 +39,9 @@ impl Task<'_> {
     /// # Errors
     /// All that is wrong with it.
     pub fn read(&self, sources: &mut Sources, progress: &mut dyn FnMut(&str)) -> Outcome {
-        let source = self.path.display().to_string();
+        let source = self
+            .title
+            .map_or_else(|| self.path.display().to_string(), str::to_string);
         let fail = |error: io::Error| vec![no_path(&source, &error)];
         let mut tell = |bytes: u64| progress(&format!("{source}: {} MiB", bytes >> 20));
         let kind = std::fs::metadata(self.path).map_err(fail)?;

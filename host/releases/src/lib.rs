@@ -47,7 +47,12 @@ pub fn read_noting(
     sources: &mut Sources,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Release, Vec<Diagnostic>> {
-    let mut releases = read_all(path, name, Limits::default(), sources, progress)?;
+    let releases = read_all(path, name, Limits::default(), sources, progress)?;
+    one(releases, &path.display().to_string())
+}
+
+/// The only one of what was found at `source`.
+fn one(mut releases: Vec<Release>, source: &str) -> Result<Release, Vec<Diagnostic>> {
     match (releases.pop(), releases.is_empty()) {
         (Some(release), true) => Ok(release),
         (last, _) => {
@@ -56,7 +61,6 @@ pub fn read_noting(
                 .chain(&last)
                 .map(|release| release.name.as_str())
                 .collect();
-            let source = path.display().to_string();
             let message = format!("'{source}' holds several releases: {}", names.join(", "));
             let help = "pick one: --release NAME=PATH";
             Err(vec![
@@ -66,6 +70,22 @@ pub fn read_noting(
             ])
         }
     }
+}
+
+/// Reads the release `name` at `path`, where it lies for a moment only: messages and the names of its documents say `title` in place of the path,
+/// so that they are the same each time.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_titled(path: &Path, title: &str, name: &str) -> Result<Release, Vec<Diagnostic>> {
+    let budget = Budget::new(Limits::default());
+    let task = Task {
+        path,
+        title: Some(title),
+        name: Some(name),
+        budget: &budget,
+    };
+    one(task.read(&mut Sources::default(), &mut |_| {})?, title)
 }
 
 /// Reads every release at `path`, sorted by name: several only where it is a `jobs-src` tree with a directory for each.
@@ -82,6 +102,7 @@ pub fn read_all(
     let budget = Budget::new(limits);
     Task {
         path,
+        title: None,
         name,
         budget: &budget,
     }

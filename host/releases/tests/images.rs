@@ -80,6 +80,21 @@ fn changes() -> Tar {
 }
 
 #[test]
+fn a_title_stands_in_for_the_path_in_documents_and_errors() {
+    let read = |layers: &[Vec<u8>]| {
+        let place = directory(&layout(layers, "r/app:1-2-3"));
+        let read = boson_releases::read_titled(place.path(), "r/app:1-2-3", "app");
+        format!("{read:?}")
+    };
+    for layers in [vec![base().gz(), changes().gz()], vec![base().gz()]] {
+        let told = read(&layers);
+        // Temporary directories have other names each time, and what is said each time must be the same.
+        assert_eq!(told, read(&layers));
+        assert!(told.contains("r/app:1-2-3:"), "{told}");
+    }
+}
+
+#[test]
 fn layers_are_laid_over_each_other() {
     let files = layout(
         &[base().gz(), changes().gz(), Tar::new().plain()],
