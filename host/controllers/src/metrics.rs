@@ -1,5 +1,11 @@
 //! What is counted. Labels come from lists that we wrote: a name that a user chose would make a series for each of them, and tell it.
 
+mod process;
+mod tally;
+
+pub use tally::{Earliest, Readiness, Tally};
+
+use process::Process;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
@@ -40,6 +46,22 @@ pub struct Metrics {
     pub plugins_loaded: Gauge,
     /// Those whose present content is refused.
     pub plugins_refused: Gauge,
+    /// Whether all parts of this process do their work.
+    pub ready: Gauge,
+    /// BOSHDeployments by their condition Ready.
+    pub deployments: Tally,
+    /// QuarksStatefulSets by their condition Ready.
+    pub groups: Tally,
+    /// Certificates of variables.
+    pub certificates: Earliest,
+    build: Family<Build, Gauge>,
+    process: Process,
+}
+
+/// What was built.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Build {
+    version: &'static str,
 }
 
 /// What a metric is, for the reference.
@@ -54,7 +76,7 @@ pub struct Description {
 }
 
 /// A registry that can tell what is in it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Described {
     registry: Registry,
     descriptions: Vec<Description>,
@@ -108,17 +130,13 @@ impl EncodeLabelValue for Outcome {
 
 // === impl Described ===
 
-impl Default for Described {
-    fn default() -> Self {
-        Self {
-            registry: Registry::with_prefix(PREFIX),
-            descriptions: Vec::new(),
-        }
-    }
-}
-
 impl Described {
     fn register(&mut self, name: &'static str, meaning: &'static str, metric: impl Metric) {
+        self.register_plain(&format!("{PREFIX}_{name}"), meaning, metric);
+    }
+
+    /// Under a name that is not ours alone.
+    fn register_plain(&mut self, name: &str, meaning: &'static str, metric: impl Metric) {
         let (kind, suffix) = match metric.metric_type() {
             MetricType::Counter => ("counter", "_total"),
             MetricType::Gauge => ("gauge", ""),
@@ -126,7 +144,7 @@ impl Described {
             _ => ("untyped", ""),
         };
         self.descriptions.push(Description {
-            name: format!("{PREFIX}_{name}{suffix}"),
+            name: format!("{name}{suffix}"),
             kind,
             meaning,
         });
@@ -159,7 +177,15 @@ impl Metrics {
             leading: Gauge::default(),
             plugins_loaded: Gauge::default(),
             plugins_refused: Gauge::default(),
+            ready: Gauge::default(),
+            deployments: Tally::default(),
+            groups: Tally::default(),
+            certificates: Earliest::default(),
+            build: Family::default(),
+            process: Process::default(),
         };
+        let version = env!("CARGO_PKG_VERSION");
+        metrics.build.get_or_create_owned(&Build { version }).set(1);
         metrics.register();
         metrics
     }
@@ -221,6 +247,33 @@ impl Metrics {
             "Plugins from ConfigMaps whose present content is refused",
             self.plugins_refused.clone(),
         );
+        self.register_states();
+    }
+
+    fn register_states(&mut self) {
+        let registry = &mut self.registry;
+        registry.register(
+            "ready",
+            "1 while all parts of this process do their work, as /ready says",
+            self.ready.clone(),
+        );
+        registry.register(
+            "deployments",
+            "BOSHDeployments by their condition Ready, of the process that leads",
+            self.deployments.shown.clone(),
+        );
+        registry.register(
+            "instance_groups",
+            "Instance groups that run for ever, by their condition Ready, of the process that leads",
+            self.groups.shown.clone(),
+        );
+        registry.register(
+            "certificate_expiry_timestamp_seconds",
+            "When the first certificate of a variable expires, in seconds since 1970; it is renewed before",
+            self.certificates.shown.clone(),
+        );
+        registry.register("build_info", "1, with the version", self.build.clone());
+        self.process.register(registry);
     }
 
     /// In Prometheus' text format.
@@ -228,6 +281,7 @@ impl Metrics {
     /// # Errors
     /// None that can be acted upon: writing to a text fails never.
     pub fn text(&self) -> Result<String, fmt::Error> {
+        self.process.update();
         let mut out = String::new();
         text::encode(&mut out, &self.registry.registry)?;
         Ok(out)
@@ -255,5 +309,19 @@ mod tests {
         let line = "boson_reconciles_total{controller=\"quarks-secret\",outcome=\"ok\"} 1";
         assert!(text.contains(line), "{text}");
         assert!(text.contains("boson_leading 0"), "{text}");
+        let build = format!("boson_build_info{{version=\"{}\"}} 1", env!("CARGO_PKG_VERSION"));
+        assert!(text.contains(&build), "{text}");
+        let value = |name: &str| {
+            let line = text.lines().find(|line| line.starts_with(&format!("{name} ")));
+            line.and_then(|line| line.split(' ').nth(1)?.parse::<f64>().ok())
+        };
+        for name in [
+            "process_resident_memory_bytes",
+            "process_open_fds",
+            "process_start_time_seconds",
+        ] {
+            assert!(value(name).is_some_and(|value| value > 0.0), "{name}: {text}");
+        }
+        assert!(!text.contains("certificate_expiry_timestamp_seconds{"), "there is none");
     }
 }

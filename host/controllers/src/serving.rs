@@ -171,12 +171,17 @@ fn answer(request: &Request<Incoming>, health: &Health, metrics: &Metrics) -> Re
     match request.uri().path() {
         "/live" => told(health.is_live()),
         "/ready" => told(health.is_ready()),
-        "/metrics" => match metrics.text() {
+        "/metrics" => match scraped(health, metrics) {
             Ok(body) => text(StatusCode::OK, body),
             Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, String::new()),
         },
         _ => text(StatusCode::NOT_FOUND, String::new()),
     }
+}
+
+fn scraped(health: &Health, metrics: &Metrics) -> Result<String, std::fmt::Error> {
+    metrics.ready.set(health.is_ready().into());
+    metrics.text()
 }
 
 fn text(code: StatusCode, body: String) -> Response<Full<Bytes>> {
@@ -234,7 +239,11 @@ mod tests {
 
         health.set("watch", State::Working);
         assert!(ask(address, "/ready").await.starts_with("HTTP/1.1 200"));
-        assert!(ask(address, "/metrics").await.contains("boson_leading 0"));
+        let metrics = ask(address, "/metrics").await;
+        assert!(
+            metrics.contains("boson_leading 0") && metrics.contains("boson_ready 1"),
+            "{metrics}"
+        );
         assert!(ask(address, "/secrets").await.starts_with("HTTP/1.1 404"));
 
         health.trouble("watch", "the operator may not list secrets".into());

@@ -127,9 +127,20 @@ impl Context {
                 Err(Failure::Request(message)) => plan = refused(plan, &object, message),
             }
             self.report(&object, &plan).await?;
+            self.note_end(namespace, name, plan.not_after);
             return Ok(Action::requeue(plan.wake));
         }
         Ok(Action::requeue(SOON))
+    }
+
+    /// Notes when the certificate expires, if it is one; none: it never does, or is no more.
+    fn note_end(&self, namespace: &str, name: &str, end: Option<SystemTime>) {
+        let since = end.map(|end| end.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default());
+        let end = since.map(|since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
+        self.cluster
+            .metrics()
+            .certificates
+            .set(&format!("{namespace}/{name}"), end);
     }
 
     /// Writes the status where it has changed, and tells what is new in it.

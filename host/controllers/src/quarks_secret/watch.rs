@@ -28,7 +28,10 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
 async fn objects(context: Arc<Context>, running: Running, namespace: Option<String>) {
     let queue = watches(&context, &namespace).queue();
     let forgetting = context.clone();
-    let gone = move |namespace: &str, name: &str| forgetting.interest.forget((namespace, name));
+    let gone = move |namespace: &str, name: &str| {
+        forgetting.interest.forget((namespace, name));
+        forgetting.note_end(namespace, name, None);
+    };
     let reconcile = |object: Arc<QuarksSecret>, context: Arc<Context>| async move { context.reconcile(object).await };
     let concurrency = running.concurrency;
     running
