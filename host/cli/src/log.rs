@@ -19,6 +19,8 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 /// What begins the names of our own crates, this program's among them.
 const OURS: [&str; 2] = ["boson", "host"];
+/// Libraries whose errors are all returned to us as well: we log them once, with what they are about.
+const RETURNED: [&str; 2] = ["kube_client", "kube_runtime"];
 
 /// Options about the log, which all commands have.
 #[derive(Args, Debug)]
@@ -77,11 +79,7 @@ struct Fields<'o>(&'o mut Map<String, Value>);
 
 /// Begins to log. `service`: whether this process runs for ever, and its log is all that is seen of it.
 pub fn begin(arguments: &LogArguments, service: bool) {
-    let level = level(arguments, service);
-    let mut targets = Targets::new().with_default(level.min(LevelFilter::WARN));
-    for name in OURS {
-        targets = targets.with_target(name, level);
-    }
+    let targets = targets(level(arguments, service));
     let registry = tracing_subscriber::registry().with(targets);
     match arguments.log_format {
         Format::Text => registry
@@ -103,6 +101,20 @@ pub fn begin(arguments: &LogArguments, service: bool) {
             )
             .init(),
     }
+}
+
+/// What is shown. Only who asks for details sees what libraries say about errors that they return.
+fn targets(level: LevelFilter) -> Targets {
+    let mut targets = Targets::new().with_default(level.min(LevelFilter::WARN));
+    for name in OURS {
+        targets = targets.with_target(name, level);
+    }
+    if level < LevelFilter::DEBUG {
+        for name in RETURNED {
+            targets = targets.with_target(name, LevelFilter::OFF);
+        }
+    }
+    targets
 }
 
 fn level(arguments: &LogArguments, service: bool) -> LevelFilter {
@@ -178,5 +190,20 @@ impl Visit for Fields<'_> {
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.0.insert(field.name().into(), format!("{value:?}").into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tracing::Level as Weight;
+
+    #[test]
+    fn what_libraries_return_to_us_is_not_logged_by_them_too() {
+        let of_kube = "kube_client::client::builder";
+        assert!(!targets(LevelFilter::INFO).would_enable(of_kube, &Weight::ERROR));
+        assert!(targets(LevelFilter::DEBUG).would_enable(of_kube, &Weight::ERROR));
+        assert!(targets(LevelFilter::INFO).would_enable("hyper", &Weight::WARN));
+        assert!(targets(LevelFilter::INFO).would_enable("boson_controllers::running", &Weight::INFO));
     }
 }

@@ -1,7 +1,7 @@
 //! What all controllers share while they run: how many objects at a time, when to try again, how they are, when to stop.
 
 use crate::backoff::Backoff;
-use crate::client::{ANSWER, Error, Kind};
+use crate::client::{ANSWER, Cluster, Error, Kind, Outage};
 use crate::metrics::{Metrics, Outcome, Reconcile};
 use crate::scope::Scope;
 use crate::serving::{Health, State};
@@ -37,6 +37,7 @@ pub(crate) struct Running {
     metrics: Arc<Metrics>,
     health: Health,
     scope: Scope,
+    outage: Outage,
     stop: watch::Receiver<bool>,
 }
 
@@ -72,22 +73,16 @@ fn deployment<K: Resource<DynamicType = ()>>(object: &K) -> Option<&str> {
 
 impl Running {
     /// `stop` turns true when everything is to end.
-    pub fn new(
-        concurrency: u16,
-        client: kube::Client,
-        metrics: Arc<Metrics>,
-        health: Health,
-        scope: Scope,
-        stop: watch::Receiver<bool>,
-    ) -> Self {
+    pub fn new(concurrency: u16, cluster: &Cluster, health: Health, scope: Scope, stop: watch::Receiver<bool>) -> Self {
         Self {
             // kube takes 0 as "as many as there are".
             concurrency: concurrency.max(1),
-            client,
+            client: cluster.client(),
             backoff: Arc::default(),
-            metrics,
+            metrics: cluster.metrics().clone(),
             health,
             scope,
+            outage: cluster.outage().clone(),
             stop,
         }
     }
@@ -98,7 +93,11 @@ impl Running {
         let pause = self
             .backoff
             .failed(&format!("{controller} {key}"), object.meta().generation);
-        tracing::warn!(controller, object = key, %error, seconds = pause.as_secs(), "failed; tried again later");
+        let seconds = pause.as_secs();
+        match self.outage.covers(error) {
+            true => tracing::debug!(controller, object = key, %error, seconds, "failed; tried again later"),
+            false => tracing::warn!(controller, object = key, %error, seconds, "failed; tried again later"),
+        }
         Action::requeue(pause)
     }
 

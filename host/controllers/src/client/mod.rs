@@ -8,6 +8,7 @@ mod dynamic;
 mod error;
 mod events;
 mod global;
+mod outage;
 mod retry;
 mod status_patch;
 pub(crate) mod written;
@@ -19,6 +20,7 @@ pub use global::GlobalKind;
 
 use error::Subject;
 pub use events::{Events, Notice};
+pub(crate) use outage::Outage;
 
 use crate::metrics::{ApiCall, Metrics, Outcome};
 use k8s_openapi::NamespaceResourceScope;
@@ -67,6 +69,7 @@ pub enum Created<K> {
 pub struct Cluster {
     client: kube::Client,
     metrics: Arc<Metrics>,
+    outage: Outage,
     answer: Duration,
 }
 
@@ -106,6 +109,7 @@ impl Cluster {
         Self {
             client,
             metrics,
+            outage: Outage::default(),
             answer,
         }
     }
@@ -120,6 +124,11 @@ impl Cluster {
     /// The client, for watches.
     pub fn client(&self) -> kube::Client {
         self.client.clone()
+    }
+
+    /// Whether the API server answers.
+    pub(crate) fn outage(&self) -> &Outage {
+        &self.outage
     }
 
     /// What was counted.
@@ -146,6 +155,19 @@ impl Cluster {
         let query = ListParams::default().labels(labels);
         let list = self
             .call(&Subject::of::<K>(), Verb::List, labels, || api.list(&query))
+            .await?;
+        Ok(list.items)
+    }
+
+    /// All objects with these fields.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn list_with_fields<K: Kind>(&self, namespace: &str, fields: &str) -> Result<Vec<K>, Error> {
+        let api: Api<K> = self.api(namespace);
+        let query = ListParams::default().fields(fields);
+        let list = self
+            .call(&Subject::of::<K>(), Verb::List, fields, || api.list(&query))
             .await?;
         Ok(list.items)
     }
@@ -342,6 +364,7 @@ impl Cluster {
                 Err(_) => Err(Error::of(subject, verb, name, Fault::NoAnswer(self.answer))),
             };
             self.count(subject, verb, &result, began.elapsed());
+            self.outage.note(result.as_ref().map(drop));
             let Err(error) = result else { return result };
             let Some(pause) = retry::pause(&error.fault, tries) else {
                 return Err(error);

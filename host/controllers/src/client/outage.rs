@@ -1,0 +1,98 @@
+//! Whether the API server answers at all: one line of the log when it stops, and one when it is back, in place of one for each call.
+
+use super::{Error, Fault};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// Calls in a row without an answer that make an outage. Fewer are told with what they were about.
+const CALLS: u64 = 3;
+
+/// What is known about the API server. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outage {
+    unanswered: Arc<Mutex<Option<Unanswered>>>,
+}
+
+/// Calls since the last answer.
+#[derive(Clone, Copy, Debug)]
+struct Unanswered {
+    since: Instant,
+    calls: u64,
+}
+
+// === impl Outage ===
+
+impl Outage {
+    /// A call ended.
+    pub fn note(&self, result: Result<(), &Error>) {
+        match result {
+            Err(error) if is_no_answer(&error.fault) => self.unanswered(error),
+            _ => self.answered(),
+        }
+    }
+
+    /// Whether it goes on, and this error is one more sign of it, which needs no line of its own.
+    pub fn covers(&self, error: &Error) -> bool {
+        let unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
+        is_no_answer(&error.fault) && unanswered.is_some_and(|unanswered| unanswered.calls >= CALLS)
+    }
+
+    fn unanswered(&self, error: &Error) {
+        let mut unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = unanswered.get_or_insert_with(|| Unanswered {
+            since: Instant::now(),
+            calls: 0,
+        });
+        known.calls += 1;
+        if known.calls == CALLS {
+            tracing::warn!(%error, "the API server does not answer; everything is tried again until it does");
+        }
+    }
+
+    fn answered(&self) {
+        let before = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(Unanswered { since, calls }) = before.filter(|before| before.calls >= CALLS) {
+            let seconds = since.elapsed().as_secs();
+            tracing::info!(seconds, calls, "the API server answers again");
+        }
+    }
+}
+
+/// An overloaded server answers.
+fn is_no_answer(fault: &Fault) -> bool {
+    matches!(fault, Fault::Connection | Fault::NoAnswer(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::Verb;
+    use k8s_openapi::api::core::v1::Secret;
+
+    fn error(fault: Fault) -> Error {
+        Error {
+            verb: Verb::Get.as_str(),
+            fault,
+            ..Error::missing::<Secret>("s")
+        }
+    }
+
+    #[test]
+    fn calls_in_a_row_without_an_answer_are_one_outage_until_the_first_answer() {
+        let outage = Outage::default();
+        let (away, refused) = (error(Fault::Connection), error(Fault::Forbidden));
+        for _ in 1..CALLS {
+            outage.note(Err(&away));
+        }
+        assert!(!outage.covers(&away), "a blip is told with what it was about");
+        outage.note(Err(&away));
+        assert!(outage.covers(&away) && !outage.covers(&refused));
+        outage.note(Err(&refused));
+        assert!(!outage.covers(&away), "a refusal is an answer");
+        for _ in 0..CALLS {
+            outage.note(Err(&away));
+        }
+        outage.note(Ok(()));
+        assert!(!outage.covers(&away));
+    }
+}
