@@ -360,6 +360,18 @@ fn a_bad_plugin_is_refused_and_told_and_the_last_good_one_stays() {
     }
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "b");
 
+    // The description is as before, and the bytes are others: that is told at once, and not after the next restart only.
+    let mut corrupted = crate::at_hand::documents(&good).remove(0);
+    let parts = corrupted["binaryData"].as_object_mut().unwrap().values_mut();
+    parts.for_each(|part| *part = "AAAA".into());
+    scene.apply(&scene.own, &good).unwrap();
+    scene.wait("health", |deployment| healthy(deployment, "True").is_some());
+    scene.apply(&scene.own, &corrupted.to_string()).unwrap();
+    let deployment = scene.wait("the corrupted parts", |deployment| {
+        healthy(deployment, "False").is_some()
+    });
+    assert!(uses(&deployment, "resources", "hook"), "the last good one stays");
+
     // Nobody has the last good one after a restart: what runs is left alone, until the plugin is mended.
     scene.apply(&scene.own, &good.replace(&digest, &other)).unwrap();
     scene.wait("the digest", |deployment| {

@@ -188,8 +188,8 @@ impl Worker<'_> {
 fn noted(key: &Key, plugin: &Plugin, described: &Described, old: Option<&Entry>) -> Entry {
     let good = old.and_then(|old| old.good.clone());
     let state = match &described.document {
-        // Nothing that matters has changed, or only the parts: what is used was checked when it was loaded.
-        Ok(document) if good.as_ref().is_some_and(|good| good.document == *document) => State::Fine,
+        // Also where the description is as before: parts that no longer fit it would be found after a restart only, when the last good ones
+        // are gone. What is good serves meanwhile.
         Ok(_) => State::Loading,
         Err(errors) => {
             let fault = Fault::of(&format!("ConfigMap '{key}'"), errors, &described.sources);
