@@ -34,7 +34,26 @@ use std::collections::BTreeMap;
         json_path = ".status.completed",
         description = "Whether its last run succeeded"
     ),
+    printcolumn(
+        name = "Failed",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Failed\")].status",
+        description = "Whether its last run failed, or it cannot run"
+    ),
+    printcolumn(
+        name = "Runs",
+        type_ = "integer",
+        json_path = ".status.runs",
+        description = "How often it ran"
+    ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(
+        name = "Message",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Complete\")].message",
+        description = "What came of its last run, or what it waits for",
+        priority = 1
+    ),
     printcolumn(
         name = "On change",
         type_ = "boolean",
