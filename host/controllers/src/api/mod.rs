@@ -25,7 +25,7 @@ pub use deployment::{
 };
 pub use job::{QuarksJob, QuarksJobSpec, QuarksJobStatus};
 pub use secret::{QuarksSecret, QuarksSecretSpec, QuarksSecretStatus};
-pub use stateful_set::{QuarksStatefulSet, QuarksStatefulSetSpec, QuarksStatefulSetStatus};
+pub use stateful_set::{PodProblem, QuarksStatefulSet, QuarksStatefulSetSpec, QuarksStatefulSetStatus};
 
 /// What has to be in a cluster before the operator can serve it.
 pub fn definitions() -> [CustomResourceDefinition; 4] {

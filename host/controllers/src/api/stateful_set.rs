@@ -34,6 +34,19 @@ use serde_json::{Map, Value};
     ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(
+        name = "Reason",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].reason",
+        description = "Why it is ready, or why not"
+    ),
+    printcolumn(
+        name = "Message",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].message",
+        description = "The same as a sentence, with pod and container",
+        priority = 1
+    ),
+    printcolumn(
         name = "Zones",
         type_ = "string",
         json_path = ".spec.zones",
@@ -91,8 +104,26 @@ pub struct QuarksStatefulSetStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub observed_generation: Option<i64>,
+    /// Why pods of the newest version are not ready: at most 10.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10), extend("x-kubernetes-list-type" = "atomic"))]
+    pub problems: Vec<PodProblem>,
     /// Ready; and DisksAsAsked where pods have claims: whether these have the size and class that is asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
+}
+
+/// Why a pod is not ready.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PodProblem {
+    /// The pod.
+    pub pod: String,
+    /// The container, where one is to blame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
+    /// One word, as Kubernetes has it: CrashLoopBackOff, ImagePullBackOff, Unschedulable, FailedCreate.
+    pub reason: String,
+    /// What Kubernetes reports about it. It never holds the output of a container, or a secret value.
+    pub message: String,
 }

@@ -61,8 +61,17 @@ struct Entry {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Says {
     pub ready: bool,
-    /// What keeps it from ever being so.
-    pub trouble: Option<String>,
+    /// Why it is not.
+    pub trouble: Option<Trouble>,
+}
+
+/// Why an instance group is not ready, as its condition says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Trouble {
+    /// One word.
+    pub reason: String,
+    /// With pod and container.
+    pub message: String,
 }
 
 // === impl Says ===
@@ -74,7 +83,12 @@ impl Says {
         let current = status.filter(|status| status.observed_generation == set.metadata.generation);
         Self {
             ready: current.is_some_and(|status| status.ready),
-            trouble: current.and_then(stateful_set::trouble).map(str::to_string),
+            trouble: current
+                .and_then(stateful_set::trouble)
+                .map(|(reason, message)| Trouble {
+                    reason: reason.into(),
+                    message: message.into(),
+                }),
         }
     }
 }

@@ -2,15 +2,14 @@
 //!
 //! What containers wrote is shown of our own program only, whose messages hold no values. Logs never are.
 
+use crate::pod_problems::{USUAL, exit, is_pull, statuses, unschedulable};
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use std::borrow::Cow;
 
 /// Containers that are told about.
 const CONTAINERS: usize = 5;
-/// What a container waits for while all is well.
-const USUAL: [&str; 2] = ["ContainerCreating", "PodInitializing"];
 /// Label that the Job controller puts on pods.
 const JOB_NAME: &str = "batch.kubernetes.io/job-name";
 
@@ -46,13 +45,7 @@ pub(super) fn waits(pods: &[Pod], job: &Job) -> Option<String> {
             let waiting = status.state.as_ref().and_then(|state| state.waiting.as_ref());
             let reason = waiting.and_then(|waiting| waiting.reason.as_deref());
             // The two take turns, and each turn would be news.
-            let reason = reason.map(|reason| {
-                if reason == "ErrImagePull" {
-                    "ImagePullBackOff"
-                } else {
-                    reason
-                }
-            });
+            let reason = reason.map(|reason| if is_pull(reason) { "ImagePullBackOff" } else { reason });
             if let Some(reason) = reason.filter(|reason| !USUAL.contains(reason)) {
                 let one = format!("container '{}' waits: {reason} (image '{}')", status.name, status.image);
                 if !told.contains(&one) {
@@ -60,7 +53,7 @@ pub(super) fn waits(pods: &[Pod], job: &Job) -> Option<String> {
                 }
             }
         }
-        told.extend(unschedulable(pod));
+        told.extend(unschedulable(pod).map(|why| format!("no node takes the pod: {why}")));
     }
     told.truncate(CONTAINERS);
     (!told.is_empty()).then(|| told.join("; "))
@@ -80,59 +73,6 @@ fn newest_first<'p>(pods: &'p [Pod], job: &Job) -> Vec<&'p Pod> {
         .collect();
     found.sort_by_key(|pod| std::cmp::Reverse(pod.metadata.creation_timestamp.clone()));
     found
-}
-
-fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
-    let status = pod.status.iter();
-    status.flat_map(|status| {
-        status
-            .init_container_statuses
-            .iter()
-            .chain(&status.container_statuses)
-            .flatten()
-    })
-}
-
-fn exit(status: &ContainerStatus, pod: &Pod, operator_image: &str) -> Option<String> {
-    let ended =
-        |state: Option<&k8s_openapi::api::core::v1::ContainerState>| state.and_then(|state| state.terminated.clone());
-    let end = ended(status.state.as_ref()).or_else(|| ended(status.last_state.as_ref()))?;
-    if end.exit_code == 0 {
-        return None;
-    }
-    let name = &status.name;
-    let how = match end.reason.as_deref() {
-        None | Some("" | "Error") => format!("container '{name}' ended with code {}", end.exit_code),
-        Some(reason) => format!("container '{name}' ended with code {} ({reason})", end.exit_code),
-    };
-    let message = end.message.filter(|_| is_ours(pod, name, operator_image));
-    Some(
-        match message.as_deref().map(str::trim).filter(|message| !message.is_empty()) {
-            Some(message) => format!("{how}: {message}"),
-            None => how,
-        },
-    )
-}
-
-/// By what was asked for: the status names an image as the node knows it.
-fn is_ours(pod: &Pod, container: &str, operator_image: &str) -> bool {
-    let spec = pod.spec.iter();
-    let mut containers = spec.flat_map(|spec| spec.init_containers.iter().flatten().chain(&spec.containers));
-    containers.any(|one| one.name == container && one.image.as_deref() == Some(operator_image))
-}
-
-fn unschedulable(pod: &Pod) -> Option<String> {
-    let conditions = pod.status.iter().flat_map(|status| &status.conditions).flatten();
-    let scheduled = conditions
-        .into_iter()
-        .find(|condition| condition.type_ == "PodScheduled")?;
-    let waits = scheduled.status == "False" && scheduled.reason.as_deref() == Some("Unschedulable");
-    waits.then(|| {
-        format!(
-            "no node takes the pod: {}",
-            scheduled.message.clone().unwrap_or_default()
-        )
-    })
 }
 
 #[cfg(test)]

@@ -1,13 +1,15 @@
 //! The controller of QuarksStatefulSets: their StatefulSets, one a zone, in versions.
 
 mod disks;
+mod explain;
 mod lacking;
 mod plan;
 mod status;
 mod watch;
 
-use crate::api::QuarksStatefulSet;
+use crate::api::{PodProblem, QuarksStatefulSet};
 use crate::client::{Cluster, Error, Events, FieldManager, resource};
+use crate::interest::Interest;
 use crate::objects;
 use crate::scope::Scope;
 use crate::taken::Taken;
@@ -21,7 +23,7 @@ use plan::Plan;
 use serde_json::Value;
 use std::time::Duration;
 
-pub(crate) use status::trouble;
+pub(crate) use status::{is_refusal, is_worth_an_event, trouble};
 pub(crate) use watch::run;
 
 /// Who owns the fields that this controller sets.
@@ -29,14 +31,26 @@ const MANAGER: FieldManager = FieldManager("boson-statefulset");
 
 /// Reason of what the API server refuses.
 const REFUSED: &str = "Refused";
+/// Of names that somebody else has.
+const NAME_TAKEN: &str = "NameTaken";
+/// Of what is on its way out.
+const WAITING: &str = "Waiting";
+/// Of what no StatefulSet can be made from.
+const INVALID: &str = "Invalid";
 /// Until the next look, where nothing tells that it is worth one.
 const WAIT: Duration = Duration::from_secs(30);
+/// The same while pods are missing: the StatefulSet controller tries soon, and reports in events what comes of it.
+const MISSING: Duration = Duration::from_secs(10);
 
 /// What all reconciles share.
 pub(crate) struct Context {
     cluster: Cluster,
     events: Events,
     scope: Scope,
+    /// Image of the operator, whose containers' messages may be shown.
+    operator_image: String,
+    /// Which StatefulSets belong to which QuarksStatefulSet: their pods name the former.
+    interest: Interest,
 }
 
 /// What somebody has to mend: a word, and a sentence.
@@ -52,6 +66,10 @@ struct Done {
     again: bool,
     /// In what claims are not as they should be; none: there are no claims.
     disks: Option<Vec<String>>,
+    /// Why pods are not ready.
+    problems: Vec<PodProblem>,
+    /// Whether pods do not even exist.
+    missing: bool,
 }
 
 /// Why a plan was not carried out.
@@ -70,9 +88,14 @@ impl From<Error> for Failure {
 
 impl Context {
     /// For this cluster. `instance`: name of this process.
-    pub fn new(cluster: Cluster, scope: Scope, instance: &str) -> Self {
-        let events = Events::new(cluster.clone(), MANAGER, instance);
-        Self { cluster, events, scope }
+    pub fn new(cluster: Cluster, scope: Scope, operator_image: String, instance: &str) -> Self {
+        Self {
+            events: Events::new(cluster.clone(), MANAGER, instance),
+            cluster,
+            scope,
+            operator_image,
+            interest: Interest::default(),
+        }
     }
 
     /// One reconcile.
@@ -88,23 +111,50 @@ impl Context {
         };
         let value = serde_json::to_value(set).unwrap_or_default();
         let live = self.live(set, &namespace, &owner.uid).await?;
+        self.note(set, &namespace, &live);
         let claims = self.claims(&live, &namespace).await?;
         let reference = serde_json::to_value(&owner).unwrap_or_default();
         let done = match plan::plan(&value, &live, &claims, &reference) {
             Ok(plan) => match self.act(&plan, &live, &claims, &namespace, &owner).await {
-                Ok(done) => Ok(done),
+                Ok(done) => Ok(self.explained(done, &plan, &live, &namespace).await?),
                 Err(Failure::Api(error)) if error.is_lasting() => Err(Trouble(REFUSED, error.to_string())),
                 Err(Failure::Api(error)) => return Err(error),
                 Err(Failure::Trouble(trouble)) => Err(trouble),
             },
-            Err(error) => Err(Trouble("Invalid", error.message)),
+            Err(error) => Err(Trouble(INVALID, error.message)),
         };
         self.report(set, &done).await?;
         Ok(match done {
+            Ok(done) if done.missing => Action::requeue(MISSING),
             Ok(done) if !done.again => Action::await_change(),
             // What stands in the way is no object of ours, so nobody tells when it is gone.
             _ => Action::requeue(WAIT),
         })
+    }
+
+    /// With what keeps pods of the newest version from being ready.
+    async fn explained(&self, done: Done, plan: &Plan, live: &[Value], namespace: &str) -> Result<Done, Error> {
+        if done.ready {
+            return Ok(done);
+        }
+        let is_wanted = |one: &&Value| {
+            let mut wanted = plan.wanted.iter();
+            wanted.any(|wanted| wanted["metadata"]["name"] == one["metadata"]["name"])
+        };
+        let newest: Vec<&Value> = live.iter().filter(is_wanted).collect();
+        let explanation = self.explain(&newest, namespace).await?;
+        Ok(Done {
+            problems: explanation.problems,
+            missing: explanation.missing,
+            ..done
+        })
+    }
+
+    /// Notes whose pods are its own.
+    fn note(&self, set: &QuarksStatefulSet, namespace: &str, live: &[Value]) {
+        let names = live.iter().filter_map(|one| one["metadata"]["name"].as_str());
+        let places = names.map(|name| (namespace.to_string(), name.to_string()));
+        self.interest.note((namespace, &set.name_any()), places);
     }
 
     /// The StatefulSets that it owns.
@@ -150,11 +200,11 @@ impl Context {
     ) -> Result<Done, Failure> {
         let taken = Taken::find(&self.cluster, namespace, plan.new_objects.iter(), owner).await?;
         if let Some(complaint) = taken.complaint() {
-            return Err(Failure::Trouble(Trouble("NameTaken", complaint)));
+            return Err(Failure::Trouble(Trouble(NAME_TAKEN, complaint)));
         }
         if !taken.leaving.is_empty() {
             let waiting = format!("waiting for {} to go", taken.leaving.join(", "));
-            return Err(Failure::Trouble(Trouble("Waiting", waiting)));
+            return Err(Failure::Trouble(Trouble(WAITING, waiting)));
         }
         let disks = self.grow(Disks::of(&plan.wanted, claims)).await?;
         for (old, new) in &plan.renew {
@@ -173,6 +223,8 @@ impl Context {
             ready: plan.ready,
             again: disks.waits || equipping || !plan.renew.is_empty() || live.iter().any(objects::is_going),
             disks: plan.wanted.iter().any(plan::has_claims).then_some(disks.told),
+            problems: Vec::new(),
+            missing: false,
         })
     }
 

@@ -1,13 +1,20 @@
 //! What is told about a QuarksStatefulSet: conditions, and events of what is wrong.
 
-use super::{Context, Done, MANAGER, Trouble};
-use crate::api::{Condition, ConditionStatus, QuarksStatefulSet, QuarksStatefulSetStatus};
+use super::{Context, Done, INVALID, MANAGER, NAME_TAKEN, REFUSED, Trouble, WAITING};
+use crate::api::{Condition, ConditionStatus, PodProblem, QuarksStatefulSet, QuarksStatefulSetStatus};
 use crate::client::{Error, Notice};
 use crate::conditions::{self, Finding};
+use crate::pod_problems;
+use crate::running;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::Resource;
 
+/// Reasons of the condition Ready.
+const READY: &str = "PodsReady";
+const NOT_READY: &str = "PodsNotReady";
+/// Problems that the condition has; the status has some more.
+const SHOWN: usize = 3;
 /// Condition: whether claims have the size and class that is asked for.
 const DISKS: &str = "DisksAsAsked";
 
@@ -17,6 +24,10 @@ impl Context {
     pub(super) async fn report(&self, set: &QuarksStatefulSet, done: &Result<Done, Trouble>) -> Result<(), Error> {
         let now = Time(Timestamp::now());
         let status = status(set, done, &now);
+        self.cluster
+            .metrics()
+            .groups
+            .set(&running::key(set), Some(status.ready));
         if set.status.as_ref() == Some(&status) {
             return Ok(());
         }
@@ -34,13 +45,23 @@ impl Context {
     }
 }
 
-/// What keeps a QuarksStatefulSet from ever being ready, in the words of its status.
-pub(crate) fn trouble(status: &QuarksStatefulSetStatus) -> Option<&str> {
+/// Why a QuarksStatefulSet is not ready, reason and message of its condition; none where it only needs more time.
+pub(crate) fn trouble(status: &QuarksStatefulSetStatus) -> Option<(&str, &str)> {
     let mut ready = status.conditions.iter().filter(|one| one.kind == "Ready");
-    let told = |reason: &str| !["PodsReady", "PodsNotReady"].contains(&reason);
+    let told = |reason: &str| ![READY, NOT_READY].contains(&reason);
     ready
         .find(|one| told(&one.reason) && one.status == ConditionStatus::False)
-        .map(|one| one.message.as_str())
+        .map(|one| (one.reason.as_str(), one.message.as_str()))
+}
+
+/// Whether somebody has to do something about a trouble with this reason.
+pub(crate) fn is_worth_an_event(reason: &str) -> bool {
+    reason != pod_problems::NOT_READY
+}
+
+/// Whether a trouble with this reason is that the API server, or this controller, refuses the StatefulSets themselves.
+pub(crate) fn is_refusal(reason: &str) -> bool {
+    [REFUSED, NAME_TAKEN, INVALID, WAITING].contains(&reason)
 }
 
 /// What is worth an event.
@@ -52,11 +73,14 @@ fn notices(set: &QuarksStatefulSet, status: &QuarksStatefulSetStatus, done: &Res
     };
     match done {
         Err(Trouble(reason, message)) => vec![warning(reason, message)],
-        Ok(_) => {
+        Ok(done) => {
+            let told = trouble(status).filter(|(reason, _)| !done.problems.is_empty() && is_worth_an_event(reason));
+            let trouble = told.map(|(reason, message)| warning(reason, message));
             let old = set.status.as_ref().and_then(|status| disks(&status.conditions));
             let new = disks(&status.conditions).filter(|new| new.status == ConditionStatus::False);
             let news = new.filter(|new| old.is_none_or(|old| old.message != new.message));
-            news.map(|new| warning(&new.reason, &new.message)).into_iter().collect()
+            let disks = news.map(|new| warning(&new.reason, &new.message));
+            trouble.into_iter().chain(disks).collect()
         }
     }
 }
@@ -73,6 +97,7 @@ fn status(set: &QuarksStatefulSet, done: &Result<Done, Trouble>, now: &Time) -> 
     if matches!(done, Ok(Done { written: true, .. })) {
         status.last_reconcile = Some(now.clone());
     }
+    status.problems = done.as_ref().map(|done| done.problems.clone()).unwrap_or_default();
     for finding in findings(done) {
         conditions::set(&mut status.conditions, finding, generation, now);
     }
@@ -93,12 +118,22 @@ fn findings(done: &Result<Done, Trouble>) -> Vec<Finding> {
         Err(Trouble(reason, why)) => return vec![finding("Ready", false, reason, why.clone())],
         Ok(done) => done,
     };
-    let text = match done.ready {
-        true => "all pods of the newest version are ready",
-        false => "not all pods of the newest version are ready",
+    let ready = match (done.ready, done.problems.first()) {
+        (true, _) => finding("Ready", true, READY, "all pods of the newest version are ready".into()),
+        (false, None) => finding(
+            "Ready",
+            false,
+            NOT_READY,
+            "not all pods of the newest version are ready".into(),
+        ),
+        (false, Some(first)) => Finding {
+            kind: "Ready",
+            status: ConditionStatus::False,
+            reason: word(&first.reason).to_string().into(),
+            message: described(&done.problems),
+        },
     };
-    let reason = if done.ready { "PodsReady" } else { "PodsNotReady" };
-    let mut all = vec![finding("Ready", done.ready, reason, text.into())];
+    let mut all = vec![ready];
     all.extend(done.disks.as_ref().map(|told| match told.is_empty() {
         true => finding(
             DISKS,
@@ -116,6 +151,30 @@ fn findings(done: &Result<Done, Trouble>) -> Vec<Finding> {
     all
 }
 
+/// `pod 'p-0', container 'c': CrashLoopBackOff: it ended with code 1`.
+fn described(problems: &[PodProblem]) -> String {
+    let text = |problem: &PodProblem| {
+        let container = problem.container.as_ref().map(|name| format!(", container '{name}'"));
+        let PodProblem {
+            pod, reason, message, ..
+        } = problem;
+        let text = format!("pod '{pod}'{}: {reason}: {message}", container.unwrap_or_default());
+        text.trim_end_matches(": ").to_string()
+    };
+    let mut texts: Vec<String> = problems.iter().take(SHOWN).map(text).collect();
+    let more = problems.len().saturating_sub(SHOWN);
+    texts.extend((more > 0).then(|| format!("and {more} more")));
+    texts.join("; ")
+}
+
+/// Kubernetes' own words are such; what is not would make the whole status invalid.
+fn word(reason: &str) -> &str {
+    let is_word = reason.starts_with(|first: char| first.is_ascii_alphabetic())
+        && reason.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && reason.len() <= 128;
+    if is_word { reason } else { NOT_READY }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,7 +185,50 @@ mod tests {
             ready: true,
             again: false,
             disks: disks.map(|told| told.iter().map(ToString::to_string).collect()),
+            problems: Vec::new(),
+            missing: false,
         })
+    }
+
+    #[test]
+    fn problems_of_pods_are_reported_with_pod_and_container_and_as_an_event_and_do_not_outlive_them() {
+        let spec = serde_json::json!({"template": {}});
+        let mut set = QuarksStatefulSet::new("d-g", serde_json::from_value(spec).unwrap());
+        let now = Time(Timestamp::UNIX_EPOCH);
+        let with = |reason: &str, count: usize| -> Result<Done, Trouble> {
+            let problem = |nth: usize| PodProblem {
+                pod: format!("d-g-z0-v1-{nth}"),
+                container: Some("g".into()),
+                reason: reason.into(),
+                message: "it ended with code 1".into(),
+            };
+            Ok(Done {
+                ready: false,
+                problems: (0..count).map(problem).collect(),
+                ..done(None).ok().unwrap()
+            })
+        };
+        let crashing = with("CrashLoopBackOff", 5);
+        let told = status(&set, &crashing, &now);
+        let (reason, message) = trouble(&told).unwrap();
+        assert_eq!(reason, "CrashLoopBackOff");
+        let first = "pod 'd-g-z0-v1-0', container 'g': CrashLoopBackOff: it ended with code 1; pod 'd-g-z0-v1-1'";
+        assert!(
+            message.starts_with(first) && message.ends_with("; and 2 more"),
+            "{message}"
+        );
+        assert_eq!(told.problems.len(), 5);
+        assert_eq!(notices(&set, &told, &crashing)[0].reason, "CrashLoopBackOff");
+        set.status = Some(told);
+        let slow = with(pod_problems::NOT_READY, 1);
+        let told = status(&set, &slow, &now);
+        assert!(notices(&set, &told, &slow).is_empty(), "it needs more time");
+        assert_eq!(
+            trouble(&status(&set, &with("no word", 1), &now)).map(|(reason, _)| reason),
+            None
+        );
+        let told = status(&set, &done(None), &now);
+        assert!(told.ready && told.problems.is_empty() && trouble(&told).is_none());
     }
 
     #[test]
@@ -147,6 +249,6 @@ mod tests {
         assert_eq!(disks(&mended.conditions).unwrap().status, ConditionStatus::True);
         assert!(disks(&status(&set, &done(None), &now).conditions).is_none());
         let refused = status(&set, &Err(Trouble("Refused", "no".into())), &now);
-        assert_eq!(trouble(&refused), Some("no"));
+        assert_eq!(trouble(&refused), Some(("Refused", "no")));
     }
 }

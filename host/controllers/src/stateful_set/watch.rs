@@ -1,10 +1,13 @@
-//! What wakes the controller: its objects, and their StatefulSets.
+//! What wakes the controller: its objects, their StatefulSets, and the pods of these, whose troubles no StatefulSet reports.
 
 use super::Context;
 use crate::api::QuarksStatefulSet;
 use crate::running::Running;
 use crate::woken::{Watches, owners};
+use boson_deployment::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::ObjectMeta;
 use kube::runtime::watcher::Config;
 use std::sync::Arc;
 
@@ -12,8 +15,25 @@ const NAME: &str = "quarks-stateful-set";
 
 /// Runs until it is asked to stop, for one namespace or for all.
 pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Option<String>) {
+    let looking = context.clone();
+    let pods = move |pod: &ObjectMeta| {
+        let all = pod.labels.as_ref();
+        let name = all.and_then(|all| all.get(labels::STATEFUL_SET_NAME));
+        let name = name.map_or("", String::as_str);
+        looking.interest.of(pod.namespace.as_deref().unwrap_or_default(), name)
+    };
+    let forgetting = context.clone();
+    let gone = move |namespace: &str, name: &str| {
+        forgetting.interest.forget((namespace, name));
+        forgetting
+            .cluster
+            .metrics()
+            .groups
+            .set(&format!("{namespace}/{name}"), None);
+    };
     let watches = Watches::<QuarksStatefulSet>::of(&context.cluster.client(), &namespace, Config::default())
-        .and::<StatefulSet>(Config::default(), owners);
+        .and::<StatefulSet>(Config::default(), owners)
+        .and::<Pod>(Config::default().labels(labels::STATEFUL_SET_NAME), pods);
     let reconcile = |set: Arc<QuarksStatefulSet>, context: Arc<Context>| async move { context.reconcile(&set).await };
     let concurrency = running.concurrency;
     running
@@ -23,7 +43,7 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
             watches.queue(),
             context,
             reconcile,
-            (concurrency, |_: &str, _: &str| {}),
+            (concurrency, gone),
         )
         .await;
 }

@@ -1,0 +1,130 @@
+//! Why the pods of a QuarksStatefulSet are not ready: of those that exist, what their status reports; of those that do not, why the API server
+//! refused them, which Kubernetes reports in events only.
+
+use super::{Context, plan};
+use crate::api::PodProblem;
+use crate::client::Error;
+use crate::pod_problems;
+use boson_deployment::labels;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::events::v1::Event;
+use k8s_openapi::jiff::Timestamp;
+use serde_json::Value;
+
+/// Problems of one QuarksStatefulSet that are reported.
+const PROBLEMS: usize = 10;
+/// Reason of the StatefulSet controller's events, and of ours.
+const FAILED_CREATE: &str = "FailedCreate";
+/// Where in such an event a part begins that holds names and numbers only. Other words could quote a value of the pod's template.
+const HARMLESS: [&str; 5] = [
+    "exceeded quota: ",
+    "failed quota: ",
+    "violates PodSecurity ",
+    "serviceaccount \"",
+    "no PriorityClass ",
+];
+
+/// What was found out.
+#[derive(Debug, Default)]
+pub(super) struct Explanation {
+    pub problems: Vec<PodProblem>,
+    /// Whether pods are missing: nothing announces when they can be created.
+    pub missing: bool,
+}
+
+// === impl Context ===
+
+impl Context {
+    /// Of these StatefulSets, as they are now.
+    pub(super) async fn explain(&self, live: &[&Value], namespace: &str) -> Result<Explanation, Error> {
+        let mut found = Explanation::default();
+        for set in live.iter().filter(|set| !plan::is_ready(set)) {
+            let name = set["metadata"]["name"].as_str().unwrap_or_default();
+            let selector = format!("{}={name}", labels::STATEFUL_SET_NAME);
+            let pods: Vec<Pod> = self.cluster.list(namespace, &selector).await?;
+            let problems = pod_problems::of_pods(&pods, &self.operator_image, Timestamp::now());
+            found.problems.extend(problems);
+            let wanted = set["spec"]["replicas"].as_u64().unwrap_or(1);
+            if u64::try_from(pods.len()).is_ok_and(|count| count < wanted) {
+                found.missing = true;
+                let uid = set["metadata"]["uid"].as_str().unwrap_or_default();
+                let fields = format!("regarding.uid={uid},reason={FAILED_CREATE}");
+                let events: Vec<Event> = self.cluster.list_with_fields(namespace, &fields).await?;
+                found.problems.extend(refused(&events));
+            }
+        }
+        found.problems.truncate(PROBLEMS);
+        Ok(found)
+    }
+}
+
+/// The problem that the newest of these events reports.
+fn refused(events: &[Event]) -> Option<PodProblem> {
+    let newest = events.iter().max_by_key(|event| last_time(event))?;
+    let note = newest.note.as_deref().unwrap_or_default();
+    let pod = note.strip_prefix("create Pod ").and_then(|rest| rest.split(' ').next());
+    let words = HARMLESS
+        .iter()
+        .find_map(|part| note.find(part).and_then(|at| note.get(at..)));
+    let message = match words {
+        Some(words) => words.to_string(),
+        None => "the API server refuses the pod: the events of the StatefulSet say why".into(),
+    };
+    Some(PodProblem {
+        pod: pod.unwrap_or_default().into(),
+        container: None,
+        reason: FAILED_CREATE.into(),
+        message: message.lines().next().unwrap_or_default().chars().take(600).collect(),
+    })
+}
+
+/// When an event was last seen, whichever of the two APIs it was written through.
+fn last_time(event: &Event) -> Option<Timestamp> {
+    let times = [
+        event.series.as_ref().map(|series| series.last_observed_time.0),
+        event.event_time.as_ref().map(|time| time.0),
+        event.deprecated_last_timestamp.as_ref().map(|time| time.0),
+    ];
+    times.into_iter().flatten().max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn event(note: &str, second: i64) -> Event {
+        let time = Timestamp::from_second(second).unwrap().to_string();
+        serde_json::from_value(
+            json!({"metadata": {"name": "e"}, "note": note, "deprecatedLastTimestamp": time, "eventTime": null}),
+        )
+        .unwrap()
+    }
+
+    fn told(why: &str) -> (String, String) {
+        let note = format!(
+            "create Pod d-g-z0-v1-0 in StatefulSet d-g-z0-v1 failed error: pods \"d-g-z0-v1-0\" is forbidden: {why}"
+        );
+        let problem = refused(&[
+            event("create Pod x in StatefulSet y failed error: old", 1),
+            event(&note, 2),
+        ])
+        .unwrap();
+        (problem.pod, problem.message)
+    }
+
+    #[test]
+    fn the_newest_refusal_is_told_in_words_that_hold_no_value() {
+        for why in [
+            "exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2",
+            "failed quota: few: must specify limits.cpu for: gateway",
+            "violates PodSecurity \"restricted:latest\": runAsNonRoot != true (container \"c\" must not set runAsUser=0)",
+        ] {
+            assert_eq!(told(why), ("d-g-z0-v1-0".to_string(), why.to_string()));
+        }
+        let (pod, message) = told("spec.containers[0].env[3].value: Invalid value: \"CANARY\"");
+        assert_eq!(pod, "d-g-z0-v1-0");
+        assert!(!message.contains("CANARY"), "{message}");
+        assert!(refused(&[]).is_none());
+    }
+}

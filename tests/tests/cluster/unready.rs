@@ -1,0 +1,166 @@
+//! Why an instance group is not ready: group, pod, container and reason in the condition of the deployment, in the status of its QuarksStatefulSet,
+//! and as an event.
+
+use crate::desk::condition;
+use crate::example::{Example, until};
+use crate::modes::load_releases;
+use crate::operator::{self, config_map};
+use crate::stage::PATIENCE;
+use boson_tests::cluster::{shared, with_node};
+use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt;
+use kube::api::{Api, ListParams};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
+/// The job of the gateway says no longer that it needs no root.
+const AS_ROOT: &str = "\n- {type: remove, path: /instance_groups/name=gateway/jobs/name=gateway/properties/quarks/run/security_context}\n";
+
+async fn pods(example: &Example) -> Vec<String> {
+    let pods: Api<Pod> = example.stage.api();
+    let list = pods.list(&ListParams::default()).await.unwrap();
+    let mut names: Vec<String> = list.items.iter().map(ResourceExt::name_any).collect();
+    names.sort();
+    names
+}
+
+async fn ready_message(example: &Example) -> String {
+    let deployment = example.deployment().await;
+    let ready = condition(&deployment, "Ready").cloned().unwrap_or_default();
+    ready["message"].as_str().unwrap_or_default().to_string()
+}
+
+async fn said(example: &Example, words: &str) {
+    let is_said = async || ready_message(example).await.contains(words);
+    if timeout(PATIENCE, until(is_said)).await.is_err() {
+        panic!("no {words:?} in {:#}", example.deployment().await["status"]);
+    }
+}
+
+/// Reason and note of the events about objects of a kind.
+async fn events(example: &Example, kind: &str) -> Vec<(String, String)> {
+    let list = example
+        .any("events.k8s.io/v1", "Event")
+        .list(&ListParams::default())
+        .await;
+    let events = list.unwrap().items.into_iter();
+    let events = events.map(|event| serde_json::to_value(event).unwrap());
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+    events
+        .filter(|event| event["regarding"]["kind"] == kind)
+        .map(|event| (text(&event["reason"]), text(&event["note"])))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_example_passes_the_restricted_profile_and_a_quota_that_asks_for_limits_and_what_does_not_is_named() {
+    let example = Example::set("restricted-example").await;
+    let namespace = example.stage.namespace.clone();
+    let label = "pod-security.kubernetes.io/enforce=restricted";
+    shared()
+        .unwrap()
+        .kubectl(["label", "namespace", &namespace, label])
+        .unwrap();
+    let quota = |name: &str, hard: Value| json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": name}, "spec": {"hard": hard}});
+    let limits = json!({"limits.cpu": "64", "limits.memory": "64Gi", "requests.cpu": "64", "requests.memory": "64Gi"});
+    example.put(quota("limits", limits)).await;
+    let (operator, _) = example.operator("first");
+    example.deploy().await;
+    let all = ["nats-broker-z0-v1-0", "nats-broker-z0-v1-1", "nats-gateway-z0-v1-0"];
+    if timeout(PATIENCE, until(async || pods(&example).await == all))
+        .await
+        .is_err()
+    {
+        panic!("{:?} {:#}", pods(&example).await, example.deployment().await["status"]);
+    }
+
+    example.edit(&format!("{}{AS_ROOT}", Example::ops(0))).await;
+    said(
+        &example,
+        "nats-gateway: pod 'nats-gateway-z0-v2-0': FailedCreate: violates PodSecurity",
+    )
+    .await;
+    let set = example
+        .any(OURS, "QuarksStatefulSet")
+        .get("nats-gateway")
+        .await
+        .unwrap();
+    let set = serde_json::to_value(set).unwrap();
+    let problem = &set["status"]["problems"][0];
+    assert_eq!(
+        (&problem["pod"], &problem["reason"]),
+        (&"nats-gateway-z0-v2-0".into(), &"FailedCreate".into())
+    );
+    assert_eq!(condition(&set, "Ready").unwrap()["reason"], "FailedCreate");
+    for kind in ["BOSHDeployment", "QuarksStatefulSet"] {
+        let is_told = async || {
+            let mut told = events(&example, kind).await.into_iter();
+            told.any(|(reason, note)| reason == "FailedCreate" && note.contains("violates PodSecurity"))
+        };
+        assert!(
+            timeout(PATIENCE, until(is_told)).await.is_ok(),
+            "no event of the {kind}"
+        );
+    }
+
+    // No more pods than there are: the version after that gets none.
+    example.put(quota("few", json!({"pods": "1"}))).await;
+    example.edit(&Example::ops(1)).await;
+    said(&example, "FailedCreate: exceeded quota: few").await;
+    example
+        .any("v1", "ResourceQuota")
+        .delete("few", &Default::default())
+        .await
+        .unwrap();
+    let is_gone = async || !ready_message(&example).await.contains("FailedCreate");
+    assert!(
+        timeout(PATIENCE, until(is_gone)).await.is_ok(),
+        "{}",
+        ready_message(&example).await
+    );
+    operator.stop().await;
+}
+
+/// One test, because a cluster with a node takes its time.
+#[test]
+fn what_kubelet_and_scheduler_say_of_pods_is_told_with_pod_and_container() {
+    let Some(cluster) = with_node().unwrap() else { return };
+    let mut stage = operator::Stage::with_pods(cluster, "unready").unwrap();
+    stage.mode = "InProcess";
+    load_releases(cluster, &stage).unwrap();
+    stage.deploy().unwrap();
+    let message = |deployment: &Value| {
+        let ready = operator::condition(deployment, "Ready").cloned().unwrap_or_default();
+        ready["message"].as_str().unwrap_or_default().to_string()
+    };
+    let told = |words: &str| {
+        stage
+            .wait(words, |deployment| message(deployment).contains(words))
+            .unwrap();
+    };
+    // No node is in the zone z1.
+    told("nats-gateway: pod 'nats-gateway-z0-v1-0': Unschedulable: 0/1 nodes are available");
+    let change = |name: &str, ops: &str| {
+        stage
+            .apply(&[config_map(name, "ops", ops), stage.deployment(&["nats-scale", name])])
+            .unwrap();
+    };
+    let anywhere = "- {type: remove, path: /instance_groups/name=gateway/azs}\n";
+    change("anywhere", anywhere);
+    told(
+        "container 'bpm-pre-start-gateway-gateway': StartError: exec: \"/var/vcap/packages/gateway/bin/wait-for-broker\"",
+    );
+    let crash = "- type: replace\n  path: /instance_groups/name=gateway/jobs/name=gateway/properties/quarks/bpm?\n  \
+                 value: {processes: [{name: gateway, executable: /bin/sh, args: [-c, exit 7], hooks: {pre_start: /bin/true}}]}\n";
+    change("crash", &format!("{anywhere}{crash}"));
+    told("container 'gateway-gateway': CrashLoopBackOff: it ended with code 7");
+    let events = stage.kubectl(&["get", "events", "--output=json"]).unwrap();
+    let events: Value = serde_json::from_str(&events).unwrap();
+    let mut events = events["items"].as_array().unwrap().iter();
+    assert!(
+        events
+            .any(|event| event["involvedObject"]["kind"] == "BOSHDeployment" && event["reason"] == "CrashLoopBackOff"),
+        "no event"
+    );
+}
