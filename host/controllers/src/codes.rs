@@ -105,6 +105,13 @@ pub const CODES: &[Code] = &[
         explanation: "Values of variables are text (UTF-8); with the annotation `quarks.cloudfoundry.org/json-value: \"true\"` they are JSON.",
     },
     Code {
+        name: "deployment-variable",
+        title: "The value of a variable cannot be generated",
+        explanation: "A QuarksSecret stands for each variable that the manifest defines, and its conditions say why there is no Secret: a quota is used \
+                      up, the name belongs to something else, or options of the variable cannot be honoured. Nothing has to be restarted: once the value \
+                      is there the deployment goes on.",
+    },
+    Code {
         name: "output-collision",
         title: "Two parts of a file become one Secret",
         explanation: "With `persistencemethod: fan-out` the name of a Secret ends in the member's, sanitized (`a_b` and `a-b` are one name). Rename one.",

@@ -1,7 +1,6 @@
 //! What there is to say of a deployment while the API server does not answer as it should.
 
-use super::errands::Errands;
-use super::status::{Outcome, STEPS, Seen};
+use super::status::{Outcome, Seen};
 use crate::api::BoshDeploymentStatus;
 use crate::plugins::Fault;
 
@@ -15,20 +14,17 @@ impl Seen {
         outcome: Outcome,
         faults: Vec<Fault>,
     ) -> Self {
-        let beyond_steps = |count: Option<i32>| count.unwrap_or(STEPS).saturating_sub(STEPS).max(0);
         Self {
             generation,
             outcome,
             wrote: false,
             steps: 0,
-            errands: Errands {
-                started: beyond_steps(old.total_job_count),
-                completed: beyond_steps(old.completed_job_count),
-                failed: Vec::new(),
-            },
+            errands: None,
             groups: None,
             ready: old.deployed_instance_groups.unwrap_or(0),
             troubles: Vec::new(),
+            inputs_digest: None,
+            inputs: None,
             removed: None,
             warned: old.warned.clone(),
             plugins: Vec::new(),

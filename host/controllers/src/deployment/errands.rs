@@ -1,16 +1,51 @@
 //! The errands of a deployment: how many were started, and what came of them. Pure.
+//!
+//! Auto-errands are part of a deployment, which is not finished without them. Manual ones run when somebody asks, on a deployment that is.
 
 use crate::api::job::{QuarksJobStatus, Strategy};
 use crate::api::{ConditionStatus, QuarksJob};
+use crate::objects::TRIGGER;
 use kube::ResourceExt;
 
 /// Errands of a deployment. One that nobody has started does not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Errands {
+    /// Those that run by themselves.
+    pub auto: Runs,
+    /// Those that somebody started.
+    pub manual: Runs,
+}
+
+/// What came of errands of one kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Runs {
     pub started: i32,
     pub completed: i32,
     /// Why others never will be by themselves, each with its name.
     pub failed: Vec<String>,
+}
+
+// === impl Runs ===
+
+impl Runs {
+    fn count(&mut self, job: &QuarksJob) {
+        let status = job.status.as_ref();
+        let completed = status.is_some_and(|status| status.completed);
+        self.started += 1;
+        self.completed += i32::from(completed);
+        let why = status.filter(|_| !completed).and_then(failure);
+        self.failed.extend(why.map(|why| format!("{}: {why}", job.name_any())));
+    }
+
+    /// Those that are under way.
+    pub(super) fn running(&self) -> i32 {
+        self.started - self.completed - i32::try_from(self.failed.len()).unwrap_or(i32::MAX)
+    }
+
+    /// Whether all are completed.
+    pub(super) fn are_completed(&self) -> bool {
+        self.started == self.completed
+    }
 }
 
 // === impl Errands ===
@@ -20,21 +55,37 @@ impl Errands {
     pub(super) fn of<'j>(jobs: impl Iterator<Item = &'j QuarksJob>) -> Self {
         let mut errands = Self::default();
         for job in jobs {
-            let status = job.status.as_ref();
-            let completed = status.is_some_and(|status| status.completed);
-            // A manual one is manual again as soon as it has started.
-            let ran = status.is_some_and(|status| status.runs > 0);
-            if completed || ran || job.spec.trigger.strategy != Strategy::Manual {
-                errands.started += 1;
-                errands.completed += i32::from(completed);
-                let why = status.filter(|_| !completed).and_then(failure);
-                errands
-                    .failed
-                    .extend(why.map(|why| format!("{}: {why}", job.name_any())));
+            if !is_manual(job) {
+                errands.auto.count(job);
+            } else if has_started(job) {
+                errands.manual.count(job);
             }
         }
         errands
     }
+
+    /// All of them, whoever started them.
+    pub(super) fn all(&self) -> Runs {
+        Runs {
+            started: self.auto.started + self.manual.started,
+            completed: self.auto.completed + self.manual.completed,
+            failed: [self.auto.failed.clone(), self.manual.failed.clone()].concat(),
+        }
+    }
+}
+
+/// By what the manifest asks for: the trigger itself moves on.
+fn is_manual(job: &QuarksJob) -> bool {
+    match job.annotations().get(TRIGGER) {
+        Some(asked) => asked == "manual",
+        None => matches!(job.spec.trigger.strategy, Strategy::Manual | Strategy::Now),
+    }
+}
+
+fn has_started(job: &QuarksJob) -> bool {
+    let status = job.status.as_ref();
+    // A manual one is manual again as soon as it has started.
+    status.is_some_and(|status| status.completed || status.runs > 0) || job.spec.trigger.strategy != Strategy::Manual
 }
 
 /// Why a QuarksJob does nothing more by itself.
@@ -47,29 +98,45 @@ fn failure(status: &QuarksJobStatus) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
+
+    fn job(strategy: &str, asked: Option<&str>, status: serde_json::Value) -> QuarksJob {
+        let annotations = asked.map(|asked| json!({ TRIGGER: asked }));
+        serde_json::from_value(json!({
+            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksJob",
+            "metadata": {"name": "e", "annotations": annotations},
+            "spec": {"trigger": {"strategy": strategy}, "template": {}}, "status": status,
+        }))
+        .unwrap()
+    }
 
     #[test]
     fn errands_count_once_they_were_started() {
-        let job = |strategy: &str, status: serde_json::Value| -> QuarksJob {
-            serde_json::from_value(serde_json::json!({
-                "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksJob", "metadata": {"name": "e"},
-                "spec": {"trigger": {"strategy": strategy}, "template": {}}, "status": status,
-            }))
-            .unwrap()
-        };
+        let idle = json!({"conditions": [{"type": "Complete", "status": "False", "reason": "Idle",
+            "message": "nobody has asked for a run", "lastTransitionTime": "2026-01-01T00:00:00Z"}]});
         let jobs = [
-            job("manual", serde_json::json!({})),
-            job(
-                "manual",
-                serde_json::json!({"conditions": [{"type": "Complete", "status": "False", "reason": "Idle",
-                "message": "nobody has asked for a run", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}),
-            ),
-            job("once", serde_json::json!({})),
-            job("done", serde_json::json!({"completed": true})),
-            job("manual", serde_json::json!({"completed": true})),
+            job("manual", None, json!({})),
+            job("manual", None, idle),
+            job("once", None, json!({})),
+            job("done", None, json!({"completed": true})),
+            job("manual", None, json!({"completed": true})),
         ];
-        assert!(Errands::of(jobs.iter()).failed.is_empty());
         let errands = Errands::of(jobs.iter());
-        assert_eq!((errands.started, errands.completed), (3, 2));
+        let counts = |runs: &Runs| (runs.started, runs.completed, runs.failed.len());
+        assert_eq!(counts(&errands.auto), (2, 1, 0));
+        assert_eq!(counts(&errands.manual), (1, 1, 0));
+        assert_eq!(counts(&errands.all()), (3, 2, 0));
+        assert_eq!(errands.all().running(), 1);
+    }
+
+    #[test]
+    fn what_the_manifest_asks_for_decides_whose_errand_it_is() {
+        let jobs = [
+            job("now", Some("manual"), json!({"runs": 1})),
+            // Somebody runs an auto-errand again.
+            job("now", Some("once"), json!({"runs": 1})),
+        ];
+        let errands = Errands::of(jobs.iter());
+        assert_eq!((errands.auto.started, errands.manual.started), (1, 1));
     }
 }

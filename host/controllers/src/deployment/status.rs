@@ -1,17 +1,14 @@
-//! What a deployment's status says. Pure.
+//! What a deployment's status says: counts, state and message; [`super::findings`] has the conditions. Pure.
 
 use super::errands::Errands;
+use super::findings::{self, findings};
 use super::stop::Wrong;
-use crate::api::deployment::{DeploymentState, PluginUse};
-use crate::api::{BoshDeploymentStatus, ConditionStatus};
-use crate::conditions::{self, Finding};
+use crate::api::BoshDeploymentStatus;
+use crate::api::deployment::{DeploymentState, Input, PluginUse};
+use crate::cache::Trouble;
+use crate::conditions;
 use crate::plugins::Fault;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-
-/// Reason of what is told about instance groups whose StatefulSets cannot be.
-pub(super) const TROUBLE: &str = "GroupsRefused";
-/// Reason of what is told about errands that have failed.
-const FAILED: &str = "ErrandsFailed";
 
 /// Steps of a conversion.
 pub(super) const STEPS: i32 = 3;
@@ -26,14 +23,18 @@ pub(super) struct Seen {
     pub wrote: bool,
     /// Steps of the conversion that are completed, of [`STEPS`].
     pub steps: i32,
-    /// Errands that were started, and those of them that are completed.
-    pub errands: Errands,
+    /// Errands that were started, and what came of them; none: not known.
+    pub errands: Option<Errands>,
     /// Instance groups that run for ever; none: not known yet.
     pub groups: Option<i32>,
     /// Those that are ready.
     pub ready: i32,
-    /// What keeps others from ever being so, each with its name.
-    pub troubles: Vec<String>,
+    /// Why others are not, each with its name.
+    pub troubles: Vec<(String, Trouble)>,
+    /// Digest of the documents and given values that were read; none: none were.
+    pub inputs_digest: Option<String>,
+    /// What the objects are made from; none where they are those of before.
+    pub inputs: Option<Vec<Input>>,
     /// Variables that the manifest no longer has; none: not known.
     pub removed: Option<Vec<String>>,
     /// Digest of the warnings that were told.
@@ -69,12 +70,18 @@ pub(super) fn created(now: &Time) -> BoshDeploymentStatus {
 pub(super) fn after(old: &BoshDeploymentStatus, seen: &Seen, now: &Time) -> BoshDeploymentStatus {
     let mut status = old.clone();
     let total = seen.groups.or(old.total_instance_groups);
-    let (jobs, completed) = (STEPS + seen.errands.started, seen.steps + seen.errands.completed);
-    status.total_job_count = Some(jobs);
-    status.completed_job_count = Some(completed);
+    let (started, completed) = errands(old, seen);
+    status.total_job_count = Some(STEPS + started);
+    status.completed_job_count = Some(seen.steps + completed);
     status.total_instance_groups = total;
     status.deployed_instance_groups = Some(seen.ready);
-    status.state = Some(state(completed == jobs, total == Some(seen.ready)));
+    status.state = Some(state(seen, total));
+    if seen.inputs_digest.is_some() {
+        status.inputs_digest.clone_from(&seen.inputs_digest);
+    }
+    if let Some(inputs) = &seen.inputs {
+        status.inputs.clone_from(inputs);
+    }
     let message = conditions::cut(&message(seen, total));
     status.message = Some(message).filter(|message| !message.is_empty());
     status.observed_generation = seen.generation;
@@ -100,19 +107,30 @@ pub(super) fn after(old: &BoshDeploymentStatus, seen: &Seen, now: &Time) -> Bosh
     if counts(old) != counts(&status) {
         status.state_timestamp = Some(now.clone());
     }
-    for finding in findings(seen, &status).into_iter().chain([healthy(&seen.faults)]) {
+    for finding in findings(seen, &status) {
         conditions::set(&mut status.conditions, finding, seen.generation, now);
+    }
+    if seen.errands.as_ref().is_some_and(|errands| errands.all().started == 0) {
+        status.conditions.retain(|one| one.kind != findings::ERRANDS);
     }
     status
 }
 
-fn total_ready(status: &BoshDeploymentStatus) -> bool {
-    status.total_instance_groups == status.deployed_instance_groups
+/// Errands that were started, and those of them that are completed.
+fn errands(old: &BoshDeploymentStatus, seen: &Seen) -> (i32, i32) {
+    let beyond_steps = |count: Option<i32>| count.unwrap_or(STEPS).saturating_sub(STEPS).max(0);
+    match &seen.errands {
+        Some(errands) => (errands.all().started, errands.all().completed),
+        None => (beyond_steps(old.total_job_count), beyond_steps(old.completed_job_count)),
+    }
 }
 
-fn state(converted: bool, ready: bool) -> DeploymentState {
-    match (converted, ready) {
-        (true, true) => DeploymentState::Deployed,
+/// `Deployed` is exactly what the condition Ready says, too. A manual errand changes nothing of it.
+fn state(seen: &Seen, total: Option<i32>) -> DeploymentState {
+    let errands = seen.errands.as_ref();
+    let converted = seen.steps == STEPS && errands.is_none_or(|errands| errands.auto.are_completed());
+    match (converted, total == Some(seen.ready)) {
+        (true, true) if seen.outcome == Outcome::Applied => DeploymentState::Deployed,
         (false, false) => DeploymentState::ResolvingManifest,
         _ => DeploymentState::Converting,
     }
@@ -128,100 +146,32 @@ fn message(seen: &Seen, total: Option<i32>) -> String {
 
 /// What is waited for, or has failed, where all objects are as they should be.
 fn unfinished(seen: &Seen, total: Option<i32>) -> String {
-    let Errands {
-        started,
-        completed,
-        failed,
-    } = &seen.errands;
+    let errands = seen.errands.clone().unwrap_or_default().auto;
+    let started = errands.started;
     let mut parts = Vec::new();
     match total {
         Some(total) if total > seen.ready => {
             parts.push(format!("waiting for {} of {total} instance groups", total - seen.ready));
-            parts.extend(seen.troubles.iter().cloned());
+            let named = |(group, trouble): &(String, Trouble)| format!("{group}: {}", trouble.message);
+            parts.extend(seen.troubles.iter().map(named));
         }
         _ => {
-            let waits = started - completed - i32::try_from(failed.len()).unwrap_or(i32::MAX);
+            let waits = errands.running();
             parts.extend((waits > 0).then(|| format!("waiting for {waits} of {started} errands")));
         }
     }
-    if !failed.is_empty() {
-        parts.push(format!("{} of {started} errands failed", failed.len()));
-        parts.extend(failed.iter().cloned());
+    if !errands.failed.is_empty() {
+        parts.push(format!("{} of {started} errands failed", errands.failed.len()));
+        parts.extend(errands.failed);
     }
     parts.join("; ")
-}
-
-fn findings(seen: &Seen, status: &BoshDeploymentStatus) -> Vec<Finding> {
-    use ConditionStatus::{False, True, Unknown};
-    let finding = |kind, status, reason: &str, message: &str| Finding {
-        kind,
-        status,
-        reason: reason.to_string().into(),
-        message: message.into(),
-    };
-    let message = status.message.as_deref().unwrap_or_default();
-    match &seen.outcome {
-        Outcome::Applied => {
-            let ready = match status.state == Some(DeploymentState::Deployed) {
-                true => finding("Ready", True, "Deployed", "all instance groups are ready"),
-                false if !seen.troubles.is_empty() => finding("Ready", False, TROUBLE, message),
-                false if !seen.errands.failed.is_empty() => finding("Ready", False, FAILED, message),
-                false if total_ready(status) => finding("Ready", False, "ErrandsNotCompleted", message),
-                false => finding("Ready", False, "GroupsNotReady", message),
-            };
-            vec![
-                finding("Converted", True, "Converted", "the manifest was converted"),
-                finding("Applied", True, "Applied", "all objects are as the manifest says"),
-                ready,
-            ]
-        }
-        Outcome::Waiting(_) => vec![
-            finding("Converted", Unknown, "Waiting", message),
-            finding("Applied", Unknown, "Waiting", "the manifest is not converted yet"),
-            finding("Ready", False, "Waiting", message),
-        ],
-        Outcome::Wrong(wrong) => vec![
-            finding("Converted", False, &wrong.reason, message),
-            finding(
-                "Applied",
-                Unknown,
-                "NotConverted",
-                "the objects are those of an earlier manifest, if any",
-            ),
-            finding("Ready", False, &wrong.reason, message),
-        ],
-        Outcome::Refused(wrong) => vec![
-            finding("Applied", False, &wrong.reason, message),
-            finding("Ready", False, &wrong.reason, message),
-        ],
-    }
-}
-
-/// Whether all plugins that would serve the deployment can be used.
-fn healthy(faults: &[Fault]) -> Finding {
-    let (status, reason, message) = match faults {
-        [] => (
-            ConditionStatus::True,
-            "Healthy",
-            "all plugins are used as they are".to_string(),
-        ),
-        [first, ..] => {
-            let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
-            (ConditionStatus::False, first.reason.as_str(), messages.join("\n"))
-        }
-    };
-    Finding {
-        kind: "PluginsHealthy",
-        status,
-        reason: reason.to_string().into(),
-        message,
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::QuarksJob;
+    use crate::api::{ConditionStatus, QuarksJob};
+    use crate::deployment::errands::Runs;
     use k8s_openapi::jiff::Timestamp;
 
     fn at(second: i64) -> Time {
@@ -234,10 +184,12 @@ mod tests {
             outcome,
             wrote: false,
             steps,
-            errands: Errands::default(),
+            errands: Some(Errands::default()),
             groups: Some(2),
             ready,
             troubles: Vec::new(),
+            inputs_digest: None,
+            inputs: None,
             removed: None,
             warned: None,
             plugins: Vec::new(),
@@ -261,35 +213,48 @@ mod tests {
     #[test]
     fn errands_count_as_jobs() {
         let mut seen = seen(Outcome::Applied, 3, 2);
-        seen.errands = Errands {
+        let auto = Runs {
             started: 3,
             completed: 2,
             failed: Vec::new(),
         };
+        seen.errands = Some(Errands {
+            auto,
+            ..Errands::default()
+        });
         let status = after(&created(&at(1)), &seen, &at(2));
         assert_eq!((status.total_job_count, status.completed_job_count), (Some(6), Some(5)));
         assert_eq!(status.state, Some(DeploymentState::Converting));
         assert_eq!(status.message.as_deref(), Some("waiting for 1 of 3 errands"));
     }
 
+    fn job(name: &str, asked: &str, failed: &str) -> QuarksJob {
+        serde_json::from_value(serde_json::json!({
+            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksJob",
+            "metadata": {"name": name, "annotations": {crate::objects::TRIGGER: asked}},
+            "spec": {"trigger": {"strategy": "done"}, "template": {}},
+            "status": {"runs": 1, "conditions": [{"type": "Failed", "status": failed, "reason": "JobFailed",
+                "message": "'smoke' ended with 1", "lastTransitionTime": "2026-01-01T00:00:00Z"}]},
+        }))
+        .unwrap()
+    }
+
+    fn condition(status: &BoshDeploymentStatus, kind: &str) -> Option<(ConditionStatus, String, String)> {
+        let found = status.conditions.iter().find(|one| one.kind == kind)?;
+        Some((found.status, found.reason.clone(), found.message.clone()))
+    }
+
     #[test]
-    fn errands_that_failed_are_told_with_why() {
-        let job = |name: &str, failed: &str| -> QuarksJob {
-            serde_json::from_value(serde_json::json!({
-                "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksJob", "metadata": {"name": name},
-                "spec": {"trigger": {"strategy": "done"}, "template": {}},
-                "status": {"runs": 1, "conditions": [{"type": "Failed", "status": failed, "reason": "JobFailed",
-                    "message": "'smoke' ended with 1", "lastTransitionTime": "2026-01-01T00:00:00Z"}]},
-            }))
-            .unwrap()
-        };
+    fn auto_errands_that_failed_are_told_with_why() {
         let mut seen = seen(Outcome::Applied, 3, 2);
-        seen.errands = Errands::of([job("d-smoke", "True"), job("d-load", "False")].iter());
+        seen.errands = Some(Errands::of(
+            [job("d-smoke", "once", "True"), job("d-load", "once", "False")].iter(),
+        ));
         let told = |seen: &Seen| {
             let status = after(&created(&at(1)), seen, &at(2));
-            let ready = status.conditions.iter().find(|one| one.kind == "Ready").unwrap();
-            assert_eq!(Some(&ready.message), status.message.as_ref());
-            (ready.reason.clone(), ready.message.clone())
+            let (_, reason, message) = condition(&status, "Ready").unwrap();
+            assert_eq!(Some(&message), status.message.as_ref());
+            (reason, message)
         };
         let all = "waiting for 1 of 2 errands; 1 of 2 errands failed; d-smoke: 'smoke' ended with 1";
         assert_eq!(told(&seen), ("ErrandsFailed".into(), all.into()));
@@ -297,8 +262,84 @@ mod tests {
         let all = "waiting for 1 of 2 instance groups; 1 of 2 errands failed; d-smoke: 'smoke' ended with 1";
         assert_eq!(told(&seen), ("ErrandsFailed".into(), all.into()));
         // It has ended well since, and runs again.
-        seen.errands = Errands::of([job("d-smoke", "False")].iter());
+        seen.errands = Some(Errands::of([job("d-smoke", "once", "False")].iter()));
         assert_eq!(told(&seen).0, "GroupsNotReady");
+    }
+
+    #[test]
+    fn a_manual_errand_has_a_condition_of_its_own_and_changes_no_other() {
+        let quiet = after(&created(&at(1)), &seen(Outcome::Applied, 3, 2), &at(2));
+        assert_eq!(condition(&quiet, "ErrandsSucceeded"), None);
+        let mut failed = seen(Outcome::Applied, 3, 2);
+        failed.errands = Some(Errands::of([job("d-smoke", "manual", "True")].iter()));
+        let status = after(&quiet, &failed, &at(3));
+        assert_eq!(
+            (status.state, &status.message),
+            (Some(DeploymentState::Deployed), &None)
+        );
+        for kind in ["Ready", "Applied", "Converted"] {
+            assert_eq!(condition(&status, kind), condition(&quiet, kind));
+        }
+        let (holds, reason, message) = condition(&status, "ErrandsSucceeded").unwrap();
+        assert_eq!((holds, reason.as_str()), (ConditionStatus::False, "ErrandsFailed"));
+        assert_eq!(message, "1 of 1 errands failed; d-smoke: 'smoke' ended with 1");
+        assert_eq!((status.total_job_count, status.completed_job_count), (Some(4), Some(3)));
+        failed.errands = Some(Errands::of([job("d-smoke", "manual", "False")].iter()));
+        let running = after(&status, &failed, &at(4));
+        assert_eq!(
+            condition(&running, "ErrandsSucceeded").unwrap().0,
+            ConditionStatus::Unknown
+        );
+        assert_eq!(
+            condition(
+                &after(&running, &seen(Outcome::Applied, 3, 2), &at(5)),
+                "ErrandsSucceeded"
+            ),
+            None
+        );
+    }
+
+    #[test]
+    fn conditions_and_state_never_contradict_each_other() {
+        use ConditionStatus::{False, True};
+        let wrong = || Wrong {
+            reason: "X".into(),
+            message: "no".into(),
+        };
+        let outcomes = [
+            Outcome::Applied,
+            Outcome::Waiting("an answer".into()),
+            Outcome::Wrong(wrong()),
+            Outcome::Refused(wrong()),
+        ];
+        let old = after(&created(&at(1)), &seen(Outcome::Applied, 3, 2), &at(2));
+        for (outcome, steps, ready) in outcomes
+            .iter()
+            .flat_map(|outcome| (0..=3).flat_map(move |steps| (0..=2).map(move |ready| (outcome, steps, ready))))
+        {
+            if *outcome == Outcome::Applied && steps < 3 {
+                continue;
+            }
+            let status = after(&old, &seen(outcome.clone(), steps, ready), &at(3));
+            let of = |kind| condition(&status, kind).unwrap().0;
+            let case = format!("{outcome:?}, {steps} steps, {ready} ready: {:?}", status.conditions);
+            assert_eq!(
+                status.state == Some(DeploymentState::Deployed),
+                of("Ready") == True,
+                "{case}"
+            );
+            assert!(of("Ready") != True || of("Applied") == True, "{case}");
+            assert!(of("Applied") != True || of("Converted") == True, "{case}");
+            assert_eq!(
+                of("Converted") == True,
+                steps == 3 && !matches!(outcome, Outcome::Wrong(_)),
+                "{case}"
+            );
+            let refused = matches!(outcome, Outcome::Refused(_));
+            assert_eq!(of("Applied") == False, refused, "{case}");
+            // Who waits by the condition of a step sees why it does not come.
+            assert!(!refused || steps == 3 || of("Converted") == False, "{case}");
+        }
     }
 
     #[test]
@@ -333,8 +374,8 @@ mod tests {
             message: "é".repeat(5000),
         };
         let condition = |status: &BoshDeploymentStatus, kind: &str| {
-            let found = status.conditions.iter().find(|one| one.kind == kind).unwrap();
-            (found.status, found.message.chars().count())
+            let (status, _, message) = condition(status, kind).unwrap();
+            (status, message.chars().count())
         };
         let status = after(&deployed, &seen(Outcome::Wrong(wrong()), 0, 2), &at(3));
         assert_eq!(condition(&status, "Applied").0, ConditionStatus::Unknown);
@@ -344,12 +385,21 @@ mod tests {
         assert_eq!(condition(&status, "Applied").0, ConditionStatus::False);
         assert_eq!(condition(&status, "Converted").0, ConditionStatus::True);
         let mut stuck = seen(Outcome::Applied, 3, 1);
-        stuck.troubles = vec!["d-g: no".into()];
-        let status = after(&deployed, &stuck, &at(3));
-        assert_eq!(
-            status.message.as_deref(),
-            Some("waiting for 1 of 2 instance groups; d-g: no")
-        );
+        let reason = |status: &BoshDeploymentStatus| {
+            let ready = status.conditions.iter().find(|one| one.kind == "Ready").unwrap();
+            (ready.reason.clone(), ready.message.clone())
+        };
+        for (word, expected) in [("Refused", "GroupsRefused"), ("CrashLoopBackOff", "GroupsNotReady")] {
+            let trouble = Trouble {
+                reason: word.into(),
+                message: "no".into(),
+            };
+            stuck.troubles = vec![("d-g".into(), trouble)];
+            let status = after(&deployed, &stuck, &at(3));
+            let text = "waiting for 1 of 2 instance groups; d-g: no";
+            assert_eq!(reason(&status), (expected.to_string(), text.to_string()));
+            assert_eq!(status.message.as_deref(), Some(text));
+        }
     }
 
     #[test]

@@ -40,9 +40,9 @@ impl Stop {
         Self::Refused(Wrong::of(manifest.secrets.scrub(refusals), &manifest.sources))
     }
 
-    /// Somebody else has what is to be made.
-    pub(super) fn taken(error: Diagnostic, sources: &Sources) -> Self {
-        Self::Refused(Wrong::of(vec![error], sources))
+    /// The cluster has something in the way.
+    pub(super) fn taken(errors: Vec<Diagnostic>, sources: &Sources) -> Self {
+        Self::Refused(Wrong::of(errors, sources))
     }
 
     /// The same, where it is a refusal that an error of the API server tells.

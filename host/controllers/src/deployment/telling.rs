@@ -1,10 +1,12 @@
 //! What is told about a deployment in events: what is wrong, and what in its manifest has no effect.
 
-use super::status::{self, Outcome, Seen};
+use super::findings;
+use super::status::{Outcome, Seen};
 use super::{Context, stop};
 use crate::api::BoshDeployment;
 use crate::client::Notice;
 use crate::objects;
+use crate::stateful_set;
 use boson_pipeline::Diagnostic;
 use serde_json::Value;
 
@@ -20,7 +22,14 @@ impl Context {
         let troubles = seen
             .troubles
             .iter()
-            .map(|one| (status::TROUBLE.to_string(), one.clone()));
+            .filter(|(_, trouble)| stateful_set::is_worth_an_event(&trouble.reason));
+        let troubles = troubles.map(|(group, trouble)| {
+            let reason = match stateful_set::is_refusal(&trouble.reason) {
+                true => findings::REFUSED,
+                false => &trouble.reason,
+            };
+            (reason.to_string(), format!("{group}: {}", trouble.message))
+        });
         let refused = seen
             .faults
             .iter()

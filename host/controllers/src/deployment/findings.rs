@@ -1,0 +1,113 @@
+//! The conditions of a deployment. Pure.
+//!
+//! Each says one thing, and none contradicts another: Ready implies Applied, and that implies Converted.
+
+use super::errands::Errands;
+use super::status::{Outcome, STEPS, Seen};
+use crate::api::deployment::DeploymentState;
+use crate::api::{BoshDeploymentStatus, ConditionStatus};
+use crate::conditions::Finding;
+use crate::plugins::Fault;
+use crate::stateful_set;
+use ConditionStatus::{False, True, Unknown};
+
+/// Condition: what came of the errands that were started, by whomever. It exists only where there are such.
+pub(super) const ERRANDS: &str = "ErrandsSucceeded";
+/// Reason: the StatefulSets of instance groups are refused.
+pub(super) const REFUSED: &str = "GroupsRefused";
+/// Reason: errands have failed.
+const FAILED: &str = "ErrandsFailed";
+
+/// All conditions. `status`: with everything else of its new form.
+pub(super) fn findings(seen: &Seen, status: &BoshDeploymentStatus) -> Vec<Finding> {
+    let message = status.message.as_deref().unwrap_or_default();
+    let is_converted = seen.steps == STEPS;
+    let converted = match &seen.outcome {
+        Outcome::Wrong(wrong) => finding("Converted", False, &wrong.reason, message),
+        _ if is_converted => finding("Converted", True, "Converted", "the manifest was converted"),
+        Outcome::Refused(wrong) => finding("Converted", False, &wrong.reason, message),
+        _ => finding("Converted", Unknown, "Waiting", message),
+    };
+    let applied = match &seen.outcome {
+        Outcome::Applied => finding("Applied", True, "Applied", "all objects are as the manifest says"),
+        Outcome::Refused(wrong) => finding("Applied", False, &wrong.reason, message),
+        Outcome::Wrong(_) => finding(
+            "Applied",
+            Unknown,
+            "NotConverted",
+            "the objects are those of an earlier manifest, if any",
+        ),
+        Outcome::Waiting(_) if is_converted => finding("Applied", Unknown, "Waiting", message),
+        Outcome::Waiting(_) => finding("Applied", Unknown, "Waiting", "the manifest is not converted yet"),
+    };
+    let all = [converted, applied, ready(seen, status), healthy(&seen.faults)];
+    let errands = seen.errands.as_ref().and_then(errands);
+    all.into_iter().chain(errands).collect()
+}
+
+fn finding(kind: &'static str, status: ConditionStatus, reason: &str, message: &str) -> Finding {
+    Finding {
+        kind,
+        status,
+        reason: reason.to_string().into(),
+        message: message.into(),
+    }
+}
+
+fn ready(seen: &Seen, status: &BoshDeploymentStatus) -> Finding {
+    let message = status.message.as_deref().unwrap_or_default();
+    let no = |reason: &str| finding("Ready", False, reason, message);
+    match &seen.outcome {
+        Outcome::Waiting(_) => return no("Waiting"),
+        Outcome::Wrong(wrong) | Outcome::Refused(wrong) => return no(&wrong.reason),
+        Outcome::Applied => {}
+    }
+    let has_failed = |errands: &Errands| !errands.auto.failed.is_empty();
+    let mut troubles = seen.troubles.iter();
+    if status.state == Some(DeploymentState::Deployed) {
+        finding("Ready", True, "Deployed", "all instance groups are ready")
+    } else if troubles.any(|(_, trouble)| stateful_set::is_refusal(&trouble.reason)) {
+        no(REFUSED)
+    } else if seen.errands.as_ref().is_some_and(has_failed) {
+        no(FAILED)
+    } else if status.total_instance_groups == status.deployed_instance_groups {
+        no("ErrandsNotCompleted")
+    } else {
+        no("GroupsNotReady")
+    }
+}
+
+fn errands(errands: &Errands) -> Option<Finding> {
+    let all = errands.all();
+    if all.started == 0 {
+        return None;
+    }
+    let (running, failed) = (all.running(), all.failed.len());
+    Some(if failed > 0 {
+        let mut parts = vec![format!("{failed} of {} errands failed", all.started)];
+        parts.extend(all.failed);
+        finding(ERRANDS, False, FAILED, &parts.join("; "))
+    } else if running > 0 {
+        let message = format!("waiting for {running} of {} errands", all.started);
+        finding(ERRANDS, Unknown, "Running", &message)
+    } else {
+        finding(
+            ERRANDS,
+            True,
+            "Succeeded",
+            "all errands that were started have succeeded",
+        )
+    })
+}
+
+/// Whether all plugins that would serve the deployment can be used.
+fn healthy(faults: &[Fault]) -> Finding {
+    let kind = "PluginsHealthy";
+    match faults {
+        [] => finding(kind, True, "Healthy", "all plugins are used as they are"),
+        [first, ..] => {
+            let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
+            finding(kind, False, &first.reason, &messages.join("\n"))
+        }
+    }
+}
