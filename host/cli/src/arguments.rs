@@ -1,6 +1,8 @@
 //! The command line: what may be typed. Each command's own options lie with the command.
 
-use crate::command::{completions, convert, explain, interpolate, operator, plugin, prune, render, run_plugin, util};
+use crate::command::{
+    completions, convert, explain, interpolate, operator, plugin, prune, render, run_plugin, util, wait,
+};
 use crate::log::LogArguments;
 use crate::output::Color;
 use clap::builder::Styles;
@@ -52,6 +54,8 @@ pub enum Command {
     Operator(Box<operator::OperatorArguments>),
     /// Delete the values of variables that a deployment's manifest no longer has
     Prune(prune::PruneArguments),
+    /// Wait until a condition of a deployment holds
+    Wait(wait::WaitArguments),
     /// Run one function of a plugin in the sandbox
     RunPlugin(run_plugin::RunPluginArguments),
     /// List the plugins, or prepare them

@@ -1,4 +1,4 @@
-//! How a run ends, decided in one place: 0, 1 (your input), 2 (usage), 70 (our bug); in pods of a conversion also 65 (your input, and the
+//! How a run ends, decided in one place: 0, 1 (your input), 2 (usage), 70 (our bug); 124 of `host wait`; in pods of a conversion also 65 (your input, and the
 //! operator was told) and 75 (try again).
 
 use boson_controllers::in_pod;
@@ -16,6 +16,8 @@ pub enum Failed {
     Told,
     /// Nobody's mistake: another try finds other files.
     Again,
+    /// What was waited for did not come in time; that was said.
+    TimedOut,
     /// The file system or a stream said no.
     Io(anyhow::Error),
     /// Whoever read our output has gone: no reason to complain.
@@ -59,6 +61,8 @@ pub fn code(result: Result<(), Failed>) -> ExitCode {
         Err(Failed::Bug) => ExitCode::from(70),
         Err(Failed::Told) => ExitCode::from(in_pod::TOLD),
         Err(Failed::Again) => ExitCode::from(in_pod::TRY_AGAIN),
+        // As timeout(1) has it.
+        Err(Failed::TimedOut) => ExitCode::from(124),
         Err(Failed::Io(error)) => {
             crate::output::complain(&format!("error: {error:#}\n"));
             ExitCode::from(1)

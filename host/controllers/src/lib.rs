@@ -19,6 +19,7 @@ pub mod metrics;
 mod objects;
 pub mod output;
 pub mod plugins;
+mod pod_problems;
 pub mod prune;
 mod quarks_secret;
 mod run;
@@ -30,6 +31,7 @@ mod stateful_set;
 mod taken;
 mod used;
 mod versioned;
+pub mod waiting;
 mod woken;
 
 pub use codes::CODES;

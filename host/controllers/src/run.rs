@@ -80,14 +80,7 @@ pub async fn run(
         asked.closed().await;
     });
     let scope = Scope::new(&config.namespaces);
-    let running = Running::new(
-        config.concurrency,
-        cluster.client(),
-        metrics,
-        health.clone(),
-        scope.clone(),
-        stopping,
-    );
+    let running = Running::new(config.concurrency, &cluster, health.clone(), scope.clone(), stopping);
     let work = || async {
         let keeping = keep(keeper.as_ref(), running.stopped());
         let controlling = controllers(&config, cluster.clone(), scope.clone(), running.clone(), &plugins);
@@ -187,7 +180,7 @@ async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: R
         jobs: Arc::new(job::Context::new(
             cluster.clone(),
             scope.clone(),
-            image,
+            image.clone(),
             keep_versions,
             me,
         )),
@@ -198,7 +191,7 @@ async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: R
             config.spare_keys,
             me,
         )),
-        sets: Arc::new(stateful_set::Context::new(cluster.clone(), scope.clone(), me)),
+        sets: Arc::new(stateful_set::Context::new(cluster.clone(), scope.clone(), image, me)),
     });
     match &config.namespaces {
         Namespaces::Fixed(names) => {

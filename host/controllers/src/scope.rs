@@ -29,6 +29,8 @@ pub enum Namespaces {
 #[derive(Clone, Debug)]
 pub struct Scope {
     names: Arc<RwLock<HashSet<String>>>,
+    /// Value of the label that makes a namespace one of them; none: they are listed.
+    monitored_id: Option<Arc<str>>,
     changed: Arc<watch::Sender<()>>,
 }
 
@@ -41,7 +43,12 @@ impl Scope {
             Namespaces::Fixed(names) => names.iter().cloned().collect(),
             Namespaces::Monitored(_) => HashSet::new(),
         };
+        let monitored_id = match namespaces {
+            Namespaces::Fixed(_) => None,
+            Namespaces::Monitored(id) => Some(id.as_str().into()),
+        };
         Self {
+            monitored_id,
             names: Arc::new(RwLock::new(names)),
             changed: Arc::new(watch::Sender::new(())),
         }
@@ -53,6 +60,11 @@ impl Scope {
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .contains(namespace)
+    }
+
+    /// Value of the label of namespaces that are served; none where they are listed.
+    pub fn monitored_id(&self) -> Option<&str> {
+        self.monitored_id.as_deref()
     }
 
     /// An item each time that it changes.

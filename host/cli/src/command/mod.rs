@@ -14,6 +14,7 @@ pub mod render;
 pub mod run_plugin;
 pub mod util;
 pub mod variables;
+pub mod wait;
 
 use crate::arguments::{Arguments, Command};
 use crate::exit::Failed;
@@ -35,6 +36,7 @@ pub fn run() -> Result<(), Failed> {
         Command::RunPlugin(arguments) => run_plugin::run(&arguments, color),
         Command::Operator(arguments) => operator::run(&arguments, color),
         Command::Prune(arguments) => prune::run(&arguments),
+        Command::Wait(arguments) => wait::run(&arguments),
         Command::Plugin(command) => plugin::run(&command, color),
         Command::Explain(arguments) => explain::run(&arguments, color),
         Command::Completions(arguments) => completions::run(&arguments),

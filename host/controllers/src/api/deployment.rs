@@ -189,7 +189,15 @@ pub struct BoshDeploymentStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub observed_generation: Option<i64>,
-    /// Ready, Converted, Applied and PluginsHealthy.
+    /// Digest of the manifest, the ops files and the Secrets of spec.vars that the conditions are about: when it has changed, they are about
+    /// an edit of a ConfigMap. 'host wait' compares it with what there is. The content of URLs is no part of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs_digest: Option<String>,
+    /// What the objects were made from when they were last applied: by name, never with a value.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub inputs: Vec<Input>,
+    /// Ready, Converted, Applied and PluginsHealthy; ErrandsSucceeded where errands were started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
@@ -232,4 +240,27 @@ pub struct PluginUse {
     pub version: String,
     /// sha256 of its code.
     pub digest: String,
+}
+
+/// Something that a deployment is made from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Input {
+    /// What it is.
+    pub kind: InputKind,
+    /// Where it is: 'configmap/scale'. Of a variable: its name.
+    pub name: String,
+    /// Of its content. Of a Secret only of its UID and resourceVersion: a digest of a short value could be guessed.
+    pub digest: String,
+}
+
+/// What an input is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum InputKind {
+    /// The manifest.
+    Manifest,
+    /// An ops file.
+    Ops,
+    /// The value of a variable, given or generated.
+    Variable,
 }

@@ -5,6 +5,7 @@ use super::MANAGER;
 use super::flow::Flow;
 use super::manifest::Manifest;
 use super::stop::{Stop, refusal};
+use super::trail::Change;
 use crate::api::deployment::ConversionMode;
 use crate::client::{Error, resource};
 use crate::objects::{self, Plan};
@@ -47,6 +48,7 @@ impl Flow<'_> {
             return Err(Stop::Waiting(format!("Service '{name}' to go")));
         }
         self.accepted(&plan, manifest).await?;
+        let change = Change::of(&plan, &live);
         let starts_pods = |object: &&Value| WORKLOADS.iter().any(|kind| object["kind"] == *kind);
         let (workloads, others): (Vec<_>, Vec<_>) = plan.apply.iter().partition(starts_pods);
         // What pods mount is there before what starts them.
@@ -57,6 +59,9 @@ impl Flow<'_> {
         for object in &plan.delete {
             self.note_write();
             self.context.cluster.delete_any(object).await?;
+        }
+        if let Some(change) = change {
+            self.report_change(&change).await;
         }
         Ok(wanted)
     }
@@ -142,5 +147,5 @@ fn name_taken(complaint: String) -> Stop {
     let error = Diagnostic::error("deployment-name-taken", complaint).help(
         "delete it, or give the deployment or the instance group another name; it is looked at again every half minute",
     );
-    Stop::taken(error, &Sources::default())
+    Stop::taken(vec![error], &Sources::default())
 }

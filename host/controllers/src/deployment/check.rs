@@ -2,7 +2,6 @@
 //! release, by the functions that the controller itself goes through. Nothing is written.
 
 use super::Context;
-use super::documents;
 use super::flow::Flow;
 use super::manifest;
 use super::progress::Progress;
@@ -63,8 +62,7 @@ impl Context {
 
 impl Flow<'_> {
     async fn check(&self) -> Result<Vec<String>, Stop> {
-        let (cluster, web) = (&self.context.cluster, &*self.context.conversion.web);
-        let mut looked = documents::look(cluster, web, self.namespace, &self.object.spec).await?;
+        let mut looked = self.look().await?;
         let (later, wrong) = parted(std::mem::take(&mut looked.errors));
         if !wrong.is_empty() {
             return Err(Stop::wrong(wrong, &looked.sources));

@@ -8,7 +8,7 @@ use super::secrets::Whose;
 use super::steps::Work;
 use super::stop::Stop;
 use super::traced::traced;
-use super::{Context, MANAGER, documents};
+use super::{Context, MANAGER};
 use crate::api::BoshDeployment;
 use crate::api::deployment::ConversionMode;
 use crate::client::{Created, Error};
@@ -63,8 +63,7 @@ pub(super) struct Done {
 
 impl Flow<'_> {
     pub(super) async fn run(&self) -> Result<Done, Stop> {
-        let (cluster, web) = (&self.context.cluster, &*self.context.conversion.web);
-        let documents = documents::read(cluster, web, self.namespace, &self.object.spec).await?;
+        let documents = self.look().await?.whole()?;
         let stages = traced(self.ruling.stages.clone());
         let manifest = manifest::with_ops(stages.clone(), documents).await?;
         self.progress.counted(services(&manifest.tree));

@@ -1,6 +1,7 @@
 //! Values of variables: those that users gave, and those that are generated in the cluster.
 
 use super::flow::{Flow, unnamed};
+use super::inputs;
 use super::manifest::{Manifest, Rules, blocking};
 use super::stop::Stop;
 use super::values;
@@ -19,6 +20,9 @@ use boson_pipeline::variables::{self, Table};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Resource;
 use serde_json::Value;
+
+/// Reason of a QuarksSecret that only needs something else to come.
+const WAITING: &str = "Waiting";
 
 /// What a manifest asks of the cluster before it can be converted.
 pub(super) struct Asked {
@@ -52,7 +56,10 @@ impl Flow<'_> {
         let (mut held, mut errors) = (Vec::new(), Vec::new());
         for variable in &self.object.spec.vars {
             match self.secret(&variable.secret).await? {
-                Some(secret) => held.push(Held::whole(Origin::Given, &variable.name, &secret)),
+                Some(secret) => {
+                    self.progress.uses([inputs::variable(&variable.name, &secret.metadata)]);
+                    held.push(Held::whole(Origin::Given, &variable.name, &secret));
+                }
                 None => errors.push(missing(&variable.secret, &variable.name)),
             }
         }
@@ -76,7 +83,10 @@ impl Flow<'_> {
                 .map_err(|error| manifest.one(unnamed(&error)))?;
             match self.secret(&secret).await? {
                 Some(found) => match values::of_implicit(&found, key) {
-                    Ok(_) => held.push(Held::implicit(&reference.name, key, &found)),
+                    Ok(_) => {
+                        self.progress.uses([inputs::variable(variable, &found.metadata)]);
+                        held.push(Held::implicit(&reference.name, key, &found));
+                    }
                     Err(error) => errors.push(error),
                 },
                 None => errors.push(
@@ -145,7 +155,7 @@ impl Flow<'_> {
 
     /// The generated values, once all are there.
     pub(super) async fn generated(&self, variables: &[Variable]) -> Result<Vec<Held>, Stop> {
-        let (mut held, mut waiting) = (Vec::new(), Vec::new());
+        let (mut held, mut waiting, mut failed) = (Vec::new(), Vec::new(), Vec::new());
         for variable in variables {
             let name = self
                 .names
@@ -153,13 +163,19 @@ impl Flow<'_> {
                 .map_err(|error| unnamed_stop(&error))?;
             let asked: Option<QuarksSecret> = self.context.cluster.get(self.namespace, &name).await?;
             let settled = asked.as_ref().is_some_and(is_settled);
-            match self.secret(&name).await? {
-                Some(secret) if settled => held.push(Held::whole(Origin::Generated, &variable.name, &secret)),
-                _ => waiting.push(match asked.as_ref().and_then(trouble) {
-                    Some(trouble) => format!("{} ({trouble})", variable.name),
-                    None => variable.name.clone(),
-                }),
+            match (self.secret(&name).await?, asked.as_ref().and_then(trouble)) {
+                (Some(secret), _) if settled => {
+                    self.progress.uses([inputs::variable(&variable.name, &secret.metadata)]);
+                    held.push(Held::whole(Origin::Generated, &variable.name, &secret));
+                }
+                (_, Some((WAITING, why))) => waiting.push(format!("{} ({why})", variable.name)),
+                (_, Some((_, why))) => failed.push(no_value(&variable.name, &name, why)),
+                (_, None) => waiting.push(variable.name.clone()),
             }
+        }
+        if !failed.is_empty() {
+            // To wait for it would be to say that it comes by itself.
+            return Err(Stop::taken(failed, &Sources::default()));
         }
         if waiting.is_empty() {
             Ok(held)
@@ -180,11 +196,19 @@ fn is_settled(asked: &QuarksSecret) -> bool {
         && status.and_then(|status| status.observed_generation) == asked.meta().generation
 }
 
-/// What is wrong with it, in the words of its own status.
-fn trouble(asked: &QuarksSecret) -> Option<&str> {
+/// What is wrong with it, in the words of its own status: reason and message.
+fn trouble(asked: &QuarksSecret) -> Option<(&str, &str)> {
     let conditions = asked.status.iter().flat_map(|status| &status.conditions);
     let mut troubles = conditions.filter(|one| one.kind == "Ready" && one.status == ConditionStatus::False);
-    troubles.next().map(|one| one.message.as_str())
+    troubles.next().map(|one| (one.reason.as_str(), one.message.as_str()))
+}
+
+/// The value of a variable cannot be generated as things are.
+fn no_value(variable: &str, quarks_secret: &str, why: &str) -> Diagnostic {
+    let message = format!("variable '{variable}' has no value: {why}");
+    Diagnostic::error("deployment-variable", message).help(format!(
+        "the conditions of QuarksSecret '{quarks_secret}' say more; the deployment goes on by itself"
+    ))
 }
 
 /// The variables of QuarksSecrets that are there and not wanted, sorted.

@@ -10,9 +10,11 @@ mod before;
 mod check;
 mod documents;
 mod errands;
+mod findings;
 mod flow;
 mod given;
 mod groups;
+mod inputs;
 mod jobs;
 mod look;
 mod manifest;
@@ -30,11 +32,13 @@ mod stop;
 mod sweep;
 mod telling;
 mod traced;
+mod trail;
+mod unserved;
 pub(crate) mod values;
 mod watch;
 
-use crate::api::BoshDeployment;
 use crate::api::deployment::ConversionMode;
+use crate::api::{BoshDeployment, ConditionStatus};
 use crate::cache::Cache;
 use crate::client::{Cluster, Error, Events, FieldManager, written};
 use crate::conversion::{Images, Rules, Web};
@@ -63,6 +67,7 @@ use sweep::Sweeps;
 use tokio::sync::OnceCell;
 
 pub(crate) use check::Checked;
+pub(crate) use documents::digest_now;
 pub(crate) use given::variable_of;
 pub(crate) use stop::camel;
 pub(crate) use watch::run;
@@ -141,6 +146,7 @@ impl Context {
         }
         let namespace = object.namespace().unwrap_or_default();
         if !self.scope.holds(&namespace) {
+            self.unserved(object, &namespace).await?;
             return Ok(Action::await_change());
         }
         let first = self.first(object).await?;
@@ -287,10 +293,20 @@ impl Context {
         })
     }
 
+    fn count(&self, key: &memory::Key, ready: Option<bool>) {
+        let key = format!("{}/{}", key.0, key.1);
+        self.cluster.metrics().deployments.set(&key, ready);
+    }
+
     async fn report(&self, object: &BoshDeployment, seen: &Seen, key: &memory::Key) -> Result<(), Error> {
         let now = Time(Timestamp::now());
         let old = object.status.clone().unwrap_or_else(|| status::created(&now));
         let new = status::after(&old, seen, &now);
+        let ready = new
+            .conditions
+            .iter()
+            .any(|one| one.kind == "Ready" && one.status == ConditionStatus::True);
+        self.count(key, Some(ready));
         if object.status.as_ref() != Some(&new) {
             let (state, message) = (new.state.as_ref().map(tracing::field::debug), new.message.as_deref());
             tracing::info!(state, message, "the status changes");

@@ -1,7 +1,8 @@
 //! How far a reconcile got, which is told also where it stops.
 
-use std::sync::OnceLock;
+use crate::api::deployment::Input;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Written by the flow, read by who tells of it.
 #[derive(Debug, Default)]
@@ -9,6 +10,8 @@ pub(super) struct Progress {
     steps: AtomicI32,
     groups: OnceLock<i32>,
     wrote: AtomicBool,
+    inputs: Mutex<Vec<Input>>,
+    inputs_digest: OnceLock<String>,
 }
 
 // === impl Progress ===
@@ -27,6 +30,30 @@ impl Progress {
     /// Something is written.
     pub fn writes(&self) {
         self.wrote.store(true, Ordering::Relaxed);
+    }
+
+    /// The deployment is made from these, too.
+    pub fn uses(&self, inputs: impl IntoIterator<Item = Input>) {
+        let mut all = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
+        all.extend(inputs);
+    }
+
+    /// What was read has this digest.
+    pub fn has_read(&self, digest: String) {
+        let _ = self.inputs_digest.set(digest);
+    }
+
+    /// What the deployment is made from, sorted.
+    pub fn inputs(&self) -> Vec<Input> {
+        let mut all = self.inputs.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// None before the documents are read.
+    pub fn inputs_digest(&self) -> Option<String> {
+        self.inputs_digest.get().cloned()
     }
 
     /// How many steps are done.

@@ -7,7 +7,7 @@ use super::ruled::Ruled;
 use super::status::{Outcome, STEPS, Seen};
 use super::stop::{Stop, Wrong};
 use crate::api::{BoshDeployment, QuarksJob, QuarksStatefulSet};
-use crate::cache::Says;
+use crate::cache::{Says, Trouble};
 use crate::client::{Error, Kind};
 use crate::objects;
 use boson_deployment::labels;
@@ -37,10 +37,12 @@ impl Context {
             outcome: Outcome::Applied,
             wrote: false,
             steps: STEPS,
-            errands,
+            errands: Some(errands),
             groups: None,
             ready,
             troubles,
+            inputs_digest: None,
+            inputs: None,
             removed: None,
             warned: status.and_then(|status| status.warned.clone()),
             plugins: ruled.rules.map(|rules| rules.ruling.uses).unwrap_or_default(),
@@ -62,8 +64,10 @@ impl Context {
         let mut removed = None;
         let mut warned = object.status.as_ref().and_then(|status| status.warned.clone());
         let mut groups = progress.groups();
+        let mut inputs = None;
         let outcome = match result {
             Ok(done) => {
+                inputs = Some(progress.inputs());
                 groups = Some(count(&done.objects));
                 removed = Some(done.removed);
                 warned = self.warn(object, &done.warnings).await;
@@ -84,10 +88,12 @@ impl Context {
             },
             outcome,
             wrote: progress.has_written(),
-            errands: self.errands(object, namespace).await?,
+            errands: Some(self.errands(object, namespace).await?),
             groups,
             ready,
             troubles,
+            inputs_digest: progress.inputs_digest(),
+            inputs,
             removed,
             warned,
             plugins,
@@ -96,7 +102,7 @@ impl Context {
     }
 
     /// Groups whose instances are all ready, and what is wrong with others.
-    async fn ready(&self, object: &BoshDeployment, namespace: &str) -> Result<(i32, Vec<String>), Error> {
+    async fn ready(&self, object: &BoshDeployment, namespace: &str) -> Result<Readiness, Error> {
         let sets: Vec<QuarksStatefulSet> = self.owned(object, namespace).await?;
         Ok(ready(sets.iter().map(|set| (set.name_any(), Says::of(set)))))
     }
@@ -125,13 +131,16 @@ impl Context {
     }
 }
 
-/// How many instance groups are ready, and what is wrong with others.
-fn ready(says: impl IntoIterator<Item = (String, Says)>) -> (i32, Vec<String>) {
+/// How many instance groups are ready, and what is wrong with others, by their names.
+type Readiness = (i32, Vec<(String, Trouble)>);
+
+fn ready(says: impl IntoIterator<Item = (String, Says)>) -> Readiness {
     let (mut ready, mut troubles) = (0_i32, Vec::new());
     for (name, says) in says {
         ready = ready.saturating_add(says.ready.into());
-        troubles.extend(says.trouble.map(|trouble| format!("{name}: {trouble}")));
+        troubles.extend(says.trouble.map(|trouble| (name, trouble)));
     }
+    troubles.sort_by(|(one, _), (other, _)| one.cmp(other));
     (ready, troubles)
 }
 

@@ -34,7 +34,9 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
     let queue = stream::select(stream::select(objects, touched), others);
     let forgetting = context.clone();
     let gone = move |namespace: &str, name: &str| {
-        forgetting.memory.forget(&(namespace.into(), name.into()));
+        let key = (namespace.into(), name.into());
+        forgetting.memory.forget(&key);
+        forgetting.count(&key, None);
         forgetting.pulls.forget(namespace, name);
         forgetting.sweeps.forget(namespace, name);
     };

@@ -1,0 +1,193 @@
+//! `host wait`: waits for what comes of a deployment, edits of its ConfigMaps included.
+
+use crate::exit::Failed;
+use crate::output;
+use anyhow::Context;
+use boson_controllers::api::ConditionStatus;
+use boson_controllers::client::{Cluster, Connection, connect};
+use boson_controllers::waiting::{End, Waiting};
+use clap::Args;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Unlike kubectl wait, it knows whether the conditions are about the ConfigMaps and Secrets that spec.manifest, spec.ops and spec.vars name as \
+they are now. Documents at URLs, and Secrets of variables that the manifest only uses, are not compared.
+
+Exit codes: 0 the condition holds, 1 the deployment cannot be converted or applied as it is (its message is shown) or the API server \
+refuses, 2 wrong usage, 124 the time is over.
+
+Examples:
+  kubectl apply -f ops.yaml && host wait nats
+  host wait nats -n messaging --for=condition=Applied --timeout=10m";
+
+/// Wait until a condition of a deployment holds, for its documents as they are now
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct WaitArguments {
+    /// The BOSHDeployment: NAME or boshdeployment/NAME
+    #[arg(value_parser = name)]
+    deployment: String,
+    /// What to wait for: condition=TYPE or condition=TYPE=STATUS
+    #[arg(long = "for", value_name = "CONDITION", default_value = "condition=Ready")]
+    wanted: Wanted,
+    /// How long: 90s, 5m, 1h; 0 looks once
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
+    timeout: Duration,
+    /// Its namespace [default: that of the kubeconfig's context]
+    #[arg(short, long, value_name = "NAMESPACE")]
+    namespace: Option<String>,
+    /// Kubeconfig [default: as kubectl finds it]
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig
+    #[arg(long, value_name = "NAME", requires = "kubeconfig")]
+    context: Option<String>,
+}
+
+/// A condition, as kubectl wait takes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Wanted {
+    condition: String,
+    status: ConditionStatus,
+}
+
+impl FromStr for Wanted {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let rest = text
+            .strip_prefix("condition=")
+            .ok_or("expected condition=TYPE, such as condition=Ready")?;
+        let (condition, status) = rest.split_once('=').unwrap_or((rest, "True"));
+        let status = match status.to_lowercase().as_str() {
+            "true" => ConditionStatus::True,
+            "false" => ConditionStatus::False,
+            "unknown" => ConditionStatus::Unknown,
+            _ => return Err("a condition is True, False or Unknown".into()),
+        };
+        if condition.is_empty() {
+            return Err("expected condition=TYPE, such as condition=Ready".into());
+        }
+        Ok(Self {
+            condition: condition.into(),
+            status,
+        })
+    }
+}
+
+/// As kubectl names it, too.
+fn name(text: &str) -> Result<String, String> {
+    let name = match text.split_once('/') {
+        None => text,
+        Some(("boshdeployment" | "boshdeployments" | "bdpl" | "boshdeployment.quarks.cloudfoundry.org", name)) => name,
+        Some((kind, _)) => return Err(format!("'{kind}' is no BOSHDeployment")),
+    };
+    match name.is_empty() {
+        true => Err("the name is empty".into()),
+        false => Ok(name.into()),
+    }
+}
+
+/// `1h30m`, `90s`, `500ms`, or seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "expected a time such as 90s, 5m or 1h30m".to_string();
+    if let Ok(seconds) = text.parse::<u64>() {
+        return Ok(Duration::from_secs(seconds));
+    }
+    let (mut total, mut rest) = (Duration::ZERO, text);
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
+        let number: u32 = rest
+            .get(..digits)
+            .and_then(|digits| digits.parse().ok())
+            .ok_or_else(wrong)?;
+        rest = rest.get(digits..).unwrap_or_default();
+        let units = [("ms", 1_u64), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
+        let unit = units
+            .iter()
+            .find_map(|(unit, millis)| Some((rest.strip_prefix(unit)?, millis)));
+        let (after, millis) = unit.ok_or_else(wrong)?;
+        total = total.saturating_add(Duration::from_millis(*millis).saturating_mul(number));
+        rest = after;
+    }
+    (!text.is_empty()).then_some(total).ok_or_else(wrong)
+}
+
+pub fn run(arguments: &WaitArguments) -> Result<(), Failed> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(wait(arguments))
+}
+
+async fn wait(arguments: &WaitArguments) -> Result<(), Failed> {
+    let connection = match &arguments.kubeconfig {
+        None => Connection::Default,
+        Some(path) => Connection::File {
+            path: path.clone(),
+            context: arguments.context.clone(),
+        },
+    };
+    let client = connect(&connection)
+        .await
+        .map_err(anyhow::Error::msg)
+        .context("no way to the API server")?;
+    let namespace = arguments.namespace.clone();
+    let waiting = Waiting {
+        namespace: namespace.unwrap_or_else(|| client.default_namespace().to_string()),
+        deployment: arguments.deployment.clone(),
+        condition: arguments.wanted.condition.clone(),
+        status: arguments.wanted.status,
+        timeout: arguments.timeout,
+    };
+    let cluster = Cluster::new(client, Arc::default());
+    let mut progress = |what: &str| output::complain(&format!("{what}\n"));
+    let end = waiting.run(&cluster, &mut progress).await;
+    let title = format!("boshdeployment.quarks.cloudfoundry.org/{}", arguments.deployment);
+    match end.map_err(anyhow::Error::from)? {
+        End::Met => Ok(output::print(&format!("{title} condition met\n"))?),
+        End::Failed(why) => {
+            output::complain(&format!("error: {title} has failed: {why}\n"));
+            Err(Failed::Input)
+        }
+        End::TimedOut(what) => {
+            output::complain(&format!(
+                "error: timed out waiting for the condition on {title}: {what}\n"
+            ));
+            Err(Failed::TimedOut)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_times_and_names_are_written_as_for_kubectl() {
+        let wanted = |text: &str| text.parse::<Wanted>().map(|wanted| (wanted.condition, wanted.status));
+        assert_eq!(wanted("condition=Ready"), Ok(("Ready".into(), ConditionStatus::True)));
+        assert_eq!(
+            wanted("condition=Applied=false"),
+            Ok(("Applied".into(), ConditionStatus::False))
+        );
+        for bad in ["Ready", "condition=", "condition=Ready=maybe", "delete"] {
+            assert!(wanted(bad).is_err(), "{bad}");
+        }
+        for (text, millis) in [
+            ("90s", 90_000),
+            ("1h30m", 5_400_000),
+            ("500ms", 500),
+            ("0", 0),
+            ("7", 7_000),
+        ] {
+            assert_eq!(duration(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+        for bad in ["", "s", "5x", "1m-3s"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+        assert_eq!(name("bdpl/nats"), Ok("nats".into()));
+        assert!(name("pod/nats").is_err() && name("").is_err());
+    }
+}

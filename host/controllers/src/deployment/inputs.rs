@@ -1,0 +1,155 @@
+//! What a deployment is made from, each with a digest that holds no value: so that a change can be told with its cause, and that it can be
+//! waited for. Pure.
+
+use super::documents::Source;
+use crate::api::deployment::{Input, InputKind};
+use crate::objects;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+/// Digits of a digest: it tells one state from another, and protects nothing.
+const DIGITS: usize = 16;
+
+/// The digest of public content.
+pub(super) fn of_bytes(bytes: &[u8]) -> String {
+    cut(objects::hexadecimal(&Sha256::digest(bytes)))
+}
+
+/// The digest of a Secret, which says nothing about its content.
+pub(super) fn of_secret(meta: &ObjectMeta) -> String {
+    cut(objects::digest(&json!([meta.uid, meta.resource_version])))
+}
+
+fn cut(mut digits: String) -> String {
+    digits.truncate(DIGITS);
+    digits
+}
+
+/// The value of a variable, in this Secret.
+pub(super) fn variable(name: &str, meta: &ObjectMeta) -> Input {
+    Input {
+        kind: InputKind::Variable,
+        name: name.into(),
+        digest: of_secret(meta),
+    }
+}
+
+/// A document.
+pub(super) fn document(kind: InputKind, source: &Source) -> Input {
+    Input {
+        kind,
+        name: source.name.clone(),
+        digest: source.digest.clone().unwrap_or_default(),
+    }
+}
+
+/// One digest of all that users edit: documents in their order, and given Secrets.
+pub(super) fn digest(sources: &[Source]) -> String {
+    let one = |source: &Source| -> Value {
+        // Nobody but the operator can say what a web server answers it.
+        let digest = source.digest.as_ref().filter(|_| !source.is_url);
+        json!([source.name, digest])
+    };
+    objects::digest(&sources.iter().map(one).collect())
+}
+
+/// What has changed between two states, as `ops 'configmap/scale'`.
+pub(super) fn changes(before: &[Input], now: &[Input]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut note = |input: &Input, how: &str| {
+        let kind = match input.kind {
+            InputKind::Manifest => "manifest",
+            InputKind::Ops => "ops",
+            InputKind::Variable => "variable",
+        };
+        let text = format!("{kind} '{}'{how}", input.name);
+        if !found.contains(&text) {
+            found.push(text);
+        }
+    };
+    let is_same = |one: &Input, other: &Input| (one.kind, &one.name) == (other.kind, &other.name);
+    for input in now {
+        match before.iter().find(|old| is_same(old, input)) {
+            None => note(input, " added"),
+            Some(_) if before.contains(input) => {}
+            Some(_) => note(input, ""),
+        }
+    }
+    for input in before.iter().filter(|old| !now.iter().any(|new| is_same(old, new))) {
+        note(input, " removed");
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn input(kind: InputKind, name: &str, digest: &str) -> Input {
+        Input {
+            kind,
+            name: name.into(),
+            digest: digest.into(),
+        }
+    }
+
+    #[test]
+    fn changes_are_told_by_name() {
+        use InputKind::{Manifest, Ops, Variable};
+        let before = [
+            input(Manifest, "configmap/m", "1"),
+            input(Ops, "configmap/o", "1"),
+            input(Variable, "old", "1"),
+            input(Variable, "same", "1"),
+        ];
+        let now = [
+            input(Manifest, "configmap/m", "2"),
+            input(Ops, "configmap/o", "1"),
+            input(Ops, "secret/p", "1"),
+            input(Variable, "same", "1"),
+        ];
+        assert_eq!(
+            changes(&before, &now),
+            [
+                "manifest 'configmap/m'",
+                "ops 'secret/p' added",
+                "variable 'old' removed"
+            ]
+        );
+        assert_eq!(changes(&now, &now), [""; 0]);
+    }
+
+    #[test]
+    fn one_digest_stands_for_content_order_and_absence_but_not_for_what_a_server_answers() {
+        let source = |name: &str, digest: Option<&str>| Source {
+            name: name.into(),
+            digest: digest.map(str::to_string),
+            is_url: name.starts_with("https:"),
+        };
+        let (a, b) = (source("configmap/a", Some("1")), source("configmap/b", Some("1")));
+        let base = digest(&[a.clone(), b.clone()]);
+        assert_eq!(base, digest(&[a.clone(), b.clone()]));
+        for other in [
+            vec![b.clone(), a.clone()],
+            vec![a.clone(), source("configmap/b", Some("2"))],
+            vec![a.clone(), source("configmap/b", None)],
+            vec![a],
+        ] {
+            assert_ne!(base, digest(&other), "{other:?}");
+        }
+        let url = |content| digest(&[source("https://h/m", Some(content))]);
+        assert_eq!(url("1"), url("2"));
+    }
+
+    #[test]
+    fn the_digest_of_a_secret_is_that_of_its_version() {
+        let meta = |version: &str| ObjectMeta {
+            uid: Some("u".into()),
+            resource_version: Some(version.into()),
+            ..ObjectMeta::default()
+        };
+        assert_ne!(of_secret(&meta("1")), of_secret(&meta("2")));
+        assert_eq!(of_secret(&meta("1")).len(), DIGITS);
+    }
+}

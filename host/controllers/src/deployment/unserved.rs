@@ -1,0 +1,63 @@
+//! A deployment in a namespace that no operator serves. Somebody forgot the label, most likely, and nobody else would say so.
+
+use super::{Context, MANAGER, status};
+use crate::api::{BoshDeployment, ConditionStatus};
+use crate::client::{Error, Notice};
+use crate::conditions::{self, Finding};
+use boson_deployment::labels;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+
+/// Reason of the condition Ready, and of the event.
+const REASON: &str = "NamespaceNotServed";
+
+// === impl Context ===
+
+impl Context {
+    /// Says that the namespace has no label, in the status and as an event, once. Namespaces with another operator's label are left to that, and
+    /// so is what any operator has seen before.
+    pub(super) async fn unserved(&self, object: &BoshDeployment, namespace: &str) -> Result<(), Error> {
+        let Some(id) = self.scope.monitored_id() else {
+            // An operator for a list of namespaces cannot look at others.
+            return Ok(());
+        };
+        if object.status.is_some() {
+            return Ok(());
+        }
+        let found = self.cluster.namespace(namespace).await?;
+        if found.is_none_or(|found| found.labels().contains_key(labels::MONITORED)) {
+            return Ok(());
+        }
+        let label = format!("{}={id}", labels::MONITORED);
+        let message = format!(
+            "no operator serves namespace '{namespace}', which has no label {}: kubectl label namespace {namespace} {label}",
+            labels::MONITORED
+        );
+        let now = Time(Timestamp::now());
+        let mut status = status::created(&now);
+        status.message = Some(message.clone());
+        let finding = Finding {
+            kind: "Ready",
+            status: ConditionStatus::False,
+            reason: REASON.into(),
+            message: message.clone(),
+        };
+        conditions::set(&mut status.conditions, finding, object.metadata.generation, &now);
+        match self.cluster.set_status(MANAGER, object, &status).await {
+            Ok(_) => {}
+            // Somebody serves it after all.
+            Err(error) if error.is_race() => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        let notice = Notice {
+            warning: true,
+            reason: REASON.into(),
+            note: message,
+        };
+        if let Err(error) = self.events.tell(object, &notice).await {
+            tracing::warn!(%error, "an event was lost");
+        }
+        Ok(())
+    }
+}

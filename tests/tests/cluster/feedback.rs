@@ -1,0 +1,76 @@
+//! What somebody who forgot something gets to hear: a namespace without its label, a value that a quota keeps away.
+
+use crate::desk::{Desk, condition, is};
+use boson_tests::cluster::shared;
+use serde_json::json;
+
+const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
+
+fn manifest() -> String {
+    "releases:\n- {name: demo, version: \"1\", url: registry.example.com/demo}\n\
+     stemcells:\n- {alias: default, os: ubuntu-jammy, version: \"1.1\"}\n\
+     variables:\n- {name: pw, type: password}\n\
+     instance_groups:\n- name: web\n  instances: 1\n  stemcell: default\n  jobs:\n  - name: app\n    release: demo\n    \
+     properties: {app: {domain: d, token: ((pw))}}\n"
+        .into()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_namespace_without_the_label_is_told_and_labelling_it_is_enough() {
+    let desk = Desk::set("unlabelled", false, &[]).await;
+    let room = desk.room("late");
+    let label = "quarks.cloudfoundry.org/monitored";
+    let labelled = |value: &str| {
+        let label = format!("{label}{value}");
+        shared()
+            .unwrap()
+            .kubectl(["label", "namespace", &room.namespace, &label])
+            .unwrap();
+    };
+    labelled("-");
+    room.config_map("d-manifest", "manifest", &manifest()).await;
+    // Until the operator has seen that the label is gone, it serves the namespace.
+    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+    room.deployment("d", &[]).await;
+    let told = room
+        .until("d", "the reason", |found| {
+            condition(found, "Ready").is_some_and(|ready| ready["reason"] == "NamespaceNotServed")
+        })
+        .await;
+    let message = told["status"]["message"].as_str().unwrap();
+    assert!(message.ends_with(&format!("{label}=unlabelled")), "{message}");
+    let mut events = room.events().await.into_iter();
+    assert!(events.any(|(reason, note)| reason == "NamespaceNotServed" && note == message));
+    labelled("=unlabelled");
+    room.applied("d").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_value_that_a_quota_keeps_away_is_a_failure_and_not_waited_for() {
+    let desk = Desk::set("no-values", false, &[]).await;
+    let room = desk.room("quota");
+    let quota = json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}, "spec": {"hard": {"count/secrets": "1"}}});
+    room.apply(quota).await;
+    while room.get("v1", "ResourceQuota", "few").await.unwrap()["status"]["hard"].is_null() {
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    room.config_map("d-manifest", "manifest", &manifest()).await;
+    room.deployment("d", &[]).await;
+    let told = room
+        .until("d", "the reason", |found| {
+            condition(found, "Applied").is_some_and(|one| one["reason"] == "DeploymentVariable")
+        })
+        .await;
+    for kind in ["Converted", "Applied", "Ready"] {
+        assert!(is(&told, kind, "False"), "{kind}: {:#}", told["status"]);
+    }
+    let message = told["status"]["message"].as_str().unwrap();
+    assert!(
+        message.contains("variable 'pw' has no value") && message.contains("exceeded quota: few"),
+        "{message}"
+    );
+    room.delete("v1", "ResourceQuota", "few").await;
+    let done = room.applied("d").await;
+    assert!(is(&done, "Converted", "True"));
+    assert_eq!(room.names(OURS, "QuarksStatefulSet", "d").await, ["d-web"]);
+}

@@ -1,0 +1,154 @@
+//! The trail of changes: an event for each, with groups, versions and causes; and `host wait`, which knows what the conditions are about.
+
+use crate::example::{Example, until};
+use crate::operator::{Stage, config_map};
+use crate::stage::PATIENCE;
+use boson_tests::host;
+use kube::api::ListParams;
+use std::path::Path;
+use tokio::time::timeout;
+
+async fn changes(example: &Example) -> Vec<String> {
+    let list = example
+        .any("events.k8s.io/v1", "Event")
+        .list(&ListParams::default())
+        .await;
+    let events = list.unwrap().items.into_iter();
+    let changed = events.filter(|event| event.data["reason"] == "Changed");
+    changed
+        .map(|event| event.data["note"].as_str().unwrap_or_default().to_string())
+        .collect()
+}
+
+async fn told(example: &Example, words: &[&str]) {
+    let is_told = async || {
+        let all = changes(example).await;
+        all.iter().any(|note| words.iter().all(|words| note.contains(words)))
+    };
+    if timeout(PATIENCE, until(is_told)).await.is_err() {
+        panic!("no {words:?} in {:#?}", changes(example).await);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_change_names_groups_versions_and_causes() {
+    let example = Example::set("trail").await;
+    let (operator, _) = example.operator("first");
+    example.deploy().await;
+    example.settled().await;
+    told(
+        &example,
+        &[
+            "created ",
+            "broker (v1)",
+            "gateway (v1)",
+            "Service (5)",
+            "because of the new deployment",
+        ],
+    )
+    .await;
+    assert_eq!(changes(&example).await.len(), 1);
+    let inputs = example.deployment().await["status"]["inputs"].clone();
+    let names: Vec<&str> = inputs
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|input| input["name"].as_str())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "configmap/manifest",
+            "configmap/ops",
+            "broker_password",
+            "broker_tls",
+            "nats_ca",
+            "system_domain"
+        ]
+    );
+    example.edit(&Example::ops(1)).await;
+    told(
+        &example,
+        &["changed broker (v1 -> v2)", "because of ops 'configmap/ops'"],
+    )
+    .await;
+    example.delete("Service", "nats-gateway-0").await;
+    told(
+        &example,
+        &["created Service (1); because of what was changed or deleted by others"],
+    )
+    .await;
+    // A comment changes the document, and nothing else.
+    example.edit(&format!("# nothing\n{}", Example::ops(1))).await;
+    let digest = example.deployment().await["status"]["inputsDigest"].clone();
+    let has_read = async || example.deployment().await["status"]["inputsDigest"] != digest;
+    assert!(timeout(PATIENCE, until(has_read)).await.is_ok());
+    assert_eq!(changes(&example).await.len(), 3, "{:#?}", changes(&example).await);
+    operator.stop().await;
+}
+
+#[test]
+fn host_wait_waits_for_what_comes_of_an_edit_of_a_config_map() {
+    let stage = Stage::new("wait").unwrap();
+    stage.deploy().unwrap();
+    let kubeconfig = stage.cluster.kubeconfig();
+    let wait = |more: &[&str]| {
+        let kubeconfig = kubeconfig.to_str().unwrap();
+        let common = [
+            "wait",
+            "nats",
+            "--namespace",
+            &stage.namespace,
+            "--kubeconfig",
+            kubeconfig,
+        ];
+        host(Path::new("/"), common.iter().chain(more)).unwrap()
+    };
+    let applied = ["--for=condition=Applied", "--timeout=3m"];
+    let done = wait(&applied);
+    assert_eq!(
+        (done.code, done.stdout.as_str()),
+        (0, "boshdeployment.quarks.cloudfoundry.org/nats condition met\n"),
+        "{}",
+        done.stderr
+    );
+    let edit = |text: &str| stage.apply(&[config_map("nats-scale", "ops", text)]).unwrap();
+    // Each of these sees the conditions of before at first, which say what it must not believe.
+    edit("- {type: remove, path: /instance_gruops}\n");
+    let failed = wait(&applied);
+    assert_eq!(failed.code, 1, "{}", failed.stdout);
+    assert!(
+        failed.stderr.contains("OpsMissingKey: ") && failed.stderr.contains("configmap/nats-scale/ops:1"),
+        "{}",
+        failed.stderr
+    );
+    edit("- {type: replace, path: /instance_groups/name=broker/instances, value: 3}\n");
+    assert_eq!(wait(&applied).code, 0);
+    // No node: no pod is ever ready.
+    let late = wait(&["--timeout=1s"]);
+    assert_eq!(late.code, 124, "{}", late.stderr);
+    assert!(
+        late.stderr.contains("timed out waiting for the condition")
+            && late.stderr.contains("waiting for 2 of 2 instance groups"),
+        "{}",
+        late.stderr
+    );
+    let missing = host(
+        Path::new("/"),
+        [
+            "wait",
+            "nobody",
+            "--namespace",
+            &stage.namespace,
+            "--kubeconfig",
+            kubeconfig.to_str().unwrap(),
+        ],
+    )
+    .unwrap();
+    assert_eq!(missing.code, 1);
+    assert!(
+        missing.stderr.contains("there is no BOSHDeployment 'nobody'"),
+        "{}",
+        missing.stderr
+    );
+}
