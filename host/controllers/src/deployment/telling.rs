@@ -26,7 +26,7 @@ impl Context {
         let troubles = troubles.map(|(group, trouble)| {
             let reason = match stateful_set::is_refusal(&trouble.reason) {
                 true => findings::REFUSED,
-                false => &trouble.reason,
+                false => trouble.reason.as_str(),
             };
             (reason.to_string(), format!("{group}: {}", trouble.message))
         });
