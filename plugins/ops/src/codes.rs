@@ -39,6 +39,8 @@ pub enum Code {
     NotAbsent,
     /// The result would be too deep.
     TooDeep,
+    /// Matchers were compared with too many items.
+    TooMuchMatching,
     /// A part of an operation without effect.
     UnusedKey,
     /// The list of origins would be too long.
@@ -188,6 +190,15 @@ const TABLE: &[Entry<Code>] = &[
         title: "The document would be nested too deep",
         explanation: "Documents may be nested 128 levels deep. This operation's path and value together go deeper.",
         help: None,
+    },
+    Entry {
+        code: Code::TooMuchMatching,
+        name: "ops-too-much-matching",
+        title: "Matchers are compared with too many items",
+        explanation: "A matcher (`/name=x`) is compared with every item of its list, so that thousands of operations on a list of thousands take their \
+                      product. All ops files of a deployment together may make a hundred million comparisons; this operation is the first that has none \
+                      left.",
+        help: Some("write what changes many items as one operation that replaces the list, or use indexes (`/0`)"),
     },
     Entry {
         code: Code::UnusedKey,

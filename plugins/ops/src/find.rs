@@ -3,20 +3,27 @@
 use crate::codes::Code;
 use crate::failure::{Attempt, Failure};
 use crate::path::{Path, Token};
+use crate::scan::Scan;
 use crate::{go, locate};
 use boson_document::{Pointer, Tree};
 use std::borrow::Cow;
 
 /// The value at the path. `place` is left at the deepest value of the document that was reached.
-pub fn find<'t>(document: &'t Tree, path: &Path, place: &mut Pointer) -> Attempt<Cow<'t, Tree>> {
+pub fn find<'t>(document: &'t Tree, path: &Path, place: &mut Pointer, scan: &Scan) -> Attempt<Cow<'t, Tree>> {
     let mut current = Cow::Borrowed(document);
     for position in 0..path.tokens().len() {
-        current = step(current, path, position, place)?;
+        current = step(current, path, position, place, scan)?;
     }
     Ok(current)
 }
 
-fn step<'t>(current: Cow<'t, Tree>, path: &Path, position: usize, place: &mut Pointer) -> Attempt<Cow<'t, Tree>> {
+fn step<'t>(
+    current: Cow<'t, Tree>,
+    path: &Path,
+    position: usize,
+    place: &mut Pointer,
+    scan: &Scan,
+) -> Attempt<Cow<'t, Tree>> {
     let at = path.upto(position);
     let token = &path.tokens()[position];
     match token {
@@ -24,10 +31,12 @@ fn step<'t>(current: Cow<'t, Tree>, path: &Path, position: usize, place: &mut Po
             Code::TokenNotAllowed,
             format!("Expected not to find after last index token in path '{path}' (not supported in find operations)"),
         )),
-        Token::Index { .. } | Token::Matching { .. } => match locate::item(token, locate::array(&current, at)?, at)? {
-            Some(number) => Ok(item(current, number, place)),
-            None => Ok(Cow::Owned(imagined_item(token))),
-        },
+        Token::Index { .. } | Token::Matching { .. } => {
+            match locate::item(token, locate::array(&current, at)?, at, scan)? {
+                Some(number) => Ok(item(current, number, place)),
+                None => Ok(Cow::Owned(imagined_item(token))),
+            }
+        }
         Token::Key { key, optional } => {
             let map = locate::map(&current, at)?;
             let name = go::member(key);

@@ -16,6 +16,7 @@ mod origins;
 mod redacted;
 mod remove;
 mod replace;
+mod scan;
 mod test;
 
 #[cfg(target_family = "wasm")]
@@ -31,6 +32,7 @@ use definition::{Action, Operation};
 use failure::{Attempt, Failure};
 use origins::{Step, Trace};
 use path::Path;
+use scan::Scan;
 use std::borrow::Cow;
 
 /// One ops file.
@@ -66,10 +68,10 @@ pub fn apply(document: Tree, document_name: &str, files: Vec<OperationsFile>) ->
         names.push(name);
     }
     let mut document = document;
-    let mut trace = Trace::untouched();
+    let (mut trace, scan) = (Trace::untouched(), Scan::default());
     for (file, operations) in operations.into_iter().enumerate() {
         for (position, operation) in operations.into_iter().enumerate() {
-            perform(&mut document, &mut trace, operation, Step { file, position })
+            perform(&mut document, &mut trace, operation, Step { file, position }, &scan)
                 .map_err(|failure| vec![failed(failure, &names[file], position)])?;
         }
     }
@@ -91,7 +93,7 @@ pub fn apply(document: Tree, document_name: &str, files: Vec<OperationsFile>) ->
 /// The path cannot be read, or leads nowhere. The diagnostic points at the deepest value that was reached.
 pub fn find(document: &Tree, document_name: &str, path: &str) -> Result<Tree, Diagnostic> {
     let mut place = Pointer::root();
-    let found = Path::parse(path).and_then(|path| find::find(document, &path, &mut place));
+    let found = Path::parse(path).and_then(|path| find::find(document, &path, &mut place, &Scan::default()));
     found.map(Cow::into_owned).map_err(|Failure { code, message }| {
         let diagnostic = Diagnostic::new(code, message, document_name);
         // A path that cannot be read is no matter of the document's.
@@ -103,13 +105,13 @@ pub fn find(document: &Tree, document_name: &str, path: &str) -> Result<Tree, Di
     })
 }
 
-fn perform(document: &mut Tree, trace: &mut Trace, operation: Operation, step: Step) -> Attempt<()> {
+fn perform(document: &mut Tree, trace: &mut Trace, operation: Operation, step: Step, scan: &Scan) -> Attempt<()> {
     let path = &operation.path;
     match operation.action {
-        Action::Replace(value) => replace::replace(document, trace, path, value, step),
-        Action::Remove => remove::remove(document, trace, path),
-        Action::Test(value) => test::value(document, path, &value),
-        Action::TestAbsent => test::absent(document, path),
+        Action::Replace(value) => replace::replace((document, trace), path, value, step, scan),
+        Action::Remove => remove::remove(document, trace, path, scan),
+        Action::Test(value) => test::value(document, path, &value, scan),
+        Action::TestAbsent => test::absent(document, path, scan),
     }
 }
 

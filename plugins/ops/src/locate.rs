@@ -1,8 +1,8 @@
 //! One step of a path in one value: the rules that all operations share.
 
 use crate::failure::{Attempt, Failure};
-use crate::go;
 use crate::path::{Modifier, Prefix, Token};
+use crate::scan::Scan;
 use boson_document::{Map, Tree};
 
 /// Where `:before`, `:after` or a plain index put a value.
@@ -42,16 +42,16 @@ pub fn map_mut<'t>(value: &'t mut Tree, at: Prefix<'_>) -> Attempt<&'t mut Map> 
 }
 
 /// Number of the item that an index or a matcher means. None: an optional matcher that nothing matches.
-pub fn item(token: &Token, items: &[Tree], at: Prefix<'_>) -> Attempt<Option<usize>> {
-    let Some((index, modifiers)) = hit(token, items, at)? else {
+pub fn item(token: &Token, items: &[Tree], at: Prefix<'_>, scan: &Scan) -> Attempt<Option<usize>> {
+    let Some((index, modifiers)) = hit(token, items, at, scan)? else {
         return Ok(None);
     };
     concrete(index, modifiers, items.len(), at).map(Some)
 }
 
 /// Where the last token of a replace puts its value. None: an optional matcher that nothing matches.
-pub fn slot(token: &Token, items: &[Tree], at: Prefix<'_>) -> Attempt<Option<Slot>> {
-    let Some((index, modifiers)) = hit(token, items, at)? else {
+pub fn slot(token: &Token, items: &[Tree], at: Prefix<'_>, scan: &Scan) -> Attempt<Option<Slot>> {
+    let Some((index, modifiers)) = hit(token, items, at, scan)? else {
         return Ok(None);
     };
     let insertion = modifiers
@@ -75,7 +75,7 @@ pub fn slot(token: &Token, items: &[Tree], at: Prefix<'_>) -> Attempt<Option<Slo
 }
 
 /// The index that a token means before its modifiers are applied.
-fn hit<'p>(token: &'p Token, items: &[Tree], at: Prefix<'_>) -> Attempt<Option<(i64, &'p [Modifier])>> {
+fn hit<'p>(token: &'p Token, items: &[Tree], at: Prefix<'_>, scan: &Scan) -> Attempt<Option<(i64, &'p [Modifier])>> {
     match token {
         Token::Index { index, modifiers } => Ok(Some((*index, modifiers))),
         Token::Matching {
@@ -83,19 +83,11 @@ fn hit<'p>(token: &'p Token, items: &[Tree], at: Prefix<'_>) -> Attempt<Option<(
             value,
             optional,
             modifiers,
-        } => {
-            let name = go::member(key);
-            let matches = |item: &Tree| item.as_map()?.get(&*name)?.as_str().map(|text| text == value);
-            let mut found = (0_i64..)
-                .zip(items)
-                .filter(|(_, item)| matches(item).unwrap_or(false))
-                .map(|(index, _)| index);
-            match (found.next(), found.count()) {
-                (Some(index), 0) => Ok(Some((index, modifiers))),
-                (None, _) if *optional => Ok(None),
-                (first, more) => Err(Failure::matches(usize::from(first.is_some()) + more, at)),
-            }
-        }
+        } => match scan.matching(items, key, value)? {
+            (Some(index), 1) => Ok(Some((index, modifiers))),
+            (None, _) if *optional => Ok(None),
+            (_, count) => Err(Failure::matches(count, at)),
+        },
         Token::AfterLast | Token::Key { .. } => Err(Failure::after_last(at)),
     }
 }

@@ -4,27 +4,28 @@ use crate::codes::Code;
 use crate::failure::{Attempt, Failure};
 use crate::origins::Trace;
 use crate::path::{Path, Token};
+use crate::scan::Scan;
 use crate::{go, locate};
 use boson_document::Tree;
 
 /// Takes out what is at the path. What is optional and missing is no failure.
-pub fn remove(document: &mut Tree, trace: &mut Trace, path: &Path) -> Attempt<()> {
+pub fn remove(document: &mut Tree, trace: &mut Trace, path: &Path, scan: &Scan) -> Attempt<()> {
     let Some(last) = path.tokens().len().checked_sub(1) else {
         return Err(Failure::new(Code::RemoveDocument, "Cannot remove entire document"));
     };
     let (mut tree, mut trace) = (document, trace);
     for position in 0..last {
-        match step(tree, trace, path, position)? {
+        match step((tree, trace), path, position, scan)? {
             Some(next) => (tree, trace) = next,
             None => return Ok(()),
         }
     }
-    take(tree, trace, path, last)
+    take((tree, trace), path, last, scan)
 }
 
 type Place<'t> = (&'t mut Tree, &'t mut Trace);
 
-fn step<'t>(tree: &'t mut Tree, trace: &'t mut Trace, path: &Path, position: usize) -> Attempt<Option<Place<'t>>> {
+fn step<'t>((tree, trace): Place<'t>, path: &Path, position: usize, scan: &Scan) -> Attempt<Option<Place<'t>>> {
     let at = path.upto(position);
     match &path.tokens()[position] {
         Token::Key { key, optional } => {
@@ -39,14 +40,14 @@ fn step<'t>(tree: &'t mut Tree, trace: &'t mut Trace, path: &Path, position: usi
         Token::AfterLast => Err(Failure::after_last(at)),
         token => {
             let items = locate::array_mut(tree, at)?;
-            let number = locate::item(token, items, at)?;
+            let number = locate::item(token, items, at, scan)?;
             let length = items.len();
             Ok(number.map(|number| (&mut items[number], &mut trace.items(length)[number])))
         }
     }
 }
 
-fn take(tree: &mut Tree, trace: &mut Trace, path: &Path, last: usize) -> Attempt<()> {
+fn take((tree, trace): Place<'_>, path: &Path, last: usize, scan: &Scan) -> Attempt<()> {
     let at = path.upto(last);
     match &path.tokens()[last] {
         Token::Key { key, optional } => {
@@ -60,7 +61,7 @@ fn take(tree: &mut Tree, trace: &mut Trace, path: &Path, last: usize) -> Attempt
         Token::AfterLast => return Err(Failure::after_last(at)),
         token => {
             let items = locate::array_mut(tree, at)?;
-            if let Some(number) = locate::item(token, items, at)? {
+            if let Some(number) = locate::item(token, items, at, scan)? {
                 trace.items(items.len()).remove(number);
                 items.remove(number);
             }

@@ -6,11 +6,12 @@ use crate::find::imagined_item;
 use crate::locate::Slot;
 use crate::origins::{Part, Step, Trace};
 use crate::path::{Path, Token};
+use crate::scan::Scan;
 use crate::{go, locate};
 use boson_document::{MAX_DEPTH, Tree};
 
 /// Puts `value` at the path. `step` says which operation that is, for the trace.
-pub fn replace(document: &mut Tree, trace: &mut Trace, path: &Path, value: Tree, step: Step) -> Attempt<()> {
+pub fn replace((document, trace): Place<'_>, path: &Path, value: Tree, step: Step, scan: &Scan) -> Attempt<()> {
     let value = go::copied(value);
     // Each token is a level, existing or created. Without the check a chain of operations could nest the document until
     // the stack of whoever reads it ends.
@@ -27,20 +28,15 @@ pub fn replace(document: &mut Tree, trace: &mut Trace, path: &Path, value: Tree,
     };
     let (mut tree, mut trace) = (document, trace);
     for position in 0..last {
-        (tree, trace) = descend(tree, trace, path, position, step)?;
+        (tree, trace) = descend((tree, trace), path, position, step, scan)?;
     }
-    put(tree, trace, path, value, step)
+    put((tree, trace), path, value, step, scan)
 }
 
+/// A value of the document, and its trace.
 type Place<'t> = (&'t mut Tree, &'t mut Trace);
 
-fn descend<'t>(
-    tree: &'t mut Tree,
-    trace: &'t mut Trace,
-    path: &Path,
-    position: usize,
-    step: Step,
-) -> Attempt<Place<'t>> {
+fn descend<'t>((tree, trace): Place<'t>, path: &Path, position: usize, step: Step, scan: &Scan) -> Attempt<Place<'t>> {
     let at = path.upto(position);
     match &path.tokens()[position] {
         Token::Key { key, optional } => {
@@ -62,7 +58,7 @@ fn descend<'t>(
         }
         token => {
             let items = locate::array_mut(tree, at)?;
-            let number = match locate::item(token, items, at)? {
+            let number = match locate::item(token, items, at, scan)? {
                 Some(number) => number,
                 None => append(items, trace, imagined_item(token), imagined_trace(token, step)),
             };
@@ -99,7 +95,7 @@ fn append(items: &mut Vec<Tree>, trace: &mut Trace, value: Tree, from: Trace) ->
     items.len() - 1
 }
 
-fn put(tree: &mut Tree, trace: &mut Trace, path: &Path, value: Tree, step: Step) -> Attempt<()> {
+fn put((tree, trace): Place<'_>, path: &Path, value: Tree, step: Step, scan: &Scan) -> Attempt<()> {
     let last = path.tokens().len() - 1;
     let at = path.upto(last);
     let from = Trace::operation(step, Part::Value);
@@ -117,7 +113,7 @@ fn put(tree: &mut Tree, trace: &mut Trace, path: &Path, value: Tree, step: Step)
             let items = locate::array_mut(tree, at)?;
             let slot = match token {
                 Token::AfterLast => None,
-                other => locate::slot(other, items, at)?,
+                other => locate::slot(other, items, at, scan)?,
             };
             let traces = trace.items(items.len());
             match slot.unwrap_or(Slot::New(items.len())) {

@@ -5,11 +5,12 @@ use crate::failure::{Attempt, Failure};
 use crate::find::find;
 use crate::go;
 use crate::path::Path;
+use crate::scan::Scan;
 use boson_document::{Pointer, Tree};
 
 /// Passes where the value at the path equals `expected`.
-pub fn value(document: &Tree, path: &Path, expected: &Tree) -> Attempt<()> {
-    let found = find(document, path, &mut Pointer::root())?;
+pub fn value(document: &Tree, path: &Path, expected: &Tree, scan: &Scan) -> Attempt<()> {
+    let found = find(document, path, &mut Pointer::root(), scan)?;
     if go::equal(&found, expected) {
         return Ok(());
     }
@@ -21,9 +22,9 @@ pub fn value(document: &Tree, path: &Path, expected: &Tree) -> Attempt<()> {
 
 /// Passes where the very last token of the path is a key or an index that is missing. A missing parent, a wrong type
 /// and a matcher without match fail with their own words: as go-patch has it.
-pub fn absent(document: &Tree, path: &Path) -> Attempt<()> {
+pub fn absent(document: &Tree, path: &Path, scan: &Scan) -> Attempt<()> {
     let mut reached = Pointer::root();
-    match find(document, path, &mut reached) {
+    match find(document, path, &mut reached, scan) {
         Ok(_) => Err(Failure::new(Code::NotAbsent, format!("Expected to not find '{path}'"))),
         Err(failure) if is_missing(&failure) && reached.tokens().len() + 1 == path.tokens().len() => Ok(()),
         Err(failure) => Err(failure),

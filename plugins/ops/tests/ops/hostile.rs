@@ -4,6 +4,10 @@ use crate::cases::{DOCUMENT, file, replace, run, tree};
 use boson_document::{MAX_DEPTH, Tree};
 use boson_ops::{Code, apply};
 
+fn replace_one(path: &str, value: &str) -> String {
+    format!(r#"{{"type": "replace", "path": "{path}", "value": {value}}}"#)
+}
+
 fn nested(levels: usize) -> String {
     format!("{}{}", "[".repeat(levels), "]".repeat(levels))
 }
@@ -30,6 +34,28 @@ fn a_result_is_never_deeper_than_a_document_may_be() {
             Err(errors) => assert_eq!((errors[0].code, fits), (Code::TooDeep, false)),
         }
     }
+}
+
+#[test]
+fn many_matchers_on_a_long_list_end_at_an_operation() {
+    let items: Vec<String> = (0..20_000).map(|n| format!(r#"{{"name":"n{n}","x":0}}"#)).collect();
+    let document = format!(r#"{{"l":[{}]}}"#, items.join(","));
+    let steps: Vec<String> = (0..20_000)
+        .map(|n| replace_one(&format!("/l/name=n{n}/x"), "1"))
+        .collect();
+    let errors = run(&document, &format!("[{}]", steps.join(","))).unwrap_err();
+    assert_eq!(errors.len(), 1);
+    let pointer = errors[0].pointer.as_ref().map(ToString::to_string);
+    assert_eq!(
+        (errors[0].code, pointer.as_deref()),
+        (Code::TooMuchMatching, Some("/5000/path"))
+    );
+    assert!(
+        errors[0].message.starts_with("Error 'operation [5000] in "),
+        "{}",
+        errors[0].message
+    );
+    assert!(run(&document, &format!("[{}]", steps[..4000].join(","))).is_ok());
 }
 
 #[test]

@@ -1,0 +1,59 @@
+//! What matchers cost: each is compared with every item of its list, so that many operations on a long list take their product.
+
+use crate::codes::Code;
+use crate::failure::{Attempt, Failure};
+use crate::go;
+use boson_document::Tree;
+use std::cell::Cell;
+
+/// Most comparisons of one run, in those of a first member. With as many, half of the fuel of a call is used.
+const MOST: u64 = 100_000_000;
+/// What it costs besides to look for a member that is not the first.
+const LOOKED_FOR: u64 = 4;
+
+/// Comparisons that are left.
+#[derive(Debug)]
+pub struct Scan(Cell<u64>);
+
+// === impl Scan ===
+
+impl Default for Scan {
+    fn default() -> Self {
+        Self(Cell::new(MOST))
+    }
+}
+
+impl Scan {
+    /// The items whose member `key` is the string `value`: the number of the first, and how many there are.
+    pub fn matching(&self, items: &[Tree], key: &str, value: &str) -> Attempt<(Option<i64>, usize)> {
+        let name = go::member(key);
+        let (mut first, mut count) = (None, 0);
+        for (number, item) in (0_i64..).zip(items) {
+            self.spend(1)?;
+            let Some(map) = item.as_map() else { continue };
+            let found = match map.get_index(0) {
+                Some((own, found)) if *own == *name => Some(found),
+                _ => {
+                    self.spend(LOOKED_FOR)?;
+                    map.get(&*name)
+                }
+            };
+            if found.and_then(Tree::as_str) == Some(value) {
+                first = first.or(Some(number));
+                count += 1;
+            }
+        }
+        Ok((first, count))
+    }
+
+    fn spend(&self, cost: u64) -> Attempt<()> {
+        let left = self.0.get().checked_sub(cost).ok_or_else(|| {
+            Failure::new(
+                Code::TooMuchMatching,
+                "The matchers of all operations up to this one were compared with too many items",
+            )
+        })?;
+        self.0.set(left);
+        Ok(())
+    }
+}
