@@ -96,7 +96,7 @@ fn time_grows_with_size() {
 
 #[test]
 fn counts_are_bounded() {
-    for instances in ["1000000000", "99999999999999999999", "-1", "10001"] {
+    for instances in ["1000000000", "99999999999999999999", "-1", "1001"] {
         let group = format!(r#"{{"name": "g", "instances": {instances}, "jobs": [{{"name": "j", "release": "r"}}]}}"#);
         let told = convert::group(&request(&group, "{}"), &Tree::object()).unwrap_err();
         assert!(

@@ -183,10 +183,10 @@ fn run(
     Some((documents, offered(&providers, &manifest)))
 }
 
-/// Most instances of a group: more than Kubernetes runs in one StatefulSet.
-const MOST_OF_A_GROUP: u64 = 10_000;
-/// Most instances of all groups.
-const MOST_OF_ALL: u64 = 50_000;
+/// Most instances of a group. Each has a pod and a Service of its own, and Kubernetes is made for 3,000 pods in a namespace.
+const MOST_OF_A_GROUP: u64 = 1_000;
+/// Most instances of all groups: as many pods as Kubernetes is made for in a namespace.
+const MOST_OF_ALL: u64 = 3_000;
 
 fn lay_out(manifest: &mut Manifest<'_>, names: &Names, report: &mut Report) {
     let (mut taken, mut total, mut seen) = (Taken::default(), 0, HashSet::new());

@@ -19,7 +19,7 @@ use std::collections::HashSet;
 use values::{disks, instances, lifecycle, resource, zones};
 
 /// Most instances of a group over its zones; each has a Service.
-pub const MOST_INSTANCES: u32 = 10_000;
+pub const MOST_INSTANCES: u32 = 1_000;
 
 /// What runs a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 #[test]
 fn too_many_instances_are_refused() {
-    for instances in [10_001, u64::MAX] {
+    for instances in [1_001, u64::MAX] {
         let web = json!({"name": "web", "instances": instances, "jobs": [{"name": "j", "release": "r"}]});
         let errors = Case::new(json!([web])).job("j", json!({})).errors();
         assert_eq!(
             errors,
             [(
                 "/instance_groups/0/instances".to_string(),
-                "Instance group 'web' has more than 10000 instances over its AZs".to_string()
+                "Instance group 'web' has more than 1000 instances over its AZs".to_string()
             )]
         );
     }
@@ -22,8 +22,24 @@ fn too_many_instances_are_refused() {
 }
 
 #[test]
+fn a_deployment_has_no_more_instances_than_a_namespace_is_made_for() {
+    let groups: Vec<Value> = (0..4)
+        .map(|n| json!({"name": format!("g{n}"), "instances": 1000, "jobs": []}))
+        .collect();
+    Case::new(groups[..3].to_vec().into()).resolved();
+    let errors = Case::new(groups.into()).errors();
+    assert_eq!(
+        errors,
+        [(
+            "/instance_groups/3/instances".to_string(),
+            "The instance groups up to 'g3' have more than 3000 instances".to_string()
+        )]
+    );
+}
+
+#[test]
 fn links_cannot_multiply_instances_without_bounds() {
-    let mut groups = vec![json!({"name": "many", "instances": 5000, "jobs": [{"name": "p", "release": "r"}]})];
+    let mut groups = vec![json!({"name": "many", "instances": 1000, "jobs": [{"name": "p", "release": "r"}]})];
     groups.extend((0..100).map(|n| group(&format!("g{n}"), json!([{"name": "c", "release": "r"}]))));
     let case = Case::new(groups.into())
         .job("p", json!({"provides": [{"name": "l", "type": "t"}]}))
