@@ -221,6 +221,11 @@ impl Walk<'_> {
                 format!("'{name}' unpacks to more than {} times its size", limits.ratio),
             )
             .help("no release does that: the archive is made to exhaust its reader"),
+            Some(Excess::Members) => Diagnostic::error(
+                "release-archive-bomb",
+                format!("'{name}' consists of more than {} gzip members", limits.members),
+            )
+            .help("no release does that: the archive is made to exhaust its reader"),
             None if error.kind() == io::ErrorKind::UnexpectedEof => {
                 Diagnostic::error("release-archive-damaged", format!("'{name}' is cut off"))
                     .help("get the file again; the download may have ended early")

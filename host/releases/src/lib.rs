@@ -16,6 +16,7 @@ mod entries;
 mod image;
 mod layer;
 mod limits;
+mod members;
 mod stream;
 mod tarball;
 

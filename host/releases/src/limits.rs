@@ -26,6 +26,8 @@ pub struct Limits {
     pub ratio: u64,
     /// Bytes that are unpacked before the ratio counts.
     pub ratio_from: u64,
+    /// Members of a gzip stream. Writers that make seekable files (bgzip, eStargz) start one for each 64 KiB, or for each file.
+    pub members: u64,
     /// Bytes of a path or of the target of a link.
     pub path: u64,
     /// Nested directories.
@@ -50,11 +52,12 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             scanned: 8 * GIB,
-            kept: 256 * MIB,
+            kept: 32 * MIB,
             file: 32 * MIB,
             entries: 2_000_000,
             ratio: 100,
             ratio_from: 64 * MIB,
+            members: 200_000,
             path: 4 * KIB,
             depth: 64,
             linked: 4096,

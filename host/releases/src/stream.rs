@@ -1,7 +1,7 @@
 //! A compressed stream, unpacked and counted on the way: the place where archive bombs and torn archives end.
 
 use crate::limits::Budget;
-use flate2::bufread::MultiGzDecoder;
+use crate::members::{Members, TooMany};
 use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -18,6 +18,8 @@ pub enum Excess {
     Size,
     /// It unpacks to too much for its size.
     Ratio,
+    /// It has too many gzip members.
+    Members,
 }
 
 /// Counts what goes through: shared by both ends of the decompressor.
@@ -39,7 +41,7 @@ pub struct Stream<'m, R: Read> {
 
 enum Inner<'m, R: Read> {
     Plain(BufReader<Packed<'m, R>>),
-    Gzip(Box<MultiGzDecoder<BufReader<Packed<'m, R>>>>),
+    Gzip(Box<Members<BufReader<Packed<'m, R>>>>),
 }
 
 struct Packed<'m, R> {
@@ -92,7 +94,7 @@ impl<'m, R: Read> Stream<'m, R> {
         let mut packed = BufReader::with_capacity(BUFFER, Packed { inner: reader, meter });
         let gzip = packed.fill_buf()?.starts_with(&[0x1f, 0x8b]);
         let inner = if gzip {
-            Inner::Gzip(Box::new(MultiGzDecoder::new(packed)))
+            Inner::Gzip(Box::new(Members::new(packed, meter.budget.limits.members)))
         } else {
             Inner::Plain(packed)
         };
@@ -122,7 +124,11 @@ impl<R: Read> Read for Stream<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = match &mut self.inner {
             Inner::Plain(reader) => reader.read(buffer)?,
-            Inner::Gzip(reader) => reader.read(buffer)?,
+            Inner::Gzip(reader) => reader.read(buffer).inspect_err(|error| {
+                if error.get_ref().is_some_and(|inner| inner.is::<TooMany>()) {
+                    self.meter.excess.set(Some(Excess::Members));
+                }
+            })?,
         };
         let unpacked = self.meter.count(count as u64)?;
         if unpacked - self.told >= TELL_EVERY {

@@ -275,6 +275,26 @@ fn too_much_to_keep_is_refused_where_it_is_needed() {
 }
 
 #[test]
+fn members_of_gzip_are_counted() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("r.tgz");
+    let empty = Tar::new().gz();
+    let mut bytes = release(&job().gz()).gz();
+    // Each unpacks to nothing that a tar has not at its end anyway.
+    (0..20).for_each(|_| bytes.extend(&empty));
+    std::fs::write(&file, bytes).unwrap();
+    for (members, code) in [(21, None), (20, Some("release-archive-bomb"))] {
+        let limits = boson_releases::Limits {
+            members,
+            ..boson_releases::Limits::default()
+        };
+        let read = boson_releases::read_all(&file, None, limits, &mut Sources::default(), &mut |_| {});
+        let found = read.err().map(|errors| errors[0].code.clone());
+        assert_eq!(found.as_deref(), code, "{members}");
+    }
+}
+
+#[test]
 fn names_count_as_much_as_content() {
     let path = "d/".repeat(40);
     let many = |count: usize| {
