@@ -19,7 +19,7 @@ pub struct Sources {
 #[derive(Clone, Debug)]
 enum Source {
     Yaml {
-        document: Box<Document>,
+        document: Arc<Document>,
         secret: bool,
     },
     /// A document that has no text of its own: lines of it can be shown, but have no numbers.
@@ -57,24 +57,14 @@ pub struct Located {
 
 impl Sources {
     /// Registers a YAML document. Of a `secret` one, diagnostics show places but no text.
-    pub fn add_document(&mut self, document: Document, secret: bool) {
+    pub fn add_document(&mut self, document: impl Into<Arc<Document>>, secret: bool) {
+        let document = document.into();
         let name = document.name.clone();
         let document = match secret {
-            true => Document {
-                text: "".into(),
-                tree: hollow(&document.tree),
-                warnings: Vec::new(),
-                ..document
-            },
+            true => Arc::new(hollow(&document)),
             false => document,
         };
-        self.documents.insert(
-            name,
-            Source::Yaml {
-                document: Box::new(document),
-                secret,
-            },
-        );
+        self.documents.insert(name, Source::Yaml { document, secret });
     }
 
     /// Registers a text that may be shown: a template, or YAML that can't be read.
@@ -237,11 +227,21 @@ impl Derived {
     }
 }
 
-/// The shape of a document, without any of its values.
-fn hollow(tree: &Tree) -> Tree {
+/// A document with its places, and without any of its values.
+fn hollow(document: &Document) -> Document {
+    Document {
+        name: document.name.clone(),
+        text: "".into(),
+        tree: shape(&document.tree),
+        marks: document.marks.clone(),
+        warnings: Vec::new(),
+    }
+}
+
+fn shape(tree: &Tree) -> Tree {
     match tree {
-        Tree::Array(items) => Tree::Array(items.iter().map(hollow).collect()),
-        Tree::Object(map) => map.iter().map(|(name, value)| (name.as_str(), hollow(value))).collect(),
+        Tree::Array(items) => Tree::Array(items.iter().map(shape).collect()),
+        Tree::Object(map) => map.iter().map(|(name, value)| (name.as_str(), shape(value))).collect(),
         _ => Tree::Null,
     }
 }

@@ -5,9 +5,9 @@ use boson_document::Tree;
 use std::collections::HashMap;
 
 /// Most values that aliases may add: a document of a few lines must not fill the memory.
-const MAX_VALUES: usize = 1_000_000;
+pub(super) const MAX_VALUES: usize = 250_000;
 /// Most bytes of text that aliases may add.
-const MAX_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 32 << 20;
 
 /// How much a value comes to, aliases replaced.
 #[derive(Clone, Copy, Default)]

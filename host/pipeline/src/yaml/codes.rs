@@ -26,7 +26,7 @@ pub const CODES: &[Code] = &[
     Code {
         name: "yaml-size",
         title: "The file is too large",
-        explanation: "Files of more than 32 MiB, or of more than two million values, are not read. Large content does not \
+        explanation: "Files of more than 32 MiB, or of more than 500,000 values, are not read. Large content does not \
                       belong into a manifest: put it into a release.",
     },
     Code {

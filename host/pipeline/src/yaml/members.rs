@@ -26,7 +26,9 @@ impl Members {
         }
     }
 
-    pub(super) fn into_node(self) -> Node {
+    pub(super) fn into_node(mut self) -> Node {
+        self.map.shrink_to_fit();
+        self.mark.children.shrink_to_fit();
         Node {
             tree: Tree::Object(self.map),
             mark: self.mark,

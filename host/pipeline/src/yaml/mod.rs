@@ -23,11 +23,13 @@ mod style;
 mod syntax;
 mod timestamp;
 mod value;
+mod weight;
 mod words;
 mod writer;
 
 pub use codes::CODES;
 pub use marks::{Mark, Span};
+pub use weight::weight;
 pub use writer::{write, write_manifest};
 
 use crate::diagnostic::Diagnostic;

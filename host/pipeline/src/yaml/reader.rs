@@ -12,8 +12,8 @@ use boson_document::{MAX_DEPTH, Tree};
 use saphyr_parser::{Event, ScanError};
 use std::borrow::Cow;
 
-/// Most values of a document: each takes a hundred times the bytes of its text.
-const MAX_VALUES: usize = 2_000_000;
+/// Most values of a document: each takes a hundred times the bytes of its text. The largest manifests known have some ten thousand.
+const MAX_VALUES: usize = 500_000;
 /// Most warnings of a document; who reads a hundred does not read more.
 const MAX_WARNINGS: usize = 100;
 
@@ -238,6 +238,9 @@ impl<'t> Reader<'t> {
         loop {
             let (event, at) = self.next()?;
             if event == Event::SequenceEnd {
+                // Lists keep room for as many items again; most documents are never added to.
+                items.shrink_to_fit();
+                mark.children.shrink_to_fit();
                 return Ok(Node {
                     tree: Tree::Array(items),
                     mark,
