@@ -48,7 +48,7 @@ pub const CODES: &[Code] = &[
     Code {
         name: "image-size",
         title: "A release image has too much in its jobs",
-        explanation: "Of all layers together, what is below `/var/vcap/jobs-src` may have 256 MiB, counted as an archive. Jobs hold templates; large files \
+        explanation: "Of all layers together, what is below `/var/vcap/jobs-src` may have 32 MiB, counted as an archive. Jobs hold templates; large files \
                       belong into packages, which are not read.",
     },
 ];

@@ -7,8 +7,8 @@ pub const CODES: &[Code] = &[
     Code {
         name: "release-archive-bomb",
         title: "An archive unpacks to far more than its size",
-        explanation: "Archives of releases shrink to a tenth at best. This one grows a hundredfold while it is unpacked: it is \
-                      damaged, or made to exhaust the disk or memory of its reader. It was not read further.",
+        explanation: "Archives of releases shrink to a tenth at best. This one grows a hundredfold while it is unpacked, or is \
+                      made of hundreds of thousands of gzip members: it is damaged, or made to exhaust the disk or memory of its reader. It was not read further.",
     },
     Code {
         name: "release-archive-damaged",
@@ -85,6 +85,19 @@ pub const CODES: &[Code] = &[
         name: "release-file-too-large",
         title: "A file of a job is too large",
         explanation: "Files of jobs are read up to 32 MiB. Templates have some kilobytes; large files belong into packages.",
+    },
+    Code {
+        name: "release-too-large",
+        title: "The jobs of a release take too much memory",
+        explanation: "Specs and templates of all jobs are in memory while a deployment is converted: a template twice, and a value of a spec takes a hundred \
+                      times the bytes of its text. A file that several templates link to counts for each of them. The limit is twenty times what the \
+                      largest release known takes.",
+    },
+    Code {
+        name: "releases-too-large",
+        title: "The releases of a deployment take too much memory",
+        explanation: "Specs and templates of all releases are in memory while a deployment is converted, and what they may take together is bounded. The \
+                      message names the largest. Large files in a job's `templates` belong into a package.",
     },
     Code {
         name: "release-identifier",

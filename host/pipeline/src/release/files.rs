@@ -4,6 +4,8 @@
 //! no leading `/`, so it can't leave the tree, and links are followed inside of it only.
 
 use super::paths::{Naming, parent_length, push};
+use super::weight;
+use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Links followed on the way to one file, as Linux does. More is a loop.
@@ -48,6 +50,8 @@ pub enum Fault {
     TooLarge(u64),
     /// It is a device, a socket or a named pipe.
     Special,
+    /// What was read before it takes all the memory that a release may.
+    Excess,
 }
 
 /// The files of a release.
@@ -55,6 +59,8 @@ pub enum Fault {
 pub struct Files {
     entries: BTreeMap<String, Entry>,
     naming: Naming,
+    /// Bytes of memory that may still go into what is made of them.
+    room: Cell<u64>,
 }
 
 // === impl Files ===
@@ -65,6 +71,7 @@ impl Files {
         Self {
             entries: BTreeMap::new(),
             naming,
+            room: Cell::new(weight::ONE),
         }
     }
 
@@ -151,6 +158,18 @@ impl Files {
             None if self.holds_directory(&path) => Err(Fault::Directory),
             None => Err(Fault::Missing),
         }
+    }
+
+    /// The same, of which something is made that stays: `weight` tells how many bytes of memory that takes. Links let a small release name one
+    /// file many times, so that the sizes of its files say little.
+    ///
+    /// # Errors
+    /// As [`Self::file`], and [`Fault::Excess`].
+    pub fn taken(&self, path: &str, weight: impl Fn(&[u8]) -> u64) -> Result<&File, Fault> {
+        let file = self.file(path)?;
+        let left = self.room.get().checked_sub(weight(&file.bytes)).ok_or(Fault::Excess)?;
+        self.room.set(left);
+        Ok(file)
     }
 
     /// Where `path` leads, links followed. There may be nothing at the end. `path` may hold `..`, unlike those of entries.
@@ -264,6 +283,15 @@ mod tests {
         ] {
             assert_eq!(files.file(path), Err(fault), "{path}");
         }
+    }
+
+    #[test]
+    fn what_links_multiply_counts_each_time() {
+        let files = tree(&[("a", text("x")), ("b", link("a")), ("c", link("a"))]);
+        let half = |_: &[u8]| weight::ONE / 2;
+        assert!(files.taken("a", half).is_ok() && files.taken("b", half).is_ok());
+        assert_eq!(files.taken("c", half), Err(Fault::Excess));
+        assert!(files.file("c").is_ok() && files.taken("c", |_| 0).is_ok());
     }
 
     #[test]

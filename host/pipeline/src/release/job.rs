@@ -3,10 +3,10 @@
 use super::files::{Fault, Files};
 use super::open;
 use super::paths;
-use super::{Job, TemplateFile, spec};
+use super::{Job, TemplateFile, spec, weight};
 use crate::diagnostic::Diagnostic;
 use crate::report::Sources;
-use crate::yaml::Document;
+use crate::yaml::{self, Document};
 use boson_document::{Pointer, Tree, json};
 use std::collections::HashMap;
 
@@ -84,6 +84,10 @@ impl Layout {
     }
 }
 
+fn of_text(text: &[u8]) -> u64 {
+    weight::of_text(text.len())
+}
+
 // === impl Reader ===
 
 impl Reader<'_> {
@@ -94,7 +98,7 @@ impl Reader<'_> {
     fn spec(&mut self) -> Option<Document> {
         let path = self.path(self.layout.spec_file());
         let document = self.files.document(&path);
-        let file = match self.files.file(&path) {
+        let file = match self.files.taken(&path, yaml::weight) {
             Ok(file) => file,
             Err(why) => {
                 self.errors.push(self.no_spec(&path, &why));
@@ -200,7 +204,7 @@ impl Reader<'_> {
 
     fn template_text(&mut self, source: &str, at: &Pointer, spec: &str) -> Option<(String, bool, String)> {
         let path = self.path(&format!("templates/{source}"));
-        let error = match self.files.file(&path) {
+        let error = match self.files.taken(&path, of_text) {
             Ok(file) => match open::text(self.files, &path, file) {
                 Ok(text) => {
                     // The file that a link leads to is the one that the user will edit.
@@ -219,6 +223,8 @@ impl Reader<'_> {
                         self.files.document(&path)
                     ))
             }
+            // Once for a job: there is no room for any other template either.
+            Err(Fault::Excess) if self.errors.iter().any(|error| error.code == "release-too-large") => return None,
             Err(why) => open::fault(self.files, &path, &why),
         };
         self.errors.push(error);
@@ -245,7 +251,7 @@ impl Reader<'_> {
     fn monit(&mut self) -> (Option<String>, String) {
         let path = self.path("monit");
         let document = self.files.document(&path);
-        match self.files.file(&path) {
+        match self.files.taken(&path, of_text) {
             Ok(file) => match open::text(self.files, &path, file) {
                 Ok(text) => return (Some(text), document),
                 Err(error) => self.errors.push(error),
@@ -276,7 +282,7 @@ impl Reader<'_> {
 
     fn properties_schema(&mut self) -> Option<Tree> {
         let path = self.path("properties_schema.json");
-        let file = match self.files.file(&path) {
+        let file = match self.files.taken(&path, yaml::weight) {
             Ok(file) => file,
             Err(Fault::Missing) => return None,
             Err(why) => {

@@ -18,10 +18,12 @@ pub mod paths;
 pub mod source;
 mod spec;
 pub mod version;
+mod weight;
 
 pub use codes::CODES;
 pub use files::{Entry, File, Files};
 pub use paths::Naming;
+pub use weight::check_all;
 
 use crate::diagnostic::Diagnostic;
 use crate::yaml::Document;

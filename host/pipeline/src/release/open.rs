@@ -18,6 +18,11 @@ pub fn fault(files: &Files, path: &str, fault: &Fault) -> Diagnostic {
         Fault::Loop => Diagnostic::error("release-link-loop", format!("'{document}' is a link that leads nowhere: too many links")),
         Fault::Directory => Diagnostic::error("release-file-kind", format!("'{document}' is a directory, expected a file")),
         Fault::Special => Diagnostic::error("release-file-kind", format!("'{document}' is not a plain file")),
+        Fault::Excess => Diagnostic::error(
+            "release-too-large",
+            format!("The jobs of the release take too much memory: there is no room for '{document}'"),
+        )
+        .help("jobs hold templates and specs; large files belong into packages"),
         Fault::TooLarge(size) => {
             Diagnostic::error("release-file-too-large", format!("'{document}' is too large: {size} bytes"))
         }

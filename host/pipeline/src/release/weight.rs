@@ -1,0 +1,107 @@
+//! How much memory releases take, and how much they may: one while it is read, and all of a deployment together.
+
+use super::Release;
+use crate::diagnostic::Diagnostic;
+use crate::yaml;
+
+const MIB: u64 = 1 << 20;
+/// Bytes of memory that one release may take. The largest one known (capi) takes 4 MiB.
+pub(super) const ONE: u64 = 96 * MIB;
+/// Releases that an error names.
+const NAMED: usize = 5;
+
+// === impl Release ===
+
+impl Release {
+    /// Bytes of memory that it takes, generously.
+    pub fn weight(&self) -> u64 {
+        let jobs = self.jobs.iter().map(|job| {
+            let texts = job.templates.iter().map(|file| file.text.len());
+            let texts = texts.sum::<usize>() + job.monit.as_ref().map_or(0, String::len);
+            of_text(texts) + yaml::weight(job.spec.text.as_bytes())
+        });
+        jobs.sum()
+    }
+}
+
+/// Bytes that a template takes: held twice, as it is rendered and as messages show it.
+pub(super) fn of_text(bytes: usize) -> u64 {
+    2 * bytes as u64
+}
+
+/// Refuses releases that together take more than `most` bytes of memory.
+///
+/// # Errors
+/// `releases-too-large`, with the largest of them.
+pub fn check_all(releases: &[Release], most: u64) -> Result<(), Diagnostic> {
+    let mut weights: Vec<(u64, &str)> = releases.iter().map(|one| (one.weight(), one.name.as_str())).collect();
+    let sum: u64 = weights.iter().map(|(weight, _)| weight).sum();
+    if sum <= most {
+        return Ok(());
+    }
+    weights.sort_by(|a, b| b.cmp(a));
+    let more = weights.len().saturating_sub(NAMED);
+    let mut named: Vec<String> = weights
+        .iter()
+        .take(NAMED)
+        .map(|(weight, name)| format!("'{name}' {} MiB", weight.div_ceil(MIB)))
+        .collect();
+    if more > 0 {
+        named.push(format!("{more} more"));
+    }
+    let message = format!(
+        "The jobs of the releases take {} MiB of memory, and may take {} MiB: {}",
+        sum.div_ceil(MIB),
+        most / MIB,
+        named.join(", ")
+    );
+    Err(Diagnostic::error("releases-too-large", message)
+        .help("jobs hold templates and specs; large files belong into packages"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::release::{Job, TemplateFile};
+
+    fn release(name: &str, bytes: usize) -> Release {
+        let template = TemplateFile {
+            source: "a".into(),
+            destination: "a".into(),
+            text: "x".repeat(bytes),
+            document_name: "a".into(),
+            executable: false,
+        };
+        Release {
+            name: name.into(),
+            version: None,
+            jobs: vec![Job {
+                name: "job".into(),
+                spec: yaml::read("spec", "name: job\n").unwrap(),
+                templates: vec![template],
+                monit: None,
+                monit_document: String::new(),
+                properties_schema: None,
+            }],
+            source: String::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn releases_that_take_too_much_together_are_named_the_largest_first() {
+        let releases = [
+            release("small", 10),
+            release("large", 3 << 20),
+            release("middle", 1 << 20),
+        ];
+        assert_eq!(check_all(&releases, 16 * MIB), Ok(()));
+        let error = check_all(&releases, 4 * MIB).unwrap_err();
+        assert_eq!(error.code, "releases-too-large");
+        let (large, middle) = (
+            error.message.find("'large' 7 MiB"),
+            error.message.find("'middle' 3 MiB"),
+        );
+        assert!(large.is_some() && large < middle, "{}", error.message);
+    }
+}
