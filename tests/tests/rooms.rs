@@ -102,8 +102,10 @@ fn rooms_of_the_host_see_what_they_may() {
     never("boson-pipeline", &["tokio", "kube", "wasmtime", "cap-std", "rcgen"]);
     assert_eq!(
         allowed_to_see(&needs, "boson-sandbox"),
-        set(&["boson-document", "boson-deployment", "boson-pipeline"])
+        set(&["boson-budget", "boson-document", "boson-deployment", "boson-pipeline"])
     );
+    assert_eq!(allowed_to_see(&needs, "boson-budget"), set(&[]));
+    never("boson-budget", &["kube", "wasmtime", "tokio"]);
     never("boson-sandbox", &["kube", "k8s-openapi"]);
     never("boson-credentials", &["kube", "wasmtime", "tokio"]);
     never("boson-registry", &["kube", "wasmtime", "openssl", "native-tls"]);
@@ -121,6 +123,7 @@ fn rooms_of_the_host_see_what_they_may() {
     assert_eq!(
         allowed_to_see(&needs, "boson-controllers"),
         set(&[
+            "boson-budget",
             "boson-document",
             "boson-deployment",
             "boson-pipeline",

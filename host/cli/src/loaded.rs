@@ -8,7 +8,7 @@ use boson_document::{Tree, json};
 use boson_pipeline::settings;
 use boson_pipeline::yaml::{Document, Mark};
 use boson_pipeline::{Diagnostic, Stage};
-use boson_sandbox::{Digest, Failure, Plugin, Plugins, Sandbox, Source};
+use boson_sandbox::{Account, Digest, Failure, Plugin, Plugins, Sandbox, Source};
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -90,8 +90,8 @@ impl Rules for Loaded {
         });
     }
 
-    fn with(&self, chosen: &[Chosen]) -> Result<Ruling, Vec<Diagnostic>> {
-        self.shared.with(chosen)
+    fn with(&self, chosen: &[Chosen], namespace: &str) -> Result<Ruling, Vec<Diagnostic>> {
+        self.shared.with(chosen, namespace)
     }
 }
 
@@ -141,7 +141,7 @@ impl Shared {
         Known::of(plugin, &self.sandbox)
     }
 
-    fn with(&self, chosen: &[Chosen]) -> Result<Ruling, Vec<Diagnostic>> {
+    fn with(&self, chosen: &[Chosen], namespace: &str) -> Result<Ruling, Vec<Diagnostic>> {
         let mut rules: BTreeMap<Stage, Known> = BTreeMap::new();
         let mut hooks = Vec::new();
         for known in &self.built_in {
@@ -168,7 +168,7 @@ impl Shared {
             return Err(told);
         }
         let all: Vec<Known> = rules.into_values().chain(hooks).collect();
-        Ok(self.ruling(all, told))
+        Ok(self.ruling(all, told, namespace))
     }
 
     fn find(&self, chosen: &Chosen) -> Option<Known> {
@@ -181,8 +181,9 @@ impl Shared {
         }
     }
 
-    fn ruling(&self, all: Vec<Known>, warnings: Vec<Diagnostic>) -> Ruling {
-        let mut stages = Plugins::new(self.sandbox.clone());
+    fn ruling(&self, all: Vec<Known>, warnings: Vec<Diagnostic>, namespace: &str) -> Ruling {
+        let account = Account::new(namespace, self.sandbox.limits().conversion_fuel);
+        let mut stages = Plugins::new(self.sandbox.clone()).with_account(account);
         let (mut uses, mut texts) = (Vec::new(), String::new());
         for known in all {
             let parts = [

@@ -1,8 +1,10 @@
 //! Which plugins a run uses: those of the installation, and those that the user puts in their place.
 
 use crate::command::inputs;
+use crate::memory::{self, Memory};
 use crate::unpack;
 use anyhow::{Context, bail};
+use boson_budget::Budget;
 use boson_pipeline::report::Sources;
 use boson_pipeline::settings::{self, Settings};
 use boson_pipeline::yaml::Document;
@@ -24,6 +26,10 @@ pub struct PluginArguments {
     /// Take the built-in plugins from this directory (`ops.wasm`, ...) instead of the installation's
     #[arg(long, value_name = "DIR", env = "BOSON_PLUGINS_DIR", help_heading = "Plugins")]
     pub plugins_dir: Option<PathBuf>,
+    /// Memory that this process may take, as Kubernetes writes it (2Gi): calls of plugins, compiling, documents and releases share it
+    /// [default: the limit of its container, or half of the machine's memory]
+    #[arg(long, value_name = "SIZE", env = "BOSON_MAX_MEMORY", help_heading = "Plugins")]
+    pub max_memory: Option<Memory>,
 }
 
 /// `STAGE=FILE`.
@@ -82,8 +88,22 @@ pub fn prepare(
 /// # Errors
 /// A diagnostic for every plugin that cannot be used, and for everything in settings that does not fit.
 pub fn load(arguments: &PluginArguments, stages: &[Stage], settings: &[Settings]) -> Result<Plugins, Vec<Diagnostic>> {
+    let budget = Budget::of_one(memory::or_found(arguments.max_memory));
+    load_within(&budget, arguments, stages, settings)
+}
+
+/// The same, with a budget that others draw from, too.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_within(
+    budget: &Budget,
+    arguments: &PluginArguments,
+    stages: &[Stage],
+    settings: &[Settings],
+) -> Result<Plugins, Vec<Diagnostic>> {
     let failed = |failure: Failure| vec![failure.diagnostic()];
-    let sandbox = sandbox(Limits::default()).map_err(failed)?;
+    let sandbox = sandbox(Limits::default()).map_err(failed)?.within(budget.clone());
     let mut plugins = Plugins::new(sandbox.clone());
     let mut diagnostics = Vec::new();
     for stage in stages.iter().copied().filter(|stage| *stage != Stage::Resources) {

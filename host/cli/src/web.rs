@@ -1,12 +1,13 @@
 //! Documents from web servers, for the operator: only from hosts that were allowed, because whoever may write a BOSHDeployment chooses the
 //! address, and reads in its conditions what was wrong with the answer.
 
+use crate::kept::{Documents, Kept};
 use boson_controllers::conversion::Web;
 use boson_pipeline::Diagnostic;
-use reqwest::header::{ETAG, HeaderValue, IF_NONE_MATCH};
+use reqwest::header::{ETAG, IF_NONE_MATCH};
 use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Certificate, Client, Response, StatusCode, Url};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,8 +19,6 @@ const LARGEST: usize = 4 << 20;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Redirects that are followed.
 const REDIRECTS: usize = 5;
-/// Documents that are kept to ask whether they have changed.
-const KEPT: usize = 256;
 
 /// Which servers may be asked.
 #[derive(Clone, Debug, Default)]
@@ -34,14 +33,7 @@ pub struct Hosts {
 pub struct WebDocuments {
     client: Client,
     hosts: Arc<Hosts>,
-    kept: Mutex<HashMap<String, Kept>>,
-}
-
-/// A document as it was last read.
-#[derive(Clone)]
-struct Kept {
-    tag: HeaderValue,
-    bytes: Vec<u8>,
+    kept: Mutex<Documents>,
 }
 
 // === impl Hosts ===
@@ -101,19 +93,14 @@ impl WebDocuments {
         if let Some(why) = self.hosts.refusal(&url) {
             return Err(refused(format!("'{}' may not be read: {why}", shown(address))));
         }
-        let kept = self
-            .kept
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(address)
-            .cloned();
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).get(address);
         let mut request = self.client.get(url);
         if let Some(kept) = &kept {
             request = request.header(IF_NONE_MATCH, kept.tag.clone());
         }
         let answer = request.send().await.map_err(|error| broken(address, &error))?;
         match (answer.status(), kept) {
-            (StatusCode::NOT_MODIFIED, Some(kept)) => Ok(kept.bytes),
+            (StatusCode::NOT_MODIFIED, Some(kept)) => Ok(kept.bytes.to_vec()),
             (StatusCode::OK, _) => self.taken(address, answer).await,
             (status, _) => Err(unread(address, &format!("the server answers {status}"))),
         }
@@ -130,19 +117,15 @@ impl WebDocuments {
             }
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= KEPT && !kept.contains_key(address) {
-            // Asked for whole next time: dearer, but never wrong.
-            kept.clear();
-        }
         match tag {
-            Some(tag) => drop(kept.insert(
-                address.to_string(),
+            Some(tag) => kept.keep(
+                address,
                 Kept {
                     tag,
-                    bytes: bytes.clone(),
+                    bytes: bytes.as_slice().into(),
                 },
-            )),
-            None => drop(kept.remove(address)),
+            ),
+            None => kept.forget(address),
         }
         Ok(bytes)
     }

@@ -207,6 +207,13 @@ pub const CODES: &[Code] = &[
         explanation: "The value of the label `quarks.cloudfoundry.org/plugin` is one of `ops`, `variables`, `links`, `render`, `bpm` and `resources`.",
     },
     Code {
+        name: "deployment-too-large",
+        title: "The manifest and the ops files of a deployment are too large together",
+        explanation: "All documents of a deployment are in memory while it is converted. They may have 16 MiB together (less where the operator has little \
+                      memory), where one that `spec.ops` names several times counts each time, and the conversion may take a part of what the namespace may have: a \
+                      value takes a hundred times the bytes of its text. The message names the largest.",
+    },
+    Code {
         name: "plugin-too-many",
         title: "There are too many plugins",
         explanation: "Each takes memory of the operator, and time to compile, so their number is bounded, in a namespace and altogether. The older ones are used.",

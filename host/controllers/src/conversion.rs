@@ -20,11 +20,12 @@ pub trait Rules: Send + Sync + 'static {
     fn load(&self, package: Package) -> BoxFuture<'_, Result<PluginUse, Vec<Diagnostic>>>;
     /// Forgets all components that were loaded but these, by digest.
     fn keep(&self, digests: &BTreeSet<String>);
-    /// The rules with these in their place, or after them.
+    /// The rules for one conversion in `namespace`, with these in their place, or after them. Their calls have fuel for one conversion together, and
+    /// the memory and the places of the namespace.
     ///
     /// # Errors
     /// A component that was not loaded, or settings against its schema.
-    fn with(&self, chosen: &[Chosen]) -> Result<Ruling, Vec<Diagnostic>>;
+    fn with(&self, chosen: &[Chosen], namespace: &str) -> Result<Ruling, Vec<Diagnostic>>;
 }
 
 /// A component as ConfigMaps hold it.

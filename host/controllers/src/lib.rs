@@ -29,6 +29,7 @@ pub mod serving;
 mod spawned;
 mod stateful_set;
 mod taken;
+mod turns;
 mod used;
 mod versioned;
 pub mod waiting;

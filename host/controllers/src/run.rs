@@ -12,6 +12,7 @@ use crate::running::Running;
 use crate::scope::{Namespaces, Scope};
 use crate::serving::{self, Health, State};
 use crate::stateful_set;
+use crate::turns::Turns;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -146,7 +147,8 @@ async fn review(
         .map_err(|error| RunError::Listen(address, error))?;
     let scope = Scope::new(&served);
     let (conversion, me) = (config.conversion.clone(), &config.election.me);
-    let context = deployment::Context::new(cluster.clone(), scope, conversion, plugins.clone(), me);
+    let turns = Turns::of(admission::PLACES);
+    let context = deployment::Context::new(cluster.clone(), scope, conversion, plugins.clone(), turns, me);
     let reviewer = Reviewer::new(Arc::new(context), served.clone(), cluster.metrics().clone());
     let keeper = Keeper::new(cluster.clone(), settings, served, &config.election.namespace);
     let serving = admission::serve(listener, keeper.clone(), Arc::new(reviewer), health.clone());
@@ -175,6 +177,7 @@ async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: R
             scope.clone(),
             conversion,
             plugins.clone(),
+            turns(config),
             me,
         )),
         jobs: Arc::new(job::Context::new(
@@ -199,6 +202,15 @@ async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: R
             futures::future::join_all(each).await;
         }
         Namespaces::Monitored(_) => all.run(&running, None).await,
+    }
+}
+
+/// The places in which deployments are converted. Where namespaces are listed, each has a controller of its own, and nobody to share with.
+fn turns(config: &Config) -> Turns {
+    let places = usize::from(config.concurrency.max(1));
+    match &config.namespaces {
+        Namespaces::Fixed(_) => Turns::of(places * 2),
+        Namespaces::Monitored(_) => Turns::of(places),
     }
 }
 

@@ -347,6 +347,10 @@ pub trait Stages: Sync {
     ) -> Reply<Vec<Tree>>;
     /// bpm.convert-group.
     fn convert_group(&self, request: &GroupRequest<'_>) -> Reply<Vec<Tree>>;
+    /// Units of fuel that the calls of this thread have used so far: what a part of a conversion costs is the difference.
+    fn spent_here(&self) -> u64 {
+        0
+    }
     /// How many plugins of the resources stage there are.
     fn transforms(&self) -> usize;
     /// resources.transform of the plugin number `nth` (from 0) of that stage.

@@ -2,10 +2,16 @@
 //!
 //! # Guarantees
 //! Nothing of a call survives it. The same call gives the same reply on every machine. A call that fails fails alone.
+//!
+//! Memory comes out of the budget of the process as a call grows. Where there is none left, the call gives all of it back and runs once more,
+//! this time with the most that a call may have from the beginning: it never waits with memory in its hands, and what else runs beside it
+//! changes when it replies, never what.
 
+use crate::account::Account;
 use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
 use crate::plugin::Plugin;
+use boson_budget::{Class, Share};
 use std::fmt;
 use std::time::{Duration, Instant};
 use wasmtime::component::Instance;
@@ -22,12 +28,18 @@ pub struct Measures {
     pub elapsed: Duration,
 }
 
-/// What the store of a call carries: the count of its memory.
+/// What the store of a call carries: the count of its memory, and what the budget gave it.
 pub(crate) struct CallState {
     memory_limit: usize,
     memory: usize,
     table_limit: usize,
+    share: Share,
 }
+
+/// Bytes by which a share grows, where it can: to ask for every page would be to ask thousands of times.
+const STEP: u64 = 8 << 20;
+/// Bytes of one page of linear memory.
+const PAGE: u64 = 64 << 10;
 
 /// How the name of a function begins that only traps where calls nest too deep.
 const TOO_DEEP: &str = "nested too deep";
@@ -35,6 +47,10 @@ const TOO_DEEP: &str = "nested too deep";
 /// Raised from the limiter, so that a call ends where it asks for too much instead of limping on.
 #[derive(Debug)]
 struct TooMuch(&'static str);
+
+/// Raised from the limiter where others hold the memory that the call wants next.
+#[derive(Debug)]
+struct Crowded;
 
 // === impl TooMuch ===
 
@@ -46,7 +62,31 @@ impl fmt::Display for TooMuch {
 
 impl std::error::Error for TooMuch {}
 
+// === impl Crowded ===
+
+impl fmt::Display for Crowded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("others hold the memory")
+    }
+}
+
+impl std::error::Error for Crowded {}
+
 // === impl CallState ===
+
+impl CallState {
+    /// Has the budget cover so many bytes.
+    fn cover(&mut self, total: usize) -> bool {
+        let total = total as u64;
+        match total.checked_sub(self.share.bytes()) {
+            None | Some(0) => true,
+            Some(more) => {
+                let room = (self.memory_limit as u64).saturating_sub(self.share.bytes());
+                self.share.grow(more.max(STEP).min(room)) || self.share.grow(more)
+            }
+        }
+    }
+}
 
 impl ResourceLimiter for CallState {
     /// Sums over all memories; wasmtime's own limiter bounds each alone.
@@ -54,6 +94,9 @@ impl ResourceLimiter for CallState {
         let total = self.memory.saturating_add(desired.saturating_sub(current));
         if total > self.memory_limit {
             return Err(TooMuch("memory").into());
+        }
+        if !self.cover(total) {
+            return Err(Crowded.into());
         }
         self.memory = total;
         Ok(true)
@@ -81,19 +124,56 @@ impl ResourceLimiter for CallState {
 }
 
 impl Sandbox {
-    /// Runs `body` on a fresh instance of `plugin`.
+    /// Runs `body` on a fresh instance of `plugin`, for this account; a second time where memory was short.
     pub(crate) fn call<T>(
         &self,
         plugin: &Plugin,
-        body: impl FnOnce(&mut Store<CallState>, &Instance) -> wasmtime::Result<T>,
+        account: &Account,
+        mut body: impl FnMut(&mut Store<CallState>, &Instance) -> wasmtime::Result<T>,
     ) -> (Result<T, Failure>, Measures) {
-        let _slot = self.slots.take();
+        if account.is_spent() {
+            return (Err(spent(plugin, account)), Measures::default());
+        }
+        let most = self.memory_limit() as u64;
+        let first = initial_memory(plugin).unwrap_or(most).min(most);
+        let (mut result, mut measures) = self.attempt(plugin, account, first, &mut body);
+        if first < most
+            && result
+                .as_ref()
+                .err()
+                .is_some_and(|error| error.downcast_ref::<Crowded>().is_some())
+        {
+            tracing::debug!(
+                plugin = plugin.name(),
+                "memory is short: the call runs again, with all that it may have"
+            );
+            (result, measures) = self.attempt(plugin, account, most, &mut body);
+        }
+        if !account.spend(measures.fuel) {
+            return (Err(spent(plugin, account)), measures);
+        }
+        (result.map_err(|error| self.sort(plugin.name(), &error)), measures)
+    }
+
+    /// Runs `body` once, beginning with `memory` bytes of the budget.
+    fn attempt<T>(
+        &self,
+        plugin: &Plugin,
+        account: &Account,
+        memory: u64,
+        body: &mut impl FnMut(&mut Store<CallState>, &Instance) -> wasmtime::Result<T>,
+    ) -> (wasmtime::Result<T>, Measures) {
+        let share = match self.budget.hold(Class::Call, account.holder(), memory) {
+            Ok(share) => share,
+            Err(_) => return (Err(TooMuch("memory").into()), Measures::default()),
+        };
         let started = Instant::now();
         let limits = &self.limits;
         let state = CallState {
-            memory_limit: limits.memory,
+            memory_limit: self.memory_limit(),
             memory: 0,
             table_limit: limits.table_elements,
+            share,
         };
         let mut store = Store::new(&self.engine, state);
         store.limiter(|state| state);
@@ -110,7 +190,13 @@ impl Sandbox {
             elapsed: started.elapsed(),
         };
         tracing::debug!(plugin = plugin.name(), fuel, memory = measures.memory, elapsed = ?measures.elapsed, "called");
-        (result.map_err(|error| self.sort(plugin.name(), &error)), measures)
+        (result, measures)
+    }
+
+    /// Bytes that a call may have: its own limit, or less in a small container.
+    fn memory_limit(&self) -> usize {
+        let most = usize::try_from(self.budget.largest_call()).unwrap_or(usize::MAX);
+        self.limits.memory.min(most)
     }
 
     /// Makes an instance of `plugin` and takes it down again: what every call costs before the plugin does anything. `elapsed` of the
@@ -119,7 +205,7 @@ impl Sandbox {
     /// # Errors
     /// A component that needs more memory than a call may have, or whose start function fails.
     pub fn instantiate(&self, plugin: &Plugin) -> Result<Measures, Failure> {
-        let (result, measures) = self.call(plugin, |_, _| Ok(()));
+        let (result, measures) = self.call(plugin, &Account::unbounded(), |_, _| Ok(()));
         result.map(|()| measures)
     }
 
@@ -128,7 +214,7 @@ impl Sandbox {
         let mebibytes = |bytes: usize| bytes >> 20;
         let (kind, message) = if let Some(TooMuch(what)) = error.downcast_ref() {
             let of = if *what == "memory" {
-                format!("{} MiB", mebibytes(limits.memory))
+                format!("{} MiB", mebibytes(self.memory_limit()))
             } else {
                 limits.table_elements.to_string()
             };
@@ -174,6 +260,21 @@ impl Sandbox {
             trap => (FailureKind::Trapped, format!("stopped with a trap: {trap}")),
         }
     }
+}
+
+fn spent(plugin: &Plugin, account: &Account) -> Failure {
+    let message = format!(
+        "was not called to its end: the conversion has used up its {} units of fuel",
+        account.fuel()
+    );
+    Failure::new(FailureKind::OverBudget, plugin.name(), message)
+}
+
+/// Bytes that an instance has from the beginning; none where the component does not tell.
+fn initial_memory(plugin: &Plugin) -> Option<u64> {
+    let needs = plugin.pre.component().resources_required()?;
+    let pages = needs.max_initial_memory_size.unwrap_or(0);
+    pages.checked_mul(PAGE)?.checked_mul(needs.num_memories.into())
 }
 
 /// Whether the trap is a plugin's own way to end where its calls nest too deep: it says so in the name of a function, as the render

@@ -15,11 +15,19 @@ use boson_pipeline::{Diagnostic, Place, Severity};
 
 /// Diagnostics kept of one reply. More say nothing that the first ones did not.
 const MAX_DIAGNOSTICS: usize = 500;
+/// Characters of a document that may separate values: a tree takes a hundred times the bytes of its text, and what the host may take for a reply is
+/// not the plugin's to choose.
+const MAX_SEPARATORS: usize = 2_000_000;
 /// Bytes of one text of a diagnostic.
 const MAX_TEXT: usize = 16 << 10;
 
 /// A document of a reply.
 pub(crate) fn document(plugin: &str, what: &str, text: &str) -> Result<Tree, Failure> {
+    let separates = |byte: &u8| matches!(byte, b',' | b':' | b'[' | b'{');
+    if text.bytes().filter(separates).count() > MAX_SEPARATORS {
+        let message = format!("gave a reply that is too large: `{what}` has too many values");
+        return Err(Failure::new(FailureKind::OverOutput, plugin, message));
+    }
     json::parse(text).map_err(|error| {
         Failure::new(
             FailureKind::Malformed,

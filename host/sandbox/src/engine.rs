@@ -3,7 +3,7 @@
 use crate::cache::Cache;
 use crate::error::{Failure, FailureKind};
 use crate::limits::Limits;
-use crate::slots::Slots;
+use boson_budget::Budget;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ const TARGET: &str = "aarch64-unknown-linux-gnu";
 /// How often the epoch advances. A deadline is at most this much late.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Calls that may run at once. Each may hold `Limits::memory`; the machine's cores are the useful bound.
+/// Calls that may run at once: no budget has more places. What they may hold together is the budget's matter.
 const MAX_CALLS: u32 = 16;
 
 /// Bytes of a memory that stay mapped after a call: what a rule takes for a manifest of some 100 kB. Times `MAX_CALLS`: 128 MiB at most.
@@ -36,13 +36,13 @@ pub struct Sandbox {
     pub(crate) engine: Engine,
     pub(crate) limits: Arc<Limits>,
     pub(crate) cache: Arc<Cache>,
-    pub(crate) slots: Arc<Slots>,
+    pub(crate) budget: Budget,
 }
 
 // === impl Sandbox ===
 
 impl Sandbox {
-    /// An engine with its pool and its ticker.
+    /// An engine with its pool and its ticker, with what the container of this process has for one user.
     ///
     /// # Errors
     /// A CPU or an operating system that wasmtime does not support.
@@ -59,8 +59,20 @@ impl Sandbox {
             engine,
             limits: Arc::new(limits),
             cache: Arc::new(cache),
-            slots: Arc::new(Slots::new(MAX_CALLS)),
+            budget: Budget::default(),
         })
+    }
+
+    /// With a budget that others draw from, too.
+    #[must_use]
+    pub fn within(mut self, budget: Budget) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// What calls draw their memory from.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     /// The limits of a call.

@@ -14,6 +14,8 @@ pub enum FailureKind {
     TooDeep,
     /// It used up its fuel.
     OutOfFuel,
+    /// The calls of its conversion used up what they have together.
+    OverBudget,
     /// It asked for more memory or table than it may have.
     OverMemory,
     /// Its reply was larger than allowed.
@@ -41,11 +43,12 @@ pub struct Failure {
 
 impl FailureKind {
     /// All, for the registry of codes.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Refused,
         Self::Trapped,
         Self::TooDeep,
         Self::OutOfFuel,
+        Self::OverBudget,
         Self::OverMemory,
         Self::OverOutput,
         Self::Deadline,
@@ -59,6 +62,7 @@ impl FailureKind {
             Self::Trapped => "plugin-trapped",
             Self::TooDeep => "plugin-too-deep",
             Self::OutOfFuel => "plugin-out-of-fuel",
+            Self::OverBudget => "conversion-out-of-fuel",
             Self::OverMemory => "plugin-over-memory",
             Self::OverOutput => "plugin-over-output",
             Self::Deadline => "plugin-deadline",
@@ -88,6 +92,12 @@ impl FailureKind {
                 "a plugin used up its fuel",
                 "Each call has a fixed amount of fuel, about one unit an instruction, so that the same input fails the same way on every machine. \
                  In the render stage the usual reason is a template that loops for ever.",
+            ),
+            Self::OverBudget => (
+                "a conversion used up its fuel",
+                "All calls of one conversion together have a fixed amount of fuel, a hundred times what one call may use, so that no deployment keeps \
+                 the processors for hours. The message names the instance groups whose templates used most of it: look for templates that compute \
+                 much, and for groups with many instances, each of which renders them again.",
             ),
             Self::OverMemory => (
                 "a plugin asked for too much memory",
@@ -138,6 +148,7 @@ impl Failure {
                 "something calls itself for ever, or is nested far deeper than expected".to_string()
             }
             FailureKind::OutOfFuel => "something loops for ever, or the input is far larger than expected".to_string(),
+            FailureKind::OverBudget => "fewer instances, or templates that compute less".to_string(),
             FailureKind::OverMemory | FailureKind::OverOutput => {
                 "the input makes the plugin build something huge".to_string()
             }

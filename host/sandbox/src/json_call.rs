@@ -3,6 +3,7 @@
 //! Arguments are one object, a member for each parameter (`document-name`); records are objects, lists lists, options null or the value, enums and
 //! variants their case's name (`{"case": payload}` with a payload). Where the contract has JSON text, JSON stands as it is.
 
+use crate::account::Account;
 use crate::call::Measures;
 use crate::component::interface;
 use crate::engine::Sandbox;
@@ -82,7 +83,7 @@ impl Sandbox {
             .ok_or_else(unknown)?;
         let (_, index): (_, ComponentExportIndex) = component.get_export(Some(&stage), function).ok_or_else(unknown)?;
         let mut wrong = None;
-        let (result, measures) = self.call(plugin, |store, instance| {
+        let (result, measures) = self.call(plugin, &Account::unbounded(), |store, instance| {
             let func = instance
                 .get_func(&mut *store, index)
                 .ok_or_else(|| wasmtime::Error::msg("no such function"))?;

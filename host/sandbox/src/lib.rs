@@ -6,6 +6,7 @@
 //! Plugins (one for each stage) : pipeline::Stages -- every call: fresh instance, own store, limits, then nothing is left of it
 //! ```
 
+mod account;
 mod bindings;
 mod cache;
 mod call;
@@ -16,9 +17,9 @@ mod error;
 pub mod json_call;
 mod limits;
 mod plugin;
-mod slots;
 mod stages;
 
+pub use account::Account;
 pub use cache::Cache;
 pub use call::Measures;
 pub use engine::Sandbox;

@@ -1,5 +1,6 @@
 //! A plugin: a checked component, ready to be instantiated, and what it says of itself.
 
+use crate::account::Account;
 use crate::bindings::exports::boson;
 use crate::cache;
 use crate::call::CallState;
@@ -278,7 +279,7 @@ impl Plugin {
         macro_rules! describe {
             ($interface:path) => {{
                 use $interface as interface;
-                let (result, _) = sandbox.call(self, |store, instance| {
+                let (result, _) = sandbox.call(self, &Account::unbounded(), |store, instance| {
                     let guest = interface::GuestIndices::new(&self.pre)?.load(&mut *store, instance)?;
                     guest.call_describe(store)
                 });

@@ -1,5 +1,6 @@
 //! The six stages on plugins: `pipeline::Stages` by calls into components.
 
+use crate::account::{self, Account};
 use crate::bindings::exports::boson::{bpm, links, ops, render, resources, variables};
 use crate::call::Measures;
 use crate::conversions::{document, documents, failed, object_reference, references, refusal, reply, specs};
@@ -21,6 +22,7 @@ pub struct Plugins {
     rules: BTreeMap<Stage, Plugin>,
     resources: Vec<Plugin>,
     used: Mutex<BTreeMap<Stage, (u32, Measures)>>,
+    account: Account,
 }
 
 /// Makes a call and turns the three ways it can end (trap, `err`, `ok`) into a reply.
@@ -28,7 +30,7 @@ macro_rules! call {
     ($self:ident, $plugin:expr, $interface:path, |$guest:ident, $store:ident| $body:expr) => {{
         use $interface as interface;
         let plugin: &Plugin = $plugin;
-        let (result, measures) = $self.sandbox.call(plugin, |$store, instance| {
+        let (result, measures) = $self.sandbox.call(plugin, &$self.account, |$store, instance| {
             let $guest = interface::GuestIndices::new(&plugin.pre)?.load(&mut *$store, instance)?;
             $body
         });
@@ -51,7 +53,15 @@ impl Plugins {
             rules: BTreeMap::new(),
             resources: Vec::new(),
             used: Mutex::default(),
+            account: Account::unbounded(),
         }
+    }
+
+    /// With an account that all calls from now on go to: that of one conversion.
+    #[must_use]
+    pub fn with_account(mut self, account: Account) -> Self {
+        self.account = account;
+        self
     }
 
     /// Puts a plugin in the place of the one its stage had; one of `resources` comes after those there are.
@@ -310,6 +320,10 @@ impl Stages for Plugins {
         ));
         let objects = documents(plugin.name(), "objects", &said.objects).map_err(|failure| failed(&failure))?;
         reply(objects, said.diagnostics)
+    }
+
+    fn spent_here(&self) -> u64 {
+        account::spent_here()
     }
 
     fn transforms(&self) -> usize {

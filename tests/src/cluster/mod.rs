@@ -10,6 +10,7 @@ mod certificates;
 mod control_plane;
 pub mod image;
 mod kubectl;
+mod limited;
 mod node;
 mod operator;
 mod operator_image;
@@ -34,6 +35,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 pub use self::kubectl::Answer;
+pub use self::limited::{Limited, peak};
 pub use self::operator::{Operator, free_port};
 pub use self::programs::program;
 

@@ -1,6 +1,6 @@
 //! `host operator` as a process beside a cluster: the one way in which tests start it, ask it and end it.
 
-use super::Cluster;
+use super::{Cluster, Limited};
 use crate::registry::Server;
 use crate::{binary, root};
 use anyhow::{Context, Result, bail, ensure};
@@ -23,6 +23,7 @@ pub struct Operator {
     variables: Vec<(String, OsString)>,
     files: TempDir,
     port: u16,
+    limit: Option<Limited>,
     child: Option<Child>,
 }
 
@@ -74,6 +75,7 @@ impl Operator {
             variables: Vec::new(),
             files,
             port,
+            limit: None,
             child: None,
         };
         Ok(operator
@@ -90,6 +92,18 @@ impl Operator {
     #[must_use]
     pub fn registry(self, registry: &Server) -> Self {
         self.variable("BOSON_REGISTRY_WITHOUT_TLS", registry.host())
+    }
+
+    /// In a control group with a limit on memory.
+    #[must_use]
+    pub fn within(mut self, limit: Limited) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
+    /// The control group that it is in.
+    pub fn limit(&self) -> Option<&Limited> {
+        self.limit.as_ref()
     }
 
     /// With an option by its variable, in place of what it was.
@@ -121,7 +135,10 @@ impl Operator {
         let log = File::options().create(true).append(true).open(self.log_file())?;
         let outside = std::env::vars_os().map(|(name, _)| name);
         let outside = outside.filter(|name| name.to_string_lossy().starts_with("BOSON_"));
-        let mut command = Command::new(binary()?);
+        let mut command = match &self.limit {
+            Some(limit) => limit.command(&binary()?),
+            None => Command::new(binary()?),
+        };
         for name in outside {
             command.env_remove(name);
         }

@@ -87,7 +87,7 @@ impl Rules for BuiltIn {
 
     fn keep(&self, _: &BTreeSet<String>) {}
 
-    fn with(&self, _: &[Chosen]) -> Result<Ruling, Vec<Diagnostic>> {
+    fn with(&self, _: &[Chosen], _: &str) -> Result<Ruling, Vec<Diagnostic>> {
         Ok(Ruling {
             stages: self.0.clone(),
             uses: Vec::new(),
@@ -161,6 +161,7 @@ impl Example {
             web: Arc::new(NoWeb),
             cluster_domain: "cluster.local".into(),
             operator_image: "boson".into(),
+            budget: boson_budget::Budget::default(),
             keep_versions: 2,
         };
         let client: Client = line.client(self.stage.client.clone(), death);

@@ -32,6 +32,7 @@ mod jobs;
 mod kept;
 mod leading;
 mod line;
+mod memory;
 mod modes;
 mod operator;
 mod outputs;

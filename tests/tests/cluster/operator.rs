@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use boson_tests::cluster::{Cluster, Operator, shared};
+use boson_tests::cluster::{Cluster, Limited, Operator, shared};
 use boson_tests::registry::{Server, push_example};
 use boson_tests::root;
 use serde_json::{Value, json};
@@ -42,6 +42,26 @@ impl Stage {
         Self::set(shared()?, namespace, registry, more)
     }
 
+    /// With an operator that may have so much memory, and that serves another namespace, too, by their labels; none where this user can set no limit.
+    pub fn limited(name: &str, bytes: u64, other: &str, more: &[&str]) -> Result<Option<Self>> {
+        let Some(limit) = Limited::to(bytes)? else {
+            return Ok(None);
+        };
+        let registry = Server::start(false)?;
+        push_example(&registry)?;
+        let namespace = shared()?.namespace(name)?;
+        for monitored in [namespace.as_str(), other] {
+            let label = format!("quarks.cloudfoundry.org/monitored={namespace}");
+            shared()?.kubectl(["label", "namespace", monitored, &label])?;
+        }
+        let mut stage = Self::prepare(shared()?, namespace, registry)?;
+        let scope = ["--monitored-id", &stage.namespace].map(str::to_string);
+        stage.operator = stage.operator.arguments(scope).arguments(more);
+        stage.operator = stage.operator.within(limit);
+        stage.operator.start()?;
+        Ok(Some(stage))
+    }
+
     /// In a cluster that has a node, with the operator's image there.
     pub fn with_pods(cluster: &'static Cluster, name: &str) -> Result<Self> {
         let more = ["--operator-image", cluster.operator_image()?];
@@ -59,18 +79,24 @@ impl Stage {
     }
 
     fn set(cluster: &'static Cluster, namespace: String, registry: Server, more: &[&str]) -> Result<Self> {
+        let mut stage = Self::prepare(cluster, namespace, registry)?;
+        let scope = ["--namespace", &stage.namespace].map(str::to_string);
+        stage.operator = stage.operator.arguments(scope).arguments(more);
+        stage.operator.start()?;
+        Ok(stage)
+    }
+
+    fn prepare(cluster: &'static Cluster, namespace: String, registry: Server) -> Result<Self> {
         cluster.define()?;
         let operator = Operator::new(cluster, &namespace)?.registry(&registry);
-        let mut stage = Self {
-            operator: operator.arguments(["--namespace", &namespace]).arguments(more),
+        Ok(Self {
+            operator,
             cluster,
             namespace,
             registry,
             mode: "InProcess",
             patience: PATIENCE,
-        };
-        stage.operator.start()?;
-        Ok(stage)
+        })
     }
 
     /// The value of an entry of a Secret.

@@ -42,7 +42,7 @@ impl Rules for Nothing {
 
     fn keep(&self, _: &BTreeSet<String>) {}
 
-    fn with(&self, _: &[Chosen]) -> Result<Ruling, Vec<boson_pipeline::Diagnostic>> {
+    fn with(&self, _: &[Chosen], _: &str) -> Result<Ruling, Vec<boson_pipeline::Diagnostic>> {
         unreachable!("there is no deployment")
     }
 }
@@ -117,6 +117,7 @@ impl Stage {
             web: Arc::new(Nothing),
             cluster_domain: "cluster.local".into(),
             operator_image: "boson".into(),
+            budget: boson_budget::Budget::default(),
             keep_versions: 2,
         };
         self.operator_that(signer, client, namespaces, lease, conversion)

@@ -11,8 +11,8 @@ use std::time::Instant;
 
 /// A web server with documents that tests may change. It answers by ETag.
 #[derive(Clone)]
-struct Server {
-    address: String,
+pub struct Server {
+    pub address: String,
     documents: Arc<Mutex<HashMap<String, String>>>,
     /// Paths that were asked for, with the answer's code.
     answers: Arc<Mutex<Vec<(String, u16)>>>,
@@ -21,7 +21,7 @@ struct Server {
 // === impl Server ===
 
 impl Server {
-    fn start() -> Self {
+    pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server = Self {
             address: listener.local_addr().unwrap().to_string(),
@@ -37,15 +37,15 @@ impl Server {
         server
     }
 
-    fn put(&self, path: &str, text: &str) {
+    pub fn put(&self, path: &str, text: &str) {
         self.documents.lock().unwrap().insert(path.into(), text.into());
     }
 
-    fn url(&self, path: &str) -> String {
+    pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    fn count(&self, path: &str, code: u16) -> usize {
+    pub fn count(&self, path: &str, code: u16) -> usize {
         let answers = self.answers.lock().unwrap();
         answers.iter().filter(|one| **one == (path.to_string(), code)).count()
     }

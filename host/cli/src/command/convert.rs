@@ -3,19 +3,23 @@
 use crate::command::variables::{self, Manifest, VariableArguments};
 use crate::exit::{self, Failed};
 use crate::folder;
+use crate::memory;
 use crate::output::{self, Color, Progress};
 use crate::plugins::{self, PluginArguments};
 use boson_document::{Tree, go};
 use boson_pipeline::bundle::owner;
 use boson_pipeline::convert::{self, Conversion, Inputs, Target};
-use boson_pipeline::release::Release;
+use boson_pipeline::release::{self, Release};
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::{Deployment, Named};
 use boson_pipeline::variables::Options;
 use boson_pipeline::{Diagnostic, Severity, Stage, StageError, Stages, yaml};
-use boson_sandbox::Plugins;
+use boson_sandbox::{Account, Plugins};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
+
+/// The part of the memory of this process that releases may take.
+const RELEASES: u64 = 8;
 
 const EXAMPLES: &str = "\
 Releases are directories with the release's source, release tarballs, release images (OCI layouts), or directories with their jobs-src.
@@ -145,6 +149,8 @@ fn convert(
     let releases = releases(arguments, sources, progress);
     let read = variables::read(&arguments.manifest, &arguments.variables, sources);
     let (plugins, releases, read) = all(plugins, releases, read)?;
+    let fuel = plugins.sandbox().limits().conversion_fuel;
+    let plugins = plugins.with_account(Account::new(&arguments.namespace, fuel));
     warnings.extend(releases.iter().flat_map(|release| release.warnings.clone()));
     let given = arguments.plugins.replacements.iter().chain(&arguments.plugins.settings);
     if given.into_iter().any(|one| one.stage == Stage::Render) {
@@ -213,6 +219,7 @@ fn releases(
     progress: &Progress,
 ) -> Result<Vec<Release>, Vec<Diagnostic>> {
     let (mut releases, mut errors): (Vec<Release>, Vec<Diagnostic>) = (Vec::new(), Vec::new());
+    let most = memory::or_found(arguments.plugins.max_memory) / RELEASES;
     for text in &arguments.releases {
         let (name, path) = named(text);
         match boson_releases::read_noting(&path, name.as_deref(), sources, &mut |what| progress.say(what)) {
@@ -231,6 +238,8 @@ fn releases(
             },
             Err(some) => errors.extend(some),
         }
+        // Before the next one is read.
+        release::check_all(&releases, most).map_err(|error| vec![error])?;
     }
     for job in releases.iter().flat_map(|release| &release.jobs) {
         sources.add_document(job.spec.clone(), false);

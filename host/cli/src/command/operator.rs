@@ -4,10 +4,12 @@ use crate::command::inputs;
 use crate::exit::{self, Failed};
 use crate::images::RegistryImages;
 use crate::loaded::Loaded;
+use crate::memory;
 use crate::output::{self, Color};
 use crate::plugins::{self, PluginArguments};
 use crate::web::{Hosts, WebDocuments};
 use anyhow::Context;
+use boson_budget::Budget;
 use boson_controllers::admission::{self, Way};
 use boson_controllers::client::{Connection, connect};
 use boson_controllers::lease::Election;
@@ -171,7 +173,9 @@ const SPARE_KEYS: usize = 2;
 
 pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
     let mut sources = Sources::default();
-    let rules = load(arguments, &mut sources).map_err(|diagnostics| {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let budget = Budget::of_many(memory::or_found(arguments.plugins.max_memory), cores);
+    let rules = load(arguments, &budget, &mut sources).map_err(|diagnostics| {
         output::show(&diagnostics, &sources, color);
         exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty())
     })?;
@@ -198,7 +202,7 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
         Failed::Input
     })?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(operate(arguments, rules, images, web));
+    let ended = runtime.block_on(operate(arguments, budget, rules, images, web));
     // A conversion that is still computed is of no use to anybody.
     runtime.shutdown_background();
     ended.map_err(|error| {
@@ -215,6 +219,7 @@ fn files(paths: &[PathBuf]) -> anyhow::Result<Vec<Vec<u8>>> {
 
 async fn operate(
     arguments: &OperatorArguments,
+    budget: Budget,
     rules: Loaded,
     images: RegistryImages,
     web: WebDocuments,
@@ -244,6 +249,7 @@ async fn operate(
             rules: Arc::new(rules),
             images: Arc::new(images),
             web: Arc::new(web),
+            budget,
             cluster_domain: arguments.cluster_domain.clone(),
             operator_image: arguments.operator_image.clone(),
             keep_versions: usize::from(arguments.keep_versions),
@@ -287,8 +293,8 @@ async fn stopped() {
     }
 }
 
-fn load(arguments: &OperatorArguments, sources: &mut Sources) -> Result<Loaded, Vec<Diagnostic>> {
+fn load(arguments: &OperatorArguments, budget: &Budget, sources: &mut Sources) -> Result<Loaded, Vec<Diagnostic>> {
     let settings = inputs::settings(&arguments.plugins, sources).map_err(|one| vec![*one])?;
-    let plugins = plugins::load(&arguments.plugins, &Stage::ALL, &settings)?;
+    let plugins = plugins::load_within(budget, &arguments.plugins, &Stage::ALL, &settings)?;
     Loaded::new(plugins).map_err(|failure| vec![failure.diagnostic()])
 }

@@ -6,6 +6,7 @@ use crate::api::BoshDeployment;
 use crate::deployment::{Checked, Context};
 use crate::metrics::{Metrics, Outcome, Review};
 use crate::scope::Namespaces;
+use crate::turns::Turns;
 use kube::core::DynamicObject;
 use kube::core::admission::{AdmissionRequest, AdmissionResponse, AdmissionReview};
 use serde_json::Value;
@@ -16,7 +17,9 @@ use tokio::sync::Semaphore;
 /// Our own limit: before the API server gives up, so that it can be said that nothing was checked.
 const DEADLINE: Duration = Duration::from_millis(PATIENCE * 1000 - 700);
 /// Checks at a time; each may hold the memory of a manifest several times.
-const PLACES: usize = 4;
+pub(crate) const PLACES: usize = 4;
+/// Between two looks whether the namespace has a place.
+const LOOK: Duration = Duration::from_millis(50);
 /// Characters of a warning: the API server cuts those that have more than 256.
 const WARNING: usize = 250;
 /// Warnings of an answer; it passes on 4 KiB of them.
@@ -29,6 +32,7 @@ pub(crate) struct Reviewer {
     context: Arc<Context>,
     served: Namespaces,
     places: Arc<Semaphore>,
+    turns: Turns,
     metrics: Arc<Metrics>,
 }
 
@@ -48,6 +52,7 @@ impl Reviewer {
             context,
             served,
             places: Arc::new(Semaphore::new(PLACES)),
+            turns: Turns::of(PLACES),
             metrics,
         }
     }
@@ -100,6 +105,13 @@ impl Reviewer {
     }
 
     async fn check(&self, object: BoshDeployment, namespace: String) -> Verdict {
+        // No namespace has more than half of the places, or it could keep the reviews of all others from being made in time.
+        let turn = loop {
+            match self.turns.take(&namespace) {
+                Some(turn) => break turn,
+                None => tokio::time::sleep(LOOK).await,
+            }
+        };
         let Ok(place) = self.places.clone().acquire_owned().await else {
             return Verdict::unchecked("failed", "the operator is about to end");
         };
@@ -107,7 +119,7 @@ impl Reviewer {
         // In a task of its own: one that is not waited for any more keeps its place until it has ended.
         let checked = tokio::spawn(async move {
             let checked = context.check(object, &namespace).await;
-            drop(place);
+            drop((place, turn));
             checked
         });
         match checked.await {

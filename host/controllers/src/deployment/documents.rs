@@ -1,16 +1,19 @@
-//! The documents that a BOSHDeployment refers to: its manifest and its ops files.
+//! The documents that a BOSHDeployment refers to: its manifest and its ops files. `reading` reads them.
 
 use super::flow::Flow;
 use super::inputs;
+use super::reading::Reader;
 use super::stop::Stop;
 use crate::api::deployment::{Input, InputKind};
 use crate::api::{BoshDeploymentSpec, ReferenceType, ResourceReference};
 use crate::client::{Cluster, Error};
 use crate::conversion::Web;
+use boson_budget::Share;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
-use boson_pipeline::yaml::{self, Document};
+use boson_pipeline::yaml::Document;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use std::sync::Arc;
 
 /// Key of a manifest.
 const MANIFEST: &str = "manifest";
@@ -19,10 +22,13 @@ const OPS: &str = "ops";
 
 /// What was read.
 pub(super) struct Documents {
-    pub manifest: Document,
-    pub ops: Vec<Document>,
+    pub manifest: Arc<Document>,
+    /// In the order of the specification; one that is named twice is the same document twice.
+    pub ops: Vec<Arc<Document>>,
     /// For the places of diagnostics.
     pub sources: Sources,
+    /// The memory that the conversion may take for them.
+    pub share: Share,
 }
 
 /// Something that the specification refers to, as it is now.
@@ -39,71 +45,56 @@ pub(super) struct Source {
 /// What was found of them.
 pub(super) struct Looked {
     /// Those that could be read, the manifest first.
-    read: Vec<Document>,
+    pub read: Vec<Arc<Document>>,
     /// What is wrong with the others.
     pub errors: Vec<Diagnostic>,
     pub sources: Sources,
     /// What the documents are, the manifest first.
     pub found: Vec<Source>,
+    /// The memory that the conversion may take; none where there is nothing to convert.
+    pub share: Option<Share>,
 }
 
 /// What a reference leads to.
-struct Found {
+pub(super) struct Found {
     /// `configmap/scale/ops`: how diagnostics name it.
-    name: String,
-    bytes: Vec<u8>,
-    secret: bool,
-    digest: String,
+    pub name: String,
+    pub bytes: Vec<u8>,
+    pub secret: bool,
+    pub digest: String,
 }
 
 // === impl Flow ===
 
 impl Flow<'_> {
     /// Reads all documents, and notes what they are.
-    pub(super) async fn look(&self) -> Result<Looked, Error> {
-        let (cluster, web) = (&self.context.cluster, &*self.context.conversion.web);
-        let spec = &self.object.spec;
-        let looked = look(cluster, web, self.namespace, spec).await?;
+    pub(super) async fn look(&self) -> Result<Looked, Stop> {
+        let (conversion, spec) = (&self.context.conversion, &self.object.spec);
+        let reader = Reader {
+            cluster: &self.context.cluster,
+            web: &*conversion.web,
+            budget: &conversion.budget,
+            namespace: self.namespace,
+        };
+        let looked = reader.look(spec).await?;
         self.progress.uses(looked.inputs());
         let mut all = looked.found.clone();
-        all.extend(given(cluster, self.namespace, spec).await?);
+        all.extend(given(reader.cluster, self.namespace, spec).await?);
         self.progress.has_read(inputs::digest(&all));
         Ok(looked)
     }
 }
 
-/// Reads those that are there, and says what is wrong with the others.
-async fn look(cluster: &Cluster, web: &dyn Web, namespace: &str, spec: &BoshDeploymentSpec) -> Result<Looked, Error> {
-    let mut looked = Looked {
-        read: Vec::new(),
-        errors: Vec::new(),
-        sources: Sources::default(),
-        found: Vec::new(),
-    };
-    for (reference, key, place) in references(spec) {
-        let found = match reference.kind {
-            ReferenceType::Url => fetch(web, &reference.name).await,
-            _ => find(cluster, namespace, reference, key).await?,
-        };
-        let digest = found.as_ref().ok().map(|found| found.digest.clone());
-        looked.found.push(source(reference, digest));
-        let found = found.map_err(|error| error.in_document("boshdeployment").at(place));
-        match found.and_then(|found| document(&found, &mut looked.sources)) {
-            Ok(document) => looked.read.push(document),
-            Err(error) => looked.errors.push(error),
-        }
-    }
-    Ok(looked)
-}
-
 /// The documents in their order, each with its key and its place.
-fn references(spec: &BoshDeploymentSpec) -> impl Iterator<Item = (&ResourceReference, &'static str, String)> {
+pub(super) fn references(
+    spec: &BoshDeploymentSpec,
+) -> impl Iterator<Item = (&ResourceReference, &'static str, String)> {
     let ops = spec.ops.iter().enumerate();
     std::iter::once((&spec.manifest, MANIFEST, "/spec/manifest".to_string()))
         .chain(ops.map(|(nth, one)| (one, OPS, format!("/spec/ops/{nth}"))))
 }
 
-fn source(reference: &ResourceReference, digest: Option<String>) -> Source {
+pub(super) fn source(reference: &ResourceReference, digest: Option<String>) -> Source {
     let kind = match reference.kind {
         ReferenceType::Configmap => "configmap/",
         ReferenceType::Secret => "secret/",
@@ -161,13 +152,14 @@ impl Looked {
             read,
             errors,
             mut sources,
+            share,
             ..
         } = self;
         if !errors.is_empty() {
             return Err(Stop::wrong(errors, &sources));
         }
         let mut read = read.into_iter();
-        let Some(manifest) = read.next() else {
+        let (Some(manifest), Some(share)) = (read.next(), share) else {
             return Err(Stop::Waiting("the manifest".into()));
         };
         sources.set_main(&manifest.name);
@@ -175,14 +167,9 @@ impl Looked {
             manifest,
             ops: read.collect(),
             sources,
+            share,
         })
     }
-}
-
-fn document(found: &Found, sources: &mut Sources) -> Result<Document, Diagnostic> {
-    let document = yaml::read_bytes(&found.name, &found.bytes)?;
-    sources.add_document(document.clone(), found.secret);
-    Ok(document)
 }
 
 /// Whether any of the documents is on a web server, which tells nobody when it changes.
@@ -191,7 +178,7 @@ pub(super) fn on_the_web(spec: &BoshDeploymentSpec) -> bool {
     all.any(|reference| reference.kind == ReferenceType::Url)
 }
 
-async fn fetch(web: &dyn Web, url: &str) -> Result<Found, Diagnostic> {
+pub(super) async fn fetch(web: &dyn Web, url: &str) -> Result<Found, Diagnostic> {
     let bytes = web.document(url).await?;
     Ok(Found {
         digest: inputs::of_bytes(&bytes),
@@ -206,7 +193,7 @@ fn without_query(url: &str) -> &str {
     url.split(['?', '#']).next().unwrap_or_default()
 }
 
-async fn find(
+pub(super) async fn find(
     cluster: &Cluster,
     namespace: &str,
     reference: &ResourceReference,

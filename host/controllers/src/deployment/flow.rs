@@ -4,6 +4,7 @@
 use super::manifest::{self, Manifest};
 use super::progress::Progress;
 use super::provenance::PROVENANCE;
+use super::releases::Read;
 use super::secrets::Whose;
 use super::steps::Work;
 use super::stop::Stop;
@@ -22,13 +23,11 @@ use boson_deployment::names::{NameError, Names};
 use boson_document::{Tree, json};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
-use boson_pipeline::release::Release;
 use boson_pipeline::stage::Deployment;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use tokio::sync::OnceCell;
 
 /// One reconcile of one deployment.
@@ -46,7 +45,7 @@ pub(super) struct Flow<'a> {
     pub copies: Copies,
     pub progress: &'a Progress,
     /// Those that the steps of this process have read.
-    pub releases: OnceCell<Arc<Vec<Release>>>,
+    pub releases: OnceCell<Read>,
 }
 
 /// What came of it.

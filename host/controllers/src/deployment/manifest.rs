@@ -3,6 +3,7 @@
 use super::documents::Documents;
 use super::stop::Stop;
 use crate::in_pod::Values;
+use boson_budget::Share;
 use boson_document::Tree;
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::Secrets;
@@ -22,6 +23,8 @@ pub(super) struct Manifest {
     pub warnings: Vec<Diagnostic>,
     /// Values that no message may hold.
     pub secrets: Secrets,
+    /// The memory that the conversion may take: held for as long as the manifest is.
+    _share: Share,
 }
 
 // === impl Manifest ===
@@ -62,17 +65,24 @@ pub(super) async fn with_ops(stages: Rules, documents: Documents) -> Result<Mani
             manifest,
             ops,
             mut sources,
+            share,
         } = documents;
         let mut warnings = manifest.warnings.clone();
-        warnings.extend(ops.iter().flat_map(|file| file.warnings.clone()));
+        let again = |nth: usize| {
+            ops.iter()
+                .take(nth)
+                .any(|one| ops.get(nth).is_some_and(|file| Arc::ptr_eq(one, file)))
+        };
+        let first = ops.iter().enumerate().filter(|(nth, _)| !again(*nth));
+        warnings.extend(first.flat_map(|(_, file)| file.warnings.clone()));
         if ops.is_empty() {
-            let (name, tree) = (manifest.name, manifest.tree);
             return Ok(Manifest {
-                name,
-                tree,
+                name: manifest.name.clone(),
+                tree: manifest.tree.clone(),
                 sources,
                 warnings,
                 secrets: Secrets::default(),
+                _share: share,
             });
         }
         let files: Vec<Named<'_>> = ops
@@ -98,6 +108,7 @@ pub(super) async fn with_ops(stages: Rules, documents: Documents) -> Result<Mani
             sources,
             warnings,
             secrets: Secrets::default(),
+            _share: share,
         })
     })
     .await?

@@ -22,10 +22,12 @@ mod memory;
 mod progress;
 mod provenance;
 mod pulls;
+mod reading;
 mod releases;
 mod ruled;
 mod secrets;
 mod seeing;
+mod sizes;
 mod status;
 mod steps;
 mod stop;
@@ -45,6 +47,8 @@ use crate::conversion::{Images, Rules, Web};
 use crate::plugins;
 use crate::plugins::{Fault, Plugins};
 use crate::scope::Scope;
+use crate::turns::Turns;
+use boson_budget::Budget;
 use boson_deployment::names::Names;
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::Deployment;
@@ -82,6 +86,8 @@ const FILLED: Duration = Duration::from_secs(5);
 /// How long the news of what was written may take.
 const NEWS: Duration = Duration::from_secs(1);
 
+/// Until a deployment whose namespace has its half of the places is looked at again.
+const TURN: Duration = Duration::from_secs(1);
 /// After a lost race.
 const SOON: Duration = Duration::from_secs(1);
 /// Between two looks at documents on web servers.
@@ -98,6 +104,7 @@ pub(crate) struct Context {
     memory: Memory,
     sweeps: Sweeps,
     plugins: Plugins,
+    turns: Turns,
 }
 
 /// How manifests are converted.
@@ -109,6 +116,8 @@ pub struct Conversion {
     pub images: Arc<dyn Images>,
     /// Who reads documents from web servers.
     pub web: Arc<dyn Web>,
+    /// The memory that all of these share.
+    pub budget: Budget,
     /// `cluster.local`.
     pub cluster_domain: String,
     /// Image of the operator, which init containers run.
@@ -120,8 +129,15 @@ pub struct Conversion {
 // === impl Context ===
 
 impl Context {
-    /// For this cluster. `instance`: name of this process.
-    pub fn new(cluster: Cluster, scope: Scope, conversion: Conversion, plugins: Plugins, instance: &str) -> Self {
+    /// For this cluster. `instance`: name of this process. `turns`: the places in which deployments are converted.
+    pub fn new(
+        cluster: Cluster,
+        scope: Scope,
+        conversion: Conversion,
+        plugins: Plugins,
+        turns: Turns,
+        instance: &str,
+    ) -> Self {
         Self {
             events: Events::new(cluster.clone(), MANAGER, instance),
             cluster,
@@ -132,6 +148,7 @@ impl Context {
             memory: Memory::default(),
             sweeps: Sweeps::default(),
             plugins,
+            turns,
         }
     }
 
@@ -171,8 +188,10 @@ impl Context {
         let (seen, wait) = match due {
             Due::Nothing => (self.unchanged(object, &key.0, ruled).await?, None),
             Due::In(pause) => return Ok(Action::requeue(pause)),
-            Due::Now => match self.converted(object, &key, look, ruled).await {
-                Ok(converted) => converted,
+            Due::Now => match self.in_turn(object, &key, look, ruled).await {
+                Ok(Some(converted)) => converted,
+                // It is converted as soon as another one of its namespace is done.
+                Ok(None) => return Ok(Action::requeue(TURN)),
                 // Nobody's mistake: what is there by then decides.
                 Err(error) if error.is_race() => return Ok(Action::requeue(SOON)),
                 Err(error) => {
@@ -202,6 +221,20 @@ impl Context {
             // It has changed: the news of that brings us back.
             Err(error) if error.is_race() => Ok(None),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Converts, where its namespace has a place left.
+    async fn in_turn(
+        &self,
+        object: &BoshDeployment,
+        key: &memory::Key,
+        look: Option<Look>,
+        ruled: Ruled,
+    ) -> Result<Option<(Seen, Option<Duration>)>, Error> {
+        match self.turns.take(&key.0) {
+            Some(_turn) => self.converted(object, key, look, ruled).await.map(Some),
+            None => Ok(None),
         }
     }
 

@@ -3,28 +3,44 @@
 use super::flow::Flow;
 use super::manifest::{Manifest, Rules, blocking};
 use super::pulls;
+use super::reading::hold;
 use super::stop::Stop;
 use crate::client::resource;
 use crate::conversion::{PullSecret, ReleaseImage};
 use crate::objects;
+use boson_budget::{Class, Share};
 use boson_deployment::{copier, images};
 use boson_document::{Pointer, Tree};
 use boson_pipeline::bundle::Bundle;
-use boson_pipeline::release::Release;
+use boson_pipeline::release::{self, Release};
 use boson_pipeline::stage::Named;
 use boson_pipeline::{Diagnostic, convert};
 use std::sync::Arc;
+
+/// Bytes of memory that the releases of a deployment may take. Those of cf-deployment take 30 MiB.
+const MOST: u64 = 128 << 20;
+
+/// Releases that were read, and the memory that they take.
+pub(super) struct Read {
+    releases: Arc<Vec<Release>>,
+    _share: Share,
+}
 
 // === impl Flow ===
 
 impl Flow<'_> {
     /// All of them, read once for all steps, or everything that is wrong with any.
     pub(super) async fn releases(&self, manifest: &Manifest) -> Result<Arc<Vec<Release>>, Stop> {
-        self.releases.get_or_try_init(|| self.read(manifest)).await.cloned()
+        let read = self.releases.get_or_try_init(|| self.read(manifest)).await?;
+        Ok(read.releases.clone())
     }
 
-    async fn read(&self, manifest: &Manifest) -> Result<Arc<Vec<Release>>, Stop> {
+    async fn read(&self, manifest: &Manifest) -> Result<Read, Stop> {
         let (mut releases, mut errors) = (Vec::new(), Vec::new());
+        let budget = &self.context.conversion.budget;
+        let most = MOST.min(budget.most(Class::Releases));
+        // All that there may be, before it is known how much it is; the rest is given back.
+        let mut share = hold(budget, Class::Releases, self.namespace, most).await?;
         let shared = self.pull_secrets(&manifest.tree).await?;
         for (place, image) in self.listed(manifest) {
             let read = match image {
@@ -35,18 +51,25 @@ impl Flow<'_> {
                 Err(error) => Err(vec![error]),
             };
             match read {
-                Ok(release) => releases.push(release),
+                Ok(release) => {
+                    releases.push(release);
+                    // Before the next one is read: a manifest can list any number of them.
+                    release::check_all(&releases, most).map_err(|error| manifest.one(error))?;
+                }
                 Err(some) => errors.extend(some.into_iter().map(|error| match error.place.document {
                     None => error.in_document(&manifest.name).at(&place),
                     Some(_) => error,
                 })),
             }
         }
-        if errors.is_empty() {
-            Ok(Arc::new(releases))
-        } else {
-            Err(manifest.fail(errors))
+        if !errors.is_empty() {
+            return Err(manifest.fail(errors));
         }
+        share.shrink_to(releases.iter().map(Release::weight).sum());
+        Ok(Read {
+            releases: Arc::new(releases),
+            _share: share,
+        })
     }
 
     /// Their images, for pods that run them.

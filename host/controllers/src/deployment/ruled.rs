@@ -57,13 +57,13 @@ impl Context {
         if !selection.waiting.is_empty() && selection.waiting.iter().all(again) {
             return None;
         }
-        let ruled = self.rules_of(selection);
+        let ruled = self.rules_of(selection, namespace);
         // What was dropped meanwhile is no mistake of anybody; the news of it brings us back.
         let outdated = ruled.rules.is_err() && !Arc::ptr_eq(&registry, &self.plugins.now());
         (!outdated).then_some(ruled)
     }
 
-    fn rules_of(&self, selection: Selection) -> Ruled {
+    fn rules_of(&self, selection: Selection, namespace: &str) -> Ruled {
         let mut faults = selection.faults;
         let wrong = |errors| Stop::wrong(errors, &Sources::default());
         let rules = if !selection.errors.is_empty() {
@@ -78,7 +78,7 @@ impl Context {
             Err(Stop::Waiting(format!("plugin '{first}', which is being loaded")))
         } else {
             let chosen: Vec<Chosen> = selection.chosen.iter().map(|pick| pick.chosen.clone()).collect();
-            match self.conversion.rules.with(&chosen) {
+            match self.conversion.rules.with(&chosen, namespace) {
                 Ok(ruling) => Ok(OwnRules {
                     ruling,
                     picks: selection.chosen,

@@ -93,6 +93,10 @@ impl Stages for Traced {
         self.call(Stage::Bpm, "convert-group", |stages| stages.convert_group(request))
     }
 
+    fn spent_here(&self) -> u64 {
+        self.inner.spent_here()
+    }
+
     fn transforms(&self) -> usize {
         self.inner.transforms()
     }

@@ -40,6 +40,13 @@ pub const CODES: &[Code] = &[
                       The StatefulSet was scaled by hand, or the pod runs with the Secret of another version.",
     },
     Code {
+        name: "render-slow",
+        title: "Rendering a job takes long",
+        explanation: "The templates of the job used much of the fuel that a conversion has, added up over the instances that render them. Every \
+                      conversion takes as long, and one that uses up its fuel fails. Look for what the templates compute, and at the number of \
+                      instances.",
+    },
+    Code {
         name: "release-schema-unchecked",
         title: "A job's properties are not checked against its schema",
         explanation: "The job brings a `properties_schema.json`. BOSH's director refuses properties that do not fit it; here they are taken as they \

@@ -7,6 +7,7 @@ mod codes;
 pub mod collected;
 pub mod context;
 mod copies;
+mod costs;
 pub mod filling;
 pub mod kept;
 mod needed;

@@ -4,6 +4,7 @@ use super::alike;
 use super::collected::{self, JobErrors};
 use super::context::{self, POD_IP};
 use super::copies::{self, BpmFiles};
+use super::costs;
 use super::{filling, parallel};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::release::{Job, Release};
@@ -42,6 +43,8 @@ struct Work<'a> {
 struct Outcome {
     bpm: Option<(u32, Rendered)>,
     diagnostics: Vec<Diagnostic>,
+    /// Units that its templates used.
+    fuel: u64,
 }
 
 /// Renders every job of every group on every instance. `groups`: those of links.resolve, in order; the result has one entry for each: its jobs, in order.
@@ -62,15 +65,23 @@ pub fn render(
         if first.is_some_and(|first| first.load(Ordering::Relaxed) < one.nth) {
             return Outcome::default();
         }
-        let outcome = run(stages, one);
+        let before = stages.spent_here();
+        let mut outcome = run(stages, one);
+        outcome.fuel = stages.spent_here().saturating_sub(before);
         if let Some(first) = first.filter(|_| outcome.diagnostics.iter().any(Diagnostic::is_error)) {
             first.fetch_min(one.nth, Ordering::Relaxed);
         }
         outcome
     });
     let failing: Vec<usize> = failing.into_iter().map(AtomicUsize::into_inner).collect();
+    let each = work.iter().zip(&outcomes);
+    let costs = costs::of(each.map(|(one, outcome)| (one.group_name, one.files.name.as_str(), outcome.fuel)));
+    if let Some(error) = costs::exhausted(outcomes.iter().flat_map(|outcome| &outcome.diagnostics), &costs) {
+        return Err(vec![error]);
+    }
     let mut diagnostics = report(&work, &outcomes, &failing);
     diagnostics.extend(unchecked(&work));
+    diagnostics.extend(costs::warnings(&costs));
     if diagnostics.iter().any(Diagnostic::is_error) {
         return Err(diagnostics);
     }

@@ -94,7 +94,7 @@ pub const CODES: &[Code] = &[
                       largest release known takes.",
     },
     Code {
-        name: "releases-too-large",
+        name: "release-total-too-large",
         title: "The releases of a deployment take too much memory",
         explanation: "Specs and templates of all releases are in memory while a deployment is converted, and what they may take together is bounded. The \
                       message names the largest. Large files in a job's `templates` belong into a package.",

@@ -32,7 +32,7 @@ pub(super) fn of_text(bytes: usize) -> u64 {
 /// Refuses releases that together take more than `most` bytes of memory.
 ///
 /// # Errors
-/// `releases-too-large`, with the largest of them.
+/// `release-total-too-large`, with the largest of them.
 pub fn check_all(releases: &[Release], most: u64) -> Result<(), Diagnostic> {
     let mut weights: Vec<(u64, &str)> = releases.iter().map(|one| (one.weight(), one.name.as_str())).collect();
     let sum: u64 = weights.iter().map(|(weight, _)| weight).sum();
@@ -55,7 +55,7 @@ pub fn check_all(releases: &[Release], most: u64) -> Result<(), Diagnostic> {
         most / MIB,
         named.join(", ")
     );
-    Err(Diagnostic::error("releases-too-large", message)
+    Err(Diagnostic::error("release-total-too-large", message)
         .help("jobs hold templates and specs; large files belong into packages"))
 }
 
@@ -97,7 +97,7 @@ mod tests {
         ];
         assert_eq!(check_all(&releases, 16 * MIB), Ok(()));
         let error = check_all(&releases, 4 * MIB).unwrap_err();
-        assert_eq!(error.code, "releases-too-large");
+        assert_eq!(error.code, "release-total-too-large");
         let (large, middle) = (
             error.message.find("'large' 7 MiB"),
             error.message.find("'middle' 3 MiB"),

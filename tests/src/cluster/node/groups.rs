@@ -50,6 +50,13 @@ impl Groups {
         Ok(Self { all })
     }
 
+    /// Those alone that count memory.
+    pub(in crate::cluster) fn of_memory(mut self) -> Self {
+        let counts = |group: &Group| group.kind == "unified" || group.kind.split(',').any(|kind| kind == "memory");
+        self.all.retain(counts);
+        self
+    }
+
     /// Their directories.
     pub(in crate::cluster) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.all.iter().map(|group| group.path.as_path())
@@ -59,7 +66,7 @@ impl Groups {
         self.all.iter().map(|group| group.kind.as_str())
     }
 
-    pub(super) fn make(&self) -> Result<()> {
+    pub(in crate::cluster) fn make(&self) -> Result<()> {
         for path in self.paths() {
             fs::create_dir(path).with_context(|| format!("cannot make the control group {}", path.display()))?;
             for file in ["cpuset.cpus", "cpuset.mems"] {
@@ -76,7 +83,7 @@ impl Groups {
     }
 
     /// The words that run a program among the first processes of the node.
-    pub(super) fn entering(&self, program: Vec<OsString>) -> Vec<OsString> {
+    pub(in crate::cluster) fn entering(&self, program: Vec<OsString>) -> Vec<OsString> {
         Self::words(self.paths().map(Into::into), program)
     }
 

@@ -1,0 +1,133 @@
+//! How a budget is divided. One table; every number follows from the memory of the process.
+
+use crate::ledger::Class;
+
+const MIB: u64 = 1 << 20;
+
+/// What one call of a plugin may have where several namespaces share, and the budget allows for it.
+const CALL: u64 = 512 * MIB;
+/// What is left to everybody else while something is compiled.
+const BESIDE_COMPILING: u64 = 256 * MIB;
+/// The least that a process is taken to have: with less, no plugin would run at all.
+const LEAST: u64 = 256 * MIB;
+/// Calls at a time, at most: the sandbox reserves address space for as many.
+const PLACES: u32 = 16;
+
+/// Who shares the budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// One user, who may have all of it.
+    One,
+    /// Namespaces, none of which may have more than half of anything.
+    Namespaces,
+}
+
+/// The division.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// All of it, in bytes.
+    pub bytes: u64,
+    /// Calls at a time.
+    pub places: u32,
+    pub sharing: Sharing,
+}
+
+// === impl Plan ===
+
+impl Plan {
+    /// For a process that may take `memory` bytes on a machine with so many `cores`.
+    ///
+    /// Three eighths stay outside: the operator's own objects, the pages that plugins keep (128 MiB), and what freed memory takes until the
+    /// system has it back.
+    pub fn new(memory: u64, cores: usize, sharing: Sharing) -> Self {
+        let cores = u32::try_from(cores).unwrap_or(PLACES);
+        Self {
+            bytes: memory.max(LEAST) / 8 * 5,
+            // Twice the cores, so that half of the places keeps all cores busy, and two namespaces get one half each.
+            places: match sharing {
+                Sharing::One => PLACES,
+                Sharing::Namespaces => cores.saturating_mul(2).clamp(4, PLACES),
+            },
+            sharing,
+        }
+    }
+
+    /// Bytes that a class may hold, all holders together.
+    pub fn most(&self, class: Class) -> u64 {
+        let percent = |percent: u64| self.bytes / 100 * percent;
+        match class {
+            Class::Reading => percent(5),
+            Class::Documents => percent(35),
+            Class::Releases => percent(15),
+            Class::Compiling => self.bytes.saturating_sub(BESIDE_COMPILING).max(self.bytes / 2),
+            Class::Call => self.bytes,
+        }
+    }
+
+    /// Bytes of a class that one holder may have.
+    pub fn most_of_one(&self, class: Class) -> u64 {
+        let most = self.most(class);
+        match (self.sharing, class) {
+            // One compilation at a time is as large as it is.
+            (Sharing::One, _) | (_, Class::Compiling) => most,
+            (Sharing::Namespaces, Class::Call) => (most / 2).max(self.largest_call()),
+            (Sharing::Namespaces, _) => most / 2,
+        }
+    }
+
+    /// Calls that one holder may have at a time.
+    pub fn places_of_one(&self) -> u32 {
+        match self.sharing {
+            Sharing::One => self.places,
+            Sharing::Namespaces => (self.places / 2).max(1),
+        }
+    }
+
+    /// The largest call that always finds room in the end: what documents and releases leave at least.
+    pub fn largest_call(&self) -> u64 {
+        let firm = [Class::Reading, Class::Documents, Class::Releases].map(|class| self.most(class));
+        match self.sharing {
+            Sharing::One => self.bytes,
+            Sharing::Namespaces => CALL.min(self.bytes - firm.iter().sum::<u64>()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_container_of_two_gibibytes_has_room_for_the_largest_call_of_two_namespaces() {
+        let plan = Plan::new(2 << 30, 2, Sharing::Namespaces);
+        assert_eq!(plan.bytes, 1280 * MIB);
+        assert_eq!(plan.largest_call(), CALL);
+        assert!(plan.most_of_one(Class::Call) >= CALL);
+        assert_eq!((plan.places, plan.places_of_one()), (4, 2));
+    }
+
+    #[test]
+    fn no_class_takes_what_a_call_needs() {
+        for memory in [0, 1, 64 * MIB, 512 * MIB, 1 << 30, 2 << 30, 64 << 30, u64::MAX] {
+            for sharing in [Sharing::One, Sharing::Namespaces] {
+                let plan = Plan::new(memory, 4, sharing);
+                let firm: u64 = [Class::Reading, Class::Documents, Class::Releases]
+                    .map(|class| plan.most(class))
+                    .iter()
+                    .sum();
+                if sharing == Sharing::Namespaces {
+                    assert!(firm + plan.largest_call() <= plan.bytes, "{memory}");
+                }
+                assert!(plan.largest_call() <= plan.most_of_one(Class::Call), "{memory}");
+                assert!(plan.most(Class::Compiling) <= plan.bytes, "{memory}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_command_has_all_for_itself() {
+        let plan = Plan::new(1 << 30, 2, Sharing::One);
+        assert_eq!((plan.places_of_one(), plan.largest_call()), (16, plan.bytes));
+        assert_eq!(plan.most_of_one(Class::Call), plan.bytes);
+    }
+}

@@ -1,0 +1,83 @@
+//! Documents of web servers as they were last read, to ask whether they have changed: bounded in bytes, the oldest go first.
+
+use reqwest::header::HeaderValue;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+/// Bytes that are kept; manifests and ops files have some hundred KiB. One that is not kept is asked for whole: dearer, but never wrong.
+const MOST: usize = 32 << 20;
+
+/// A document as it was last read.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// What the server calls this content.
+    pub tag: HeaderValue,
+    /// The content.
+    pub bytes: Arc<[u8]>,
+}
+
+/// Documents by address.
+#[derive(Debug, Default)]
+pub struct Documents {
+    all: HashMap<String, Kept>,
+    /// In the order in which they were kept.
+    order: VecDeque<String>,
+    bytes: usize,
+}
+
+// === impl Documents ===
+
+impl Documents {
+    /// The one of this address.
+    pub fn get(&self, address: &str) -> Option<Kept> {
+        self.all.get(address).cloned()
+    }
+
+    /// Keeps a document in the place of the one that there was.
+    pub fn keep(&mut self, address: &str, kept: Kept) {
+        self.forget(address);
+        self.bytes += kept.bytes.len() + address.len();
+        self.all.insert(address.to_string(), kept);
+        self.order.push_back(address.to_string());
+        while self.bytes > MOST {
+            let Some(oldest) = self.order.front().cloned() else {
+                return;
+            };
+            self.forget(&oldest);
+        }
+    }
+
+    /// Forgets the one of this address.
+    pub fn forget(&mut self, address: &str) {
+        if let Some(old) = self.all.remove(address) {
+            self.bytes -= old.bytes.len() + address.len();
+            self.order.retain(|other| other != address);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(bytes: usize) -> Kept {
+        Kept {
+            tag: HeaderValue::from_static("x"),
+            bytes: vec![0; bytes].into(),
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_and_the_oldest_goes() {
+        let mut documents = Documents::default();
+        for nth in 0..128 {
+            documents.keep(&format!("a{nth}"), kept(4 << 20));
+            assert!(documents.bytes <= MOST);
+        }
+        assert!(documents.get("a0").is_none() && documents.get("a127").is_some());
+        assert_eq!(documents.all.len(), documents.order.len());
+        documents.keep("a127", kept(1));
+        documents.keep("large", kept(MOST));
+        assert!(documents.all.is_empty() && documents.bytes == 0, "too large to be kept");
+    }
+}

@@ -1,0 +1,182 @@
+//! Reading the documents of a deployment: each once, however often it is referred to, and all of them together bounded: in bytes, and by the memory
+//! that the namespace may have.
+
+use super::documents::{Found, Looked, Source, fetch, find, references, source};
+use super::manifest::blocking;
+use super::sizes::{self, Size};
+use super::stop::Stop;
+use crate::api::{BoshDeploymentSpec, ReferenceType, ResourceReference};
+use crate::client::{Cluster, Error};
+use crate::conversion::Web;
+use boson_budget::{Budget, Class, Share};
+use boson_pipeline::Diagnostic;
+use boson_pipeline::report::Sources;
+use boson_pipeline::yaml::{self, Document};
+use std::sync::Arc;
+
+/// Where documents are read from, and what they may take.
+pub(super) struct Reader<'a> {
+    pub cluster: &'a Cluster,
+    pub web: &'a dyn Web,
+    pub budget: &'a Budget,
+    pub namespace: &'a str,
+}
+
+/// What the references lead to.
+#[derive(Default)]
+struct Fetched {
+    /// Each once.
+    found: Vec<Result<Found, Diagnostic>>,
+    /// How many references lead to each.
+    times: Vec<usize>,
+    /// Which of them each reference leads to.
+    order: Vec<usize>,
+    /// What each reference is.
+    sources: Vec<Source>,
+    /// They are too large together; nothing is kept of those that come after.
+    excess: Option<Diagnostic>,
+}
+
+// === impl Reader ===
+
+impl Reader<'_> {
+    /// Reads those that are there, and says what is wrong with the others.
+    pub(super) async fn look(&self, spec: &BoshDeploymentSpec) -> Result<Looked, Stop> {
+        let most = sizes::MOST.min(self.budget.most(Class::Reading));
+        let reading = self.hold(Class::Reading, most).await?;
+        let fetched = self.fetch_all(spec, most).await?;
+        let (weight, most) = (fetched.weight(), self.budget.most(Class::Documents));
+        let heavy = (weight > most).then(|| sizes::too_heavy(&fetched.sized(), weight, most));
+        if let Some(error) = fetched.excess.clone().or(heavy) {
+            return Ok(Looked {
+                read: Vec::new(),
+                errors: vec![error],
+                sources: Sources::default(),
+                found: fetched.sources,
+                share: None,
+            });
+        }
+        // Who holds documents reads none, so this wait ends.
+        let share = self.hold(Class::Documents, weight).await?;
+        let looked = blocking(move || parse(fetched, share)).await;
+        drop(reading);
+        looked
+    }
+
+    async fn hold(&self, class: Class, bytes: u64) -> Result<Share, Stop> {
+        hold(self.budget, class, self.namespace, bytes).await
+    }
+
+    async fn fetch_all(&self, spec: &BoshDeploymentSpec, most: u64) -> Result<Fetched, Stop> {
+        let mut fetched = Fetched::default();
+        let all: Vec<_> = references(spec).collect();
+        let same = |one: usize, other: usize| {
+            let of = |nth: usize| all.get(nth).map(|(reference, key, _)| (*reference, *key));
+            of(one) == of(other)
+        };
+        for (nth, (reference, key, pointer)) in all.iter().enumerate() {
+            if let Some(first) = (0..nth).find(|earlier| same(*earlier, nth)) {
+                fetched.again(first);
+                continue;
+            }
+            // Of a server that answers any number of addresses, nothing is asked that is of no use.
+            if fetched.excess.is_some() && reference.kind == ReferenceType::Url {
+                fetched.sources.push(source(reference, None));
+                fetched.order.push(fetched.found.len());
+                continue;
+            }
+            let found = self.fetch(reference, key).await?;
+            let digest = found.as_ref().ok().map(|found| found.digest.clone());
+            fetched.sources.push(source(reference, digest));
+            fetched.order.push(fetched.found.len());
+            if fetched.excess.is_none() {
+                let times = (nth..all.len()).filter(|later| same(nth, *later)).count();
+                let found = found.map_err(|error| error.in_document("boshdeployment").at(pointer));
+                fetched.keep(found, times, most);
+            }
+        }
+        Ok(fetched)
+    }
+
+    async fn fetch(&self, reference: &ResourceReference, key: &str) -> Result<Result<Found, Diagnostic>, Error> {
+        match reference.kind {
+            ReferenceType::Url => Ok(fetch(self.web, &reference.name).await),
+            _ => find(self.cluster, self.namespace, reference, key).await,
+        }
+    }
+}
+
+/// Waits for a share of the budget, away from the runtime's threads.
+pub(super) async fn hold(budget: &Budget, class: Class, namespace: &str, bytes: u64) -> Result<Share, Stop> {
+    let (budget, holder): (_, Arc<str>) = (budget.clone(), namespace.into());
+    let share = blocking(move || budget.hold(class, &holder, bytes)).await?;
+    share.map_err(|excess| Stop::Waiting(format!("memory: {excess}")))
+}
+
+// === impl Fetched ===
+
+impl Fetched {
+    /// One more reference to what an earlier one leads to.
+    fn again(&mut self, earlier: usize) {
+        let (order, source) = (self.order.get(earlier).copied(), self.sources.get(earlier).cloned());
+        self.order.extend(order);
+        self.sources.extend(source);
+    }
+
+    /// Keeps what a reference leads to, if all together stay within `most` bytes.
+    fn keep(&mut self, found: Result<Found, Diagnostic>, times: usize, most: u64) {
+        self.found.push(found);
+        self.times.push(times);
+        self.excess = sizes::too_large(&self.sized(), most);
+    }
+
+    fn weight(&self) -> u64 {
+        let found = self.found.iter().flatten();
+        sizes::of_conversion(found.map(|found| found.bytes.as_slice()))
+    }
+
+    fn sized(&self) -> Vec<Size<'_>> {
+        let both = self.found.iter().zip(&self.times);
+        let sized = both.filter_map(|(found, times)| {
+            let found = found.as_ref().ok()?;
+            Some(Size {
+                name: &found.name,
+                bytes: found.bytes.len() as u64,
+                times: *times as u64,
+            })
+        });
+        sized.collect()
+    }
+}
+
+/// Reads each as YAML, once.
+fn parse(fetched: Fetched, share: Share) -> Looked {
+    let (mut sources, mut errors) = (Sources::default(), Vec::new());
+    let mut documents: Vec<Option<Arc<Document>>> = Vec::new();
+    for found in fetched.found {
+        documents.push(match found.and_then(|found| document(&found, &mut sources)) {
+            Ok(document) => Some(document),
+            Err(error) => {
+                errors.push(error);
+                None
+            }
+        });
+    }
+    let read = fetched
+        .order
+        .iter()
+        .filter_map(|at| documents.get(*at).cloned().flatten());
+    Looked {
+        read: read.collect(),
+        errors,
+        sources,
+        found: fetched.sources,
+        share: Some(share),
+    }
+}
+
+fn document(found: &Found, sources: &mut Sources) -> Result<Arc<Document>, Diagnostic> {
+    let document = Arc::new(yaml::read_bytes(&found.name, &found.bytes)?);
+    sources.add_document(document.clone(), found.secret);
+    Ok(document)
+}

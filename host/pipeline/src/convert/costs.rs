@@ -1,0 +1,123 @@
+//! What rendering costs, job by job: the fuel that templates use, added up over the instances that render them. Fuel is no time, so what is told
+//! here is the same on every machine.
+
+use crate::diagnostic::Diagnostic;
+
+/// Units of fuel from which on a job is slow, all its instances together: about half a minute of a core.
+const MUCH: u64 = 100_000_000_000;
+/// Jobs that are named where a conversion has used up its fuel.
+const NAMED: usize = 3;
+/// Code of a call that was not made, or not to its end, because the conversion has no fuel left.
+const EXHAUSTED: &str = "conversion-out-of-fuel";
+
+/// What a job of an instance group cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cost<'a> {
+    pub group: &'a str,
+    pub job: &'a str,
+    pub instances: u32,
+    /// Of all of them.
+    pub fuel: u64,
+}
+
+/// The cost of each job, the dearest first. `one`: group, job and fuel of one instance, those of a job in a row or not.
+pub(super) fn of<'a>(all: impl Iterator<Item = (&'a str, &'a str, u64)>) -> Vec<Cost<'a>> {
+    let mut costs: Vec<Cost<'a>> = Vec::new();
+    for (group, job, fuel) in all {
+        match costs.iter_mut().find(|cost| (cost.group, cost.job) == (group, job)) {
+            Some(cost) => {
+                cost.instances += 1;
+                cost.fuel = cost.fuel.saturating_add(fuel);
+            }
+            None => costs.push(Cost {
+                group,
+                job,
+                instances: 1,
+                fuel,
+            }),
+        }
+    }
+    costs.sort_by(|a, b| b.fuel.cmp(&a.fuel).then((a.group, a.job).cmp(&(b.group, b.job))));
+    costs
+}
+
+/// Warnings about jobs whose templates take long.
+pub(super) fn warnings(costs: &[Cost<'_>]) -> Vec<Diagnostic> {
+    let slow = costs.iter().filter(|cost| cost.fuel >= MUCH);
+    let warning = |cost: &Cost<'_>| {
+        Diagnostic::warning("render-slow", format!("Rendering {}", cost.told()))
+            .help("every conversion takes as long; look for what the job's templates compute")
+    };
+    slow.map(warning).collect()
+}
+
+/// The one error where a conversion has used up its fuel, in the place of one for each template that could not be rendered any more.
+pub(super) fn exhausted<'d>(mut said: impl Iterator<Item = &'d Diagnostic>, costs: &[Cost<'_>]) -> Option<Diagnostic> {
+    let mut error = said.find(|one| one.code == EXHAUSTED)?.clone();
+    let dearest: Vec<String> = costs.iter().take(NAMED).map(Cost::told).collect();
+    error.message = format!(
+        "{}; most of it went into {}",
+        error.message,
+        dearest.join(", and into ")
+    );
+    error.place = crate::diagnostic::Place::default();
+    Some(error)
+}
+
+// === impl Cost ===
+
+impl Cost<'_> {
+    fn told(&self) -> String {
+        format!(
+            "job '{}' of instance group '{}' ({} instance{} rendered, {} million units of fuel)",
+            self.job,
+            self.group,
+            self.instances,
+            if self.instances == 1 { "" } else { "s" },
+            self.fuel / 1_000_000
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instances_of_a_job_are_added_up_and_the_dearest_is_told_first() {
+        let all = [
+            ("web", "a", 60_000_000_000),
+            ("db", "b", 1),
+            ("web", "a", 60_000_000_000),
+        ];
+        let costs = of(all.into_iter());
+        assert_eq!(
+            (costs[0].job, costs[0].instances, costs[0].fuel),
+            ("a", 2, 120_000_000_000)
+        );
+        let warnings = warnings(&costs);
+        assert_eq!(warnings.len(), 1);
+        assert!(
+            warnings[0]
+                .message
+                .contains("job 'a' of instance group 'web' (2 instances"),
+            "{}",
+            warnings[0].message
+        );
+    }
+
+    #[test]
+    fn a_conversion_without_fuel_names_what_used_it() {
+        let said = [
+            Diagnostic::error("render-failed", "x"),
+            Diagnostic::error(EXHAUSTED, "no fuel").in_document("t"),
+        ];
+        let error = exhausted(said.iter(), &of([("web", "a", 7_000_000)].into_iter())).unwrap();
+        assert_eq!(
+            error.message,
+            "no fuel; most of it went into job 'a' of instance group 'web' (1 instance rendered, 7 million units of fuel)"
+        );
+        assert_eq!(error.place.document, None);
+        assert_eq!(exhausted(said[..1].iter(), &[]), None);
+    }
+}

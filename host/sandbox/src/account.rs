@@ -1,0 +1,77 @@
+//! For whom calls are made, and how much fuel all of them may use together.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// One conversion's account, or that of a command. Its calls may come from several threads.
+#[derive(Debug)]
+pub struct Account {
+    holder: Arc<str>,
+    fuel: u64,
+    spent: AtomicU64,
+}
+
+thread_local! {
+    /// Fuel of all calls that this thread has made.
+    static HERE: Cell<u64> = const { Cell::new(0) };
+}
+
+// === impl Account ===
+
+impl Account {
+    /// For `holder`, a namespace: all calls together may use so many units of fuel.
+    pub fn new(holder: &str, fuel: u64) -> Self {
+        Self {
+            holder: holder.into(),
+            fuel,
+            spent: AtomicU64::new(0),
+        }
+    }
+
+    /// For somebody who makes calls one by one, each with its own limit only.
+    pub fn unbounded() -> Self {
+        Self::new("", u64::MAX)
+    }
+
+    pub(crate) fn holder(&self) -> &Arc<str> {
+        &self.holder
+    }
+
+    pub(crate) fn fuel(&self) -> u64 {
+        self.fuel
+    }
+
+    /// Nothing is left.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.spent.load(Ordering::Relaxed) > self.fuel
+    }
+
+    /// Notes what a call has used; false where that was too much. So a conversion fails if and only if its calls come to more than it has,
+    /// in whatever order they run.
+    pub(crate) fn spend(&self, fuel: u64) -> bool {
+        HERE.set(HERE.get().saturating_add(fuel));
+        let before = self.spent.fetch_add(fuel, Ordering::Relaxed);
+        before.saturating_add(fuel) <= self.fuel
+    }
+}
+
+/// Fuel of all calls that this thread has made: what a part of a conversion costs is the difference.
+pub(crate) fn spent_here() -> u64 {
+    HERE.get()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_spent_in_any_order_is_too_much_or_not() {
+        let account = Account::new("n", 10);
+        let before = spent_here();
+        assert!(account.spend(4) && account.spend(6) && !account.is_spent());
+        assert!(!account.spend(1) && account.is_spent());
+        assert_eq!(spent_here() - before, 11);
+        assert!(Account::unbounded().spend(u64::MAX - 1));
+    }
+}

@@ -1,0 +1,174 @@
+//! Memory: an operator in a container of 2 GiB stays within it whatever a namespace asks for, and the deployments of another one are converted
+//! meanwhile.
+
+use crate::operator::{PATIENCE, Stage, condition, config_map, is};
+use crate::web::Server;
+use boson_tests::cluster::{peak, shared};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const LIMIT: u64 = 2 << 30;
+
+/// A namespace that asks for too much.
+struct Attack<'s> {
+    stage: &'s Stage,
+    namespace: &'s str,
+}
+
+// === impl Attack ===
+
+impl Attack<'_> {
+    fn apply(&self, objects: &[Value]) {
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
+        let arguments = ["--namespace", self.namespace, "apply", "--server-side", "--filename=-"];
+        let answer = self.stage.cluster.try_kubectl(arguments, &list.to_string()).unwrap();
+        assert!(answer.success, "{}", answer.stderr);
+    }
+
+    fn deploy(&self, name: &str, manifest: &str, ops: &[Value]) {
+        self.apply(&[json!({
+            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": name},
+            "spec": {
+                "manifest": {"type": "configmap", "name": manifest}, "ops": ops,
+                "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", self.stage.registry.host())}
+            }
+        })]);
+    }
+
+    fn get(&self, name: &str) -> Value {
+        let arguments = [
+            "--namespace",
+            self.namespace,
+            "get",
+            "boshdeployment",
+            name,
+            "--output=json",
+        ];
+        serde_json::from_str(&self.stage.cluster.kubectl(arguments).unwrap()).unwrap()
+    }
+
+    /// Waits until the deployment is told why it is not converted.
+    fn refused(&self, name: &str, code: &str) -> String {
+        let mut told = Value::Null;
+        let seen = || {
+            told = condition(&self.get(name), "Converted").cloned().unwrap_or_default();
+            Ok(told["status"] == "False")
+        };
+        let operator = &self.stage.operator;
+        operator
+            .until(name, 2 * PATIENCE, seen, || self.get(name)["status"].to_string())
+            .unwrap();
+        assert_eq!(told["reason"], code, "{told}");
+        told["message"].as_str().unwrap().to_string()
+    }
+}
+
+/// A release whose only template takes 400 MB on every instance.
+fn write_eater(folder: &Path) {
+    let job = folder.join("jobs/eater");
+    fs::create_dir_all(job.join("templates")).unwrap();
+    fs::create_dir_all(folder.join("config")).unwrap();
+    fs::write(folder.join("config/final.yml"), "name: eater\n").unwrap();
+    let spec = "name: eater\ntemplates: {eat.erb: bin/eat, bpm.yml: config/bpm.yml}\npackages: []\nproperties: {}\n";
+    fs::write(job.join("spec"), spec).unwrap();
+    fs::write(job.join("monit"), "check process eater\n").unwrap();
+    let text = "<% eaten = 'x' * 400_000_000 %><%= eaten.size + spec.index %>\n";
+    fs::write(job.join("templates/eat.erb"), text).unwrap();
+    let bpm = "processes: [{name: eater, executable: /var/vcap/jobs/eater/bin/eat}]\n";
+    fs::write(job.join("templates/bpm.yml"), bpm).unwrap();
+}
+
+fn eater() -> &'static str {
+    "name: eater
+releases: [{name: eater, version: '1', url: registry.example.com/bosh}]
+stemcells: [{alias: default, os: ubuntu-jammy, version: '1.584'}]
+update: {canaries: 1, max_in_flight: 1, canary_watch_time: 1000-60000, update_watch_time: 1000-60000}
+instance_groups:
+- {name: eater, instances: 3, stemcell: default, jobs: [{name: eater, release: eater}], networks: [{name: default}], azs: [z1], vm_type: small}
+"
+}
+
+#[test]
+fn an_operator_stays_within_its_container_and_others_are_served() {
+    let namespace = shared().unwrap().namespace("greedy").unwrap();
+    let server = Server::start();
+    let flags = [
+        "--document-host-without-tls",
+        &server.address,
+        "--webhook-listen",
+        "off",
+    ];
+    let Some(stage) = Stage::limited("served", LIMIT, &namespace, &flags).unwrap() else {
+        return;
+    };
+    let release = tempfile::tempdir().unwrap();
+    write_eater(release.path());
+    stage
+        .registry
+        .push_release("eater:ubuntu-jammy-1.584-1", release.path())
+        .unwrap();
+    let attack = Attack {
+        stage: &stage,
+        namespace: &namespace,
+    };
+    attack.apply(&[
+        config_map("eater", "manifest", eater()),
+        config_map("small", "manifest", "name: x\n"),
+    ]);
+
+    // One ConfigMap, many times; one that is nothing but values; many documents of a web server.
+    let values = format!("- {{type: replace, path: /x?, value: [{}]}}\n", "~,".repeat(300_000));
+    let list = format!("- type: replace\n  path: /x?\n  value:\n{}", "  - a\n".repeat(150_000));
+    attack.apply(&[config_map("list", "ops", &list)]);
+    attack.apply(&[config_map("values", "ops", &values)]);
+    let of_map = |name: &str| json!({"type": "configmap", "name": name});
+    attack.deploy("again", "small", &vec![of_map("list"); 64]);
+    for nth in 0..4 {
+        attack.deploy(&format!("values-{nth}"), "small", &[of_map("values")]);
+    }
+    let text = format!("# {}\n", "x".repeat((4 << 20) - 100));
+    let urls: Vec<Value> = (0..128)
+        .map(|nth| {
+            let path = format!("/{nth}.yml");
+            server.put(&path, &text);
+            json!({"type": "url", "name": server.url(&path)})
+        })
+        .collect();
+    attack.deploy("urls", "small", &urls);
+    for nth in 0..8 {
+        attack.deploy(&format!("eater-{nth}"), "eater", &[]);
+    }
+
+    stage.deploy().unwrap();
+    stage
+        .wait("Applied", |deployment| is(deployment, "Applied", "True"))
+        .unwrap();
+
+    let told = attack.refused("again", "DeploymentTooLarge");
+    assert!(
+        told.contains("configmap/list/ops (") && told.contains(", 64 times)"),
+        "{told}"
+    );
+    let told = attack.refused("values-0", "DeploymentTooLarge");
+    assert!(told.contains("configmap/values/ops"), "{told}");
+    let told = attack.refused("urls", "DeploymentTooLarge");
+    assert!(told.contains(&server.url("/0.yml")), "{told}");
+    assert_eq!(
+        server.count("/100.yml", 200),
+        0,
+        "documents are read that are of no use"
+    );
+    // What is large and allowed is converted in the end, each in its turn.
+    let began = Instant::now();
+    while (0..8).any(|nth| !is(&attack.get(&format!("eater-{nth}")), "Converted", "True")) {
+        let status = || attack.get("eater-0")["status"].to_string();
+        assert!(began.elapsed() < 3 * PATIENCE, "they wait for ever: {}", status());
+        std::thread::sleep(Duration::from_millis(500));
+    }
+
+    let most = peak(stage.operator.process().unwrap()).unwrap();
+    assert!(most < LIMIT / 8 * 7, "{} MiB", most >> 20);
+    assert_eq!(stage.operator.limit().unwrap().killed().unwrap(), 0);
+}
