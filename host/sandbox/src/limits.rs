@@ -8,7 +8,7 @@ pub struct Limits {
     /// Units of fuel, about one WebAssembly instruction each. The rule: the same input fails the same way on every machine. A heavy template
     /// takes 2e7; the largest job known (50 templates) stays under 1e9.
     pub fuel: u64,
-    /// Units of fuel of all calls of one conversion. A hundred times what the largest known deployment takes; some minutes of a core.
+    /// Units of fuel of all calls of one conversion. A hundred times what one call may use.
     pub conversion_fuel: u64,
     /// Wall clock. The fence, in case that fuel does not see it: well above what `fuel` takes on a slow machine.
     pub deadline: Duration,

@@ -6,7 +6,7 @@ use crate::go;
 use boson_document::Tree;
 use std::cell::Cell;
 
-/// Most comparisons of one run, in those of a first member. With as many, half of the fuel of a call is used.
+/// Most comparisons of one run, in those of a first member.
 const MOST: u64 = 100_000_000;
 /// What it costs besides to look for a member that is not the first.
 const LOOKED_FOR: u64 = 4;

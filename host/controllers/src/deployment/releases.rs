@@ -17,7 +17,7 @@ use boson_pipeline::stage::Named;
 use boson_pipeline::{Diagnostic, convert};
 use std::sync::Arc;
 
-/// Bytes of memory that the releases of a deployment may take. Those of cf-deployment take 30 MiB.
+/// Bytes of memory that the releases of a deployment may take.
 const MOST: u64 = 128 << 20;
 
 /// Releases that were read, and the memory that they take.

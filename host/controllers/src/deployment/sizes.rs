@@ -4,8 +4,7 @@ use boson_pipeline::Diagnostic;
 use boson_pipeline::yaml;
 
 const MIB: u64 = 1 << 20;
-/// Bytes of all documents of a deployment; one that is named several times counts each time, because the ops stage is given it each time. cf-deployment
-/// with all of its ops files has 1 MiB.
+/// Bytes of all documents of a deployment; one that is named several times counts each time, because the ops stage is given it each time.
 pub(super) const MOST: u64 = 16 * MIB;
 /// Bytes that a conversion takes besides its documents.
 const BASE: u64 = 16 * MIB;

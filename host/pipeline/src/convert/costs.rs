@@ -3,7 +3,7 @@
 
 use crate::diagnostic::Diagnostic;
 
-/// Units of fuel from which on a job is slow, all its instances together: about half a minute of a core.
+/// Units of fuel from which on a job is slow, all its instances together: a tenth of what a conversion has.
 const MUCH: u64 = 100_000_000_000;
 /// Jobs that are named where a conversion has used up its fuel.
 const NAMED: usize = 3;

@@ -90,8 +90,7 @@ pub const CODES: &[Code] = &[
         name: "release-too-large",
         title: "The jobs of a release take too much memory",
         explanation: "Specs and templates of all jobs are in memory while a deployment is converted: a template twice, and a value of a spec takes a hundred \
-                      times the bytes of its text. A file that several templates link to counts for each of them. The limit is twenty times what the \
-                      largest release known takes.",
+                      times the bytes of its text. A file that several templates link to counts for each of them.",
     },
     Code {
         name: "release-total-too-large",

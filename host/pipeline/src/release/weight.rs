@@ -5,7 +5,7 @@ use crate::diagnostic::Diagnostic;
 use crate::yaml;
 
 const MIB: u64 = 1 << 20;
-/// Bytes of memory that one release may take. The largest one known (capi) takes 4 MiB.
+/// Bytes of memory that one release may take.
 pub(super) const ONE: u64 = 96 * MIB;
 /// Releases that an error names.
 const NAMED: usize = 5;

@@ -12,7 +12,7 @@ use boson_document::{MAX_DEPTH, Tree};
 use saphyr_parser::{Event, ScanError};
 use std::borrow::Cow;
 
-/// Most values of a document: each takes a hundred times the bytes of its text. The largest manifests known have some ten thousand.
+/// Most values of a document: each takes a hundred times the bytes of its text.
 const MAX_VALUES: usize = 500_000;
 /// Most warnings of a document; who reads a hundred does not read more.
 const MAX_WARNINGS: usize = 100;

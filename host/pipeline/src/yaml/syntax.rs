@@ -5,8 +5,7 @@ use super::{MAX_BYTES, Span, words};
 use crate::diagnostic::Diagnostic;
 use saphyr_parser::ScanError;
 
-/// Most line breaks, colons, commas and opening brackets: some hundred times those of the largest manifests known. With as many, reading
-/// takes 300 MiB.
+/// Most line breaks, colons, commas and opening brackets.
 const MAX_SEPARATORS: usize = 1_000_000;
 
 /// Refuses what no reader should be given: too much text, control characters. A warning where readers differ.
