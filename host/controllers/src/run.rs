@@ -34,8 +34,9 @@ pub struct Config {
     pub spare_keys: usize,
     /// How manifests are converted.
     pub conversion: Conversion,
-    /// Who signs certificates with `signerType: cluster`: a signer of CertificateSigningRequests, or [`crate::OWN_SIGNER`].
-    pub signer: String,
+    /// Who signs certificates with `signerType: cluster`: a signer of CertificateSigningRequests, [`crate::OWN_SIGNER`] among them. None: such
+    /// certificates are refused, and the operator needs no permission for requests.
+    pub signer: Option<String>,
     /// How deployments are reviewed before they are stored; not at all if none.
     pub admission: Option<admission::Settings>,
 }
@@ -170,6 +171,7 @@ async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: R
     let signer = Signer {
         name: config.signer.clone(),
         namespace: config.election.namespace.clone(),
+        cluster_domain: conversion.cluster_domain.clone(),
     };
     let all = Arc::new(All {
         deployments: Arc::new(deployment::Context::new(

@@ -22,8 +22,6 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use tracing::Instrument;
 
-/// Requests for certificates, as RBAC names them.
-const REQUESTS: &str = "certificatesigningrequests.certificates.k8s.io";
 /// Between two looks for a kind that cannot be listed yet.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -199,10 +197,6 @@ impl Running {
     /// A watch failed; it is tried again by itself. One that may not be leaves the controller deaf to a kind, which is not being ready.
     fn deaf(&self, controller: &'static str, namespace: &Option<String>, error: &watcher::Error) {
         match Error::of_watch(error) {
-            // An operator for some namespaces need not see what belongs to the whole cluster: only `signerType: cluster` wants these.
-            Some(error) if namespace.is_some() && error.resource == REQUESTS => {
-                tracing::debug!(controller, %error, "cannot watch");
-            }
             Some(error) => {
                 tracing::warn!(controller, %error, "cannot watch");
                 self.health.trouble(&part(controller, namespace), error.to_string());

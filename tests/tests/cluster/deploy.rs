@@ -1,7 +1,7 @@
 //! `deploy/`: complete, valid for a real API server, and its reasons given; what it grants is what is used.
 
 use crate::everything::{CLUSTER_STEPS, GIVEN, STEPS};
-use crate::installed::{Installed, SYSTEM, install, rendered};
+use crate::installed::{EVERYTHING, Installed, LISTED, SYSTEM, install, rendered};
 use crate::rights::{Right, beyond, granted, text, used};
 use anyhow::{Context, Result};
 use base64::Engine;
@@ -93,7 +93,7 @@ fn secret_values(installed: &Installed) -> Result<Vec<String>> {
 fn what_is_granted_is_what_is_used() {
     let record = record();
     assert!(record.forbidden.is_empty(), "{:#?}", record.forbidden);
-    let granted = granted(&rendered("deploy").unwrap());
+    let granted = granted(&rendered(EVERYTHING).unwrap());
     let all: BTreeSet<Right> = granted.iter().flatten().cloned().collect();
     assert_eq!(beyond(&record.used, &granted), [""; 0], "used and not granted");
     assert_eq!(
@@ -122,14 +122,10 @@ fn the_same_rules_are_enough_in_listed_namespaces() {
     }
     let installed_was_ready = installed.operator.ask("/ready").unwrap().starts_with("HTTP/1.1 200");
     installed.operator.stop().unwrap();
-    let mut found = used(installed.cluster, &installed.user()).unwrap();
-    // They belong to the whole cluster; whoever has no `signerType: cluster` does not miss them.
-    found
-        .forbidden
-        .retain(|what| !what.contains("certificatesigningrequests"));
+    let found = used(installed.cluster, &installed.user()).unwrap();
     assert!(found.forbidden.is_empty(), "{:#?}", found.forbidden);
     assert!(installed_was_ready, "it was never ready");
-    let granted = granted(&rendered("deploy/listed").unwrap());
+    let granted = granted(&rendered(LISTED).unwrap());
     assert_eq!(beyond(&found.rights, &granted), [""; 0], "used and not granted");
 }
 
@@ -166,7 +162,14 @@ fn a_rule_that_is_missing_is_named() {
 
 #[test]
 fn every_rule_has_a_reason() {
-    for file in ["operator/rights.yaml", "labelled/rights.yaml"] {
+    for file in [
+        "operator/rights.yaml",
+        "cluster-wide/rights.yaml",
+        "listed/rights.yaml",
+        "namespace/output.yaml",
+        "signer/rights.yaml",
+        "webhook/rights.yaml",
+    ] {
         let text = std::fs::read_to_string(root().join("deploy").join(file)).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         for pair in lines.windows(2) {
@@ -184,7 +187,7 @@ fn every_rule_has_a_reason() {
 #[test]
 fn the_api_server_takes_all_of_it() {
     install().unwrap();
-    for folder in ["deploy", "deploy/listed"] {
+    for folder in ["deploy", "deploy/cluster-wide", EVERYTHING, LISTED] {
         let text = shared()
             .unwrap()
             .kubectl(["kustomize".as_ref(), root().join(folder).as_os_str()])
@@ -231,7 +234,7 @@ fn its_pods_are_admitted_by_the_restricted_profile() {
 
 #[test]
 fn one_image_and_one_list_of_namespaces() {
-    let objects = rendered("deploy/listed").unwrap();
+    let objects = rendered("deploy").unwrap();
     let operator = objects.iter().find(|object| object["kind"] == "Deployment").unwrap();
     let container = &operator["spec"]["template"]["spec"]["containers"][0];
     let variable = |name: &str| {

@@ -269,7 +269,8 @@ fn extend(it: &mut Installed) -> Result<()> {
 }
 
 fn sign(it: &mut Installed) -> Result<()> {
-    let request = json!({"certificate": {"commonName": "signed", "keyLength": 2048, "signerType": "cluster"}});
+    let name = format!("signed.{}.svc", it.namespaces[0]);
+    let request = json!({"certificate": {"commonName": name, "keyLength": 2048, "signerType": "cluster"}});
     it.apply_all(&[quarks_secret(
         "signed",
         json!({"type": "certificate", "secretName": "signed", "request": request}),

@@ -17,6 +17,9 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Of the installation.
 pub const SYSTEM: &str = "boson-system";
+/// Kustomizations of the tests: all that `deploy/` can turn on, in the whole cluster; and for listed namespaces.
+pub const EVERYTHING: &str = "tests/cluster/installations/everything";
+pub const LISTED: &str = "tests/cluster/installations/listed";
 /// Its account there.
 const ACCOUNT: &str = "boson";
 
@@ -38,11 +41,11 @@ pub fn rendered(folder: &str) -> Result<Vec<Value>> {
     Ok(documents(&text))
 }
 
-/// `kubectl apply -k deploy`, once.
+/// `kubectl apply -k` of everything, once.
 pub fn install() -> Result<()> {
     static DONE: OnceLock<Result<(), String>> = OnceLock::new();
     let apply = || -> Result<()> {
-        let path = root().join("deploy");
+        let path = root().join(EVERYTHING);
         shared()?.kubectl(["apply".as_ref(), "-k".as_ref(), path.as_os_str()])?;
         shared()?.kubectl([
             "wait",
@@ -63,13 +66,14 @@ pub fn install() -> Result<()> {
 // === impl Installed ===
 
 impl Installed {
-    /// As `deploy` has it: for the namespaces with the label.
+    /// As `deploy/cluster-wide` has it, with all options: for the namespaces with the label.
     pub fn labelled() -> Result<Self> {
         let mut installed = Self::new(SYSTEM.into(), "labelled")?;
         let webhook = format!("127.0.0.1:{}", free_port()?);
         let url = format!("https://{webhook}");
         installed.operator.set("BOSON_WEBHOOK_LISTEN", Some(webhook.into()));
         installed.operator.set("BOSON_WEBHOOK_URL", Some(url.into()));
+        installed.operator.set("BOSON_SIGNER_NAME", Some("quarks.cloudfoundry.org/boson".into()));
         for namespace in &installed.namespaces {
             let label = "quarks.cloudfoundry.org/monitored=boson";
             installed.cluster.kubectl(["label", "namespace", namespace, label])?;
@@ -82,7 +86,7 @@ impl Installed {
     pub fn listed() -> Result<Self> {
         let system = shared()?.namespace("listed-system")?;
         let mut installed = Self::new(system, "listed")?;
-        let objects = rendered("deploy/listed")?;
+        let objects = rendered(LISTED)?;
         for namespace in &installed.namespaces {
             let moved: Vec<Value> = objects
                 .iter()
@@ -102,7 +106,7 @@ impl Installed {
         let mut installed = Self::new(system, name)?;
         let namespace = installed.namespaces[0].clone();
         let mut moved = Vec::new();
-        for mut object in rendered("deploy/listed")? {
+        for mut object in rendered(LISTED)? {
             if let Some(rules) = object.get_mut("rules").and_then(Value::as_array_mut) {
                 rules.retain(|rule| change(text(&rule["resources"][0]), rule));
             }
@@ -156,7 +160,7 @@ impl Installed {
         moved["metadata"]["namespace"] = place(text(&object["metadata"]["namespace"])).into();
         let subjects = moved.get_mut("subjects").and_then(Value::as_array_mut);
         for subject in subjects.into_iter().flatten() {
-            subject["namespace"] = self.system.clone().into();
+            subject["namespace"] = place(text(&subject["namespace"])).into();
         }
         Some(moved)
     }

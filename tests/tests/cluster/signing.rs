@@ -11,10 +11,15 @@ use std::io::Write;
 use std::process::Command;
 use std::time::Duration;
 
-const OWN: &str = r"
-{spec: {type: certificate, secretName: served, secretLabels: {a: b}, request: {certificate: {commonName: a.b, alternativeNames: [a.b],
-  keyLength: 2048, signerType: cluster}}}, metadata: {name: served}}
-";
+/// For the built-in signer: a name of the namespace that it is in.
+fn own(stage: &Stage) -> String {
+    let name = format!("a.{}.svc", stage.namespace);
+    format!(
+        "{{spec: {{type: certificate, secretName: served, secretLabels: {{a: b}}, request: {{certificate: {{commonName: {name}, \
+         alternativeNames: [{name}], keyLength: 2048, signerType: cluster}}}}}}, metadata: {{name: served}}}}"
+    )
+}
+
 const CLIENT: &str = r"
 {spec: {type: certificate, secretName: client, request: {certificate: {commonName: somebody, organization: people, keyLength: 2048,
   signerType: cluster, usages: [client auth]}}}, metadata: {name: client}}
@@ -64,7 +69,7 @@ fn verified(certificate: &str, authority: &str) -> bool {
 async fn the_operator_approves_and_signs_its_own_requests() {
     let stage = Stage::set("own-signer").await;
     let operator = stage.operator("one");
-    stage.apply(OWN).await;
+    stage.apply(&own(&stage)).await;
     stage.ready(&["served"]).await;
     cleared(&stage).await;
     let certificate = stage.text("served", "certificate").await.unwrap_or_default();
@@ -101,7 +106,7 @@ async fn an_authority_that_is_deleted_is_replaced_and_signs_all_again() {
         .await;
     patched.unwrap();
     let operator = stage.operator_for(stage.client.clone(), Namespaces::Monitored(id), "one");
-    served.apply(OWN).await;
+    served.apply(&own(&served)).await;
     served.ready(&["served"]).await;
     cleared(&served).await;
     let (before, key) = (

@@ -154,7 +154,7 @@ impl Stage {
             concurrency: 4,
             spare_keys: 0,
             conversion,
-            signer: signer.into(),
+            signer: Some(signer.into()),
             admission: None,
         };
         let task = tokio::spawn(run(client, config, async {

@@ -20,6 +20,8 @@ fn the_page_leads_from_a_clone_to_the_example_and_out_again() {
 
 fn install(walk: &Walk) -> Result<()> {
     walk.write("mine/kustomization.yaml")?;
+    walk.write("mine/nats/kustomization.yaml")?;
+    walk.does("kubectl create namespace nats")?;
     let applied = walk.does("kubectl apply -k mine")?;
     // Of the restricted profile, for one.
     ensure!(!applied.contains("Warning"), "{applied}");
@@ -43,8 +45,6 @@ fn install(walk: &Walk) -> Result<()> {
 fn deploy(walk: &Walk) -> Result<()> {
     for command in [
         "kubectl label nodes --all",
-        "kubectl create namespace nats",
-        "kubectl label namespace nats",
         "kubectl --namespace nats create configmap nats-manifest",
         "kubectl --namespace nats create secret generic",
         "kubectl --namespace nats apply -f -",
@@ -135,23 +135,12 @@ fn delete_the_example(walk: &Walk) -> Result<()> {
         "serviceaccount/boson-output",
         "serviceaccount/default",
     ];
-    walk.until("the end of what was made", || Ok(left()?.lines().eq(stays)))?;
-    walk.does("kubectl delete namespace nats")?;
-    Ok(())
+    walk.until("the end of what was made", || Ok(left()?.lines().eq(stays)))
 }
 
 /// With a deployment that was forgotten.
 fn uninstall(walk: &Walk) -> Result<()> {
-    let again = [
-        "kubectl create namespace nats",
-        "kubectl label namespace nats",
-        "kubectl --namespace nats create configmap nats-manifest",
-        "kubectl --namespace nats create secret generic",
-        "kubectl --namespace nats apply -f -",
-    ];
-    for command in again {
-        walk.does(command)?;
-    }
+    walk.does("kubectl --namespace nats apply -f -")?;
     walk.does(r#"kubectl --namespace nats patch boshdeployment nats --type merge --patch '{"spec": {"conversion""#)?;
     walk.does("kubectl --namespace nats wait --for=condition=Applied")?;
     walk.does("kubectl delete -k mine")?;
@@ -166,5 +155,7 @@ fn uninstall(walk: &Walk) -> Result<()> {
     )?;
     gone("validatingwebhookconfigurations")?;
     gone("customresourcedefinitions")?;
+    gone("serviceaccount/boson-output --namespace nats --ignore-not-found")?;
+    walk.does("kubectl delete namespace nats")?;
     gone("namespace/boson-system --ignore-not-found")
 }

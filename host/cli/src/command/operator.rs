@@ -13,7 +13,7 @@ use boson_budget::Budget;
 use boson_controllers::admission::{self, Way};
 use boson_controllers::client::{Connection, connect};
 use boson_controllers::lease::Election;
-use boson_controllers::{Config, Conversion, Namespaces, OWN_SIGNER};
+use boson_controllers::{Config, Conversion, Namespaces};
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, Stage};
 use boson_registry::Settings;
@@ -90,9 +90,10 @@ pub struct OperatorArguments {
     /// Trust this certificate of such a host, too: a PEM file
     #[arg(long, value_name = "FILE", env = "BOSON_DOCUMENT_CA", value_delimiter = ',')]
     document_ca: Vec<PathBuf>,
-    /// Signer of certificates with `signerType: cluster`; another than the operator's own is waited for
-    #[arg(long, value_name = "NAME", env = "BOSON_SIGNER_NAME", default_value = OWN_SIGNER)]
-    signer_name: String,
+    /// Allow certificates with `signerType: cluster`, signed by this signer: the built-in `quarks.cloudfoundry.org/boson`, or one whose approval
+    /// the operator waits for [default: refuse such certificates]
+    #[arg(long, value_name = "NAME", env = "BOSON_SIGNER_NAME")]
+    signer_name: Option<String>,
     /// Review deployments before they are stored: answer the API server here, or `off`
     #[arg(
         long,

@@ -186,7 +186,7 @@ impl fmt::Display for Error {
             fault,
         } = self;
         match fault {
-            Fault::Forbidden => write!(f, "the operator may not {verb} {resource}: {}", lacking(resource)),
+            Fault::Forbidden => write!(f, "the operator may not {verb} {resource}: {}", lacking(verb, resource)),
             Fault::NotFound if *verb == Verb::List.as_str() => {
                 write!(
                     f,
@@ -281,14 +281,22 @@ fn is_about_rights(status: &kube::core::Status) -> bool {
 }
 
 /// Where `deploy/` has the rule that is missing.
-fn lacking(resource: &str) -> &'static str {
-    match resource {
-        "leases.coordination.k8s.io" => "the Role 'boson' of its own namespace has no such rule, or is not bound",
-        "namespaces"
-        | "validatingwebhookconfigurations.admissionregistration.k8s.io"
-        | "certificatesigningrequests.certificates.k8s.io" => {
-            "the ClusterRole 'boson-cluster' has no such rule, or is not bound"
+fn lacking(verb: &str, resource: &str) -> &'static str {
+    let (resource, _) = resource.split_once('/').unwrap_or((resource, ""));
+    match (verb, resource) {
+        (_, "leases.coordination.k8s.io") => "the Role 'boson' of its own namespace has no such rule, or is not bound",
+        ("list" | "watch", "namespaces") => "the ClusterRole 'boson-cluster' has no such rule, or is not bound",
+        (_, "validatingwebhookconfigurations.admissionregistration.k8s.io") => {
+            "the ClusterRole 'boson-webhook' (deploy/webhook) has no such rule, or is not bound"
         }
+        (_, "certificatesigningrequests.certificates.k8s.io" | "certificatesigningrequests") => {
+            "the ClusterRole 'boson-signer' (deploy/signer) has no such rule, or is not bound"
+        }
+        ("delete", "pods") => "the optional ClusterRole 'boson-pod-replacement' is not bound in this namespace",
+        (
+            "create" | "apply",
+            "serviceaccounts" | "roles.rbac.authorization.k8s.io" | "rolebindings.rbac.authorization.k8s.io",
+        ) => "apply deploy/namespace to this namespace, or bind the optional ClusterRole 'boson-accounts'",
         _ => "the ClusterRole 'boson' has no such rule, or is not bound in this namespace",
     }
 }

@@ -1,6 +1,6 @@
 //! What a value is to be made from: pure, and complete. What is missing for it is said by name.
 
-use super::image;
+use super::{image, own_names};
 use super::observe::{Seen, entry};
 use super::recipe::{self, Recipe, digest, recipe, request_digest};
 use super::secret::{self, Marks};
@@ -176,6 +176,9 @@ pub fn prior(
 ) -> Result<Option<Prior>, Trouble> {
     let Some(request) = &seen.request else { return Ok(None) };
     let recipe = certified(object, seen, cause, None)?;
+    if request.signer.is_built_in() {
+        own_names::check(object, seen, &recipe.options, &request.signer.cluster_domain)?;
+    }
     signing::prior(object, request, &recipe, cause, old, now)
 }
 
@@ -235,7 +238,10 @@ fn service_names(seen: &Seen) -> Vec<String> {
         .iter()
         .filter_map(|(_, service)| service.clone())
         .collect();
-    recipe::service_names(&services)
+    match seen.request.as_ref().filter(|request| request.signer.is_built_in()) {
+        Some(request) => own_names::of_services(&services, &request.signer.cluster_domain),
+        None => recipe::service_names(&services),
+    }
 }
 
 /// Digest of what signs and of what Services add; none where neither is asked for, or not all of it is there. That our own authority is not there

@@ -8,6 +8,7 @@ mod image;
 mod keys;
 mod marks;
 mod observe;
+mod own_names;
 mod plan;
 mod recipe;
 mod request;

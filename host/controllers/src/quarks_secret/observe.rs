@@ -1,6 +1,6 @@
 //! What there is: reads only. All reads are quorum reads, because a stale one could make us replace a value that was just made.
 
-use super::signing::{self, AUTHORITY_SECRET, OWN_SIGNER, SeenRequest, Signer};
+use super::signing::{self, AUTHORITY_SECRET, SeenRequest, Signer};
 use crate::api::QuarksSecret;
 use crate::api::request::KeyReference;
 use crate::api::secret::SecretType;
@@ -95,7 +95,7 @@ fn note(
         copies.flat_map(|copy| [copy.name.clone(), name.to_string()].map(|name| (copy.namespace.clone(), name)));
     let asked = signing::asked(object);
     let meanwhile = asked.map(|_| (namespace.to_string(), signing::key_name(object)));
-    let authority = asked.filter(|_| signer.name == OWN_SIGNER);
+    let authority = asked.filter(|_| signer.is_built_in());
     let authority = authority.map(|_| (signer.namespace.clone(), AUTHORITY_SECRET.to_string()));
     interest.note((namespace, name), here.chain(there).chain(meanwhile).chain(authority));
 }
@@ -105,11 +105,16 @@ async fn look_at_request(cluster: &Cluster, signer: &Signer, object: &QuarksSecr
     let mut seen = SeenRequest {
         signer: signer.clone(),
         key: cluster.get(namespace, &signing::key_name(object)).await?,
-        request: cluster.get_global(&signing::name(object)).await?,
+        request: None,
         authority: None,
         root: None,
     };
-    if signer.name == OWN_SIGNER {
+    if signer.name.is_none() {
+        // The operator has no permission for CertificateSigningRequests then.
+        return Ok(seen);
+    }
+    seen.request = cluster.get_global(&signing::name(object)).await?;
+    if signer.is_built_in() {
         seen.authority = cluster.get(&signer.namespace, AUTHORITY_SECRET).await?;
     } else if seen.request.as_ref().is_some_and(signing::is_signed) {
         let root: Option<ConfigMap> = cluster.get(namespace, ROOT).await?;
@@ -199,6 +204,7 @@ pub fn entry(secret: &Secret, key: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::OWN_SIGNER;
     use crate::quarks_secret::made::asked;
     use kube::runtime::reflector::ObjectRef;
 
@@ -212,8 +218,12 @@ mod tests {
         };
         let woken = |signer: &str, object: &QuarksSecret| {
             let (interest, namespace) = (Interest::default(), "o".to_string());
-            let name = signer.to_string();
-            note(&interest, &Signer { name, namespace }, object, &BTreeSet::new(), &[]);
+            let signer = Signer {
+                name: Some(signer.to_string()),
+                namespace,
+                cluster_domain: "cluster.local".into(),
+            };
+            note(&interest, &signer, object, &BTreeSet::new(), &[]);
             interest.of::<QuarksSecret>("o", AUTHORITY_SECRET)
         };
         assert_eq!(woken(OWN_SIGNER, &spec("cluster")), [ObjectRef::new("a").within("n")]);

@@ -4,9 +4,7 @@
 //! The private key lies in a Secret before anybody is asked to certify it, and stays there until the certificate is where it belongs: a crash
 //! between any two steps loses neither. The operator approves only a request that is to the byte the one that it would make itself.
 //!
-//! # Caveats
-//! The operator's own signer signs for every namespace, whatever names are asked for: trust its authority for encryption, not to tell one
-//! namespace from another.
+//! The built-in signer is off unless the administrator names it, and signs names of the QuarksSecret's own namespace only (see [`super::own_names`]).
 
 use super::draft::{Cause, Trouble};
 use super::observe::{Seen, entry};
@@ -28,16 +26,21 @@ pub const KEY: &str = "private_key";
 pub const AUTHORITY_SECRET: &str = "boson-signer";
 /// Its keys: certificate and private key.
 pub const AUTHORITY: [&str; 2] = ["ca.crt", "ca.key"];
+/// What to do where `signerType: cluster` is asked for, and off.
+const NO_SIGNER: &str = "signerType cluster is off: the administrator of the operator can name a signer with --signer-name; \
+     signerType local needs none";
 /// Characters of a QuarksSecret's name in that of its request.
 const NAME: usize = 120;
 
 /// Who signs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signer {
-    /// As CertificateSigningRequests name it.
-    pub name: String,
+    /// As CertificateSigningRequests name it. None: the administrator has not turned on `signerType: cluster`.
+    pub name: Option<String>,
     /// Where the authority of our own signer is: the operator's namespace.
     pub namespace: String,
+    /// Domain of the cluster, which full names of Services end in.
+    pub cluster_domain: String,
 }
 
 /// What was seen of a request that is on its way.
@@ -73,6 +76,15 @@ pub enum Prior {
         /// The key, too.
         key: bool,
     },
+}
+
+// === impl Signer ===
+
+impl Signer {
+    /// Whether the operator signs itself.
+    pub fn is_built_in(&self) -> bool {
+        self.name.as_deref() == Some(OWN_SIGNER)
+    }
 }
 
 /// Whether this is about certificates of such a signer, and what is asked.
@@ -112,6 +124,9 @@ pub fn prior(
     now: SystemTime,
 ) -> Result<Option<Prior>, Trouble> {
     let Some(asked) = asked(object) else { return Ok(None) };
+    let Some(signer) = &seen.signer.name else {
+        return Err(trouble("NoSigner", NO_SIGNER.into()));
+    };
     if asked.is_ca {
         return Err(bad(
             "a signer of the cluster certifies no authorities; use signerType local",
@@ -133,7 +148,7 @@ pub fn prior(
         Ok(key) => key,
         Err(prior) => return Ok(Some(prior)),
     };
-    let wanted = request::wanted(object, &seen.signer.name, &recipe.options, asked, &key)?;
+    let wanted = request::wanted(object, signer, &recipe.options, asked, &key)?;
     match &seen.request {
         None => Ok(Some(Prior::Ask(Box::new(wanted)))),
         Some(request) if request::asks_the_same(request, &wanted) => signed(seen, recipe, request, &key, now),
@@ -184,9 +199,10 @@ fn signed(
         }
     }
     let approved = request::said(request, "Approved").is_some();
-    if seen.signer.name != OWN_SIGNER {
+    if !seen.signer.is_built_in() {
         let whom = if approved { "its signer" } else { "approval" };
-        return Err(about("Waiting", format!("waits for {whom} ('{}')", seen.signer.name)));
+        let signer = &request.spec.signer_name;
+        return Err(about("Waiting", format!("waits for {whom} ('{signer}')")));
     }
     if !authority(seen).is_some_and(|(certificate, _)| lasts(&certificate, now)) {
         return Ok(Some(Prior::Authority(seen.authority.clone().map(Box::new))));
@@ -234,7 +250,7 @@ pub fn leftovers(seen: &Seen) -> Option<Prior> {
 /// Fingerprint of the authority of our own signer, if that is who signs: another one means that all is signed again. Empty where it is gone,
 /// which is another one.
 pub fn fingerprint(seen: &SeenRequest) -> Option<String> {
-    if seen.signer.name != OWN_SIGNER {
+    if !seen.signer.is_built_in() {
         return None;
     }
     let issued = authority(seen).and_then(|(certificate, _)| Issued::from_pem(&certificate));

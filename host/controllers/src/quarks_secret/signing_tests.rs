@@ -15,12 +15,13 @@ use k8s_openapi::api::core::v1::{Secret, Service};
 use std::time::{Duration, SystemTime};
 
 const SPEC: &str = r#"{"type": "certificate", "secretName": "s", "secretLabels": {"a": "b"}, "request": {"certificate":
-    {"commonName": "a.b", "alternativeNames": ["a.b"], "keyLength": 2048, "signerType": "cluster"}}}"#;
+    {"commonName": "a.n.svc", "alternativeNames": ["a.n.svc"], "keyLength": 2048, "signerType": "cluster"}}}"#;
 
 fn seen(signer: &str) -> Seen {
     let signer = Signer {
-        name: signer.into(),
+        name: (!signer.is_empty()).then(|| signer.into()),
         namespace: "o".into(),
+        cluster_domain: "cluster.local".into(),
     };
     Seen {
         request: Some(SeenRequest {
@@ -240,6 +241,25 @@ fn another_signer_is_waited_for_and_never_approved_by_us() {
     condition(seen.request.as_mut().unwrap().request.as_mut().unwrap(), "Failed");
     let (_, plan) = settle(&object, &mut seen, SystemTime::now());
     assert_eq!(plan.findings[0].reason, "Failed");
+}
+
+#[test]
+fn the_built_in_signer_refuses_names_of_other_namespaces_before_it_makes_a_key() {
+    let object = asked(&SPEC.replace(r#"["a.n.svc"]"#, r#"["a.n.svc", "a.other.svc"]"#));
+    let mut built_in = seen(OWN_SIGNER);
+    let (steps, plan) = settle(&object, &mut built_in, SystemTime::now());
+    assert_eq!((steps.len(), plan.findings[0].reason.as_ref()), (0, "NameRefused"));
+    assert!(plan.findings[0].message.contains("'a.other.svc'"), "{:?}", plan.findings);
+    // Other signers have rules of their own.
+    let (steps, _) = settle(&object, &mut seen("example.com/signer"), SystemTime::now());
+    assert_eq!(steps, ["key", "ask"]);
+}
+
+#[test]
+fn without_a_signer_nothing_is_made() {
+    let (steps, plan) = settle(&asked(SPEC), &mut seen(""), SystemTime::now());
+    assert_eq!((steps.len(), plan.findings[0].reason.as_ref()), (0, "NoSigner"));
+    assert!(plan.findings[0].message.contains("--signer-name"), "{:?}", plan.findings);
 }
 
 #[test]

@@ -49,15 +49,18 @@ fn watches(context: &Arc<Context>, namespace: &Option<String>) -> Watches<Quarks
             context.interest.of(namespace, meta.name.as_deref().unwrap_or_default())
         }
     };
-    // They live in no namespace; whose they are is written on them.
-    let requests: Api<PartialObjectMeta<CertificateSigningRequest>> = Api::all(client.clone());
-    let ours = Config::default().labels(&format!("{MANAGED_BY}={BOSON}"));
-    Watches::of(&client, namespace, Config::default())
+    let watches = Watches::of(&client, namespace, Config::default())
         .and::<Secret>(Config::default(), lookers())
         .and::<Service>(Config::default(), lookers())
         // Consent comes from objects of the same kind in other namespaces.
-        .and::<QuarksSecret>(Config::default(), lookers())
-        .and_all(requests, ours, asker)
+        .and::<QuarksSecret>(Config::default(), lookers());
+    if context.signer.name.is_none() {
+        return watches;
+    }
+    // They live in no namespace; annotations name their QuarksSecret.
+    let requests: Api<PartialObjectMeta<CertificateSigningRequest>> = Api::all(client.clone());
+    let ours = Config::default().labels(&format!("{MANAGED_BY}={BOSON}"));
+    watches.and_all(requests, ours, asker)
 }
 
 /// The QuarksSecret that a CertificateSigningRequest is for.
