@@ -19,6 +19,7 @@ use serde_json::{Map, Value};
     namespaced,
     status = "QuarksStatefulSetStatus",
     derive = "PartialEq",
+    validation = Rule::new("!has(self.spec.zoneReplicas) || self.spec.zoneReplicas.size() == 0 || (has(self.spec.zones) && self.spec.zoneReplicas.size() == self.spec.zones.size())").message("zoneReplicas has a number for each zone"),
     doc = "A StatefulSet for each zone, in versions. Instance groups of a deployment that run for ever are such.",
     printcolumn(
         name = "Ready",
@@ -30,7 +31,7 @@ use serde_json::{Map, Value};
         name = "Replicas",
         type_ = "integer",
         json_path = ".spec.template.spec.replicas",
-        description = "Pods in each zone"
+        description = "Pods in the zone that has most"
     ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(
@@ -64,6 +65,11 @@ pub struct QuarksStatefulSetSpec {
     #[schemars(length(max = 64), inner(length(min = 1, max = 63)), extend("x-kubernetes-list-type" = "atomic"))]
     #[x_kube(validation = Rule::new("self.all(z, self.filter(o, o == z).size() == 1)").message("a zone is given once"))]
     pub zones: Vec<String>,
+    /// Pods of each zone, in the order of 'zones', where they do not all have 'replicas' of the template. Containers learn the greatest number from the
+    /// variable REPLICAS.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64), inner(range(min = 0)), extend("x-kubernetes-list-type" = "atomic"))]
+    pub zone_replicas: Vec<i32>,
     /// Label of nodes that names their zone.
     #[serde(default = "zone_node_label")]
     #[schemars(length(min = 1, max = 317))]

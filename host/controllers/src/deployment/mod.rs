@@ -315,6 +315,7 @@ impl Context {
                 cluster_domain: self.conversion.cluster_domain.clone(),
                 operator_image: self.conversion.operator_image.clone(),
                 registry: conversion.registry,
+                spread: conversion.instances.into(),
             },
             mode: conversion.mode,
             copies: plugins::copies(&rules.picks, in_pods, namespace, &names.deployment(), &owner),

@@ -113,6 +113,9 @@ fn fixed(stateful_set: &Value) -> String {
 /// Of all that shapes pods and claims.
 fn digest(set: &Value) -> String {
     let mut spec = set["spec"].clone();
+    if let Some(spec) = spec.as_object_mut() {
+        spec.remove("zoneReplicas");
+    }
     if let Some(inner) = spec["template"]["spec"].as_object_mut() {
         inner.remove("replicas");
     }
@@ -217,6 +220,11 @@ mod tests {
             names(&of(&set("i:1", 3, false), &live(&first, 1)).apply),
             ["d-g-z0-v1", "d-g-z1-v1"]
         );
+        let mut uneven = set("i:1", 1, false);
+        uneven["spec"]["zoneReplicas"] = json!([1, 0]);
+        let fewer = of(&uneven, &live(&first, 1)).apply;
+        assert_eq!(names(&fewer), ["d-g-z1-v1"], "the other zone stays as it is");
+        assert_eq!(fewer[0]["spec"]["replicas"], 0);
         let first = of(&set("i:1", 1, true), &[]);
         let second = of(&set("i:2", 1, true), &live(&first, 1));
         assert_eq!(names(&second.apply), ["d-g-z0-v1", "d-g-z1-v1"]);
