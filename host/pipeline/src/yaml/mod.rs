@@ -29,8 +29,8 @@ mod writer;
 
 pub use codes::CODES;
 pub use marks::{Mark, Span};
-pub use weight::weight;
 pub use order::as_sent;
+pub use weight::weight;
 pub use writer::{write, write_manifest};
 
 use crate::diagnostic::Diagnostic;
