@@ -40,6 +40,7 @@ mod page;
 mod plugins;
 mod pods;
 mod rights;
+mod rollout;
 mod secrets;
 mod signing;
 mod silence;

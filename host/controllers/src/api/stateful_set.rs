@@ -33,6 +33,12 @@ use serde_json::{Map, Value};
         json_path = ".spec.template.spec.replicas",
         description = "Pods in the zone that has most"
     ),
+    printcolumn(
+        name = "Version",
+        type_ = "integer",
+        json_path = ".status.version",
+        description = "The newest version: StatefulSets end with it"
+    ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(
         name = "Reason",
@@ -106,6 +112,18 @@ pub struct QuarksStatefulSetStatus {
     /// Whether all pods of the newest version are ready.
     #[serde(default)]
     pub ready: bool,
+    /// Number of the newest version, with which the names of its StatefulSets end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub version: Option<i64>,
+    /// Digest of the template that the newest version was made from, without the number of its pods. The same template keeps its number, even
+    /// if its StatefulSets were deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template_digest: Option<String>,
+    /// The newest version of which all pods were ready at some time. It is kept until all pods of a newer one are ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub ready_version: Option<i64>,
     /// The metadata.generation that this status is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]

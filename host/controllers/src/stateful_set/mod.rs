@@ -5,6 +5,7 @@ mod explain;
 mod lacking;
 mod plan;
 mod status;
+mod versions;
 mod watch;
 
 use crate::api::{PodProblem, QuarksStatefulSet};
@@ -22,6 +23,7 @@ use lacking::Step;
 use plan::Plan;
 use serde_json::Value;
 use std::time::Duration;
+use versions::Versions;
 
 pub(crate) use status::{is_refusal, is_worth_an_event, trouble};
 pub(crate) use watch::run;
@@ -62,6 +64,8 @@ struct Done {
     written: bool,
     /// Whether all pods of the newest version are ready.
     ready: bool,
+    /// For the status.
+    versions: Versions,
     /// Whether it is worth another look, though nothing may tell.
     again: bool,
     /// In what claims are not as they should be; none: there are no claims.
@@ -115,7 +119,7 @@ impl Context {
         let claims = self.claims(&live, &namespace).await?;
         let reference = serde_json::to_value(&owner).unwrap_or_default();
         let done = match plan::plan(&value, &live, &claims, &reference) {
-            Ok(plan) => match self.act(&plan, &live, &claims, &namespace, &owner).await {
+            Ok(plan) => match self.act(set, &plan, &live, &claims, &owner).await {
                 Ok(done) => Ok(self.explained(done, &plan, &live, &namespace).await?),
                 Err(Failure::Api(error)) if error.is_lasting() => Err(Trouble(REFUSED, error.to_string())),
                 Err(Failure::Api(error)) => return Err(error),
@@ -192,19 +196,24 @@ impl Context {
     /// Does what was planned, but touches nothing of somebody else's.
     async fn act(
         &self,
+        set: &QuarksStatefulSet,
         plan: &Plan,
         live: &[Value],
         claims: &[Value],
-        namespace: &str,
         owner: &OwnerReference,
     ) -> Result<Done, Failure> {
-        let taken = Taken::find(&self.cluster, namespace, plan.new_objects.iter(), owner).await?;
+        let namespace = set.namespace().unwrap_or_default();
+        let taken = Taken::find(&self.cluster, &namespace, plan.new_objects.iter(), owner).await?;
         if let Some(complaint) = taken.complaint() {
             return Err(Failure::Trouble(Trouble(NAME_TAKEN, complaint)));
         }
         if !taken.leaving.is_empty() {
             let waiting = format!("waiting for {} to go", taken.leaving.join(", "));
             return Err(Failure::Trouble(Trouble(WAITING, waiting)));
+        }
+        // Before others are applied: their pods may need the quota of those that are deleted.
+        for object in &plan.delete {
+            self.cluster.delete_any(object).await?;
         }
         let disks = self.grow(Disks::of(&plan.wanted, claims)).await?;
         for (old, new) in &plan.renew {
@@ -213,14 +222,12 @@ impl Context {
         for object in &plan.apply {
             self.cluster.apply_any(MANAGER, object).await?;
         }
-        let equipping = plan.apply.is_empty() && plan.renew.is_empty() && self.equip(live, namespace).await?;
-        for object in &plan.delete {
-            self.cluster.delete_any(object).await?;
-        }
+        let equipping = plan.apply.is_empty() && plan.renew.is_empty() && self.equip(live, &namespace).await?;
         let written = [&plan.apply, &plan.delete].iter().any(|some| !some.is_empty());
         Ok(Done {
             written: written || !plan.renew.is_empty() || !disks.raise.is_empty(),
             ready: plan.ready,
+            versions: plan.versions.clone(),
             again: disks.waits || equipping || !plan.renew.is_empty() || live.iter().any(objects::is_going),
             disks: plan.wanted.iter().any(plan::has_claims).then_some(disks.told),
             problems: Vec::new(),
