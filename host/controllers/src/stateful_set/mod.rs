@@ -11,9 +11,9 @@ mod watch;
 use crate::api::{PodProblem, QuarksStatefulSet};
 use crate::client::{Cluster, Error, Events, FieldManager, resource};
 use crate::interest::Interest;
-use crate::objects;
 use crate::scope::Scope;
 use crate::taken::Taken;
+use crate::{drift, objects};
 use boson_deployment::labels;
 use disks::Disks;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -114,11 +114,18 @@ impl Context {
             return Ok(Action::await_change());
         };
         let value = serde_json::to_value(set).unwrap_or_default();
-        let live = self.live(set, &namespace, &owner.uid).await?;
+        let mut live = self.live(set, &namespace, &owner.uid).await?;
         self.note(set, &namespace, &live);
         let claims = self.claims(&live, &namespace).await?;
         let reference = serde_json::to_value(&owner).unwrap_or_default();
-        let done = match plan::plan(&value, &live, &claims, &reference) {
+        let mut plan = plan::plan(&value, &live, &claims, &reference);
+        if let Ok(first) = &mut plan
+            && drift::settle(&self.cluster, MANAGER, &first.drifted, &mut live).await?
+        {
+            let excess = std::mem::take(&mut first.excess);
+            plan = plan::plan(&value, &live, &claims, &reference).map(|plan| Plan { excess, ..plan });
+        }
+        let done = match plan {
             Ok(plan) => match self.act(set, &plan, &live, &claims, &owner).await {
                 Ok(done) => Ok(self.explained(done, &plan, &live, &namespace).await?),
                 Err(Failure::Api(error)) if error.is_lasting() => Err(Trouble(REFUSED, error.to_string())),
@@ -216,6 +223,7 @@ impl Context {
             self.cluster.delete_any(object).await?;
         }
         let disks = self.grow(Disks::of(&plan.wanted, claims)).await?;
+        let removed = drift::remove(&self.cluster, MANAGER, &plan.excess).await?;
         for (old, new) in &plan.renew {
             self.renew(old, new).await?;
         }
@@ -223,10 +231,12 @@ impl Context {
             self.cluster.apply_any(MANAGER, object).await?;
         }
         let equipping = plan.apply.is_empty() && plan.renew.is_empty() && self.equip(live, &namespace).await?;
+        self.events.warn_of(set, drift::REMOVED, &removed).await;
         let written = [&plan.apply, &plan.delete].iter().any(|some| !some.is_empty());
         Ok(Done {
-            written: written || !plan.renew.is_empty() || !disks.raise.is_empty(),
-            ready: plan.ready,
+            written: written || !plan.renew.is_empty() || !disks.raise.is_empty() || !removed.is_empty(),
+            // Its pods are about to be replaced.
+            ready: plan.ready && removed.is_empty(),
             versions: plan.versions.clone(),
             again: disks.waits || equipping || !plan.renew.is_empty() || live.iter().any(objects::is_going),
             disks: plan.wanted.iter().any(plan::has_claims).then_some(disks.told),

@@ -7,6 +7,7 @@
 
 use super::disks;
 use super::versions::Versions;
+use crate::drift::{Drifted, Excess};
 use crate::objects;
 use boson_deployment::labels;
 use boson_document::{Tree, json};
@@ -26,7 +27,11 @@ pub(super) struct Plan {
     pub wanted: Vec<Value>,
     /// To apply.
     pub apply: Vec<Value>,
-    /// Those of them that are not there yet.
+    /// Those of them that were changed since they were written, or on their way.
+    pub drifted: Vec<Drifted>,
+    /// To remove: what others added.
+    pub excess: Vec<Excess>,
+    /// Those of `apply` that are not there yet.
     pub new_objects: Vec<Value>,
     /// To delete without its pods and claims, and to be made again when it is gone; and what it is to be then.
     pub renew: Vec<(Value, Value)>,
@@ -66,6 +71,8 @@ pub(super) fn plan(set: &Value, live: &[Value], claims: &[Value], owner: &Value)
     };
     Ok(Plan {
         wanted,
+        drifted: plan.drifted,
+        excess: plan.excess,
         new_objects,
         apply: plan.apply,
         renew,
