@@ -49,6 +49,7 @@ impl Flow<'_> {
             return Err(Stop::Waiting(format!("Service '{name}' to go")));
         }
         self.accepted(&plan, manifest).await?;
+        self.within_quotas(&plan, manifest).await?;
         self.take_back(&plan).await?;
         let change = Change::of(&plan, &live);
         let starts_pods = |object: &&Value| WORKLOADS.iter().any(|kind| object["kind"] == *kind);

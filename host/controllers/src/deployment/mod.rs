@@ -22,6 +22,7 @@ mod memory;
 mod progress;
 mod provenance;
 mod pulls;
+mod quota;
 mod reading;
 mod releases;
 mod ruled;
