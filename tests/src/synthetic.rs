@@ -133,7 +133,8 @@ pub fn manifest(groups: usize) -> String {
         targets: [metrics.example.com:8443, logs.example.com:6514]
         tags: {{deployment: large, group: group-{group}}}
 ",
-            instances = 1 + group % 3,
+            // In each of the two zones.
+            instances = 2 * (1 + group % 3),
             port = 1024 + group,
         );
     }
@@ -150,7 +151,7 @@ pub fn ops_file(nth: usize, groups: usize) -> String {
             0 => writeln!(
                 text,
                 "- type: replace\n  path: /instance_groups/name=group-{group}/instances\n  value: {}",
-                nth + 1
+                2 * (nth + 1)
             ),
             1 => writeln!(
                 text,

@@ -31,7 +31,7 @@ instance_groups:
   jobs:
   - name: app
     release: demo
-    properties: {chain: ((tls.certificate))}
+    properties: {chain: ((tls.certificate)), quarks: {ports: []}}
 "#;
 
 /// A release with a job that provides an address.

@@ -1,6 +1,6 @@
 //! Makes values of variables with this machine's clock and randomness.
 
-use boson_credentials::{Cause, Error, Request, System, generate, ignored_options, key_demand};
+use boson_credentials::{Cause, Error, Request, System, generate, ignored_options, key_demand, refused_by_bosh};
 use boson_document::Tree;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::stage::{Definition, VariableRules};
@@ -15,7 +15,7 @@ pub struct Credentials {
 // === impl Credentials ===
 
 impl Credentials {
-    /// With the system's sources, and the types that these rules know.
+    /// With the system's sources, and the types and options that these rules know.
     pub fn new(rules: VariableRules) -> Self {
         Self {
             system: System::new(),
@@ -23,9 +23,12 @@ impl Credentials {
         }
     }
 
-    /// CredHub makes users; BOSH's command line does not.
-    fn knows(&self, kind: &str) -> bool {
-        kind != "user" || self.rules != VariableRules::Cli
+    /// Why these rules know no such type or options: CredHub makes more than the bosh command line.
+    fn refused(&self, kind: &str, options: &Tree) -> Option<Cause> {
+        match self.rules {
+            VariableRules::Cli => refused_by_bosh(kind, options),
+            VariableRules::Director => None,
+        }
     }
 }
 
@@ -56,11 +59,11 @@ impl Generator for Credentials {
             options,
             signer,
         };
-        let made = match self.knows(kind) {
-            true => generate(&request, &self.system).map(sorted),
-            false => Err(Error {
+        let made = match self.refused(kind, options) {
+            None => generate(&request, &self.system).map(sorted),
+            Some(cause) => Err(Error {
                 variable: definition.name.clone(),
-                cause: Cause::UnsupportedType(kind.to_string()),
+                cause,
             }),
         };
         made.map_err(|error| {

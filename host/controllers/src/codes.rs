@@ -74,6 +74,12 @@ pub const CODES: &[Code] = &[
         explanation: "The message is Kubernetes' own. Most often a Secret that it mounts was deleted meanwhile, or a policy of the namespace is in the way.",
     },
     Code {
+        name: "deployment-quota-exceeded",
+        title: "The deployment needs more objects than a quota allows",
+        explanation: "All new objects are counted together before any of them is written, because the API server checks each of them alone. \
+                      `kubectl describe resourcequota` shows what is used.",
+    },
+    Code {
         name: "deployment-refused",
         title: "The API server refuses an object",
         explanation: "The message has the words of the server, of a quota, a policy or a webhook; of Secrets and pods only which fields are wrong. \

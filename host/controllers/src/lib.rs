@@ -11,6 +11,7 @@ mod codes;
 mod conditions;
 pub mod conversion;
 mod deployment;
+mod drift;
 pub mod in_pod;
 mod interest;
 mod job;

@@ -1,8 +1,9 @@
 //! What to write so that the cluster has the objects of a deployment, and nothing where it has them. Pure.
 //!
-//! An object is written where its digest is another than the one that the last write left in an annotation, or where a field of it has
-//! another value than was written: somebody changed it, and gets it back.
+//! An object is written where its digest is another than the one that the last write left in an annotation, or where [`crate::drift`] finds that
+//! somebody changed what was written.
 
+use crate::drift::{Drifted, Excess, Foreign, holds};
 use boson_deployment::labels;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
@@ -24,7 +25,11 @@ const KEPT: &[&str] = &["QuarksSecret", "PersistentVolumeClaim"];
 pub(crate) struct Plan {
     /// To apply, in this order.
     pub apply: Vec<Value>,
-    /// Which of these were not found among those of ours: where they stand in `apply`. Somebody else may have such an object.
+    /// Those of them that were written as they are, and have changed since, or were changed on their way by admission.
+    pub drifted: Vec<Drifted>,
+    /// To remove from objects that stay: what others added to lists and maps of ours.
+    pub excess: Vec<Excess>,
+    /// Which of `apply` were not found among those of ours: where they stand in it. Somebody else may have such an object.
     pub new: Vec<usize>,
     /// To delete, by what is there.
     pub delete: Vec<Value>,
@@ -41,12 +46,16 @@ pub(crate) fn plan(desired: Vec<Value>, live: &[Value]) -> Plan {
         mark(&mut object);
         let found = there.remove(&identity(&object));
         keep_trigger(&mut object, found);
-        if let Some(found) = found.filter(|found| is_other_service(found, &object)) {
-            plan.replace.push(found.clone());
-            plan.apply.push(object);
-        } else if !found.is_some_and(|found| holds(found, &object)) {
-            plan.new.extend(found.is_none().then_some(plan.apply.len()));
-            plan.apply.push(object);
+        match found {
+            None => {
+                plan.new.push(plan.apply.len());
+                plan.apply.push(object);
+            }
+            Some(found) if is_other_service(found, &object) => {
+                plan.replace.push(found.clone());
+                plan.apply.push(object);
+            }
+            Some(found) => plan.compare(found, object),
         }
     }
     let mut gone: Vec<&Value> = there
@@ -79,6 +88,28 @@ fn keep_trigger(object: &mut Value, found: Option<&Value>) {
 // === impl Plan ===
 
 impl Plan {
+    /// What to do where the object is there.
+    fn compare(&mut self, found: &Value, wanted: Value) {
+        let foreign = Foreign::of(found, &wanted);
+        if !foreign.additions.is_empty() && !is_going(found) {
+            self.excess.push(Excess {
+                live: found.clone(),
+                additions: foreign.additions,
+            });
+        }
+        if !foreign.changed && holds(found, &wanted) {
+            return;
+        }
+        let digest = ["metadata", "annotations", DIGEST];
+        if text(found, &digest) == text(&wanted, &digest) {
+            self.drifted.push(Drifted {
+                wanted: wanted.clone(),
+                live: found.clone(),
+            });
+        }
+        self.apply.push(wanted);
+    }
+
     /// Objects that are about to be made.
     pub fn new_objects(&self) -> impl Iterator<Item = &Value> {
         self.new.iter().filter_map(|at| self.apply.get(*at))
@@ -180,66 +211,6 @@ fn set(value: &mut Value, path: &[&str], what: Value) {
     }
 }
 
-/// Does what is there have all that is wanted? It may have more: defaults, fields of others.
-fn holds(there: &Value, wanted: &Value) -> bool {
-    match (there, wanted) {
-        (Value::Object(there), Value::Object(wanted)) => wanted.iter().all(|(key, wanted)| match there.get(key) {
-            Some(there) => holds(there, wanted),
-            // The server leaves out what is empty.
-            None => is_empty(wanted),
-        }),
-        (Value::Array(there), Value::Array(wanted)) => {
-            there.len() == wanted.len() && there.iter().zip(wanted).all(|(there, wanted)| holds(there, wanted))
-        }
-        (Value::String(there), Value::String(wanted)) => there == wanted || is_same_quantity(there, wanted),
-        (there, wanted) => there == wanted,
-    }
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Bool(value) => !value,
-        Value::Array(items) => items.is_empty(),
-        Value::Object(map) => map.values().all(is_empty),
-        Value::String(text) => text.is_empty(),
-        Value::Number(number) => number.as_f64() == Some(0.0),
-    }
-}
-
-/// `1024Mi` and `1Gi`: the server writes quantities in its own way.
-fn is_same_quantity(one: &str, other: &str) -> bool {
-    matches!((quantity(one), quantity(other)), (Some(one), Some(other)) if one == other)
-}
-
-/// A quantity in thousandths.
-pub(crate) fn quantity(text: &str) -> Option<i128> {
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let factor: i128 = match unit {
-        "m" => 1,
-        "" => 1_000,
-        "k" => 1_000_000,
-        "M" => 1_000_000_000,
-        "G" => 1_000_000_000_000,
-        "T" => 1_000_000_000_000_000,
-        "Ki" => 1_000 << 10,
-        "Mi" => 1_000 << 20,
-        "Gi" => 1_000 << 30,
-        "Ti" => 1_000 << 40,
-        _ => return None,
-    };
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if whole.is_empty() || fraction.len() > 9 {
-        return None;
-    }
-    let scale = 10_i128.pow(u32::try_from(fraction.len()).ok()?);
-    let mantissa: i128 = format!("{whole}{fraction}").parse().ok()?;
-    Some(mantissa.checked_mul(factor)? / scale)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -318,20 +289,6 @@ mod tests {
                 .collect::<Vec<_>>(),
             ["Service"]
         );
-    }
-
-    #[test]
-    fn quantities_are_compared_by_what_they_are_worth() {
-        for (one, other, same) in [
-            ("1024Mi", "1Gi", true),
-            ("0.5", "500m", true),
-            ("1000k", "1M", true),
-            ("1G", "1Gi", false),
-            ("a", "b", false),
-            ("1.1", "1100m", true),
-        ] {
-            assert_eq!(is_same_quantity(one, other), same, "{one} {other}");
-        }
     }
 
     #[test]

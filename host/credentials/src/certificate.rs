@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 use x509_cert::attr::AttributeTypeAndValue;
 use x509_cert::builder::{self, Builder, CertificateBuilder, Result as Built};
 use x509_cert::der::asn1::{Any, BitString, Ia5String, OctetString, SetOfVec};
+use x509_cert::der::flagset::FlagSet;
 use x509_cert::der::oid::db::{rfc4519, rfc5280};
 use x509_cert::der::oid::{AssociatedOid, ObjectIdentifier};
 use x509_cert::der::{Decode, Encode, Tag};
@@ -24,8 +25,8 @@ use x509_cert::serial_number::SerialNumber;
 use x509_cert::spki::SubjectPublicKeyInfoOwned;
 use x509_cert::time::{Time, Validity};
 
-/// Names and types of the options, in alphabetical order.
-pub(crate) const OPTIONS: &[(&str, Kind)] = &[
+/// Names and types of the options that the bosh command line knows, in alphabetical order.
+const BOSH_OPTIONS: &[(&str, Kind)] = &[
     ("alternative_names", Kind::Texts),
     ("ca", Kind::Text),
     ("common_name", Kind::Text),
@@ -34,6 +35,32 @@ pub(crate) const OPTIONS: &[(&str, Kind)] = &[
     ("is_ca", Kind::Bool),
     ("key_length", Kind::Int),
     ("organization", Kind::Text),
+];
+
+/// The same with CredHub's, which a director passes on.
+pub(crate) const OPTIONS: &[(&str, Kind)] = &[
+    ("alternative_names", Kind::Texts),
+    ("ca", Kind::Text),
+    ("common_name", Kind::Text),
+    ("country", Kind::Text),
+    ("duration", Kind::Int64),
+    ("extended_key_usage", Kind::Texts),
+    ("is_ca", Kind::Bool),
+    ("key_length", Kind::Int),
+    ("key_usage", Kind::Texts),
+    ("locality", Kind::Text),
+    ("organization", Kind::Text),
+    ("organization_unit", Kind::Text),
+    ("self_sign", Kind::Bool),
+    ("state", Kind::Text),
+];
+
+/// What CredHub calls the options that it limits, and how many characters they have at most.
+const LONGEST: [(&str, &str, usize); 4] = [
+    ("organization_unit", "organization unit", 64),
+    ("locality", "locality", 128),
+    ("state", "state", 128),
+    ("country", "country", 2),
 ];
 
 const DEFAULT_KEY_LENGTH: i64 = 3072;
@@ -46,8 +73,10 @@ struct Plan {
     size: KeySize,
     days: i64,
     is_ca: bool,
+    self_sign: bool,
     ca: String,
     subject: Name,
+    key_usage: FlagSet<KeyUsages>,
     usages: Vec<ObjectIdentifier>,
     names: Vec<GeneralName>,
 }
@@ -72,6 +101,20 @@ pub(crate) fn value(options: &Tree, signer: Option<&Tree>, source: &dyn Source) 
         .with("ca", pem_text::write("CERTIFICATE", &ca)))
 }
 
+/// Why the bosh command line takes no such options, which CredHub takes.
+pub(crate) fn refused_by_bosh(options: &Tree) -> Option<Cause> {
+    let options = match Options::read("certificate", options, BOSH_OPTIONS) {
+        Ok(options) => options,
+        Err(cause) => return Some(cause),
+    };
+    let known = |usage: &String| matches!(usage.as_str(), "client_auth" | "server_auth");
+    let is_ca = options.flag("is_ca");
+    let mut usages = options.texts("extended_key_usage").into_iter();
+    usages
+        .find(|usage| !is_ca && !known(usage))
+        .map(Cause::UnsupportedUsage)
+}
+
 /// The size of key that the options ask for.
 pub(crate) fn key_size(options: &Options<'_>) -> Result<KeySize, Cause> {
     let bits = match options.integer("key_length") {
@@ -93,15 +136,18 @@ impl Plan {
             days if days <= MAX_DAYS => days,
             days => return Err(Cause::ExcessiveDuration(days, MAX_DAYS)),
         };
-        let organization = Some(options.text("organization")).filter(|text| !text.is_empty());
-        let organization = organization.unwrap_or_else(|| "Cloud Foundry".to_string());
-        let subject = subject(&organization, &options.text("common_name")).map_err(|error| unsigned(is_ca, error))?;
+        let (self_sign, ca) = (options.flag("self_sign"), options.text("ca"));
+        if self_sign && !ca.is_empty() {
+            return Err(Cause::CaAndSelfSign);
+        }
         Ok(Self {
             size,
             days,
             is_ca,
-            ca: options.text("ca"),
-            subject,
+            self_sign,
+            ca,
+            subject: subject(options)?,
+            key_usage: key_usage(&options.texts("key_usage"), is_ca)?,
             usages: Vec::new(),
             names: Vec::new(),
         })
@@ -109,13 +155,16 @@ impl Plan {
 
     /// What only leaves have.
     fn add_leaf(&mut self, options: &Options<'_>, signed: bool) -> Result<(), Cause> {
-        if !signed {
+        if !signed && !self.self_sign {
             return Err(Cause::MissingCa);
         }
         for usage in options.texts("extended_key_usage") {
             self.usages.push(match usage.as_str() {
                 "client_auth" => rfc5280::ID_KP_CLIENT_AUTH,
                 "server_auth" => rfc5280::ID_KP_SERVER_AUTH,
+                "code_signing" => rfc5280::ID_KP_CODE_SIGNING,
+                "email_protection" => rfc5280::ID_KP_EMAIL_PROTECTION,
+                "timestamping" => rfc5280::ID_KP_TIME_STAMPING,
                 _ => return Err(Cause::UnsupportedUsage(usage)),
             });
         }
@@ -165,15 +214,11 @@ impl Plan {
 
     /// In Go's order.
     fn extensions(&self, own: Vec<u8>, signer: Option<Vec<u8>>) -> Built<Vec<Extension>> {
-        let usage = match self.is_ca {
-            true => KeyUsages::KeyCertSign | KeyUsages::CRLSign,
-            false => KeyUsages::KeyEncipherment | KeyUsages::DigitalSignature,
-        };
         let constraints = BasicConstraints {
             ca: self.is_ca,
             path_len_constraint: None,
         };
-        let mut list = vec![self.extension(true, &KeyUsage(usage))?];
+        let mut list = vec![self.extension(true, &KeyUsage(self.key_usage))?];
         if !self.usages.is_empty() {
             list.push(self.extension(false, &ExtendedKeyUsage(self.usages.clone()))?);
         }
@@ -197,14 +242,57 @@ impl Plan {
     }
 }
 
-/// C, O and, unless empty, CN.
-pub(crate) fn subject(organization: &str, common_name: &str) -> x509_cert::der::Result<Name> {
+/// What the key may be used for: what CredHub's option says, else what BOSH's generator writes.
+fn key_usage(words: &[String], is_ca: bool) -> Result<FlagSet<KeyUsages>, Cause> {
+    let mut usage = FlagSet::default();
+    for word in words {
+        usage |= match word.as_str() {
+            "digital_signature" => KeyUsages::DigitalSignature,
+            "non_repudiation" => KeyUsages::NonRepudiation,
+            "key_encipherment" => KeyUsages::KeyEncipherment,
+            "data_encipherment" => KeyUsages::DataEncipherment,
+            "key_agreement" => KeyUsages::KeyAgreement,
+            "key_cert_sign" => KeyUsages::KeyCertSign,
+            "crl_sign" => KeyUsages::CRLSign,
+            "encipher_only" => KeyUsages::EncipherOnly,
+            "decipher_only" => KeyUsages::DecipherOnly,
+            _ => return Err(Cause::UnsupportedKeyUsage(word.clone())),
+        };
+    }
+    Ok(match (words.is_empty(), is_ca) {
+        (false, _) => usage,
+        (true, true) => KeyUsages::KeyCertSign | KeyUsages::CRLSign,
+        (true, false) => KeyUsages::KeyEncipherment | KeyUsages::DigitalSignature,
+    })
+}
+
+/// The subject, in Go's order. Country and organization are BOSH's where the options have none.
+pub(crate) fn subject(options: &Options<'_>) -> Result<Name, Cause> {
+    for (option, what, most) in LONGEST {
+        if options.text(option).chars().count() > most {
+            return Err(Cause::TooLong(what, most));
+        }
+    }
+    let or = |option: &str, default: &str| {
+        Some(options.text(option))
+            .filter(|text| !text.is_empty())
+            .unwrap_or(default.into())
+    };
+    let parts = [
+        (rfc4519::COUNTRY_NAME, or("country", "US")),
+        (rfc4519::ORGANIZATION_NAME, or("organization", "Cloud Foundry")),
+        (rfc4519::ORGANIZATIONAL_UNIT_NAME, options.text("organization_unit")),
+        (rfc4519::LOCALITY_NAME, options.text("locality")),
+        (rfc4519::ST, options.text("state")),
+        (rfc4519::COMMON_NAME, options.text("common_name")),
+    ];
+    name(parts).map_err(|error| unsigned(options.flag("is_ca"), error))
+}
+
+/// Parts without text are left out.
+fn name<const N: usize>(parts: [(ObjectIdentifier, String); N]) -> x509_cert::der::Result<Name> {
     let mut names = RdnSequence::default();
-    for (oid, text) in [
-        (rfc4519::COUNTRY_NAME, "US"),
-        (rfc4519::ORGANIZATION_NAME, organization),
-        (rfc4519::COMMON_NAME, common_name),
-    ] {
+    for (oid, text) in parts {
         if text.is_empty() {
             continue;
         }

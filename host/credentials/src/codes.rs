@@ -7,12 +7,15 @@ pub const CODES: &[(&str, &str, &str)] = &[
         "The options of a variable are wrong",
         "A variable of type `password` takes `length`; `user` takes `username`, `length`, `exclude_lower`, `exclude_upper`, `exclude_number` and `include_special`; `certificate` takes `common_name`, \
          `organization`, `alternative_names`, `is_ca`, `ca`, `extended_key_usage` (`client_auth`, `server_auth`), `duration` (days) and \
-         `key_length` (2048, 3072, 4096). Options of other tools, such as `self_sign`, are refused as bosh does.",
+         `key_length` (2048, 3072, 4096). Deployments take CredHub's options, too: `self_sign`, `key_usage`, `country`, `state`, `locality`, \
+         `organization_unit`, and `code_signing`, `email_protection`, `timestamping` as `extended_key_usage`; `host interpolate` refuses them \
+         as `bosh interpolate` does.",
     ),
     (
         "credentials-missing-ca",
         "A certificate has no signer",
-        "Only a CA signs itself. Set `ca` to the name of the variable that holds the signing certificate, or `is_ca: true`.",
+        "Set `ca` to the name of the variable that holds the signing certificate, `is_ca: true` where it is to be a CA itself, or, in a \
+         deployment, `self_sign: true`.",
     ),
     (
         "credentials-no-randomness",

@@ -21,11 +21,9 @@ use x509_cert::spki::{AlgorithmIdentifierOwned, SubjectPublicKeyInfoOwned};
 pub fn signing_request(options: &Tree, key: &str) -> Result<String, Cause> {
     let options = Options::read("certificate", options, OPTIONS)?;
     let key = RsaKey::from_pem(key).ok_or(Cause::Key("the key that was to be used is none"))?;
-    let organization = Some(options.text("organization")).filter(|text| !text.is_empty());
-    let organization = organization.unwrap_or_else(|| "Cloud Foundry".to_string());
+    let subject = subject(&options)?;
     let names = alternative_names(&options.texts("alternative_names"))?;
     let info = || -> der::Result<CertReqInfo> {
-        let subject = subject(&organization, &options.text("common_name"))?;
         let mut attributes = Attributes::default();
         if !names.is_empty() {
             let extension = (false, &SubjectAltName(names)).to_extension(&subject, &[])?;

@@ -40,6 +40,20 @@ pub enum Cause {
     /// A leaf without a signer.
     #[error("Missing required CA name")]
     MissingCa,
+    /// Two signers, in CredHub's words.
+    #[error("The parameters 'ca' and 'self-sign' cannot be used in combination. Please update and retry your request.")]
+    CaAndSelfSign,
+    /// A part of the subject that is too long, in CredHub's words.
+    #[error(
+        "The request could not be completed because the {0} is too long. The max length for {0} is {1} characters."
+    )]
+    TooLong(&'static str, usize),
+    /// A usage of the key that there is not, in CredHub's words.
+    #[error(
+        "The provided key usage '{0}' is not supported. Valid values include 'digital_signature', 'non_repudiation', 'key_encipherment', \
+         'data_encipherment', 'key_agreement', 'key_cert_sign', 'crl_sign', 'encipher_only' and 'decipher_only'."
+    )]
+    UnsupportedKeyUsage(String),
     /// A usage that BOSH does not know.
     #[error("Unsupported extended key usage value: {0}")]
     UnsupportedUsage(String),
@@ -105,6 +119,9 @@ impl Cause {
             | Self::ExcessiveLength(_)
             | Self::InvalidKeyLength(_)
             | Self::ExcessiveDuration(..)
+            | Self::CaAndSelfSign
+            | Self::TooLong(..)
+            | Self::UnsupportedKeyUsage(_)
             | Self::UnsupportedUsage(_) => "credentials-invalid-options",
             Self::MissingCa => "credentials-missing-ca",
             Self::Signer(_) => "credentials-unusable-ca",
@@ -119,7 +136,10 @@ impl Cause {
             Self::UnsupportedType(_) => Some(
                 "use password, certificate, rsa or ssh, or give the value yourself; `user` is for deployments only",
             ),
-            Self::MissingCa => Some("set `ca` to the name of the signing certificate, or `is_ca: true`"),
+            Self::MissingCa => Some(
+                "set `ca` to the name of the signing certificate, or `is_ca: true`; in a deployment `self_sign: true`, too",
+            ),
+            Self::CaAndSelfSign => Some("leave out `ca` or `self_sign`"),
             Self::Signer(SignerCause::Missing(_)) => {
                 Some("define the CA before the certificates it signs, or give its value")
             }

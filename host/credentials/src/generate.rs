@@ -52,6 +52,15 @@ pub fn key_demand(kind: &str, options: &Tree) -> Option<KeySize> {
     }
 }
 
+/// Why the bosh command line does not generate what is asked for, although CredHub does: its types and options are fewer.
+pub fn refused_by_bosh(kind: &str, options: &Tree) -> Option<Cause> {
+    match kind {
+        "user" => Some(Cause::UnsupportedType(kind.into())),
+        "certificate" => certificate::refused_by_bosh(options),
+        _ => None,
+    }
+}
+
 /// Options that are accepted and do nothing; worth a warning each.
 pub fn ignored_options<'a>(kind: &str, options: &'a Tree) -> Vec<&'a str> {
     let names = options

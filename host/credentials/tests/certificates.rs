@@ -95,6 +95,37 @@ fn a_signer_that_can_not_sign_is_told_apart() {
 }
 
 #[test]
+fn a_leaf_may_sign_itself_and_has_what_credhub_puts_into_certificates() {
+    let options = r#"{"self_sign": true, "common_name": "app", "country": "DE", "state": "BE", "locality": "Berlin", "organization": "Acme",
+        "organization_unit": "Ops", "key_usage": ["digital_signature", "non_repudiation", "decipher_only"],
+        "extended_key_usage": ["code_signing", "timestamping", "email_protection"], "alternative_names": ["app"], "key_length": 2048}"#;
+    let made = make("certificate", options, None).unwrap();
+    assert_eq!(made.str("certificate"), made.str("ca"));
+    with_certificate(&made, |parsed| {
+        assert_eq!(
+            parsed.subject().to_string(),
+            "C=DE, O=Acme, OU=Ops, L=Berlin, ST=BE, CN=app"
+        );
+        assert_eq!(parsed.subject().as_raw(), parsed.issuer().as_raw());
+        assert!(!parsed.basic_constraints().unwrap().unwrap().value.ca);
+        assert_eq!(parsed.key_usage().unwrap().unwrap().value.flags, 0b1_0000_0011);
+        let usage = parsed.extended_key_usage().unwrap().unwrap().value;
+        assert!(usage.code_signing && usage.time_stamping && usage.email_protection && !usage.server_auth);
+    });
+    // A CA has the usage that was asked for, too, and the defaults of the subject are BOSH's.
+    let root = r#"{"is_ca": true, "common_name": "root", "key_usage": ["key_cert_sign"], "organization_unit": "PKI", "key_length": 2048}"#;
+    with_certificate(&make("certificate", root, None).unwrap(), |parsed| {
+        assert_eq!(parsed.subject().to_string(), "C=US, O=Cloud Foundry, OU=PKI, CN=root");
+        assert_eq!(parsed.key_usage().unwrap().unwrap().value.flags, 0b10_0000);
+    });
+    let wrong = make("certificate", r#"{"is_ca": true, "key_usage": ["any"]}"#, None).unwrap_err();
+    assert!(
+        wrong.contains("The provided key usage 'any' is not supported."),
+        "{wrong}"
+    );
+}
+
+#[test]
 fn a_root_signs_itself() {
     let root = ca();
     assert_eq!(root.str("certificate"), root.str("ca"));

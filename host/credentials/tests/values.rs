@@ -5,7 +5,8 @@
 mod made;
 
 use boson_credentials::{
-    Cause, KeySize, Request, RsaKey, Source, System, generate, ignored_options, key_demand, prepare_keys, signer_name,
+    Cause, KeySize, Request, RsaKey, Source, System, generate, ignored_options, key_demand, prepare_keys,
+    refused_by_bosh, signer_name,
 };
 use boson_document::{Tree, json};
 use made::{make, tool, written};
@@ -85,8 +86,13 @@ fn errors_are_in_bosh_words_and_come_before_any_key_is_made() {
         ),
         (
             "certificate",
-            r#"{"self_sign": true}"#,
-            format!("{certificate}Unsupported parameter 'self_sign'"),
+            r#"{"self_sign": true, "ca": "x"}"#,
+            "The parameters 'ca' and 'self-sign' cannot be used in combination. Please update and retry your request.".into(),
+        ),
+        (
+            "certificate",
+            r#"{"is_ca": true, "country": "USA"}"#,
+            "The request could not be completed because the country is too long. The max length for country is 2 characters.".into(),
         ),
         (
             "certificate",
@@ -128,6 +134,43 @@ fn errors_are_in_bosh_words_and_come_before_any_key_is_made() {
         )
         .unwrap_err();
         assert_eq!(error.to_string(), format!("Generating variable 'v': {wanted}"));
+    }
+}
+
+#[test]
+fn the_bosh_command_line_refuses_what_only_credhub_makes() {
+    let refused = |kind: &str, options: &str| {
+        let options = json::parse(options).unwrap();
+        refused_by_bosh(kind, &options).map(|cause| cause.to_string())
+    };
+    let unsupported = "Failed to generate certificate, parameters are invalid: Unsupported parameter";
+    for (kind, options, wanted) in [
+        ("user", "null", Some("Unsupported value type: user".to_string())),
+        (
+            "certificate",
+            r#"{"self_sign": true}"#,
+            Some(format!("{unsupported} 'self_sign'")),
+        ),
+        (
+            "certificate",
+            r#"{"ca": "x", "key_usage": []}"#,
+            Some(format!("{unsupported} 'key_usage'")),
+        ),
+        (
+            "certificate",
+            r#"{"ca": "x", "extended_key_usage": ["code_signing"]}"#,
+            Some("Unsupported extended key usage value: code_signing".to_string()),
+        ),
+        (
+            "certificate",
+            r#"{"is_ca": true, "extended_key_usage": ["code_signing"]}"#,
+            None,
+        ),
+        ("certificate", r#"{"ca": "x", "organization": "o"}"#, None),
+        ("rsa", r#"{"key_length": 4096}"#, None),
+        ("password", "null", None),
+    ] {
+        assert_eq!(refused(kind, options), wanted, "{kind} {options}");
     }
 }
 

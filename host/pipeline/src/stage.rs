@@ -3,6 +3,7 @@
 //! `Stages` is implemented by whoever can run plugins; the pipeline does not know how.
 
 use crate::diagnostic::{Diagnostic, Severity};
+use boson_deployment::instances::{self, Spread};
 use boson_document::Tree;
 use std::fmt;
 use std::sync::Arc;
@@ -173,6 +174,20 @@ pub struct Deployment {
     pub operator_image: String,
     /// Stands in for every release's `url`.
     pub registry: Option<String>,
+    /// What `instances` of a group means.
+    pub spread: Spread,
+}
+
+// === impl Deployment ===
+
+impl Deployment {
+    /// What the contract's record has no field for; the defaults are left out.
+    pub fn extensions(&self) -> Vec<(String, String)> {
+        match self.spread {
+            Spread::Total => Vec::new(),
+            Spread::PerZone => vec![(instances::EXTENSION.into(), self.spread.name().into())],
+        }
+    }
 }
 
 /// A job's spec file.

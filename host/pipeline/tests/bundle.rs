@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails says so")]
 
+use boson_deployment::instances::Spread;
 use boson_document::{Tree, json};
 use boson_pipeline::bundle::patch::{self, Budget};
 use boson_pipeline::bundle::{Bundle, kinds};
@@ -20,6 +21,7 @@ fn bundle() -> Bundle {
         cluster_domain,
         operator_image: text("host"),
         registry: None,
+        spread: Spread::Total,
     })
 }
 

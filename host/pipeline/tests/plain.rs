@@ -80,6 +80,35 @@ fn a_set_without_zones_becomes_one() {
 }
 
 #[test]
+fn zones_may_have_different_numbers_of_replicas() {
+    let spec = r#""zones": ["z1", "z2", "z3"], "zoneReplicas": [2, 1, 0],"#;
+    let made = stateful_set::stateful_sets(&set(spec, "", ""), 1).unwrap();
+    let replicas: Vec<String> = made
+        .iter()
+        .map(|set| json::to_text(at(set, "/spec/replicas")))
+        .collect();
+    assert_eq!(replicas, ["2", "1", "0"]);
+    for set in &made {
+        let told = environment(set, "containers")
+            .into_iter()
+            .find(|(name, _)| name == "REPLICAS");
+        assert_eq!(
+            told,
+            Some(("REPLICAS".into(), "2".into())),
+            "indexes are counted with the fullest zone"
+        );
+    }
+    for spec in [
+        r#""zones": ["z1", "z2"], "zoneReplicas": [1],"#,
+        r#""zones": ["z1"], "zoneReplicas": [-1],"#,
+        r#""zoneReplicas": [1],"#,
+    ] {
+        let error = stateful_set::stateful_sets(&set(spec, "", ""), 1).unwrap_err();
+        assert_eq!(error.code, "plain-invalid-zone", "{spec}");
+    }
+}
+
+#[test]
 fn each_zone_has_its_own_set_name_labels_and_environment() {
     let made = stateful_set::stateful_sets(&set(r#""zones": ["z1", "z2"],"#, "", ""), 3).unwrap();
     assert_eq!(names(&made), ["dep-nats-z0-v3", "dep-nats-z1-v3"]);
@@ -394,8 +423,9 @@ fn plain_objects_stay_as_they_are() {
 }
 
 fn group(name: &str, more: &str) -> ResolvedGroup {
+    let jobs = r#"[{"properties": {"quarks": {"instances": [{"az": "z1"}, {"az": "z1"}, {"az": "z2"}]}}}]"#;
     let document = tree(&format!(
-        r#"{{"z": "{more}", "instance_groups": [{{"name": "{name}", "instances": 3}}]}}"#
+        r#"{{"z": "{more}", "instance_groups": [{{"name": "{name}", "instances": 3, "jobs": {jobs}}}]}}"#
     ));
     ResolvedGroup {
         name: name.into(),
@@ -411,8 +441,12 @@ fn the_resolved_document_goes_into_a_versioned_secret() {
         at(&secret, "/metadata/name").as_str(),
         Some("dep.ig-resolved.my-group-v1")
     );
-    let document = "---\nz: b\ninstance_groups:\n- name: my_group\n  instances: 3\n";
-    assert_eq!(decoded(&secret), format!("properties.yaml={document} replicas=3"));
+    let data = decoded(&secret);
+    assert!(
+        data.starts_with("properties.yaml=---\nz: b\ninstance_groups:\n- name: my_group\n  instances: 3\n"),
+        "{data}"
+    );
+    assert!(data.ends_with(" replicas=2"), "the fullest zone's: {data}");
     assert_eq!(
         json::to_text(at(&secret, "/metadata/labels")),
         r#"{"quarks.cloudfoundry.org/deployment-name":"dep","quarks.cloudfoundry.org/instance-group-name":"my-group","quarks.cloudfoundry.org/secret-type":"ig-resolved","quarks.cloudfoundry.org/secret-kind":"versionedSecret","quarks.cloudfoundry.org/secret-version":"1"}"#
@@ -429,7 +463,7 @@ fn a_large_resolved_document_is_compressed_and_one_that_stays_too_large_is_refus
     let document = STANDARD.decode(data.str("properties.yaml").unwrap()).unwrap();
     let document = encoding::unpack(&document).unwrap().into_owned();
     assert!(document.len() > 1_100_000 && document.starts_with(b"---\nz: xxx"));
-    assert_eq!(data.str("replicas"), Some("Mw=="), "containers take it as it stands");
+    assert_eq!(data.str("replicas"), Some("Mg=="), "containers take it as it stands");
     // Digits of a hash: gzip takes half of them.
     let noise: String = (0..70_000_u32)
         .map(|n| {

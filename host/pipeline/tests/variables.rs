@@ -552,7 +552,7 @@ fn a_conversion_puts_in_given_values_as_the_command_line_does() {
         ..Case::default()
     };
     let run = case.run(document, Options::convert());
-    let want = r#"{"a":1,"b":"two","c":"inner null","d":"own {\"o\":1}","\u00001":1,"variables":[],"e":[1]}"#;
+    let want = r#"{"\u00001":1,"a":1,"b":"two","c":"inner null","d":"own {\"o\":1}","e":[1],"variables":[]}"#;
     assert_eq!(run.text(), want);
     assert_eq!(run.said, Vec::<String>::new());
     let done = run.result.unwrap();

@@ -119,7 +119,7 @@ impl From<&Deployment> for wit::Deployment {
             cluster_domain: deployment.cluster_domain.clone(),
             operator_image: deployment.operator_image.clone(),
             registry: deployment.registry.clone(),
-            extensions: Vec::new(),
+            extensions: deployment.extensions(),
         }
     }
 }

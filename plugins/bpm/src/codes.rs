@@ -70,6 +70,10 @@ codes! {
         "An errand group becomes one Job: it has exactly one instance, and needs no Service.";
     PORT = "bpm-port", "A port that cannot be",
         "`quarks.ports` has entries `{name, protocol, internal}`: protocol is TCP, UDP or SCTP, internal a port number. Entries of all jobs of a group make one list: equal ones are merged, different ones must not share a name or a number.";
+    NO_PORTS = "bpm-no-ports", "An instance group has no ports",
+        "BOSH needs no list of ports; a Kubernetes Service does. Without any in `quarks.ports`, the Services of the group are headless: their names resolve to addresses of pods, which change with them, and policies and load balancers have no port to go by. `quarks.ports: []` of one of its jobs says that nobody connects to the group.";
+    ZONES = "bpm-zones", "Names of zones are taken as they stand",
+        "Pods of a group with `azs` run on nodes whose label `topology.kubernetes.io/zone` has the zone's name as its value. A BOSH manifest mostly says `z1`, and nodes say `eu-central-1a`: then no node fits, and the pods stay Pending. `kubectl get nodes -L topology.kubernetes.io/zone` shows the values that there are.";
     PROBE = "bpm-probe", "A health check that cannot be",
         "A probe is a Kubernetes Probe with exactly one of `exec`, `httpGet`, `tcpSocket` and `grpc`, given for a process of the job.";
     METADATA = "bpm-metadata", "A tag, label or annotation that Kubernetes does not take",
@@ -77,11 +81,11 @@ codes! {
     SETTINGS = "bpm-agent-settings", "A setting under env.bosh.agent.settings that cannot be",
         "These settings are copied to the pod and have Kubernetes' own shape.";
     VARIABLE = "bpm-variable", "A variable that cannot be generated in the cluster",
-        "Types are `password`, `certificate`, `rsa`, `ssh` and `user`, and those of QuarksSecrets: `tls`, `basic-auth`, `dockerconfigjson`, `templatedconfig`, `copy`.";
+        "Types are `password`, `certificate`, `rsa`, `ssh` and `user`, and those of QuarksSecrets: `tls`, `basic-auth`, `dockerconfigjson`, `templatedconfig`, `copy`. Options of certificates are those of CredHub.";
     NOTHING_TO_RUN = "bpm-nothing-to-run", "An instance group has no process",
         "A pod needs a container. A group without any process gives no workload; its files and scripts have no place to be.";
-    DNS = "bpm-dns", "A job of BOSH DNS",
-        "Jobs of the releases `bosh-dns` and `bosh-dns-aliases` never become containers. Their aliases are not converted to DNS configuration yet.";
+    DNS = "bpm-dns", "Names of BOSH DNS do not resolve",
+        "Jobs of the releases `bosh-dns` and `bosh-dns-aliases` never become containers, and neither their aliases nor those in a job's `dns/aliases.json` are converted to DNS configuration yet.";
     MALFORMED = "bpm-malformed-request", "The request does not have the shape of the contract",
         "The resolved document must hold exactly one instance group, and the files of each of its jobs must be given. This is a defect of the stage before, not of the manifest.";
 }

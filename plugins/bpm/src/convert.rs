@@ -1,7 +1,7 @@
 //! The two functions of the stage.
 
 use crate::codes;
-use crate::group::Group;
+use crate::group::{Group, Lifecycle};
 use crate::report::Report;
 use crate::request::{Converted, DeploymentRequest, GroupRequest, Reply};
 use crate::volumes::{self, Volumes};
@@ -33,6 +33,7 @@ fn objects(group: &Group, report: &mut Report) -> Vec<Tree> {
         report.warning(codes::NOTHING_TO_RUN, &group.place, text);
         return Vec::new();
     }
+    check_ports(group, report);
     let made = services::of_group(group).and_then(|services| Ok((services, workload::of_group(group, &volumes)?)));
     match made {
         Ok((mut objects, workload)) => {
@@ -44,6 +45,20 @@ fn objects(group: &Group, report: &mut Report) -> Vec<Tree> {
             report.error(codes::NAME, &group.place.at("name"), error.to_string());
             Vec::new()
         }
+    }
+}
+
+/// A Service without ports gives a name to each instance, and nothing that traffic could be balanced over.
+fn check_ports(group: &Group, report: &mut Report) {
+    let said = group.jobs.iter().any(|job| job.quarks.lists_ports);
+    if group.lifecycle == Lifecycle::Service && group.ports.is_empty() && !said {
+        let text = format!(
+            "Instance group '{}' has no ports: its Services lead to its pods by name only",
+            group.name
+        );
+        let help =
+            "list what others connect to in the job property quarks.ports; `ports: []` says that there is nothing";
+        report.warning(codes::NO_PORTS, &group.place, text).help(help);
     }
 }
 

@@ -10,6 +10,8 @@ use crate::request::DeploymentRequest;
 use crate::rollout;
 use crate::value::text;
 use crate::variables;
+use crate::zone::NODE_LABEL;
+use boson_deployment::instances::{Layout, Spread};
 use boson_deployment::names::{NameError, Names, Taken};
 use boson_deployment::{images, labels};
 use boson_document::Tree;
@@ -38,7 +40,7 @@ pub fn objects(request: &DeploymentRequest, report: &mut Report) -> Vec<Tree> {
     }
     .label(labels::DEPLOYMENT_NAME, names.deployment());
     let mut taken = Taken::default();
-    claim_groups(&names, document, &place, &mut taken, report);
+    claim_groups(&names, request, &place, &mut taken, report);
     let mut objects = pull_secrets(request, &names, &metadata, &mut taken, report);
     for variable in &request.variables {
         let place = Place::new(&request.document_name, &variable.pointer);
@@ -80,6 +82,30 @@ fn check(request: &DeploymentRequest, place: &Place, report: &mut Report) {
     );
     groups(document, &place.at("instance_groups"), report);
     jobs(document, place, report);
+    zones(document, &place.at("instance_groups"), report);
+}
+
+/// Most zones that are named.
+const MOST_ZONES: usize = 20;
+
+/// The names of zones, once for all groups: nobody here knows the nodes of the cluster.
+fn zones(document: &Tree, place: &Place, report: &mut Report) {
+    let (mut names, mut seen, mut first) = (Vec::new(), HashSet::new(), None);
+    for (index, group) in document.items("instance_groups").iter().enumerate() {
+        for name in group.items("azs").iter().filter_map(Tree::as_str) {
+            first.get_or_insert_with(|| place.at(index).at("azs"));
+            if seen.insert(name) && names.len() < MOST_ZONES {
+                names.push(name);
+            }
+        }
+    }
+    let Some(place) = first else { return };
+    let text = format!(
+        "Zones are taken as values of the node label '{NODE_LABEL}': '{}'",
+        names.join("', '")
+    );
+    let help = "where no node has the value, pods stay Pending: `kubectl get nodes -L topology.kubernetes.io/zone` shows which there are";
+    report.warning(codes::ZONES, &place, text).help(help);
 }
 
 /// What resolved documents do not show: the properties of a group are in those of its jobs already.
@@ -210,19 +236,19 @@ fn quarks(job: &Tree, place: &Place, report: &mut Report) {
 }
 
 /// Most instances whose Services are told apart; the host takes no more objects of a deployment.
-const MOST_SERVICES: u32 = 20_000;
+const MOST_SERVICES: usize = 20_000;
 
 /// Names of all groups' objects: two groups, or a group and another's instance, must not share one.
-fn claim_groups(names: &Names, document: &Tree, place: &Place, taken: &mut Taken, report: &mut Report) {
+fn claim_groups(names: &Names, request: &DeploymentRequest, place: &Place, taken: &mut Taken, report: &mut Report) {
     let mut left = MOST_SERVICES;
     let mut seen = HashSet::new();
-    for (index, group) in document.items("instance_groups").iter().enumerate() {
+    for (index, group) in request.document.items("instance_groups").iter().enumerate() {
         let Some(name) = text(group, "name").filter(|name| seen.insert(name.clone())) else {
             continue;
         };
-        let total = services(group).min(left);
-        left -= total;
-        if let Err(error) = claim_group(names, &name, total, taken) {
+        let indexes = indexes(group, &name, request.deployment.spread, left);
+        left -= indexes.len();
+        if let Err(error) = claim_group(names, &name, &indexes, taken) {
             let taken = matches!(error, NameError::Taken { .. });
             let code = if taken { codes::NAME_TAKEN } else { codes::NAME };
             report.error(
@@ -234,28 +260,39 @@ fn claim_groups(names: &Names, document: &Tree, place: &Place, taken: &mut Taken
     }
 }
 
-/// How many instances of a group have a Service.
-fn services(group: &Tree) -> u32 {
+/// Indexes of the instances of a group that have a Service, `most` of them.
+fn indexes(group: &Tree, name: &str, spread: Spread, most: usize) -> Vec<u32> {
     if !matches!(group.str("lifecycle"), None | Some("service")) {
-        return 0;
+        return Vec::new();
     }
-    let zones = u32::try_from(group.items("azs").len().max(1)).unwrap_or(u32::MAX);
+    let azs: Vec<String> = group
+        .items("azs")
+        .iter()
+        .map(|az| az.as_str().unwrap_or_default().into())
+        .collect();
     let instances = group
         .get("instances")
         .and_then(Tree::as_i64)
         .and_then(|count| u32::try_from(count).ok());
-    instances.unwrap_or(0).saturating_mul(zones)
+    let layout = Layout {
+        group: name,
+        azs: &azs,
+        instances: instances.unwrap_or(0),
+        spread,
+    };
+    let pods = layout.pods().take(most);
+    pods.map(|(zone, ordinal)| layout.index(zone + 1, ordinal)).collect()
 }
 
-fn claim_group(names: &Names, group: &str, total: u32, taken: &mut Taken) -> Result<(), NameError> {
+fn claim_group(names: &Names, group: &str, indexes: &[u32], taken: &mut Taken) -> Result<(), NameError> {
     let by = format!("instance group '{group}'");
     taken.claim("workload", &names.group(group)?, &by)?;
     taken.claim("Secret", &names.resolved(group, None)?, &by)?;
     taken.claim("Secret", &names.bpm(group, None)?, &by)?;
     taken.claim("Service", &names.service(group)?, &by)?;
-    (0..total).try_for_each(|index| {
+    indexes.iter().try_for_each(|index| {
         let by = format!("instance {index} of instance group '{group}'");
-        taken.claim("Service", &names.instance_service(group, index)?, &by)
+        taken.claim("Service", &names.instance_service(group, *index)?, &by)
     })
 }
 

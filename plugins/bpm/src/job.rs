@@ -39,6 +39,8 @@ pub struct Job {
 pub struct Quarks {
     /// Ports.
     pub ports: Vec<Port>,
+    /// The list of ports is given, be it empty.
+    pub lists_ports: bool,
     /// Memory of each container, MiB.
     pub memory: Option<u64>,
     /// CPUs of each container.
@@ -85,6 +87,14 @@ impl Job {
                 files.job, group.name
             );
             report.warning(codes::SCRIPT, place, text);
+        }
+        if has("dns/aliases.json") {
+            let text = format!(
+                "Aliases in 'dns/aliases.json' of job '{}' do not resolve yet",
+                files.job
+            );
+            let help = "where another job uses such a name, give it the address of the Service instead";
+            report.warning(codes::DNS, place, text).help(help);
         }
         let uid = settings
             .get("uids")
@@ -140,7 +150,7 @@ fn processes(
     };
     let property = quarks.and_then(|quarks| quarks.get("bpm")).filter(|bpm| !bpm.is_null());
     match (files.bpm.is_empty(), property) {
-        (true, _) if group.instances == 0 && has("config/bpm.yml") => {
+        (true, _) if group.fullest() == 0 && has("config/bpm.yml") => {
             let why = "what its containers run is known only once it has some";
             let text = format!("Instance group '{}' has no instances: {why}", group.name);
             report.warning(codes::NOTHING_TO_RUN, &group.place, text);
@@ -240,6 +250,7 @@ impl Quarks {
         }
         Self {
             ports: ports::read(tree, &files.job, place, report),
+            lists_ports: tree.get("ports").and_then(Tree::as_array).is_some(),
             memory: positive("memory")
                 .and_then(Tree::as_i64)
                 .and_then(|size| u64::try_from(size).ok()),

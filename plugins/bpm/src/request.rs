@@ -1,6 +1,7 @@
 //! What the stage is asked and what it gives: the nouns of `wit/bpm`, without its bindings.
 
 use crate::report::Diagnostic;
+use boson_deployment::instances::Spread;
 use boson_document::Tree;
 
 /// The deployment at hand and where it goes.
@@ -16,6 +17,8 @@ pub struct Deployment {
     pub operator_image: String,
     /// Stands in for every release's `url`.
     pub registry: Option<String>,
+    /// What `instances` of a group means.
+    pub spread: Spread,
 }
 
 /// A rendered `bpm.yml` and the instances it holds for.

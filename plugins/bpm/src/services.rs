@@ -2,8 +2,8 @@
 
 use crate::group::{Group, Lifecycle};
 use crate::object::{compact, object};
-use boson_deployment::labels;
 use boson_deployment::names::NameError;
+use boson_deployment::{instances, labels};
 use boson_document::Tree;
 
 /// All of them.
@@ -20,13 +20,11 @@ pub fn of_group(group: &Group) -> Result<Vec<Tree>, NameError> {
         selector(group),
         true,
     )];
-    for index in 0..group.total() {
+    for (zone, ordinal) in group.pods() {
         let selector = selector(group)
-            .with(labels::AZ_INDEX, (index / group.instances.max(1)).to_string())
-            .with(
-                labels::KUBERNETES_POD_INDEX,
-                (index % group.instances.max(1)).to_string(),
-            );
+            .with(labels::AZ_INDEX, zone.to_string())
+            .with(labels::KUBERNETES_POD_INDEX, ordinal.to_string());
+        let index = instances::index(zone + 1, group.fullest(), ordinal);
         // Kubernetes refuses a Service with an address but without ports.
         let headless = group.ports.is_empty();
         out.push(service(

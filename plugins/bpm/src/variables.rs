@@ -9,6 +9,7 @@ use crate::value::text;
 use boson_deployment::labels;
 use boson_deployment::names::{LABEL_LIMIT, NameError, Names, Taken, cut, label};
 use boson_document::Tree;
+use boson_document::ruby::inspect;
 
 /// BOSH's types and the predecessor's.
 const TYPES: [&str; 10] = [
@@ -25,16 +26,35 @@ const TYPES: [&str; 10] = [
 ];
 
 /// Options of certificates: ours, the name in `request.certificate`.
-const CERTIFICATE: [(&str, &str); 9] = [
+const CERTIFICATE: [(&str, &str); 15] = [
     ("common_name", "commonName"),
     ("alternative_names", "alternativeNames"),
     ("is_ca", "isCA"),
     ("organization", "organization"),
+    ("organization_unit", "organizationUnit"),
+    ("country", "country"),
+    ("state", "state"),
+    ("locality", "locality"),
+    ("self_sign", "selfSign"),
+    ("key_usage", "keyUsage"),
     ("duration", "duration"),
     ("key_length", "keyLength"),
     ("extended_key_usage", "usages"),
     ("signer_type", "signerType"),
     ("activateEKSWorkaroundForSAN", "activateEKSWorkaroundForSAN"),
+];
+
+/// What CredHub takes as `key_usage`.
+const KEY_USAGES: [&str; 9] = [
+    "digital_signature",
+    "non_repudiation",
+    "key_encipherment",
+    "data_encipherment",
+    "key_agreement",
+    "key_cert_sign",
+    "crl_sign",
+    "encipher_only",
+    "decipher_only",
 ];
 
 /// Options of all types that go beside the request.
@@ -142,6 +162,7 @@ fn pick(options: &Tree, keys: &[(&str, &str)]) -> Tree {
 
 fn certificate(options: &Tree, names: &Names, place: &Place, report: &mut Report) -> Tree {
     let mut out = pick(options, &CERTIFICATE);
+    check_credhub(options, place, report);
     let usages = options.items("extended_key_usage").iter().filter_map(Tree::as_str);
     let usages: Vec<String> = usages.map(|usage| usage.replace('_', " ")).collect();
     if !usages.is_empty() {
@@ -164,4 +185,28 @@ fn certificate(options: &Tree, names: &Names, place: &Place, report: &mut Report
         out.set("serviceRef", services);
     }
     out
+}
+
+/// What CredHub refuses in its own options, in its words: the cluster would refuse the QuarksSecret, and name no place in the manifest.
+fn check_credhub(options: &Tree, place: &Place, report: &mut Report) {
+    let place = place.at("options");
+    for (index, usage) in options.items("key_usage").iter().enumerate() {
+        let known = usage.as_str().is_some_and(|usage| KEY_USAGES.contains(&usage));
+        if !known {
+            let (most, last) = KEY_USAGES.split_at(KEY_USAGES.len() - 1);
+            let text = format!(
+                "The provided key usage '{}' is not supported. Valid values include '{}' and '{}'.",
+                inspect(usage).trim_matches('"'),
+                most.join("', '"),
+                last.concat()
+            );
+            report.error(codes::VARIABLE, &place.at("key_usage").at(index), text);
+        }
+    }
+    let signed = text(options, "ca").is_some_and(|ca| !ca.is_empty());
+    if signed && options.get("self_sign").and_then(Tree::as_bool) == Some(true) {
+        let text =
+            "The parameters 'ca' and 'self-sign' cannot be used in combination. Please update and retry your request.";
+        report.error(codes::VARIABLE, &place.at("self_sign"), text);
+    }
 }

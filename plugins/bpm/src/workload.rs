@@ -27,7 +27,7 @@ fn stateful_set(group: &Group, volumes: &Volumes) -> Result<Tree, NameError> {
         labels::INSTANCE_GROUP_NAME => group.slug.as_str(),
     };
     let set = compact(object! {
-        "replicas" => group.instances,
+        "replicas" => group.fullest(),
         "serviceName" => group.names.service(&group.name)?,
         // All at once: members of a cluster wait for each other, one after the other they would wait for ever.
         "podManagementPolicy" => "Parallel",
@@ -39,6 +39,7 @@ fn stateful_set(group: &Group, volumes: &Volumes) -> Result<Tree, NameError> {
     metadata.annotations.extend(group.rollout.clone());
     let mut spec = compact(object! {
         "zones" => group.zones.clone(),
+        "zoneReplicas" => (!group.is_even()).then(|| group.replicas.clone()),
         "zoneNodeLabel" => (!group.zones.is_empty()).then_some(zone::NODE_LABEL),
         "updateOnConfigChange" => true,
         "injectReplicasEnv" => group.settings.replicas_env,

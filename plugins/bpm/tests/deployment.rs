@@ -4,6 +4,7 @@
 use boson_bpm::convert;
 use boson_bpm::report::{Diagnostic, Severity};
 use boson_bpm::request::{Converted, Deployment, DeploymentRequest, Variable};
+use boson_deployment::instances::Spread;
 use boson_document::{Tree, json};
 
 fn convert(
@@ -26,6 +27,7 @@ fn convert(
             cluster_domain: "cluster.local".into(),
             operator_image: "boson:1".into(),
             registry: registry.map(String::from),
+            spread: Spread::Total,
         },
         document: json::parse(document).unwrap(),
         document_name: "m.yml".into(),
@@ -106,6 +108,45 @@ fn variables_that_cannot_be_are_refused_together() {
         "/variables/3/name The name '//' of the variable has no letter or digit that a Kubernetes name can hold",
     ];
     assert_eq!(errors(convert("demo", None, EMPTY, &variables)), expected);
+}
+
+#[test]
+fn credhubs_options_of_certificates_are_the_requests_and_wrong_ones_are_told_with_their_place() {
+    let options = r#"{"self_sign": true, "country": "DE", "state": "BE", "locality": "B", "organization_unit": "u",
+        "key_usage": ["digital_signature", "crl_sign"], "extended_key_usage": ["code_signing"]}"#;
+    let converted = convert("demo", None, EMPTY, &[("c", "certificate", options)]).unwrap();
+    assert_eq!(converted.diagnostics, []);
+    let request = converted.objects[0]
+        .get("spec")
+        .and_then(|spec| spec.get("request"))
+        .unwrap();
+    assert_eq!(
+        json::to_text(request),
+        r#"{"certificate":{"organizationUnit":"u","country":"DE","state":"BE","locality":"B","selfSign":true,"keyUsage":["digital_signature","crl_sign"],"usages":["code signing"]}}"#
+    );
+    let wrong = r#"{"self_sign": true, "ca": "x", "key_usage": ["digital_signature", "any"]}"#;
+    let expected = [
+        "/variables/0/options/key_usage/1 The provided key usage 'any' is not supported. Valid values include 'digital_signature', 'non_repudiation', 'key_encipherment', 'data_encipherment', 'key_agreement', 'key_cert_sign', 'crl_sign', 'encipher_only' and 'decipher_only'.",
+        "/variables/0/options/self_sign The parameters 'ca' and 'self-sign' cannot be used in combination. Please update and retry your request.",
+    ];
+    assert_eq!(
+        errors(convert("demo", None, EMPTY, &[("c", "certificate", wrong)])),
+        expected
+    );
+}
+
+#[test]
+fn zones_are_told_once_with_all_their_names() {
+    let document = r#"{"name": "demo", "releases": [], "instance_groups": [{"name": "a"}, {"name": "b", "azs": ["z1", "z2"]}, {"name": "c", "azs": ["z2", "z3"]}]}"#;
+    let converted = convert("demo", None, document, &[]).unwrap();
+    let zones: Vec<(&str, &str)> = converted
+        .diagnostics
+        .iter()
+        .filter(|one| one.code == "bpm-zones")
+        .map(|one| (one.pointer.as_str(), one.message.as_str()))
+        .collect();
+    let message = "Zones are taken as values of the node label 'topology.kubernetes.io/zone': 'z1', 'z2', 'z3'";
+    assert_eq!(zones, [("/instance_groups/1/azs", message)]);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use boson_bpm::convert;
 use boson_bpm::report::{Diagnostic, Severity};
 use boson_bpm::request::{BpmCopy, Deployment, GroupRequest, JobFiles};
+use boson_deployment::instances::Spread;
 use boson_document::{Tree, json};
 use std::fs;
 use std::path::Path;
@@ -22,6 +23,7 @@ fn request(case: &Path) -> GroupRequest {
         cluster_domain: "cluster.local".into(),
         operator_image: "example.org/boson:1".into(),
         registry: None,
+        spread: Spread::Total,
         name: name.clone(),
     };
     GroupRequest {

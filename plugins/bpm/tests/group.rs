@@ -4,6 +4,7 @@
 use boson_bpm::convert;
 use boson_bpm::report::{Diagnostic, Severity};
 use boson_bpm::request::{BpmCopy, Converted, Deployment, GroupRequest, JobFiles};
+use boson_deployment::instances::Spread;
 use boson_document::{Pointer, Tree, json};
 
 /// A group: members of its own, of `quarks`, of its processes.
@@ -26,11 +27,17 @@ fn convert(case: Case<'_>) -> Result<Converted, Vec<Diagnostic>> {
             entry.to_string()
         }
     };
+    // A job that says nothing of ports gives a warning.
+    let quarks = match (case.quarks.contains("\"ports\""), case.quarks) {
+        (true, quarks) => quarks.to_string(),
+        (false, "") => r#""ports": []"#.to_string(),
+        (false, quarks) => format!(r#""ports": [], {quarks}"#),
+    };
     let document = format!(
         r#"{{"name": "demo", "releases": [{{"name": "r", "version": "1", "url": "x/y", "stemcell": {{"os": "o", "version": "1"}}}}],
             "instance_groups": [{{"name": "g", {} "jobs": [{{"name": "j", "release": "r", "properties": {{"quarks": {{{}}}}}}}]{comma} {}}}]}}"#,
         lacks("\"instances\"", "\"instances\": 1,"),
-        case.quarks,
+        quarks,
         case.group
     );
     let copies = case.bpm.iter().enumerate().map(|(index, processes)| BpmCopy {
@@ -52,6 +59,7 @@ fn convert(case: Case<'_>) -> Result<Converted, Vec<Diagnostic>> {
             cluster_domain: "cluster.local".into(),
             operator_image: "boson:1".into(),
             registry: None,
+            spread: Spread::Total,
         },
         group: json::parse(&document).unwrap(),
         document_name: "m".into(),
@@ -298,14 +306,15 @@ fn environment_is_bpms_then_the_files_then_the_users() {
 
 #[test]
 fn services_find_the_pods_of_their_instance() {
-    let group = r#""instances": 2, "azs": ["a", "b", "c"]"#;
+    // The fullest zone has two: the others count as if they had, too.
+    let group = r#""instances": 4, "azs": ["a", "b", "c"]"#;
     let converted = convert(Case {
         group,
         bpm: &[P],
         ..Case::default()
     })
     .unwrap();
-    let selected: Vec<String> = converted.objects[..7]
+    let selected: Vec<String> = converted.objects[..5]
         .iter()
         .map(|service| {
             let of = |key: &str| at(service, &format!("/spec/selector/{}", key.replace('/', "~1")));
@@ -325,11 +334,12 @@ fn services_find_the_pods_of_their_instance() {
         r#""demo-g-0" "0" "0" "None""#,
         r#""demo-g-1" "0" "1" "None""#,
         r#""demo-g-2" "1" "0" "None""#,
-        r#""demo-g-3" "1" "1" "None""#,
         r#""demo-g-4" "2" "0" "None""#,
-        r#""demo-g-5" "2" "1" "None""#,
     ];
     assert_eq!(selected, expected);
+    let workload = converted.objects.last().unwrap();
+    assert_eq!(at(workload, "/spec/zoneReplicas"), "[2,1,1]");
+    assert_eq!(at(workload, "/spec/template/spec/replicas"), "2");
     let quarks = r#""ports": [{"name": "Web_UI", "protocol": "udp", "internal": 53}, {"name": "web-ui", "protocol": "UDP", "internal": 53}]"#;
     let converted = convert(Case {
         quarks,
@@ -356,6 +366,38 @@ fn told(case: Case<'_>) -> Vec<String> {
             )
         })
         .collect()
+}
+
+#[test]
+fn a_group_without_ports_is_told_unless_a_job_says_that_it_has_none() {
+    let case = |quarks| Case {
+        quarks,
+        bpm: &[P],
+        ..Case::default()
+    };
+    let warning = "w bpm-no-ports m/instance_groups/0 Instance group 'g' has no ports: its Services lead to its pods by name only";
+    assert_eq!(told(case(r#""ports": null"#)), [warning]);
+    assert_eq!(told(case(r#""ports": []"#)), Vec::<String>::new());
+    assert_eq!(
+        told(case(r#""ports": [{"name": "a", "internal": 1}]"#)),
+        Vec::<String>::new()
+    );
+    let errand = Case {
+        group: r#""lifecycle": "errand""#,
+        ..case(r#""ports": null"#)
+    };
+    assert_eq!(told(errand), Vec::<String>::new());
+}
+
+#[test]
+fn aliases_of_a_job_do_not_resolve_yet_and_that_is_told() {
+    let case = Case {
+        bpm: &[P],
+        templates: &["config/bpm.yml", "dns/aliases.json"],
+        ..Case::default()
+    };
+    let warning = "w bpm-dns m/instance_groups/0/jobs/0 Aliases in 'dns/aliases.json' of job 'j' do not resolve yet";
+    assert_eq!(told(case), [warning]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use boson_bpm::convert;
 use boson_bpm::request::{BpmCopy, Deployment, DeploymentRequest, GroupRequest, JobFiles};
+use boson_deployment::instances::Spread;
 use boson_document::{Tree, json};
 use std::time::Instant;
 
@@ -13,6 +14,7 @@ fn deployment() -> Deployment {
         cluster_domain: "cluster.local".into(),
         operator_image: "boson:1".into(),
         registry: None,
+        spread: Spread::Total,
     }
 }
 

@@ -6,6 +6,7 @@ use boson_bpm::keys::{Fate, GROUP, JOB, Key, MANIFEST, QUARKS};
 use boson_bpm::report::{Diagnostic, Severity};
 use boson_bpm::request::{Deployment, DeploymentRequest, GroupRequest, JobFiles};
 use boson_bpm::value::Kind;
+use boson_deployment::instances::Spread;
 use boson_document::{Pointer, Tree, json};
 
 type Convert = fn(&Tree) -> Vec<Diagnostic>;
@@ -17,6 +18,7 @@ fn deployment() -> Deployment {
         cluster_domain: "cluster.local".into(),
         operator_image: "boson:1".into(),
         registry: None,
+        spread: Spread::Total,
     }
 }
 

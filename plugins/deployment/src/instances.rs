@@ -1,9 +1,22 @@
-//! Instances of a group over AZs and replicas: index, id, address.
+//! Instances of a group over its AZs: how many each has, and the index, id and address of each instance.
 //!
-//! Every AZ of a group has as many replicas as the group has `instances`. The index counts them AZ by AZ, so that an instance keeps
-//! its index as long as the number of replicas stays.
+//! `instances` is the total over the AZs, as in BOSH; the first AZs get what is left over. The index counts as if every AZ had as many
+//! replicas as the fullest, so that a pod knows it from its zone and ordinal alone, and an index may be unused.
 
 use crate::names::{NameError, Names};
+
+/// Extension of the contract's `deployment` record: how `instances` is read. Without it: [`Spread::Total`].
+pub const EXTENSION: &str = "instances";
+
+/// What `instances` of a group means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spread {
+    /// All instances of the group, spread over its AZs: BOSH's meaning.
+    #[default]
+    Total,
+    /// The instances in each AZ.
+    PerZone,
+}
 
 /// What tells how many instances a group has, and where.
 #[derive(Clone, Copy, Debug)]
@@ -12,8 +25,10 @@ pub struct Layout<'a> {
     pub group: &'a str,
     /// Names of its AZs, in the order of the manifest; none: one zone without a name.
     pub azs: &'a [String],
-    /// `instances` of the group: replicas in each AZ.
-    pub replicas: u32,
+    /// `instances` of the group.
+    pub instances: u32,
+    /// What that number means.
+    pub spread: Spread,
 }
 
 /// One instance of a group.
@@ -42,15 +57,41 @@ impl Layout<'_> {
 
     /// How many instances.
     pub fn count(&self) -> u64 {
-        u64::from(self.replicas) * self.zones() as u64
+        match self.spread {
+            Spread::Total => u64::from(self.instances),
+            Spread::PerZone => u64::from(self.instances) * self.zones() as u64,
+        }
+    }
+
+    /// Replicas in each AZ, in the order of the AZs.
+    pub fn replicas(&self) -> Vec<u32> {
+        (0..self.zones()).map(|zone| self.in_zone(zone)).collect()
+    }
+
+    /// Replicas in the fullest AZ, which is the first: what the index is counted with.
+    pub fn fullest(&self) -> u32 {
+        self.in_zone(0)
+    }
+
+    /// Replicas in the AZ number `zone`, from 0.
+    fn in_zone(&self, zone: usize) -> u32 {
+        if self.spread == Spread::PerZone {
+            return self.instances;
+        }
+        let zones = u32::try_from(self.zones()).unwrap_or(u32::MAX);
+        let left_over = (self.instances % zones) as usize;
+        self.instances / zones + u32::from(zone < left_over)
     }
 
     /// `spec.index` of the replica number `ordinal` (from 0) in the AZ number `az_index` (from 1).
     pub fn index(&self, az_index: u32, ordinal: u32) -> u32 {
-        az_index
-            .saturating_sub(1)
-            .saturating_mul(self.replicas)
-            .saturating_add(ordinal)
+        index(az_index, self.fullest(), ordinal)
+    }
+
+    /// Zone, from 0, and ordinal in it of every instance, in the order of `index`.
+    pub fn pods(&self) -> impl Iterator<Item = (u32, u32)> {
+        let zones = (0..).zip(0..self.zones());
+        zones.flat_map(|(number, zone)| (0..self.in_zone(zone)).map(move |ordinal| (number, ordinal)))
     }
 
     /// All instances, in the order of `index`. As many as [`Layout::count`] says: check it first.
@@ -58,11 +99,9 @@ impl Layout<'_> {
     /// # Errors
     /// No Service can have the group's name.
     pub fn instances(&self, names: &Names) -> Result<Vec<Instance>, NameError> {
-        let zone = |zone: usize| {
-            let az_index = u32::try_from(zone).unwrap_or(u32::MAX).saturating_add(1);
-            (0..self.replicas).map(move |ordinal| self.instance(az_index, ordinal, names))
-        };
-        (0..self.zones()).flat_map(zone).collect()
+        let pods = self.pods();
+        pods.map(|(zone, ordinal)| self.instance(zone + 1, ordinal, names))
+            .collect()
     }
 
     /// The first instance that a group without any would have; none where it has some.
@@ -87,17 +126,50 @@ impl Layout<'_> {
     }
 }
 
+/// `spec.index` of the replica number `ordinal` (from 0) in the AZ number `az_index` (from 1), where the fullest AZ has `replicas`.
+pub fn index(az_index: u32, replicas: u32, ordinal: u32) -> u32 {
+    az_index
+        .saturating_sub(1)
+        .saturating_mul(replicas)
+        .saturating_add(ordinal)
+}
+
+// === impl Spread ===
+
+impl Spread {
+    /// As the extension and the command line spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Total => "total",
+            Self::PerZone => "per-zone",
+        }
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Total, Self::PerZone]
+            .into_iter()
+            .find(|spread| spread.name() == name)
+    }
+
+    /// What the extensions of a deployment say; one that nobody knows says nothing.
+    pub fn of(extensions: &[(String, String)]) -> Self {
+        let given = extensions.iter().find(|(name, _)| name == EXTENSION);
+        given.and_then(|(_, value)| Self::named(value)).unwrap_or_default()
+    }
+}
+
 // === impl Instance ===
 
 impl Instance {
-    /// `spec.name` for a job.
-    pub fn name(&self, job: &str) -> String {
-        format!("{}-{job}", self.group)
+    /// `spec.name`: the group's.
+    pub fn name(&self) -> &str {
+        &self.group
     }
 
-    /// `spec.id` for a job.
-    pub fn id(&self, job: &str) -> String {
-        format!("{}-{}-{job}", self.group, self.index)
+    /// `spec.id`: one for all jobs of the instance.
+    pub fn id(&self) -> String {
+        format!("{}-{}", self.group, self.index)
     }
 
     /// `spec.bootstrap`: exactly one instance of a group has it.
@@ -110,40 +182,79 @@ impl Instance {
 mod tests {
     use super::*;
 
-    fn instances(azs: &[&str], replicas: u32) -> Vec<(u32, u32, u32, String)> {
-        let azs: Vec<String> = azs.iter().map(|az| az.to_string()).collect();
-        let names = Names::new("dep", "ns", "cluster.local").unwrap();
-        let all = Layout {
+    fn layout(azs: &[String], instances: u32, spread: Spread) -> Layout<'_> {
+        Layout {
             group: "web",
-            azs: &azs,
-            replicas,
+            azs,
+            instances,
+            spread,
         }
-        .instances(&names)
-        .unwrap();
-        all.into_iter()
-            .map(|i| (i.index, i.az_index, i.ordinal, i.az))
-            .collect()
+    }
+
+    fn zones(count: usize) -> Vec<String> {
+        (1..=count).map(|zone| format!("z{zone}")).collect()
+    }
+
+    /// Index, AZ and ordinal of each instance.
+    fn laid_out(azs: usize, instances: u32, spread: Spread) -> Vec<(u32, String, u32)> {
+        let (azs, names) = (zones(azs), Names::new("dep", "ns", "cluster.local").unwrap());
+        let all = layout(&azs, instances, spread).instances(&names).unwrap();
+        all.into_iter().map(|one| (one.index, one.az, one.ordinal)).collect()
+    }
+
+    fn expected<const N: usize>(all: [(u32, &str, u32); N]) -> Vec<(u32, String, u32)> {
+        all.map(|(index, az, ordinal)| (index, az.to_string(), ordinal)).into()
     }
 
     #[test]
-    fn indexes_count_replicas_zone_by_zone() {
-        let expected: Vec<_> = [(0, 1, 0, "z1"), (1, 1, 1, "z1"), (2, 2, 0, "z2"), (3, 2, 1, "z2")]
-            .map(|(i, z, o, n)| (i, z, o, n.into()))
-            .into();
-        assert_eq!(instances(&["z1", "z2"], 2), expected);
+    fn instances_are_the_total_and_the_first_zones_get_what_is_left_over() {
+        let total = |azs, instances| laid_out(azs, instances, Spread::Total);
+        assert_eq!(total(3, 1), expected([(0, "z1", 0)]));
+        assert_eq!(total(2, 2), expected([(0, "z1", 0), (1, "z2", 0)]));
+        // The fullest zone has two, so the second begins at 2 and the third at 4: 3 is unused.
         assert_eq!(
-            instances(&[], 2),
-            [(0, 1, 0, "1".to_string()), (1, 1, 1, "1".to_string())]
+            total(3, 4),
+            expected([(0, "z1", 0), (1, "z1", 1), (2, "z2", 0), (4, "z3", 0)])
         );
-        assert_eq!(instances(&["z1"], 0), []);
+        assert_eq!(total(0, 2), expected([(0, "1", 0), (1, "1", 1)]));
+        assert_eq!(total(1, 0), []);
+    }
+
+    #[test]
+    fn instances_may_be_those_of_each_zone() {
+        let per_zone = |azs, instances| laid_out(azs, instances, Spread::PerZone);
+        let all = [(0, "z1", 0), (1, "z1", 1), (2, "z2", 0), (3, "z2", 1)];
+        assert_eq!(per_zone(2, 2), expected(all));
+        assert_eq!(per_zone(0, 2), expected([(0, "1", 0), (1, "1", 1)]));
+    }
+
+    #[test]
+    fn whatever_the_numbers_zones_differ_by_one_at_most_and_no_index_is_used_twice() {
+        for azs in 0..6 {
+            for instances in 0..20 {
+                let names = zones(azs);
+                let layout = layout(&names, instances, Spread::Total);
+                let replicas = layout.replicas();
+                assert_eq!(replicas.iter().sum::<u32>(), instances);
+                assert!(
+                    replicas.iter().all(|count| layout.fullest() - count <= 1),
+                    "{replicas:?}"
+                );
+                assert!(replicas.is_sorted_by(|one, next| one >= next), "{replicas:?}");
+                let indexes: Vec<u32> = laid_out(azs, instances, Spread::Total)
+                    .iter()
+                    .map(|one| one.0)
+                    .collect();
+                assert!(indexes.is_sorted_by(|one, next| one < next), "{indexes:?}");
+            }
+        }
     }
 
     #[test]
     fn a_group_of_none_has_a_first_instance_that_would_be() {
-        let (azs, names) = (["z1".to_string()], Names::new("dep", "ns", "cluster.local").unwrap());
-        let first = |replicas| {
-            let (group, azs) = ("web", &azs[..]);
-            let layout = Layout { group, azs, replicas };
+        let (azs, names) = (zones(1), Names::new("dep", "ns", "cluster.local").unwrap());
+        let first = |instances| {
+            let layout = layout(&azs, instances, Spread::Total);
             layout.hypothetical(&names).unwrap().map(|one| (one.index, one.az))
         };
         assert_eq!(first(0), Some((0, "z1".to_string())));
@@ -151,20 +262,25 @@ mod tests {
     }
 
     #[test]
-    fn an_instance_has_its_own_service_and_a_name_for_each_job() {
+    fn an_instance_has_its_own_service_and_one_id_for_all_its_jobs() {
         let names = Names::new("dep", "ns", "cluster.local").unwrap();
-        let all = Layout {
+        let layout = Layout {
             group: "web_app",
-            azs: &[],
-            replicas: 2,
-        }
-        .instances(&names)
-        .unwrap();
+            ..layout(&[], 2, Spread::Total)
+        };
+        let all = layout.instances(&names).unwrap();
         assert_eq!(all[1].address, "dep-web-app-1.ns.svc.cluster.local");
-        assert_eq!(
-            (all[1].name("nginx"), all[1].id("nginx")),
-            ("web_app-nginx".into(), "web_app-1-nginx".into())
-        );
+        assert_eq!((all[1].name(), all[1].id()), ("web_app", "web_app-1".to_string()));
         assert!(all[0].bootstrap() && !all[1].bootstrap());
+    }
+
+    #[test]
+    fn the_extension_of_a_deployment_says_how_instances_are_read() {
+        let of = |value: &str| Spread::of(&[("other".into(), "x".into()), (EXTENSION.into(), value.into())]);
+        assert_eq!(
+            (of("per-zone"), of("total"), of("?")),
+            (Spread::PerZone, Spread::Total, Spread::Total)
+        );
+        assert_eq!(Spread::of(&[]), Spread::Total);
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::codes;
 use crate::diagnostic::Report;
+use crate::dns::is_dns;
 use crate::group::Group;
-use crate::job::{Job, Properties, collision, is_dns, unknown_job};
+use crate::job::{Job, Properties, collision, unknown_job};
 use crate::manifest::Manifest;
 use crate::spec::Specs;
 use crate::value::{Members, plain};
@@ -225,7 +226,7 @@ impl<'a> AddonJob<'a> {
             report.error(codes::ADDON_RELEASE, members.place.at("release"), message);
             return None;
         }
-        if is_dns(&name, &release, &members.place, report) {
+        if is_dns(&name, &release, &members, report) {
             return None;
         }
         let Some(spec) = specs.find(&release, &name) else {

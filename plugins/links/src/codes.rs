@@ -54,8 +54,12 @@ codes! {
         "No group of the deployment is matched by the addon's `include` (or all are by its `exclude`), so its jobs run nowhere. BOSH says nothing \
          of this. Most often a name in a filter is misspelt: an operating system, or a job's release.";
     DNS_JOB = "links-dns-job", "A job of BOSH DNS has no effect",
-        "Jobs of the releases `bosh-dns` and `bosh-dns-aliases` set up name resolution on virtual machines. In Kubernetes the cluster's DNS does \
-         that, so they never become containers. Aliases are not taken over yet.";
+        "Jobs of the releases `bosh-dns` and `bosh-dns-aliases` resolve names on virtual machines, and never become containers. Addresses of instances \
+         and groups, as links give them, are names of Services, which the cluster's DNS resolves. Aliases it does not know.";
+    DNS_ALIAS = "links-dns-alias", "An alias of BOSH DNS does not resolve",
+        "A job of `bosh-dns-aliases` (or `bosh-dns`) gives a group of instances one more name, such as `uaa.service.cf.internal`. Such names are not \
+         converted yet, and the cluster's DNS does not know them: whoever uses one finds nothing. Give the property that holds it the address of the \
+         group's Service (`<deployment>-<group>.<namespace>.svc.<cluster domain>`), or make the name known to the cluster's DNS yourself.";
     PROPERTY_TYPE = "links-property-type", "A property has a value where a map must be",
         "The job's spec declares a property `a.b`, so `a` is a map, but the manifest (or the spec's default of `a`) has something else there.";
     UNUSED_PROPERTY = "links-unused-property", "A property that the job does not declare",

@@ -12,11 +12,22 @@ const MOST_INSTANCES: u64 = 50_000;
 /// Most bytes of properties in links.
 const MOST_BYTES: usize = 24 << 20;
 
+/// Whose `spec.name` and `spec.id` are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ids {
+    /// The instance's, as in BOSH: `web` and `web-0`. Jobs that run beside each other find each other by them.
+    #[default]
+    Instance,
+    /// The job's on the instance: `web-nginx` and `web-0-nginx`.
+    Job,
+}
+
 /// What is the same for all of a deployment.
 pub struct Content<'c> {
     deployment: &'c str,
     domain: String,
     names: &'c Names,
+    ids: Ids,
     instances: u64,
     bytes: usize,
 }
@@ -29,11 +40,12 @@ pub struct TooLarge(pub String);
 
 impl<'c> Content<'c> {
     /// For a deployment in a cluster of this domain.
-    pub fn new(deployment: &'c str, cluster_domain: &str, names: &'c Names) -> Self {
+    pub fn new(deployment: &'c str, cluster_domain: &str, names: &'c Names, ids: Ids) -> Self {
         Self {
             deployment,
             domain: format!("svc.{}", cluster_domain.trim_matches('.')),
             names,
+            ids,
             instances: 0,
             bytes: 0,
         }
@@ -69,9 +81,9 @@ impl<'c> Content<'c> {
             ("dns_record_name", instance.address.as_str().into()),
         ]);
         object([
-            ("name", instance.name(job).into()),
+            ("name", self.ids.name(instance, job).into()),
             ("index", instance.index.into()),
-            ("id", instance.id(job).into()),
+            ("id", self.ids.id(instance, job).into()),
             ("az", instance.az.as_str().into()),
             ("address", instance.address.as_str().into()),
             ("bootstrap", instance.bootstrap().into()),
@@ -102,7 +114,7 @@ impl<'c> Content<'c> {
         let instances: Vec<Tree> = group
             .instances
             .iter()
-            .map(|instance| link_instance(job, instance))
+            .map(|instance| self.link_instance(job, instance))
             .collect();
         Ok(link
             .with("domain", self.domain.as_str())
@@ -112,6 +124,17 @@ impl<'c> Content<'c> {
             .with("address", self.names.group_address(&group.name)?)
             .with("instances", instances)
             .with("properties", provider.properties.clone()))
+    }
+
+    fn link_instance(&self, job: &str, instance: &Instance) -> Tree {
+        object([
+            ("name", self.ids.name(instance, job).into()),
+            ("index", instance.index.into()),
+            ("id", self.ids.id(instance, job).into()),
+            ("az", instance.az.as_str().into()),
+            ("address", instance.address.as_str().into()),
+            ("bootstrap", instance.bootstrap().into()),
+        ])
     }
 
     /// How many objects and bytes [`Content::link`] makes.
@@ -128,15 +151,22 @@ impl<'c> Content<'c> {
 /// Kubernetes expands it in arguments and environment, and templates rendered in the pod see the address itself.
 const POD_IP: &str = "$(POD_IP)";
 
-fn link_instance(job: &str, instance: &Instance) -> Tree {
-    object([
-        ("name", instance.name(job).into()),
-        ("index", instance.index.into()),
-        ("id", instance.id(job).into()),
-        ("az", instance.az.as_str().into()),
-        ("address", instance.address.as_str().into()),
-        ("bootstrap", instance.bootstrap().into()),
-    ])
+// === impl Ids ===
+
+impl Ids {
+    fn name(self, instance: &Instance, job: &str) -> String {
+        match self {
+            Self::Instance => instance.name().into(),
+            Self::Job => format!("{}-{job}", instance.name()),
+        }
+    }
+
+    fn id(self, instance: &Instance, job: &str) -> String {
+        match self {
+            Self::Instance => instance.id(),
+            Self::Job => format!("{}-{job}", instance.id()),
+        }
+    }
 }
 
 fn object<const N: usize>(members: [(&str, Tree); N]) -> Tree {

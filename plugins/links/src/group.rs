@@ -2,7 +2,8 @@
 
 use crate::codes;
 use crate::diagnostic::Report;
-use crate::job::{Job, Properties, collision, is_dns, unknown_job};
+use crate::dns::is_dns;
+use crate::job::{Job, Properties, collision, unknown_job};
 use crate::manifest::Release;
 use crate::properties::merged;
 use crate::spec::Specs;
@@ -24,8 +25,8 @@ pub struct Group<'a> {
     pub lifecycle: String,
     /// Names of the AZs.
     pub azs: Vec<String>,
-    /// `instances`: replicas in each AZ.
-    pub replicas: i64,
+    /// `instances`, as the manifest has it.
+    pub stated: i64,
     /// All instances, once they are laid out.
     pub instances: Vec<Instance>,
     /// The first that it would have, where it has none: what its pods are is known from it.
@@ -84,7 +85,7 @@ impl<'a> GroupReader<'_, 'a> {
             .string("lifecycle", self.report)
             .unwrap_or_else(|| "service".into());
         let jobs = self.jobs(&members, &name);
-        let replicas = self.replicas(&members);
+        let stated = self.stated(&members);
         let azs = self.azs(&members, &name);
         let disks = members
             .get("persistent_disks")
@@ -98,7 +99,7 @@ impl<'a> GroupReader<'_, 'a> {
             name,
             lifecycle,
             azs,
-            replicas,
+            stated,
             instances: Vec::new(),
             hypothetical: None,
             jobs,
@@ -124,14 +125,14 @@ impl<'a> GroupReader<'_, 'a> {
         }
     }
 
-    fn replicas(&mut self, members: &Members<'a>) -> i64 {
-        let replicas = members.required_integer("instances", self.report).unwrap_or(0);
-        if replicas < 0 {
-            let message = format!("'instances' value ({replicas}) should be greater than 0");
+    fn stated(&mut self, members: &Members<'a>) -> i64 {
+        let stated = members.required_integer("instances", self.report).unwrap_or(0);
+        if stated < 0 {
+            let message = format!("'instances' value ({stated}) should be greater than 0");
             self.report
                 .error(codes::WRONG_TYPE, members.place.at("instances"), message);
         }
-        replicas.max(0)
+        stated.max(0)
     }
 
     fn azs(&mut self, members: &Members<'a>, group: &str) -> Vec<String> {
@@ -211,7 +212,7 @@ impl<'a> GroupReader<'_, 'a> {
             members.required_string("release", self.report),
         );
         let (name, release) = (name?, release?);
-        if is_dns(&name, &release, &members.place, self.report) {
+        if is_dns(&name, &release, &members, self.report) {
             return None;
         }
         if !self.releases.contains_key(&release) {

@@ -5,7 +5,7 @@ mod wire;
 use crate::codes;
 use boson::types::types as wit;
 use exports::boson::links::resolution as world;
-use wire::{addresses, job, parse, told};
+use wire::{addresses, ids, job, parse, told};
 
 wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/links"], world: "boson:links/links@1.0.0", generate_all });
 
@@ -18,8 +18,7 @@ impl world::Guest for Plugin {
             name: "links".into(),
             version: env!("CARGO_PKG_VERSION").into(),
             stage: "links".into(),
-            settings_schema:
-                r#"{"type":"object","additionalProperties":false,"properties":{"only":{"enum":["variables"]}}}"#.into(),
+            settings_schema: crate::SETTINGS_SCHEMA.into(),
             codes: codes::ALL.iter().map(|code| (*code).into()).collect(),
             extensions: Vec::new(),
         }
@@ -34,12 +33,13 @@ impl world::Guest for Plugin {
     ) -> Result<world::Resolved, Vec<wit::Diagnostic>> {
         let jobs = jobs.into_iter().map(job).collect::<Result<Vec<_>, _>>()?;
         let (document, deployment) = (parse(&document, &name)?, deployment.into());
-        if parse(&settings, "settings")?.str("only") == Some("variables") {
+        let settings = parse(&settings, "settings")?;
+        if settings.str("only") == Some("variables") {
             return crate::variable_addresses(&document, &name, &deployment, &jobs)
                 .map(addresses)
                 .map_err(told);
         }
-        let resolved = crate::resolve(&document, &name, &deployment, &jobs).map_err(told)?;
+        let resolved = crate::resolve(&document, &name, &deployment, &jobs, ids(&settings)).map_err(told)?;
         Ok(world::Resolved {
             groups: resolved.groups.into_iter().map(Into::into).collect(),
             providers: resolved.providers.into_iter().map(Into::into).collect(),

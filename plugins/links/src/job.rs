@@ -8,9 +8,6 @@ use boson_document::{Map, Pointer, Tree};
 use std::ops::Deref;
 use std::rc::Rc;
 
-/// Releases whose jobs are DNS configuration, never containers.
-const DNS_RELEASES: [&str; 2] = ["bosh-dns", "bosh-dns-aliases"];
-
 /// A job of a group.
 #[derive(Debug)]
 pub struct Job<'a> {
@@ -107,24 +104,6 @@ impl<'a> Job<'a> {
             ))
         })
     }
-}
-
-/// Is this a release of BOSH's own DNS? Tells that its job has no effect.
-pub fn is_dns(job: &str, release: &str, place: &Pointer, report: &mut Report) -> bool {
-    let found = DNS_RELEASES.contains(&release);
-    if found {
-        let message = format!(
-            "Job '{}' of the release '{release}' has no effect: the cluster's DNS resolves names",
-            plain(job)
-        );
-        report.warning(
-            codes::DNS_JOB,
-            place.clone(),
-            message,
-            "take the job out, or leave it for deployments with BOSH",
-        );
-    }
-    found
 }
 
 /// Tells that a job is in no release at hand.

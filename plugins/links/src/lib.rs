@@ -9,6 +9,7 @@ pub mod consume;
 pub mod content;
 pub mod data;
 pub mod diagnostic;
+pub mod dns;
 pub mod group;
 #[cfg(target_family = "wasm")]
 #[allow(unsafe_code, missing_docs, reason = "generated bindings")]
@@ -26,7 +27,21 @@ pub mod value;
 pub mod variables;
 
 pub use codes::Code;
+pub use content::Ids;
 pub use diagnostic::{Diagnostic, Severity};
 pub use resolved::GroupDocument;
 pub use spec::JobSpec;
 pub use stage::{Deployment, Provided, Resolved, resolve, variable_addresses};
+
+/// JSON Schema of the stage's settings. `only` is the host's own.
+pub const SETTINGS_SCHEMA: &str = r#"{
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+    "ids": {
+      "description": "Whose `spec.name` and `spec.id` are, and `name` and `id` of a link's instances: `instance` (one for all jobs of an instance, as in BOSH), or `job` (with the job's name appended).",
+      "enum": ["instance", "job"]
+    },
+    "only": { "enum": ["variables"] }
+  }
+}"#;

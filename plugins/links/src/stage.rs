@@ -1,7 +1,7 @@
 //! The stage as a whole.
 
 use crate::consume::{Consumer, Deployments, consumed};
-use crate::content::Content;
+use crate::content::{Content, Ids};
 use crate::data::Gathering;
 use crate::diagnostic::{Diagnostic, Report, Severity};
 use crate::manifest::Manifest;
@@ -11,7 +11,7 @@ use crate::resolved::{Documents, GroupDocument};
 use crate::spec::{JobSpec, Specs};
 use crate::value::plain;
 use crate::{addons, codes, quarks, variables};
-use boson_deployment::instances::{Instance, Layout};
+use boson_deployment::instances::{Instance, Layout, Spread};
 use boson_deployment::names::{NameError, Names, Taken, label};
 use boson_document::{Pointer, Tree};
 use std::collections::HashSet;
@@ -25,6 +25,8 @@ pub struct Deployment {
     pub namespace: String,
     /// Domain of the cluster.
     pub cluster_domain: String,
+    /// What `instances` of a group means.
+    pub spread: Spread,
 }
 
 /// What the stage replies.
@@ -62,9 +64,10 @@ pub fn resolve(
     document_name: &str,
     deployment: &Deployment,
     jobs: &[JobSpec],
+    ids: Ids,
 ) -> Result<Resolved, Vec<Diagnostic>> {
     let mut report = Report::new(document_name);
-    let resolved = run(document, deployment, jobs, &mut report);
+    let resolved = run(document, deployment, jobs, ids, &mut report);
     match resolved {
         Some((groups, providers)) if !report.failed() => Ok(Resolved {
             groups,
@@ -132,7 +135,7 @@ fn plan<'a>(document: &'a Tree, deployment: &Deployment, specs: &Specs<'a>, repo
             return None;
         }
     };
-    lay_out(&mut manifest, &names, report);
+    lay_out(&mut manifest, &names, deployment.spread, report);
     let (providers, consumers) = declared(&manifest, specs, deployment, report);
     Some(Plan {
         manifest,
@@ -146,6 +149,7 @@ fn run(
     document: &Tree,
     deployment: &Deployment,
     jobs: &[JobSpec],
+    ids: Ids,
     report: &mut Report,
 ) -> Option<(Vec<GroupDocument>, Vec<Provided>)> {
     let specs = Specs::read(jobs, report);
@@ -166,7 +170,7 @@ fn run(
         &deployment.name,
         report,
     );
-    let content = Content::new(&deployment.name, &deployment.cluster_domain, &names);
+    let content = Content::new(&deployment.name, &deployment.cluster_domain, &names, ids);
     let gathering = Gathering {
         manifest: &manifest,
         specs: &specs,
@@ -188,14 +192,14 @@ const MOST_OF_A_GROUP: u64 = 1_000;
 /// Most instances of all groups: as many pods as Kubernetes is made for in a namespace.
 const MOST_OF_ALL: u64 = 3_000;
 
-fn lay_out(manifest: &mut Manifest<'_>, names: &Names, report: &mut Report) {
+fn lay_out(manifest: &mut Manifest<'_>, names: &Names, spread: Spread, report: &mut Report) {
     let (mut taken, mut total, mut seen) = (Taken::default(), 0, HashSet::new());
     for group in &mut manifest.groups {
-        let replicas = u32::try_from(group.replicas).unwrap_or(u32::MAX);
         let layout = Layout {
             group: &group.name,
             azs: &group.azs,
-            replicas,
+            instances: u32::try_from(group.stated).unwrap_or(u32::MAX),
+            spread,
         };
         total += layout.count();
         if layout.count() > MOST_OF_A_GROUP || total > MOST_OF_ALL {

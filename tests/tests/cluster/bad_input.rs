@@ -79,6 +79,16 @@ fn noise(bytes: usize, mut state: u64) -> String {
 const DEPLOY: fn(Room, &'static str) -> BoxFuture<'static, ()> =
     steps!(room, name, { room.deployment(name, &[]).await });
 
+/// A quota that is in force.
+async fn few_services(room: &Room, most: &str) {
+    let spec = json!({"hard": {"count/services": most}});
+    room.apply(json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}, "spec": spec}))
+        .await;
+    while room.get("v1", "ResourceQuota", "few").await.unwrap()["status"]["hard"].is_null() {
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+}
+
 fn cases() -> Vec<Case> {
     let converted = |reason| ("Converted", reason);
     let applied = |reason| ("Applied", reason);
@@ -266,18 +276,22 @@ fn cases() -> Vec<Case> {
         Case {
             name: "quota",
             spoil: steps!(room, name, {
-                let spec = json!({"hard": {"count/services": "0"}});
-                room.apply(
-                    json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}, "spec": spec}),
-                )
-                .await;
-                while room.get("v1", "ResourceQuota", "few").await.unwrap()["status"]["hard"].is_null() {
-                    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-                }
+                few_services(&room, "0").await;
                 room.deployment(name, &[]).await;
             }),
             told: applied("DeploymentRefused"),
             words: &["Service 'quota-web'", "exceeded quota: few"],
+            mend: steps!(room, name, { room.delete("v1", "ResourceQuota", "few").await }),
+        },
+        // Either of its two Services would be taken; without both, none is written.
+        Case {
+            name: "quota-together",
+            spoil: steps!(room, name, {
+                few_services(&room, "1").await;
+                room.deployment(name, &[]).await;
+            }),
+            told: applied("DeploymentQuotaExceeded"),
+            words: &["the quota 'few' limits count/services to 1: 0 are used, 2 more are needed"],
             mend: steps!(room, name, { room.delete("v1", "ResourceQuota", "few").await }),
         },
         Case {

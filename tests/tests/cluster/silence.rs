@@ -178,7 +178,7 @@ async fn the_status_goes_back_from_deployed_on_a_change() {
 }
 
 /// What a kubelet would say of all pods there are.
-async fn pods_are_ready(example: &Example) {
+pub async fn pods_are_ready(example: &Example) {
     let pods: Api<Pod> = example.stage.api();
     for pod in pods.list(&ListParams::default()).await.unwrap() {
         let conditions = json!([{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);

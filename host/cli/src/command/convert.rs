@@ -1,5 +1,6 @@
 //! `host convert`: the main job. Gathers inputs, runs the pipeline, prints or writes what came out.
 
+use crate::command::instances::InstancesArgument;
 use crate::command::variables::{self, Manifest, VariableArguments};
 use crate::exit::{self, Failed};
 use crate::folder;
@@ -55,6 +56,9 @@ pub struct ConvertArguments {
     /// Image with this program, for the init containers that render templates
     #[arg(long, value_name = "REFERENCE", default_value = concat!("ghcr.io/boson/host:", env!("CARGO_PKG_VERSION")), env = "BOSON_OPERATOR_IMAGE")]
     operator_image: String,
+    /// What `instances` of an instance group means
+    #[arg(long, value_enum, default_value_t)]
+    instances: InstancesArgument,
     /// What to make
     #[arg(long, value_enum, default_value_t)]
     target: TargetArgument,
@@ -291,6 +295,7 @@ fn deployment(arguments: &ConvertArguments, manifest: Named<'_>) -> Result<Deplo
         cluster_domain: arguments.cluster_domain.clone(),
         operator_image: arguments.operator_image.clone(),
         registry: arguments.registry.clone(),
+        spread: arguments.instances.into(),
     })
 }
 

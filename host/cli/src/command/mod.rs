@@ -5,6 +5,7 @@ pub mod completions;
 pub mod convert;
 pub mod explain;
 pub mod inputs;
+pub mod instances;
 pub mod interpolate;
 pub mod operator;
 pub mod plugin;

@@ -1,6 +1,7 @@
 //! BOSHDeployment: a manifest, what changes it, and how it is converted.
 
 use super::Condition;
+use boson_deployment::instances::Spread;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
@@ -93,6 +94,9 @@ pub struct Conversion {
     /// Where the conversion runs. Both modes give the same Secrets, to the byte.
     #[serde(default)]
     pub mode: ConversionMode,
+    /// What 'instances' of an instance group means.
+    #[serde(default)]
+    pub instances: Instances,
     /// Rules to use in place of the built-in ones, or after them. A stage has one rule, except 'resources': its rules run in the order
     /// given here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -117,6 +121,25 @@ pub enum ConversionMode {
     Jobs,
     /// In the operator, which reads what it needs from the images' layers through the registry: seconds in place of minutes.
     InProcess,
+}
+
+/// What the number of instances means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Instances {
+    /// All instances of the group, spread over its availability zones as BOSH does: the first zones get what is left over.
+    #[default]
+    Total,
+    /// The instances in each availability zone.
+    PerZone,
+}
+
+impl From<Instances> for Spread {
+    fn from(instances: Instances) -> Self {
+        match instances {
+            Instances::Total => Self::Total,
+            Instances::PerZone => Self::PerZone,
+        }
+    }
 }
 
 /// A rule for a stage.
@@ -208,10 +231,23 @@ pub struct BoshDeploymentStatus {
     /// Digest of the warnings that stand in events, so that they are told once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warned: Option<String>,
+    /// Instance groups whose pods keep an older operator image: an upgrade of the operator restarts no pod.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
+    pub outdated_groups: Vec<OutdatedGroup>,
     /// Variables that the manifest no longer has. Their values are kept until the deployment goes, or until 'host prune'.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     pub removed_variables: Vec<String>,
+}
+
+/// An instance group whose pods keep an older operator image.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OutdatedGroup {
+    /// Name of the instance group.
+    pub name: String,
+    /// The operator image that its pods were made with.
+    pub image: String,
 }
 
 /// How far a deployment got.

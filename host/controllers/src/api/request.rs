@@ -56,15 +56,15 @@ pub struct UserRequest {
     pub length: Option<i64>,
 }
 
-/// Options of a key. BOSH has none, so these give a warning; keys have 2048 bits.
+/// Options of a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KeyRequest {
-    /// Has no effect, as in BOSH.
+    /// Bits of the key: 2048, 3072 or 4096. 2048 where it is not given; another number has no effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65536))]
     pub key_length: Option<i64>,
-    /// Has no effect, as in BOSH.
+    /// Of type ssh: what follows the public key on its line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     pub comment: Option<String>,
@@ -82,7 +82,8 @@ pub struct BasicAuthRequest {
 /// Options of a certificate.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[x_kube(validation = Rule::new("has(self.CARef) == has(self.CAKeyRef)").message("CARef and CAKeyRef go together"))]
-#[x_kube(validation = Rule::new("self.isCA || self.signerType == 'cluster' || has(self.CARef)").message("only a CA signs itself: give CARef and CAKeyRef, or isCA"))]
+#[x_kube(validation = Rule::new("self.isCA || self.signerType == 'cluster' || has(self.CARef) || (has(self.selfSign) && self.selfSign)").message("somebody has to sign: give CARef and CAKeyRef, or isCA, or selfSign"))]
+#[x_kube(validation = Rule::new("!has(self.selfSign) || !self.selfSign || !has(self.CARef)").message("selfSign and CARef do not go together"))]
 #[x_kube(validation = Rule::new("!self.activateEKSWorkaroundForSAN || (self.signerType == 'cluster' && has(self.serviceRef) && self.serviceRef.size() > 0)").message("activateEKSWorkaroundForSAN needs signerType cluster and a serviceRef"))]
 #[serde(rename_all = "camelCase")]
 pub struct CertificateRequest {
@@ -130,6 +131,87 @@ pub struct CertificateRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     pub organization: Option<String>,
+    /// Organizational unit of the subject.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64))]
+    pub organization_unit: Option<String>,
+    /// Country of the subject: two letters. US where it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 2))]
+    pub country: Option<String>,
+    /// State or province of the subject.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 128))]
+    pub state: Option<String>,
+    /// Locality of the subject.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 128))]
+    pub locality: Option<String>,
+    /// Whether it signs itself without being a CA.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub self_sign: bool,
+    /// What its key may be used for, in BOSH's words. Where nothing is given: of a CA key_cert_sign and crl_sign, else digital_signature and
+    /// key_encipherment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 9), extend("x-kubernetes-list-type" = "atomic"))]
+    pub key_usage: Vec<KeyUsage>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// What a key may be used for, in the words of CredHub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[allow(
+    missing_docs,
+    reason = "RFC 5280 explains each; a list of words in 'kubectl explain' is all that is wanted"
+)]
+pub enum KeyUsage {
+    DigitalSignature,
+    NonRepudiation,
+    KeyEncipherment,
+    DataEncipherment,
+    KeyAgreement,
+    KeyCertSign,
+    CrlSign,
+    EncipherOnly,
+    DecipherOnly,
+}
+
+// === impl KeyUsage ===
+
+impl KeyUsage {
+    /// The word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::DigitalSignature => "digital_signature",
+            Self::NonRepudiation => "non_repudiation",
+            Self::KeyEncipherment => "key_encipherment",
+            Self::DataEncipherment => "data_encipherment",
+            Self::KeyAgreement => "key_agreement",
+            Self::KeyCertSign => "key_cert_sign",
+            Self::CrlSign => "crl_sign",
+            Self::EncipherOnly => "encipher_only",
+            Self::DecipherOnly => "decipher_only",
+        }
+    }
+
+    /// What a CertificateSigningRequest calls it.
+    pub fn requested(self) -> Usage {
+        match self {
+            Self::DigitalSignature => Usage::DigitalSignature,
+            Self::NonRepudiation => Usage::ContentCommitment,
+            Self::KeyEncipherment => Usage::KeyEncipherment,
+            Self::DataEncipherment => Usage::DataEncipherment,
+            Self::KeyAgreement => Usage::KeyAgreement,
+            Self::KeyCertSign => Usage::CertSign,
+            Self::CrlSign => Usage::CrlSign,
+            Self::EncipherOnly => Usage::EncipherOnly,
+            Self::DecipherOnly => Usage::DecipherOnly,
+        }
+    }
 }
 
 /// Who signs.

@@ -86,7 +86,7 @@ pub fn stateful_set_template(_: &mut SchemaGenerator) -> Schema {
                 "x-kubernetes-preserve-unknown-fields": true,
                 "required": ["template"],
                 "properties": {
-                    "replicas": { "type": "integer", "format": "int32", "minimum": 0, "description": "Pods in each zone." },
+                    "replicas": { "type": "integer", "format": "int32", "minimum": 0, "description": "Pods in each zone, where 'zoneReplicas' does not say otherwise." },
                     "serviceName": { "type": "string", "maxLength": 63, "description": "The headless Service that gives the pods their names." },
                     "podManagementPolicy": { "type": "string", "enum": ["Parallel", "OrderedReady"], "description": "Whether pods start at once or one after the other." },
                     "template": pod_template()

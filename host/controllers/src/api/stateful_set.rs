@@ -19,6 +19,7 @@ use serde_json::{Map, Value};
     namespaced,
     status = "QuarksStatefulSetStatus",
     derive = "PartialEq",
+    validation = Rule::new("!has(self.spec.zoneReplicas) || self.spec.zoneReplicas.size() == 0 || (has(self.spec.zones) && self.spec.zoneReplicas.size() == self.spec.zones.size())").message("zoneReplicas has a number for each zone"),
     doc = "A StatefulSet for each zone, in versions. Instance groups of a deployment that run for ever are such.",
     printcolumn(
         name = "Ready",
@@ -30,7 +31,13 @@ use serde_json::{Map, Value};
         name = "Replicas",
         type_ = "integer",
         json_path = ".spec.template.spec.replicas",
-        description = "Pods in each zone"
+        description = "Pods in the zone that has most"
+    ),
+    printcolumn(
+        name = "Version",
+        type_ = "integer",
+        json_path = ".status.version",
+        description = "The newest version: StatefulSets end with it"
     ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(
@@ -64,6 +71,11 @@ pub struct QuarksStatefulSetSpec {
     #[schemars(length(max = 64), inner(length(min = 1, max = 63)), extend("x-kubernetes-list-type" = "atomic"))]
     #[x_kube(validation = Rule::new("self.all(z, self.filter(o, o == z).size() == 1)").message("a zone is given once"))]
     pub zones: Vec<String>,
+    /// Pods of each zone, in the order of 'zones', where they do not all have 'replicas' of the template. Containers learn the greatest number from the
+    /// variable REPLICAS.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64), inner(range(min = 0)), extend("x-kubernetes-list-type" = "atomic"))]
+    pub zone_replicas: Vec<i32>,
     /// Label of nodes that names their zone.
     #[serde(default = "zone_node_label")]
     #[schemars(length(min = 1, max = 317))]
@@ -100,6 +112,18 @@ pub struct QuarksStatefulSetStatus {
     /// Whether all pods of the newest version are ready.
     #[serde(default)]
     pub ready: bool,
+    /// Number of the newest version, with which the names of its StatefulSets end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub version: Option<i64>,
+    /// Digest of the template that the newest version was made from, without the number of its pods. The same template keeps its number, even
+    /// if its StatefulSets were deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template_digest: Option<String>,
+    /// The newest version of which all pods were ready at some time. It is kept until all pods of a newer one are ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub ready_version: Option<i64>,
     /// The metadata.generation that this status is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]

@@ -2,10 +2,11 @@
 
 use super::error::Subject;
 use super::{Cluster, Error, Fault, FieldManager, Verb, applying, written};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
 use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind, Request};
 use kube::{Api, Resource};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Objects that are read at a time: each may have a megabyte.
 const PAGE: u32 = 50;
@@ -83,12 +84,54 @@ impl Cluster {
         self.patch_any(manager, object, false).await
     }
 
-    /// What the server would say to [`Cluster::apply_any`]; nothing is written.
+    /// What [`Cluster::apply_any`] would make of the object; nothing is written.
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn try_any(&self, manager: FieldManager, object: &Value) -> Result<(), Error> {
-        self.patch_any(manager, object, true).await.map(drop)
+    pub async fn try_any(&self, manager: FieldManager, object: &Value) -> Result<Value, Error> {
+        self.patch_any(manager, object, true).await
+    }
+
+    /// Removes parts of an object that has not changed since it was read; what has become of it. `pointers`: JSON Pointers, each valid after the
+    /// removals before it. `dry_run`: nothing is written.
+    ///
+    /// # Errors
+    /// See [`Error`]; [`Fault::Conflict`] when the object has changed.
+    pub async fn remove_any(
+        &self,
+        manager: FieldManager,
+        object: &Value,
+        pointers: &[String],
+        dry_run: bool,
+    ) -> Result<Value, Error> {
+        let (resource, namespace, name) = place(object);
+        let version = &object["metadata"]["resourceVersion"];
+        // Not a test: that one fails as a malformed patch would.
+        let unchanged = json!({"op": "replace", "path": "/metadata/resourceVersion", "value": version});
+        let removals = pointers.iter().map(|path| json!({"op": "remove", "path": path}));
+        let operations: Vec<Value> = std::iter::once(unchanged).chain(removals).collect();
+        let parameters = PatchParams {
+            dry_run,
+            field_manager: Some(manager.0.into()),
+            ..PatchParams::default()
+        };
+        let path = DynamicObject::url_path(&resource, Some(namespace));
+        let (subject, client) = (Subject::of_resource(&resource), self.client());
+        let send = || {
+            let client = client.clone();
+            let request = Request::new(&path).patch(name, &parameters, &Patch::Merge(&operations));
+            async move {
+                let mut request = request.map_err(kube::Error::BuildRequest)?;
+                let kind = HeaderValue::from_static("application/json-patch+json");
+                request.headers_mut().insert(CONTENT_TYPE, kind);
+                client.request::<DynamicObject>(request).await
+            }
+        };
+        let changed = self.call(&subject, Verb::Patch, name, send).await?;
+        if !dry_run {
+            written::note(&resource.kind, name, Some(changed.metadata.clone()));
+        }
+        Ok(typed(changed, &resource))
     }
 
     async fn patch_any(&self, manager: FieldManager, object: &Value, dry_run: bool) -> Result<Value, Error> {
@@ -103,7 +146,9 @@ impl Cluster {
         let applied = self
             .call(&subject, Verb::Patch, name, || api.patch(name, &parameters, &patch))
             .await?;
-        written::note(&resource.kind, name, Some(applied.metadata.clone()));
+        if !dry_run {
+            written::note(&resource.kind, name, Some(applied.metadata.clone()));
+        }
         Ok(typed(applied, &resource))
     }
 

@@ -61,6 +61,24 @@ impl Events {
         let event = event(about, notice, self.controller.0, &self.instance, Timestamp::now());
         self.cluster.create(self.controller, &event).await.map(|_| ())
     }
+
+    /// Emits a warning for each of these sentences, and logs it.
+    pub async fn warn_of<K>(&self, about: &K, reason: &'static str, notes: &[String])
+    where
+        K: Resource<DynamicType = ()>,
+    {
+        for note in notes {
+            tracing::info!(reason, "{note}");
+            let notice = Notice {
+                warning: true,
+                reason: reason.into(),
+                note: note.clone(),
+            };
+            if let Err(error) = self.tell(about, &notice).await {
+                tracing::warn!(%error, "an event was lost");
+            }
+        }
+    }
 }
 
 fn event<K>(about: &K, notice: &Notice, controller: &str, instance: &str, now: Timestamp) -> Event

@@ -6,8 +6,10 @@ use super::flow::Flow;
 use super::manifest::Manifest;
 use super::stop::{Stop, refusal};
 use super::trail::Change;
+use crate::api::OutdatedGroup;
 use crate::api::deployment::ConversionMode;
 use crate::client::{Error, resource};
+use crate::drift;
 use crate::objects::{self, Plan};
 use crate::taken::{Taken, Whose, whose};
 use boson_pipeline::Diagnostic;
@@ -33,21 +35,28 @@ const WORKLOADS: [&str; 6] = [
 // === impl Flow ===
 
 impl Flow<'_> {
-    /// Makes, changes and deletes what differs.
-    pub(super) async fn apply(&self, wanted: Vec<Value>, manifest: &Manifest) -> Result<Vec<Value>, Stop> {
+    /// Makes, changes and deletes what differs. All objects as they are then, and the groups that keep an older operator image.
+    pub(super) async fn apply(
+        &self,
+        mut wanted: Vec<Value>,
+        manifest: &Manifest,
+    ) -> Result<(Vec<Value>, Vec<OutdatedGroup>), Stop> {
         let mut live = Vec::new();
         for kind in KINDS {
             live.extend(self.live(&resource(kind.api_version, kind.kind)).await?);
         }
         // In the other mode they are what the deployment no longer has.
         live.retain(|object| self.mode == ConversionMode::InProcess || !self.is_conversion_job(object));
-        let plan = objects::plan(wanted.clone(), &live);
+        let outdated = self.keep_images(&mut wanted, &live);
+        let plan = self.differences(wanted.clone(), &mut live).await?;
         self.vacant(plan.new_objects()).await?;
         if let Some(leaving) = plan.replace.iter().find(|old| objects::is_going(old)) {
             let name = leaving["metadata"]["name"].as_str().unwrap_or_default();
             return Err(Stop::Waiting(format!("Service '{name}' to go")));
         }
         self.accepted(&plan, manifest).await?;
+        self.within_quotas(&plan, manifest).await?;
+        self.take_back(&plan).await?;
         let change = Change::of(&plan, &live);
         let starts_pods = |object: &&Value| WORKLOADS.iter().any(|kind| object["kind"] == *kind);
         let (workloads, others): (Vec<_>, Vec<_>) = plan.apply.iter().partition(starts_pods);
@@ -63,7 +72,30 @@ impl Flow<'_> {
         if let Some(change) = change {
             self.report_change(&change).await;
         }
-        Ok(wanted)
+        Ok((wanted, outdated))
+    }
+
+    /// Removes what others added to lists and maps of ours.
+    async fn take_back(&self, plan: &Plan) -> Result<(), Error> {
+        let removed = drift::remove(&self.context.cluster, MANAGER, &plan.excess).await?;
+        if !removed.is_empty() {
+            self.note_write();
+        }
+        let events = &self.context.events;
+        events.warn_of(self.object, drift::REMOVED, &removed).await;
+        Ok(())
+    }
+
+    /// What to do so that there is what is wanted, and nothing about objects that admission changes each time that they are written.
+    pub(super) async fn differences(&self, wanted: Vec<Value>, live: &mut [Value]) -> Result<Plan, Error> {
+        let plan = objects::plan(wanted.clone(), live);
+        if !drift::settle(&self.context.cluster, MANAGER, &plan.drifted, live).await? {
+            return Ok(plan);
+        }
+        Ok(Plan {
+            excess: plan.excess,
+            ..objects::plan(wanted, live)
+        })
     }
 
     /// Writes objects some at a time. After one that fails no other is begun, and those that are under way are waited for: none may arrive after

@@ -108,9 +108,9 @@ impl Flow<'_> {
         given: &Table,
     ) -> Result<(Manifest, Vec<Variable>, Vec<String>), Stop> {
         let asked = self.asked(stages, manifest, given).await?;
-        let live = self.live(&resource(labels::API_VERSION, "QuarksSecret")).await?;
+        let mut live = self.live(&resource(labels::API_VERSION, "QuarksSecret")).await?;
         let removed = removed(&asked.secrets, &live);
-        let plan = objects::plan(asked.secrets, &live);
+        let plan = self.differences(asked.secrets, &mut live).await?;
         self.vacant(plan.new_objects()).await?;
         for object in &plan.apply {
             let written = self.write(object).await.map_err(Stop::from);

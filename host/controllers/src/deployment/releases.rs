@@ -7,7 +7,6 @@ use super::reading::hold;
 use super::stop::Stop;
 use crate::client::resource;
 use crate::conversion::{PullSecret, ReleaseImage};
-use crate::objects;
 use boson_budget::{Class, Share};
 use boson_deployment::{copier, images};
 use boson_document::{Pointer, Tree};
@@ -149,8 +148,8 @@ impl Flow<'_> {
         let checked = bundle.add(secrets.collect(), "bpm");
         checked.map_err(|errors| manifest.fail(errors))?;
         let wanted = self.own(bundle.into_objects(), manifest)?;
-        let live = self.live(&resource("v1", "Secret")).await?;
-        for object in objects::plan(wanted, &live).apply {
+        let mut live = self.live(&resource("v1", "Secret")).await?;
+        for object in self.differences(wanted, &mut live).await?.apply {
             self.write(&object).await?;
         }
         Ok(())

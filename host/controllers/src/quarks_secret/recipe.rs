@@ -1,9 +1,10 @@
 //! How a value is made: a QuarksSecret's request in the words of the command line's generator, so that both make the same.
 
 use super::{request, signing};
-use crate::api::request::{CertificateRequest, SignerType, Usage};
+use crate::api::request::{CertificateRequest, KeyRequest, SignerType, Usage};
 use crate::api::secret::SecretType;
 use crate::api::{QuarksSecret, QuarksSecretSpec};
+use boson_credentials::ignored_options;
 use boson_document::{Tree, json};
 use k8s_openapi::api::core::v1::Service;
 use sha2::{Digest, Sha256};
@@ -55,8 +56,8 @@ pub fn recipe(spec: &QuarksSecretSpec) -> Option<Recipe> {
             let name = request.basic_auth.and_then(|basic| basic.username);
             ("user", with(none(), "username", name.map(Tree::from)))
         }
-        SecretType::Rsa => ("rsa", none()),
-        SecretType::Ssh => ("ssh", none()),
+        SecretType::Rsa => ("rsa", key(&request.rsa.unwrap_or_default())),
+        SecretType::Ssh => ("ssh", key(&request.ssh.unwrap_or_default())),
         SecretType::Certificate | SecretType::Tls => ("certificate", certificate(&request.certificate?)),
         SecretType::DockerConfigJson | SecretType::TemplatedConfig | SecretType::Copy => return None,
     };
@@ -66,6 +67,13 @@ pub fn recipe(spec: &QuarksSecretSpec) -> Option<Recipe> {
         signer: None,
         kept_key: None,
     })
+}
+
+/// A length that is the default is left out: naming it makes no other key.
+fn key(request: &KeyRequest) -> Tree {
+    let length = request.key_length.filter(|bits| *bits != 2048);
+    let options = with(Tree::object(), "key_length", length.map(number));
+    with(options, "ssh_comment", request.comment.as_deref().map(Tree::from))
 }
 
 /// Only what is set: an option that a later version learns must not change the digest of requests without it.
@@ -91,11 +99,15 @@ fn certificate(request: &CertificateRequest) -> Tree {
     let options = with(options, "extended_key_usage", list(usages));
     let options = with(options, "duration", request.duration.map(number));
     let options = with(options, "key_length", request.key_length.map(number));
-    with(
-        options,
-        "organization",
-        text(request.organization.as_deref().unwrap_or_default()),
-    )
+    let optional = |value: &Option<String>| text(value.as_deref().unwrap_or_default());
+    let options = with(options, "organization", optional(&request.organization));
+    let options = with(options, "organization_unit", optional(&request.organization_unit));
+    let options = with(options, "country", optional(&request.country));
+    let options = with(options, "state", optional(&request.state));
+    let options = with(options, "locality", optional(&request.locality));
+    let options = with(options, "self_sign", request.self_sign.then_some(Tree::Bool(true)));
+    let of_key = request.key_usage.iter().map(|usage| usage.name().into()).collect();
+    with(options, "key_usage", list(of_key))
 }
 
 /// The usages that BOSH's generator knows; the others are implied by a leaf or a CA, or have no effect.
@@ -103,6 +115,9 @@ fn extended(usage: Usage) -> Option<&'static str> {
     match usage {
         Usage::ServerAuth => Some("server_auth"),
         Usage::ClientAuth => Some("client_auth"),
+        Usage::CodeSigning => Some("code_signing"),
+        Usage::EmailProtection => Some("email_protection"),
+        Usage::Timestamping => Some("timestamping"),
         _ => None,
     }
 }
@@ -110,25 +125,13 @@ fn extended(usage: Usage) -> Option<&'static str> {
 /// Options that were given and change nothing.
 pub fn ignored(spec: &QuarksSecretSpec) -> Vec<&'static str> {
     let request = spec.request.clone().unwrap_or_default();
-    let key = match spec.kind {
-        SecretType::Rsa => request.rsa,
-        SecretType::Ssh => request.ssh,
-        _ => None,
-    };
-    let key = key.unwrap_or_default();
     let mut out = Vec::new();
-    if key.key_length.is_some() {
-        out.push("keyLength");
+    if let Some(recipe) = recipe(spec).filter(|recipe| matches!(recipe.kind, "rsa" | "ssh")) {
+        let options = ignored_options(recipe.kind, &recipe.options).into_iter();
+        out.extend(options.map(|option| if option == "key_length" { "keyLength" } else { "comment" }));
     }
-    if key.comment.is_some() {
-        out.push("comment");
-    }
-    let implied = |usage: &Usage| {
-        matches!(
-            usage,
-            Usage::ServerAuth | Usage::ClientAuth | Usage::DigitalSignature | Usage::KeyEncipherment
-        )
-    };
+    let implied =
+        |usage: &Usage| extended(*usage).is_some() || matches!(usage, Usage::DigitalSignature | Usage::KeyEncipherment);
     if let Some(certificate) = request.certificate {
         let local = certificate.signer_type == SignerType::Local;
         if local && !certificate.is_ca && !certificate.usages.iter().all(implied) {
@@ -231,6 +234,19 @@ mod tests {
             (
                 r#"{"type": "certificate", "secretName": "s", "request": {"certificate": {"commonName": "a", "isCA": true}}}"#,
                 "certificate {\"common_name\":\"a\",\"is_ca\":true}",
+            ),
+            (
+                r#"{"type": "rsa", "secretName": "s", "request": {"rsa": {"keyLength": 2048}}}"#,
+                "rsa {}",
+            ),
+            (
+                r#"{"type": "ssh", "secretName": "s", "request": {"ssh": {"keyLength": 4096, "comment": "me"}}}"#,
+                "ssh {\"key_length\":4096,\"ssh_comment\":\"me\"}",
+            ),
+            (
+                r#"{"type": "certificate", "secretName": "s", "request": {"certificate": {"selfSign": true, "country": "DE", "state": "BE",
+                    "locality": "B", "organizationUnit": "u", "keyUsage": ["digital_signature"], "usages": ["code signing"]}}}"#,
+                "certificate {\"extended_key_usage\":[\"code_signing\"],\"organization_unit\":\"u\",\"country\":\"DE\",\"state\":\"BE\",\"locality\":\"B\",\"self_sign\":true,\"key_usage\":[\"digital_signature\"]}",
             ),
             (
                 r#"{"type": "tls", "secretName": "s", "request": {"certificate": {"commonName": "a", "alternativeNames": ["b"],

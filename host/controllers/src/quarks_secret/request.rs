@@ -83,8 +83,14 @@ pub fn words(asked: &CertificateRequest) -> String {
 }
 
 fn usages(asked: &CertificateRequest) -> Vec<String> {
-    let words = asked.usages.iter().filter_map(|usage| serde_json::to_value(usage).ok());
-    let words: Vec<String> = words.filter_map(|word| word.as_str().map(str::to_string)).collect();
+    let of_key = asked.key_usage.iter().map(|usage| usage.requested());
+    let all = asked.usages.iter().copied().chain(of_key);
+    let words = all.filter_map(|usage| serde_json::to_value(usage).ok());
+    let mut words: Vec<String> = words.filter_map(|word| word.as_str().map(str::to_string)).collect();
+    if asked.usages.is_empty() && !words.is_empty() {
+        // What is said of the key says nothing of what the certificate is for.
+        words.push("server auth".to_string());
+    }
     let given = |word: Usage| asked.usages.contains(&word);
     match words.is_empty() {
         true => ["digital signature", "key encipherment", "server auth"]

@@ -1,7 +1,7 @@
 //! The claims of a group's pods. Kubernetes makes them from templates once, and changes none afterwards: what may be changed is changed here, and
 //! what may not is told. Pure.
 
-use crate::objects;
+use crate::{drift, objects};
 use boson_deployment::labels;
 use boson_document::Tree;
 use boson_pipeline::plain::stateful_set::stateful_sets;
@@ -55,7 +55,7 @@ impl Disks {
         let (Some(ours), Some(theirs)) = (storage(wanted), storage(&claim["spec"])) else {
             return;
         };
-        let (Some(new), Some(old)) = (objects::quantity(&ours), objects::quantity(&theirs)) else {
+        let (Some(new), Some(old)) = (drift::quantity(&ours), drift::quantity(&theirs)) else {
             return;
         };
         if new < old {

@@ -5,14 +5,15 @@ mod explain;
 mod lacking;
 mod plan;
 mod status;
+mod versions;
 mod watch;
 
 use crate::api::{PodProblem, QuarksStatefulSet};
 use crate::client::{Cluster, Error, Events, FieldManager, resource};
 use crate::interest::Interest;
-use crate::objects;
 use crate::scope::Scope;
 use crate::taken::Taken;
+use crate::{drift, objects};
 use boson_deployment::labels;
 use disks::Disks;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -22,6 +23,7 @@ use lacking::Step;
 use plan::Plan;
 use serde_json::Value;
 use std::time::Duration;
+use versions::Versions;
 
 pub(crate) use status::{is_refusal, is_worth_an_event, trouble};
 pub(crate) use watch::run;
@@ -62,6 +64,8 @@ struct Done {
     written: bool,
     /// Whether all pods of the newest version are ready.
     ready: bool,
+    /// For the status.
+    versions: Versions,
     /// Whether it is worth another look, though nothing may tell.
     again: bool,
     /// In what claims are not as they should be; none: there are no claims.
@@ -110,12 +114,19 @@ impl Context {
             return Ok(Action::await_change());
         };
         let value = serde_json::to_value(set).unwrap_or_default();
-        let live = self.live(set, &namespace, &owner.uid).await?;
+        let mut live = self.live(set, &namespace, &owner.uid).await?;
         self.note(set, &namespace, &live);
         let claims = self.claims(&live, &namespace).await?;
         let reference = serde_json::to_value(&owner).unwrap_or_default();
-        let done = match plan::plan(&value, &live, &claims, &reference) {
-            Ok(plan) => match self.act(&plan, &live, &claims, &namespace, &owner).await {
+        let mut plan = plan::plan(&value, &live, &claims, &reference);
+        if let Ok(first) = &mut plan
+            && drift::settle(&self.cluster, MANAGER, &first.drifted, &mut live).await?
+        {
+            let excess = std::mem::take(&mut first.excess);
+            plan = plan::plan(&value, &live, &claims, &reference).map(|plan| Plan { excess, ..plan });
+        }
+        let done = match plan {
+            Ok(plan) => match self.act(set, &plan, &live, &claims, &owner).await {
                 Ok(done) => Ok(self.explained(done, &plan, &live, &namespace).await?),
                 Err(Failure::Api(error)) if error.is_lasting() => Err(Trouble(REFUSED, error.to_string())),
                 Err(Failure::Api(error)) => return Err(error),
@@ -192,13 +203,14 @@ impl Context {
     /// Does what was planned, but touches nothing of somebody else's.
     async fn act(
         &self,
+        set: &QuarksStatefulSet,
         plan: &Plan,
         live: &[Value],
         claims: &[Value],
-        namespace: &str,
         owner: &OwnerReference,
     ) -> Result<Done, Failure> {
-        let taken = Taken::find(&self.cluster, namespace, plan.new_objects.iter(), owner).await?;
+        let namespace = set.namespace().unwrap_or_default();
+        let taken = Taken::find(&self.cluster, &namespace, plan.new_objects.iter(), owner).await?;
         if let Some(complaint) = taken.complaint() {
             return Err(Failure::Trouble(Trouble(NAME_TAKEN, complaint)));
         }
@@ -206,21 +218,26 @@ impl Context {
             let waiting = format!("waiting for {} to go", taken.leaving.join(", "));
             return Err(Failure::Trouble(Trouble(WAITING, waiting)));
         }
+        // Before others are applied: their pods may need the quota of those that are deleted.
+        for object in &plan.delete {
+            self.cluster.delete_any(object).await?;
+        }
         let disks = self.grow(Disks::of(&plan.wanted, claims)).await?;
+        let removed = drift::remove(&self.cluster, MANAGER, &plan.excess).await?;
         for (old, new) in &plan.renew {
             self.renew(old, new).await?;
         }
         for object in &plan.apply {
             self.cluster.apply_any(MANAGER, object).await?;
         }
-        let equipping = plan.apply.is_empty() && plan.renew.is_empty() && self.equip(live, namespace).await?;
-        for object in &plan.delete {
-            self.cluster.delete_any(object).await?;
-        }
+        let equipping = plan.apply.is_empty() && plan.renew.is_empty() && self.equip(live, &namespace).await?;
+        self.events.warn_of(set, drift::REMOVED, &removed).await;
         let written = [&plan.apply, &plan.delete].iter().any(|some| !some.is_empty());
         Ok(Done {
-            written: written || !plan.renew.is_empty() || !disks.raise.is_empty(),
-            ready: plan.ready,
+            written: written || !plan.renew.is_empty() || !disks.raise.is_empty() || !removed.is_empty(),
+            // Its pods are about to be replaced.
+            ready: plan.ready && removed.is_empty(),
+            versions: plan.versions.clone(),
             again: disks.waits || equipping || !plan.renew.is_empty() || live.iter().any(objects::is_going),
             disks: plan.wanted.iter().any(plan::has_claims).then_some(disks.told),
             problems: Vec::new(),

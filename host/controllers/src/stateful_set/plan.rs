@@ -1,10 +1,13 @@
 //! What becomes of the StatefulSets of a QuarksStatefulSet. Pure.
 //!
-//! A changed template makes a new version beside the old one, which goes when all of the new one is ready. Where pods have claims, a version
-//! is kept and its pods roll in place, because a claim belongs to the name of a pod. What Kubernetes lets nobody change of a StatefulSet, such
+//! A changed template makes a new version beside the old one, which is deleted when all pods of the new one are ready. A version that was never
+//! ready is deleted as soon as another is asked for: it serves nobody, and its pods could use up the quota that its fix needs. Where pods have
+//! claims, a version is kept and its pods roll in place, because a claim belongs to the name of a pod. What Kubernetes lets nobody change of a StatefulSet, such
 //! as the templates of its claims, changes by making it again: its pods and claims stay, and are taken over by their names.
 
 use super::disks;
+use super::versions::Versions;
+use crate::drift::{Drifted, Excess};
 use crate::objects;
 use boson_deployment::labels;
 use boson_document::{Tree, json};
@@ -13,7 +16,7 @@ use boson_pipeline::plain::stateful_set::stateful_sets;
 use serde_json::{Value, json};
 
 /// Annotation: digest of what the StatefulSet was made from, without the number of its pods.
-const TEMPLATE: &str = "quarks.cloudfoundry.org/template-digest";
+pub(super) const TEMPLATE: &str = "quarks.cloudfoundry.org/template-digest";
 /// Annotation: digest of what cannot be changed of the StatefulSet, as it was written: the server adds to it.
 const FIXED: &str = "quarks.cloudfoundry.org/fixed-digest";
 
@@ -24,14 +27,20 @@ pub(super) struct Plan {
     pub wanted: Vec<Value>,
     /// To apply.
     pub apply: Vec<Value>,
-    /// Those of them that are not there yet.
+    /// Those of them that were changed since they were written, or on their way.
+    pub drifted: Vec<Drifted>,
+    /// To remove: what others added.
+    pub excess: Vec<Excess>,
+    /// Those of `apply` that are not there yet.
     pub new_objects: Vec<Value>,
     /// To delete without its pods and claims, and to be made again when it is gone; and what it is to be then.
     pub renew: Vec<(Value, Value)>,
     /// To delete.
     pub delete: Vec<Value>,
-    /// Whether all pods of the newest version are ready.
+    /// Whether all pods of the wanted version are ready.
     pub ready: bool,
+    /// To record in the status.
+    pub versions: Versions,
 }
 
 /// `set`: the QuarksStatefulSet. `live`: the StatefulSets that it owns. `claims`: those of the pods of such. `owner`: the reference to it.
@@ -41,15 +50,8 @@ pub(super) struct Plan {
 pub(super) fn plan(set: &Value, live: &[Value], claims: &[Value], owner: &Value) -> Result<Plan, Box<Diagnostic>> {
     let tree = json::parse(&set.to_string()).unwrap_or_default();
     let digest = digest(set);
-    let version = match live.iter().filter_map(version).max() {
-        // It may be about to be made again, or somebody deleted it: under another version, pods would begin with empty disks.
-        None => disks::version(&tree, claims).unwrap_or(1),
-        Some(newest) => {
-            let mut same = live.iter().filter(|one| version(one) == Some(newest));
-            let kept = same.any(|one| annotation(one, TEMPLATE) == digest || has_claims(one));
-            if kept { newest } else { newest.saturating_add(1) }
-        }
-    };
+    let claimed = live.is_empty().then(|| disks::version(&tree, claims)).flatten();
+    let version = Versions::wanted(set, live, claimed, &digest);
     let wanted: Vec<Value> = stateful_sets(&tree, version)?
         .into_iter()
         .map(|made| finish(&made, set, &digest, owner))
@@ -62,15 +64,29 @@ pub(super) fn plan(set: &Value, live: &[Value], claims: &[Value], owner: &Value)
     let renew = renewed(&mut plan.apply, &current);
     let settled = plan.apply.is_empty() && renew.is_empty();
     let ready = settled && current.iter().all(|one| is_ready(one) && !objects::is_going(one));
+    let last = if ready {
+        Some(version)
+    } else {
+        Versions::last_ready(set, live)
+    };
     Ok(Plan {
         wanted,
+        drifted: plan.drifted,
+        excess: plan.excess,
         new_objects,
         apply: plan.apply,
         renew,
-        // Until the new ones serve, the old ones do.
-        delete: if ready { plan.delete } else { Vec::new() },
+        delete: superseded(plan.delete, version, last, ready),
         ready,
+        versions: Versions::after(set, version, digest, last),
     })
+}
+
+/// Until the wanted version serves, the last one that was ready does. Removed zones of the wanted version wait as well.
+fn superseded(mut others: Vec<Value>, wanted: u32, last: Option<u32>, ready: bool) -> Vec<Value> {
+    let never_served = |one: &Value| version(one).is_some_and(|other| other != wanted && Some(other) != last);
+    others.retain(|one| ready || never_served(one));
+    others
 }
 
 /// What cannot be applied to what is there: taken out of `apply`. What is on its way out is waited for.
@@ -113,17 +129,21 @@ fn fixed(stateful_set: &Value) -> String {
 /// Of all that shapes pods and claims.
 fn digest(set: &Value) -> String {
     let mut spec = set["spec"].clone();
+    if let Some(spec) = spec.as_object_mut() {
+        spec.remove("zoneReplicas");
+    }
     if let Some(inner) = spec["template"]["spec"].as_object_mut() {
         inner.remove("replicas");
     }
     objects::digest(&spec)
 }
 
-fn version(stateful_set: &Value) -> Option<u32> {
+/// The version that a StatefulSet is of.
+pub(super) fn version(stateful_set: &Value) -> Option<u32> {
     annotation(stateful_set, labels::VERSION).parse().ok()
 }
 
-fn annotation<'v>(object: &'v Value, name: &str) -> &'v str {
+pub(super) fn annotation<'v>(object: &'v Value, name: &str) -> &'v str {
     object["metadata"]["annotations"][name].as_str().unwrap_or_default()
 }
 
@@ -211,12 +231,43 @@ mod tests {
     }
 
     #[test]
+    fn a_version_that_was_never_ready_gives_way_to_its_fix() {
+        let (good, broken, fixed) = (set("i:1", 1, false), set("i:2", 1, false), set("i:3", 1, false));
+        let first = of(&good, &[]);
+        let mut there = live(&first, 1);
+        there.extend(live(&of(&broken, &there), 0));
+        let fix = of(&fixed, &there);
+        assert_eq!(names(&fix.apply), ["d-g-z0-v3", "d-g-z1-v3"]);
+        assert_eq!(
+            names(&fix.delete),
+            ["d-g-z0-v2", "d-g-z1-v2"],
+            "v1 serves, and v2 never did"
+        );
+        assert_eq!((fix.versions.newest, fix.versions.ready), (3, Some(1)));
+        // Also while the one that serves has lost a pod, which only the status can tell.
+        let mut there = live(&first, 0);
+        there.extend(live(&of(&broken, &live(&first, 1)), 0));
+        let mut recorded = fixed.clone();
+        recorded["status"] = json!({"version": 2, "templateDigest": "", "readyVersion": 1});
+        assert_eq!(names(&of(&recorded, &there).delete), ["d-g-z0-v2", "d-g-z1-v2"]);
+        // Taken back, nothing has to start.
+        let back = of(&good, &there);
+        assert!(back.apply.is_empty(), "{back:?}");
+        assert_eq!(names(&back.delete), ["d-g-z0-v2", "d-g-z1-v2"]);
+    }
+
+    #[test]
     fn scaling_keeps_the_version_and_so_do_pods_with_claims() {
         let first = of(&set("i:1", 1, false), &[]);
         assert_eq!(
             names(&of(&set("i:1", 3, false), &live(&first, 1)).apply),
             ["d-g-z0-v1", "d-g-z1-v1"]
         );
+        let mut uneven = set("i:1", 1, false);
+        uneven["spec"]["zoneReplicas"] = json!([1, 0]);
+        let fewer = of(&uneven, &live(&first, 1)).apply;
+        assert_eq!(names(&fewer), ["d-g-z1-v1"], "the other zone stays as it is");
+        assert_eq!(fewer[0]["spec"]["replicas"], 0);
         let first = of(&set("i:1", 1, true), &[]);
         let second = of(&set("i:2", 1, true), &live(&first, 1));
         assert_eq!(names(&second.apply), ["d-g-z0-v1", "d-g-z1-v1"]);

@@ -1,5 +1,6 @@
 //! What is told about a QuarksStatefulSet: conditions, and events of what is wrong.
 
+use super::versions::Versions;
 use super::{Context, Done, INVALID, MANAGER, NAME_TAKEN, REFUSED, Trouble, WAITING};
 use crate::api::{Condition, ConditionStatus, PodProblem, QuarksStatefulSet, QuarksStatefulSetStatus};
 use crate::client::{Error, Notice};
@@ -98,6 +99,12 @@ fn status(set: &QuarksStatefulSet, done: &Result<Done, Trouble>, now: &Time) -> 
         status.last_reconcile = Some(now.clone());
     }
     status.problems = done.as_ref().map(|done| done.problems.clone()).unwrap_or_default();
+    if let Ok(done) = done {
+        let Versions { newest, digest, ready } = &done.versions;
+        status.version = Some((*newest).into());
+        status.template_digest = Some(digest.clone());
+        status.ready_version = ready.map(i64::from);
+    }
     for finding in findings(done) {
         conditions::set(&mut status.conditions, finding, generation, now);
     }
@@ -183,6 +190,7 @@ mod tests {
         Ok(Done {
             written: false,
             ready: true,
+            versions: Versions::default(),
             again: false,
             disks: disks.map(|told| told.iter().map(ToString::to_string).collect()),
             problems: Vec::new(),

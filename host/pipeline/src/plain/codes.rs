@@ -31,7 +31,8 @@ pub const CODES: &[Code] = &[
     Code {
         name: "plain-invalid-zone",
         title: "The name of a zone is none that nodes can have",
-        explanation: "Zones (`azs`) are matched with a label of the nodes: at most 63 letters, digits, `-`, `_` and `.`, each zone once.",
+        explanation: "Zones (`azs`) are matched with a label of the nodes: at most 63 letters, digits, `-`, `_` and `.`, each zone once. \
+                      `zoneReplicas` of a QuarksStatefulSet has a number for each zone, or is left out.",
     },
     Code {
         name: "plain-missing-value",

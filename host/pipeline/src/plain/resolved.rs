@@ -1,18 +1,20 @@
 //! The Secrets with the resolved documents of instance groups, which init containers render templates from.
 
+use crate::convert::context;
 use crate::object::metadata;
 use crate::stage::ResolvedGroup;
 use crate::{Diagnostic, yaml};
+use boson_deployment::instances;
 use boson_deployment::labels::{self, secret_kind, secret_type};
 use boson_deployment::names::{LABEL_LIMIT, NameError, Names, cut, label};
-use boson_document::{Pointer, Tree, go};
+use boson_document::{Tree, go};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::slice;
 
 /// Key of the document in the Secret.
 pub const KEY: &str = "properties.yaml";
-/// Key of the number of instances in a zone: pods take it from here, so that scaling changes no more of their template than the Secret's version.
+/// Key of the number of instances in the fullest zone: pods take it from here, so that scaling changes no more of their template than the Secret's version.
 pub const REPLICAS: &str = "replicas";
 /// Annotation of a pod template: digest of what its pods render. A change of it restarts them; more or fewer instances are none.
 pub const DIGEST: &str = "quarks.cloudfoundry.org/resolved-digest";
@@ -48,9 +50,8 @@ pub fn resolved_secret(names: &Names, group: &ResolvedGroup, version: u32) -> Re
 pub fn entries(group: &ResolvedGroup) -> Vec<(String, String)> {
     // Members in their order: templates that walk over a hash give the same text here and in the pod.
     let mut entries = vec![(KEY.into(), yaml::write_manifest(slice::from_ref(&group.document)))];
-    let instances = Pointer::from(["instance_groups", "0", "instances"].map(String::from).to_vec());
-    let instances = instances.find(&group.document).and_then(Tree::as_i64);
-    entries.extend(instances.map(|instances| (REPLICAS.into(), instances.to_string())));
+    let replicas = context::replicas(&group.document);
+    entries.extend(replicas.map(|replicas| (REPLICAS.into(), replicas.to_string())));
     entries
 }
 
@@ -114,8 +115,8 @@ fn mark(set: &mut Tree, digests: &HashMap<String, Rendered>) {
 struct Rendered {
     /// The document, but for how many instances there are and what each of them is.
     document: String,
-    /// Instances in a zone.
-    replicas: i64,
+    /// Instances in the fullest zone.
+    replicas: u32,
 }
 
 // === impl Rendered ===
@@ -123,10 +124,9 @@ struct Rendered {
 impl Rendered {
     /// A pod sees its own instance only, so that more of them restart none; links hold the instances of their groups and do.
     fn of(group: &ResolvedGroup) -> Self {
-        let (mut document, mut replicas) = (group.document.clone(), 0);
+        let (mut document, replicas) = (group.document.clone(), context::replicas(&group.document));
         let groups = document.get_mut("instance_groups").and_then(Tree::as_array_mut);
         for group in groups.into_iter().flatten() {
-            replicas = group.get("instances").and_then(Tree::as_i64).unwrap_or(0);
             remove(group, "instances");
             for job in group.get_mut("jobs").and_then(Tree::as_array_mut).into_iter().flatten() {
                 if let Some(quarks) = job.get_mut("properties").and_then(|all| all.get_mut("quarks")) {
@@ -137,13 +137,13 @@ impl Rendered {
         }
         Self {
             document: yaml::write_manifest(&[document]),
-            replicas,
+            replicas: replicas.unwrap_or(0),
         }
     }
 
-    /// For the zone number `zone`, from 0. Its first index moves with the number of instances in the zones before.
-    fn digest(&self, zone: i64) -> String {
-        let first = zone.saturating_mul(self.replicas);
+    /// For the zone number `zone`, from 0. Its first index moves with the number of instances in the fullest.
+    fn digest(&self, zone: u32) -> String {
+        let first = instances::index(zone.saturating_add(1), self.replicas, 0);
         let digest = Sha256::digest(format!("{first}\n{}", self.document));
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }

@@ -24,13 +24,23 @@ pub fn stateful_sets(set: &Tree, version: u32) -> Result<Vec<Tree>, Box<Diagnost
     Ok(zones.iter().map(one).collect())
 }
 
+/// All zones, each with its replicas.
 fn zones<'t>(set: &Tree, spec: &'t Tree) -> Result<Vec<Zone<'t>>, Box<Diagnostic>> {
     let names = spec.items("zones");
+    let inner = spec.get("template").and_then(|template| template.get("spec"));
+    let all = inner
+        .and_then(|inner| inner.get("replicas"))
+        .and_then(Tree::as_i64)
+        .unwrap_or(1);
+    let each = zone_replicas(set, spec, names.len())?;
+    let fullest = each.as_ref().and_then(|each| each.iter().copied().max()).unwrap_or(all);
     if names.is_empty() {
         return Ok(vec![Zone {
             index: 0,
             name: None,
             count: 1,
+            replicas: all,
+            fullest,
         }]);
     }
     let count = u32::try_from(names.len()).unwrap_or(u32::MAX);
@@ -57,9 +67,28 @@ fn zones<'t>(set: &Tree, spec: &'t Tree) -> Result<Vec<Zone<'t>>, Box<Diagnostic
                 index,
                 name: Some(name),
                 count,
+                replicas: each
+                    .as_ref()
+                    .and_then(|each| each.get(index as usize))
+                    .copied()
+                    .unwrap_or(all),
+                fullest,
             })
         })
         .collect()
+}
+
+/// Replicas of each zone, where they are given one by one.
+fn zone_replicas(set: &Tree, spec: &Tree, zones: usize) -> Result<Option<Vec<i64>>, Box<Diagnostic>> {
+    let given = spec.items("zoneReplicas");
+    if given.is_empty() {
+        return Ok(None);
+    }
+    let count = |count: &Tree| count.as_i64().filter(|count| *count >= 0);
+    let counts: Option<Vec<i64>> = given.iter().map(count).collect();
+    let counts = counts.filter(|counts| counts.len() == zones && !spec.items("zones").is_empty());
+    let why = "'zoneReplicas' does not have a number for each of its zones";
+    counts.map(Some).ok_or_else(|| fault(set, "plain-invalid-zone", why))
 }
 
 fn stateful_set(set: &Tree, spec: &Tree, template: &Tree, zone: &Zone<'_>, version: u32) -> Tree {
@@ -84,7 +113,6 @@ fn stateful_set(set: &Tree, spec: &Tree, template: &Tree, zone: &Zone<'_>, versi
 }
 
 fn stateful_set_spec(set: &Tree, spec: &Tree, inner: &Tree, zone: &Zone<'_>, own: Tree) -> Tree {
-    let replicas = inner.get("replicas").and_then(Tree::as_i64).unwrap_or(1);
     let told = spec.get("injectReplicasEnv").and_then(Tree::as_bool).unwrap_or(true);
     let mut pods = inner.get("template").cloned().unwrap_or_default();
     // Not the other labels of the pods: they may change, and a selector can not.
@@ -98,12 +126,12 @@ fn stateful_set_spec(set: &Tree, spec: &Tree, inner: &Tree, zone: &Zone<'_>, own
             .with("labels", merge(map(&pods, "labels"), &own)),
     );
     if let Some(pod) = pods.get_mut("spec") {
-        zone.set_environment(pod, told.then_some(replicas));
+        zone.set_environment(pod, told);
         zone.set_affinity(pod, spec.str("zoneNodeLabel").unwrap_or(NODE_LABEL));
     }
     let mut result = inner.clone();
     result
-        .set("replicas", replicas)
+        .set("replicas", zone.replicas)
         .set("selector", Tree::object().with("matchLabels", selector))
         .set("template", pods);
     for (key, default) in defaults(set) {

@@ -15,6 +15,10 @@ pub(crate) struct Zone<'t> {
     pub name: Option<&'t str>,
     /// How many there are, at least 1.
     pub count: u32,
+    /// Its pods.
+    pub replicas: i64,
+    /// Pods of the zone that has most: what containers are told, because indexes are counted with it.
+    pub fullest: i64,
 }
 
 // === impl Zone ===
@@ -35,7 +39,7 @@ impl Zone<'_> {
     }
 
     /// Tells every container of a pod its zone, and the replicas where the template leaves that to us.
-    pub fn set_environment(&self, pod: &mut Tree, replicas: Option<i64>) {
+    pub fn set_environment(&self, pod: &mut Tree, replicas_told: bool) {
         let zone = self.name.unwrap_or_default();
         let (index, count) = ((self.index + 1).to_string(), self.count.to_string());
         let mut rules = vec![
@@ -47,12 +51,10 @@ impl Zone<'_> {
             ("BOSH_AZ_INDEX", &index, Rule::WhereSet),
             ("BOSH_AZ_COUNT", &count, Rule::WhereSet),
         ];
-        let replicas = replicas
-            .filter(|_| !knows_replicas(pod))
-            .map(|replicas| replicas.to_string());
-        if let Some(replicas) = &replicas {
-            rules.push(("REPLICAS", replicas, Rule::Always));
-            rules.push(("BOSH_REPLICA_COUNT", replicas, Rule::WhereSet));
+        let replicas = self.fullest.to_string();
+        if replicas_told && !knows_replicas(pod) {
+            rules.push(("REPLICAS", &replicas, Rule::Always));
+            rules.push(("BOSH_REPLICA_COUNT", &replicas, Rule::WhereSet));
         }
         for list in ["initContainers", "containers"] {
             for container in pod.get_mut(list).and_then(Tree::as_array_mut).into_iter().flatten() {

@@ -10,6 +10,7 @@ use super::table::Table;
 use super::update::{self, UpdateMode};
 use crate::diagnostic::Diagnostic;
 use crate::stage::{Definition, Named, Reference, Reply, StageError, Stages, Variable, VariableRules, VariablesPlan};
+use crate::yaml;
 use boson_document::Tree;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -40,6 +41,8 @@ pub struct Options {
     pub unused: Check,
     /// Do update modes have an effect on the store? The bosh command line does not look at them.
     pub update_modes: bool,
+    /// Does the result go on to the stages that a director stands for? Its keys are sorted then, as `bosh deploy` sends them.
+    pub sent: bool,
 }
 
 /// Where values come from.
@@ -82,6 +85,8 @@ impl Options {
             missing,
             unused,
             update_modes: false,
+            // The writer sorts them.
+            sent: false,
         }
     }
 
@@ -94,6 +99,7 @@ impl Options {
             missing: Check::Each,
             unused: Check::Each,
             update_modes: true,
+            sent: true,
         }
     }
 }
@@ -148,7 +154,10 @@ pub fn interpolate(
         values.set(name, inputs.table.get(name).cloned());
     }
     let interpolation = Interpolation {
-        document: done.document,
+        document: match options.sent {
+            true => yaml::as_sent(done.document),
+            false => done.document,
+        },
         variables: found.variables,
         values,
         missing: done.missing,

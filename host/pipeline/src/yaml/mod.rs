@@ -29,6 +29,7 @@ mod writer;
 
 pub use codes::CODES;
 pub use marks::{Mark, Span};
+pub use order::as_sent;
 pub use weight::weight;
 pub use writer::{write, write_manifest};
 

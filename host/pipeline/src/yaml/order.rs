@@ -26,12 +26,30 @@ impl<'t> Key<'t> {
 /// The members in that order.
 pub(super) fn sorted(map: &Map) -> Vec<(Key<'_>, &Tree)> {
     let mut members: Vec<(Key<'_>, &Tree)> = map.iter().map(|(name, value)| (Key::of(name), value)).collect();
-    // Not the standard library's sort: that may panic where an order is not total, and nobody has proven that this one is.
     merge_sort(&mut members);
     members
 }
 
-fn merge_sort(members: &mut Vec<(Key<'_>, &Tree)>) {
+/// A document as `bosh deploy` sends it to the director: each map's keys in that order, those of maps in lists, too.
+///
+/// What a template iterates over, and what it prints as a whole, comes in the order of its keys.
+pub fn as_sent(tree: Tree) -> Tree {
+    match tree {
+        Tree::Object(map) => {
+            let mut names: Vec<(Key<'_>, &str)> = map.keys().map(|name| (Key::of(name), name.as_str())).collect();
+            merge_sort(&mut names);
+            let order: Vec<String> = names.into_iter().map(|(_, name)| name.to_string()).collect();
+            let mut map = map;
+            let take = |name: String| map.swap_remove(&name).map(|value| (name, as_sent(value)));
+            order.into_iter().filter_map(take).collect()
+        }
+        Tree::Array(items) => Tree::Array(items.into_iter().map(as_sent).collect()),
+        scalar => scalar,
+    }
+}
+
+/// Not the standard library's sort: that may panic where an order is not total, and nobody has proven that this one is.
+fn merge_sort<T>(members: &mut Vec<(Key<'_>, T)>) {
     if members.len() < 2 || members.windows(2).all(|pair| !less(&pair[1].0, &pair[0].0)) {
         return;
     }
@@ -128,6 +146,14 @@ fn run(text: &str, inside: bool) -> (i64, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use boson_document::json;
+
+    #[test]
+    fn a_manifest_is_sent_with_sorted_keys_also_in_lists() {
+        let given = r#"{"z": [{"b": 1, "a10": 2, "a2": {"y": [], "x": null}}], "\u00007": 1, "B": {}, "a": 0}"#;
+        let sent = r#"{"\u00007":1,"B":{},"a":0,"z":[{"a2":{"x":null,"y":[]},"a10":2,"b":1}]}"#;
+        assert_eq!(json::to_text(&as_sent(json::parse(given).unwrap())), sent);
+    }
 
     #[test]
     fn digits_compare_by_value_and_letters_come_last() {

@@ -13,10 +13,11 @@ use crate::request::{Deployment, GroupRequest};
 use crate::rollout;
 use crate::settings::Settings;
 use crate::value::text;
+use boson_deployment::instances::Layout;
 use boson_deployment::{labels, names};
 use boson_document::{Map, Tree};
 use std::collections::HashSet;
-use values::{disks, instances, lifecycle, resource, zones};
+use values::{disks, lifecycle, replicas, resource, zones};
 
 /// Most instances of a group over its zones; each has a Service.
 pub const MOST_INSTANCES: u32 = 1_000;
@@ -58,10 +59,10 @@ pub struct Group {
     pub place: Place,
     /// What runs it.
     pub lifecycle: Lifecycle,
-    /// Instances in each zone.
-    pub instances: u32,
     /// Its zones; none: anywhere.
     pub zones: Vec<String>,
+    /// Instances in each zone, or anywhere: the first has most. Empty where the report says why.
+    pub replicas: Vec<u32>,
     /// What its objects carry.
     pub metadata: Metadata,
     /// What its pods carry.
@@ -111,12 +112,18 @@ impl Group {
             lifecycle(tree, &name, &place, report),
             zones(tree, &name, &place, report),
         );
+        let layout = Layout {
+            group: &name,
+            azs: &zones,
+            instances: 0,
+            spread: request.deployment.spread,
+        };
         let group = Self {
             deployment: request.deployment.clone(),
             slug: names::cut(&names::label(&name), "", names::LABEL_LIMIT),
             lifecycle,
-            instances: instances(tree, &name, lifecycle, zones.len(), &place, report),
-            zones,
+            replicas: replicas(tree, &layout, lifecycle, &place, report),
+            zones: zones.clone(),
             metadata: Metadata::default(),
             pod_metadata: Metadata::default(),
             rollout: rollout::annotations(tree),
@@ -212,10 +219,21 @@ impl Group {
         self
     }
 
-    /// Instances over all zones.
-    pub fn total(&self) -> u32 {
-        self.instances
-            .saturating_mul(u32::try_from(self.zones.len().max(1)).unwrap_or(u32::MAX))
+    /// Instances in the fullest zone: what indexes are counted with.
+    pub fn fullest(&self) -> u32 {
+        self.replicas.first().copied().unwrap_or(0)
+    }
+
+    /// Do all zones have the same number of instances?
+    pub fn is_even(&self) -> bool {
+        self.replicas.iter().all(|count| *count == self.fullest())
+    }
+
+    /// Zone, from 0, and ordinal in it of every pod, in the order of their indexes.
+    pub fn pods(&self) -> impl Iterator<Item = (u32, u32)> {
+        (0..)
+            .zip(&self.replicas)
+            .flat_map(|(zone, count)| (0..*count).map(move |ordinal| (zone, ordinal)))
     }
 }
 

@@ -4,6 +4,7 @@ use super::{Disks, Lifecycle, MOST_INSTANCES};
 use crate::codes;
 use crate::report::{Place, Report};
 use crate::value::text;
+use boson_deployment::instances::{Layout, Spread};
 use boson_document::Tree;
 use boson_document::ruby::inspect;
 
@@ -64,51 +65,44 @@ pub fn zones(tree: &Tree, name: &str, place: &Place, report: &mut Report) -> Vec
     zones
 }
 
-/// Instances in each zone; 0 where the report says why not.
-pub fn instances(
+/// Instances in each zone of this layout, whose own number of instances is not known yet; none where the report says why not.
+pub fn replicas(
     tree: &Tree,
-    name: &str,
+    layout: &Layout<'_>,
     lifecycle: Lifecycle,
-    zones: usize,
     place: &Place,
     report: &mut Report,
-) -> u32 {
+) -> Vec<u32> {
     let Some(value) = tree
         .get("instances")
         .filter(|value| matches!(value, Tree::Number(number) if number.is_integer()))
     else {
-        return 0;
+        return Vec::new();
     };
     let place = place.at("instances");
-    let most = MOST_INSTANCES / u32::try_from(zones.max(1)).unwrap_or(MOST_INSTANCES);
-    let count = value
-        .as_i64()
-        .and_then(|count| u32::try_from(count).ok())
-        .filter(|count| *count <= most);
-    match count {
+    let laid_out = |instances| Layout { instances, ..*layout };
+    let count = value.as_i64().and_then(|count| u32::try_from(count).ok());
+    let fits = |count: &u32| laid_out(*count).count() <= u64::from(MOST_INSTANCES);
+    let text = match count.filter(fits) {
         Some(count) if lifecycle != Lifecycle::Service && count != 1 => {
-            let text = format!("Instance group '{name}' is an errand: 'instances' must be 1");
+            let text = format!("Instance group '{}' is an errand: 'instances' must be 1", layout.group);
             report.error(codes::ERRAND, &place, text);
-            0
+            return Vec::new();
         }
-        Some(count) => count,
+        Some(count) => return laid_out(count).replicas(),
         None if inspect(value).starts_with('-') => {
-            report.error(
-                codes::BAD_VALUE,
-                &place,
-                format!("'instances' value ({}) should be greater than -1", inspect(value)),
-            );
-            0
+            format!("'instances' value ({}) should be greater than -1", inspect(value))
         }
         None => {
-            report.error(
-                codes::BAD_VALUE,
-                &place,
-                format!("'instances' value ({}) should be less than {most}", inspect(value)),
-            );
-            0
+            let most = match layout.spread {
+                Spread::Total => MOST_INSTANCES,
+                Spread::PerZone => MOST_INSTANCES / u32::try_from(layout.zones()).unwrap_or(MOST_INSTANCES),
+            };
+            format!("'instances' value ({}) should be less than {most}", inspect(value))
         }
-    }
+    };
+    report.error(codes::BAD_VALUE, &place, text);
+    Vec::new()
 }
 
 const CLASS_HELP: &str = "'persistent_disk' is the size in MiB, 'persistent_disk_type' the name of a StorageClass; without it the cluster's default is taken.";

@@ -3,6 +3,7 @@
 use super::boson::types::types::Severity;
 use super::{tree, wit};
 use crate::{codes, report, request};
+use boson_deployment::instances::Spread;
 
 impl From<&codes::Code> for super::boson::types::types::Code {
     fn from(ours: &codes::Code) -> Self {
@@ -40,7 +41,7 @@ impl From<wit::Deployment> for request::Deployment {
             cluster_domain,
             operator_image,
             registry,
-            extensions: _,
+            extensions,
         } = wit;
         Self {
             name,
@@ -48,6 +49,7 @@ impl From<wit::Deployment> for request::Deployment {
             cluster_domain,
             operator_image,
             registry,
+            spread: Spread::of(&extensions),
         }
     }
 }

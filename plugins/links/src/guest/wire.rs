@@ -1,7 +1,8 @@
 //! This stage's nouns as the contract has them, and back.
 
 use super::{boson::types::types as wit, world};
-use crate::{Code, Deployment, Diagnostic, GroupDocument, JobSpec, Provided, Severity};
+use crate::{Code, Deployment, Diagnostic, GroupDocument, Ids, JobSpec, Provided, Severity};
+use boson_deployment::instances::Spread;
 use boson_document::{Tree, json};
 
 /// A document that came as text.
@@ -18,6 +19,14 @@ pub fn job(job: world::JobSpec) -> Result<JobSpec, Vec<wit::Diagnostic>> {
         job: job.job,
         document_name: job.document_name,
     })
+}
+
+/// What the settings say of ids. The host has checked them against the schema.
+pub fn ids(settings: &Tree) -> Ids {
+    match settings.str("ids") {
+        Some("job") => Ids::Job,
+        _ => Ids::Instance,
+    }
 }
 
 /// Diagnostics to hand over.
@@ -64,6 +73,7 @@ impl From<wit::Deployment> for Deployment {
             name: deployment.name,
             namespace: deployment.namespace,
             cluster_domain: deployment.cluster_domain,
+            spread: Spread::of(&deployment.extensions),
         }
     }
 }

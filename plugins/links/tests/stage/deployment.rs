@@ -1,13 +1,18 @@
 //! A deployment to resolve: a manifest and jobs' specs as JSON values.
 
+use boson_deployment::instances::Spread;
 use boson_document::{Pointer, Tree, json};
-use boson_links::{Deployment, Diagnostic, JobSpec, Resolved, Severity, resolve};
+use boson_links::{Deployment, Diagnostic, Ids, JobSpec, Resolved, Severity, resolve};
 use serde_json::{Value, json as value};
 
 /// A deployment `dep` in namespace `ns`.
 pub struct Case {
     manifest: Value,
     jobs: Vec<JobSpec>,
+    /// What `instances` means.
+    pub spread: Spread,
+    /// Whose ids are.
+    pub ids: Ids,
 }
 
 pub fn tree(value: &Value) -> Tree {
@@ -22,6 +27,8 @@ impl Case {
         Self {
             manifest,
             jobs: Vec::new(),
+            spread: Spread::default(),
+            ids: Ids::default(),
         }
     }
 
@@ -51,13 +58,13 @@ impl Case {
     }
 
     pub fn resolve(&self) -> Result<Resolved, Vec<Diagnostic>> {
-        let deployment = deployment();
-        resolve(&tree(&self.manifest), "manifest.yml", &deployment, &self.jobs)
+        let deployment = deployment(self.spread);
+        resolve(&tree(&self.manifest), "manifest.yml", &deployment, &self.jobs, self.ids)
     }
 
     /// What variables consume, as JSON text; or the errors.
     pub fn addresses(&self) -> Result<String, Vec<(String, String)>> {
-        let deployment = deployment();
+        let deployment = deployment(self.spread);
         let found = boson_links::variable_addresses(&tree(&self.manifest), "manifest.yml", &deployment, &self.jobs);
         found
             .map(|(addresses, _)| json::to_text(&addresses))
@@ -79,11 +86,12 @@ impl Case {
     }
 }
 
-fn deployment() -> Deployment {
+fn deployment(spread: Spread) -> Deployment {
     Deployment {
         name: "dep".into(),
         namespace: "ns".into(),
         cluster_domain: "cluster.local".into(),
+        spread,
     }
 }
 

@@ -1,6 +1,8 @@
 //! Groups, jobs and addons: what the resolved document holds, and what is refused.
 
 use crate::deployment::{Case, at, group, quarks};
+use boson_deployment::instances::Spread;
+use boson_links::Ids;
 use serde_json::json;
 
 #[test]
@@ -49,16 +51,68 @@ fn the_document_holds_one_group_and_what_it_uses() {
 
 #[test]
 fn an_instance_has_the_spec_that_templates_see() {
-    let web = json!({"name": "web", "instances": 1, "azs": ["z1", "z2"], "persistent_disk": 10240, "jobs": [{"name": "nginx", "release": "r"}]});
+    let web = json!({"name": "web", "instances": 2, "azs": ["z1", "z2"], "persistent_disk": 10240, "jobs": [{"name": "nginx", "release": "r"}]});
     let resolved = Case::new(json!([web])).job("nginx", json!({})).resolved();
     let expected = concat!(
-        r#"{"name":"web-nginx","index":1,"id":"web-1-nginx","az":"z2","address":"dep-web-1.ns.svc.cluster.local","bootstrap":false,"#,
+        r#"{"name":"web","index":1,"id":"web-1","az":"z2","address":"dep-web-1.ns.svc.cluster.local","bootstrap":false,"#,
         r#""ip":"$(POD_IP)","deployment":"dep","job":{"name":"web"},"networks":{"default":{"type":"dynamic","ip":"$(POD_IP)","#,
         r#""default":["dns","gateway"],"dns_record_name":"dep-web-1.ns.svc.cluster.local"}},"dns_domain_name":"svc.cluster.local","#,
         r#""persistent_disk":10240,"properties_need_filtering":true}"#
     );
     assert_eq!(quarks(&resolved, "web", "/instances/1"), expected);
     assert_eq!(quarks(&resolved, "web", "/instances/2"), "(absent)");
+}
+
+#[test]
+fn all_jobs_of_an_instance_have_one_id_unless_the_setting_asks_for_one_of_each() {
+    let jobs = json!([{"name": "rep", "release": "r"}, {"name": "route_emitter", "release": "r"}]);
+    let mut case = Case::new(json!([group("diego-cell", jobs)]))
+        .job("rep", json!({"provides": [{"name": "cell", "type": "cell"}]}))
+        .job("route_emitter", json!({"consumes": [{"name": "cell", "type": "cell"}]}));
+    let seen = |case: &Case| {
+        let resolved = case.resolved();
+        let ids = [0, 1].map(|job| {
+            let spec = format!("/instance_groups/0/jobs/{job}/properties/quarks/instances/0");
+            [
+                at(&resolved, "diego-cell", &format!("{spec}/id")),
+                at(&resolved, "diego-cell", &format!("{spec}/name")),
+            ]
+        });
+        let link = "/instance_groups/0/jobs/1/properties/quarks/consumes/cell/instances/0/id";
+        (ids, at(&resolved, "diego-cell", link))
+    };
+    let (ids, link) = seen(&case);
+    assert_eq!(
+        ids,
+        [[r#""diego-cell-0""#, r#""diego-cell""#]; 2].map(|both| both.map(String::from))
+    );
+    assert_eq!(link, r#""diego-cell-0""#);
+    case.ids = Ids::Job;
+    let (ids, link) = seen(&case);
+    assert_eq!(ids[0], [r#""diego-cell-0-rep""#, r#""diego-cell-rep""#]);
+    assert_eq!(
+        ids[1],
+        [r#""diego-cell-0-route_emitter""#, r#""diego-cell-route_emitter""#]
+    );
+    assert_eq!(link, r#""diego-cell-0-rep""#);
+}
+
+#[test]
+fn instances_are_spread_over_the_zones_or_repeated_in_each() {
+    let web = json!({"name": "web", "instances": 3, "azs": ["z1", "z2"], "jobs": [{"name": "j", "release": "r"}]});
+    let mut case = Case::new(json!([web])).job("j", json!({}));
+    let azs = |case: &Case| {
+        let resolved = case.resolved();
+        let az = |nth| quarks(&resolved, "web", &format!("/instances/{nth}/az"));
+        (0..7)
+            .map(az)
+            .take_while(|az| az != "(absent)")
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(azs(&case), r#""z1" "z1" "z2""#);
+    case.spread = Spread::PerZone;
+    assert_eq!(azs(&case), r#""z1" "z1" "z1" "z2" "z2" "z2""#);
 }
 
 #[test]
@@ -470,16 +524,36 @@ fn wrong_addons_are_told_once_each() {
 
 #[test]
 fn jobs_of_bosh_dns_are_warned_about_and_never_run() {
+    let properties = json!({"aliases": {"one.internal": ["*"]}});
     let addons =
-        json!([{"name": "dns", "jobs": [{"name": "bosh-dns", "release": "bosh-dns", "properties": {"x": 1}}]}]);
+        json!([{"name": "dns", "jobs": [{"name": "bosh-dns", "release": "bosh-dns", "properties": properties}]}]);
+    let properties = json!({"aliases": [{"domain": "uaa.service.cf.internal", "targets": []}]});
     let case = Case::new(json!([group(
         "web",
-        json!([{"name": "bosh-dns-aliases", "release": "bosh-dns-aliases"}])
+        json!([{"name": "bosh-dns-aliases", "release": "bosh-dns-aliases", "properties": properties}])
     )]))
     .key("addons", addons)
     .key("releases", json!([{"name": "bosh-dns", "version": "1"}]));
-    let places: Vec<_> = case.warnings().into_iter().map(|(place, _)| place).collect();
-    assert_eq!(places, ["/instance_groups/0/jobs/0", "/addons/0/jobs/0"]);
+    let told = |place: &str, message: &str| (place.to_string(), message.to_string());
+    let expected = [
+        told(
+            "/instance_groups/0/jobs/0",
+            "Job 'bosh-dns-aliases' of the release 'bosh-dns-aliases' has no effect: BOSH DNS does not run in Kubernetes",
+        ),
+        told(
+            "/instance_groups/0/jobs/0/properties/aliases/0/domain",
+            "The alias 'uaa.service.cf.internal' does not resolve: aliases are not converted yet",
+        ),
+        told(
+            "/addons/0/jobs/0",
+            "Job 'bosh-dns' of the release 'bosh-dns' has no effect: BOSH DNS does not run in Kubernetes",
+        ),
+        told(
+            "/addons/0/jobs/0/properties/aliases/one.internal",
+            "The alias 'one.internal' does not resolve: aliases are not converted yet",
+        ),
+    ];
+    assert_eq!(case.warnings(), expected);
     assert_eq!(at(&case.resolved(), "web", "/instance_groups/0/jobs"), "[]");
 }
 
@@ -499,7 +573,7 @@ fn a_group_without_instances_tells_what_its_first_would_be() {
     let groups = json!([{"name": "web", "instances": 0, "jobs": [{"name": "app", "release": "r"}]}]);
     let resolved = Case::new(groups).job("app", json!({})).resolved();
     assert_eq!(quarks(&resolved, "web", "/instances"), "[]");
-    assert_eq!(quarks(&resolved, "web", "/hypothetical/id"), "\"web-0-app\"");
+    assert_eq!(quarks(&resolved, "web", "/hypothetical/id"), "\"web-0\"");
     let some = Case::new(json!([group("web", json!([{"name": "app", "release": "r"}]))])).job("app", json!({}));
     assert_eq!(quarks(&some.resolved(), "web", "/hypothetical"), "(absent)");
 }

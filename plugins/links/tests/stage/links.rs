@@ -211,7 +211,7 @@ fn all_errors_of_all_groups_come_together() {
 
 #[test]
 fn a_link_shows_the_providers_instances_and_addresses() {
-    let db = json!({"name": "db", "instances": 2, "azs": ["z1", "z2"], "jobs": [{"name": "pg", "release": "r"}]});
+    let db = json!({"name": "db", "instances": 3, "azs": ["z1", "z2"], "jobs": [{"name": "pg", "release": "r"}]});
     let web = group("app", json!([{"name": "web", "release": "r"}]));
     let case = Case::new(json!([web, db]))
         .job("web", json!({"consumes": [{"name": "db", "type": "pg"}]}))
@@ -222,9 +222,9 @@ fn a_link_shows_the_providers_instances_and_addresses() {
     assert_eq!(link("/properties"), "{}");
     assert_eq!(
         link("/instances/2"),
-        r#"{"name":"db-pg","index":2,"id":"db-2-pg","az":"z2","address":"dep-db-2.ns.svc.cluster.local","bootstrap":false}"#
+        r#"{"name":"db","index":2,"id":"db-2","az":"z2","address":"dep-db-2.ns.svc.cluster.local","bootstrap":false}"#
     );
-    assert_eq!(link("/instances/4"), "(absent)");
+    assert_eq!(link("/instances/3"), "(absent)");
 }
 
 #[test]
@@ -320,7 +320,7 @@ fn a_job_may_consume_its_own_link_and_custom_providers_provide() {
             "properties": {"p": {"default": 7}}}),
     );
     let resolved = case.resolved();
-    assert_eq!(quarks(&resolved, "g", "/consumes/peers/instances/0/id"), "\"g-0-peer\"");
+    assert_eq!(quarks(&resolved, "g", "/consumes/peers/instances/0/id"), "\"g-0\"");
     assert_eq!(quarks(&resolved, "g", "/consumes/mine/properties"), r#"{"p":7}"#);
     let told: Vec<_> = resolved
         .providers

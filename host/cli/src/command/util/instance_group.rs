@@ -2,6 +2,7 @@
 
 use super::leaving::{Leaving, Outcome};
 use super::mounted;
+use crate::command::instances::InstancesArgument;
 use crate::exit::Failed;
 use crate::output::Color;
 use crate::plugins::{self, PluginArguments};
@@ -33,7 +34,7 @@ pub struct InstanceGroupArguments {
     #[command(flatten)]
     deployment: DeploymentArguments,
     #[command(flatten)]
-    leaving: Leaving,
+    pub(super) leaving: Leaving,
     #[command(flatten)]
     plugins: PluginArguments,
 }
@@ -56,6 +57,9 @@ struct DeploymentArguments {
     /// Registry in place of each release's url
     #[arg(long, value_name = "REGISTRY")]
     registry: Option<String>,
+    /// What `instances` of a group means
+    #[arg(long, value_enum, default_value_t)]
+    instances: InstancesArgument,
 }
 
 pub fn run(arguments: &InstanceGroupArguments, color: Color) -> Result<(), Failed> {
@@ -97,6 +101,7 @@ impl DeploymentArguments {
             cluster_domain: self.cluster_domain.clone(),
             operator_image: self.operator_image.clone(),
             registry: self.registry.clone(),
+            spread: self.instances.into(),
         }
     }
 }

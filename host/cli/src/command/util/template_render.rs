@@ -6,6 +6,7 @@ use crate::exit::{self, Failed};
 use crate::files;
 use crate::output::{self, Color};
 use crate::plugins::{self, PluginArguments};
+use boson_deployment::instances;
 use boson_document::Tree;
 use boson_pipeline::convert::collected::{self, JobErrors};
 use boson_pipeline::convert::context;
@@ -33,7 +34,7 @@ pub struct TemplateRenderArguments {
     /// The zone's number, from 1
     #[arg(long, env = "AZ_INDEX", default_value_t = 1)]
     az_index: u32,
-    /// Instances in each zone [default: those of the manifest]
+    /// Instances in the fullest zone [default: those of the manifest]
     #[arg(long, env = "REPLICAS")]
     replicas: Option<u32>,
     /// The pod's number in its StatefulSet, from 0
@@ -93,15 +94,11 @@ fn template_render(
 
 fn pod<'a>(arguments: &TemplateRenderArguments, manifest: &'a Tree) -> Pod<'a> {
     let group = manifest.items("instance_groups").first();
-    let stated = group.and_then(|group| group.get("instances")?.as_i64());
-    let replicas = arguments
-        .replicas
-        .or(stated.and_then(|count| u32::try_from(count).ok()))
-        .unwrap_or(1);
+    let replicas = arguments.replicas.or_else(|| context::replicas(manifest)).unwrap_or(1);
     Pod {
         group: group.and_then(|group| group.str("name")).unwrap_or_default(),
         jobs: group.map_or(&[][..], |group| group.items("jobs")),
-        index: arguments.az_index.saturating_sub(1) * replicas + arguments.ordinal,
+        index: instances::index(arguments.az_index, replicas, arguments.ordinal),
     }
 }
 

@@ -7,6 +7,7 @@ use crate::in_pod::{self, Held};
 use crate::objects;
 use crate::versioned::Series;
 use boson_deployment::copier;
+use boson_deployment::instances::Spread;
 use boson_deployment::labels;
 use boson_deployment::names;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER};
@@ -189,6 +190,9 @@ impl Site<'_> {
                 .iter()
                 .map(|registry| format!("--registry={registry}")),
         );
+        if deployment.spread != Spread::default() {
+            arguments.push(format!("--instances={}", deployment.spread.name()));
+        }
         arguments
     }
 
@@ -304,6 +308,7 @@ mod tests {
             cluster_domain: "cluster.local".into(),
             operator_image: "boson:1".into(),
             registry: None,
+            spread: Spread::Total,
         };
         let mut held = vec![Held {
             origin: Origin::Generated,
@@ -430,6 +435,10 @@ mod tests {
         );
         assert_eq!(
             changed(with(|deployment, _, _| deployment.registry = Some("r2".into()))),
+            [false, true, false]
+        );
+        assert_eq!(
+            changed(with(|deployment, _, _| deployment.spread = Spread::PerZone)),
             [false, true, false]
         );
         // One more value of whatever name: what it changes, the digest of the inputs and the documents tell.

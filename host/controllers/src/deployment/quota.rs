@@ -1,0 +1,149 @@
+//! Whether the new objects of a deployment fit into the quotas of its namespace together. The API server answers for each object alone, so that
+//! of five Services three would be written.
+
+use super::flow::Flow;
+use super::manifest::Manifest;
+use super::stop::Stop;
+use crate::client::{Fault, resource};
+use crate::drift::quantity;
+use crate::objects::Plan;
+use boson_pipeline::Diagnostic;
+use serde_json::Value;
+
+/// One object, as [`quantity`] gives it.
+const ONE: i128 = 1000;
+/// Kinds that a quota may name without `count/`.
+const PLAIN: [&str; 4] = ["configmaps", "persistentvolumeclaims", "secrets", "services"];
+
+// === impl Flow ===
+
+impl Flow<'_> {
+    /// Refuses a plan whose new objects are too many for a quota.
+    pub(super) async fn within_quotas(&self, plan: &Plan, manifest: &Manifest) -> Result<(), Stop> {
+        let new: Vec<&Value> = plan.new_objects().collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let quotas = resource("v1", "ResourceQuota");
+        let quotas = match self.context.cluster.list_any(&quotas, self.namespace, "").await {
+            Ok(quotas) => quotas,
+            // The API server still enforces them, object by object.
+            Err(error) if error.fault == Fault::Forbidden => {
+                tracing::warn!(%error, "quotas are not checked before objects are written");
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let exceeded = exceeded(&quotas, &new);
+        match exceeded.is_empty() {
+            true => Ok(()),
+            false => Err(Stop::refused(exceeded, manifest)),
+        }
+    }
+}
+
+/// An error for each limit that the objects exceed.
+fn exceeded(quotas: &[Value], new: &[&Value]) -> Vec<Diagnostic> {
+    let mut errors = Vec::new();
+    for quota in quotas {
+        let name = quota["metadata"]["name"].as_str().unwrap_or_default();
+        for (key, hard) in quota["status"]["hard"].as_object().into_iter().flatten() {
+            let needed: i128 = new.iter().map(|object| needs(key, object)).sum();
+            let amount = |value: &Value| value.as_str().and_then(quantity);
+            let used = &quota["status"]["used"][key];
+            let (Some(most), Some(now)) = (amount(hard), amount(used)) else {
+                continue;
+            };
+            if needed > 0 && now + needed > most {
+                let [most, now, needed] = [most, now, needed].map(|amount| amount / ONE);
+                let text =
+                    format!("the quota '{name}' limits {key} to {most}: {now} are used, {needed} more are needed");
+                errors.push(
+                    Diagnostic::error("deployment-quota-exceeded", text)
+                        .help("raise the quota, or delete what uses it; it is checked again every half minute"),
+                );
+            }
+        }
+    }
+    errors
+}
+
+/// How much of what a quota limits by this key an object uses.
+fn needs(key: &str, object: &Value) -> i128 {
+    let text = |key: &str| object[key].as_str().unwrap_or_default();
+    let of = resource(text("apiVersion"), text("kind"));
+    let counted = match of.group.as_str() {
+        "" => format!("count/{}", of.plural),
+        group => format!("count/{}.{group}", of.plural),
+    };
+    let kind = object["spec"]["type"].as_str().unwrap_or_default();
+    let is_core = of.group.is_empty();
+    match key {
+        "services.loadbalancers" if is_core && of.plural == "services" && kind == "LoadBalancer" => ONE,
+        "services.nodeports" if is_core && of.plural == "services" => {
+            let ports = object["spec"]["ports"].as_array().map_or(0, Vec::len);
+            let has_node_ports = ["LoadBalancer", "NodePort"].contains(&kind);
+            i128::try_from(ports).map_or(0, |ports| if has_node_ports { ports * ONE } else { 0 })
+        }
+        "requests.storage" if is_core && of.plural == "persistentvolumeclaims" => {
+            let storage = object["spec"]["resources"]["requests"]["storage"].as_str();
+            storage.and_then(quantity).unwrap_or(0)
+        }
+        _ if key == counted => ONE,
+        _ if is_core && key == of.plural && PLAIN.contains(&key) => ONE,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn quota(hard: Value, used: Value) -> Value {
+        json!({"metadata": {"name": "q"}, "status": {"hard": hard, "used": used}})
+    }
+
+    #[test]
+    fn objects_are_counted_together() {
+        let service = json!({"apiVersion": "v1", "kind": "Service", "spec": {"type": "ClusterIP"}});
+        let group = json!({"apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksStatefulSet"});
+        let new = [&service, &service, &group];
+        let of = |hard: Value, used: Value| -> Vec<String> {
+            let errors = exceeded(&[quota(hard, used)], &new);
+            errors.into_iter().map(|error| error.message).collect()
+        };
+        assert_eq!(
+            of(json!({"services": "3"}), json!({"services": "2"})),
+            ["the quota 'q' limits services to 3: 2 are used, 2 more are needed"]
+        );
+        assert_eq!(
+            of(json!({"count/services": "4"}), json!({"count/services": "2"})),
+            [""; 0]
+        );
+        let key = "count/quarksstatefulsets.quarks.cloudfoundry.org";
+        assert_eq!(of(json!({key: "1"}), json!({key: "1"})).len(), 1);
+        assert_eq!(
+            of(
+                json!({"secrets": "1", "pods": "0"}),
+                json!({"secrets": "1", "pods": "0"})
+            ),
+            [""; 0]
+        );
+        assert_eq!(
+            of(json!({"services": "0"}), json!({})),
+            [""; 0],
+            "it is not computed yet"
+        );
+    }
+
+    #[test]
+    fn some_objects_need_more_than_their_place() {
+        let service = json!({"apiVersion": "v1", "kind": "Service", "spec": {"type": "NodePort", "ports": [{}, {}]}});
+        assert_eq!(needs("services.nodeports", &service), 2 * ONE);
+        assert_eq!(needs("services.loadbalancers", &service), 0);
+        let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+            "spec": {"resources": {"requests": {"storage": "1Ki"}}}});
+        assert_eq!(needs("requests.storage", &claim), 1024 * ONE);
+    }
+}

@@ -1,0 +1,171 @@
+//! Versions of a QuarksStatefulSet: which one its spec asks for, and which older ones may be deleted. Pure.
+//!
+//! The status records the newest version, the digest that it was made from, and the newest version that ever had all of its pods ready. So a
+//! number is never given to another template, even after somebody deleted all StatefulSets.
+
+use super::plan::{TEMPLATE, annotation, has_claims, is_ready, version};
+use crate::objects;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What the status of a QuarksStatefulSet records of its versions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Versions {
+    /// Number of the newest version.
+    pub newest: u32,
+    /// Digest of the template that it was made from.
+    pub digest: String,
+    /// The newest version of which all pods were ready at some time.
+    pub ready: Option<u32>,
+}
+
+// === impl Versions ===
+
+impl Versions {
+    fn recorded(set: &Value) -> Option<Self> {
+        let status = &set["status"];
+        let number = |key: &str| status[key].as_u64().and_then(|number| u32::try_from(number).ok());
+        Some(Self {
+            newest: number("version")?,
+            digest: status["templateDigest"].as_str().unwrap_or_default().into(),
+            ready: number("readyVersion"),
+        })
+    }
+
+    /// The version that `set` asks for. `claimed`: the newest version that has claims, where there is no StatefulSet.
+    pub fn wanted(set: &Value, live: &[Value], claimed: Option<u32>, digest: &str) -> u32 {
+        let recorded = Self::recorded(set);
+        let numbers = [
+            live.iter().filter_map(version).max(),
+            claimed,
+            recorded.as_ref().map(|recorded| recorded.newest),
+        ];
+        let Some(newest) = numbers.into_iter().flatten().max() else {
+            return 1;
+        };
+        let mut same = live.iter().filter(|one| version(one) == Some(newest)).peekable();
+        let kept = match same.peek() {
+            Some(_) => same.any(|one| annotation(one, TEMPLATE) == digest || has_claims(one)),
+            // Somebody deleted it, or it is about to be made again: under another number, pods would begin with empty disks.
+            None => {
+                claimed == Some(newest)
+                    || recorded.is_some_and(|recorded| recorded.newest == newest && recorded.digest == digest)
+            }
+        };
+        if kept {
+            return newest;
+        }
+        // A change that was taken back: the pods of before still run, and nothing has to start.
+        let mut before = live.iter().filter(|one| !objects::is_going(one));
+        let before = before.find(|one| annotation(one, TEMPLATE) == digest);
+        before.and_then(version).unwrap_or_else(|| newest.saturating_add(1))
+    }
+
+    /// What to record where this version is wanted.
+    pub fn after(set: &Value, wanted: u32, digest: String, ready: Option<u32>) -> Self {
+        let recorded = Self::recorded(set).filter(|recorded| recorded.newest > wanted);
+        let (newest, digest) = recorded.map_or((wanted, digest), |recorded| (recorded.newest, recorded.digest));
+        Self { newest, digest, ready }
+    }
+
+    /// The newest of these versions of which all pods are or were ready. Where nothing is recorded and none is ready now, the one with the most
+    /// ready pods.
+    pub fn last_ready(set: &Value, live: &[Value]) -> Option<u32> {
+        let mut versions: BTreeMap<u32, Vec<&Value>> = BTreeMap::new();
+        for (number, one) in live.iter().filter_map(|one| Some((version(one)?, one))) {
+            versions.entry(number).or_default().push(one);
+        }
+        let recorded = Self::recorded(set).and_then(|recorded| recorded.ready);
+        let serves = |number: &u32, sets: &[&Value]| recorded == Some(*number) || sets.iter().all(|one| is_ready(one));
+        let ready = versions.iter().rev().find(|(number, sets)| serves(number, sets));
+        if let Some((number, _)) = ready {
+            return Some(*number);
+        }
+        let pods = |sets: &[&Value]| -> u64 {
+            sets.iter()
+                .filter_map(|one| one["status"]["readyReplicas"].as_u64())
+                .sum()
+        };
+        let most = versions.into_iter().map(|(number, sets)| (pods(&sets), number));
+        most.max()
+            .filter(|(ready, _): &(u64, u32)| *ready > 0)
+            .map(|(_, number)| number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_deployment::labels;
+    use serde_json::json;
+
+    fn one(version: u32, digest: &str, ready: u32) -> Value {
+        json!({
+            "metadata": {"annotations": {labels::VERSION: version.to_string(), TEMPLATE: digest}},
+            "spec": {"replicas": 2}, "status": {"readyReplicas": ready, "updatedReplicas": ready}
+        })
+    }
+
+    fn set(version: u32, digest: &str, ready: Option<u32>) -> Value {
+        json!({"status": {"version": version, "templateDigest": digest, "readyVersion": ready}})
+    }
+
+    #[test]
+    fn a_number_belongs_to_one_template() {
+        let none = Value::Null;
+        assert_eq!(Versions::wanted(&none, &[], None, "a"), 1);
+        assert_eq!(Versions::wanted(&none, &[one(3, "a", 0)], None, "a"), 3);
+        assert_eq!(Versions::wanted(&none, &[one(3, "a", 0)], None, "b"), 4);
+        assert_eq!(
+            Versions::wanted(&set(7, "a", None), &[], None, "a"),
+            7,
+            "it was deleted"
+        );
+        assert_eq!(Versions::wanted(&set(7, "a", None), &[], None, "b"), 8);
+        let rest = [one(6, "old", 2)];
+        assert_eq!(Versions::wanted(&set(7, "a", None), &rest, None, "a"), 7);
+        assert_eq!(Versions::wanted(&set(7, "a", None), &rest, None, "b"), 8);
+    }
+
+    #[test]
+    fn claims_keep_their_number() {
+        assert_eq!(Versions::wanted(&Value::Null, &[], Some(4), "a"), 4);
+        assert_eq!(Versions::wanted(&set(4, "a", None), &[], Some(4), "b"), 4);
+        assert_eq!(
+            Versions::wanted(&set(7, "a", None), &[], Some(4), "a"),
+            7,
+            "it had no disks any more"
+        );
+    }
+
+    #[test]
+    fn a_change_that_is_taken_back_keeps_the_pods_of_before() {
+        let live = [one(1, "a", 2), one(2, "b", 0)];
+        assert_eq!(Versions::wanted(&set(2, "b", Some(1)), &live, None, "a"), 1);
+        let mut going = live.clone();
+        going[0]["metadata"]["deletionTimestamp"] = "now".into();
+        assert_eq!(Versions::wanted(&set(2, "b", Some(1)), &going, None, "a"), 3);
+        // Nor does the number that was given back become another template's.
+        let back = Versions::after(&set(2, "b", Some(1)), 1, "a".into(), Some(1));
+        assert_eq!((back.newest, back.digest.as_str()), (2, "b"));
+        assert_eq!(Versions::wanted(&set(2, "b", Some(1)), &live[..1], None, "c"), 3);
+    }
+
+    #[test]
+    fn the_last_ready_version_is_recorded_ready_now_or_the_best_there_is() {
+        let live = [one(1, "a", 1), one(2, "b", 0)];
+        assert_eq!(Versions::last_ready(&set(2, "b", Some(1)), &live), Some(1));
+        assert_eq!(
+            Versions::last_ready(&set(2, "b", Some(9)), &live),
+            Some(1),
+            "v9 is gone"
+        );
+        assert_eq!(Versions::last_ready(&Value::Null, &live), Some(1));
+        let both = [one(1, "a", 2), one(2, "b", 2)];
+        assert_eq!(Versions::last_ready(&set(2, "b", Some(1)), &both), Some(2));
+        let neither = [one(1, "a", 0), one(2, "b", 0)];
+        assert_eq!(Versions::last_ready(&Value::Null, &neither), None);
+        let zones = [one(1, "a", 2), one(1, "a", 1), one(2, "b", 1)];
+        assert_eq!(Versions::last_ready(&Value::Null, &zones), Some(1));
+    }
+}

@@ -1,0 +1,159 @@
+//! Changes that are not the operator's: what admission adds stays and causes no writes; what people change by hand is taken back.
+
+use crate::example::{Example, until, writes};
+use crate::mutating::{INJECTED, MIRROR, Webhook};
+use crate::silence::pods_are_ready;
+use crate::stage::PATIENCE;
+use boson_tests::cluster::shared;
+use k8s_openapi::api::events::v1::Event;
+use kube::api::ListParams;
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+
+const SET: &str = "nats-broker-z0-v1";
+const SERVICE: &str = "nats-broker";
+/// Longer than it takes to react to a change.
+const QUIET: Duration = Duration::from_secs(6);
+
+fn kubectl(example: &Example, arguments: &[&str]) {
+    let namespace = ["--namespace", &example.stage.namespace];
+    shared().unwrap().kubectl(namespace.iter().chain(arguments)).unwrap();
+}
+
+async fn get(example: &Example, api_version: &str, kind: &str, name: &str) -> Value {
+    let found = example.any(api_version, kind).get(name).await.unwrap();
+    serde_json::to_value(found).unwrap()
+}
+
+async fn set(example: &Example) -> Value {
+    get(example, "apps/v1", "StatefulSet", SET).await
+}
+
+fn pods(set: &Value) -> &Value {
+    &set["spec"]["template"]["spec"]
+}
+
+fn has(list: &Value, key: &str, name: &str) -> bool {
+    list.as_array().into_iter().flatten().any(|item| item[key] == name)
+}
+
+/// As the webhook leaves it.
+fn is_injected(set: &Value) -> bool {
+    let (pods, container) = (pods(set), &pods(set)["containers"][0]);
+    has(&pods["tolerations"], "key", INJECTED)
+        && has(&pods["volumes"], "name", INJECTED)
+        && has(&container["env"], "name", INJECTED)
+        && container["image"].as_str().unwrap().starts_with(MIRROR)
+}
+
+async fn deployed(example: &Example) {
+    let is = async || {
+        pods_are_ready(example).await;
+        example.deployment().await["status"]["state"] == "Deployed"
+    };
+    if timeout(PATIENCE, until(is)).await.is_err() {
+        panic!(
+            "not deployed: {:#} {:#}",
+            example.deployment().await["status"],
+            set(example).await
+        );
+    }
+}
+
+/// Waits until it holds of the StatefulSet.
+async fn comes(example: &Example, what: &str, holds: impl Fn(&Value) -> bool) {
+    if timeout(PATIENCE, until(async || holds(&set(example).await)))
+        .await
+        .is_err()
+    {
+        panic!("{what} does not come: {:#}", set(example).await);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_admission_changes_stays_and_causes_no_writes() {
+    let example = Example::set("injected").await;
+    let _webhook = Webhook::start(&example.stage.namespace).await;
+    let (operator, _) = example.operator("first");
+    example.deploy().await;
+    example.settled().await;
+    deployed(&example).await;
+    assert!(is_injected(&set(&example).await), "{:#}", set(&example).await);
+    sleep(QUIET).await;
+    let here = [example.stage.namespace.as_str()];
+    let before = writes(&here);
+    // Both controllers look at everything again.
+    for object in [format!("statefulset/{SET}"), format!("service/{SERVICE}")] {
+        kubectl(&example, &["annotate", &object, "example.com/seen=yes"]);
+    }
+    sleep(QUIET).await;
+    assert_eq!(writes(&here)[before.len()..], []);
+    assert!(is_injected(&set(&example).await));
+    assert_eq!(example.deployment().await["status"]["state"], "Deployed");
+    operator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_changed_by_hand_is_taken_back() {
+    let example = Example::set("byhand").await;
+    let _webhook = Webhook::start(&example.stage.namespace).await;
+    let (operator, _) = example.operator("first");
+    example.deploy().await;
+    example.settled().await;
+    deployed(&example).await;
+    let object = format!("statefulset/{SET}");
+
+    // A variable, which nothing of ours names.
+    kubectl(&example, &["set", "env", &object, "DEBUG=1"]);
+    comes(&example, "a variable's end", |set| {
+        !has(&pods(set)["containers"][0]["env"], "name", "DEBUG")
+    })
+    .await;
+    let more = json!({"spec": {"template": {"spec": {"volumes": [{"name": "more", "emptyDir": {}}]}}}});
+    kubectl(&example, &["patch", &object, "--patch", &more.to_string()]);
+    comes(&example, "a volume's end", |set| {
+        !has(&pods(set)["volumes"], "name", "more")
+    })
+    .await;
+    // Another value of ours.
+    kubectl(&example, &["scale", &object, "--replicas=5"]);
+    comes(&example, "the number of pods", |set| set["spec"]["replicas"] != 5).await;
+    // Restarts are for everybody.
+    kubectl(&example, &["rollout", "restart", &object]);
+    deployed(&example).await;
+    let restarted = set(&example).await;
+    let annotations = &restarted["spec"]["template"]["metadata"]["annotations"];
+    assert!(
+        annotations["kubectl.kubernetes.io/restartedAt"].is_string(),
+        "{annotations}"
+    );
+    assert!(is_injected(&restarted), "what the webhook adds stays: {restarted:#}");
+
+    // Service: a key of the selector would leave it without endpoints.
+    let service = async || get(&example, "v1", "Service", SERVICE).await["spec"].clone();
+    let before = service().await;
+    let selector = json!({"spec": {"selector": {"nobody": "has-this"}}}).to_string();
+    kubectl(&example, &["patch", "service", SERVICE, "--patch", &selector]);
+    let port = json!([{"op": "add", "path": "/spec/ports/-", "value": {"name": "more", "port": 9}}]).to_string();
+    kubectl(
+        &example,
+        &["patch", "service", SERVICE, "--type=json", "--patch", &port],
+    );
+    if timeout(PATIENCE, until(async || service().await == before))
+        .await
+        .is_err()
+    {
+        panic!("{:#} is not {before:#}", service().await);
+    }
+    let events = example.stage.api::<Event>().list(&ListParams::default()).await.unwrap();
+    let notes: Vec<String> = events.items.into_iter().filter_map(|event| event.note).collect();
+    for words in [
+        "env 'DEBUG' (set by 'kubectl-set')",
+        "volumes 'more' (set by 'kubectl-patch')",
+        "ports '9 TCP'",
+    ] {
+        assert!(notes.iter().any(|note| note.contains(words)), "{words}: {notes:#?}");
+    }
+    operator.stop().await;
+}
