@@ -128,6 +128,15 @@ pub struct OperatorArguments {
         value_delimiter = ','
     )]
     registry_without_tls: Vec<String>,
+    /// Read release images from this registry only (HOST, HOST:PORT, HOST/PATH) [default: from all]
+    #[arg(
+        long,
+        value_name = "REGISTRY",
+        env = "BOSON_REGISTRY_ALLOWED",
+        value_delimiter = ',',
+        value_parser = registry
+    )]
+    registry_allowed: Vec<String>,
     /// Trust this certificate of a registry, too: a PEM file
     #[arg(long, value_name = "FILE", env = "BOSON_REGISTRY_CA", value_delimiter = ',')]
     registry_ca: Vec<PathBuf>,
@@ -156,6 +165,14 @@ impl FromStr for Door {
         address
             .map(|address| Self(Some(address)))
             .map_err(|_| "neither an address, such as 0.0.0.0:8443, nor 'off'".to_string())
+    }
+}
+
+/// An entry of a list that nothing fits would shut out all registries without a word.
+fn registry(text: &str) -> Result<String, String> {
+    match text.is_empty() || text.contains("://") || text.contains([' ', '*', '@']) {
+        true => Err("a registry is HOST, HOST:PORT or HOST/PATH, without a scheme".to_string()),
+        false => Ok(text.to_string()),
     }
 }
 
@@ -190,6 +207,7 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
         &Settings {
             without_tls: arguments.registry_without_tls.clone(),
             authorities,
+            allowed: arguments.registry_allowed.clone(),
         },
     );
     std::panic::set_hook(Box::new(|panic| {
