@@ -81,6 +81,18 @@ pub const CODES: &[Code] = &[
         explanation: "A directory with a component holds `plugin.wasm`, or `plugin.wasm.zst`, or numbered parts of one of them from `.0` on, and the zstd stream is whole.",
     },
     Code {
+        name: "plugin-settings-twice",
+        title: "A plugin is given settings twice",
+        explanation: "One file has the settings of a plugin. `--plugin-settings STAGE=FILE` is for the plugins of a stage that have none of their own, \
+                      `--plugin-settings STAGE:NAME=FILE` for one plugin.",
+    },
+    Code {
+        name: "plugin-settings-unused",
+        title: "Settings are given that no plugin gets",
+        explanation: "`--plugin-settings STAGE:NAME=FILE` takes the name that `--plugin STAGE:NAME=FILE` gave, that of the component's file without `.wasm`, or \
+                      the one that the plugin gives itself (`host plugin list`). There is no plugin of `resources` unless `--plugin` gives one.",
+    },
+    Code {
         name: "plugin-too-large",
         title: "A plugin's component is too large",
         explanation: "A component has at most 96 MiB, and 32 MiB as it is packed: operators, pods and the API server have to carry it.",

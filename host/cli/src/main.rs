@@ -14,6 +14,7 @@ mod log;
 mod memory;
 mod misprint;
 mod output;
+mod plugin_settings;
 mod plugins;
 #[cfg(test)]
 mod reference;

@@ -8,7 +8,8 @@ use crate::component;
 use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
 use boson_document::{Tree, json};
-use boson_pipeline::Stage;
+use boson_pipeline::packed::MAX_COMPONENT;
+use boson_pipeline::{Stage, settings};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -264,6 +265,13 @@ impl Plugin {
         &self.settings
     }
 
+    /// Under another name in messages.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        self.name = name.to_string();
+        self
+    }
+
     /// With settings for its calls.
     #[must_use]
     pub fn with_settings(mut self, settings: &Tree) -> Self {
@@ -303,6 +311,11 @@ impl Plugin {
         }
         let settings_schema = json::parse(&said.settings_schema)
             .map_err(|error| malformed(format!("has a settings schema that is not JSON: {error}")))?;
+        if let Some(fault) = settings::schema_fault(&settings_schema) {
+            return Err(malformed(format!(
+                "has a settings schema that is no JSON Schema: {fault}"
+            )));
+        }
         let codes = said.codes.into_iter().map(|code| Code {
             name: code.name,
             title: code.title,

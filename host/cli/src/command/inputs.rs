@@ -71,19 +71,18 @@ fn read(path: &Path, sources: &mut Sources, secret: bool) -> Result<Document, Bo
     }
 }
 
-/// The settings that the user gave to plugins.
-///
-/// # Errors
-/// As [`yaml_file`], for the first file that fails.
-pub fn settings(arguments: &PluginArguments, sources: &mut Sources) -> Result<Vec<Settings>, Box<Diagnostic>> {
-    arguments
-        .settings
-        .iter()
-        .map(|one| {
-            Ok(Settings {
+/// The settings that the user gave to plugins, and what is wrong with files that cannot be read.
+pub fn settings(arguments: &PluginArguments, sources: &mut Sources) -> (Vec<Settings>, Vec<Diagnostic>) {
+    let (mut settings, mut errors) = (Vec::new(), Vec::new());
+    for one in &arguments.settings {
+        match secret_file(&one.file, sources) {
+            Ok(document) => settings.push(Settings {
                 stage: one.stage,
-                document: secret_file(&one.file, sources)?,
-            })
-        })
-        .collect()
+                plugin: one.name.clone(),
+                document,
+            }),
+            Err(error) => errors.push(*error),
+        }
+    }
+    (settings, errors)
 }

@@ -1,6 +1,5 @@
 //! `host operator`: runs the controllers against a cluster.
 
-use crate::command::inputs;
 use crate::exit::{self, Failed};
 use crate::images::RegistryImages;
 use crate::loaded::Loaded;
@@ -312,7 +311,9 @@ async fn stopped() {
 }
 
 fn load(arguments: &OperatorArguments, budget: &Budget, sources: &mut Sources) -> Result<Loaded, Vec<Diagnostic>> {
-    let settings = inputs::settings(&arguments.plugins, sources).map_err(|one| vec![*one])?;
-    let plugins = plugins::load_within(budget, &arguments.plugins, &Stage::ALL, &settings)?;
+    let (plugins, warnings) = plugins::prepare_within(budget, &arguments.plugins, &Stage::ALL, sources)?;
+    for warning in warnings {
+        tracing::warn!(code = warning.code, "{}", warning.message);
+    }
     Loaded::new(plugins).map_err(|failure| vec![failure.diagnostic()])
 }

@@ -58,7 +58,7 @@ pub struct RenderArguments {
 pub fn run(arguments: &RenderArguments, color: Color) -> Result<(), Failed> {
     let mut sources = Sources::default();
     let foreign = !arguments.plugins.replacements.is_empty();
-    let result = load(arguments, &mut sources).and_then(|plugins| {
+    let result = load(arguments, &mut sources, color).and_then(|plugins| {
         if arguments.batch {
             batch(&plugins)
         } else {
@@ -97,9 +97,10 @@ impl From<std::io::Error> for Error {
     }
 }
 
-fn load(arguments: &RenderArguments, sources: &mut Sources) -> Result<Plugins, Error> {
-    let settings = inputs::settings(&arguments.plugins, sources)?;
-    Ok(plugins::load(&arguments.plugins, &[Stage::Render], &settings)?)
+fn load(arguments: &RenderArguments, sources: &mut Sources, color: Color) -> Result<Plugins, Error> {
+    let (plugins, warnings) = plugins::prepare(&arguments.plugins, &[Stage::Render], sources)?;
+    output::show(&warnings, sources, color);
+    Ok(plugins)
 }
 
 fn one_job(arguments: &RenderArguments, plugins: &Plugins, sources: &mut Sources, color: Color) -> Result<(), Error> {

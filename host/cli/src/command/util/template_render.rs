@@ -79,8 +79,8 @@ fn template_render(
 ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     let one = |diagnostic: Box<Diagnostic>| vec![*diagnostic];
     let manifest = inputs::mounted(&arguments.manifest, sources).map_err(one)?;
-    let settings = inputs::settings(&arguments.plugins, sources).map_err(one)?;
-    let plugins = plugins::load(&arguments.plugins, &[Stage::Render], &settings)?;
+    // The operator has warned about settings when it loaded the plugin.
+    let (plugins, _) = plugins::prepare(&arguments.plugins, &[Stage::Render], sources)?;
     let pod = pod(arguments, &manifest);
     // The log of a pod has more readers than its Secrets.
     let secrets = Secrets::suspected(&manifest);
