@@ -46,7 +46,8 @@ pub const CODES: &[Code] = &[
         name: "output-unwritable",
         title: "A file cannot be written",
         explanation: "Files are written under a temporary name beside their own, synced, and renamed, so the directory has to be writable. \
-                      What was there before stays as it was.",
+                      What was there before stays as it was. `--out` of `host render` is not left through links: remove the link that the message \
+                      names, or write to the directory that it leads to.",
     },
     Code {
         name: "plugin-arguments",
@@ -123,6 +124,19 @@ pub const CODES: &[Code] = &[
         title: "Generated values are not kept",
         explanation: "Passwords, keys and certificates were generated and there is no `--vars-store`, so the next conversion generates others. \
                       Applying both to a cluster replaces every secret. Give a store to keep them.",
+    },
+    Code {
+        name: "vars-store-busy",
+        title: "Another program keeps changing the vars store",
+        explanation: "Values are stored only in a file that nobody has changed since it was read; else what was changed would be lost. Runs of `host` \
+                      wait for each other. Another program, such as `bosh` or an editor, has changed the file five times while values were made: try \
+                      again when it has finished.",
+    },
+    Code {
+        name: "vars-store-special",
+        title: "The vars store is not a regular file",
+        explanation: "`--vars-store` takes the path of a file, of a link to one, or of a file that is to be made. Values cannot be stored in a device such \
+                      as `/dev/null`, or in a named pipe. Without `--vars-store`, `host convert` makes values for one run only.",
     },
     Code {
         name: "wait-timeout",

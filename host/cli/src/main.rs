@@ -18,6 +18,7 @@ mod plugin_settings;
 mod plugins;
 #[cfg(test)]
 mod reference;
+mod storage;
 mod unpack;
 mod web;
 

@@ -2,9 +2,9 @@
 
 use crate::command::inputs;
 use crate::exit::{self, Failed};
-use crate::files;
 use crate::output::{self, Color};
 use crate::plugins::{self, PluginArguments};
+use crate::storage::below::{self, Below};
 use boson_document::{Tree, json};
 use boson_pipeline::convert::collected::{self, JobErrors};
 use boson_pipeline::convert::filling::{self, Filled};
@@ -141,14 +141,16 @@ fn write(arguments: &RenderArguments, wanted: &[&TemplateFile], rendered: Vec<Re
     let files = wanted.iter().zip(rendered);
     match &arguments.out {
         Some(directory) => {
-            for (file, rendered) in files {
-                let path = directory.join(&file.destination);
-                if let Some(parent) = path.parent() {
-                    std::fs::create_dir_all(parent)?;
-                }
-                files::write(&path, rendered.content.as_bytes(), filling::mode(file)).map_err(Error::Io)?;
-            }
-            Ok(())
+            let below = files.map(|(file, rendered)| Below {
+                path: file.destination.clone(),
+                content: rendered.content,
+                mode: filling::mode(file),
+            });
+            let below: Vec<Below> = below.collect();
+            below::write(directory, &below).map_err(|error| {
+                let error = Diagnostic::error("output-unwritable", format!("{error:#}"));
+                Box::new(error.help("check --out: no link in it may lead out of it")).into()
+            })
         }
         None => {
             let several = wanted.len() > 1;
