@@ -209,6 +209,16 @@ fn what_is_no_plugin_is_refused() {
 }
 
 #[test]
+fn a_component_that_never_ends_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    fails_with(
+        &call(scratch.path(), Path::new("/dev/zero"), &[]),
+        "plugin-refused",
+        "has more than 96 MiB",
+    );
+}
+
+#[test]
 fn machine_code_is_never_taken_from_a_user() {
     let scratch = tempfile::tempdir().unwrap();
     let component = plugin(scratch.path(), "unreachable", "");

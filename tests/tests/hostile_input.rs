@@ -355,3 +355,46 @@ fn built_in(file: &str) -> std::path::PathBuf {
     });
     places.into_iter().flatten().find(|path| path.is_file()).unwrap()
 }
+
+#[test]
+fn rendered_files_do_not_leave_the_directory_through_links() {
+    let scratch = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = scratch.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("release/config/final.yml", "name: demo\n");
+    write("release/jobs/app/monit", "");
+    write(
+        "release/jobs/app/spec",
+        "name: app\ntemplates: {a.erb: config/app.yml}\nproperties: {}\n",
+    );
+    write("release/jobs/app/templates/a.erb", "from a template");
+    write("context.yml", "{}");
+    write("outside/app.yml", "untouched");
+    let render = || {
+        let arguments = [
+            "render",
+            "--release",
+            "release",
+            "--job",
+            "app",
+            "--context",
+            "context.yml",
+            "--out",
+            "out",
+        ];
+        host(scratch.path(), arguments).unwrap()
+    };
+    std::fs::create_dir(scratch.path().join("out")).unwrap();
+    std::os::unix::fs::symlink("../outside", scratch.path().join("out/config")).unwrap();
+    fails_with(&render(), "output-unwritable", "cannot write 'out/config/app.yml'");
+    let outside = scratch.path().join("outside");
+    assert_eq!(std::fs::read_to_string(outside.join("app.yml")).unwrap(), "untouched");
+    assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1);
+    std::fs::remove_file(scratch.path().join("out/config")).unwrap();
+    assert_eq!(render().code, 0);
+    let made = std::fs::read_to_string(scratch.path().join("out/config/app.yml"));
+    assert_eq!(made.unwrap(), "from a template");
+}

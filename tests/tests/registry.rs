@@ -12,6 +12,7 @@ fn registry(server: &Server, cache: &Path) -> Registry {
     let settings = Settings {
         without_tls: vec![server.host().to_string()],
         authorities: Vec::new(),
+        allowed: Vec::new(),
     };
     Registry::new(cache.to_path_buf(), &settings).unwrap()
 }

@@ -46,7 +46,8 @@ pub const CODES: &[Code] = &[
         name: "output-unwritable",
         title: "A file cannot be written",
         explanation: "Files are written under a temporary name beside their own, synced, and renamed, so the directory has to be writable. \
-                      What was there before stays as it was.",
+                      What was there before stays as it was. `--out` of `host render` is not left through links: remove the link that the message \
+                      names, or write to the directory that it leads to.",
     },
     Code {
         name: "plugin-arguments",
@@ -79,6 +80,18 @@ pub const CODES: &[Code] = &[
         name: "plugin-parts-unreadable",
         title: "The parts of a component cannot be read",
         explanation: "A directory with a component holds `plugin.wasm`, or `plugin.wasm.zst`, or numbered parts of one of them from `.0` on, and the zstd stream is whole.",
+    },
+    Code {
+        name: "plugin-settings-twice",
+        title: "A plugin is given settings twice",
+        explanation: "One file has the settings of a plugin. `--plugin-settings STAGE=FILE` is for the plugins of a stage that have none of their own, \
+                      `--plugin-settings STAGE:NAME=FILE` for one plugin.",
+    },
+    Code {
+        name: "plugin-settings-unused",
+        title: "Settings are given that no plugin gets",
+        explanation: "`--plugin-settings STAGE:NAME=FILE` takes the name that `--plugin STAGE:NAME=FILE` gave, that of the component's file without `.wasm`, or \
+                      the one that the plugin gives itself (`host plugin list`). There is no plugin of `resources` unless `--plugin` gives one.",
     },
     Code {
         name: "plugin-too-large",
@@ -117,6 +130,19 @@ pub const CODES: &[Code] = &[
         title: "Generated values are not kept",
         explanation: "Passwords, keys and certificates were generated and there is no `--vars-store`, so the next conversion generates others. \
                       Applying both to a cluster replaces every secret. Give a store to keep them.",
+    },
+    Code {
+        name: "vars-store-busy",
+        title: "Another program keeps changing the vars store",
+        explanation: "Values are stored only in a file that nobody has changed since it was read; else what was changed would be lost. Runs of `host` \
+                      wait for each other. Another program, such as `bosh` or an editor, has changed the file five times while values were made: try \
+                      again when it has finished.",
+    },
+    Code {
+        name: "vars-store-special",
+        title: "The vars store is not a regular file",
+        explanation: "`--vars-store` takes the path of a file, of a link to one, or of a file that is to be made. Values cannot be stored in a device such \
+                      as `/dev/null`, or in a named pipe. Without `--vars-store`, `host convert` makes values for one run only.",
     },
     Code {
         name: "wait-timeout",

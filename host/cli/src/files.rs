@@ -1,9 +1,10 @@
-//! Files in and out: bounded reading with errors that name the file, and writing that leaves all or nothing.
+//! Files that are read: within bounds, with errors that name the file. What this program writes is in [`crate::storage`].
 
-use anyhow::{Context, Result};
 use boson_pipeline::Diagnostic;
-use std::fs::{self, File};
-use std::io::{Read, Write};
+use rustix::fs::OFlags;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Largest input file: far above any real manifest, far below what exhausts the machine.
@@ -15,40 +16,51 @@ pub const MAX_BYTES: u64 = 32 << 20;
 /// A diagnostic that names the file: missing, a directory, not readable, too large.
 pub fn read(path: &Path) -> Result<Vec<u8>, Box<Diagnostic>> {
     let name = name(path);
-    let refuse = |code: &str, message: String, help: &str| {
-        Err(Box::new(Diagnostic::error(code, message).in_document(&name).help(help)))
-    };
     let mut bytes = Vec::new();
     let result = if path == Path::new("-") {
-        std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes)
+        io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes)
+    } else if path.is_dir() {
+        return Err(directory(&name));
     } else {
-        if path.is_dir() {
-            return refuse(
-                "input-is-directory",
-                format!("'{name}' is a directory, not a file"),
-                "give the file inside it",
-            );
-        }
         File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
     };
     match result {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => refuse(
-            "input-missing",
-            format!("there is no file '{name}'"),
-            "check the path; it is relative to the directory you are in",
-        ),
-        Err(error) => refuse(
-            "input-unreadable",
-            format!("'{name}' cannot be read: {error}"),
-            "check its permissions",
-        ),
-        Ok(_) if bytes.len() as u64 > MAX_BYTES => refuse(
-            "input-too-large",
-            format!("'{name}' is larger than {} MiB", MAX_BYTES >> 20),
-            "no manifest is that large; is it the right file?",
-        ),
+        Err(error) => Err(unreadable(&name, &error)),
+        Ok(_) if bytes.len() as u64 > MAX_BYTES => Err(too_large(&name)),
         Ok(_) => Ok(bytes),
     }
+}
+
+fn refuse(name: &str, code: &str, message: String, help: &str) -> Box<Diagnostic> {
+    Box::new(Diagnostic::error(code, message).in_document(name).help(help))
+}
+
+/// What to report where a file was expected.
+pub fn directory(name: &str) -> Box<Diagnostic> {
+    let message = format!("'{name}' is a directory, not a file");
+    refuse(name, "input-is-directory", message, "give the file inside it")
+}
+
+/// What to report of a file with more than [`MAX_BYTES`].
+pub fn too_large(name: &str) -> Box<Diagnostic> {
+    let message = format!("'{name}' is larger than {} MiB", MAX_BYTES >> 20);
+    refuse(
+        name,
+        "input-too-large",
+        message,
+        "no manifest is that large; is it the right file?",
+    )
+}
+
+/// What to report of a file that the system does not let us read.
+pub fn unreadable(name: &str, error: &io::Error) -> Box<Diagnostic> {
+    if error.kind() == io::ErrorKind::NotFound {
+        let message = format!("there is no file '{name}'");
+        let help = "check the path; it is relative to the directory you are in";
+        return refuse(name, "input-missing", message, help);
+    }
+    let message = format!("'{name}' cannot be read: {error}");
+    refuse(name, "input-unreadable", message, "check its permissions")
 }
 
 /// A path as BOSH's command line takes those of the manifest, of `--var-file` and of `--vars-store`: after `~` from the home directory.
@@ -69,67 +81,55 @@ pub fn name(path: &Path) -> String {
     }
 }
 
-/// Writes a file under a temporary name beside it, syncs it and renames it: after a crash the old content is there, or the new one.
+/// The content of a file of ours that is a regular one: not of what a link leads to, and without waiting for whoever writes into a named pipe.
+/// None: there is no such file.
 ///
 /// # Errors
-/// The directory is missing or not writable, or the disk is full.
-pub fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let scratch = scratch(path)?;
-    let written = fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(mode)
-        .open(&scratch)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&scratch, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&scratch);
+/// It is something else, it has more than `largest` bytes, or it cannot be read.
+pub fn regular(path: &Path, largest: u64) -> io::Result<Option<Vec<u8>>> {
+    let refuse = |what: String| Err(io::Error::other(what));
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let flags = i32::try_from(flags.bits()).unwrap_or(0);
+    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if !file.metadata()?.is_file() {
+        return refuse("it is not a regular file".to_string());
     }
-    written.with_context(|| format!("cannot write '{}'", path.display()))
+    let mut bytes = Vec::new();
+    file.take(largest + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > largest {
+        true => refuse(format!("it is larger than {} MiB", largest >> 20)),
+        false => Ok(Some(bytes)),
+    }
 }
 
-/// Writes several files into a directory: all under temporary names first, then renamed, so that a full disk leaves no half of them.
-///
-/// # Errors
-/// As [`write`].
-pub fn write_all(directory: &Path, files: &[(String, String)]) -> Result<()> {
-    fs::create_dir_all(directory).with_context(|| format!("cannot make the directory '{}'", directory.display()))?;
-    // What a rename would refuse is found before the first one.
-    if let Some((name, _)) = files.iter().find(|(name, _)| directory.join(name).is_dir()) {
-        anyhow::bail!(
-            "cannot write '{}': a directory is in its place",
-            directory.join(name).display()
-        );
-    }
-    let mut written: Vec<(PathBuf, PathBuf)> = Vec::new();
-    let result = files.iter().try_for_each(|(name, text)| {
-        let path = directory.join(name);
-        let scratch = scratch(&path)?;
-        written.push((scratch.clone(), path));
-        write(&scratch, text.as_bytes(), 0o600)
-    });
-    let result = result.and_then(|()| {
-        written.iter().try_for_each(|(scratch, path)| {
-            fs::rename(scratch, path).with_context(|| format!("cannot write '{}'", path.display()))
-        })
-    });
-    if result.is_err() {
-        written.iter().for_each(|(scratch, _)| drop(fs::remove_file(scratch)));
-    }
-    result
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
 
-fn scratch(path: &Path) -> Result<PathBuf> {
-    use std::sync::atomic::{AtomicU32, Ordering};
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let name = path
-        .file_name()
-        .with_context(|| format!("'{}' is no file name", path.display()))?;
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    Ok(path.with_file_name(format!(
-        ".{}.{}-{number}.new",
-        name.to_string_lossy(),
-        std::process::id()
-    )))
+    #[test]
+    fn only_regular_files_within_the_bound_are_read() {
+        let scratch = tempfile::tempdir().unwrap();
+        let at = |name: &str| scratch.path().join(name);
+        fs::write(at("file"), "text").unwrap();
+        std::os::unix::fs::symlink(at("file"), at("link")).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            at("pipe"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .unwrap();
+        assert_eq!(regular(&at("file"), 4).unwrap(), Some(b"text".to_vec()));
+        assert_eq!(regular(&at("missing"), 4).unwrap(), None);
+        assert!(regular(&at("file"), 3).is_err());
+        for name in ["link", "pipe", ".", "/dev/zero"] {
+            assert!(regular(&at(name), 4).is_err(), "{name}");
+        }
+    }
 }

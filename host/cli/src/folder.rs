@@ -1,7 +1,13 @@
-//! A folder of objects, one file each. What an earlier run for the same deployment wrote there and this one does not is taken away: `kubectl apply -f`
-//! would bring back objects that the deployment no longer has. An inventory beside the files says which are ours; no other file is touched.
+//! A folder of objects, one file each. What an earlier run for the same deployment wrote there and this one does not is removed: `kubectl apply -f`
+//! would bring back objects that the deployment no longer has. An inventory beside the files lists which are ours; no other file is touched.
+//!
+//! # Guarantees
+//! The inventory is written before the files, and so lists each file that a run has written even where the run was killed: the next one removes
+//! what is left over. Each file holds the old object or the new one, never a part. Runs for the same folder wait for each other.
 
 use crate::files;
+use crate::output;
+use crate::storage::{Lock, durable};
 use anyhow::{Context, Result};
 use boson_document::Tree;
 use boson_pipeline::yaml;
@@ -11,45 +17,52 @@ use std::path::Path;
 
 const PREFIX: &str = ".boson-";
 const SUFFIX: &str = ".files";
+/// Held while a run writes.
+const LOCK: &str = ".boson.lock";
+/// The largest inventory, in bytes: far above that of the largest deployment.
+const INVENTORY: u64 = 8 << 20;
 
 /// What a run did to a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// Files written.
     pub written: usize,
-    /// Files of an earlier run taken away.
+    /// Files of an earlier run removed.
     pub removed: usize,
 }
 
-/// Writes the objects of a deployment, and takes away what an earlier run wrote for it. All objects are written before anything is removed.
+/// Writes the objects of a deployment, and removes what an earlier run wrote for it. All objects are written before anything is removed.
 ///
 /// # Errors
-/// The directory cannot be written to.
+/// The directory cannot be written to, or an inventory in it cannot be read.
 pub fn write(directory: &Path, deployment: &str, objects: &[Tree]) -> Result<Outcome> {
-    let mut written: Vec<(String, String)> = objects.iter().map(file).collect();
-    let count = written.len();
-    let now: BTreeSet<String> = written.iter().map(|(name, _)| name.clone()).collect();
+    durable::make_directory(directory)?;
+    let _lock = lock(directory)?;
+    let files: Vec<(String, String)> = objects.iter().map(file).collect();
+    let now: BTreeSet<String> = files.iter().map(|(name, _)| name.clone()).collect();
     let inventory = format!("{PREFIX}{deployment}{SUFFIX}");
-    let before = listed(&directory.join(&inventory));
-    // After a crash halfway both the old and the new files are still known to be ours.
-    written.push((inventory.clone(), text(before.union(&now))));
-    files::write_all(directory, &written)?;
-    let kept = others(directory, &inventory)?;
-    let mut removed = 0;
-    for name in before.difference(&now).filter(|name| !kept.contains(*name)) {
-        match fs::remove_file(directory.join(name)) {
-            Ok(()) => removed += 1,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => {
-                return Err(error).with_context(|| format!("cannot remove '{}'", directory.join(name).display()));
-            }
-        }
-    }
-    files::write_all(directory, &[(inventory, text(now.iter()))])?;
+    let before = listed(&directory.join(&inventory))?;
+    let others = others(directory, &inventory)?;
+    durable::remove_leftovers(directory, |name| {
+        name == inventory || before.contains(name) || now.contains(name)
+    })?;
+    // First of all: a file that is there and not listed would stay for ever.
+    let either: BTreeSet<String> = before.union(&now).cloned().collect();
+    list(directory, &inventory, &either, &before)?;
+    durable::write_all(directory, &files)?;
+    let gone = before.difference(&now).filter(|name| !others.contains(*name));
+    let removed = durable::remove(directory, gone.map(String::as_str))?;
+    list(directory, &inventory, &now, &either)?;
     Ok(Outcome {
-        written: count,
+        written: files.len(),
         removed,
     })
+}
+
+fn lock(directory: &Path) -> Result<Lock> {
+    let name = directory.display();
+    let waiting = || output::complain(&format!("waiting for another run that writes to '{name}'\n"));
+    Lock::acquire(directory.join(LOCK), waiting).with_context(|| format!("cannot lock the directory '{name}'"))
 }
 
 fn file(object: &Tree) -> (String, String) {
@@ -64,15 +77,23 @@ fn file(object: &Tree) -> (String, String) {
     )
 }
 
-fn text<'n>(names: impl Iterator<Item = &'n String>) -> String {
-    names.map(|name| format!("{name}\n")).collect()
+/// Writes the inventory where it is to list other files than it does.
+fn list(directory: &Path, inventory: &str, names: &BTreeSet<String>, listed: &BTreeSet<String>) -> Result<()> {
+    let path = directory.join(inventory);
+    if names == listed && path.exists() {
+        return Ok(());
+    }
+    let text: String = names.iter().map(|name| format!("{name}\n")).collect();
+    durable::write(&path, text.as_bytes(), 0o600)
 }
 
-/// The files that an inventory lists. Anything but the plain name of a YAML file is passed over: an inventory could have been tampered with.
-fn listed(inventory: &Path) -> BTreeSet<String> {
+/// The files that an inventory lists. Anything but the plain name of a YAML file is skipped: an inventory could have been tampered with.
+fn listed(inventory: &Path) -> Result<BTreeSet<String>> {
+    let unreadable = || format!("cannot read the inventory '{}'", inventory.display());
+    let bytes = files::regular(inventory, INVENTORY).with_context(unreadable)?;
+    let text = String::from_utf8(bytes.unwrap_or_default()).with_context(unreadable)?;
     let plain = |name: &&str| name.ends_with(".yaml") && !name.starts_with('.') && !name.contains(['/', '\\', '\0']);
-    let text = fs::read_to_string(inventory).unwrap_or_default();
-    text.lines().filter(plain).map(str::to_string).collect()
+    Ok(text.lines().filter(plain).map(str::to_string).collect())
 }
 
 /// Files of other deployments that share the folder.
@@ -82,7 +103,7 @@ fn others(directory: &Path, inventory: &str) -> Result<BTreeSet<String>> {
         let name = entry?.file_name();
         let name = name.to_string_lossy();
         if name.starts_with(PREFIX) && name.ends_with(SUFFIX) && name != inventory {
-            names.extend(listed(&directory.join(name.as_ref())));
+            names.extend(listed(&directory.join(name.as_ref()))?);
         }
     }
     Ok(names)
@@ -91,6 +112,7 @@ fn others(directory: &Path, inventory: &str) -> Result<BTreeSet<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storage::everywhere;
 
     fn object(kind: &str, name: &str) -> Tree {
         Tree::object()
@@ -151,6 +173,107 @@ mod tests {
         .unwrap();
         assert_eq!(write(&inside, "demo", &[]).unwrap().removed, 0);
         assert!(outside.exists() && inside.join("notes.txt").exists());
+        fs::remove_dir_all(scratch).unwrap();
+    }
+
+    /// Kinds and names of what a folder held before the run that is killed, and of what it is to hold after it.
+    const OLD: [(&str, &str); 3] = [("Service", "a"), ("Service", "b"), ("Secret", "c")];
+    const NEW: [(&str, &str); 3] = [("Service", "a"), ("Secret", "d"), ("Job", "e")];
+
+    fn objects(names: &[(&str, &str)], version: &str) -> Vec<Tree> {
+        names
+            .iter()
+            .map(|(kind, name)| object(kind, name).with("version", version))
+            .collect()
+    }
+
+    #[test]
+    fn a_run_that_is_killed_anywhere_leaves_whole_files_that_the_next_one_knows() {
+        let prepare = |folder: &Path| {
+            write(folder, "demo", &objects(&OLD, "old")).unwrap();
+            fs::write(folder.join("mine.yaml"), "x").unwrap();
+        };
+        let act = |folder: &Path| drop(write(folder, "demo", &objects(&NEW, "new")).unwrap());
+        let check = |folder: &Path, at: u32| {
+            let ours = names(folder)
+                .into_iter()
+                .filter(|name| name != "mine.yaml" && !name.starts_with('.'));
+            for name in ours {
+                let text = fs::read_to_string(folder.join(&name)).unwrap();
+                assert!(
+                    text.ends_with("version: old\n") || text.ends_with("version: new\n"),
+                    "{at}: {name}: {text}"
+                );
+            }
+            // A third run wants neither what was there nor what the killed one was writing.
+            write(folder, "demo", &objects(&[("Service", "z")], "last")).unwrap();
+            assert_eq!(
+                names(folder),
+                [".boson-demo.files", "mine.yaml", "service-z.yaml"],
+                "{at}"
+            );
+        };
+        let test = "folder::tests::a_run_that_is_killed_anywhere_leaves_whole_files_that_the_next_one_knows";
+        everywhere(test, prepare, act, check);
+    }
+
+    #[test]
+    fn runs_at_the_same_time_wait_for_each_other() {
+        let scratch = scratch("together");
+        std::thread::scope(|scope| {
+            for number in 0..6 {
+                let folder = &scratch;
+                scope.spawn(move || {
+                    let own = format!("own-{number}");
+                    for version in ["1", "2", "3"] {
+                        write(
+                            folder,
+                            &format!("d{number}"),
+                            &objects(&[("Service", "a"), ("Secret", &own)], version),
+                        )
+                        .unwrap();
+                        write(folder, "shared", &objects(&[("Job", &own)], version)).unwrap();
+                    }
+                });
+            }
+        });
+        let jobs = names(&scratch).into_iter().filter(|name| name.starts_with("job-"));
+        assert_eq!(
+            jobs.count(),
+            1,
+            "of the deployment that all of them write, the last one's"
+        );
+        assert!(
+            names(&scratch)
+                .iter()
+                .all(|name| !name.ends_with(".new") && !name.ends_with(".lock"))
+        );
+        fs::remove_dir_all(scratch).unwrap();
+    }
+
+    #[test]
+    fn an_inventory_that_is_no_regular_file_or_too_large_is_refused() {
+        let scratch = scratch("inventory");
+        let inventory = scratch.join(".boson-demo.files");
+        let refused = |why: &str| {
+            let error = format!("{:#}", write(&scratch, "demo", &[object("Service", "a")]).unwrap_err());
+            assert!(error.starts_with("cannot read the inventory '"), "{error}");
+            assert!(error.contains(why), "{error}");
+            assert!(!scratch.join("service-a.yaml").exists());
+            fs::remove_file(&inventory).unwrap();
+        };
+        let fifo = (
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+        );
+        rustix::fs::mknodat(rustix::fs::CWD, &inventory, fifo.0, fifo.1, 0).unwrap();
+        refused("not a regular file");
+        std::os::unix::fs::symlink("/dev/zero", &inventory).unwrap();
+        refused("");
+        fs::File::create(&inventory).unwrap().set_len(INVENTORY + 1).unwrap();
+        refused("larger than 8 MiB");
+        fs::write(&inventory, b"service-\xff.yaml\n").unwrap();
+        refused("invalid utf-8");
         fs::remove_dir_all(scratch).unwrap();
     }
 

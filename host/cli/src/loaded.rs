@@ -227,7 +227,7 @@ impl Known {
 
     /// What is wrong with these settings.
     fn check(&self, settings: &Settings) -> Vec<Diagnostic> {
-        settings::check(&document(settings), &self.schema, &self.used.name)
+        settings::check(&document(settings), &self.schema, self.plugin.stage, &self.used.name)
     }
 
     /// As a deployment uses it: under the name of its `plugin.yaml`, with its settings.

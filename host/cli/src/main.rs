@@ -14,9 +14,11 @@ mod log;
 mod memory;
 mod misprint;
 mod output;
+mod plugin_settings;
 mod plugins;
 #[cfg(test)]
 mod reference;
+mod storage;
 mod unpack;
 mod web;
 

@@ -2,26 +2,27 @@
 
 use crate::command::inputs;
 use crate::memory::{self, Memory};
+use crate::plugin_settings::{self, Given};
 use crate::unpack;
 use anyhow::{Context, bail};
 use boson_budget::Budget;
 use boson_pipeline::report::Sources;
-use boson_pipeline::settings::{self, Settings};
+use boson_pipeline::settings;
 use boson_pipeline::yaml::Document;
-use boson_pipeline::{Diagnostic, Stage};
-use boson_sandbox::{Cache, Failure, Limits, Plugin, Plugins, Sandbox, Source};
+use boson_pipeline::{Diagnostic, Place, Stage};
+use boson_sandbox::{Cache, Description, Failure, Limits, Plugin, Plugins, Sandbox, Source};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
 /// Options about plugins that several commands have.
 #[derive(Args, Clone, Debug, Default)]
 pub struct PluginArguments {
-    /// Use this component for a stage instead of the built-in rule; for `resources`: as well, in the order given. A directory holds it in parts.
-    /// In the environment: one a line
-    #[arg(long = "plugin", value_name = "STAGE=FILE", value_parser = replacement, env = "BOSON_PLUGIN", value_delimiter = '\n', help_heading = "Plugins")]
+    /// Use this component for a stage instead of the built-in rule; for `resources`: as well, in the order given. NAME is what messages and
+    /// --plugin-settings call it [default: the file's]. A directory holds it in parts. In the environment: one a line
+    #[arg(long = "plugin", value_name = "STAGE[:NAME]=FILE", value_parser = replacement, env = "BOSON_PLUGIN", value_delimiter = '\n', help_heading = "Plugins")]
     pub replacements: Vec<Replacement>,
-    /// Settings for the plugin of a stage: a YAML or JSON file
-    #[arg(long = "plugin-settings", value_name = "STAGE=FILE", value_parser = replacement, env = "BOSON_PLUGIN_SETTINGS", value_delimiter = '\n', help_heading = "Plugins")]
+    /// Settings for the plugin of a stage: a YAML or JSON file. With NAME: for this one of several plugins of `resources`
+    #[arg(long = "plugin-settings", value_name = "STAGE[:NAME]=FILE", value_parser = replacement, env = "BOSON_PLUGIN_SETTINGS", value_delimiter = '\n', help_heading = "Plugins")]
     pub settings: Vec<Replacement>,
     /// Take the built-in plugins from this directory (`ops.wasm`, ...) instead of the installation's
     #[arg(long, value_name = "DIR", env = "BOSON_PLUGINS_DIR", help_heading = "Plugins")]
@@ -32,28 +33,35 @@ pub struct PluginArguments {
     pub max_memory: Option<Memory>,
 }
 
-/// `STAGE=FILE`.
+/// `STAGE[:NAME]=FILE`.
 #[derive(Clone, Debug)]
 pub struct Replacement {
     /// For this stage.
     pub stage: Stage,
+    /// What the plugin is called.
+    pub name: Option<String>,
     /// This file.
     pub file: PathBuf,
 }
 
 fn replacement(text: &str) -> Result<Replacement, String> {
     let Some((stage, file)) = text.split_once('=') else {
-        return Err("it has the form STAGE=FILE".to_string());
+        return Err("it has the form STAGE=FILE, or STAGE:NAME=FILE".to_string());
+    };
+    let (stage, name) = match stage.split_once(':') {
+        Some((_, "")) => return Err("the name after the colon is missing".to_string()),
+        Some((stage, name)) => (stage, Some(name.to_string())),
+        None => (stage, None),
     };
     let names = Stage::ALL.map(Stage::name).join(", ");
     let stage = Stage::named(stage).ok_or(format!("there is no stage '{stage}'; the stages are {names}"))?;
-    if file.is_empty() {
-        Err("the file's name is missing".to_string())
-    } else {
-        Ok(Replacement {
+    match file.is_empty() {
+        true => Err("the file's name is missing".to_string()),
+        false => Ok(Replacement {
             stage,
+            name,
             file: file.into(),
-        })
+        }),
     }
 }
 
@@ -65,7 +73,7 @@ pub fn sandbox(limits: Limits) -> Result<Sandbox, Failure> {
     Sandbox::new(limits, Cache::new(cache_directory(), std::env::current_exe().ok()))
 }
 
-/// Reads the settings of plugins and loads those of the stages named.
+/// Loads the plugins of the stages named, with their settings; and what to warn of.
 ///
 /// # Errors
 /// All that is wrong with either: what cannot be read does not hide what is missing.
@@ -73,72 +81,146 @@ pub fn prepare(
     arguments: &PluginArguments,
     stages: &[Stage],
     sources: &mut Sources,
-) -> Result<Plugins, Vec<Diagnostic>> {
-    match inputs::settings(arguments, sources) {
-        Ok(settings) => load(arguments, stages, &settings),
-        Err(unread) => {
-            let others = load(arguments, stages, &[]).err().unwrap_or_default();
-            Err(std::iter::once(*unread).chain(others).collect())
-        }
-    }
+) -> Result<(Plugins, Vec<Diagnostic>), Vec<Diagnostic>> {
+    prepare_within(&own_budget(arguments), arguments, stages, sources)
 }
 
-/// Loads the plugins of the stages named.
+/// Loads and configures plugins, with a budget that others draw from, too.
 ///
 /// # Errors
-/// A diagnostic for every plugin that cannot be used, and for everything in settings that does not fit.
-pub fn load(arguments: &PluginArguments, stages: &[Stage], settings: &[Settings]) -> Result<Plugins, Vec<Diagnostic>> {
-    let budget = Budget::of_one(memory::or_found(arguments.max_memory));
-    load_within(&budget, arguments, stages, settings)
-}
-
-/// The same, with a budget that others draw from, too.
-///
-/// # Errors
-/// As [`load`].
-pub fn load_within(
+/// As [`prepare`].
+pub fn prepare_within(
     budget: &Budget,
     arguments: &PluginArguments,
     stages: &[Stage],
-    settings: &[Settings],
-) -> Result<Plugins, Vec<Diagnostic>> {
-    let failed = |failure: Failure| vec![failure.diagnostic()];
-    let sandbox = sandbox(Limits::default()).map_err(failed)?.within(budget.clone());
-    let mut plugins = Plugins::new(sandbox.clone());
-    let mut diagnostics = Vec::new();
-    for stage in stages.iter().copied().filter(|stage| *stage != Stage::Resources) {
-        if arguments.replacements.iter().any(|one| one.stage == stage) {
-            continue;
+    sources: &mut Sources,
+) -> Result<(Plugins, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let (settings, mut errors) = inputs::settings(arguments, sources);
+    let unread = !errors.is_empty();
+    let mut given = Given::new(settings, stages);
+    let mut warnings = Vec::new();
+    let (loaded, failed) = loaded(budget, arguments, stages)?;
+    let complete = failed.is_empty() && !unread;
+    errors.extend(failed);
+    let names: Vec<(Stage, String)> = loaded.all.iter().map(|one| (one.plugin.stage, one.name())).collect();
+    let mut plugins = Plugins::new(loaded.sandbox.clone());
+    for one in loaded.all {
+        match configured(one, &mut given, &loaded.sandbox) {
+            Ok((plugin, said)) => {
+                plugins.insert(plugin);
+                warnings.extend(said);
+            }
+            Err(said) => errors.extend(said),
         }
-        match built_in(&sandbox, arguments, stage) {
-            Ok(plugin) => plugins.insert(configured(plugin, settings, &sandbox, &mut diagnostics)),
-            Err(diagnostic) => diagnostics.push(*diagnostic),
+    }
+    // A plugin that did not load may be the one that the settings are for.
+    if complete {
+        errors.extend(given.unused(&names));
+    }
+    if errors.is_empty() {
+        Ok((plugins, warnings))
+    } else {
+        Err(errors)
+    }
+}
+
+/// Loads the plugins of the stages named without settings, to tell of them.
+///
+/// # Errors
+/// A diagnostic for every plugin that cannot be used.
+pub fn load(arguments: &PluginArguments, stages: &[Stage]) -> Result<Plugins, Vec<Diagnostic>> {
+    let (loaded, errors) = loaded(&own_budget(arguments), arguments, stages)?;
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let mut plugins = Plugins::new(loaded.sandbox);
+    loaded.all.into_iter().for_each(|one| plugins.insert(one.plugin));
+    Ok(plugins)
+}
+
+/// The budget of a process that does nothing else.
+fn own_budget(arguments: &PluginArguments) -> Budget {
+    Budget::of_one(memory::or_found(arguments.max_memory))
+}
+
+struct Loaded {
+    sandbox: Sandbox,
+    /// In the order in which they are used.
+    all: Vec<Candidate>,
+}
+
+/// A plugin, and what it says of itself; none: it is of the installation, and not asked.
+struct Candidate {
+    plugin: Plugin,
+    said: Option<Description>,
+}
+
+// === impl Candidate ===
+
+impl Candidate {
+    /// What the user may call it.
+    fn name(&self) -> String {
+        let name = self.plugin.name();
+        let file = Path::new(name)
+            .file_name()
+            .map_or(name.into(), |name| name.to_string_lossy());
+        let stem = file.strip_suffix(".zst").unwrap_or(&file);
+        stem.strip_suffix(".wasm").unwrap_or(stem).to_string()
+    }
+}
+
+fn loaded(
+    budget: &Budget,
+    arguments: &PluginArguments,
+    stages: &[Stage],
+) -> Result<(Loaded, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let sandbox = sandbox(Limits::default()).map_err(|failure| vec![failure.diagnostic()])?;
+    let sandbox = sandbox.within(budget.clone());
+    let (mut all, mut errors) = (Vec::new(), Vec::new());
+    let mut take = |loaded: Result<Candidate, Box<Diagnostic>>| match loaded {
+        Ok(one) => all.push(one),
+        Err(error) => errors.push(*error),
+    };
+    for stage in stages.iter().copied().filter(|stage| *stage != Stage::Resources) {
+        if !arguments.replacements.iter().any(|one| one.stage == stage) {
+            take(
+                built_in(&sandbox, arguments, stage).and_then(|plugin| match &arguments.plugins_dir {
+                    Some(_) => asked(plugin, &sandbox),
+                    None => Ok(Candidate { plugin, said: None }),
+                }),
+            );
         }
     }
     for one in arguments.replacements.iter().filter(|one| stages.contains(&one.stage)) {
-        match component(&sandbox, &one.file) {
-            Ok(plugin) if plugin.stage == one.stage => {
-                plugins.insert(configured(plugin, settings, &sandbox, &mut diagnostics));
-            }
-            Ok(plugin) => diagnostics.push(
-                Diagnostic::error(
-                    "plugin-other-stage",
-                    format!(
-                        "'{}' is a plugin of the stage '{}', not '{}'",
-                        one.file.display(),
-                        plugin.stage,
-                        one.stage
-                    ),
-                )
-                .help(format!("use `--plugin {}={}`", plugin.stage, one.file.display())),
-            ),
-            Err(diagnostic) => diagnostics.push(*diagnostic),
-        }
+        take(replaced(&sandbox, one));
     }
-    if diagnostics.is_empty() {
-        Ok(plugins)
-    } else {
-        Err(diagnostics)
+    Ok((Loaded { sandbox, all }, errors))
+}
+
+/// A plugin of the user's.
+fn replaced(sandbox: &Sandbox, one: &Replacement) -> Result<Candidate, Box<Diagnostic>> {
+    let plugin = component(sandbox, &one.file)?;
+    if plugin.stage != one.stage {
+        let (file, stage) = (one.file.display(), plugin.stage);
+        let message = format!("'{file}' is a plugin of the stage '{stage}', not '{}'", one.stage);
+        let error = Diagnostic::error("plugin-other-stage", message);
+        return Err(Box::new(error.help(format!("use `--plugin {stage}={file}`"))));
+    }
+    let plugin = match &one.name {
+        Some(name) => plugin.named(name),
+        None => plugin,
+    };
+    asked(plugin, sandbox)
+}
+
+/// A plugin is asked what it is before anything is converted: one that cannot answer fails here, not in the middle.
+fn asked(plugin: Plugin, sandbox: &Sandbox) -> Result<Candidate, Box<Diagnostic>> {
+    match plugin.describe(sandbox) {
+        Ok(said) => Ok(Candidate {
+            plugin,
+            said: Some(said),
+        }),
+        Err(failure) => Err(Box::new(failure.diagnostic())),
     }
 }
 
@@ -154,18 +236,54 @@ fn component(sandbox: &Sandbox, path: &Path) -> Result<Plugin, Box<Diagnostic>> 
     loaded.map_err(|failure| Box::new(failure.diagnostic()))
 }
 
-fn configured(plugin: Plugin, settings: &[Settings], sandbox: &Sandbox, diagnostics: &mut Vec<Diagnostic>) -> Plugin {
-    let Some(settings) = settings.iter().rev().find(|one| one.stage == plugin.stage) else {
-        return plugin;
+/// The plugin with its settings, and what of their schema was not checked.
+fn configured(
+    one: Candidate,
+    given: &mut Given,
+    sandbox: &Sandbox,
+) -> Result<(Plugin, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let name = one.name();
+    let own = one.said.as_ref().map_or(name.as_str(), |said| said.name.as_str());
+    let settings = given
+        .take(one.plugin.stage, &[&name, own])
+        .map_err(|error| vec![*error])?;
+    // Rules of the installation need no settings.
+    if settings.is_none() && one.said.is_none() {
+        return Ok((one.plugin, Vec::new()));
+    }
+    let told = check_settings(&one.plugin, sandbox, settings.as_ref());
+    if told.iter().any(Diagnostic::is_error) {
+        return Err(told);
+    }
+    let plugin = match &settings {
+        Some(settings) => one.plugin.with_settings(&settings.tree),
+        None => one.plugin,
     };
-    diagnostics.extend(check_settings(&plugin, sandbox, &settings.document));
-    plugin.with_settings(&settings.document.tree)
+    Ok((plugin, told))
 }
 
-/// What is wrong with settings, as the plugin describes them.
-pub fn check_settings(plugin: &Plugin, sandbox: &Sandbox, settings: &Document) -> Vec<Diagnostic> {
+/// What is wrong with the settings that a plugin is given, or with giving it none, as it describes them.
+pub fn check_settings(plugin: &Plugin, sandbox: &Sandbox, settings: Option<&Document>) -> Vec<Diagnostic> {
+    let schema = match plugin.describe(sandbox) {
+        Ok(said) => said.settings_schema,
+        Err(failure) => return vec![failure.diagnostic()],
+    };
+    let (stage, name) = (plugin.stage, plugin.name());
+    if let Some(settings) = settings {
+        return settings::check(settings, &schema, stage, name);
+    }
+    let told = settings::check(&plugin_settings::none(), &schema, stage, name).into_iter();
+    let missing = told.filter(Diagnostic::is_error).map(|mut error| {
+        error.place = Place::default();
+        error.help(format!("it is given no settings: --plugin-settings {stage}=FILE"))
+    });
+    missing.collect()
+}
+
+/// What is wrong with the settings for one call that the user makes: there is no host then that sets some of them.
+pub fn check_call_settings(plugin: &Plugin, sandbox: &Sandbox, settings: &Document) -> Vec<Diagnostic> {
     match plugin.describe(sandbox) {
-        Ok(description) => settings::check(settings, &description.settings_schema, plugin.name()),
+        Ok(said) => settings::fit(settings, &said.settings_schema, plugin.name()),
         Err(failure) => vec![failure.diagnostic()],
     }
 }

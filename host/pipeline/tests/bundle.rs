@@ -239,7 +239,7 @@ fn hooks_patch_remove_and_add() {
         removals: vec![reference("Service", "a")],
         additions: vec![object("Service", "a"), object("NetworkPolicy", "n")],
     };
-    bundle.edit(edits, "hook").unwrap();
+    assert_eq!(bundle.edit(edits, "hook").unwrap(), []);
     let names: Vec<_> = bundle
         .objects()
         .iter()
@@ -282,6 +282,42 @@ fn hooks_can_not_do_more_than_plugins_and_fail_as_a_whole() {
         bundle().edit(edits, "hook").unwrap_err()[0].code,
         "bundle-no-such-object"
     );
+}
+
+#[test]
+fn two_hooks_that_set_one_label_differently_are_both_named() {
+    let mut bundle = bundle();
+    let text = r#"{"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "a", "labels": {"team": "ours"}},
+                   "spec": {"template": {"metadata": {"labels": {"team": "ours"}}}}}"#;
+    bundle.add(vec![tree(text)], "bpm").unwrap();
+    let mut set = |place: &str, value: &str, hook: &str| {
+        let patch = format!(r#"[{{"op": "add", "path": "{place}", "value": "{value}"}}]"#);
+        let edits = Edits {
+            patches: vec![(reference("StatefulSet", "a"), tree(&patch))],
+            ..Edits::default()
+        };
+        let warnings = bundle.edit(edits, hook).unwrap();
+        assert!(
+            warnings
+                .iter()
+                .all(|one| one.code == "bundle-label-conflict" && !one.is_error())
+        );
+        warnings.into_iter().map(|one| one.message).collect::<Vec<_>>()
+    };
+    let none: [String; 0] = [];
+    let (label, inner) = ("/metadata/labels/team", "/spec/template/metadata/labels/team");
+    assert_eq!(
+        set(label, "x", "first"),
+        none,
+        "another value than the rule's is what hooks are for"
+    );
+    assert_eq!(set(inner, "y", "second"), none, "another label");
+    assert_eq!(set(label, "x", "second"), none, "the same value");
+    let told = "StatefulSet 'a': first and third set label 'team' to different values; third wins";
+    assert_eq!(set(label, "y", "third"), [told]);
+    assert_eq!(set(label, "z", "third"), none, "its own");
+    let told = "StatefulSet 'a': second and third set label 'team' to different values; third wins";
+    assert_eq!(set(inner, "z", "third"), [told]);
 }
 
 #[test]

@@ -220,7 +220,17 @@ fn bad_jobs_are_told_in_bosh_s_words() {
             "{change:?}: {errors:?}"
         );
     }
-    for destination in ["../../etc/x", "/etc/x", "''", "~", "7", "[]"] {
+    for destination in [
+        "../../etc/x",
+        "/etc/x",
+        "''",
+        "~",
+        "7",
+        "[]",
+        r#""a\0b""#,
+        r#""a\nb""#,
+        r#""c/\x7fb""#,
+    ] {
         let text = format!("name: nats\ntemplates: {{z.erb: {destination}}}");
         let errors = told(with(&[("jobs/nats/spec", &text)]));
         assert!(

@@ -81,7 +81,7 @@ impl Client {
         let challenge = token::challenge(headers.iter().filter_map(|header| header.to_str().ok()));
         let authorization = match (challenge, credentials) {
             (Some(Challenge::Bearer { realm, service }), _) => {
-                let realm = token::realm(&realm, plain).ok_or(Failure::Realm)?;
+                let realm = token::realm(&realm, &self.without_tls).ok_or(Failure::Realm)?;
                 let scope = format!("repository:{}:pull", image.repository());
                 Some(self.token(realm, service, &scope, credentials).await?)
             }
@@ -178,12 +178,7 @@ async fn bounded(mut answer: Response, largest: usize) -> Result<Option<Vec<u8>>
 /// A registry may send on to whoever speaks TLS, or is a registry that may do without.
 fn followed(attempt: Attempt<'_>, without_tls: &BTreeSet<String>) -> Action {
     let url = attempt.url();
-    let host = url.host_str().unwrap_or_default();
-    let place = match url.port() {
-        Some(port) => format!("{host}:{port}"),
-        None => host.to_owned(),
-    };
-    let plain = url.scheme() == "http" && without_tls.contains(&place);
+    let plain = url.scheme() == "http" && without_tls.contains(&token::place(url));
     if attempt.previous().len() > REDIRECTS {
         attempt.error("too many redirects")
     } else if plain || url.scheme() == "https" {

@@ -46,6 +46,13 @@ pub const CODES: &[Code] = &[
                       An image has five minutes, all its layers included.",
     },
     Code {
+        name: "image-registry-not-allowed",
+        title: "The operator may not read from this registry",
+        explanation: "The operator was started with `--registry-allowed`, and reads release images from the registries listed there only; no request was \
+                      sent. Push the release's image to one of them and name it in `url` or `spec.conversion.registry`, or ask whoever runs the operator \
+                      to add the registry.",
+    },
+    Code {
         name: "image-size",
         title: "A release image has too much in its jobs",
         explanation: "Of all layers together, what is below `/var/vcap/jobs-src` may have 32 MiB, counted as an archive. Jobs hold templates; large files \

@@ -55,8 +55,8 @@ pub fn docker_config(text: &[u8], image: &str) -> Result<Option<Credentials>, Ma
     }
 }
 
-/// How many bytes of registry and repository a key fits.
-fn fit(key: &str, image: &str) -> Option<usize> {
+/// How many bytes of registry and repository a key fits: whole components of the path, or none.
+pub(crate) fn fit(key: &str, image: &str) -> Option<usize> {
     let key = key
         .split_once("://")
         .map_or(key, |(_, rest)| rest)

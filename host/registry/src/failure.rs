@@ -17,7 +17,7 @@ pub(crate) enum Failure {
     Odd(&'static str),
     /// It gives something that is no image of ours: the rest of a sentence about the image, and what to do.
     Format(&'static str, &'static str),
-    /// It wants to be asked for a token in the open.
+    /// It names a token server without TLS that is not listed as such.
     Realm,
 }
 
@@ -36,8 +36,8 @@ impl Failure {
             Self::Format(what, help) => {
                 Diagnostic::error("image-format", format!("image '{image}' {what}")).help(*help)
             }
-            Self::Realm => unreachable(image, "wants to be asked for a token without TLS")
-                .help("only a registry that is named by --registry-without-tls may"),
+            Self::Realm => unreachable(image, "names a token server that is asked without TLS")
+                .help("list the token server in --registry-without-tls, too, or give it a certificate"),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::cache::{Cache, Key};
 use crate::client::{Client, Repository};
-use crate::credentials::Credentials;
+use crate::credentials::{Credentials, fit};
 use crate::failure::{Failure, unreachable};
 use crate::layer::{self, Incoming};
 use crate::layout::{Draft, Layout};
@@ -13,6 +13,7 @@ use futures::FutureExt;
 use oci_spec::distribution::Reference;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -28,6 +29,8 @@ pub struct Settings {
     pub without_tls: Vec<String>,
     /// Certificates that are trusted beside the system's: PEM.
     pub authorities: Vec<Vec<u8>>,
+    /// Registries that images are read from: `host:port`, or with the begin of a repository's path. None: all of them.
+    pub allowed: Vec<String>,
 }
 
 /// Reads images, and keeps what it read in a directory.
@@ -35,6 +38,7 @@ pub struct Settings {
 pub struct Registry {
     cache: Cache,
     client: Client,
+    allowed: Arc<Vec<String>>,
     patience: Duration,
 }
 
@@ -60,6 +64,7 @@ impl Registry {
         Ok(Self {
             cache: Cache::new(cache, sizes),
             client,
+            allowed: Arc::new(settings.allowed.clone()),
             patience: IMAGE,
         })
     }
@@ -91,6 +96,9 @@ impl Registry {
             Diagnostic::error("image-reference", format!("'{image}' is no name of an image"))
                 .help("it is put together from the release's url, name and version and the stemcell")
         })?;
+        if !self.allows(&reference) {
+            return Err(not_allowed(&reference, image));
+        }
         let asked = timeout(MANIFEST, self.layers(&reference, credentials)).await;
         let (repository, layers) = asked
             .unwrap_or(Err(Failure::Odd("does not answer")))
@@ -102,6 +110,11 @@ impl Registry {
             draft = add(&repository, draft, key, image, layer).await?;
         }
         layer::blocking(|| draft.finish()).await
+    }
+
+    fn allows(&self, image: &Reference) -> bool {
+        let place = format!("{}/{}", image.registry(), image.repository());
+        self.allowed.is_empty() || self.allowed.iter().any(|key| fit(key, &place).is_some())
     }
 
     /// The layers of an image from the bottom, and where they are.
@@ -121,6 +134,13 @@ impl Registry {
             Manifest::Index(_) => Err(Failure::Format("is an index of indexes", "push the image itself")),
         }
     }
+}
+
+fn not_allowed(reference: &Reference, image: &str) -> Diagnostic {
+    let registry = reference.registry();
+    let message = format!("image '{image}' is not read: the operator may not read from registry '{registry}'");
+    let error = Diagnostic::error("image-registry-not-allowed", message);
+    error.help("push it to a registry that --registry-allowed lists, or have the registry added there")
 }
 
 /// Puts a layer on top of `draft`, from the cache or from the registry.

@@ -7,6 +7,7 @@ use http_auth::{ChallengeRef, parse_challenges};
 use reqwest::Url;
 use reqwest::header::HeaderValue;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// What a registry wants to see.
 #[derive(Debug, PartialEq, Eq)]
@@ -47,11 +48,21 @@ fn parameter(challenge: &ChallengeRef<'_>, name: &str) -> Option<String> {
     found.map(|(_, value)| value.to_unescaped())
 }
 
-/// The address that gives tokens, where it may be asked: it sees the password. `plain`: the registry itself is spoken to without TLS.
-pub(crate) fn realm(text: &str, plain: bool) -> Option<Url> {
+/// The address of the token server, where it may be asked: it receives the password. `without_tls`: hosts to which requests may be sent without
+/// TLS; that a registry is one of them does not make the server that it names one.
+pub(crate) fn realm(text: &str, without_tls: &BTreeSet<String>) -> Option<Url> {
     let url = Url::parse(text).ok()?;
-    let private = url.scheme() == "https" || plain && url.scheme() == "http";
-    (private && url.username().is_empty() && url.password().is_none()).then_some(url)
+    let allowed = url.scheme() == "https" || url.scheme() == "http" && without_tls.contains(&place(&url));
+    (allowed && url.username().is_empty() && url.password().is_none()).then_some(url)
+}
+
+/// `HOST`, or `HOST:PORT` where the port is not the scheme's own.
+pub(crate) fn place(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    }
 }
 
 /// The header with the token in this answer, where there is one that can be sent.
@@ -105,16 +116,22 @@ mod tests {
     }
 
     #[test]
-    fn passwords_are_sent_over_tls_but_where_the_registry_has_none() {
-        for (text, plain, good) in [
-            ("https://a/t?x=y", false, true),
-            ("http://a/t", false, false),
-            ("http://a/t", true, true),
-            ("https://u:p@a/t", true, false),
-            ("file:///etc/passwd", true, false),
-            ("/t", true, false),
+    fn passwords_are_sent_over_tls_but_to_hosts_that_are_listed() {
+        let listed = BTreeSet::from(["a".to_string(), "b:5000".to_string()]);
+        for (text, good) in [
+            ("https://other/t?x=y", true),
+            ("http://a/t", true),
+            ("http://a:80/t", true),
+            ("http://b:5000/t", true),
+            ("http://b/t", false),
+            ("http://a:5000/t", false),
+            ("http://other/t", false),
+            ("https://u:p@a/t", false),
+            ("http://a@other/t", false),
+            ("file:///etc/passwd", false),
+            ("/t", false),
         ] {
-            assert_eq!(realm(text, plain).is_some(), good, "{text}");
+            assert_eq!(realm(text, &listed).is_some(), good, "{text}");
         }
     }
 

@@ -37,6 +37,9 @@ pub struct Item {
     pub offset: u64,
 }
 
+/// A file whose content is a map of pieces of it: what GNU tar writes as a type of its own, or as records in front of a regular file.
+const SPARSE: &str = "is a sparse file";
+
 /// Called for each entry, with its content.
 pub type Visit<'v> = dyn FnMut(&Item, &mut dyn Read) -> Result<(), Diagnostic> + 'v;
 
@@ -46,6 +49,8 @@ struct Extensions {
     path: Option<Vec<u8>>,
     target: Option<Vec<u8>>,
     size: Option<u64>,
+    /// The content is a map of pieces, whatever the type of the entry says.
+    sparse: bool,
 }
 
 /// Goes through the archive `name` (for messages), gzip or not, to its very end. `tell` hears of the unpacked bytes now and then.
@@ -123,29 +128,38 @@ impl Walk<'_> {
         match entry.header().entry_type() {
             EntryType::GNULongName => into.path = Some(until_zero(self.short(entry)?)),
             EntryType::GNULongLink => into.target = Some(until_zero(self.short(entry)?)),
-            EntryType::XHeader => {
-                let bytes = self.short(entry)?;
-                for extension in PaxExtensions::new(&bytes) {
-                    let extension = extension.map_err(|error| self.broken(&error))?;
-                    match extension.key_bytes() {
-                        b"path" => into.path = Some(extension.value_bytes().to_vec()),
-                        b"linkpath" => into.target = Some(extension.value_bytes().to_vec()),
-                        b"size" => {
-                            into.size = extension
-                                .value()
-                                .ok()
-                                .and_then(|size| size.parse().ok())
-                                .or(Some(u64::MAX))
-                        }
-                        _ => {}
-                    }
+            EntryType::XHeader => self.extensions(&self.short(entry)?, into)?,
+            EntryType::XGlobalHeader => {
+                // It describes all entries that follow. Tools write notes into it; what names or sizes them is read by some and not by others.
+                let mut all = Extensions::default();
+                self.extensions(&self.short(entry)?, &mut all)?;
+                if all.path.is_some() || all.target.is_some() || all.size.is_some() || all.sparse {
+                    let what = "is a header that gives all files one name or size";
+                    return Err(self.refuse("release-archive-entry", "?", what));
                 }
             }
-            // Holds for all entries that follow; nothing in it matters here.
-            EntryType::XGlobalHeader => {}
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// Reads PAX records.
+    fn extensions(&self, bytes: &[u8], into: &mut Extensions) -> Result<(), Diagnostic> {
+        for extension in PaxExtensions::new(bytes) {
+            let extension = extension.map_err(|error| self.broken(&error))?;
+            let value = || extension.value_bytes().to_vec();
+            match extension.key_bytes() {
+                b"path" => into.path = Some(value()),
+                b"linkpath" => into.target = Some(value()),
+                b"size" => {
+                    let size = extension.value().ok().and_then(|size| size.parse().ok());
+                    into.size = Some(size.unwrap_or(u64::MAX));
+                }
+                key if key.starts_with(b"GNU.sparse.") => into.sparse = true,
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     fn short<R: Read>(&self, entry: &mut tar::Entry<'_, R>) -> Result<Vec<u8>, Diagnostic> {
@@ -170,9 +184,13 @@ impl Walk<'_> {
         if extensions.size.is_some_and(|size| size != entry.size()) {
             return Err(self.refuse("release-archive-entry", &path, "has two different sizes"));
         }
+        let sparse = extensions.sparse;
         let target = extensions.target.or_else(|| header.link_name_bytes().map(Vec::from));
         let target = self.text(target.unwrap_or_default())?;
-        let kind = kind(header, &path, target);
+        let kind = match sparse {
+            true => Kind::Special(SPARSE),
+            false => kind(header, &path, target),
+        };
         Ok(Item {
             path,
             kind,
@@ -270,7 +288,7 @@ fn kind(header: &Header, path: &str, target: String) -> Kind {
         EntryType::Link => Kind::HardLink(target),
         EntryType::Char | EntryType::Block => Kind::Special("is a device"),
         EntryType::Fifo => Kind::Special("is a named pipe"),
-        EntryType::GNUSparse => Kind::Special("is a sparse file"),
+        EntryType::GNUSparse => Kind::Special(SPARSE),
         _ => Kind::Special("is of a kind that releases do not have"),
     }
 }

@@ -58,6 +58,7 @@ fn long_names_and_links_inside_are_read() {
         .other("templates/l.erb", EntryType::Symlink, "../real")
         .other("templates/h.erb", EntryType::Link, "./real")
         .file("real", "linked")
+        .raw("g", EntryType::XGlobalHeader, 17, b"17 comment=notes\n")
         .raw("x", EntryType::XHeader, 26, b"26 path=templates/pax.erb\n")
         .file("y", "pax");
     let packed = packed.gz();
@@ -154,6 +155,34 @@ fn hostile_entries_are_refused_by_name() {
             ),
             "release-archive-entry",
             "Entry 'y' of 'r.tgz' has two different sizes",
+        ),
+        // How GNU tar writes sparse files with --format=pax: regular ones, with a map of pieces in records or in the content.
+        (
+            outer(
+                release(&good)
+                    .raw("x", EntryType::XHeader, 22, b"22 GNU.sparse.major=1\n")
+                    .file("y", "1\n0\n512\n"),
+            ),
+            "release-archive-entry",
+            "Entry 'y' of 'r.tgz' is a sparse file",
+        ),
+        (
+            inner(
+                job()
+                    .raw("x", EntryType::XHeader, 28, b"28 GNU.sparse.map=0,10,20,5\n")
+                    .file("templates/y", ""),
+            ),
+            "release-archive-entry",
+            "Entry 'templates/y' of 'r.tgz:jobs/app.tgz' is a sparse file",
+        ),
+        (
+            outer(
+                release(&good)
+                    .raw("x", EntryType::XGlobalHeader, 10, b"10 path=x\n")
+                    .file("y", ""),
+            ),
+            "release-archive-entry",
+            "Entry '?' of 'r.tgz' is a header that gives all files one name or size",
         ),
     ];
     for ((code, message), expected, text) in table {

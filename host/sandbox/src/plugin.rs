@@ -8,9 +8,12 @@ use crate::component;
 use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
 use boson_document::{Tree, json};
-use boson_pipeline::Stage;
+use boson_pipeline::packed::MAX_COMPONENT;
+use boson_pipeline::{Stage, settings};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use wasmtime::Engine;
 use wasmtime::component::{Component, InstancePre, Linker};
@@ -205,14 +208,18 @@ impl Sandbox {
     }
 }
 
+/// The content of a component's file, which may be one that never ends.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path).map_err(|error| {
-        Failure::new(
-            FailureKind::Refused,
-            &path.display().to_string(),
-            format!("cannot be read: {error}"),
-        )
-    })
+    let refused = |what: String| Failure::new(FailureKind::Refused, &path.display().to_string(), what);
+    let mut bytes = Vec::new();
+    let bound = u64::try_from(MAX_COMPONENT).unwrap_or(u64::MAX).saturating_add(1);
+    File::open(path)
+        .and_then(|file| file.take(bound).read_to_end(&mut bytes))
+        .map_err(|error| refused(format!("cannot be read: {error}")))?;
+    match bytes.len() > MAX_COMPONENT {
+        true => Err(refused(format!("has more than {} MiB", MAX_COMPONENT >> 20))),
+        false => Ok(bytes),
+    }
 }
 
 /// Code that is older than its component is of an earlier one.
@@ -264,6 +271,13 @@ impl Plugin {
         &self.settings
     }
 
+    /// Under another name in messages.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        self.name = name.to_string();
+        self
+    }
+
     /// With settings for its calls.
     #[must_use]
     pub fn with_settings(mut self, settings: &Tree) -> Self {
@@ -303,6 +317,11 @@ impl Plugin {
         }
         let settings_schema = json::parse(&said.settings_schema)
             .map_err(|error| malformed(format!("has a settings schema that is not JSON: {error}")))?;
+        if let Some(fault) = settings::schema_fault(&settings_schema) {
+            return Err(malformed(format!(
+                "has a settings schema that is no JSON Schema: {fault}"
+            )));
+        }
         let codes = said.codes.into_iter().map(|code| Code {
             name: code.name,
             title: code.title,

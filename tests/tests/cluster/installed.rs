@@ -73,7 +73,9 @@ impl Installed {
         let url = format!("https://{webhook}");
         installed.operator.set("BOSON_WEBHOOK_LISTEN", Some(webhook.into()));
         installed.operator.set("BOSON_WEBHOOK_URL", Some(url.into()));
-        installed.operator.set("BOSON_SIGNER_NAME", Some("quarks.cloudfoundry.org/boson".into()));
+        installed
+            .operator
+            .set("BOSON_SIGNER_NAME", Some("quarks.cloudfoundry.org/boson".into()));
         for namespace in &installed.namespaces {
             let label = "quarks.cloudfoundry.org/monitored=boson";
             installed.cluster.kubectl(["label", "namespace", namespace, label])?;

@@ -152,7 +152,8 @@ fn convert(
     let plugins = plugins::prepare(&arguments.plugins, &Stage::ALL, sources);
     let releases = releases(arguments, sources, progress);
     let read = variables::read(&arguments.manifest, &arguments.variables, sources);
-    let (plugins, releases, read) = all(plugins, releases, read)?;
+    let ((plugins, said), releases, read) = all(plugins, releases, read)?;
+    warnings.extend(said);
     let fuel = plugins.sandbox().limits().conversion_fuel;
     let plugins = plugins.with_account(Account::new(&arguments.namespace, fuel));
     warnings.extend(releases.iter().flat_map(|release| release.warnings.clone()));

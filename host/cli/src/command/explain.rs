@@ -65,7 +65,7 @@ fn entries(arguments: &PluginArguments, color: Color) -> Vec<Entry> {
         let (title, explanation) = kind.explanation();
         entries.push((kind.code().into(), title.into(), explanation.into()));
     }
-    match plugins::load(arguments, &Stage::ALL, &[]) {
+    match plugins::load(arguments, &Stage::ALL) {
         Ok(plugins) => {
             for plugin in plugins.iter() {
                 match plugin.describe(plugins.sandbox()) {

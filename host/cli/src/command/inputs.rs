@@ -54,9 +54,19 @@ pub fn mounted(path: &Path, sources: &mut Sources) -> Result<Tree, Box<Diagnosti
 }
 
 fn read(path: &Path, sources: &mut Sources, secret: bool) -> Result<Document, Box<Diagnostic>> {
-    let bytes = files::read(path)?;
-    let name = files::name(path);
-    match yaml::read_bytes(&name, &bytes) {
+    text(&files::name(path), files::read(path)?, sources, secret)
+}
+
+/// The document of a text that holds secrets: messages name places in it, and show nothing of it.
+///
+/// # Errors
+/// It is no YAML.
+pub fn secret_text(name: &str, bytes: Vec<u8>, sources: &mut Sources) -> Result<Document, Box<Diagnostic>> {
+    text(name, bytes, sources, true)
+}
+
+fn text(name: &str, bytes: Vec<u8>, sources: &mut Sources, secret: bool) -> Result<Document, Box<Diagnostic>> {
+    match yaml::read_bytes(name, &bytes) {
         Ok(document) => {
             sources.add_document(document.clone(), secret);
             Ok(document)
@@ -64,26 +74,25 @@ fn read(path: &Path, sources: &mut Sources, secret: bool) -> Result<Document, Bo
         Err(diagnostic) => {
             // What is wrong with the text is best seen in the text.
             if !secret && let Ok(text) = String::from_utf8(bytes) {
-                sources.add_text(&name, &text);
+                sources.add_text(name, &text);
             }
             Err(Box::new(diagnostic))
         }
     }
 }
 
-/// The settings that the user gave to plugins.
-///
-/// # Errors
-/// As [`yaml_file`], for the first file that fails.
-pub fn settings(arguments: &PluginArguments, sources: &mut Sources) -> Result<Vec<Settings>, Box<Diagnostic>> {
-    arguments
-        .settings
-        .iter()
-        .map(|one| {
-            Ok(Settings {
+/// The settings that the user gave to plugins, and what is wrong with files that cannot be read.
+pub fn settings(arguments: &PluginArguments, sources: &mut Sources) -> (Vec<Settings>, Vec<Diagnostic>) {
+    let (mut settings, mut errors) = (Vec::new(), Vec::new());
+    for one in &arguments.settings {
+        match secret_file(&one.file, sources) {
+            Ok(document) => settings.push(Settings {
                 stage: one.stage,
-                document: secret_file(&one.file, sources)?,
-            })
-        })
-        .collect()
+                plugin: one.name.clone(),
+                document,
+            }),
+            Err(error) => errors.push(*error),
+        }
+    }
+    (settings, errors)
 }

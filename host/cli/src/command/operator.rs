@@ -1,6 +1,5 @@
 //! `host operator`: runs the controllers against a cluster.
 
-use crate::command::inputs;
 use crate::exit::{self, Failed};
 use crate::images::RegistryImages;
 use crate::loaded::Loaded;
@@ -133,6 +132,15 @@ pub struct OperatorArguments {
         value_delimiter = ','
     )]
     registry_without_tls: Vec<String>,
+    /// Read release images from this registry only (HOST, HOST:PORT, HOST/PATH) [default: from all]
+    #[arg(
+        long,
+        value_name = "REGISTRY",
+        env = "BOSON_REGISTRY_ALLOWED",
+        value_delimiter = ',',
+        value_parser = registry
+    )]
+    registry_allowed: Vec<String>,
     /// Trust this certificate of a registry, too: a PEM file
     #[arg(long, value_name = "FILE", env = "BOSON_REGISTRY_CA", value_delimiter = ',')]
     registry_ca: Vec<PathBuf>,
@@ -161,6 +169,14 @@ impl FromStr for Door {
         address
             .map(|address| Self(Some(address)))
             .map_err(|_| "neither an address, such as 0.0.0.0:8443, nor 'off'".to_string())
+    }
+}
+
+/// An entry of a list that nothing fits would shut out all registries without a word.
+fn registry(text: &str) -> Result<String, String> {
+    match text.is_empty() || text.contains("://") || text.contains([' ', '*', '@']) {
+        true => Err("a registry is HOST, HOST:PORT or HOST/PATH, without a scheme".to_string()),
+        false => Ok(text.to_string()),
     }
 }
 
@@ -195,6 +211,7 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
         &Settings {
             without_tls: arguments.registry_without_tls.clone(),
             authorities,
+            allowed: arguments.registry_allowed.clone(),
         },
     );
     std::panic::set_hook(Box::new(|panic| {
@@ -300,7 +317,9 @@ async fn stopped() {
 }
 
 fn load(arguments: &OperatorArguments, budget: &Budget, sources: &mut Sources) -> Result<Loaded, Vec<Diagnostic>> {
-    let settings = inputs::settings(&arguments.plugins, sources).map_err(|one| vec![*one])?;
-    let plugins = plugins::load_within(budget, &arguments.plugins, &Stage::ALL, &settings)?;
+    let (plugins, warnings) = plugins::prepare_within(budget, &arguments.plugins, &Stage::ALL, sources)?;
+    for warning in warnings {
+        tracing::warn!(code = warning.code, "{}", warning.message);
+    }
     Loaded::new(plugins).map_err(|failure| vec![failure.diagnostic()])
 }

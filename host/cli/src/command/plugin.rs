@@ -42,7 +42,7 @@ fn list(arguments: &PluginArguments, color: Color) -> Result<(), Failed> {
         output::show(&diagnostics, &Sources::default(), color);
         exit::failed(&diagnostics, !arguments.replacements.is_empty())
     };
-    let plugins = plugins::load(arguments, &Stage::ALL, &[]).map_err(fail)?;
+    let plugins = plugins::load(arguments, &Stage::ALL).map_err(fail)?;
     let mut rows = vec![["STAGE", "NAME", "VERSION", "DIGEST", "SOURCE"].map(str::to_string)];
     for plugin in plugins.iter() {
         let said = plugin

@@ -127,11 +127,9 @@ fn described(
         );
         return Err(vec![Diagnostic::error("plugin-other-stage", what)]);
     }
-    if let Some(settings) = settings {
-        let told = plugins::check_settings(&plugin, &sandbox, settings);
-        if told.iter().any(Diagnostic::is_error) {
-            return Err(told);
-        }
+    let told = plugins::check_settings(&plugin, &sandbox, settings);
+    if told.iter().any(Diagnostic::is_error) {
+        return Err(told);
     }
     Ok(plugin.describe(&sandbox).map_err(failed)?.name)
 }

@@ -2,9 +2,9 @@
 
 use crate::command::inputs;
 use crate::exit::{self, Failed};
-use crate::files;
 use crate::output::{self, Color};
 use crate::plugins::{self, PluginArguments};
+use crate::storage::below::{self, Below};
 use boson_document::{Tree, json};
 use boson_pipeline::convert::collected::{self, JobErrors};
 use boson_pipeline::convert::filling::{self, Filled};
@@ -58,7 +58,7 @@ pub struct RenderArguments {
 pub fn run(arguments: &RenderArguments, color: Color) -> Result<(), Failed> {
     let mut sources = Sources::default();
     let foreign = !arguments.plugins.replacements.is_empty();
-    let result = load(arguments, &mut sources).and_then(|plugins| {
+    let result = load(arguments, &mut sources, color).and_then(|plugins| {
         if arguments.batch {
             batch(&plugins)
         } else {
@@ -97,9 +97,10 @@ impl From<std::io::Error> for Error {
     }
 }
 
-fn load(arguments: &RenderArguments, sources: &mut Sources) -> Result<Plugins, Error> {
-    let settings = inputs::settings(&arguments.plugins, sources)?;
-    Ok(plugins::load(&arguments.plugins, &[Stage::Render], &settings)?)
+fn load(arguments: &RenderArguments, sources: &mut Sources, color: Color) -> Result<Plugins, Error> {
+    let (plugins, warnings) = plugins::prepare(&arguments.plugins, &[Stage::Render], sources)?;
+    output::show(&warnings, sources, color);
+    Ok(plugins)
 }
 
 fn one_job(arguments: &RenderArguments, plugins: &Plugins, sources: &mut Sources, color: Color) -> Result<(), Error> {
@@ -140,14 +141,16 @@ fn write(arguments: &RenderArguments, wanted: &[&TemplateFile], rendered: Vec<Re
     let files = wanted.iter().zip(rendered);
     match &arguments.out {
         Some(directory) => {
-            for (file, rendered) in files {
-                let path = directory.join(&file.destination);
-                if let Some(parent) = path.parent() {
-                    std::fs::create_dir_all(parent)?;
-                }
-                files::write(&path, rendered.content.as_bytes(), filling::mode(file)).map_err(Error::Io)?;
-            }
-            Ok(())
+            let below = files.map(|(file, rendered)| Below {
+                path: file.destination.clone(),
+                content: rendered.content,
+                mode: filling::mode(file),
+            });
+            let below: Vec<Below> = below.collect();
+            below::write(directory, &below).map_err(|error| {
+                let error = Diagnostic::error("output-unwritable", format!("{error:#}"));
+                Box::new(error.help("check --out: no link in it may lead out of it")).into()
+            })
         }
         None => {
             let several = wanted.len() > 1;

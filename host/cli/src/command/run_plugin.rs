@@ -100,7 +100,7 @@ fn load(
     let Some(settings) = settings else {
         return Ok((sandbox, plugin));
     };
-    let told = plugins::check_settings(&plugin, &sandbox, settings);
+    let told = plugins::check_call_settings(&plugin, &sandbox, settings);
     if told.iter().any(Diagnostic::is_error) {
         return Err(told);
     }

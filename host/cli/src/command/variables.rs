@@ -3,12 +3,13 @@
 use crate::command::inputs;
 use crate::files;
 use crate::generator::Credentials;
+use crate::storage::vars_store::VarsStore;
 use boson_document::Tree;
 use boson_pipeline::report::Sources as Shown;
 use boson_pipeline::scrub::Secrets;
-use boson_pipeline::stage::{Named, Variable};
-use boson_pipeline::variables::{self, AskAddresses, FilePath, Inputs, Options, Recipes, Sources, Store, Table};
-use boson_pipeline::yaml::{self, Document};
+use boson_pipeline::stage::{Named, Reply, Variable};
+use boson_pipeline::variables::{self, AskAddresses, FilePath, Inputs, Interpolation, Options, Sources, Store, Table};
+use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Severity, StageError, Stages};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -41,13 +42,16 @@ pub struct VariableArguments {
     pub vars_store: Option<PathBuf>,
 }
 
+/// How often values are made for a store that other programs change meanwhile.
+const ATTEMPTS: usize = 5;
+
 /// Everything that was read.
 pub struct Read {
     manifest: Document,
     ops: Vec<Document>,
     table: Table,
     store: Store,
-    store_path: Option<PathBuf>,
+    store_file: Option<VarsStore>,
     generates: bool,
 }
 
@@ -89,17 +93,16 @@ pub fn read(manifest: &Path, arguments: &VariableArguments, shown: &mut Shown) -
         .filter_map(|file| keep(read_as("ops file", file, inputs::yaml_file(file, shown)), &mut errors))
         .collect();
     let table = table(arguments, shown, &mut errors);
-    let store_path = arguments.vars_store.as_deref().map(files::expanded);
-    let store = keep(store(store_path.as_deref(), shown), &mut errors);
+    let store = keep(store(arguments.vars_store.as_deref(), shown), &mut errors);
     match (manifest, table, store) {
-        (Some(manifest), Some(table), Some(store)) if errors.is_empty() => {
+        (Some(manifest), Some(table), Some((store_file, store))) if errors.is_empty() => {
             shown.set_main(&manifest.name);
             Ok(Read {
                 manifest,
                 ops,
                 table,
                 store,
-                store_path,
+                store_file,
                 generates: false,
             })
         }
@@ -160,25 +163,13 @@ fn table(arguments: &VariableArguments, shown: &mut Shown, errors: &mut Vec<Diag
     sources.table().map_err(|more| errors.extend(more)).ok()
 }
 
-fn store(path: Option<&Path>, shown: &mut Shown) -> Result<Store, Box<Diagnostic>> {
-    match path {
-        Some(path) if path.exists() => {
-            let mut store = Store::read(&inputs::secret_file(path, shown)?)?;
-            let beside = recipes_path(path);
-            if beside.exists() {
-                store.recipes = Recipes::read(&inputs::secret_file(&beside, shown)?)?;
-            }
-            Ok(store)
-        }
-        _ => Ok(Store::empty()),
-    }
-}
-
-/// Where it is remembered how the values of a store were made.
-fn recipes_path(store: &Path) -> PathBuf {
-    let mut name = store.as_os_str().to_owned();
-    name.push(".options");
-    name.into()
+fn store(path: Option<&Path>, shown: &mut Shown) -> Result<(Option<VarsStore>, Store), Box<Diagnostic>> {
+    let Some(path) = path else {
+        return Ok((None, Store::empty()));
+    };
+    let mut file = VarsStore::at(&files::expanded(path))?;
+    let store = file.read(shown)?;
+    Ok((Some(file), store))
 }
 
 // === impl Read ===
@@ -234,8 +225,8 @@ impl Read {
         Ok(applied.document)
     }
 
-    /// Finds or makes values, and puts them in. What was made is kept in the store at once, whatever happens later: nobody
-    /// wants another CA because a template failed.
+    /// Finds or makes values, and puts them in. What was made is stored at once, whatever happens later: nobody wants another CA because a
+    /// template failed. No other run makes values for the same store meanwhile, and what is put in is what is stored.
     ///
     /// # Errors
     /// Of the variables stage, and a store that cannot be written.
@@ -247,23 +238,9 @@ impl Read {
         addresses: Option<&AskAddresses<'_>>,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Manifest, Vec<Diagnostic>> {
-        let mut generator = Credentials::new(options.rules);
-        let generates = self.generates || self.store_path.is_some();
-        let inputs = Inputs {
-            table: &self.table,
-            store: &mut self.store,
-            generator: if generates { Some(&mut generator) } else { None },
-            addresses,
-        };
-        let named = Named {
-            name: &self.manifest.name,
-            tree: document,
-        };
-        let result = variables::interpolate(stages, named, inputs, options);
-        self.save().map_err(|error| vec![*error])?;
-        let (done, said) = result.map_err(StageError::into_diagnostics)?;
+        let (done, said) = self.stored(stages, document, options, addresses)?;
         warnings.extend(said);
-        if self.store_path.is_none() && self.store.changed() {
+        if self.store_file.is_none() && self.store.changed() {
             let message = "Values were made for this run only; the next one makes others";
             let note = Diagnostic::warning("variables-not-kept", message).help("keep them: --vars-store FILE");
             warnings.push(Diagnostic {
@@ -279,20 +256,68 @@ impl Read {
         })
     }
 
-    fn save(&self) -> Result<(), Box<Diagnostic>> {
-        let Some(path) = &self.store_path else { return Ok(()) };
-        let write = |path: &Path, tree: &Tree| {
-            files::write(path, yaml::write(tree).as_bytes(), 0o600).map_err(|error| {
-                Box::new(Diagnostic::error("output-unwritable", format!("{error:#}")).help("check --vars-store"))
-            })
-        };
-        if self.store.changed() {
-            write(path, &self.store.to_tree())?;
+    /// The manifest with its values, all of which are in the store.
+    fn stored(
+        &mut self,
+        stages: &dyn Stages,
+        document: &Tree,
+        options: &Options,
+        addresses: Option<&AskAddresses<'_>>,
+    ) -> Result<(Interpolation, Vec<Diagnostic>), Vec<Diagnostic>> {
+        let one = |error: Box<Diagnostic>| vec![*error];
+        if let Some(file) = &mut self.store_file {
+            file.lock().map_err(one)?;
         }
-        // A crash between the two loses recipes, never a value; what has none is kept.
-        if self.store.recipes.changed() {
-            write(&recipes_path(path), &self.store.recipes.to_tree())?;
+        for _ in 0..ATTEMPTS {
+            self.update().map_err(one)?;
+            let result = self.found(stages, document, options, addresses);
+            let Some(file) = &mut self.store_file else {
+                return result.map_err(StageError::into_diagnostics);
+            };
+            // An editor or bosh itself does not wait for us. What was made is kept in memory for the next attempt.
+            if self.store.changed() && file.has_changed().map_err(one)? {
+                continue;
+            }
+            file.write(&self.store).map_err(one)?;
+            file.release();
+            return result.map_err(StageError::into_diagnostics);
+        }
+        let message = "the vars store was changed by another program each time values were to be stored";
+        Err(vec![
+            Diagnostic::error("vars-store-busy", message).help("try again when it is quiet"),
+        ])
+    }
+
+    /// Reads the store again where it was changed since.
+    fn update(&mut self) -> Result<(), Box<Diagnostic>> {
+        if let Some(file) = &mut self.store_file
+            && file.has_changed()?
+        {
+            let current = file.read(&mut Shown::default())?;
+            self.store = std::mem::take(&mut self.store).onto(current);
         }
         Ok(())
+    }
+
+    fn found(
+        &mut self,
+        stages: &dyn Stages,
+        document: &Tree,
+        options: &Options,
+        addresses: Option<&AskAddresses<'_>>,
+    ) -> Reply<Interpolation> {
+        let mut generator = Credentials::new(options.rules);
+        let generates = self.generates || self.store_file.is_some();
+        let inputs = Inputs {
+            table: &self.table,
+            store: &mut self.store,
+            generator: if generates { Some(&mut generator) } else { None },
+            addresses,
+        };
+        let named = Named {
+            name: &self.manifest.name,
+            tree: document,
+        };
+        variables::interpolate(stages, named, inputs, options)
     }
 }

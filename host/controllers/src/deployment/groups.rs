@@ -119,7 +119,8 @@ fn convert_all(
         let reply = stages.transform(nth, deployment, bundle.objects());
         let (edits, said) = reply.map_err(StageError::into_diagnostics)?;
         manifest.warnings.extend(said);
-        bundle.edit(edits, &format!("resources {}", nth + 1))?;
+        let said = bundle.edit(edits, &format!("resources {}", nth + 1))?;
+        manifest.warnings.extend(said);
     }
     let mut objects = bundle.into_objects();
     manifest.warnings.extend(active::lead_to_all(&mut objects));

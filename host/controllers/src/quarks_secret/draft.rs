@@ -1,11 +1,11 @@
 //! What a value is to be made from: pure, and complete. What is missing for it is said by name.
 
-use super::{image, own_names};
 use super::observe::{Seen, entry};
 use super::recipe::{self, Recipe, digest, recipe, request_digest};
 use super::secret::{self, Marks};
 use super::signing::{self, Prior};
 use super::template::{self, Budget, Values};
+use super::{image, own_names};
 use crate::api::QuarksSecret;
 use crate::api::request::{ImageCredentials, SignerType, TemplatedConfig};
 use crate::api::secret::SecretType;

@@ -249,7 +249,11 @@ fn the_built_in_signer_refuses_names_of_other_namespaces_before_it_makes_a_key()
     let mut built_in = seen(OWN_SIGNER);
     let (steps, plan) = settle(&object, &mut built_in, SystemTime::now());
     assert_eq!((steps.len(), plan.findings[0].reason.as_ref()), (0, "NameRefused"));
-    assert!(plan.findings[0].message.contains("'a.other.svc'"), "{:?}", plan.findings);
+    assert!(
+        plan.findings[0].message.contains("'a.other.svc'"),
+        "{:?}",
+        plan.findings
+    );
     // Other signers have rules of their own.
     let (steps, _) = settle(&object, &mut seen("example.com/signer"), SystemTime::now());
     assert_eq!(steps, ["key", "ask"]);
@@ -259,7 +263,11 @@ fn the_built_in_signer_refuses_names_of_other_namespaces_before_it_makes_a_key()
 fn without_a_signer_nothing_is_made() {
     let (steps, plan) = settle(&asked(SPEC), &mut seen(""), SystemTime::now());
     assert_eq!((steps.len(), plan.findings[0].reason.as_ref()), (0, "NoSigner"));
-    assert!(plan.findings[0].message.contains("--signer-name"), "{:?}", plan.findings);
+    assert!(
+        plan.findings[0].message.contains("--signer-name"),
+        "{:?}",
+        plan.findings
+    );
 }
 
 #[test]

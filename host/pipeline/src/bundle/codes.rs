@@ -50,6 +50,13 @@ pub const CODES: &[Code] = &[
                       not in a namespace is refused: a plugin must not gain rights through what it returns.",
     },
     Code {
+        name: "bundle-label-conflict",
+        title: "Two plugins set one label to different values",
+        explanation: "Plugins of the stage `resources` run in order, each on what those before it have made, so the last one wins. Where a label or an annotation \
+                      is to be another one than a plugin before has written, one of the two has no effect. Let one of them set it, or change their settings \
+                      or their order.",
+    },
+    Code {
         name: "bundle-no-such-object",
         title: "A hook changes an object that is not there",
         explanation: "A patch or removal names an object by `apiVersion`, kind and name. There is none of this name, or a hook before \

@@ -8,6 +8,7 @@ mod codes;
 pub mod kinds;
 pub mod limits;
 pub mod patch;
+mod writers;
 
 pub use codes::CODES;
 
@@ -17,7 +18,8 @@ use crate::stage::{Deployment, Edits, ObjectReference};
 use boson_deployment::labels;
 use boson_deployment::names::{LABEL_LIMIT, cut, label};
 use boson_document::{Map, Tree};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use writers::Writers;
 
 /// Label on every object: what made it.
 pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
@@ -34,6 +36,7 @@ pub struct Bundle {
     objects: Vec<Tree>,
     /// Where each object is, by group, kind and name.
     index: HashMap<Identity, usize>,
+    writers: Writers,
 }
 
 type Identity = (String, String, String);
@@ -48,6 +51,7 @@ impl Bundle {
             deployment: owner(deployment),
             objects: Vec::new(),
             index: HashMap::new(),
+            writers: Writers::default(),
         }
     }
 
@@ -77,12 +81,14 @@ impl Bundle {
         Err(errors)
     }
 
-    /// Applies what a plugin of the resources stage wants: patches, then removals, then additions.
+    /// Applies what a plugin of the resources stage wants: patches, then removals, then additions. Warns where it overrides another plugin.
     ///
     /// # Errors
     /// All that is wrong with any of the edits.
-    pub fn edit(&mut self, edits: Edits, from: &str) -> Result<(), Vec<Diagnostic>> {
+    pub fn edit(&mut self, edits: Edits, from: &str) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         let mut edited = self.clone();
+        let touched: BTreeSet<Identity> = edits.patches.iter().map(|(object, _)| referred(object)).collect();
+        let added: BTreeSet<Identity> = edits.additions.iter().map(identity).collect();
         let mut errors = Vec::new();
         let mut budget = patch::Budget::default();
         for (object, operations) in &edits.patches {
@@ -95,8 +101,21 @@ impl Bundle {
         if !errors.is_empty() {
             return Err(errors.into_iter().map(|error| by(error, from)).collect());
         }
+        let mut writers = std::mem::take(&mut edited.writers);
+        let warnings = touched.union(&added).filter_map(|object| {
+            let after = edited.object(object)?;
+            // What is removed and added again is new.
+            let before = self.object(object).filter(|_| !added.contains(object));
+            Some(writers.note(object, before, after, from))
+        });
+        let warnings = warnings.flatten().collect();
+        edited.writers = writers;
         *self = edited;
-        Ok(())
+        Ok(warnings)
+    }
+
+    fn object(&self, object: &Identity) -> Option<&Tree> {
+        self.index.get(object).and_then(|at| self.objects.get(*at))
     }
 
     fn remove(&mut self, removals: &[ObjectReference]) -> Vec<Diagnostic> {
@@ -169,12 +188,7 @@ impl Bundle {
     }
 
     fn find(&self, wanted: &ObjectReference) -> Result<usize, Box<Diagnostic>> {
-        let key = (
-            group(&wanted.api_version).to_string(),
-            wanted.kind.clone(),
-            wanted.name.clone(),
-        );
-        self.index.get(&key).copied().ok_or_else(|| {
+        self.index.get(&referred(wanted)).copied().ok_or_else(|| {
             let message = format!(
                 "There is no {} '{}' of {} to change",
                 wanted.kind, wanted.name, wanted.api_version
@@ -241,6 +255,11 @@ fn identity(object: &Tree) -> Identity {
         object.str("kind").unwrap_or_default().to_string(),
         name(object).to_string(),
     )
+}
+
+fn referred(object: &ObjectReference) -> Identity {
+    let group = group(&object.api_version).to_string();
+    (group, object.kind.clone(), object.name.clone())
 }
 
 /// API group of an `apiVersion`, empty for Kubernetes' core.

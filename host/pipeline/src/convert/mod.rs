@@ -215,7 +215,8 @@ impl Run<'_> {
         for nth in 0..self.stages.transforms() {
             let reply = self.stages.transform(nth, self.inputs.deployment, bundle.objects());
             let edits = self.keep(reply)?;
-            bundle.edit(edits, &format!("resources {}", nth + 1))?;
+            let said = bundle.edit(edits, &format!("resources {}", nth + 1))?;
+            self.diagnostics.extend(said);
         }
         Ok(bundle)
     }

@@ -216,7 +216,7 @@ pub const CODES: &[Code] = &[
         name: "release-template-destination",
         title: "A template goes to an odd place",
         explanation: "In a job's spec, `templates` maps each file below the job's `templates` to its place below \
-                      `/var/vcap/jobs/<job>`. The place must not lead out of there, and two templates should not go to the same one: \
+                      `/var/vcap/jobs/<job>`. The place must not lead out of there, nor have characters such as line breaks or NUL in it; and two templates should not go to the same one: \
                       the later one wins.",
     },
     Code {

@@ -234,6 +234,9 @@ impl Reader<'_> {
     fn destination(&mut self, source: &str, value: &Tree, at: &Pointer, spec: &str) -> Option<String> {
         let name = self.name;
         let message = match value.as_str().map(paths::clean) {
+            Some(Ok(destination)) if destination.contains(char::is_control) => {
+                format!("Template '{source}' of job '{name}' has a destination with control characters")
+            }
             Some(Ok(destination)) if !destination.is_empty() => return Some(destination),
             Some(_) => format!("Template '{source}' of job '{name}' has a destination outside of the job's directory"),
             None => format!("Template '{source}' of job '{name}' has no destination"),

@@ -7,8 +7,15 @@ pub const CODES: &[Code] = &[
     Code {
         name: "plugin-settings",
         title: "Settings do not fit the plugin",
-        explanation: "Every plugin describes its settings by a JSON Schema, and what `--plugin-settings` gives is held against it before the first call. \
-                      `host plugin list` shows the plugins, `host run-plugin PLUGIN --call describe` the schema.",
+        explanation: "Every plugin describes its settings by a JSON Schema. What it is given is checked against it before the first call, and so is `{}` \
+                      where it is given nothing: a plugin may require settings. `host plugin list` shows the plugins, \
+                      `host run-plugin PLUGIN --call describe` the schema.",
+    },
+    Code {
+        name: "plugin-settings-reserved",
+        title: "The host sets this setting itself",
+        explanation: "`rules` of the stage `variables` and `only` of the stage `links` say what a call is for, and the host sets them for each call. With \
+                      `only: variables` of a user's, for example, a conversion would lose its workloads. Leave them out of settings.",
     },
     Code {
         name: "plugin-settings-unchecked",

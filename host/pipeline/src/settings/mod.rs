@@ -2,30 +2,71 @@
 //! of draft 2020-12 is read: types, members, items, ranges and choices. Keywords beyond that are named in a warning, not skipped in silence.
 
 mod codes;
+mod meta;
 mod schema;
 
 pub use codes::CODES;
+pub use meta::schema_fault;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Place};
 use crate::stage::Stage;
 use crate::yaml::Document;
-use boson_document::Tree;
+use boson_document::{Pointer, Tree};
 use schema::Checker;
 
 /// Settings as a file gives them.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// For the plugin of this stage.
+    /// For plugins of this stage.
     pub stage: Stage,
+    /// For the one of this name only.
+    pub plugin: Option<String>,
     /// The file.
     pub document: Document,
 }
 
-/// What is wrong with settings for the plugin of this name, and what of its schema was not looked at. Values are not told: they may be secrets.
-pub fn check(settings: &Document, schema: &Tree, plugin: &str) -> Vec<Diagnostic> {
+/// Settings that the host sets itself in some calls: a value of the user's would change what a call is for, or be overwritten in silence.
+const HOST_SET: [(Stage, &str, &str); 2] = [
+    (
+        Stage::Variables,
+        "rules",
+        "the command decides whose rules hold: `host interpolate` follows bosh's command line, a conversion the director",
+    ),
+    (
+        Stage::Links,
+        "only",
+        "a conversion asks for the addresses of variables first, and then for everything",
+    ),
+];
+
+/// What is wrong with settings for the plugin of this stage and name, and what of its schema was not looked at. Values are not told: they may
+/// be secrets.
+pub fn check(settings: &Document, schema: &Tree, stage: Stage, plugin: &str) -> Vec<Diagnostic> {
+    let mut told = host_set(settings, stage, plugin);
+    let reserved: Vec<Place> = told.iter().map(|one| one.place.clone()).collect();
+    let misfits = fit(settings, schema, plugin);
+    told.extend(misfits.into_iter().filter(|one| !reserved.contains(&one.place)));
+    told
+}
+
+fn host_set(settings: &Document, stage: Stage, plugin: &str) -> Vec<Diagnostic> {
+    let given = |name: &str| settings.tree.get(name).is_some();
+    let set = HOST_SET.iter().filter(|(of, name, _)| *of == stage && given(name));
+    let error = |(_, name, why): &(Stage, &str, &str)| {
+        let message = format!("settings of plugin '{plugin}': the host sets '{name}' itself");
+        Diagnostic::error("plugin-settings-reserved", message)
+            .in_document(&settings.name)
+            .at(Pointer::root().at(name))
+            .help(format!("leave it out: {why}"))
+    };
+    set.map(error).collect()
+}
+
+/// What of the settings does not fit the schema, and what of the schema was not looked at.
+pub fn fit(settings: &Document, schema: &Tree, plugin: &str) -> Vec<Diagnostic> {
     let mut checker = Checker::default();
     checker.check(&settings.tree, schema);
-    let error = |(place, what): (boson_document::Pointer, String)| {
+    let error = |(place, what): (Pointer, String)| {
         Diagnostic::error("plugin-settings", format!("settings of plugin '{plugin}': {what}"))
             .in_document(&settings.name)
             .at(place)
@@ -51,7 +92,7 @@ mod tests {
     fn told(settings: &str, schema: &str) -> Vec<String> {
         let settings = yaml::read("s.yml", settings).unwrap();
         let line = |one: Diagnostic| format!("{} {}", one.place.pointer.unwrap_or_default(), one.message);
-        check(&settings, &json::parse(schema).unwrap(), "p")
+        check(&settings, &json::parse(schema).unwrap(), Stage::Bpm, "p")
             .into_iter()
             .map(line)
             .collect()
@@ -133,6 +174,31 @@ mod tests {
                 r##"{"properties": {"a": {"pattern": "^y", "$ref": "#/x"}}, "title": "t"}"##
             ),
             [" settings of plugin 'p' are not checked against these parts of its schema: $ref, pattern"]
+        );
+    }
+
+    #[test]
+    fn what_the_host_sets_is_not_for_users() {
+        for (stage, settings, wanted) in [
+            (Stage::Links, "{only: variables}", "the host sets 'only' itself"),
+            (Stage::Links, "{only: 7}", "the host sets 'only' itself"),
+            (Stage::Variables, "{rules: cli}", "the host sets 'rules' itself"),
+        ] {
+            let schema =
+                json::parse(r#"{"properties": {"only": {"enum": ["variables"]}, "rules": {"enum": ["cli"]}}}"#);
+            let settings = yaml::read("s.yml", settings).unwrap();
+            let told = check(&settings, &schema.unwrap(), stage, "p");
+            assert_eq!(told.len(), 1, "{told:?}");
+            assert_eq!(
+                (told[0].code.as_str(), told[0].is_error()),
+                ("plugin-settings-reserved", true)
+            );
+            assert_eq!(told[0].message, format!("settings of plugin 'p': {wanted}"));
+        }
+        assert_eq!(
+            told("{only: variables, rules: cli}", "{}"),
+            Vec::<String>::new(),
+            "other stages may call theirs so"
         );
     }
 }

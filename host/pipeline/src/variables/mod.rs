@@ -9,6 +9,7 @@
 
 mod amend;
 mod checks;
+mod circle;
 mod codes;
 mod flags;
 mod flow;

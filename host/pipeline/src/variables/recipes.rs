@@ -44,6 +44,14 @@ impl Recipes {
         self.changed = true;
     }
 
+    /// Takes the recipe of this name from `others`.
+    pub fn adopt(&mut self, name: &str, others: &Self) {
+        if let Some(recipe) = others.entries.get(name) {
+            self.entries.insert(name.to_string(), recipe.clone());
+            self.changed = true;
+        }
+    }
+
     /// Was this very value made from another type or other options? Of one that came from elsewhere nobody knows: no.
     pub fn differ(&self, name: &str, kind: &str, options: &Tree, value: &Tree) -> bool {
         let Some(held) = self.entries.get(name).filter(|held| made(held, value)) else {

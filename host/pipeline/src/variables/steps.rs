@@ -1,6 +1,7 @@
 //! Interpolation where values are made elsewhere and later, as in a cluster: first what the manifest wants, and when all is there, what becomes
 //! of it.
 
+use super::circle;
 use super::flow::{self, Check, Inputs, Interpolation, Options};
 use super::given;
 use super::store::Store;
@@ -23,7 +24,7 @@ pub struct Wanted {
 /// What the manifest wants beyond what was given.
 ///
 /// # Errors
-/// Of the variables stage: definitions or placeholders that are none.
+/// Of the variables stage: definitions or placeholders that are none; CAs that sign each other.
 pub fn wanted(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<Wanted> {
     let (given, mut diagnostics) = given::put_in(stages, document, table)?;
     let placed = Named {
@@ -56,13 +57,14 @@ pub fn wanted(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<
             pointer: definition.pointer.clone(),
         });
     }
+    diagnostics.extend(circle::circles(&variables, document.name));
     let document = given.document;
     let wanted = Wanted {
         document,
         variables,
         implicit,
     };
-    Ok((wanted, diagnostics))
+    crate::stage::fail_on_errors(wanted, diagnostics)
 }
 
 /// The manifest with all values: those that were given, and those that were generated, by name.

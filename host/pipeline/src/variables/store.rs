@@ -5,12 +5,14 @@ use super::recipes::Recipes;
 use crate::diagnostic::Diagnostic;
 use crate::yaml::Document;
 use boson_document::{Map, Tree};
+use std::collections::BTreeSet;
 
 /// Values by name, in the order of the file; new ones at the end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Store {
     values: Map,
-    changed: bool,
+    /// Names of those that were generated.
+    generated: BTreeSet<String>,
     /// How they were made.
     pub recipes: Recipes,
 }
@@ -31,8 +33,7 @@ impl Store {
         let context = format!("Deserializing variables file store '{}'", document.name);
         Ok(Self {
             values: names::members(document, &context)?,
-            changed: false,
-            recipes: Recipes::default(),
+            ..Self::default()
         })
     }
 
@@ -57,13 +58,25 @@ impl Store {
     /// Puts in a value that was generated, in the place of the one there is.
     pub fn put(&mut self, name: &str, value: Tree) {
         self.values.insert(name.to_string(), value);
-        self.changed = true;
+        self.generated.insert(name.to_string());
+    }
+
+    /// What was generated, put into the file's values as somebody else has left them meanwhile: where both have a value, the file's counts.
+    #[must_use]
+    pub fn onto(self, mut current: Self) -> Self {
+        for name in &self.generated {
+            if let (None, Some(value)) = (current.get(name), self.get(name)) {
+                current.put(name, value.clone());
+                current.recipes.adopt(name, &self.recipes);
+            }
+        }
+        current
     }
 
     /// Has something been generated? Only then the file is to be written, also where the flow failed afterwards: what
     /// was generated would be lost else.
     pub fn changed(&self) -> bool {
-        self.changed
+        !self.generated.is_empty()
     }
 
     /// What the file is to hold.
@@ -87,6 +100,25 @@ mod tests {
         assert_eq!(store.get("a"), Some(&Tree::from("other")));
         assert_eq!(store.names().collect::<Vec<_>>(), ["a", "n", "x.y", "b"]);
         assert_eq!(store.get("x"), None);
+    }
+
+    #[test]
+    fn what_is_in_the_file_by_now_counts() {
+        let read = |text: &str| Store::read(&yaml::read("s.yml", text).unwrap()).unwrap();
+        let mut store = read("a: 1\n");
+        for name in ["b", "c"] {
+            store.put(name, Tree::from("generated"));
+            store
+                .recipes
+                .note(name, "password", &Tree::Null, &Tree::from("generated"));
+        }
+        let merged = store.onto(read("a: 2\nb: theirs\nd: 4\n"));
+        assert_eq!(yaml::write(&merged.to_tree()), "a: 2\nb: theirs\nd: 4\nc: generated\n");
+        assert!(merged.changed() && merged.recipes.changed());
+        assert!(
+            merged.recipes.know("c", &Tree::from("generated")) && !merged.recipes.know("b", &Tree::from("generated"))
+        );
+        assert!(!read("a: 1\n").onto(read("a: 2\n")).changed());
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Tokens: what comes back instead of one, and where one goes.
 
 use super::server::{Request, layer, manifest, reply, serve};
-use super::{many, registry};
-use crate::Credentials;
+use super::{many, registry, settings};
+use crate::{Credentials, Registry, Settings};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -51,6 +51,41 @@ async fn a_token_that_never_ends_is_not_read() {
         .await
         .unwrap_err();
     assert!(error.message.contains("gives no token"), "{error:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_registry_without_tls_may_not_name_any_token_server_without_tls() {
+    let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+    let noted = asked.clone();
+    let thief = serve(move |request, stream, _| {
+        noted.lock().unwrap().push(request.path.clone());
+        reply(stream, "200 OK", "", br#"{"token":"abc"}"#);
+    });
+    let address = serve(move |_, stream, _| {
+        let challenge = format!("WWW-Authenticate: Bearer realm=\"http://{thief}/token\",service=\"r\"\r\n");
+        reply(stream, "401 Unauthorized", &challenge, b"");
+    });
+    let cache = tempfile::tempdir().unwrap();
+    let credentials = Credentials {
+        username: "u".into(),
+        password: "p".into(),
+    };
+    let image = format!("{address}/nats:1");
+    let fetched = registry(address, cache.path()).fetch(&image, Some(&credentials)).await;
+    let error = fetched.unwrap_err();
+    assert_eq!(error.code, "image-registry");
+    assert!(
+        error.message.contains("names a token server that is asked without TLS"),
+        "{error:?}"
+    );
+    assert!(asked.lock().unwrap().is_empty(), "the password was sent");
+    // Where it is listed, too, it is asked.
+    drop(
+        many(&[address, thief], cache.path())
+            .fetch(&image, Some(&credentials))
+            .await,
+    );
+    assert_eq!(asked.lock().unwrap().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -111,4 +146,48 @@ async fn the_password_goes_for_a_token_and_the_token_to_the_registry_alone() {
             "storage /stored ",
         ]
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_registries_that_are_allowed_are_asked() {
+    let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+    let noted = asked.clone();
+    let address = serve(move |request, stream, _| {
+        noted.lock().unwrap().push(request.path.clone());
+        reply(stream, "404 Not Found", "", b"");
+    });
+    let cache = tempfile::tempdir().unwrap();
+    let told = async |allowed: &[String], image: &str| {
+        let settings = Settings {
+            allowed: allowed.to_vec(),
+            ..settings(&[address])
+        };
+        let registry = Registry::new(cache.path().into(), &settings).unwrap();
+        registry.fetch(image, None).await.unwrap_err().code
+    };
+    let (image, here) = (format!("{address}/team/nats:1"), address.to_string());
+    for allowed in [
+        "r.example",
+        "docker.io",
+        &format!("{here}/other"),
+        &format!("{here}/tea"),
+    ] {
+        assert_eq!(
+            told(&[allowed.to_string()], &image).await,
+            "image-registry-not-allowed",
+            "{allowed}"
+        );
+    }
+    assert_eq!(
+        told(&["r.example".into()], "team/nats:1").await,
+        "image-registry-not-allowed"
+    );
+    assert!(asked.lock().unwrap().is_empty());
+    for allowed in [
+        vec![],
+        vec![here.clone()],
+        vec!["r.example".into(), format!("{here}/team")],
+    ] {
+        assert_eq!(told(&allowed, &image).await, "image-missing", "{allowed:?}");
+    }
 }

@@ -51,7 +51,8 @@ fn render(arguments: &BpmArguments, sources: &mut Sources, warnings: &mut Vec<Di
     let secrets = values.secrets();
     let name = arguments.resolved.display().to_string();
     let document = mounted::document(&arguments.resolved, &name, sources)?.tree;
-    let plugins = plugins::prepare(&arguments.plugins, &[Stage::Render], sources)?;
+    // The operator has warned about settings when it loaded the plugin.
+    let (plugins, _) = plugins::prepare(&arguments.plugins, &[Stage::Render], sources)?;
     let releases = mounted::releases(&arguments.releases, sources)?;
     let group = ResolvedGroup {
         name: arguments.group.clone(),

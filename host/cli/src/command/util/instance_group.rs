@@ -74,7 +74,8 @@ fn gather(arguments: &InstanceGroupArguments, sources: &mut Sources, warnings: &
     let secrets = values.secrets();
     let scrubbed = |errors| secrets.scrub(errors);
     let manifest = mounted::document(&arguments.manifest, &arguments.manifest_name, sources)?;
-    let plugins = plugins::prepare(&arguments.plugins, &[Stage::Links], sources)?;
+    // The operator has warned about settings when it loaded the plugin.
+    let (plugins, _) = plugins::prepare(&arguments.plugins, &[Stage::Links], sources)?;
     let releases = mounted::releases(&arguments.releases, sources)?;
     let named = Named {
         name: &manifest.name,

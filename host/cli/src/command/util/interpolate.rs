@@ -64,7 +64,8 @@ fn interpolate(arguments: &InterpolateArguments, sources: &mut Sources, warnings
     let (_, values) = mounted::values(Some(&arguments.values))?;
     let secrets = values.secrets();
     let manifest = mounted::document(&arguments.manifest, &arguments.manifest_name, sources)?;
-    let plugins = plugins::prepare(&arguments.plugins, &[Stage::Variables], sources)?;
+    // The operator has warned about settings when it loaded the plugin.
+    let (plugins, _) = plugins::prepare(&arguments.plugins, &[Stage::Variables], sources)?;
     let named = Named {
         name: &manifest.name,
         tree: &manifest.tree,

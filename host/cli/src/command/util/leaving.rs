@@ -1,8 +1,8 @@
 //! What the containers of a conversion job leave: output that becomes Secrets, and what they have to say, for the operator.
 
 use crate::exit::{self, Failed};
-use crate::files;
 use crate::output::{self, Color};
+use crate::storage::durable;
 use boson_controllers::in_pod;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::convert::kept::Texts;
@@ -51,7 +51,7 @@ impl Leaving {
         match texts {
             Some(texts) => {
                 let text = serde_json::to_string(&texts).map_err(anyhow::Error::from)?;
-                Ok(files::write(&self.output, text.as_bytes(), 0o640)?)
+                Ok(durable::write(&self.output, text.as_bytes(), 0o640)?)
             }
             None => Err(match exit::failed(&said, false) {
                 Failed::Input => Failed::Told,

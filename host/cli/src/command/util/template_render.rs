@@ -3,9 +3,9 @@
 use crate::command::inputs;
 use crate::command::render::files_of;
 use crate::exit::{self, Failed};
-use crate::files;
 use crate::output::{self, Color};
 use crate::plugins::{self, PluginArguments};
+use crate::storage::below::{self, Below};
 use boson_deployment::instances;
 use boson_document::Tree;
 use boson_pipeline::convert::collected::{self, JobErrors};
@@ -17,7 +17,7 @@ use boson_pipeline::scrub::Secrets;
 use boson_pipeline::{Diagnostic, Stage};
 use boson_sandbox::Plugins;
 use clap::Args;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Every option is read from the environment, as the pod's init container gets it
 #[derive(Args, Debug)]
@@ -58,13 +58,6 @@ pub fn run(arguments: &TemplateRenderArguments, color: Color) -> Result<(), Fail
     Ok(())
 }
 
-/// A file of the pod: where, what, and who may do what with it.
-struct Rendered {
-    path: PathBuf,
-    content: String,
-    mode: u32,
-}
-
 /// The instance group of the manifest and this pod's place in it.
 struct Pod<'a> {
     group: &'a str,
@@ -79,16 +72,15 @@ fn template_render(
 ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     let one = |diagnostic: Box<Diagnostic>| vec![*diagnostic];
     let manifest = inputs::mounted(&arguments.manifest, sources).map_err(one)?;
-    let settings = inputs::settings(&arguments.plugins, sources).map_err(one)?;
-    let plugins = plugins::load(&arguments.plugins, &[Stage::Render], &settings)?;
+    // The operator has warned about settings when it loaded the plugin.
+    let (plugins, _) = plugins::prepare(&arguments.plugins, &[Stage::Render], sources)?;
     let pod = pod(arguments, &manifest);
     // The log of a pod has more readers than its Secrets.
     let secrets = Secrets::suspected(&manifest);
     let rendered = files(arguments, &plugins, &pod, sources);
     let (files, said) = rendered.map_err(|errors| secrets.scrub(errors))?;
-    files.iter().try_for_each(|file| {
-        write(file).map_err(|error| vec![Diagnostic::error("output-unwritable", format!("{error:#}"))])
-    })?;
+    below::write(&arguments.out, &files)
+        .map_err(|error| vec![Diagnostic::error("output-unwritable", format!("{error:#}"))])?;
     Ok(secrets.scrub(said))
 }
 
@@ -108,7 +100,7 @@ fn files(
     plugins: &Plugins,
     pod: &Pod<'_>,
     sources: &mut Sources,
-) -> Result<(Vec<Rendered>, Vec<Diagnostic>), Vec<Diagnostic>> {
+) -> Result<(Vec<Below>, Vec<Diagnostic>), Vec<Diagnostic>> {
     let (mut files, mut said, mut filled) = (Vec::new(), Vec::new(), Vec::new());
     for job in pod.jobs {
         match fill(arguments, plugins, job, pod.index, sources) {
@@ -135,7 +127,7 @@ fn files(
         return Err(said);
     }
     for (job, filled) in filled {
-        files.extend(placed(&arguments.out.join(&job.name), &job, filled));
+        files.extend(placed(&job, filled));
     }
     Ok((files, said))
 }
@@ -172,19 +164,12 @@ fn fill(
     Ok((files.clone(), filled))
 }
 
-fn placed(out: &Path, job: &Job, filled: Filled) -> Vec<Rendered> {
+fn placed(job: &Job, filled: Filled) -> Vec<Below> {
     let files = job.templates.iter().zip(filled.files);
-    let placed = files.map(|(file, rendered)| Rendered {
-        path: out.join(&file.destination),
+    let placed = files.map(|(file, rendered)| Below {
+        path: format!("{}/{}", job.name, file.destination),
         content: rendered.content,
         mode: filling::mode(file),
     });
     placed.collect()
-}
-
-fn write(file: &Rendered) -> anyhow::Result<()> {
-    if let Some(parent) = file.path.parent() {
-        std::fs::create_dir_all(parent)?;
-    }
-    files::write(&file.path, file.content.as_bytes(), file.mode)
 }

@@ -5,6 +5,7 @@ mod making;
 use crate::diagnostic::Diagnostic;
 use crate::stage::{Definition, Named, StageError, Stages, VariableRules, VariablesPlan};
 use crate::variables::amend::Addresses;
+use crate::variables::circle::recursion_help;
 use crate::variables::flow::{Inputs, Options};
 use crate::variables::generate::Generator;
 use crate::variables::store::Store;
@@ -125,12 +126,17 @@ impl<'a> Resolver<'a> {
         if self.failed.contains(name) {
             return Ok(State::Missing);
         }
-        if path.names.iter().any(|outer| outer == name) {
-            return Err(self.refuse(path, "variables-recursion", "Detected recursion".to_string()));
+        if let Some(first) = path.names.iter().position(|outer| outer == name) {
+            let circle = path.names.iter().skip(first).map(String::as_str).chain([name]);
+            let help = recursion_help(circle);
+            return Err(self.refuse(
+                path,
+                Diagnostic::error("variables-recursion", "Detected recursion").help(help),
+            ));
         }
         if path.names.len() >= MAX_CHAIN {
             let message = format!("Expected at most {MAX_CHAIN} variables whose options refer to each other");
-            return Err(self.refuse(path, "variables-too-deep", message));
+            return Err(self.refuse(path, Diagnostic::error("variables-too-deep", message)));
         }
         let definition = self.definitions.get(name).copied();
         let outer = path.here;
@@ -218,9 +224,9 @@ impl<'a> Resolver<'a> {
         error
     }
 
-    fn refuse(&self, path: &Path<'_>, code: &str, message: String) -> StageError {
+    fn refuse(&self, path: &Path<'_>, error: Diagnostic) -> StageError {
         let pointer = path.here.map_or("", |definition| &definition.pointer);
-        StageError::Input(vec![self.placed(Diagnostic::error(code, message), pointer)])
+        StageError::Input(vec![self.placed(error, pointer)])
     }
 }
 

@@ -1,0 +1,4 @@
+//! Points at which a test ends the process, as a crash would. This program has none.
+
+/// Does nothing.
+pub fn point() {}

@@ -1,0 +1,270 @@
+//! The file of `--vars-store`, with the recipes beside it. One run at a time makes values: the next one waits, reads what was stored, and uses that.
+//! So no run prints a value that is not in the file.
+
+use super::{Lock, durable};
+use crate::command::inputs;
+use crate::{files, output};
+use boson_document::Tree;
+use boson_pipeline::report::Sources;
+use boson_pipeline::variables::{Recipes, Store};
+use boson_pipeline::{Diagnostic, yaml};
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Links that lead to the file; the system follows as many.
+const LINKS: usize = 40;
+
+/// Where generated values are stored.
+pub struct VarsStore {
+    /// As the user named it, for messages.
+    name: String,
+    /// Where it is: no link, so that replacing it replaces no link.
+    path: PathBuf,
+    /// What was read of it last; none: there was no file.
+    content: Option<Vec<u8>>,
+    lock: Option<Lock>,
+}
+
+// === impl VarsStore ===
+
+impl VarsStore {
+    /// The file at this path, or what the links there lead to. It need not exist.
+    ///
+    /// # Errors
+    /// It is a directory, a device, a named pipe; or nobody can tell.
+    pub fn at(path: &Path) -> Result<Self, Box<Diagnostic>> {
+        let name = files::name(path);
+        let path = place(path, &name)?;
+        Ok(Self {
+            name,
+            path,
+            content: None,
+            lock: None,
+        })
+    }
+
+    /// The values in it, none where there is no file.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no map.
+    pub fn read(&mut self, shown: &mut Sources) -> Result<Store, Box<Diagnostic>> {
+        self.content = self.bytes()?;
+        let Some(bytes) = self.content.clone() else {
+            return Ok(Store::empty());
+        };
+        let mut store = Store::read(&inputs::secret_text(&self.name, bytes, shown)?)?;
+        if let Some(bytes) = self.regular(&self.recipes())? {
+            let name = format!("{}{RECIPES}", self.name);
+            store.recipes = Recipes::read(&inputs::secret_text(&name, bytes, shown)?)?;
+        }
+        Ok(store)
+    }
+
+    /// Waits until no other run makes values for this file, and holds it. Where nothing can be written beside it nobody else can store values
+    /// either: it is read as it is, and writing fails where there is something to store.
+    ///
+    /// # Errors
+    /// It cannot be locked.
+    pub fn lock(&mut self) -> Result<(), Box<Diagnostic>> {
+        const UNWRITABLE: [io::ErrorKind; 3] = [
+            io::ErrorKind::PermissionDenied,
+            io::ErrorKind::ReadOnlyFilesystem,
+            io::ErrorKind::NotFound,
+        ];
+        let (path, name) = (self.beside(".", ".lock"), &self.name);
+        let waiting = || output::complain(&format!("waiting for another run that makes values for '{name}'\n"));
+        match Lock::acquire(path.clone(), waiting) {
+            Ok(lock) => {
+                self.lock = Some(lock);
+                self.remove_leftovers()
+            }
+            Err(error) if UNWRITABLE.contains(&error.kind()) && !path.exists() => Ok(()),
+            Err(error) => Err(self.unwritable(&format!("cannot lock '{name}': {error}"))),
+        }
+    }
+
+    /// Lets other runs make values.
+    pub fn release(&mut self) {
+        self.lock = None;
+    }
+
+    /// Has somebody changed the file since it was read? Other programs do not lock it.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn has_changed(&self) -> Result<bool, Box<Diagnostic>> {
+        Ok(self.bytes()? != self.content)
+    }
+
+    /// Stores values and recipes, where there are new ones.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&self, store: &Store) -> Result<(), Box<Diagnostic>> {
+        let write = |path: &Path, tree: &Tree| {
+            durable::write(path, yaml::write(tree).as_bytes(), 0o600)
+                .map_err(|error| self.unwritable(&format!("{error:#}")))
+        };
+        if store.changed() {
+            write(&self.path, &store.to_tree())?;
+        }
+        // A crash between the two loses recipes, never a value; a value without a recipe is not made again.
+        if store.recipes.changed() {
+            write(&self.recipes(), &store.recipes.to_tree())?;
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
+        self.regular(&self.path)
+    }
+
+    fn regular(&self, path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
+        match fs::symlink_metadata(path) {
+            Ok(data) if data.is_file() && data.len() > files::MAX_BYTES => Err(files::too_large(&self.name)),
+            _ => files::regular(path, files::MAX_BYTES).map_err(|error| files::unreadable(&self.name, &error)),
+        }
+    }
+
+    /// Where the recipes are.
+    fn recipes(&self) -> PathBuf {
+        self.beside("", RECIPES)
+    }
+
+    fn beside(&self, before: &str, after: &str) -> PathBuf {
+        let mut name = OsString::from(before);
+        name.push(self.path.file_name().unwrap_or_default());
+        name.push(after);
+        self.path.with_file_name(name)
+    }
+
+    /// Runs that were killed leave files with secrets.
+    fn remove_leftovers(&self) -> Result<(), Box<Diagnostic>> {
+        let (values, recipes) = (self.path.clone(), self.recipes());
+        let ours = |name: &str| {
+            [&values, &recipes]
+                .iter()
+                .any(|path| path.file_name() == Some(name.as_ref()))
+        };
+        durable::remove_leftovers(durable::parent(&self.path), ours)
+            .map_err(|error| self.unwritable(&format!("{error:#}")))
+    }
+
+    fn unwritable(&self, message: &str) -> Box<Diagnostic> {
+        Box::new(Diagnostic::error("output-unwritable", message).help("check --vars-store"))
+    }
+}
+
+/// After the name of the store: what it is remembered in how its values were made.
+const RECIPES: &str = ".options";
+
+/// Where a file is that is read, and made where it is missing, through this path.
+fn place(path: &Path, name: &str) -> Result<PathBuf, Box<Diagnostic>> {
+    match fs::metadata(path) {
+        Ok(data) if data.is_dir() => return Err(files::directory(name)),
+        Ok(data) if !data.is_file() => {
+            let message = format!("'{name}' is not a regular file: no values can be stored in it");
+            let error = Diagnostic::error("vars-store-special", message).in_document(name);
+            return Err(Box::new(
+                error.help("give --vars-store the path of a file, or of one to be made"),
+            ));
+        }
+        Ok(_) => return fs::canonicalize(path).map_err(|error| files::unreadable(name, &error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(files::unreadable(name, &error)),
+        Err(_) => {}
+    }
+    // There is nothing yet, or a link to nothing: the file is made where the link leads, as every other program does.
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS {
+        match fs::read_link(&path) {
+            Ok(target) => path = durable::parent(&path).join(target),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(files::unreadable(name, &io::Error::from(io::ErrorKind::NotFound)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::everywhere;
+    use std::os::unix::fs::symlink;
+
+    fn made(name: &str, value: &str) -> impl Fn(&mut Store) {
+        move |store| {
+            store.put(name, Tree::from(value));
+            store.recipes.note(name, "password", &Tree::Null, &Tree::from(value));
+        }
+    }
+
+    fn store(path: &Path, make: impl Fn(&mut Store)) {
+        let mut file = VarsStore::at(path).unwrap();
+        file.lock().unwrap();
+        let mut store = file.read(&mut Sources::default()).unwrap();
+        make(&mut store);
+        file.write(&store).unwrap();
+    }
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<_> = entries.map(|name| name.into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_run_that_is_killed_anywhere_loses_no_value_and_leaves_no_secret_beside() {
+        let prepare = |directory: &Path| store(&directory.join("vars.yml"), made("a", "first"));
+        let act = |directory: &Path| store(&directory.join("vars.yml"), made("b", "second"));
+        let check = |directory: &Path, at: u32| {
+            let path = directory.join("vars.yml");
+            let text = fs::read_to_string(&path).unwrap();
+            assert!(
+                ["a: first\n", "a: first\nb: second\n"].contains(&text.as_str()),
+                "{at}: {text}"
+            );
+            store(&path, made("c", "third"));
+            assert_eq!(names(directory), ["vars.yml", "vars.yml.options"], "{at}");
+            let text = fs::read_to_string(&path).unwrap();
+            assert!(
+                text.starts_with("a: first\n") && text.ends_with("c: third\n"),
+                "{at}: {text}"
+            );
+            let options = fs::read_to_string(directory.join("vars.yml.options")).unwrap();
+            assert!(options.contains("\na:") || options.starts_with("a:"), "{at}: {options}");
+        };
+        let test =
+            "storage::vars_store::tests::a_run_that_is_killed_anywhere_loses_no_value_and_leaves_no_secret_beside";
+        everywhere(test, prepare, act, check);
+    }
+
+    #[test]
+    fn links_stay_links_also_those_to_nothing_yet() {
+        let scratch = tempfile::tempdir().unwrap();
+        let at = |name: &str| scratch.path().join(name);
+        fs::create_dir(at("shared")).unwrap();
+        symlink("link", at("vars.yml")).unwrap();
+        symlink("shared/real.yml", at("link")).unwrap();
+        store(&at("vars.yml"), made("a", "first"));
+        store(&at("vars.yml"), made("b", "second"));
+        assert_eq!(
+            fs::read_to_string(at("shared/real.yml")).unwrap(),
+            "a: first\nb: second\n"
+        );
+        assert!(["vars.yml", "link"].iter().all(|name| at(name).is_symlink()));
+        assert_eq!(names(&at("shared")), ["real.yml", "real.yml.options"]);
+    }
+
+    #[test]
+    fn a_change_by_a_program_that_does_not_lock_is_noticed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("vars.yml");
+        let mut file = VarsStore::at(&path).unwrap();
+        file.read(&mut Sources::default()).unwrap();
+        assert!(!file.has_changed().unwrap());
+        fs::write(&path, "a: 1\n").unwrap();
+        assert!(file.has_changed().unwrap());
+    }
+}

@@ -1,0 +1,322 @@
+//! Settings of plugins on the command line: who gets which, what is refused, and what of it fails nothing.
+
+#![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
+
+use boson_tests::{Ran, host, root};
+use std::fs;
+use std::path::Path;
+use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
+use wit_parser::Resolve;
+
+/// Where the texts of a plugin begin in its memory.
+const BASE: usize = 1024;
+
+/// A plugin that patches the Service `demo-web` by what its settings are: a JSON Patch.
+struct Patcher {
+    stage: &'static str,
+    schema: &'static str,
+    /// What `describe` does instead.
+    traps: bool,
+}
+
+impl Default for Patcher {
+    fn default() -> Self {
+        Self {
+            stage: "resources",
+            schema: r#"{"type": "array"}"#,
+            traps: false,
+        }
+    }
+}
+
+// === impl Patcher ===
+
+impl Patcher {
+    fn write(&self, directory: &Path, file: &str) {
+        let mut resolve = Resolve::default();
+        resolve.push_dir(root().join("wit/types")).unwrap();
+        let (package, _) = resolve.push_dir(root().join("wit/resources")).unwrap();
+        let world = resolve.select_world(&[package], Some("resources")).unwrap();
+        let mut module = wat::parse_str(self.module()).unwrap();
+        embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();
+        let component = ComponentEncoder::default().module(&module).unwrap().encode().unwrap();
+        fs::write(directory.join(file), component).unwrap();
+    }
+
+    /// Records of the reply are pointers and lengths, placed by hand.
+    fn module(&self) -> String {
+        let mut data = Vec::new();
+        let mut place = |text: &str| {
+            let at = BASE + data.len();
+            data.extend(text.as_bytes());
+            [at, text.len()]
+        };
+        let description = ["patcher", "1.0.0", self.stage, self.schema].map(&mut place);
+        let reference = ["v1", "Service", "demo-web"].map(&mut place);
+        data.resize(data.len().next_multiple_of(8), 0);
+        let mut words = |words: &[usize]| {
+            let at = BASE + data.len();
+            data.extend(
+                words
+                    .iter()
+                    .flat_map(|word| u32::try_from(*word).unwrap().to_le_bytes()),
+            );
+            at
+        };
+        // Neither codes nor extensions.
+        let described = words(&[description.as_flattened(), &[0; 4]].concat());
+        // The patch itself is what the host passes in.
+        let patch = words(&[reference.as_flattened(), &[0; 2]].concat());
+        // ok: patches; no removals, additions, diagnostics, extensions.
+        let edits = words(&[&[0, patch, 1][..], &[0; 8]].concat());
+        let bytes: String = data.iter().map(|byte| format!("\\{byte:02x}")).collect();
+        let free = (BASE + data.len()).next_multiple_of(8);
+        let describe = match self.traps {
+            true => "unreachable".to_string(),
+            false => format!("i32.const {described}"),
+        };
+        // The settings come after the record of the deployment (52 bytes) and the list of objects.
+        format!(
+            r#"(module
+                (memory (export "memory") 64)
+                (global $free (mut i32) (i32.const {free}))
+                (data (i32.const {BASE}) "{bytes}")
+                (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
+                    (global.get $free)
+                    (global.set $free (i32.and (i32.add (i32.add (global.get $free) (local.get 3)) (i32.const 7)) (i32.const -8))))
+                (func (export "boson:resources/transformation@1.0.0#describe") (result i32) {describe})
+                (func (export "boson:resources/transformation@1.0.0#transform") (param i32) (result i32)
+                    (i32.store (i32.const {}) (i32.load (i32.add (local.get 0) (i32.const 60))))
+                    (i32.store (i32.const {}) (i32.load (i32.add (local.get 0) (i32.const 64))))
+                    (i32.const {edits})))"#,
+            patch + 24,
+            patch + 28,
+        )
+    }
+}
+
+/// A deployment that converts.
+fn deployment() -> tempfile::TempDir {
+    let scratch = tempfile::tempdir().unwrap();
+    copy(&root().join("tests/golden/convert-small"), scratch.path());
+    scratch
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let to = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &to);
+        } else {
+            fs::copy(&path, to).unwrap();
+        }
+    }
+}
+
+fn convert(directory: &Path, more: &[&str]) -> Ran {
+    let mut arguments = vec!["convert", "manifest.yml", "--release", "release"];
+    arguments.extend(more);
+    host(directory, arguments).unwrap()
+}
+
+#[track_caller]
+fn fails_with(ran: &Ran, code: &str, words: &str) {
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains(&format!("error[{code}]")), "{}", ran.stderr);
+    assert!(ran.stderr.contains(words), "{}", ran.stderr);
+}
+
+fn label(name: &str, value: &str) -> String {
+    format!(r#"[{{"op": "add", "path": "/metadata/labels/{name}", "value": "{value}"}}]"#)
+}
+
+#[test]
+fn settings_that_the_host_sets_are_refused_and_nothing_is_printed() {
+    let scratch = deployment();
+    fs::write(scratch.path().join("only.yml"), "only: variables\n").unwrap();
+    fs::write(scratch.path().join("rules.yml"), "rules: cli\n").unwrap();
+    let ran = convert(scratch.path(), &["--plugin-settings", "links=only.yml"]);
+    fails_with(
+        &ran,
+        "plugin-settings-reserved",
+        "the host sets 'only' itself\n --> only.yml:1:1",
+    );
+    let ran = convert(scratch.path(), &["--plugin-settings", "variables=rules.yml"]);
+    fails_with(
+        &ran,
+        "plugin-settings-reserved",
+        "the host sets 'rules' itself\n --> rules.yml:1:1",
+    );
+    let ran = host(
+        scratch.path(),
+        [
+            "interpolate",
+            "manifest.yml",
+            "--plugin-settings",
+            "variables=rules.yml",
+        ],
+    )
+    .unwrap();
+    fails_with(&ran, "plugin-settings-reserved", "rules.yml:1:1");
+}
+
+#[test]
+fn a_plugin_that_requires_settings_fails_without_them() {
+    let scratch = deployment();
+    let patcher = Patcher {
+        schema: r#"{"required": ["team"]}"#,
+        ..Patcher::default()
+    };
+    patcher.write(scratch.path(), "labels.wasm");
+    let ran = convert(scratch.path(), &["--plugin", "resources=labels.wasm"]);
+    fails_with(&ran, "plugin-settings", "'team' is missing");
+    assert!(
+        ran.stderr.contains("--plugin-settings resources=FILE"),
+        "{}",
+        ran.stderr
+    );
+    let ran = host(scratch.path(), ["plugin", "list", "--plugin", "resources=labels.wasm"]).unwrap();
+    assert!(
+        ran.code == 0 && ran.stdout.contains("patcher"),
+        "only to list it: {}",
+        ran.stderr
+    );
+    let ran = host(scratch.path(), ["plugin", "pack", "resources", "labels.wasm"]).unwrap();
+    fails_with(&ran, "plugin-settings", "'team' is missing");
+}
+
+#[test]
+fn a_schema_that_is_checked_in_part_is_a_warning_and_the_objects_are_printed() {
+    let scratch = deployment();
+    let patcher = Patcher {
+        schema: r#"{"type": "array", "uniqueItems": true}"#,
+        ..Patcher::default()
+    };
+    patcher.write(scratch.path(), "labels.wasm");
+    fs::write(scratch.path().join("a.json"), label("team", "a")).unwrap();
+    let given = [
+        "--plugin",
+        "resources=labels.wasm",
+        "--plugin-settings",
+        "resources=a.json",
+    ];
+    let ran = convert(scratch.path(), &given);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("warning[plugin-settings-unchecked]"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.contains("parts of its schema: uniqueItems"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stdout.contains("\n    team: a\n"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_plugin_that_cannot_describe_itself_fails_before_the_conversion() {
+    let scratch = deployment();
+    for (patcher, code, words) in [
+        (
+            Patcher {
+                traps: true,
+                ..Patcher::default()
+            },
+            "plugin-trapped",
+            "labels.wasm",
+        ),
+        (
+            Patcher {
+                stage: "bpm",
+                ..Patcher::default()
+            },
+            "plugin-malformed-reply",
+            "says that it is of stage 'bpm' but exports 'resources'",
+        ),
+        (
+            Patcher {
+                schema: "{",
+                ..Patcher::default()
+            },
+            "plugin-malformed-reply",
+            "has a settings schema that is not JSON",
+        ),
+        (
+            Patcher {
+                schema: r#"{"properties": {"team": {"type": "strnig"}}}"#,
+                ..Patcher::default()
+            },
+            "plugin-malformed-reply",
+            "has a settings schema that is no JSON Schema: at '/properties/team/type'",
+        ),
+    ] {
+        patcher.write(scratch.path(), "labels.wasm");
+        let ran = convert(scratch.path(), &["--plugin", "resources=labels.wasm"]);
+        fails_with(&ran, code, words);
+        assert!(!ran.stderr.contains("[render-"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn each_of_several_plugins_has_its_own_settings_and_a_label_that_two_set_is_reported() {
+    let scratch = deployment();
+    Patcher::default().write(scratch.path(), "labels.wasm");
+    fs::copy(scratch.path().join("labels.wasm"), scratch.path().join("more.wasm")).unwrap();
+    fs::write(scratch.path().join("a.json"), label("first", "a")).unwrap();
+    fs::write(scratch.path().join("b.json"), label("second", "b")).unwrap();
+    let given = |settings: [&str; 2]| {
+        let plugins = [
+            "--plugin",
+            "resources=labels.wasm",
+            "--plugin",
+            "resources:other=more.wasm",
+        ];
+        let settings = ["--plugin-settings", settings[0], "--plugin-settings", settings[1]];
+        convert(scratch.path(), &[plugins, settings].concat())
+    };
+    for settings in [
+        ["resources:labels=a.json", "resources:other=b.json"],
+        ["resources=a.json", "resources:other=b.json"],
+    ] {
+        let ran = given(settings);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert!(
+            ran.stdout.contains("\n    first: a\n") && ran.stdout.contains("\n    second: b\n"),
+            "{}",
+            ran.stdout
+        );
+        assert!(!ran.stderr.contains("bundle-label-conflict"), "{}", ran.stderr);
+    }
+    fs::write(scratch.path().join("b.json"), label("first", "b")).unwrap();
+    let ran = given(["resources:labels=a.json", "resources:other=b.json"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("\n    first: b\n"), "{}", ran.stdout);
+    let line = ran
+        .stderr
+        .lines()
+        .find(|line| line.contains("bundle-label-conflict"))
+        .unwrap();
+    for words in ["Service 'demo-web'", "label 'first'", "to different values"] {
+        assert!(line.contains(words), "{line}");
+    }
+    fails_with(
+        &given(["resources:labels=a.json", "resources:typo=b.json"]),
+        "plugin-settings-unused",
+        "there is no plugin 'typo' of the stage 'resources' for these settings",
+    );
+    fails_with(
+        &given(["resources:other=a.json", "resources:other=b.json"]),
+        "plugin-settings-twice",
+        "plugin 'other' is given settings twice: 'a.json' and 'b.json'",
+    );
+    let ran = convert(scratch.path(), &["--plugin-settings", "resources=a.json"]);
+    fails_with(
+        &ran,
+        "plugin-settings-unused",
+        "there is no plugin of the stage 'resources'",
+    );
+}
