@@ -163,6 +163,7 @@ impl Example {
             operator_image: "boson".into(),
             budget: boson_budget::Budget::default(),
             keep_versions: 2,
+            allowed: Default::default(),
         };
         let client: Client = line.client(self.stage.client.clone(), death);
         self.stage.operator_with(client, here, lease, conversion)

@@ -119,6 +119,7 @@ impl Stage {
             operator_image: "boson".into(),
             budget: boson_budget::Budget::default(),
             keep_versions: 2,
+            allowed: Default::default(),
         };
         self.operator_that(signer, client, namespaces, lease, conversion)
     }

@@ -6,7 +6,7 @@ use crate::images::RegistryImages;
 use crate::loaded::Loaded;
 use crate::memory;
 use crate::output::{self, Color};
-use crate::plugins::{self, PluginArguments};
+use crate::plugins::{self, PluginArguments, PrivilegeArguments};
 use crate::web::{Hosts, WebDocuments};
 use anyhow::Context;
 use boson_budget::Budget;
@@ -139,6 +139,8 @@ pub struct OperatorArguments {
     context: Option<String>,
     #[command(flatten)]
     plugins: PluginArguments,
+    #[command(flatten)]
+    allowed: PrivilegeArguments,
 }
 
 /// An address to listen at, or none.
@@ -253,6 +255,7 @@ async fn operate(
             cluster_domain: arguments.cluster_domain.clone(),
             operator_image: arguments.operator_image.clone(),
             keep_versions: usize::from(arguments.keep_versions),
+            allowed: arguments.allowed.privileges(),
         },
         signer: arguments.signer_name.clone(),
         admission: admission(arguments),
