@@ -29,6 +29,7 @@ impl Seen {
             warned: old.warned.clone(),
             plugins: Vec::new(),
             faults,
+            loading: Vec::new(),
         }
     }
 }
