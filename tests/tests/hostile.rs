@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use boson_tests::{Ran, host_with_input};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
@@ -185,6 +186,79 @@ fn what_imports_a_function_is_refused_by_name() {
     );
 }
 
+/// A core module with this function takes a compiler seconds.
+fn slow() -> String {
+    let step = "(i32.store (i32.const 8) (i32.mul (i32.load (i32.const 8)) (i32.load (i32.const 12))))";
+    format!("(func {})", step.repeat(150_000))
+}
+
+#[test]
+fn imports_are_checked_before_anything_is_compiled() {
+    let scratch = tempfile::tempdir().unwrap();
+    let core = format!(
+        r#"(module (import "evil:clock/clock@0.1.0" "now" (func (result i64))) (memory (export "memory") 1) {}
+        (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) unreachable))"#,
+        slow()
+    );
+    let wit = "package evil:clock@0.1.0; interface clock { now: func() -> u64; } world w { import clock; }";
+    let plugin = write(scratch.path(), &component(&core, "w", &[("evil.wit", wit)]));
+    // There is not enough processor time to compile it.
+    let output = Command::new("sh")
+        .args(["-c", "ulimit -S -t 1 && exec \"$@\"", "sh"])
+        .arg(boson_tests::binary().unwrap())
+        .args(["run-plugin", plugin.to_str().unwrap(), "--call", "describe"])
+        .env("XDG_CACHE_HOME", scratch.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("imports function 'evil:clock/clock@0.1.0#now'; a plugin may"),
+        "{said}"
+    );
+    assert_eq!(cached(scratch.path()), [""; 0]);
+}
+
+/// Names in the cache of compiled code.
+fn cached(home: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(home.join("boson/compiled")).unwrap();
+    entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect()
+}
+
+#[test]
+fn what_is_refused_leaves_nothing_in_the_cache() {
+    let scratch = tempfile::tempdir().unwrap();
+    let traps = "(func $start unreachable) (start $start)";
+    for (extra, kept) in [(traps, 0), ("", 1)] {
+        let file = plugin(scratch.path(), "unreachable", extra);
+        let mut run = boson_tests::Run::new(scratch.path(), ["run-plugin", "plugin.wasm", "--call", "find"]);
+        run.input = FIND.into();
+        run.environment = vec![("XDG_CACHE_HOME".into(), scratch.path().into())];
+        fails_with(&run.start().unwrap(), "plugin-trapped", "unreachable");
+        assert_eq!(cached(scratch.path()).len(), kept, "{}", file.display());
+    }
+}
+
+#[test]
+fn a_name_of_60_kb_is_quoted_in_part() {
+    let scratch = tempfile::tempdir().unwrap();
+    let name = "a".repeat(60_000);
+    let text = format!(r#"(component (import "{name}" (func)))"#);
+    let plugin = write(scratch.path(), &wat::parse_str(&text).unwrap());
+    let ran = call(scratch.path(), &plugin, &[]);
+    fails_with(&ran, "plugin-refused", "imports function 'aaaaaa");
+    assert!(ran.stderr.len() < 1000, "{} bytes", ran.stderr.len());
+    let many: String = (0..100).map(|nth| format!(r#"(import "f{nth}" (func))"#)).collect();
+    let plugin = write(scratch.path(), &wat::parse_str(format!("(component {many})")).unwrap());
+    fails_with(
+        &call(scratch.path(), &plugin, &[]),
+        "plugin-refused",
+        "and 92 more; a plugin may",
+    );
+}
+
 #[test]
 fn what_is_no_plugin_is_refused() {
     let scratch = tempfile::tempdir().unwrap();
@@ -223,13 +297,13 @@ fn machine_code_is_never_taken_from_a_user() {
     let scratch = tempfile::tempdir().unwrap();
     let component = plugin(scratch.path(), "unreachable", "");
     let code = scratch.path().join("plugin.cwasm");
-    let ran = host_with_input(
-        scratch.path(),
-        ["compile-plugin".as_ref(), component.as_os_str(), code.as_os_str()],
-        b"",
-    )
-    .unwrap();
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let status = Command::new(boson_tests::binary().unwrap())
+        .arg("compile-plugin")
+        .stdin(File::open(&component).unwrap())
+        .stdout(File::create(&code).unwrap())
+        .status()
+        .unwrap();
+    assert!(status.success());
     fails_with(&call(scratch.path(), &code, &[]), "plugin-refused", "is machine code");
     // Beside a component of the user's plugin directory it is passed over.
     std::fs::write(scratch.path().join("ops.wasm"), b"junk").unwrap();

@@ -8,7 +8,6 @@ use crate::output::Color;
 use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
 use clap::{Parser, Subcommand};
-use std::path::PathBuf;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -68,12 +67,7 @@ pub enum Command {
     /// What the pods of a deployment run
     #[command(subcommand)]
     Util(util::UtilCommand),
-    /// Compile a component to machine code and nothing else: what the sandbox calls, in a process with limits of its own
+    /// Compile a component from standard input to machine code on standard output: what the sandbox calls, in a process with limits of its own
     #[command(hide = true)]
-    CompilePlugin {
-        /// The component
-        component: PathBuf,
-        /// Where to write the machine code
-        output: PathBuf,
-    },
+    CompilePlugin,
 }

@@ -113,23 +113,19 @@ impl Shared {
             return Err(vec![Diagnostic::error("plugin-digest", what)]);
         }
         let found = self.loaded().get(&digest).cloned();
-        let known = match found {
-            Some(known) => known,
+        let is_new = found.is_none();
+        let checked = match found {
+            Some(known) => known.fits(package),
             None => self
                 .prepare(package, &bytes)
-                .map_err(|failure| vec![failure.diagnostic()])?,
+                .map_err(|failure| vec![failure.diagnostic()])
+                .and_then(|known| known.fits(package)),
         };
-        if known.plugin.stage != package.stage {
-            let what = format!(
-                "it is a plugin of the stage '{}', not '{}'",
-                known.plugin.stage, package.stage
-            );
-            return Err(vec![Diagnostic::error("plugin-other-stage", what)]);
+        // Nobody uses it: its machine code would only take the place of others'.
+        if checked.is_err() && is_new {
+            self.sandbox.forget(&Digest::of(&bytes));
         }
-        let told = known.check(&package.settings);
-        if told.iter().any(Diagnostic::is_error) {
-            return Err(told);
-        }
+        let known = checked?;
         let used = known.used.clone();
         self.loaded().insert(digest, known);
         Ok(used)
@@ -223,6 +219,22 @@ impl Known {
             plugin,
             used,
         })
+    }
+
+    /// The plugin, if it is one of the package's stage and accepts its settings.
+    fn fits(self, package: &Package) -> Result<Self, Vec<Diagnostic>> {
+        if self.plugin.stage != package.stage {
+            let what = format!(
+                "it is a plugin of the stage '{}', not '{}'",
+                self.plugin.stage, package.stage
+            );
+            return Err(vec![Diagnostic::error("plugin-other-stage", what)]);
+        }
+        let told = self.check(&package.settings);
+        match told.iter().any(Diagnostic::is_error) {
+            true => Err(told),
+            false => Ok(self),
+        }
     }
 
     /// What is wrong with these settings.

@@ -6,6 +6,7 @@ use crate::plugin_settings::{self, Given};
 use crate::unpack;
 use anyhow::{Context, bail};
 use boson_budget::Budget;
+use boson_pipeline::bundle::privileges::{Privilege, Privileges};
 use boson_pipeline::report::Sources;
 use boson_pipeline::settings;
 use boson_pipeline::yaml::Document;
@@ -31,6 +32,27 @@ pub struct PluginArguments {
     /// [default: the limit of its container, or half of the machine's memory]
     #[arg(long, value_name = "SIZE", env = "BOSON_MAX_MEMORY", help_heading = "Plugins")]
     pub max_memory: Option<Memory>,
+}
+
+/// The option about what pods that plugins make may ask for.
+#[derive(Args, Clone, Debug, Default)]
+pub struct PrivilegeArguments {
+    /// Let pods have this privilege though the deployment does not ask for it: `hostNetwork`, `capabilities=NET_ADMIN`
+    #[arg(
+        long = "allow-privilege",
+        value_name = "FIELD[=VALUE]",
+        env = "BOSON_ALLOWED_PRIVILEGES",
+        value_delimiter = ',',
+        help_heading = "Plugins"
+    )]
+    allowed: Vec<Privilege>,
+}
+
+impl PrivilegeArguments {
+    /// All of them.
+    pub fn privileges(&self) -> Privileges {
+        self.allowed.iter().cloned().collect()
+    }
 }
 
 /// `STAGE[:NAME]=FILE`.

@@ -28,7 +28,8 @@ pub enum Namespaces {
 /// Which namespaces are served now.
 #[derive(Clone, Debug)]
 pub struct Scope {
-    names: Arc<RwLock<HashSet<String>>>,
+    /// None: not known before the first complete list.
+    names: Arc<RwLock<Option<HashSet<String>>>>,
     /// Value of the label that makes a namespace one of them; none: they are listed.
     monitored_id: Option<Arc<str>>,
     changed: Arc<watch::Sender<()>>,
@@ -40,8 +41,8 @@ impl Scope {
     /// A fixed list, or nothing until [`Self::follow`] has seen the namespaces.
     pub fn new(namespaces: &Namespaces) -> Self {
         let names = match namespaces {
-            Namespaces::Fixed(names) => names.iter().cloned().collect(),
-            Namespaces::Monitored(_) => HashSet::new(),
+            Namespaces::Fixed(names) => Some(names.iter().cloned().collect()),
+            Namespaces::Monitored(_) => None,
         };
         let monitored_id = match namespaces {
             Namespaces::Fixed(_) => None,
@@ -56,10 +57,13 @@ impl Scope {
 
     /// Whether this namespace is served.
     pub fn holds(&self, namespace: &str) -> bool {
-        self.names
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .contains(namespace)
+        let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
+        names.as_ref().is_some_and(|names| names.contains(namespace))
+    }
+
+    /// All namespaces that are served; none before they have been listed completely once.
+    pub fn names(&self) -> Option<HashSet<String>> {
+        self.names.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Value of the label of namespaces that are served; none where they are listed.
@@ -115,12 +119,13 @@ impl Scope {
                 false
             }
             watcher::Event::InitDone => {
-                let changed = *names != *listed;
-                *names = std::mem::take(listed);
+                let listed = Some(std::mem::take(listed));
+                let changed = *names != listed;
+                *names = listed;
                 changed
             }
-            watcher::Event::Apply(namespace) => names.insert(name(namespace)),
-            watcher::Event::Delete(namespace) => names.remove(&name(namespace)),
+            watcher::Event::Apply(namespace) => names.as_mut().is_some_and(|names| names.insert(name(namespace))),
+            watcher::Event::Delete(namespace) => names.as_mut().is_some_and(|names| names.remove(&name(namespace))),
         };
         drop(names);
         if changed {
@@ -144,8 +149,12 @@ mod tests {
     fn a_new_list_counts_when_it_is_complete() {
         let scope = Scope::new(&Namespaces::Monitored("id".into()));
         let mut listed = HashSet::new();
+        assert_eq!(scope.names(), None);
+        scope.take(Event::Init, &mut listed);
+        scope.take(Event::InitApply(namespace("old")), &mut listed);
+        assert_eq!(scope.names(), None, "half a list is no list");
+        scope.take(Event::InitDone, &mut listed);
         let changes = scope.changed.subscribe();
-        scope.take(Event::Apply(namespace("old")), &mut listed);
         scope.take(Event::Init, &mut listed);
         scope.take(Event::InitApply(namespace("new")), &mut listed);
         assert!(

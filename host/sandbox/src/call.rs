@@ -10,9 +10,11 @@
 use crate::account::Account;
 use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
+use crate::limits::{self, Limits};
 use crate::plugin::Plugin;
 use boson_budget::{Class, Share};
 use std::fmt;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wasmtime::component::Instance;
 use wasmtime::{ResourceLimiter, Store, Trap, WasmBacktrace};
@@ -28,11 +30,12 @@ pub struct Measures {
     pub elapsed: Duration,
 }
 
-/// What the store of a call carries: the count of its memory, and what the budget gave it.
+/// What the store of a call carries: its limits, the memory it has, and what the budget gave it.
 pub(crate) struct CallState {
-    memory_limit: usize,
+    limits: Arc<Limits>,
     memory: usize,
-    table_limit: usize,
+    /// Bytes that it may have: its own limit, or less in a small container.
+    memory_limit: usize,
     share: Share,
 }
 
@@ -103,7 +106,7 @@ impl ResourceLimiter for CallState {
     }
 
     fn table_growing(&mut self, _current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
-        if desired > self.table_limit {
+        if desired > self.limits.table_elements {
             Err(TooMuch("table elements").into())
         } else {
             Ok(true)
@@ -111,16 +114,20 @@ impl ResourceLimiter for CallState {
     }
 
     fn instances(&self) -> usize {
-        16
+        count(self.limits.core_instances)
     }
 
     fn tables(&self) -> usize {
-        8
+        count(self.limits.tables)
     }
 
     fn memories(&self) -> usize {
-        4
+        count(self.limits.memories)
     }
+}
+
+fn count(limit: u32) -> usize {
+    usize::try_from(limit).unwrap_or(usize::MAX)
 }
 
 impl Sandbox {
@@ -170,9 +177,9 @@ impl Sandbox {
         let started = Instant::now();
         let limits = &self.limits;
         let state = CallState {
+            limits: limits.clone(),
             memory_limit: self.memory_limit(),
             memory: 0,
-            table_limit: limits.table_elements,
             share,
         };
         let mut store = Store::new(&self.engine, state);
@@ -222,6 +229,8 @@ impl Sandbox {
                 FailureKind::OverMemory,
                 format!("asked for more {what} than the {of} it may have"),
             )
+        } else if let Some(message) = limits::exceeded(limits, error) {
+            (FailureKind::Refused, message)
         } else if let Some(trap) = error.downcast_ref::<Trap>() {
             self.sort_trap(*trap, error)
         } else if error.root_cause().to_string().contains("hostcalls") {

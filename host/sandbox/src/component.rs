@@ -6,6 +6,11 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
 
+/// Names that a message lists.
+const SHOWN: usize = 8;
+/// Bytes of each.
+const LONGEST: usize = 120;
+
 /// The interface that makes a component a plugin of `stage`.
 pub(crate) fn interface(stage: Stage) -> &'static str {
     match stage {
@@ -18,36 +23,43 @@ pub(crate) fn interface(stage: Stage) -> &'static str {
     }
 }
 
-/// Checks imports and exports; the stage that the component is of.
+/// Checks imports and exports of compiled code; the stage that the component is of.
 ///
 /// # Errors
-/// Names every function or resource that it imports; says which stages there are where it exports none of them.
+/// As [`judge`].
 pub(crate) fn check(engine: &Engine, name: &str, component: &Component) -> Result<Stage, Failure> {
-    let refused = |message: String| Err(Failure::new(FailureKind::Refused, name, message));
     let kind = component.component_type();
     let mut imports = Vec::new();
     for (import, item) in kind.imports(engine) {
         forbidden(engine, import, &item.ty, &mut imports);
     }
+    let exports: Vec<&str> = kind.exports(engine).map(|(export, _)| export).collect();
+    judge(&imports, &exports).map_err(|message| Failure::new(FailureKind::Refused, name, message))
+}
+
+/// The stage of a component with these exports. `imports`: all that are not types, each with what it is.
+///
+/// # Errors
+/// Names the functions and resources that it imports; says which stages there are where it exports none of them.
+pub(crate) fn judge(imports: &[String], exports: &[&str]) -> Result<Stage, String> {
     if !imports.is_empty() {
-        return refused(format!(
+        return Err(format!(
             "imports {}; a plugin may import nothing but types",
-            imports.join(", ")
+            list(imports)
         ));
     }
-    let exports: Vec<&str> = kind.exports(engine).map(|(export, _)| export).collect();
     let stages: Vec<Stage> = Stage::ALL
         .into_iter()
         .filter(|stage| exports.contains(&interface(*stage)))
         .collect();
     match stages[..] {
         [stage] => Ok(stage),
-        [] => refused(format!(
+        [] => Err(format!(
             "exports no stage of the contract; one of {} is needed, it has {}",
-            wanted(),
-            list(&exports)
+            Stage::ALL.map(interface).join(", "),
+            list(exports)
         )),
-        _ => refused("exports several stages; a plugin has one".to_string()),
+        _ => Err("exports several stages; a plugin has one".to_string()),
     }
 }
 
@@ -65,14 +77,23 @@ fn forbidden(engine: &Engine, name: &str, item: &ComponentItem, found: &mut Vec<
     }
 }
 
-fn wanted() -> String {
-    list(&Stage::ALL.map(interface))
+/// A few of them: a component chooses how many names it has, and how long they are.
+fn list<T: AsRef<str>>(names: &[T]) -> String {
+    if names.is_empty() {
+        return "nothing".to_string();
+    }
+    let shown = names.iter().take(SHOWN).map(|name| cut(name.as_ref()));
+    let mut text = shown.collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN {
+        text.push_str(&format!(" and {} more", names.len() - SHOWN));
+    }
+    text
 }
 
-fn list(names: &[&str]) -> String {
-    if names.is_empty() {
-        "nothing".to_string()
-    } else {
-        names.join(", ")
+fn cut(name: &str) -> String {
+    let end = name.floor_char_boundary(LONGEST);
+    match name.get(..end) {
+        Some(start) if end < name.len() => format!("{start}..."),
+        _ => name.to_string(),
     }
 }

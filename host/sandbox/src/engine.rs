@@ -3,6 +3,7 @@
 use crate::cache::Cache;
 use crate::error::{Failure, FailureKind};
 use crate::limits::Limits;
+use crate::sealed;
 use boson_budget::Budget;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -47,7 +48,11 @@ impl Sandbox {
     /// # Errors
     /// A CPU or an operating system that wasmtime does not support.
     pub fn new(limits: Limits, cache: Cache) -> Result<Self, Failure> {
-        let engine = pooled(&limits).or_else(|_| on_demand(&limits)).map_err(|error| {
+        let engine = pooled(&limits).or_else(|error| {
+            tracing::debug!(%error, "no pool; instances are made on demand");
+            on_demand(&limits)
+        });
+        let engine = engine.map_err(|error| {
             Failure::new(
                 FailureKind::Refused,
                 "any",
@@ -86,8 +91,10 @@ impl Sandbox {
     /// Takes seconds, and memory that no limit covers: foreign code is compiled in a process of its own (see `cache`).
     ///
     /// # Errors
-    /// Not a valid component.
+    /// Not a valid component, or not a sealed one of one stage.
     pub fn compile(&self, name: &str, component: &[u8]) -> Result<Vec<u8>, Failure> {
+        // First: to compile what is refused anyway can take minutes.
+        sealed::check(name, component)?;
         self.engine.precompile_component(component).map_err(|error| {
             Failure::new(
                 FailureKind::Refused,
@@ -106,16 +113,17 @@ impl Sandbox {
 
 fn pooled(limits: &Limits) -> wasmtime::Result<Engine> {
     let mut pool = PoolingAllocationConfig::new();
+    // Address space and entries of tables, not memory: what a call uses is bounded by its own limits.
     pool.total_component_instances(MAX_CALLS)
-        .total_core_instances(MAX_CALLS * 8)
-        .max_core_instances_per_component(8)
-        .total_memories(MAX_CALLS)
-        .max_memories_per_component(2)
-        .total_tables(MAX_CALLS * 4)
-        .max_tables_per_component(4)
+        .total_core_instances(MAX_CALLS * limits.core_instances)
+        .max_core_instances_per_component(limits.core_instances)
+        .total_memories(MAX_CALLS * limits.memories)
+        .max_memories_per_component(limits.memories)
+        .total_tables(MAX_CALLS * limits.tables)
+        .max_tables_per_component(limits.tables)
         .table_elements(limits.table_elements)
         .max_memory_size(limits.memory)
-        .max_component_instance_size(4 << 20)
+        .max_component_instance_size(16 << 20)
         .max_core_instance_size(4 << 20)
         // Calls run on the thread that makes them. The thousand stacks for others would cost a thousand system calls at every start.
         .total_stacks(0)
@@ -168,7 +176,8 @@ fn config(limits: &Limits) -> wasmtime::Result<Config> {
             false,
         )
         .wasm_memory64(false)
-        .wasm_multi_memory(false)
+        // Composed components need it: the adapters between their parts see the memories of both.
+        .wasm_multi_memory(true)
         .concurrency_support(false);
     Ok(config)
 }

@@ -17,10 +17,11 @@ mod error;
 pub mod json_call;
 mod limits;
 mod plugin;
+mod sealed;
 mod stages;
 
 pub use account::Account;
-pub use cache::Cache;
+pub use cache::{CODE_LIMIT, CPU_LIMIT, Cache};
 pub use call::Measures;
 pub use engine::Sandbox;
 pub use error::{Failure, FailureKind};

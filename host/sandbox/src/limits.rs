@@ -18,6 +18,12 @@ pub struct Limits {
     pub output: usize,
     /// Elements of one table. CRuby has 52,000.
     pub table_elements: usize,
+    /// Core instances of a component. One that componentize-py makes has 38.
+    pub core_instances: u32,
+    /// Linear memories of a component. A component that is composed of several has one for each; QuickJS needs three.
+    pub memories: u32,
+    /// Tables of a component: for each memory its own, and those of the modules that wit-component puts in front of imports and between libraries.
+    pub tables: u32,
     /// Bytes of WebAssembly stack. CRuby's parser recurses; Ruby itself raises SystemStackError well before.
     pub stack: usize,
 }
@@ -31,7 +37,36 @@ impl Default for Limits {
             memory: 512 << 20,
             output: 64 << 20,
             table_elements: 60_000,
+            core_instances: 64,
+            memories: 3,
+            tables: 12,
             stack: 1 << 20,
         }
     }
+}
+
+/// The limit on a component's parts that an error of the engine is about, as a sentence. The engine has no type for these errors, and words of its
+/// own in each allocator; the same component fails with the same message in both.
+pub(crate) fn exceeded(limits: &Limits, error: &wasmtime::Error) -> Option<String> {
+    let text = format!("{error:#}");
+    let counts = [
+        (
+            ["core module instances", "instance count too high"],
+            limits.core_instances,
+            "core instances",
+        ),
+        (
+            ["linear memories", "memory count too high"],
+            limits.memories,
+            "memories",
+        ),
+        (
+            ["tables, which exceeds", "table count too high"],
+            limits.tables,
+            "tables",
+        ),
+    ];
+    let is_exceeded = |words: &[&str; 2]| words.iter().any(|words| text.contains(words));
+    let (_, limit, parts) = counts.into_iter().find(|(words, ..)| is_exceeded(words))?;
+    Some(format!("has more than {limit} {parts}"))
 }

@@ -157,11 +157,19 @@ impl Sandbox {
             _ => return refused("is not a WebAssembly component"),
         }
         let digest = Digest::of(bytes);
-        let component = self.cache.component(self, name, &digest, bytes)?;
-        self.prepare(name.to_string(), component, digest, source)
+        let prepare = |component| self.prepare(name.to_string(), component, digest, source);
+        if let Some(component) = self.cache.cached(self, &digest) {
+            return prepare(component);
+        }
+        self.cache.compile(self, name, &digest, bytes, |component| {
+            let plugin = prepare(component)?;
+            // What cannot even be instantiated is refused now rather than by every deployment that uses it.
+            self.instantiate(&plugin)?;
+            Ok(plugin)
+        })
     }
 
-    /// Takes the machine code of a component out of the cache: nobody will load it again soon.
+    /// Removes the machine code of a component from the cache: it was refused, or nobody uses it any more.
     pub fn forget(&self, digest: &Digest) {
         self.cache.forget(self, digest);
     }
@@ -191,11 +199,8 @@ impl Sandbox {
     fn prepare(&self, name: String, component: Component, digest: Digest, source: Source) -> Result<Plugin, Failure> {
         let stage = component::check(&self.engine, &name, &component)?;
         let pre = Linker::new(&self.engine).instantiate_pre(&component).map_err(|error| {
-            Failure::new(
-                FailureKind::Refused,
-                &name,
-                format!("does not fit the sandbox: {error:#}"),
-            )
+            let message = format!("does not fit the sandbox: {error:#}");
+            Failure::new(FailureKind::Refused, &name, message)
         })?;
         Ok(Plugin {
             stage,

@@ -5,6 +5,32 @@ pub const GROUP: &str = "quarks.cloudfoundry.org";
 /// `apiVersion` of the operator's kinds.
 pub const API_VERSION: &str = "quarks.cloudfoundry.org/v1alpha1";
 
+/// How domains below [`GROUP`] end.
+pub const SUBDOMAINS: &str = ".quarks.cloudfoundry.org";
+
+/// Labels and annotations that rules, and users through them, set on objects of a deployment. All others of [`GROUP`] are the operator's own: it
+/// acts upon them.
+pub const SET_BY_RULES: &[&str] = &[
+    DEPLOYMENT_NAME,
+    DEPLOYMENT,
+    INSTANCE_GROUP_NAME,
+    DEPLOYMENT_VERSION,
+    AZ_INDEX,
+    AZ_NAME,
+    ZONES,
+    VARIABLE,
+    UPDATE_MODE,
+    CANARIES,
+    MAX_IN_FLIGHT,
+    CANARY_WATCH_TIME,
+    UPDATE_WATCH_TIME,
+    RESTART_ON_UPDATE,
+    RESTART,
+    CONSUMES,
+    PROVIDES,
+    LINK_PROVIDER_NAME,
+];
+
 // === labels ===
 
 /// Label, and annotation on objects of links: which deployment it belongs to.

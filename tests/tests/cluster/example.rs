@@ -170,6 +170,7 @@ impl Example {
             budget: boson_budget::Budget::default(),
             roll_outdated,
             keep_versions: 2,
+            allowed: Default::default(),
         };
         self.stage.operator_with(client, here, lease, conversion)
     }

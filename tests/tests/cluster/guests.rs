@@ -162,7 +162,8 @@ fn echo() -> String {
     )
 }
 
-fn component(module: &str, stage: &str) -> Vec<u8> {
+/// A core module as a component of the stage's world.
+pub fn component(module: &str, stage: &str) -> Vec<u8> {
     let mut resolve = Resolve::default();
     let wit = root().join("wit");
     resolve.push_dir(wit.join("types")).unwrap();

@@ -2,12 +2,16 @@
 
 use crate::guests::Guest;
 use anyhow::{Context, Result, ensure};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use boson_tests::cluster::{Cluster, Operator, shared};
 use boson_tests::registry::{Server, push_example};
 use boson_tests::{binary, host, root};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fs;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long something may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -28,14 +32,29 @@ struct Scene {
 // === impl Scene ===
 
 impl Scene {
+    /// The operator is told which namespaces it serves.
     fn new() -> Result<Self> {
+        Self::with(|_, here, there| Ok(["--namespace", here, "--namespace", there].map(String::from).into()))
+    }
+
+    /// The operator finds them by their label.
+    fn monitored(id: &str) -> Result<Self> {
+        Self::with(|cluster, here, there| {
+            let label = format!("quarks.cloudfoundry.org/monitored={id}");
+            cluster.kubectl(["label", "namespace", here, there, &label])?;
+            Ok(["--monitored-id", id].map(String::from).into())
+        })
+    }
+
+    /// `serve`: the operator's arguments for these two namespaces.
+    fn with(serve: impl FnOnce(&Cluster, &str, &str) -> Result<Vec<String>>) -> Result<Self> {
         let cluster = shared()?;
         cluster.define()?;
         let registry = Server::start(false)?;
         push_example(&registry)?;
         let [own, here, there] = ["own", "here", "there"].map(|name| cluster.namespace(&format!("plugins-{name}")));
         let (own, here, there) = (own?, here?, there?);
-        let served = ["--namespace", &here, "--namespace", &there];
+        let served = serve(cluster, &here, &there)?;
         let mut scene = Self {
             operator: Operator::new(cluster, &own)?.registry(&registry).arguments(served),
             cluster,
@@ -129,6 +148,32 @@ impl Scene {
         self.wait(&format!("{name} in {stage}"), |deployment| {
             uses(deployment, stage, name)
         })
+    }
+
+    /// Every object of the deployment's namespace, by kind and name, with its version. Pods and what Kubernetes itself keeps are left out.
+    fn versions(&self) -> Result<BTreeMap<String, String>> {
+        let kinds = "boshdeployments,quarkssecrets,quarksstatefulsets,quarksjobs,secrets,configmaps,services,statefulsets.apps,jobs.batch,events.events.k8s.io";
+        let list = self.get(kinds)?;
+        let version = |object: &Value| {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+            let name = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
+            (name, text(&object["metadata"]["resourceVersion"]))
+        };
+        Ok(list["items"].as_array().into_iter().flatten().map(version).collect())
+    }
+
+    /// Waits until nothing has changed for some time; what there is then.
+    fn settled(&self) -> BTreeMap<String, String> {
+        let (mut versions, mut since) = (BTreeMap::new(), Instant::now());
+        let quiet = || {
+            let now = self.versions()?;
+            if now != versions {
+                (versions, since) = (now, Instant::now());
+            }
+            Ok(since.elapsed() > Duration::from_secs(5))
+        };
+        self.operator.until("silence", PATIENCE, quiet, String::new).unwrap();
+        versions
     }
 
     fn manifest(&self) -> String {
@@ -297,6 +342,121 @@ fn a_plugin_of_each_stage_changes_the_output_and_its_deletion_takes_the_change_b
         !uses(deployment, "resources", "hook")
     });
     assert!(scene.get("configmap/hooked").is_err());
+}
+
+#[test]
+fn a_restart_converts_by_the_same_plugins_and_changes_nothing() {
+    let mut scene = Scene::monitored("plugins-restart").unwrap();
+    scene.deploy().unwrap();
+    let settings = scene.operator.files().join("settings.yml");
+    fs::write(&settings, "uids: {messaging: 4711}\n").unwrap();
+    let settings = ["--name", "mine", "--settings", settings.to_str().unwrap()].map(String::from);
+    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+    scene.add(&scene.here, "bpm", &built_in("bpm"), &settings).unwrap();
+    scene
+        .add(&scene.here, "resources", &Guest::resources("hook", HOOKED), &[])
+        .unwrap();
+    scene.used("bpm", "mine");
+    scene.used("resources", "hook");
+    let before = scene.settled();
+    let mut other = Operator::new(scene.cluster, &scene.own)
+        .unwrap()
+        .registry(&scene.registry);
+    other = other.arguments(["--monitored-id", "plugins-restart"]);
+    for round in 0..5 {
+        scene.operator.stop().unwrap();
+        other.start().unwrap();
+        scene.operator.start().unwrap();
+        // The one that leads looks at the deployment again.
+        let has_converted = |operator: &Operator| {
+            let metrics = operator.ask("/metrics").unwrap_or_default();
+            metrics.lines().any(|line| {
+                line.strip_prefix("boson_conversions_total ")
+                    .is_some_and(|count| count != "0")
+            })
+        };
+        let converted = || Ok(has_converted(&scene.operator) || has_converted(&other));
+        scene
+            .operator
+            .until("a conversion", PATIENCE, converted, || other.log())
+            .unwrap();
+        assert_eq!(scene.settled(), before, "round {round}");
+        other.stop().unwrap();
+    }
+}
+
+/// A ConfigMap with a component that nobody checked.
+fn unchecked(name: &str, stage: &str, component: &[u8]) -> String {
+    let digest: String = Sha256::digest(component)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": name, "labels": {"quarks.cloudfoundry.org/plugin": stage}},
+        "data": {"plugin.yaml": format!("name: {name}\ndigest: sha256:{digest}\n")},
+        "binaryData": {"plugin.wasm": STANDARD.encode(component)},
+    })
+    .to_string()
+}
+
+#[test]
+fn a_hostile_component_holds_up_nobody_and_leaves_nothing() {
+    let mut scene = Scene::new().unwrap();
+    let home = scene.operator.files().join("cache");
+    scene.operator.stop().unwrap();
+    scene.operator.set("XDG_CACHE_HOME", Some(home.clone().into()));
+    let import = format!(r#"(component (import "{}" (func)))"#, "a".repeat(60_000));
+    let hostile = unchecked("hostile", "ops", &wat::parse_str(import).unwrap());
+    scene.apply(&scene.there, &hostile).unwrap();
+    scene.apply(&scene.own, &hostile).unwrap();
+    scene.operator.start().unwrap();
+    scene.deploy().unwrap();
+    let deployment = scene.wait("the refusal", |deployment| {
+        healthy(deployment, "False").is_some_and(|told| told["reason"] == "PluginRefused")
+    });
+    let told = healthy(&deployment, "False").unwrap()["message"].as_str().unwrap();
+    assert!(told.contains("imports function 'aaaa") && told.len() < 1000, "{told}");
+    scene
+        .add(&scene.here, "resources", &Guest::resources("hook", HOOKED), &[])
+        .unwrap();
+    scene.used("resources", "hook");
+    let cached = fs::read_dir(home.join("boson/compiled")).unwrap().count();
+    assert_eq!(cached, 1, "the hook's machine code and nothing else");
+}
+
+#[test]
+fn a_hook_can_neither_bring_plugins_nor_raise_the_rights_of_pods() {
+    let scene = Scene::new().unwrap();
+    scene.deploy().unwrap();
+    let plugin: Value = serde_json::from_str(&unchecked("evil", "ops", &Guest::ops("evil"))).unwrap();
+    let pod = json!({"metadata": {"labels": {"app": "x"}}, "spec": {"hostNetwork": true, "containers": [{"name": "c", "image": "i"}]}});
+    let workload = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "evil"},
+        "spec": {"selector": {"matchLabels": {"app": "x"}}, "template": pod},
+    });
+    for (object, reason) in [(plugin, "BundleReservedMark"), (workload, "BundlePrivilege")] {
+        let maps = scene
+            .add(
+                &scene.here,
+                "resources",
+                &Guest::resources("hook", &object.to_string()),
+                &[],
+            )
+            .unwrap();
+        scene.wait(reason, |deployment| {
+            let conditions = deployment["status"]["conditions"].as_array();
+            conditions.is_some_and(|all| {
+                all.iter()
+                    .any(|one| one["type"] == "Converted" && one["reason"] == reason)
+            })
+        });
+        assert!(scene.get("configmap/evil").is_err() && scene.get("deployment.apps/evil").is_err());
+        scene.remove(&scene.here, &maps).unwrap();
+        scene.wait("the end of the hook", |deployment| {
+            !uses(deployment, "resources", "hook") && healthy(deployment, "True").is_some()
+        });
+    }
 }
 
 #[test]

@@ -120,6 +120,7 @@ impl Stage {
             budget: boson_budget::Budget::default(),
             roll_outdated: 0,
             keep_versions: 2,
+            allowed: Default::default(),
         };
         self.operator_that(signer, client, namespaces, lease, conversion)
     }

@@ -4,9 +4,12 @@
 use crate::exit::Failed;
 use crate::output;
 use anyhow::Context;
-use boson_sandbox::{Cache, Limits, Sandbox};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use boson_sandbox::{CODE_LIMIT, CPU_LIMIT, Cache, Failure, Limits, Sandbox};
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
+use std::io::{Read, Write};
+use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Address space. CRuby, the largest component known, takes 1.5 GiB to compile; the pool's reservation is not made before the limit is set.
 const MAX_ADDRESS_SPACE: u64 = 8 << 30;
@@ -14,26 +17,59 @@ const MAX_ADDRESS_SPACE: u64 = 8 << 30;
 const GROUP: &str = "/sys/fs/cgroup";
 /// Memory of the container that the compiler leaves alone: a deployment is being converted beside it.
 const LEFT: u64 = 256 << 20;
-/// Seconds of processor time, all threads together. CRuby takes 20.
-const MAX_CPU: u64 = 120;
 
-pub fn run(component: &Path, output: &Path) -> Result<(), Failed> {
-    let bytes = std::fs::read(component).context("cannot read the component")?;
-    limit(Resource::Cpu, MAX_CPU)?;
+pub fn run() -> Result<(), Failed> {
+    // Without whoever asked for it, nobody needs the result.
+    set_parent_process_death_signal(Some(Signal::KILL)).context("cannot end with the parent process")?;
+    bound()?;
+    let mut component = Vec::new();
+    std::io::stdin()
+        .read_to_end(&mut component)
+        .context("cannot read the component")?;
+    match compile(&component) {
+        Ok(code) => Ok(std::io::stdout()
+            .write_all(&code)
+            .context("cannot write the machine code")?),
+        Err(message) => {
+            // The last line is what the parent process reports.
+            output::complain(&format!("{message}\n"));
+            Err(Failed::Input)
+        }
+    }
+}
+
+fn bound() -> anyhow::Result<()> {
+    limit(Resource::Cpu, CPU_LIMIT.as_secs())?;
     limit(Resource::As, MAX_ADDRESS_SPACE)?;
+    limit(Resource::Fsize, CODE_LIMIT)?;
     // Without it the kernel would end the whole container, and the next one, which compiles the same component again.
     if let Some(room) = room(Path::new(GROUP)) {
         limit(Resource::Data, room)?;
     }
-    limit(Resource::Core, 0)?;
-    let compiled = Sandbox::new(Limits::default(), Cache::none()).and_then(|sandbox| sandbox.compile("", &bytes));
-    match compiled {
-        Ok(code) => Ok(std::fs::write(output, code).context("cannot write the machine code")?),
-        Err(failure) => {
-            output::complain(&format!("{}\n", failure.message));
-            Err(Failed::Input)
-        }
-    }
+    limit(Resource::Core, 0)
+}
+
+/// Machine code, or why there is none, in one sentence.
+fn compile(component: &[u8]) -> Result<Vec<u8>, String> {
+    let place = Arc::new(Mutex::new(String::new()));
+    let noted = place.clone();
+    // A defect of the compiler is no use to whoever gave the component but for its place, which they can report.
+    panic::set_hook(Box::new(move |panic| {
+        let place = panic
+            .location()
+            .map(|place| format!("{}:{}", place.file(), place.line()));
+        *noted.lock().unwrap_or_else(PoisonError::into_inner) = place.unwrap_or_default();
+    }));
+    let compiled = panic::catch_unwind(AssertUnwindSafe(|| {
+        Sandbox::new(Limits::default(), Cache::none())?.compile("", component)
+    }));
+    let defect = |_| {
+        let place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        Err(format!("cannot be compiled: the compiler has a defect ({place})"))
+    };
+    compiled.map_or_else(defect, |compiled| {
+        compiled.map_err(|failure: Failure| failure.message.replace('\n', " "))
+    })
 }
 
 /// Bytes that this container can still have, if it is one with a limit.

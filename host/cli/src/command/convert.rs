@@ -6,7 +6,7 @@ use crate::exit::{self, Failed};
 use crate::folder;
 use crate::memory;
 use crate::output::{self, Color, Progress};
-use crate::plugins::{self, PluginArguments};
+use crate::plugins::{self, PluginArguments, PrivilegeArguments};
 use boson_document::{Tree, go};
 use boson_pipeline::bundle::owner;
 use boson_pipeline::convert::{self, Conversion, Inputs, Target};
@@ -71,6 +71,8 @@ pub struct ConvertArguments {
     strict: bool,
     #[command(flatten)]
     plugins: PluginArguments,
+    #[command(flatten)]
+    allowed: PrivilegeArguments,
 }
 
 /// What to make.
@@ -322,6 +324,7 @@ fn pipeline(
         values: &manifest.values,
         releases,
         target,
+        allowed: &arguments.allowed.privileges(),
         threads: std::thread::available_parallelism().map_or(1, usize::from),
     };
     convert::convert(plugins, &inputs, &|what| progress.say(what))

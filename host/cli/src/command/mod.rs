@@ -42,6 +42,6 @@ pub fn run() -> Result<(), Failed> {
         Command::Explain(arguments) => explain::run(&arguments, color),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Util(command) => util::run(&command, color),
-        Command::CompilePlugin { component, output } => compile_plugin::run(&component, &output),
+        Command::CompilePlugin => compile_plugin::run(),
     }
 }

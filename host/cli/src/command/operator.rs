@@ -5,7 +5,7 @@ use crate::images::RegistryImages;
 use crate::loaded::Loaded;
 use crate::memory;
 use crate::output::{self, Color};
-use crate::plugins::{self, PluginArguments};
+use crate::plugins::{self, PluginArguments, PrivilegeArguments};
 use crate::web::{Hosts, WebDocuments};
 use anyhow::Context;
 use boson_budget::Budget;
@@ -152,6 +152,8 @@ pub struct OperatorArguments {
     context: Option<String>,
     #[command(flatten)]
     plugins: PluginArguments,
+    #[command(flatten)]
+    allowed: PrivilegeArguments,
 }
 
 /// An address to listen at, or none.
@@ -276,6 +278,7 @@ async fn operate(
             operator_image: arguments.operator_image.clone(),
             roll_outdated: usize::from(arguments.roll_outdated_groups),
             keep_versions: usize::from(arguments.keep_versions),
+            allowed: arguments.allowed.privileges(),
         },
         signer: arguments.signer_name.clone(),
         admission: admission(arguments),

@@ -30,6 +30,7 @@ impl Seen {
             warned: old.warned.clone(),
             plugins: Vec::new(),
             faults,
+            loading: Vec::new(),
         }
     }
 }

@@ -40,7 +40,12 @@ pub(super) fn findings(seen: &Seen, status: &BoshDeploymentStatus) -> Vec<Findin
         Outcome::Waiting(_) if is_converted => finding("Applied", Unknown, "Waiting", message),
         Outcome::Waiting(_) => finding("Applied", Unknown, "Waiting", "the manifest is not converted yet"),
     };
-    let all = [converted, applied, ready(seen, status), healthy(&seen.faults)];
+    let all = [
+        converted,
+        applied,
+        ready(seen, status),
+        healthy(&seen.faults, &seen.loading),
+    ];
     let errands = seen.errands.as_ref().and_then(errands);
     all.into_iter().chain(errands).collect()
 }
@@ -101,9 +106,13 @@ fn errands(errands: &Errands) -> Option<Finding> {
 }
 
 /// Whether all plugins that would serve the deployment can be used.
-fn healthy(faults: &[Fault]) -> Finding {
+fn healthy(faults: &[Fault], loading: &[String]) -> Finding {
     let kind = "PluginsHealthy";
     match faults {
+        [] if !loading.is_empty() => {
+            let message = format!("being loaded: {}", loading.join(", "));
+            finding(kind, Unknown, "PluginLoading", &message)
+        }
         [] => finding(kind, True, "Healthy", "all plugins are used as they are"),
         [first, ..] => {
             let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();

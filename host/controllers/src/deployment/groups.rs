@@ -31,8 +31,16 @@ impl Flow<'_> {
     ) -> Result<(Manifest, Vec<Value>), Stop> {
         let deployment = self.deployment.clone();
         let in_pods = self.copies.plugins.clone();
+        let groups = gathered.iter().map(|one| {
+            let group = &one.group;
+            (group.name.as_str(), &group.document, one.jobs.as_slice())
+        });
+        let rights = steps::rights(&self.names, &self.context.conversion.allowed, groups);
         let (manifest, result) = blocking(move || {
-            let result = convert_all(&*stages, &mut manifest, &deployment, &variables, &gathered, &in_pods);
+            let bundle = Bundle::with_rights(&deployment, rights);
+            let converted = convert_all(&*stages, &mut manifest, &deployment, &variables, &gathered, &in_pods);
+            let result =
+                converted.and_then(|objects| transformed(&*stages, &mut manifest, &deployment, objects, bundle));
             (manifest, result)
         })
         .await?;
@@ -113,7 +121,17 @@ fn convert_all(
         return Err(errors);
     }
     pod_plugins::give(&mut objects, in_pods);
-    let mut bundle = Bundle::new(deployment);
+    Ok(objects)
+}
+
+/// Checks the objects, and lets the hooks change them.
+fn transformed(
+    stages: &dyn Stages,
+    manifest: &mut Manifest,
+    deployment: &Deployment,
+    objects: Vec<Tree>,
+    mut bundle: Bundle,
+) -> Result<Vec<Tree>, Vec<Diagnostic>> {
     bundle.add(objects, "bpm")?;
     for nth in 0..stages.transforms() {
         let reply = stages.transform(nth, deployment, bundle.objects());

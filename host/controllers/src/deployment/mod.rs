@@ -52,6 +52,7 @@ use crate::scope::Scope;
 use crate::turns::Turns;
 use boson_budget::Budget;
 use boson_deployment::names::Names;
+use boson_pipeline::bundle::privileges::Privileges;
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::Deployment;
 use boson_pipeline::{Diagnostic, Stage};
@@ -130,6 +131,8 @@ pub struct Conversion {
     pub roll_outdated: usize,
     /// Versions of a Secret that are kept beside the newest, though nobody uses them.
     pub keep_versions: usize,
+    /// What an administrator allows the pods of all deployments.
+    pub allowed: Privileges,
 }
 
 // === impl Context ===

@@ -8,7 +8,7 @@ use crate::api::BoshDeployment;
 use crate::client::Error;
 use crate::conversion::{Chosen, Ruling};
 use crate::objects;
-use crate::plugins::{Asking, COPY, Fault, Pick, Selection, select};
+use crate::plugins::{Asking, COPY, Fault, Pick, Selection, Waiting, select};
 use crate::used::Used;
 use boson_deployment::labels;
 use boson_pipeline::report::Sources;
@@ -20,6 +20,8 @@ use std::sync::Arc;
 pub(super) struct Ruled {
     /// Plugins that are refused.
     pub faults: Vec<Fault>,
+    /// Names of plugins that are being loaded.
+    pub loading: Vec<String>,
     /// The rules, or why there are none now.
     pub rules: Result<OwnRules, Stop>,
 }
@@ -38,7 +40,7 @@ impl Context {
     /// None: it is too early to tell, and nothing is to be said about that.
     pub(super) fn ruled(&self, object: &BoshDeployment, namespace: &str) -> Option<Ruled> {
         let registry = self.plugins.now();
-        if !registry.listed {
+        if !registry.covered.contains(namespace) {
             return None;
         }
         let name = object.name_any();
@@ -52,8 +54,9 @@ impl Context {
             operator_namespace: &self.plugins.operator_namespace,
         };
         let selection = select(&registry, &asking, &self.conversion.rules.built_in());
-        // After a restart what was used is loaded again; nobody needs to be told.
-        let again = |name: &String| asking.used.iter().any(|used| used.name == *name);
+        // After a restart the plugins that were in use are loaded again; the status says so only where that takes long.
+        let again =
+            |one: &Waiting| asking.used.iter().any(|used| used.name == one.name) && one.since.elapsed() < super::WAIT;
         if !selection.waiting.is_empty() && selection.waiting.iter().all(again) {
             return None;
         }
@@ -65,6 +68,7 @@ impl Context {
 
     fn rules_of(&self, selection: Selection, namespace: &str) -> Ruled {
         let mut faults = selection.faults;
+        let loading = selection.waiting.iter().map(|one| one.name.clone()).collect();
         let wrong = |errors| Stop::wrong(errors, &Sources::default());
         let rules = if !selection.errors.is_empty() {
             faults.extend(
@@ -75,7 +79,7 @@ impl Context {
             );
             Err(wrong(selection.errors))
         } else if let [first, ..] = selection.waiting.as_slice() {
-            Err(Stop::Waiting(format!("plugin '{first}', which is being loaded")))
+            Err(Stop::Waiting(format!("plugin '{}', which is being loaded", first.name)))
         } else {
             let chosen: Vec<Chosen> = selection.chosen.iter().map(|pick| pick.chosen.clone()).collect();
             match self.conversion.rules.with(&chosen, namespace) {
@@ -89,7 +93,7 @@ impl Context {
                 }
             }
         };
-        Ruled { faults, rules }
+        Ruled { faults, loading, rules }
     }
 }
 

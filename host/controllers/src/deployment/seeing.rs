@@ -48,12 +48,13 @@ impl Context {
             warned: status.and_then(|status| status.warned.clone()),
             plugins: ruled.rules.map(|rules| rules.ruling.uses).unwrap_or_default(),
             faults: ruled.faults,
+            loading: ruled.loading,
         })
     }
 
     pub(super) async fn seen(&self, object: &BoshDeployment, namespace: &str, ruled: Ruled) -> Result<Seen, Error> {
         let progress = Progress::default();
-        let Ruled { faults, rules } = ruled;
+        let Ruled { faults, loading, rules } = ruled;
         let plugins = rules
             .as_ref()
             .map(|rules| rules.ruling.uses.clone())
@@ -101,6 +102,7 @@ impl Context {
             warned,
             plugins,
             faults,
+            loading,
         })
     }
 

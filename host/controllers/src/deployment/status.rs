@@ -44,6 +44,8 @@ pub(super) struct Seen {
     pub plugins: Vec<PluginUse>,
     /// Plugins that would serve it, and are refused.
     pub faults: Vec<Fault>,
+    /// Names of plugins that it waits for.
+    pub loading: Vec<String>,
 }
 
 /// How a reconcile ended.
@@ -200,6 +202,7 @@ mod tests {
             warned: None,
             plugins: Vec::new(),
             faults: Vec::new(),
+            loading: Vec::new(),
         }
     }
 
@@ -434,6 +437,25 @@ mod tests {
         assert_eq!(told(&status), (ConditionStatus::False, "PluginRefused".to_string()));
         assert_eq!(status.state, Some(DeploymentState::Deployed));
         assert_eq!(told(&after(&status, &fine, &at(3))).0, ConditionStatus::True);
+    }
+
+    #[test]
+    fn a_deployment_that_waits_for_a_plugin_is_not_ready() {
+        let ready = after(&created(&at(1)), &seen(Outcome::Applied, 3, 2), &at(2));
+        let mut waits = seen(Outcome::Waiting("plugin 'labels', which is being loaded".into()), 0, 2);
+        waits.loading = vec!["labels".into()];
+        let status = after(&ready, &waits, &at(3));
+        let condition = |kind: &str| {
+            let one = status.conditions.iter().find(|one| one.kind == kind).unwrap();
+            (one.status, one.reason.as_str(), one.message.as_str())
+        };
+        let message = "waiting for plugin 'labels', which is being loaded";
+        assert_eq!(condition("Ready"), (ConditionStatus::False, "Waiting", message));
+        assert_eq!(
+            condition("PluginsHealthy"),
+            (ConditionStatus::Unknown, "PluginLoading", "being loaded: labels")
+        );
+        assert_eq!(status.plugins, ready.plugins, "it is what runs");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Plugins from ConfigMaps: followed, loaded and dropped while the operator runs.
 //!
 //! ```text
-//! watches (names, versions) -> listing -> worker: read, load (one at a time) -> registry -> select (pure), for one deployment
+//! watches (names, versions) -> listing -> worker: read, queue (namespaces take turns), load (one at a time) -> registry -> select (pure), for one deployment
 //! ```
 #![allow(
     clippy::result_large_err,
@@ -15,6 +15,7 @@ mod follow;
 mod gather;
 mod marks;
 mod pack;
+mod queue;
 mod registry;
 mod selection;
 mod worker;
@@ -26,7 +27,7 @@ pub(crate) use copies::{Copies, copies, is_unused};
 pub(crate) use fault::Fault;
 pub(crate) use marks::COPY;
 pub use pack::{Packing, pack};
-pub(crate) use selection::{Asking, Pick, Selection, select};
+pub(crate) use selection::{Asking, Pick, Selection, Waiting, select};
 
 use crate::client::{Cluster, Error};
 use crate::conversion::Rules;

@@ -3,8 +3,9 @@
 use super::document::PluginDocument;
 use super::fault::Fault;
 use boson_pipeline::Stage;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A ConfigMap.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,8 +34,11 @@ pub struct Entry {
 /// How far the present content of a plugin's ConfigMap is.
 #[derive(Clone, Debug)]
 pub enum State {
-    /// It is read, checked and compiled.
-    Loading,
+    /// It is read, checked and compiled, or waits for that.
+    Loading {
+        /// When its deployments began to wait.
+        since: Instant,
+    },
     /// It is what is used.
     Fine,
     /// It is not used.
@@ -56,8 +60,9 @@ pub type Packed = Vec<BTreeMap<String, Vec<u8>>>;
 /// All plugins.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
-    /// Whether all ConfigMaps have been looked at once: before that, nobody knows which rules a deployment has.
-    pub listed: bool,
+    /// Namespaces of which all plugins are known, those of the operator's namespace included. Which rules a deployment of any other has, is not
+    /// known: the built-in ones would change what runs.
+    pub covered: HashSet<String>,
     /// By ConfigMap.
     pub entries: BTreeMap<Key, Entry>,
 }
@@ -65,10 +70,13 @@ pub struct Registry {
 // === impl Registry ===
 
 impl Registry {
-    /// The components that are in use.
+    /// The components that are in use, and those that are being loaded: these may be there before their entry says so.
     pub fn digests(&self) -> BTreeSet<String> {
-        let good = self.entries.values().filter_map(|entry| entry.good.as_ref());
-        good.map(|good| good.document.digest.clone()).collect()
+        let used = self.entries.values().filter_map(|entry| entry.good.as_ref());
+        let loading = self.entries.values().filter(|entry| entry.is_loading());
+        let loading = loading.filter_map(|entry| entry.present.as_ref());
+        let documents = used.map(|good| &good.document).chain(loading);
+        documents.map(|document| document.digest.clone()).collect()
     }
 
     /// How many are in use, and how many refused.
@@ -83,6 +91,25 @@ impl Registry {
         )
     }
 }
+
+// === impl Entry ===
+
+impl Entry {
+    /// Whether its present content is not used yet.
+    pub fn is_loading(&self) -> bool {
+        self.since().is_some()
+    }
+
+    /// Since when its present content waits to be used.
+    pub fn since(&self) -> Option<Instant> {
+        match self.state {
+            State::Loading { since } => Some(since),
+            _ => None,
+        }
+    }
+}
+
+// === impl Key ===
 
 impl std::fmt::Display for Key {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -13,6 +13,7 @@ use crate::conversion::{Chosen, Settings};
 use boson_document::{Tree, json};
 use boson_pipeline::{Diagnostic, Stage};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A deployment, as far as it matters here.
 #[derive(Clone, Copy, Debug)]
@@ -36,10 +37,19 @@ pub struct Selection {
     pub chosen: Vec<Pick>,
     /// Refused, though they would serve it.
     pub faults: Vec<Fault>,
-    /// Names of those that are being loaded.
-    pub waiting: Vec<String>,
+    /// Those that are being loaded.
+    pub waiting: Vec<Waiting>,
     /// Why it cannot be converted now.
     pub errors: Vec<Diagnostic>,
+}
+
+/// A plugin that is being loaded for the first time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// Its name.
+    pub name: String,
+    /// When that began.
+    pub since: Instant,
 }
 
 /// A plugin of a deployment.
@@ -111,9 +121,12 @@ impl<'a> Selecting<'a> {
         // One that cannot be read might serve anybody.
         let would = entry.present.as_ref().is_none_or(serves);
         match &entry.state {
-            State::Loading if would && good.is_none() => {
+            State::Loading { since } if would && good.is_none() => {
                 let name = entry.present.as_ref().map_or(&key.name, |present| &present.name);
-                self.selection.waiting.push(name.clone());
+                self.selection.waiting.push(Waiting {
+                    name: name.clone(),
+                    since: *since,
+                });
             }
             State::Refused(fault) if would || good.is_some() => {
                 self.selection.faults.push(fault.clone());
@@ -230,7 +243,7 @@ impl<'a> Selecting<'a> {
             };
             return self.selection.chosen.push(Pick { chosen, packed: None });
         }
-        if self.selection.waiting.contains(&choice.name) {
+        if self.selection.waiting.iter().any(|one| one.name == choice.name) {
             return;
         }
         let error = Diagnostic::error(

@@ -8,6 +8,7 @@ use crate::api::PluginUse;
 use crate::api::deployment::{PluginChoice, StageName};
 use boson_document::{Tree, json};
 use boson_pipeline::Stage;
+use std::time::Instant;
 
 fn document(name: &str, stage: Stage, order: i64) -> PluginDocument {
     PluginDocument {
@@ -51,7 +52,7 @@ fn registry(entries: Vec<(&str, &str, Entry)>) -> Registry {
         .into_iter()
         .map(|(namespace, name, entry)| (key(namespace, name), entry));
     Registry {
-        listed: true,
+        covered: ["here".to_string()].into(),
         entries: entries.collect(),
     }
 }
@@ -198,10 +199,11 @@ fn what_was_used_and_is_lost_stops_the_conversion_but_a_new_one_that_is_bad_does
 #[test]
 fn one_that_is_loaded_for_the_first_time_is_waited_for_and_an_update_is_not() {
     let mut entry = fine(document("p", Stage::Ops, 0), 1);
-    entry.state = State::Loading;
+    entry.state = State::Loading { since: Instant::now() };
     let update = selected(&registry(vec![("here", "a", entry.clone())]), &[], &[]);
     assert_eq!((names(&update), update.waiting.len()), (vec!["p"], 0));
     entry.good = None;
     let first = selected(&registry(vec![("here", "a", entry)]), &[], &[]);
-    assert_eq!(first.waiting, ["p"]);
+    let names: Vec<&str> = first.waiting.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["p"]);
 }

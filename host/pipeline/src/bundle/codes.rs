@@ -81,6 +81,24 @@ pub const CODES: &[Code] = &[
                       needs the place above to exist, all others the place itself; `~1` in a path stands for `/`, `~0` for `~`.",
     },
     Code {
+        name: "bundle-privilege",
+        title: "A plugin asks for rights that the deployment does not ask for",
+        explanation: "Pods get no more than what the deployment asks for: `unsafe.privileged`, `unsafe.host_pid_namespace` and \
+                      `capabilities` of bpm.yml, `run.capabilities` and `run.security_context` of the job property `quarks`, \
+                      `serviceAccountName`, `automountServiceAccountToken` and `disks` of `env.bosh.agent.settings`. Workloads that a \
+                      hook adds get nothing. Else a plugin could take over nodes, or act in the cluster as any account. An \
+                      administrator allows more, for all pods, with `--allow-privilege FIELD` or `--allow-privilege FIELD=VALUE`: \
+                      `hostNetwork`, `hostPath=/dev/fuse`, `capabilities=NET_ADMIN`.",
+    },
+    Code {
+        name: "bundle-reserved-mark",
+        title: "A plugin sets a label or annotation of the operator",
+        explanation: "The operator acts on labels and annotations that begin with `quarks.cloudfoundry.org/`: a ConfigMap with the label \
+                      `quarks.cloudfoundry.org/plugin` is loaded as a plugin, for example. A plugin sets those that describe a deployment and \
+                      its groups, as the built-in rules do, and leaves out the others, in pod templates and in labels for generated \
+                      Secrets too.",
+    },
+    Code {
         name: "bundle-too-many-objects",
         title: "There are too many objects",
         explanation: "A deployment of a thousand instance groups has fewer. Most often `instances` of a group has too many digits.",

@@ -2,12 +2,15 @@
 //!
 //! # Guarantees
 //! Every object is of an [allowed kind](kinds::KINDS), has a name that Kubernetes takes and no other object of its kind has, belongs to the
-//! deployment by namespace and label, and is within the [limits]. A call that fails changes nothing.
+//! deployment by namespace and label, has no label or annotation that is reserved for the operator, makes no pods with [rights](privileges) that
+//! nobody gave them, and is within the [limits]. A call that fails changes nothing.
 
 mod codes;
 pub mod kinds;
 pub mod limits;
+mod marks;
 pub mod patch;
+pub mod privileges;
 mod writers;
 
 pub use codes::CODES;
@@ -18,6 +21,7 @@ use crate::stage::{Deployment, Edits, ObjectReference};
 use boson_deployment::labels;
 use boson_deployment::names::{LABEL_LIMIT, cut, label};
 use boson_document::{Map, Tree};
+use privileges::Rights;
 use std::collections::{BTreeSet, HashMap};
 use writers::Writers;
 
@@ -33,6 +37,8 @@ pub const MANAGER: &str = "boson";
 pub struct Bundle {
     namespace: String,
     deployment: String,
+    /// What pods may have; none: the host makes the objects itself, of those that were checked.
+    rights: Option<Rights>,
     objects: Vec<Tree>,
     /// Where each object is, by group, kind and name.
     index: HashMap<Identity, usize>,
@@ -44,11 +50,25 @@ type Identity = (String, String, String);
 // === impl Bundle ===
 
 impl Bundle {
-    /// Without objects.
+    /// Without objects. Its pods have no rights that others do not have.
     pub fn new(deployment: &Deployment) -> Self {
+        Self::with_rights(deployment, Rights::default())
+    }
+
+    /// For pods with these rights.
+    pub fn with_rights(deployment: &Deployment, rights: Rights) -> Self {
+        Self {
+            rights: Some(rights),
+            ..Self::of_host(deployment)
+        }
+    }
+
+    /// For objects that the host makes itself.
+    pub fn of_host(deployment: &Deployment) -> Self {
         Self {
             namespace: deployment.namespace.clone(),
             deployment: owner(deployment),
+            rights: None,
             objects: Vec::new(),
             index: HashMap::new(),
             writers: Writers::default(),
@@ -139,9 +159,7 @@ impl Bundle {
     }
 
     fn add_one(&mut self, mut object: Tree) -> Result<(), Box<Diagnostic>> {
-        kinds::check(&object)?;
-        self.own(&mut object)?;
-        limits::check(&object)?;
+        self.accept(&mut object)?;
         if self.objects.len() >= limits::OBJECTS {
             return Err(fault(
                 &object,
@@ -180,11 +198,20 @@ impl Bundle {
             );
             return Err(Box::new(error.help("remove the object and add another one")));
         }
-        kinds::check(&object)?;
-        self.own(&mut object)?;
-        limits::check(&object)?;
+        self.accept(&mut object)?;
         self.objects[at] = object;
         Ok(())
+    }
+
+    /// Checks an object by itself, and makes it the deployment's.
+    fn accept(&self, object: &mut Tree) -> Result<(), Box<Diagnostic>> {
+        kinds::check(object)?;
+        self.own(object)?;
+        if let Some(rights) = &self.rights {
+            marks::check(object, &self.deployment)?;
+            rights.check(object)?;
+        }
+        limits::check(object)
     }
 
     fn find(&self, wanted: &ObjectReference) -> Result<usize, Box<Diagnostic>> {

@@ -21,6 +21,7 @@ pub use codes::CODES;
 pub use needed::{missing, releases, specs};
 
 use crate::bundle::Bundle;
+use crate::bundle::privileges::{Privileges, Rights};
 use crate::diagnostic::Diagnostic;
 use crate::plain;
 use crate::release::Release;
@@ -54,6 +55,8 @@ pub struct Inputs<'a> {
     pub target: Target,
     /// Threads to work on.
     pub threads: usize,
+    /// Rights that an administrator allows all pods.
+    pub allowed: &'a Privileges,
 }
 
 /// What a conversion gave: objects, or why there are none.
@@ -103,6 +106,8 @@ struct Groups {
     /// What their pods mount, for the plain target.
     secrets: Vec<Tree>,
     objects: Vec<Tree>,
+    /// What their pods may have.
+    rights: Rights,
 }
 
 type Outcome<T> = Result<T, Vec<Diagnostic>>;
@@ -124,7 +129,7 @@ impl Run<'_> {
         let converted = self.groups(&names, progress);
         let (first, groups) = self.both(deployment, converted)?;
         let objects = first.into_iter().chain(groups.objects);
-        let bundle = self.bundle(objects.collect())?;
+        let bundle = self.bundle(objects.collect(), groups.rights)?;
         self.lower(bundle, &names, &groups.resolved, groups.secrets)
     }
 
@@ -142,11 +147,15 @@ impl Run<'_> {
         progress("rendering templates");
         let files = self.render(&resolved)?;
         progress("converting to Kubernetes objects");
+        let asked = resolved.iter().zip(&files);
+        let asked = asked.map(|(group, jobs)| (group.name.as_str(), &group.document, jobs.as_slice()));
+        let rights = steps::rights(names, inputs.allowed, asked);
         let objects = self.convert_groups(names, &resolved, files)?;
         Ok(Groups {
             resolved,
             secrets,
             objects,
+            rights,
         })
     }
 
@@ -209,8 +218,8 @@ impl Run<'_> {
     }
 
     /// Checks what the plugins made, and lets the hooks at it, in order, each on the result of the one before.
-    fn bundle(&mut self, objects: Vec<Tree>) -> Outcome<Bundle> {
-        let mut bundle = Bundle::new(self.inputs.deployment);
+    fn bundle(&mut self, objects: Vec<Tree>, rights: Rights) -> Outcome<Bundle> {
+        let mut bundle = Bundle::with_rights(self.inputs.deployment, rights);
         bundle.add(objects, "bpm")?;
         for nth in 0..self.stages.transforms() {
             let reply = self.stages.transform(nth, self.inputs.deployment, bundle.objects());
@@ -237,7 +246,7 @@ impl Run<'_> {
         let (mut plain, said) = plain::lower(objects, inputs.values)?;
         self.diagnostics.extend(said);
         plain::resolved::mark_pods(&mut plain, names, groups, plain::FIRST_VERSION).map_err(|error| vec![*error])?;
-        let mut whole = Bundle::new(inputs.deployment);
+        let mut whole = Bundle::of_host(inputs.deployment);
         // What pods mount comes first.
         whole.add(secrets, "the host")?;
         whole.add(plain, "the host")?;

@@ -1,8 +1,10 @@
 //! The parts of a conversion, each with its result as data: the operator keeps what lies between them in Secrets, and its pods do one each.
 
 use super::{needed, places};
+use crate::bundle::privileges::{self, Privileges, Rights};
 use crate::release::Release;
 use crate::stage::{Deployment, GroupRequest, JobFiles, Named, Reply, ResolvedGroup, StageError, Stages};
+use boson_deployment::names::Names;
 use boson_document::Tree;
 
 /// The resolved document of every group: its part of the manifest, bound properties, links, instances.
@@ -31,6 +33,23 @@ pub fn gather(
         Err(StageError::Input(errors)) => Err(StageError::Input(errors.into_iter().chain(diagnostics).collect())),
         Err(error) => Err(error),
     }
+}
+
+/// What the pods of a deployment may have: what an administrator allows, and what each group asks for. `groups`: name, resolved document and
+/// rendered bpm of each.
+pub fn rights<'g>(
+    names: &Names,
+    allowed: &Privileges,
+    groups: impl IntoIterator<Item = (&'g str, &'g Tree, &'g [JobFiles])>,
+) -> Rights {
+    let mut rights = Rights::new(allowed.clone());
+    for (group, document, jobs) in groups {
+        // One without a name has no workload either: the bpm stage says so.
+        if let Ok(workload) = names.group(group) {
+            rights.grant(workload, privileges::of_group(document, jobs));
+        }
+    }
+    rights
 }
 
 /// The objects of one group. `jobs`: what rendering its bpm files gave; `resolved_secret`: name of the Secret that holds its resolved document,

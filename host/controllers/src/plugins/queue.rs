@@ -1,0 +1,108 @@
+//! Plugins that wait to be loaded. Namespaces take turns, so that one with many plugins, or with plugins that take long to compile, does not hold up
+//! the others. Pure.
+
+use super::follow::Plugin;
+use super::registry::Key;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
+
+/// A plugin to be loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Queued {
+    pub key: Key,
+    pub plugin: Plugin,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    /// By namespace, in order of arrival.
+    namespaces: BTreeMap<String, VecDeque<Queued>>,
+    /// The namespace whose turn it was last.
+    last: String,
+}
+
+// === impl Queue ===
+
+impl Queue {
+    /// Adds a plugin, or updates it in its place.
+    pub(super) fn push(&mut self, queued: Queued) {
+        let waiting = self.namespaces.entry(queued.key.namespace.clone()).or_default();
+        match waiting.iter_mut().find(|one| one.key == queued.key) {
+            Some(old) => *old = queued,
+            None => waiting.push_back(queued),
+        }
+    }
+
+    /// Keeps those for which it holds.
+    pub(super) fn retain(&mut self, holds: impl Fn(&Key) -> bool) {
+        for waiting in self.namespaces.values_mut() {
+            waiting.retain(|one| holds(&one.key));
+        }
+        self.namespaces.retain(|_, waiting| !waiting.is_empty());
+    }
+
+    /// The next one: the oldest of the namespace that follows the last one in the alphabet.
+    pub(super) fn pop(&mut self) -> Option<Queued> {
+        let after = (Bound::Excluded(self.last.clone()), Bound::Unbounded);
+        let namespace = self.namespaces.range(after).next();
+        let namespace = namespace.or_else(|| self.namespaces.iter().next())?.0.clone();
+        let waiting = self.namespaces.get_mut(&namespace)?;
+        let next = waiting.pop_front();
+        if waiting.is_empty() {
+            self.namespaces.remove(&namespace);
+        }
+        self.last = namespace;
+        next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queued(namespace: &str, name: &str, version: &str) -> Queued {
+        Queued {
+            key: Key {
+                namespace: namespace.into(),
+                name: name.into(),
+            },
+            plugin: Plugin {
+                created: 1,
+                label: "ops".into(),
+                more: Vec::new(),
+                version: version.into(),
+            },
+        }
+    }
+
+    fn drain(queue: &mut Queue) -> Vec<String> {
+        std::iter::from_fn(|| queue.pop())
+            .map(|one| one.key.to_string())
+            .collect()
+    }
+
+    #[test]
+    fn namespaces_take_turns() {
+        let mut queue = Queue::default();
+        for name in ["1", "2", "3"] {
+            queue.push(queued("busy", name, "a"));
+        }
+        assert_eq!(queue.pop().unwrap().key.to_string(), "busy/1");
+        queue.push(queued("calm", "x", "a"));
+        queue.push(queued("alone", "y", "a"));
+        assert_eq!(drain(&mut queue), ["calm/x", "alone/y", "busy/2", "busy/3"]);
+    }
+
+    #[test]
+    fn a_newer_version_takes_the_place_of_the_older_one() {
+        let mut queue = Queue::default();
+        for (name, version) in [("1", "a"), ("2", "a"), ("1", "b"), ("3", "a")] {
+            queue.push(queued("n", name, version));
+        }
+        queue.retain(|key| key.name != "3");
+        let first = queue.pop().unwrap();
+        assert_eq!((first.key.name.as_str(), first.plugin.version.as_str()), ("1", "b"));
+        assert_eq!(drain(&mut queue), ["n/2"]);
+    }
+}

@@ -1,0 +1,59 @@
+//! Labels and annotations of the operator: a plugin sets those that rules set, and no others. With the others it could take part in what the
+//! operator does: have a ConfigMap loaded as a plugin, a Secret used as a version, other Secrets rotated.
+
+use crate::Diagnostic;
+use crate::object::fault;
+use boson_deployment::labels;
+use boson_document::Tree;
+
+/// Checks all labels and annotations in an object, those of its templates included. `deployment`: the one that the object belongs to.
+///
+/// # Errors
+/// The first that a plugin may not set.
+pub(crate) fn check(object: &Tree, deployment: &str) -> Result<(), Box<Diagnostic>> {
+    match find(object, deployment) {
+        None => Ok(()),
+        Some((key, Why::Reserved)) => {
+            let why = format!("the label or annotation '{key}' is reserved for the operator");
+            Err(fault(object, "bundle-reserved-mark", &why))
+        }
+        Some((key, Why::Foreign)) => {
+            let why = format!("its '{key}' names another deployment");
+            Err(fault(object, "bundle-foreign-object", &why))
+        }
+    }
+}
+
+enum Why {
+    Reserved,
+    Foreign,
+}
+
+fn find<'t>(tree: &'t Tree, deployment: &str) -> Option<(&'t str, Why)> {
+    match tree {
+        Tree::Array(items) => items.iter().find_map(|item| find(item, deployment)),
+        Tree::Object(map) => map.iter().find_map(|(member, value)| match are_marks(member) {
+            true => marks(value, deployment),
+            false => find(value, deployment),
+        }),
+        _ => None,
+    }
+}
+
+/// `labels`, `annotations`, and members such as `secretLabels`, which become labels of another object. What selects by labels sets none.
+fn are_marks(member: &str) -> bool {
+    let ends = |end: &str| member.strip_suffix(end).is_some_and(|rest| rest != "match");
+    ["labels", "annotations", "Labels", "Annotations"].into_iter().any(ends)
+}
+
+fn marks<'t>(map: &'t Tree, deployment: &str) -> Option<(&'t str, Why)> {
+    let entries = map.as_object().into_iter().flatten();
+    let mut ours = entries.filter(|(key, _)| {
+        let domain = key.split_once('/').map_or("", |(domain, _)| domain);
+        domain == labels::GROUP || domain.ends_with(labels::SUBDOMAINS)
+    });
+    ours.find_map(|(key, value)| match key.as_str() {
+        labels::DEPLOYMENT_NAME => (value.as_str() != Some(deployment)).then_some((key.as_str(), Why::Foreign)),
+        key => (!labels::SET_BY_RULES.contains(&key)).then_some((key, Why::Reserved)),
+    })
+}

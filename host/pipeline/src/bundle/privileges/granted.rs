@@ -1,0 +1,104 @@
+//! Finds the rights that a deployment asks for: in the bpm.yml of its jobs, in the job property `quarks`, and in the `env` of a group.
+
+use super::requested::{of_container, of_volume};
+use super::{Privilege, Privileges, capability};
+use crate::stage::JobFiles;
+use boson_document::Tree;
+
+/// Names of the job property with what only Kubernetes knows: the second is an older one.
+const QUARKS: [&str; 2] = ["quarks", "bosh_containerization"];
+
+/// Those of an instance group. `document`: its resolved document; `jobs`: its rendered bpm.
+pub fn of_group(document: &Tree, jobs: &[JobFiles]) -> Privileges {
+    let mut granted = Privileges::default();
+    for copy in jobs.iter().flat_map(|job| &job.bpm) {
+        granted.extend(of_bpm(&copy.bpm));
+    }
+    for group in document.items("instance_groups") {
+        granted.extend(of_settings(group));
+        for job in group.items("jobs") {
+            let properties = job.get("properties");
+            for quarks in QUARKS.iter().filter_map(|name| properties?.get(name)) {
+                granted.extend(of_quarks(quarks));
+            }
+            granted.extend(job.get("quarks").into_iter().flat_map(of_quarks));
+        }
+    }
+    granted
+}
+
+fn of_bpm(bpm: &Tree) -> Vec<Privilege> {
+    bpm.items("processes").iter().flat_map(of_process).collect()
+}
+
+fn of_process(process: &Tree) -> Vec<Privilege> {
+    let mut granted = capabilities(process.items("capabilities"));
+    let asks = |right: &str| {
+        let rights = process.get("unsafe");
+        rights.and_then(|rights| rights.get(right)) == Some(&Tree::Bool(true))
+    };
+    if asks("privileged") {
+        granted.extend(privileged());
+    }
+    if asks("host_pid_namespace") {
+        granted.push(Privilege::any("hostPID"));
+    }
+    granted
+}
+
+fn of_quarks(quarks: &Tree) -> Vec<Privilege> {
+    let mut granted = quarks.get("bpm").map(of_bpm).unwrap_or_default();
+    let Some(run) = quarks.get("run") else {
+        return granted;
+    };
+    granted.extend(capabilities(run.items("capabilities")));
+    if let Some(context) = run.get("security_context") {
+        let asked = of_container(&Tree::object().with("securityContext", context.clone()));
+        for privilege in asked {
+            if privilege == Privilege::any("privileged") {
+                granted.extend(privileged());
+            }
+            granted.push(privilege);
+        }
+    }
+    granted
+}
+
+/// `env.bosh.agent.settings`.
+fn of_settings(group: &Tree) -> Vec<Privilege> {
+    let path = ["env", "bosh", "agent", "settings"];
+    let Some(settings) = path.iter().try_fold(group, |tree, key| tree.get(key)) else {
+        return Vec::new();
+    };
+    let mut granted = Vec::new();
+    if let Some(name) = settings.str("serviceAccountName") {
+        granted.push(Privilege::of("serviceAccountName", name));
+    }
+    if settings.get("automountServiceAccountToken") == Some(&Tree::Bool(true)) {
+        granted.push(Privilege::any("automountServiceAccountToken"));
+    }
+    let volumes = settings.items("disks").iter().filter_map(|disk| disk.get("volume"));
+    granted.extend(volumes.flat_map(of_volume));
+    granted
+}
+
+/// Kubernetes gives capabilities to root only.
+fn capabilities(names: &[Tree]) -> Vec<Privilege> {
+    let names = names.iter().filter_map(Tree::as_str).map(capability);
+    let mut granted: Vec<Privilege> = names.map(|name| Privilege::of("capabilities", name)).collect();
+    if !granted.is_empty() {
+        granted.push(Privilege::of("runAsUser", "0"));
+    }
+    granted
+}
+
+/// What a privileged container has anyway.
+fn privileged() -> [Privilege; 5] {
+    [
+        Privilege::any("privileged"),
+        Privilege::any("allowPrivilegeEscalation"),
+        Privilege::any("capabilities"),
+        Privilege::any("seccompProfile"),
+        Privilege::of("runAsUser", "0"),
+    ]
+}

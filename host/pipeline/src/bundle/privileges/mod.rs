@@ -1,0 +1,194 @@
+//! What pods may ask for beyond what every pod has. A plugin decides what pods look like, and must not thereby gain rights on nodes or in the
+//! cluster: a pod gets what the deployment asks for (its bpm.yml, the job property `quarks`, the group's `env`) and what an administrator allows.
+
+mod granted;
+mod requested;
+
+use crate::Diagnostic;
+use crate::object::{fault, name};
+use boson_document::Tree;
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::str::FromStr;
+
+pub use granted::of_group;
+
+/// A right of a pod: `privileged`, or with a value `capabilities=NET_ADMIN`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Privilege {
+    field: &'static str,
+    /// None: any.
+    value: Option<String>,
+}
+
+/// All of them, by the names of Kubernetes' fields.
+pub const FIELDS: [&str; 17] = [
+    "allowPrivilegeEscalation",
+    "appArmorProfile",
+    "automountServiceAccountToken",
+    "capabilities",
+    "hostIPC",
+    "hostNetwork",
+    "hostPID",
+    "hostPath",
+    "hostPort",
+    "hostProcess",
+    "privileged",
+    "procMount",
+    "runAsUser",
+    "seLinuxOptions",
+    "seccompProfile",
+    "serviceAccountName",
+    "sysctls",
+];
+
+/// A set of rights.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Privileges(BTreeSet<Privilege>);
+
+/// What the pods of a deployment may have.
+#[derive(Clone, Debug, Default)]
+pub struct Rights {
+    /// Allowed by an administrator, for all pods.
+    allowed: Privileges,
+    /// By the name of the workload: what its instance group asks for.
+    groups: HashMap<String, Privileges>,
+}
+
+/// Who asks for a right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asker<'t> {
+    Pod,
+    Container(&'t str),
+    InitContainer(&'t str),
+}
+
+/// A right that a pod asks for.
+#[derive(Clone, Debug)]
+struct Request<'t> {
+    privilege: Privilege,
+    by: Asker<'t>,
+}
+
+// === impl Privilege ===
+
+impl Privilege {
+    fn any(field: &'static str) -> Self {
+        Self { field, value: None }
+    }
+
+    fn of(field: &'static str, value: impl Into<String>) -> Self {
+        Self {
+            field,
+            value: Some(value.into()),
+        }
+    }
+}
+
+impl fmt::Display for Privilege {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.value {
+            Some(value) => write!(f, "{}={value}", self.field),
+            None => f.write_str(self.field),
+        }
+    }
+}
+
+impl FromStr for Privilege {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (field, value) = text
+            .split_once('=')
+            .map_or((text, None), |(field, value)| (field, Some(value)));
+        let field = FIELDS.into_iter().find(|known| *known == field);
+        let field = field.ok_or_else(|| format!("unknown privilege; the privileges are {}", FIELDS.join(", ")))?;
+        let value = value.map(|value| match field {
+            "capabilities" => capability(value),
+            _ => value.to_string(),
+        });
+        Ok(Self { field, value })
+    }
+}
+
+/// Kubernetes and BPM take capabilities with and without the prefix.
+fn capability(name: &str) -> String {
+    let name = name.to_ascii_uppercase();
+    name.strip_prefix("CAP_").map(str::to_string).unwrap_or(name)
+}
+
+// === impl Privileges ===
+
+impl Privileges {
+    /// Whether it holds this one, or all of its field.
+    pub fn hold(&self, privilege: &Privilege) -> bool {
+        self.0.contains(privilege) || self.0.contains(&Privilege::any(privilege.field))
+    }
+
+    fn extend(&mut self, more: impl IntoIterator<Item = Privilege>) {
+        self.0.extend(more);
+    }
+}
+
+impl FromIterator<Privilege> for Privileges {
+    fn from_iter<I: IntoIterator<Item = Privilege>>(privileges: I) -> Self {
+        Self(privileges.into_iter().collect())
+    }
+}
+
+// === impl Rights ===
+
+impl Rights {
+    /// Those that an administrator allows.
+    pub fn new(allowed: Privileges) -> Self {
+        Self {
+            allowed,
+            groups: HashMap::new(),
+        }
+    }
+
+    /// And those of a group's workload.
+    pub fn grant(&mut self, workload: String, privileges: Privileges) {
+        self.groups.insert(workload, privileges);
+    }
+
+    /// Checks the pods that an object makes.
+    ///
+    /// # Errors
+    /// The first right that a pod asks for and may not have.
+    pub(crate) fn check(&self, object: &Tree) -> Result<(), Box<Diagnostic>> {
+        let group = match object.str("kind") {
+            Some("QuarksStatefulSet" | "QuarksJob") => self.groups.get(name(object)),
+            _ => None,
+        };
+        let Some(template) = requested::template(object) else {
+            return Ok(());
+        };
+        let requests = requested::of_template(template);
+        let refused = requests
+            .iter()
+            .find(|request| !self.allowed.hold(&request.privilege) && !group.is_some_and(|group| may(group, request)));
+        refused.map_or(Ok(()), |request| Err(refusal(object, request)))
+    }
+}
+
+/// Whether a workload of a group with these privileges may have it.
+fn may(group: &Privileges, request: &Request<'_>) -> bool {
+    // As in BOSH, pre-start scripts run as root, and so do the containers that copy releases.
+    let is_of_scripts =
+        matches!(request.by, Asker::InitContainer(_)) && request.privilege == Privilege::of("runAsUser", "0");
+    is_of_scripts || group.hold(&request.privilege)
+}
+
+fn refusal(object: &Tree, Request { privilege, by }: &Request<'_>) -> Box<Diagnostic> {
+    let who = match by {
+        Asker::Pod => "its pods ask".to_string(),
+        Asker::Container(name) => format!("its container '{name}' asks"),
+        Asker::InitContainer(name) => format!("its init container '{name}' asks"),
+    };
+    let why = format!("{who} for '{privilege}', which the deployment does not ask for");
+    let help = format!(
+        "ask for it in bpm.yml, the job property quarks.run or the group's env.bosh.agent.settings, or allow it with --allow-privilege {privilege}"
+    );
+    Box::new(fault(object, "bundle-privilege", &why).help(help))
+}

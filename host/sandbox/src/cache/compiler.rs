@@ -1,0 +1,182 @@
+//! Compiles a component in a process of its own. Compilation is not covered by fuel: a component made for it can keep a compiler busy, or feed it
+//! memory, for as long as it likes.
+
+use crate::error::{Failure, FailureKind};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// Processor time of one compilation, all threads together: the rule, which a busy machine does not shorten. CRuby, the largest component known,
+/// takes 20 s.
+pub const CPU_LIMIT: Duration = Duration::from_secs(120);
+/// Bytes of machine code of one component. CRuby has 100 MB.
+pub const CODE_LIMIT: u64 = 384 << 20;
+
+/// Exit code of a compiler that says what is wrong with the component in the last line of its standard error.
+const REFUSES: i32 = 1;
+/// Bytes of that line that a message quotes. It may repeat names from the component, of any length.
+const QUOTED: usize = 1000;
+/// Bytes of standard error that are read at a time, and of which the end is kept.
+const KEPT: usize = 8 << 10;
+/// Between two looks whether the compiler has ended.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Numbers of signals (Linux).
+mod signal {
+    pub const ABRT: i32 = 6;
+    pub const KILL: i32 = 9;
+    pub const SEGV: i32 = 11;
+    pub const XCPU: i32 = 24;
+    pub const XFSZ: i32 = 25;
+}
+
+/// Has `program` compile a component into `code`. Its streams are read and written while it runs, so that it never waits for us, and however much
+/// it writes to standard error, a bounded part is kept.
+pub(super) fn run(
+    program: &Path,
+    deadline: Duration,
+    name: &str,
+    component: &[u8],
+    code: &File,
+) -> Result<(), Failure> {
+    let refused = |message: String| Failure::new(FailureKind::Refused, name, message);
+    let failed = |error: std::io::Error| refused(format!("cannot be compiled: {error}"));
+    let mut child = Command::new(program)
+        .arg("compile-plugin")
+        .env_clear()
+        .stdin(Stdio::piped())
+        .stdout(code.try_clone().map_err(failed)?)
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    let (input, errors) = (child.stdin.take(), child.stderr.take());
+    let (ended, last) = std::thread::scope(|scope| {
+        // A compiler that refuses a component ends before it has read all of it.
+        scope.spawn(|| input.map(|mut input| input.write_all(component)));
+        let last = scope.spawn(|| errors.map(last_line).unwrap_or_default());
+        (wait(&mut child, deadline), last.join().unwrap_or_default())
+    });
+    match ended.map_err(failed)? {
+        Some(status) if status.success() => Ok(()),
+        Some(status) => Err(refused(reason(status, &last))),
+        None => Err(refused(format!("takes more than {} s to compile", deadline.as_secs()))),
+    }
+}
+
+/// Waits for the end of the process, and ends it at the deadline. None: it did not end by itself.
+fn wait(child: &mut Child, deadline: Duration) -> std::io::Result<Option<ExitStatus>> {
+    let started = Instant::now();
+    loop {
+        match child.try_wait() {
+            Ok(None) if started.elapsed() <= deadline => std::thread::sleep(PAUSE),
+            Ok(Some(status)) => return Ok(Some(status)),
+            Ok(None) => {
+                child.kill()?;
+                child.wait()?;
+                return Ok(None);
+            }
+            Err(error) => {
+                let _ = child.kill();
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// Reads to the end; the last line, without control characters.
+fn last_line(mut stream: impl Read) -> String {
+    let (mut end, mut buffer) = (Vec::new(), [0; KEPT]);
+    while let Ok(count @ 1..) = stream.read(&mut buffer) {
+        end.extend_from_slice(buffer.get(..count).unwrap_or_default());
+        let surplus = end.len().saturating_sub(KEPT);
+        end.drain(..surplus);
+    }
+    let text = String::from_utf8_lossy(&end);
+    let line = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
+    let mut line: String = line.chars().filter(|c| !c.is_control()).collect();
+    if line.len() > QUOTED {
+        line.truncate(line.floor_char_boundary(QUOTED));
+        line.push_str("...");
+    }
+    line
+}
+
+/// Why the compiler did not succeed, in one sentence. What it wrote is quoted only where it wrote it for this purpose.
+fn reason(status: ExitStatus, last: &str) -> String {
+    match (status.code(), status.signal()) {
+        (Some(REFUSES), _) if !last.is_empty() => last.to_string(),
+        (_, Some(signal::XCPU)) => "takes too much processor time to compile".to_string(),
+        (_, Some(signal::XFSZ)) => format!("has more than {} MiB of machine code", CODE_LIMIT >> 20),
+        (_, Some(signal::ABRT | signal::KILL)) => "takes too much memory to compile".to_string(),
+        (_, Some(signal::SEGV)) => "is nested too deeply to be compiled".to_string(),
+        (_, Some(signal)) => format!("cannot be compiled: signal {signal} ended the compiler"),
+        (code, None) => format!(
+            "cannot be compiled: the compiler ended with code {} and without a reason",
+            code.unwrap_or_default()
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A script cannot be executed while another thread forks with the script still open for writing.
+    static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+    /// The outcome with this script as the compiler.
+    fn outcome(script: &str, deadline: Duration) -> Result<String, String> {
+        let _one = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let place = tempfile::tempdir().unwrap();
+        let program = place.path().join("compiler");
+        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).unwrap();
+        let code = File::create(place.path().join("code")).unwrap();
+        let component = vec![b'c'; 1 << 20];
+        run(&program, deadline, "p", &component, &code).map_err(|failure| failure.message)?;
+        Ok(std::fs::read_to_string(place.path().join("code")).unwrap())
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn the_component_goes_in_and_the_code_comes_out() {
+        assert_eq!(outcome("wc -c", LONG).unwrap().trim(), (1 << 20).to_string());
+    }
+
+    #[test]
+    fn a_flood_of_errors_neither_blocks_nor_fills_memory() {
+        let flood = "yes error | head -c 3000000 >&2; printf 'imports %2000d' 7 >&2; exit 1";
+        let message = outcome(flood, LONG).unwrap_err();
+        assert!(message.starts_with("imports ") && message.ends_with("..."), "{message}");
+        assert_eq!(message.len(), QUOTED + 3);
+    }
+
+    #[test]
+    fn a_compiler_that_sleeps_is_ended() {
+        let message = outcome("exec sleep 600", Duration::from_secs(1)).unwrap_err();
+        assert_eq!(message, "takes more than 1 s to compile");
+    }
+
+    #[test]
+    fn the_reason_is_one_sentence_and_never_a_panic() {
+        let panic = "echo \"thread 'main' panicked at x.rs:1:1\" >&2; echo 'note: run with RUST_BACKTRACE=1' >&2;";
+        for (end, reason) in [
+            (
+                "exit 101",
+                "cannot be compiled: the compiler ended with code 101 and without a reason",
+            ),
+            ("kill -ABRT $$", "takes too much memory to compile"),
+            ("kill -KILL $$", "takes too much memory to compile"),
+            ("kill -SEGV $$", "is nested too deeply to be compiled"),
+            ("kill -XCPU $$", "takes too much processor time to compile"),
+            ("kill -XFSZ $$", "has more than 384 MiB of machine code"),
+        ] {
+            assert_eq!(outcome(&format!("{panic} {end}"), LONG).unwrap_err(), reason);
+        }
+    }
+}

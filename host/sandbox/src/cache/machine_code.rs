@@ -1,0 +1,80 @@
+//! Loads machine code, and finds it beside the components of an installation.
+
+use crate::engine::Sandbox;
+use std::fs::{self, File};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::io::{Read, Seek, Write};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use wasmtime::component::Component;
+
+/// Machine code beside a built-in plugin: `<stage>.wasm` -> `<stage>.<engine>.cwasm`. The engine's hash is part of the name, so that code of
+/// another version is passed over rather than refused.
+pub(crate) fn beside(sandbox: &Sandbox, component: &Path) -> PathBuf {
+    component.with_extension(format!("{:016x}.cwasm", engine_hash(sandbox)))
+}
+
+/// Loads machine code from the installation.
+pub(crate) fn load(sandbox: &Sandbox, file: &Path) -> Option<Component> {
+    if !file.exists() {
+        return None;
+    }
+    #[allow(
+        unsafe_code,
+        reason = "the file is part of the installation, see the documentation of `cache`"
+    )]
+    // SAFETY: nobody who could not replace this binary itself could have written the file.
+    let component = unsafe { Component::deserialize_file(&sandbox.engine, file) };
+    component
+        .inspect_err(
+            |error| tracing::warn!(path = %file.display(), %error, "machine code does not load; compiling again"),
+        )
+        .ok()
+}
+
+/// Maps machine code of an open file: one of our store, or one that our compiler has just written. The open file and not its path, because what
+/// was checked has to be what is mapped.
+pub(super) fn map(sandbox: &Sandbox, file: &File) -> wasmtime::Result<Component> {
+    let handle = format!("/proc/self/fd/{}", file.as_raw_fd());
+    #[allow(unsafe_code, reason = "only this user can have written the file, see `store`")]
+    // SAFETY: the store checks owner and mode of what it opens; drafts are new files that only this process and its compiler have open.
+    let mapped = unsafe { Component::deserialize_file(&sandbox.engine, handle) };
+    if mapped.is_ok() {
+        return mapped;
+    }
+    // A file system that is mounted `noexec`: code of it can be copied, not mapped.
+    let (mut file, mut code) = (file.try_clone()?, Vec::new());
+    file.rewind()?;
+    file.read_to_end(&mut code)?;
+    #[allow(unsafe_code, reason = "the same file")]
+    // SAFETY: as above.
+    let copied = unsafe { Component::deserialize(&sandbox.engine, &code) };
+    copied
+}
+
+/// Version and settings of the compiler.
+pub(super) fn engine_hash(sandbox: &Sandbox) -> u64 {
+    #[allow(
+        deprecated,
+        reason = "SipHasher::new() is stable over processes, which the default hasher does not promise"
+    )]
+    let mut hasher = std::hash::SipHasher::new();
+    sandbox.engine.precompile_compatibility_hash().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Writes a file of an installation whole or not at all: another process may read it at the same time.
+pub(crate) fn write_whole(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let scratch = file.with_extension(format!("{}.new", scratch_name()));
+    let mut out = fs::OpenOptions::new().write(true).create_new(true).open(&scratch)?;
+    let written = out
+        .write_all(bytes)
+        .and_then(|()| out.sync_all())
+        .and_then(|()| fs::rename(&scratch, file));
+    written.inspect_err(|_| drop(fs::remove_file(&scratch)))
+}
+
+/// Different for each call in any process: containers of a pod share a directory, and each sees itself as process 1.
+pub(super) fn scratch_name() -> String {
+    format!("{:016x}", RandomState::new().build_hasher().finish())
+}

@@ -1,0 +1,149 @@
+//! Machine code: compiled once, cached by digest of the component and of the engine.
+//!
+//! Machine code is as powerful as the host itself, so it is read from two places only: a directory of our own (see [`store`]), and the
+//! installation's plugin folder, which is trusted as the binary beside it is. Never from a user.
+
+mod compiler;
+mod machine_code;
+mod store;
+
+pub use compiler::{CODE_LIMIT, CPU_LIMIT};
+pub(crate) use machine_code::{beside, load, write_whole};
+
+use crate::engine::Sandbox;
+use crate::error::{Failure, FailureKind};
+use crate::limits;
+use crate::plugin::Digest;
+use boson_budget::Class;
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+use store::Store;
+use wasmtime::component::Component;
+
+/// Bytes of machine code that a directory holds. CRuby, the largest component known, has 100 MB; with [`CODE_LIMIT`] of a draft beside it, this
+/// fits the operator's volume of 1 GiB.
+const BOUND: u64 = 512 << 20;
+
+/// Where machine code is cached, and how foreign components are compiled.
+pub struct Cache {
+    store: Option<Store>,
+    /// The directory that cannot be used, and why.
+    refused: Option<(PathBuf, String)>,
+    compiler: Option<PathBuf>,
+    deadline: Duration,
+}
+
+// === impl Cache ===
+
+impl Cache {
+    /// `directory`: created with mode 0700 where missing; one that others can write to is not used. `compiler`: a program that is called as
+    /// `<compiler> compile-plugin`, reads a component from standard input, writes machine code to standard output and limits itself to
+    /// [`CPU_LIMIT`]; without one, this process compiles.
+    pub fn new(directory: Option<PathBuf>, compiler: Option<PathBuf>) -> Self {
+        Self::bounded(directory, compiler, BOUND, 2 * CPU_LIMIT)
+    }
+
+    /// The same with a bound in bytes for the directory, and a wall-clock limit for one compilation.
+    pub fn bounded(directory: Option<PathBuf>, compiler: Option<PathBuf>, bound: u64, deadline: Duration) -> Self {
+        let (store, refused) = match directory.map(|path| (Store::open(&path, bound), path)) {
+            Some((Ok(store), _)) => (Some(store), None),
+            Some((Err(error), path)) => (None, Some((path, error.to_string()))),
+            None => (None, None),
+        };
+        Self {
+            store,
+            refused,
+            compiler,
+            deadline,
+        }
+    }
+
+    /// No cache, compilation in this process: for tests and one-off use.
+    pub fn none() -> Self {
+        Self::new(None, None)
+    }
+
+    /// The component's machine code, where it is cached.
+    pub(crate) fn cached(&self, sandbox: &Sandbox, digest: &Digest) -> Option<Component> {
+        let file = self.store.as_ref()?.get(&file_name(sandbox, digest))?;
+        let loaded = machine_code::map(sandbox, &file);
+        loaded
+            .inspect_err(|error| tracing::warn!(%digest, %error, "cached machine code does not load; compiling again"))
+            .ok()
+    }
+
+    /// Compiles a component and gives it to `check`; caches the machine code of what passes. Nothing of a component that fails stays.
+    pub(crate) fn compile<T>(
+        &self,
+        sandbox: &Sandbox,
+        name: &str,
+        digest: &Digest,
+        bytes: &[u8],
+        check: impl FnOnce(Component) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        // Not before: an installation's plugins have their machine code beside them, and in a pod there may be no directory to write to.
+        if let Some((path, error)) = &self.refused {
+            tracing::warn!(path = %path.display(), %error, "the cache directory cannot be used; {name} is compiled every time");
+        }
+        let failed =
+            |error: std::io::Error| Failure::new(FailureKind::Refused, name, format!("cannot be compiled: {error}"));
+        let draft = self.store.as_ref().and_then(|store| {
+            let draft = store.draft();
+            draft
+                .inspect_err(|error| tracing::warn!(%error, "compiled code is not cached"))
+                .ok()
+        });
+        let file = match &draft {
+            Some(draft) => draft.file().try_clone().map_err(failed)?,
+            None => {
+                File::from(memfd_create("machine-code", MemfdFlags::CLOEXEC).map_err(|error| failed(error.into()))?)
+            }
+        };
+        match &self.compiler {
+            Some(program) => {
+                let budget = sandbox.budget();
+                let memory = memory_of_compiling(bytes).min(budget.most(Class::Compiling));
+                let share = budget.hold(Class::Compiling, &"".into(), memory);
+                let compiled = compiler::run(program, self.deadline, name, bytes, &file);
+                // Before the check, which takes memory for a call.
+                drop(share);
+                compiled?;
+            }
+            None => (&file).write_all(&sandbox.compile(name, bytes)?).map_err(failed)?,
+        }
+        let component = machine_code::map(sandbox, &file).map_err(|error| unfit(sandbox, name, &error))?;
+        let checked = check(component)?;
+        if let Some(draft) = draft
+            && let Err(error) = draft.keep(&file_name(sandbox, digest))
+        {
+            tracing::warn!(%error, "compiled code is not cached");
+        }
+        Ok(checked)
+    }
+
+    /// Removes what is cached of a component.
+    pub(crate) fn forget(&self, sandbox: &Sandbox, digest: &Digest) {
+        if let Some(store) = &self.store {
+            store.remove(&file_name(sandbox, digest));
+        }
+    }
+}
+
+/// Bytes of memory that compiling a component takes, roughly: CRuby's 43 MB take 1.5 GiB, SpiderMonkey's 12 MB 0.6.
+fn memory_of_compiling(component: &[u8]) -> u64 {
+    (64 << 20) + 40 * component.len() as u64
+}
+
+/// Machine code that the engine refuses: compiled without fault, so it is about the engine's limits.
+fn unfit(sandbox: &Sandbox, name: &str, error: &wasmtime::Error) -> Failure {
+    let exceeded = limits::exceeded(&sandbox.limits, error);
+    let message = exceeded.unwrap_or_else(|| format!("does not fit the sandbox: {error:#}"));
+    Failure::new(FailureKind::Refused, name, message)
+}
+
+fn file_name(sandbox: &Sandbox, digest: &Digest) -> String {
+    format!("{}-{:016x}.cwasm", digest.hex(), machine_code::engine_hash(sandbox))
+}

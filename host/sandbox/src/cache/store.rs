@@ -1,0 +1,272 @@
+//! A directory of our own with machine code, and a bound on its size.
+//!
+//! # Guarantees
+//! The directory is opened once and checked through its handle: it belongs to this user, and nobody else can write to it. All later access goes
+//! through that handle, so renaming or replacing the path has no effect. A file is used only if this user owns it and nobody else can write to it.
+//! A process that is killed leaves at most a draft, which the next one removes.
+
+use super::machine_code::scratch_name;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, open, openat, renameat, statat, unlinkat};
+use std::fs::{self, File};
+use std::io::{Error, Result};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::time::SystemTime;
+
+/// Ending of a file that is being written. Its writer holds a lock on it.
+const DRAFT: &str = ".new";
+/// Ending of machine code.
+const CODE: &str = ".cwasm";
+/// Bits of a mode that let others write.
+const OTHERS_WRITE: u32 = 0o022;
+
+/// The directory.
+pub(super) struct Store {
+    directory: OwnedFd,
+    bound: u64,
+}
+
+/// A file that is being written; removed on drop.
+pub(super) struct Draft<'s> {
+    store: &'s Store,
+    name: String,
+    file: File,
+    kept: bool,
+}
+
+// === impl Store ===
+
+impl Store {
+    /// Creates the directory where it is missing, and removes drafts of processes that no longer run. `bound`: bytes of all machine code in it.
+    pub(super) fn open(path: &Path, bound: u64) -> Result<Self> {
+        fs::DirBuilder::new().mode(0o700).recursive(true).create(path)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let directory = open(path, flags, Mode::empty())?;
+        only_ours(&fstat(&directory)?)?;
+        let store = Self { directory, bound };
+        store.remove_abandoned_drafts();
+        Ok(store)
+    }
+
+    /// Machine code of this name.
+    pub(super) fn get(&self, name: &str) -> Option<File> {
+        let file = File::from(self.file(name, OFlags::RDONLY).ok()?);
+        let stat = fstat(&file).ok()?;
+        let usable = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => only_ours(&stat),
+            _ => Err(Error::other("it is not a regular file")),
+        };
+        if let Err(error) = usable {
+            tracing::warn!(name, %error, "cached machine code is not used");
+            return None;
+        }
+        // The order of removal when the directory is full.
+        let _ = file.set_modified(SystemTime::now());
+        Some(file)
+    }
+
+    /// A new file for machine code.
+    pub(super) fn draft(&self) -> Result<Draft<'_>> {
+        let name = format!("{}{DRAFT}", scratch_name());
+        let file = File::from(self.file(&name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)?);
+        let draft = Draft {
+            store: self,
+            name,
+            file,
+            kept: false,
+        };
+        draft.file.try_lock()?;
+        Ok(draft)
+    }
+
+    /// Removes machine code of this name, if there is any.
+    pub(super) fn remove(&self, name: &str) {
+        match unlinkat(&self.directory, name, AtFlags::empty()) {
+            Ok(()) | Err(rustix::io::Errno::NOENT) => {}
+            Err(error) => tracing::warn!(name, %error, "cached machine code cannot be removed"),
+        }
+    }
+
+    fn file(&self, name: &str, flags: OFlags) -> Result<OwnedFd> {
+        let mode = Mode::RUSR | Mode::WUSR;
+        // NONBLOCK: a FIFO of this name must not stop us. It has no effect on regular files.
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        Ok(openat(&self.directory, name, flags, mode)?)
+    }
+
+    /// Removes what was used longest ago, until there is room for so many bytes.
+    fn make_room(&self, bytes: u64) -> Result<()> {
+        let mut held: Vec<_> = self.names()?.into_iter().filter_map(|name| self.age(name)).collect();
+        held.sort();
+        let mut total: u64 = held.iter().map(|(_, _, size)| size).sum();
+        for (_, name, size) in held {
+            if total.saturating_add(bytes) <= self.bound {
+                break;
+            }
+            self.remove(&name);
+            total = total.saturating_sub(size);
+        }
+        match bytes <= self.bound {
+            true => Ok(()),
+            false => Err(Error::other(format!("it has more than {} bytes", self.bound))),
+        }
+    }
+
+    /// Time of last use, name and size of machine code.
+    fn age(&self, name: String) -> Option<((i64, u64), String, u64)> {
+        if !name.ends_with(CODE) {
+            return None;
+        }
+        let stat = statat(&self.directory, &name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let time = (stat.st_mtime, stat.st_mtime_nsec);
+        Some((time, name, u64::try_from(stat.st_size).unwrap_or_default()))
+    }
+
+    fn remove_abandoned_drafts(&self) {
+        let names = self.names().unwrap_or_default();
+        for name in names.iter().filter(|name| name.ends_with(DRAFT)) {
+            let abandoned = self
+                .file(name, OFlags::RDONLY)
+                .is_ok_and(|file| File::from(file).try_lock().is_ok());
+            if abandoned {
+                self.remove(name);
+            }
+        }
+    }
+
+    fn names(&self) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&self.directory)? {
+            names.extend(entry?.file_name().to_str().ok().map(str::to_string));
+        }
+        Ok(names)
+    }
+}
+
+/// Nobody but this user can have written it.
+fn only_ours(stat: &Stat) -> Result<()> {
+    if stat.st_uid != rustix::process::geteuid().as_raw() {
+        return Err(Error::other("it belongs to another user"));
+    }
+    if stat.st_mode & OTHERS_WRITE != 0 {
+        return Err(Error::other("others can write to it"));
+    }
+    Ok(())
+}
+
+// === impl Draft ===
+
+impl Draft<'_> {
+    /// To be written.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Caches it under this name: whole or not at all.
+    pub(super) fn keep(mut self, name: &str) -> Result<()> {
+        self.file.sync_all()?;
+        self.store.make_room(self.file.metadata()?.len())?;
+        renameat(&self.store.directory, &self.name, &self.store.directory, name)?;
+        self.kept = true;
+        Ok(())
+    }
+}
+
+impl Drop for Draft<'_> {
+    fn drop(&mut self) {
+        if !self.kept {
+            self.store.remove(&self.name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn keep(store: &Store, name: &str, bytes: usize) -> Result<()> {
+        let draft = store.draft()?;
+        draft.file().write_all(&vec![7; bytes])?;
+        draft.keep(name)
+    }
+
+    fn names(path: &Path) -> Vec<String> {
+        let entries = fs::read_dir(path).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_was_used_longest_ago_makes_room() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("compiled");
+        let store = Store::open(&path, 100).unwrap();
+        for (name, second) in [("a.cwasm", 1), ("b.cwasm", 2)] {
+            keep(&store, name, 40).unwrap();
+            let file = File::options().write(true).open(path.join(name)).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(second))
+                .unwrap();
+        }
+        assert!(store.get("a.cwasm").is_some());
+        keep(&store, "c.cwasm", 40).unwrap();
+        assert_eq!(names(&path), ["a.cwasm", "c.cwasm"]);
+        assert!(keep(&store, "huge.cwasm", 101).is_err());
+        assert!(!names(&path).contains(&"huge.cwasm".to_string()));
+        assert!(!names(&path).iter().any(|name| name.ends_with(DRAFT)));
+    }
+
+    #[test]
+    fn drafts_of_dead_processes_are_removed_and_those_of_others_stay() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("compiled");
+        let store = Store::open(&path, 100).unwrap();
+        fs::write(path.join("dead.new"), "half").unwrap();
+        let draft = store.draft().unwrap();
+        let other = Store::open(&path, 100).unwrap();
+        assert_eq!(names(&path), [draft.name.as_str()]);
+        drop((draft, other));
+        assert_eq!(names(&path), [""; 0]);
+    }
+
+    #[test]
+    fn a_directory_that_is_replaced_after_the_check_has_no_effect() {
+        let place = tempfile::tempdir().unwrap();
+        let (path, aside) = (place.path().join("compiled"), place.path().join("aside"));
+        let store = Store::open(&path, 100).unwrap();
+        keep(&store, "a.cwasm", 3).unwrap();
+        fs::rename(&path, &aside).unwrap();
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("a.cwasm"), "evil").unwrap();
+        let mut code = Vec::new();
+        store.get("a.cwasm").unwrap().read_to_end(&mut code).unwrap();
+        assert_eq!(code, [7; 3]);
+        keep(&store, "b.cwasm", 3).unwrap();
+        assert_eq!(names(&aside), ["a.cwasm", "b.cwasm"]);
+    }
+
+    #[test]
+    fn what_others_can_write_is_not_used() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("compiled");
+        let store = Store::open(&path, 100).unwrap();
+        keep(&store, "a.cwasm", 3).unwrap();
+        symlink(path.join("a.cwasm"), path.join("link.cwasm")).unwrap();
+        assert!(store.get("a.cwasm").is_some() && store.get("link.cwasm").is_none());
+        fs::create_dir(path.join("folder.cwasm")).unwrap();
+        assert!(store.get("folder.cwasm").is_none());
+        let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        mode(&path.join("a.cwasm"), 0o620);
+        assert!(store.get("a.cwasm").is_none());
+        mode(&path, 0o777);
+        let error = Store::open(&path, 100).map(drop).unwrap_err();
+        assert_eq!(error.to_string(), "others can write to it");
+        symlink(&path, place.path().join("link")).unwrap();
+        assert!(Store::open(&place.path().join("link"), 100).is_err());
+    }
+}
