@@ -35,9 +35,11 @@ codes! {
     DUPLICATE = "bpm-duplicate-name", "A name is given twice",
         "Names of releases, stemcell aliases, instance groups and jobs of a group are unique.";
     LATEST = "bpm-latest-version", "A version is 'latest'",
-        "Images are named by exact versions: `latest` and `<prefix>.latest` cannot be resolved without a director. Write the version.";
+        "Images are named by exact versions: `latest` and `<prefix>.latest` cannot be resolved without a director. Write the version. `host convert` resolves the `latest` of a release by the version of the `--release` given.";
     NO_IMAGE = "bpm-no-image", "The image of a release cannot be told",
         "An image is `<url>/<release>:<os>-<stemcell version>-<release version>`. The `url` of a release is a registry and organisation; a download (`https://...`) is none. `--registry` (or `conversion.registry`) stands in for all releases. Operating system and stemcell version come from the release's own `stemcell`, else from the stemcell of the instance group.";
+    GROUP_IMAGES = "bpm-group-images", "An instance group has no images of some releases",
+        "Most often this follows from an error about a release or a stemcell, which is then reported alone. Otherwise the group names no stemcell, or the image that its releases and stemcell name is no reference of an image.";
     IMAGE_TAG = "bpm-image-tag", "A version is spelled differently in an image tag",
         "Tags of images cannot hold `+`: it becomes `-`. The image must have been pushed with that tag.";
     NAME = "bpm-name", "Kubernetes has no name for this",
