@@ -88,6 +88,10 @@ codes! {
         "A pod needs a container. A group without any process gives no workload; its files and scripts have no place to be.";
     DNS = "bpm-dns", "Names of BOSH DNS do not resolve",
         "Jobs of the releases `bosh-dns` and `bosh-dns-aliases` never become containers, and neither their aliases nor those in a job's `dns/aliases.json` are converted to DNS configuration yet.";
+    CLOUD_CONFIG = "bpm-cloud-config", "A cloud config, or a reference to it, is wrong",
+        "With a cloud config, the names of AZs, VM types, VM extensions, disk types and networks in a manifest must be defined in it, as for a director. The messages are the director's.\n\nSizes are numbers (`ram` and `ephemeral_disk_size` in MiB), labels and node selectors hold strings.";
+    CLOUD_PROPERTY = "bpm-cloud-property", "Part of a cloud config has no effect",
+        "Of `cloud_properties`, these have an effect: `zone` of AZs; `cpu`, `ram`, `ephemeral_disk_size`, `labels`, `tolerations` and `node_selector` of VM types and VM extensions; `storage_class` of disk types. Others are for another infrastructure.";
     MALFORMED = "bpm-malformed-request", "The request does not have the shape of the contract",
         "The resolved document must hold exactly one instance group, and the files of each of its jobs must be given. This is a defect of the stage before, not of the manifest.";
 }

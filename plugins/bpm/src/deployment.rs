@@ -1,5 +1,6 @@
 //! What belongs to no single instance group: checks of the manifest, pull Secrets of releases, QuarksSecrets of variables.
 
+use crate::cloud;
 use crate::codes;
 use crate::image;
 use crate::keys;
@@ -81,6 +82,7 @@ fn check(request: &DeploymentRequest, place: &Place, report: &mut Report) {
         report,
     );
     groups(document, &place.at("instance_groups"), report);
+    cloud::check(document, place, report);
     jobs(document, place, report);
     zones(document, &place.at("instance_groups"), report);
 }
@@ -120,9 +122,9 @@ fn groups(document: &Tree, place: &Place, report: &mut Report) {
 fn releases(request: &DeploymentRequest, place: &Place, report: &mut Report) {
     let releases = request.document.items("releases");
     duplicates(releases, "name", "release name", place, report);
+    urls(request, place, report);
     for (index, release) in releases.iter().enumerate() {
         let place = place.at(index);
-    urls(request, place, report);
         let name = release.str("name").unwrap_or_default();
         if release::is_dns(name) {
             continue;
