@@ -5,6 +5,24 @@ use boson_pipeline::codes::Code;
 /// All of them.
 pub const CODES: &[Code] = &[
     Code {
+        name: "config-unknown-key",
+        title: "boson.yaml has a key that it does not know",
+        explanation: "The `boson.yaml` beside a manifest holds options of `host convert` under their names: `registry`, `name`, `namespace`, `cluster-domain`, \
+                      `vars-store`, and the lists `cloud-config`, `release`, `ops-file` and `vars-file`. A misspelt key would be an option that nobody gave.",
+    },
+    Code {
+        name: "config-used",
+        title: "Options are taken from boson.yaml",
+        explanation: "There is a `boson.yaml` beside the manifest. Its lists come before those of the command line, its other values are overridden \
+                      by it; `--no-config` leaves it out. Paths in it are relative to its own directory.",
+    },
+    Code {
+        name: "config-wrong-type",
+        title: "A value in boson.yaml cannot be",
+        explanation: "`registry`, `name`, `namespace`, `cluster-domain` and `vars-store` are strings; `cloud-config`, `release`, `ops-file` and `vars-file` \
+                      are lists of strings, or one string. Quote what YAML would read as a number.",
+    },
+    Code {
         name: "convert-render-in-pods",
         title: "Pods do not render by the plugin that was given",
         explanation: "`host convert` prints objects, and templates are rendered a second time in each pod, by the rule that is in the image of its init container. A plugin \

@@ -52,20 +52,44 @@ pub fn complain(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
+/// How much is said of warnings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Warnings {
+    /// Every warning with its place and line
+    All,
+    /// One entry for each kind: its message, how many there are, the first places
+    #[default]
+    Summary,
+}
+
 /// Shows diagnostics on standard error, and counts them in a last line where there are several.
 pub fn show(diagnostics: &[Diagnostic], sources: &Sources, color: Color) {
+    show_as(diagnostics, sources, color, Warnings::All);
+}
+
+/// The same, with as much about warnings as was asked for.
+pub fn show_as(diagnostics: &[Diagnostic], sources: &Sources, color: Color, style: Warnings) {
     if diagnostics.is_empty() {
         return;
     }
     let diagnostics = &once(diagnostics);
-    let mut text = report::text(diagnostics, sources, color.enabled());
+    let mut text = match style {
+        Warnings::All => report::text(diagnostics, sources, color.enabled()),
+        Warnings::Summary => report::summary(diagnostics, sources, color.enabled()),
+    };
     let errors = diagnostics.iter().filter(|one| one.is_error()).count();
     let warnings = diagnostics
         .iter()
         .filter(|one| one.severity == Severity::Warning)
         .count();
     if errors + warnings > 1 {
-        text.push_str(&format!("{}\n", counted(errors, warnings)));
+        text.push_str(&counted(errors, warnings));
+        let kinds = report::kinds_of_warnings(diagnostics);
+        if style == Warnings::Summary && warnings > kinds {
+            let of = if kinds == 1 { "kind" } else { "kinds" };
+            text.push_str(&format!(" of {kinds} {of}; --warnings all shows each"));
+        }
+        text.push('\n');
     }
     complain(&text);
 }

@@ -17,6 +17,7 @@ const TABLES: &[&[Code]] = &[
     crate::release::CODES,
     crate::variables::CODES,
     crate::convert::CODES,
+    crate::cloud_config::CODES,
     crate::bundle::CODES,
     crate::plain::CODES,
     crate::settings::CODES,

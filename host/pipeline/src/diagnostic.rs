@@ -1,5 +1,7 @@
 //! Diagnostics: errors and warnings as data. Text is made at the edge (`report`).
 
+use std::collections::HashSet;
+
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
@@ -37,6 +39,8 @@ pub struct Diagnostic {
     pub place: Place,
     /// What to do next.
     pub help: Option<String>,
+    /// Code of the error that this one follows from: where that one is reported, this one says nothing new.
+    pub follows: Option<String>,
 }
 
 // === impl Diagnostic ===
@@ -50,6 +54,7 @@ impl Diagnostic {
             message: message.into(),
             place: Place::default(),
             help: None,
+            follows: None,
         }
     }
 
@@ -90,8 +95,39 @@ impl Diagnostic {
         self
     }
 
+    /// As a consequence of errors with this code.
+    #[must_use]
+    pub fn following(mut self, code: impl Into<String>) -> Self {
+        self.follows = Some(code.into());
+        self
+    }
+
     /// Is it an error?
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
+    }
+}
+
+/// The diagnostics without errors that follow from others among them: people repair the cause.
+pub fn causes(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let codes: HashSet<String> = diagnostics
+        .iter()
+        .filter(|one| one.is_error() && one.follows.is_none())
+        .map(|one| one.code.clone())
+        .collect();
+    diagnostics.retain(|one| one.follows.as_ref().is_none_or(|cause| !codes.contains(cause)));
+    diagnostics
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn consequences_are_dropped_only_where_their_cause_is_reported() {
+        let cause = || Diagnostic::error("no-registry", "cause");
+        let consequence = || Diagnostic::error("no-image", "consequence").following("no-registry");
+        assert_eq!(causes(vec![consequence(), cause(), consequence()]), [cause()]);
+        assert_eq!(causes(vec![consequence()]), [consequence()]);
     }
 }

@@ -1,6 +1,7 @@
 //! The thinking room of the host: inputs, stage order, bundle, diagnostics. No tokio, kube, wasmtime, file system or clock.
 
 pub mod bundle;
+pub mod cloud_config;
 pub mod codes;
 pub mod convert;
 pub mod diagnostic;

@@ -278,6 +278,8 @@ pub struct JobFiles {
     pub templates: Vec<String>,
     /// `monit` names a process.
     pub monitored: bool,
+    /// What `monit` starts, of a job without bpm information: its first `start program`, as the template has it.
+    pub start_program: Option<String>,
     /// One for each different rendering.
     pub bpm: Vec<BpmCopy>,
 }

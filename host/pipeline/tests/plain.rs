@@ -207,6 +207,28 @@ fn zones_are_anded_with_each_term_of_the_user() {
 }
 
 #[test]
+fn a_zone_has_another_name_on_its_nodes_where_a_cloud_config_says_so() {
+    let zones = r#""zones": ["z1", "z2"], "zoneValues": {"z1": "eu-1a"},"#;
+    let made = stateful_set::stateful_sets(&set(zones, "", ""), 1).unwrap();
+    let required = "/spec/template/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution";
+    let value = |set: &Tree| {
+        let place = format!("{required}/nodeSelectorTerms/0/matchExpressions/0/values/0");
+        at(set, &place).as_str().map(String::from)
+    };
+    assert_eq!(
+        (value(&made[0]).as_deref(), value(&made[1]).as_deref()),
+        (Some("eu-1a"), Some("z2"))
+    );
+    // Names and labels keep the AZ's name: templates and Services know that one.
+    let name = |set: &Tree| {
+        at(set, "/metadata/labels/quarks.cloudfoundry.org~1az-name")
+            .as_str()
+            .map(String::from)
+    };
+    assert_eq!(name(&made[0]).as_deref(), Some("z1"));
+}
+
+#[test]
 fn what_the_template_says_wins_over_defaults() {
     let inner =
         r#""podManagementPolicy": "OrderedReady", "serviceName": "own", "updateStrategy": {"type": "OnDelete"},"#;
@@ -240,6 +262,10 @@ fn sets_that_can_not_be_are_refused() {
         (
             set(r#""zones": [7],"#, "", ""),
             "a zone's name is not one that a node label holds",
+        ),
+        (
+            set(r#""zones": ["z1"], "zoneValues": {"z1": "a b"},"#, "", ""),
+            "the value of zone 'z1' is not one that a node label holds",
         ),
         (
             tree(r#"{"kind": "QuarksStatefulSet", "metadata": {"name": "x"}, "spec": {}}"#),

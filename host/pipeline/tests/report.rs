@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-use boson_pipeline::report::{Sources, entries, text};
+use boson_pipeline::report::{Sources, entries, summary, text};
 use boson_pipeline::stage::Origin;
 use boson_pipeline::{Diagnostic, Severity, yaml};
 
@@ -268,4 +268,51 @@ fn programs_get_the_same_places() {
          \"path\":\"/instance_groups/name=api/azs/0\",\"help\":\"c\"},\
          {\"severity\":\"info\",\"code\":\"d\",\"message\":\"e\"}]"
     );
+}
+
+#[test]
+fn a_summary_has_one_entry_for_each_kind_and_errors_in_full() {
+    let ignored = |group: usize| {
+        let pointer = format!("/instance_groups/{group}/azs");
+        Diagnostic::warning("bpm-ignored-key", "Key 'azs' has no effect")
+            .in_document("manifest.yml")
+            .at(pointer)
+    };
+    let property = |name: &str, line| {
+        Diagnostic::warning("links-unused-property", format!("Property '{name}' is not declared"))
+            .in_document("manifest.yml")
+            .on_line(line, None)
+            .help("check its spelling")
+    };
+    let wrong = Diagnostic::error("links-wrong-type", "wrong")
+        .in_document("manifest.yml")
+        .at("/name");
+    let all = [
+        ignored(0),
+        property("a", 1),
+        ignored(0),
+        property("b", 2),
+        property("c", 3),
+        property("d", 4),
+        property("e", 5),
+        wrong,
+    ];
+    let expected = "\
+error[links-wrong-type]: wrong
+ --> manifest.yml:1:7
+  |
+1 | name: nats
+  |       ^^^^
+  = path: /name
+
+warning[bpm-ignored-key]: Key 'azs' has no effect (2 times)
+ --> manifest.yml:4:3
+
+warning[links-unused-property]: Property 'a' is not declared (5 times)
+  = for: 'a', 'b', 'c' and 2 more
+ --> manifest.yml:1:1, 2:1, 3:1 and 2 more
+  = help: check its spelling
+
+";
+    assert_eq!(summary(&all, &sources(), false), expected);
 }

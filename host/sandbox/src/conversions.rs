@@ -101,12 +101,14 @@ impl From<wit::Diagnostic> for Diagnostic {
             line: said.line,
             column: None,
         };
+        let follows = said.extensions.into_iter().find(|(name, _)| name == "follows");
         Self {
             severity,
             code: clean(said.code),
             message: clean(said.message),
             place,
             help: said.help.map(clean),
+            follows: follows.map(|(_, code)| clean(code)),
         }
     }
 }
@@ -155,8 +157,19 @@ impl From<&JobFiles> for wit_bpm::JobFiles {
 
 impl From<&GroupRequest<'_>> for wit_bpm::GroupRequest {
     fn from(request: &GroupRequest<'_>) -> Self {
+        let mut deployment: wit::Deployment = request.deployment.into();
+        let programs = request
+            .jobs
+            .iter()
+            .filter_map(|job| Some((job.job.as_str(), job.start_program.as_deref()?)));
+        let programs: Tree = programs.map(|(job, program)| (job, Tree::from(program))).collect();
+        if programs.as_object().is_some_and(|programs| !programs.is_empty()) {
+            deployment
+                .extensions
+                .push(("start-programs".into(), json::to_text(&programs)));
+        }
         Self {
-            deployment: request.deployment.into(),
+            deployment,
             group: json::to_text(request.group),
             document_name: request.document_name.into(),
             pointer: request.pointer.into(),

@@ -35,9 +35,11 @@ codes! {
     DUPLICATE = "bpm-duplicate-name", "A name is given twice",
         "Names of releases, stemcell aliases, instance groups and jobs of a group are unique.";
     LATEST = "bpm-latest-version", "A version is 'latest'",
-        "Images are named by exact versions: `latest` and `<prefix>.latest` cannot be resolved without a director. Write the version.";
+        "Images are named by exact versions: `latest` and `<prefix>.latest` cannot be resolved without a director. Write the version. `host convert` resolves the `latest` of a release by the version of the `--release` given.";
     NO_IMAGE = "bpm-no-image", "The image of a release cannot be told",
         "An image is `<url>/<release>:<os>-<stemcell version>-<release version>`. The `url` of a release is a registry and organisation; a download (`https://...`) is none. `--registry` (or `conversion.registry`) stands in for all releases. Operating system and stemcell version come from the release's own `stemcell`, else from the stemcell of the instance group.";
+    GROUP_IMAGES = "bpm-group-images", "An instance group has no images of some releases",
+        "Most often this follows from an error about a release or a stemcell, which is then reported alone. Otherwise the group names no stemcell, or the image that its releases and stemcell name is no reference of an image.";
     IMAGE_TAG = "bpm-image-tag", "A version is spelled differently in an image tag",
         "Tags of images cannot hold `+`: it becomes `-`. The image must have been pushed with that tag.";
     NAME = "bpm-name", "Kubernetes has no name for this",
@@ -86,6 +88,10 @@ codes! {
         "A pod needs a container. A group without any process gives no workload; its files and scripts have no place to be.";
     DNS = "bpm-dns", "Names of BOSH DNS do not resolve",
         "Jobs of the releases `bosh-dns` and `bosh-dns-aliases` never become containers, and neither their aliases nor those in a job's `dns/aliases.json` are converted to DNS configuration yet.";
+    CLOUD_CONFIG = "bpm-cloud-config", "A cloud config, or a reference to it, is wrong",
+        "With a cloud config, the names of AZs, VM types, VM extensions, disk types and networks in a manifest must be defined in it, as for a director. The messages are the director's.\n\nSizes are numbers (`ram` and `ephemeral_disk_size` in MiB), labels and node selectors hold strings.";
+    CLOUD_PROPERTY = "bpm-cloud-property", "Part of a cloud config has no effect",
+        "Of `cloud_properties`, these have an effect: `zone` of AZs; `cpu`, `ram`, `ephemeral_disk_size`, `labels`, `tolerations` and `node_selector` of VM types and VM extensions; `storage_class` of disk types. Others are for another infrastructure.";
     MALFORMED = "bpm-malformed-request", "The request does not have the shape of the contract",
         "The resolved document must hold exactly one instance group, and the files of each of its jobs must be given. This is a defect of the stage before, not of the manifest.";
 }

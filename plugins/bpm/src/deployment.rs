@@ -1,5 +1,6 @@
 //! What belongs to no single instance group: checks of the manifest, pull Secrets of releases, QuarksSecrets of variables.
 
+use crate::cloud;
 use crate::codes;
 use crate::image;
 use crate::keys;
@@ -81,6 +82,7 @@ fn check(request: &DeploymentRequest, place: &Place, report: &mut Report) {
         report,
     );
     groups(document, &place.at("instance_groups"), report);
+    cloud::check(document, place, report);
     jobs(document, place, report);
     zones(document, &place.at("instance_groups"), report);
 }
@@ -120,41 +122,104 @@ fn groups(document: &Tree, place: &Place, report: &mut Report) {
 fn releases(request: &DeploymentRequest, place: &Place, report: &mut Report) {
     let releases = request.document.items("releases");
     duplicates(releases, "name", "release name", place, report);
+    urls(request, place, report);
     for (index, release) in releases.iter().enumerate() {
         let place = place.at(index);
         let name = release.str("name").unwrap_or_default();
         if release::is_dns(name) {
             continue;
         }
-        if images::url(release, request.deployment.registry.as_deref()).is_none() {
-            let what = if release.str("url").is_some_and(|url| !url.is_empty()) {
-                format!(
-                    "Release '{name}' has a 'url' to download it from, where a registry and organization are needed"
-                )
-            } else {
-                format!("Release '{name}' has no 'url': the registry and organization that hold its image")
-            };
-            let place = if release.get("url").is_some() {
-                place.at("url")
-            } else {
-                place.clone()
-            };
-            report
-                .error(codes::NO_IMAGE, &place, what)
-                .help("Set it, or give one registry for all releases: --registry URL.");
-        }
         let stemcell = release.get("stemcell").map(|stemcell| (stemcell, place.at("stemcell")));
         for (tree, place) in [Some((release, place)), stemcell].into_iter().flatten() {
             let version = text(tree, "version").unwrap_or_default();
-            version_checks(&format!("release '{name}'"), &version, &place.at("version"), report);
+            let users = Users::of_release(&request.document, name);
+            version_checks(
+                &format!("release '{name}'"),
+                &version,
+                users,
+                &place.at("version"),
+                report,
+            );
         }
     }
 }
 
-fn version_checks(of: &str, version: &str, place: &Place, report: &mut Report) {
+/// Releases that name no registry. Where several do not, that is one fault: nobody has said where images come from.
+fn urls(request: &DeploymentRequest, place: &Place, report: &mut Report) {
+    let registry = request.deployment.registry.as_deref();
+    let releases = request.document.items("releases");
+    let named = |release: &&Tree| release.str("name").is_some_and(|name| !release::is_dns(name));
+    let all = releases.iter().filter(named).count();
+    let lacking: Vec<(usize, &Tree)> = releases
+        .iter()
+        .enumerate()
+        .filter(|(_, release)| named(release) && images::url(release, registry).is_none())
+        .collect();
+    let Some((index, first)) = lacking.first() else {
+        return;
+    };
+    let is_download = |release: &Tree| release.str("url").is_some_and(|url| !url.is_empty());
+    let name = first.str("name").unwrap_or_default();
+    let (count, downloads) = (lacking.len(), lacking.iter().all(|(_, release)| is_download(release)));
+    let what = match (count, downloads) {
+        (1, true) => {
+            format!("Release '{name}' has a 'url' to download it from, where a registry and organization are needed")
+        }
+        (1, false) => format!("Release '{name}' has no 'url': the registry and organization that hold its image"),
+        (_, true) => format!(
+            "{count} of {all} releases, from '{name}' on, have a 'url' to download them from, where a registry and organization are needed"
+        ),
+        (_, false) => format!(
+            "{count} of {all} releases, from '{name}' on, have no 'url' that names the registry and organization that hold their images"
+        ),
+    };
+    let place = place.at(index);
+    let place = if first.get("url").is_some() {
+        place.at("url")
+    } else {
+        place
+    };
+    report
+        .error(codes::NO_IMAGE, &place, what)
+        .help("Set it, or give one registry for all releases: --registry URL.");
+}
+
+/// Instance groups that need an image by a release or a stemcell.
+struct Users(usize);
+
+// === impl Users ===
+
+impl Users {
+    fn of_release(document: &Tree, release: &str) -> Self {
+        let uses = |group: &&Tree| {
+            group
+                .items("jobs")
+                .iter()
+                .any(|job| job.str("release") == Some(release))
+        };
+        Self(document.items("instance_groups").iter().filter(uses).count())
+    }
+
+    fn of_stemcell(document: &Tree, alias: &str) -> Self {
+        let uses = |group: &&Tree| group.str("stemcell") == Some(alias);
+        Self(document.items("instance_groups").iter().filter(uses).count())
+    }
+
+    /// The end of a help: what follows from the fault.
+    fn affected(&self) -> String {
+        match self.0 {
+            0 => String::new(),
+            1 => " 1 instance group has no images because of it.".into(),
+            more => format!(" {more} instance groups have no images because of it."),
+        }
+    }
+}
+
+fn version_checks(of: &str, version: &str, users: Users, place: &Place, report: &mut Report) {
     if images::is_latest(version) {
         let text = format!("Version '{version}' of {of} is not supported: images are named by exact versions");
-        report.error(codes::LATEST, place, text);
+        let help = format!("Write the version that the image has.{}", users.affected());
+        report.error(codes::LATEST, place, text).help(help);
     }
     if version.contains('+') {
         let text = format!(
@@ -196,7 +261,14 @@ fn stemcells(document: &Tree, place: &Place, report: &mut Report) {
             report.warning(codes::IGNORED_KEY, &place, text);
         } else if used {
             let version = text(stemcell, "version").unwrap_or_default();
-            version_checks(&format!("stemcell '{alias}'"), &version, &place.at("version"), report);
+            let users = Users::of_stemcell(document, alias);
+            version_checks(
+                &format!("stemcell '{alias}'"),
+                &version,
+                users,
+                &place.at("version"),
+                report,
+            );
         }
     }
 }

@@ -163,17 +163,23 @@ fn processes(
         (true, None) => {
             if files.monitored {
                 let (job, group) = (&files.job, &group.name);
-                let text = format!("Job '{job}' (instance group '{group}') has processes but no bpm information");
+                let mut text = format!("Job '{job}' (instance group '{group}') has processes but no bpm information");
+                if let Some(program) = &files.start_program {
+                    text.push_str(&format!(": its monit file starts '{program}'"));
+                }
                 report
                     .error(codes::NO_BPM, place, text)
-                    .help("Give its processes in the job property quarks.bpm.");
+                    .help("Give its processes in the job property quarks.bpm: what that program starts in the end.");
             }
             Vec::new()
         }
         _ => {
+            let envs = quarks.map_or(&[][..], |quarks| quarks.items("envs"));
+            let envs: Vec<&str> = envs.iter().filter_map(|env| env.str("name")).collect();
             let job = process::JobPlace {
                 name: &files.job,
                 place,
+                envs: &envs,
             };
             let processes = process::of_job(job, files, property, report)
                 .into_iter()

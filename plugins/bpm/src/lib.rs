@@ -8,7 +8,7 @@
 //!   - name `names::stateful_set(group, zone number or none, version)`: `<dep>-<ig>[-z<n>]-v1`;
 //!   - the labels `az-index` (`"0"`, `"1"`, ...; `"0"` without zones), `az-name` (with zones) and `quarks-statefulset-name` (its own name) on
 //!     the set and its pods, `az-index` and `quarks-statefulset-name` in its selector: the Services select by `az-index`;
-//!   - with zones: node affinity `spec.zoneNodeLabel In [zone]`, added to the `matchExpressions` of *each* of the user's
+//!   - with zones: node affinity `spec.zoneNodeLabel In [spec.zoneValues[zone], else zone]`, added to the `matchExpressions` of *each* of the user's
 //!     `nodeSelectorTerms` (terms are alternatives: one more would defeat the pinning), or as the only term;
 //!   - in every container and init container: env `AZ_INDEX` and, where it is there, `BOSH_AZ_INDEX` (zone number + 1) replaced, `KUBE_AZ`,
 //!     `BOSH_AZ`, `CF_OPERATOR_AZ` (zone name, `""` without zones) added where the name is not taken, before the others.
@@ -23,6 +23,7 @@
 
 mod base64;
 mod bytes;
+mod cloud;
 pub mod codes;
 mod container;
 pub mod convert;

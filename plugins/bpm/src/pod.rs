@@ -28,7 +28,8 @@ pub fn template(group: &Group, volumes: &Volumes, restart_policy: Option<&str>) 
         spec.set(key, value.clone());
     }
     if group.lifecycle != Lifecycle::Service && !group.zones.is_empty() {
-        let affinity = zone::pinned(spec.get("affinity"), &group.zones);
+        let zones: Vec<String> = group.zones.iter().map(|az| group.cloud.zone(az)).collect();
+        let affinity = zone::pinned(spec.get("affinity"), &zones);
         spec.set("affinity", affinity);
     }
     if let Some(address) = &group.settings.dns {

@@ -27,6 +27,8 @@ pub struct Diagnostic {
     pub pointer: String,
     /// What to do next.
     pub help: Option<String>,
+    /// Code of the error that this one follows from; the host leaves it out where that one is reported.
+    pub follows: Option<&'static str>,
 }
 
 // === impl Diagnostic ===
@@ -35,6 +37,11 @@ impl Diagnostic {
     /// With advice.
     pub fn help(&mut self, help: impl Into<String>) {
         self.help = Some(help.into());
+    }
+
+    /// As a consequence of errors with this code.
+    pub fn follows(&mut self, code: &'static str) {
+        self.follows = Some(code);
     }
 }
 
@@ -103,6 +110,7 @@ impl Report {
             document: place.document.clone(),
             pointer,
             help: None,
+            follows: None,
         };
         if !fresh {
             return self.repeated.insert(diagnostic);

@@ -43,6 +43,8 @@ pub struct JobFiles {
     pub templates: Vec<String>,
     /// `monit` names a process.
     pub monitored: bool,
+    /// What `monit` starts, where nothing else says what the job runs.
+    pub start_program: Option<String>,
     /// One for each different rendering.
     pub bpm: Vec<BpmCopy>,
 }

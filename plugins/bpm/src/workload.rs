@@ -40,6 +40,7 @@ fn stateful_set(group: &Group, volumes: &Volumes) -> Result<Tree, NameError> {
     let mut spec = compact(object! {
         "zones" => group.zones.clone(),
         "zoneReplicas" => (!group.is_even()).then(|| group.replicas.clone()),
+        "zoneValues" => group.cloud.zone_values(&group.zones),
         "zoneNodeLabel" => (!group.zones.is_empty()).then_some(zone::NODE_LABEL),
         "updateOnConfigChange" => true,
         "injectReplicasEnv" => group.settings.replicas_env,

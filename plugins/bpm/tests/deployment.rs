@@ -168,12 +168,28 @@ fn what_has_no_image_is_refused_unless_a_registry_stands_in() {
         "/releases/2/version Version 'latest' of release 'newest' is not supported: images are named by exact versions",
         "/releases/3/stemcell/version Version '1.latest' of release 'prefix' is not supported: images are named by exact versions",
     ];
+    // One fault, however many releases have it.
     let urls = [
-        "/releases/0 Release 'none' has no 'url': the registry and organization that hold its image",
-        "/releases/1/url Release 'download' has a 'url' to download it from, where a registry and organization are needed",
+        "/releases/0 2 of 4 releases, from 'none' on, have no 'url' that names the registry and organization that hold their images",
     ];
-    assert_eq!(errors(convert("demo", None, document, &[])), [urls, latest].concat());
+    assert_eq!(
+        errors(convert("demo", None, document, &[])),
+        [&urls[..], &latest[..]].concat()
+    );
     assert_eq!(errors(convert("demo", Some("r/x"), document, &[])), latest);
+    for (release, wanted) in [
+        (
+            r#"{"name": "none", "version": "1"}"#,
+            "/releases/0 Release 'none' has no 'url': the registry and organization that hold its image",
+        ),
+        (
+            r#"{"name": "download", "version": "1", "url": "https://bosh.io/d/x"}"#,
+            "/releases/0/url Release 'download' has a 'url' to download it from, where a registry and organization are needed",
+        ),
+    ] {
+        let document = format!(r#"{{"name": "demo", "releases": [{release}]}}"#);
+        assert_eq!(errors(convert("demo", None, &document, &[])), [wanted]);
+    }
 }
 
 #[test]

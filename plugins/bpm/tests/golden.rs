@@ -48,6 +48,7 @@ fn files(tree: &Tree) -> JobFiles {
         bpm: copy.get("bpm").unwrap().clone(),
     };
     JobFiles {
+        start_program: None,
         job: tree.str("job").unwrap().into(),
         release: tree.str("release").unwrap().into(),
         templates: tree.items("templates").iter().map(text).collect(),

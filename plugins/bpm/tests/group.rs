@@ -50,6 +50,7 @@ fn convert(case: Case<'_>) -> Result<Converted, Vec<Diagnostic>> {
         release: "r".into(),
         templates: case.templates.iter().map(ToString::to_string).collect(),
         monitored: true,
+        start_program: None,
         bpm: copies.collect(),
     };
     let request = GroupRequest {

@@ -33,6 +33,7 @@ fn request(group: &str, bpm: &str) -> GroupRequest {
         release: "r".into(),
         templates: vec!["config/bpm.yml".into()],
         monitored: true,
+        start_program: None,
         bpm: vec![copy],
     };
     GroupRequest {

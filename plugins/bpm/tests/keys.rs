@@ -57,6 +57,7 @@ fn of_bpm(document: &Tree, bpm: Tree) -> Vec<Diagnostic> {
         release: "r".into(),
         templates: vec!["config/bpm.yml".into()],
         monitored: true,
+        start_program: None,
         bpm: vec![copy],
     };
     let request = GroupRequest {

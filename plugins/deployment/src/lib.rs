@@ -1,6 +1,7 @@
-//! What several stages know of a deployment: names, instances, addons. Pure; no WIT.
+//! What several stages know of a deployment: names, instances, addons, the cloud config. Pure; no WIT.
 
 pub mod addons;
+pub mod cloud;
 pub mod contract;
 pub mod copier;
 pub mod images;

@@ -8,6 +8,7 @@ use crate::manifest::Release;
 use crate::properties::merged;
 use crate::spec::Specs;
 use crate::value::{Members, plain, text};
+use boson_deployment::cloud::{CloudConfig, Disk};
 use boson_deployment::instances::Instance;
 use boson_document::{Map, Pointer, Tree};
 use std::collections::{HashMap, HashSet};
@@ -35,6 +36,8 @@ pub struct Group<'a> {
     pub jobs: Vec<Job<'a>>,
     /// Names of its `persistent_disks`.
     pub disks: Vec<String>,
+    /// What the cloud config says of its `persistent_disk_type`.
+    pub disk_type: Option<Disk>,
 }
 
 // === impl Group ===
@@ -51,6 +54,9 @@ impl Group<'_> {
 
     /// `spec.persistent_disk` in MB.
     pub fn persistent_disk(&self) -> Tree {
+        if let Some(disk) = &self.disk_type {
+            return Tree::from(disk.size);
+        }
         self.tree
             .get("persistent_disk")
             .filter(|size| size.as_i64().is_some())
@@ -67,6 +73,8 @@ pub struct GroupReader<'r, 'a> {
     pub releases: &'r HashMap<String, Release<'a>>,
     /// The manifest's `properties`.
     pub global: Option<&'a Map>,
+    /// What its names stand for.
+    pub cloud: Option<CloudConfig<'a>>,
     /// Canonical names of the groups read so far.
     pub canonical: HashSet<String>,
     /// Where to tell.
@@ -104,6 +112,7 @@ impl<'a> GroupReader<'_, 'a> {
             hypothetical: None,
             jobs,
             disks,
+            disk_type: self.cloud.and_then(|config| config.disk(tree)),
         })
     }
 

@@ -5,6 +5,7 @@ use crate::diagnostic::Report;
 use crate::group::{Group, GroupReader};
 use crate::spec::Specs;
 use crate::value::{Members, hash, plain};
+use boson_deployment::cloud::CloudConfig;
 use boson_document::{Pointer, Tree};
 use std::collections::{HashMap, HashSet};
 
@@ -46,6 +47,7 @@ impl<'a> Manifest<'a> {
             specs,
             releases: &releases,
             global,
+            cloud: CloudConfig::of(tree),
             canonical: HashSet::new(),
             report,
         };

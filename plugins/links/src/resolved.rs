@@ -7,6 +7,7 @@ use crate::job::Job;
 use crate::manifest::Manifest;
 use crate::quarks::{QUARKS, quarks};
 use crate::value::{depth, hash, plain};
+use boson_deployment::cloud::{self, CloudConfig};
 use boson_document::{MAX_DEPTH, Map, Tree};
 use std::collections::{HashMap, HashSet};
 
@@ -98,6 +99,9 @@ impl<'m, 'a> Documents<'m, 'a> {
             if let Some(value) = top(key) {
                 document.set(key, value.clone());
             }
+        }
+        if let Some(config) = CloudConfig::of(self.manifest.tree) {
+            document.set(cloud::KEY, config.part(group.tree));
         }
         let jobs: Vec<Tree> = group
             .jobs

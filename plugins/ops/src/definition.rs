@@ -14,6 +14,8 @@ pub struct Operation {
     pub path: Path,
     /// What.
     pub action: Action,
+    /// What the ops file says to people for whom the operation fails.
+    pub error: Option<String>,
 }
 
 /// What an operation does at its path.
@@ -40,6 +42,8 @@ pub struct Definition {
     pub value: Option<Tree>,
     /// For `test`.
     pub absent: Option<bool>,
+    /// Advice of the ops file's author.
+    pub error: Option<String>,
     /// Keys that operations do not have.
     pub unused: Vec<String>,
 }
@@ -121,6 +125,7 @@ impl Definition {
             let wrong = match key.as_str() {
                 "type" => text(value).map(|kind| definition.kind = kind.unwrap_or_default()).err(),
                 "path" => text(value).map(|path| definition.path = path).err(),
+                "error" => text(value).map(|error| definition.error = error).err(),
                 "value" => {
                     definition.value = (!value.is_null()).then_some(value);
                     None
@@ -155,6 +160,7 @@ impl Definition {
             let failure = Failure::new(failure.code, format!("Invalid path: {}", failure.message));
             self.diagnostic(failure, "path", name, position)
         })?;
+        let error = self.error.filter(|error| !error.trim().is_empty());
         let value = self.value.unwrap_or_default();
         let action = match self.kind.as_str() {
             "replace" => Action::Replace(value),
@@ -162,7 +168,7 @@ impl Definition {
             _ if self.absent == Some(true) => Action::TestAbsent,
             _ => Action::Test(value),
         };
-        Ok(Operation { path, action })
+        Ok(Operation { path, action, error })
     }
 
     /// What is missing or too much, and the part of the operation that it is about.

@@ -14,6 +14,8 @@ pub struct Diagnostic {
     pub document: String,
     /// Where in it, where that is known.
     pub pointer: Option<Pointer>,
+    /// What the ops file itself says to do. BOSH replaces it with the operation's position; cf-deployment's ops files say there what they need.
+    pub advice: Option<String>,
 }
 
 // === impl Diagnostic ===
@@ -26,7 +28,15 @@ impl Diagnostic {
             message: message.into(),
             document: document.to_string(),
             pointer: None,
+            advice: None,
         }
+    }
+
+    /// With what the ops file's author says about it.
+    #[must_use]
+    pub fn advised(mut self, advice: Option<String>) -> Self {
+        self.advice = advice;
+        self
     }
 
     /// At this place of it.
@@ -37,7 +47,7 @@ impl Diagnostic {
     }
 
     /// What to do next.
-    pub fn help(&self) -> Option<&'static str> {
-        self.code.help()
+    pub fn help(&self) -> Option<&str> {
+        self.advice.as_deref().or_else(|| self.code.help())
     }
 }

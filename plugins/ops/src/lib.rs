@@ -71,8 +71,12 @@ pub fn apply(document: Tree, document_name: &str, files: Vec<OperationsFile>) ->
     let (mut trace, scan) = (Trace::untouched(), Scan::default());
     for (file, operations) in operations.into_iter().enumerate() {
         for (position, operation) in operations.into_iter().enumerate() {
+            let advice = operation
+                .error
+                .as_ref()
+                .map(|error| format!("the ops file says: {error}"));
             perform(&mut document, &mut trace, operation, Step { file, position }, &scan)
-                .map_err(|failure| vec![failed(failure, &names[file], position)])?;
+                .map_err(|failure| vec![failed(failure, &names[file], position).advised(advice)])?;
         }
     }
     let (origins, complete) = trace.origins(document_name, &names);

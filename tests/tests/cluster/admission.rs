@@ -62,6 +62,7 @@ fn what_is_wrong_is_said_before_it_is_stored() {
     stage
         .apply(&[
             ops("broken", "- type: remove\n  path: /instance_gruops/0\n"),
+            config_map("cloud", "cloud-config", "azs: [{name: other}]\n"),
             ops("warned", "- type: replace\n  path: /director_uuid?\n  value: x\n"),
             ops(
                 "quoting",
@@ -90,6 +91,15 @@ fn what_is_wrong_is_said_before_it_is_stored() {
     let quoting = try_out(&stage, &stage.deployment(&["quoting"]));
     assert!(!quoting.success && quoting.stderr.contains("<redacted>"), "{quoting:?}");
     assert!(!quoting.stderr.contains("CANARY"), "{quoting:?}");
+    let mut clouded = stage.deployment(&[]);
+    clouded["spec"]["cloudConfig"] = json!({"type": "configmap", "name": "cloud"});
+    let clouded = try_out(&stage, &clouded);
+    assert!(!clouded.success, "{clouded:?}");
+    let words = "references unknown availability zone 'z1'";
+    assert!(
+        clouded.stderr.contains(words) && clouded.stderr.contains("configmap/nats-manifest/manifest:"),
+        "{clouded:?}"
+    );
     let warned = try_out(&stage, &stage.deployment(&["warned"]));
     assert!(warned.success, "{warned:?}");
     assert!(

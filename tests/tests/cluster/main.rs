@@ -14,6 +14,7 @@ mod at_hand;
 mod bad_input;
 mod carried;
 mod claims;
+mod cloud_config;
 mod deaths;
 mod definitions;
 mod deploy;

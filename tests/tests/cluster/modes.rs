@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
 use boson_tests::{host, root};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -143,7 +143,12 @@ fn same(stage: &Stage, secret: &str, output: &Value) {
 #[test]
 fn the_commands_of_pods_give_the_bytes_of_the_operator() {
     let stage = Stage::new("commands").unwrap();
-    stage.deploy().unwrap();
+    // What pods get of a cloud config stands in the documents that they mount.
+    let cloud = "azs: [{name: z1, cloud_properties: {zone: eu-1a}}]\n";
+    stage.apply(&[config_map("cloud", "cloud-config", cloud)]).unwrap();
+    let mut deployment = stage.deployment(&["nats-scale"]);
+    deployment["spec"]["cloudConfig"] = json!({"type": "configmap", "name": "cloud"});
+    stage.deploy_as(deployment).unwrap();
     stage
         .wait("Applied", |deployment| is(deployment, "Applied", "True"))
         .unwrap();

@@ -157,6 +157,11 @@ impl Stage {
 
     /// The documented example, with its releases in the registry of this test.
     pub fn deploy(&self) -> Result<()> {
+        self.deploy_as(self.deployment(&["nats-scale"]))
+    }
+
+    /// The same, as this object asks for it.
+    pub fn deploy_as(&self, deployment: Value) -> Result<()> {
         let example = root().join("docs/examples/nats");
         let manifest = fs::read_to_string(example.join("manifest.yml"))?;
         let ops = fs::read_to_string(example.join("ops/scale.yml"))?;
@@ -165,7 +170,7 @@ impl Stage {
             config_map("nats-scale", "ops", &ops),
             json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "nats.var-implicit-system-domain"},
                 "stringData": {"value": "example.com"}}),
-            self.deployment(&["nats-scale"]),
+            deployment,
         ])
     }
 

@@ -1,11 +1,14 @@
 //! `host convert`: the main job. Gathers inputs, runs the pipeline, prints or writes what came out.
 
+use crate::command::defaults::{self, Defaults};
+use crate::command::inputs;
 use crate::command::instances::InstancesArgument;
 use crate::command::variables::{self, Manifest, VariableArguments};
 use crate::exit::{self, Failed};
+use crate::files;
 use crate::folder;
 use crate::memory;
-use crate::output::{self, Color, Progress};
+use crate::output::{self, Color, Progress, Warnings};
 use crate::plugins::{self, PluginArguments, PrivilegeArguments};
 use boson_document::{Tree, go};
 use boson_pipeline::bundle::owner;
@@ -14,15 +17,21 @@ use boson_pipeline::release::{self, Release};
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::{Deployment, Named};
 use boson_pipeline::variables::Options;
-use boson_pipeline::{Diagnostic, Severity, Stage, StageError, Stages, yaml};
+use boson_pipeline::yaml::Document;
+use boson_pipeline::{Diagnostic, Severity, Stage, StageError, Stages, cloud_config, yaml};
 use boson_sandbox::{Account, Plugins};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
+/// Namespace where none is given.
+const NAMESPACE: &str = "default";
 /// The part of the memory of this process that releases may take.
 const RELEASES: u64 = 8;
 
 const EXAMPLES: &str = "\
+A boson.yaml beside the manifest holds options that are always the same: registry, name, namespace, cluster-domain, vars-store, and lists
+cloud-config, release, ops-file, vars-file. The command line overrides values and adds to lists; the output says when one is used.
+
 Releases are directories with the release's source, release tarballs, release images (OCI layouts), or directories with their jobs-src.
 
 Examples:
@@ -31,7 +40,7 @@ Examples:
   host convert manifest.yml --release ./nats-release --namespace messaging --out ./rendered && kubectl apply -f ./rendered";
 
 /// Convert a BOSH deployment to Kubernetes resources
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct ConvertArguments {
     /// The manifest; `-` for standard input
@@ -41,15 +50,19 @@ pub struct ConvertArguments {
     /// A release: its directory, tarball or image; NAME where the path does not tell it
     #[arg(long = "release", value_name = "[NAME=]PATH")]
     releases: Vec<String>,
+    /// A cloud config in BOSH's format: what AZs, VM types, VM extensions and disk types of the manifest stand for. Several are merged as the
+    /// director merges them
+    #[arg(long = "cloud-config", value_name = "FILE")]
+    cloud_configs: Vec<PathBuf>,
     /// Name of the deployment [default: the manifest's name]
     #[arg(long, value_name = "DEPLOYMENT")]
     name: Option<String>,
-    /// Kubernetes namespace
-    #[arg(short, long, value_name = "NAMESPACE", default_value = "default", value_parser = namespace)]
-    namespace: String,
-    /// Domain of the cluster
-    #[arg(long, value_name = "DOMAIN", default_value = "cluster.local", value_parser = domain)]
-    cluster_domain: String,
+    /// Kubernetes namespace [default: default]
+    #[arg(short, long, value_name = "NAMESPACE", value_parser = namespace)]
+    namespace: Option<String>,
+    /// Domain of the cluster [default: cluster.local]
+    #[arg(long, value_name = "DOMAIN", value_parser = domain)]
+    cluster_domain: Option<String>,
     /// Registry and organization of the release images, instead of every release's url
     #[arg(long, value_name = "URL")]
     registry: Option<String>,
@@ -69,10 +82,38 @@ pub struct ConvertArguments {
     /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
+    /// How much to say of warnings
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t)]
+    warnings: Warnings,
+    /// Do not read the boson.yaml beside the manifest
+    #[arg(long)]
+    no_config: bool,
+    /// Releases that boson.yaml names: one that `--release` names, too, is taken from there.
+    #[arg(skip)]
+    default_releases: Vec<String>,
     #[command(flatten)]
     plugins: PluginArguments,
     #[command(flatten)]
     allowed: PrivilegeArguments,
+}
+
+// === impl ConvertArguments ===
+
+impl ConvertArguments {
+    /// With what boson.yaml says: its lists before those of the command line, its other values where the command line has none.
+    fn over(mut self, defaults: Defaults) -> Self {
+        let variables = &mut self.variables;
+        variables.ops.splice(0..0, defaults.ops);
+        variables.vars_files.splice(0..0, defaults.vars_files);
+        variables.vars_store = variables.vars_store.take().or(defaults.vars_store);
+        self.cloud_configs.splice(0..0, defaults.cloud_configs);
+        self.default_releases = defaults.releases;
+        self.registry = self.registry.or(defaults.registry);
+        self.name = self.name.or(defaults.name);
+        self.namespace = self.namespace.or(defaults.namespace);
+        self.cluster_domain = self.cluster_domain.or(defaults.cluster_domain);
+        self
+    }
 }
 
 /// What to make.
@@ -86,7 +127,7 @@ enum TargetArgument {
 }
 
 /// A name as Kubernetes takes it for a namespace (RFC 1123).
-fn namespace(text: &str) -> Result<String, String> {
+pub fn namespace(text: &str) -> Result<String, String> {
     let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let ends = !text.starts_with('-') && !text.ends_with('-');
     match !text.is_empty() && text.len() <= 63 && ends && text.chars().all(inner) {
@@ -96,7 +137,7 @@ fn namespace(text: &str) -> Result<String, String> {
 }
 
 /// Labels with dots between them.
-fn domain(text: &str) -> Result<String, String> {
+pub fn domain(text: &str) -> Result<String, String> {
     text.split('.')
         .try_for_each(|part| namespace(part).map(drop))
         .map(|()| text.to_string())
@@ -112,7 +153,15 @@ struct Done {
 pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), Failed> {
     let mut sources = Sources::default();
     let mut warnings = Vec::new();
+    let arguments = match with_defaults(arguments, &mut sources, &mut warnings) {
+        Ok(arguments) => arguments,
+        Err(errors) => {
+            output::show(&errors, &sources, color);
+            return Err(Failed::Input);
+        }
+    };
     let progress = Progress::start();
+    let arguments = &arguments;
     let converted = convert(arguments, &mut sources, &mut warnings, &progress);
     drop(progress);
     let converted = converted.and_then(|done| {
@@ -124,14 +173,31 @@ pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), Failed> {
     });
     match converted {
         Ok(done) => {
-            output::show(&warnings, &sources, color);
+            output::show_as(&warnings, &sources, color, arguments.warnings);
             deliver(arguments, &done, color)
         }
         Err(mut diagnostics) => {
             let failed = exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty());
             diagnostics.extend(warnings);
-            output::show(&diagnostics, &sources, color);
+            output::show_as(&diagnostics, &sources, color, arguments.warnings);
             Err(failed)
+        }
+    }
+}
+
+/// The arguments with those of the boson.yaml beside the manifest, and a note that one is used.
+fn with_defaults(
+    arguments: &ConvertArguments,
+    sources: &mut Sources,
+    notes: &mut Vec<Diagnostic>,
+) -> Result<ConvertArguments, Vec<Diagnostic>> {
+    let beside = defaults::beside(&files::expanded(&arguments.manifest));
+    match beside.filter(|_| !arguments.no_config) {
+        None => Ok(arguments.clone()),
+        Some(path) => {
+            let (found, note) = defaults::read(&path, sources)?;
+            notes.push(note);
+            Ok(arguments.clone().over(found))
         }
     }
 }
@@ -154,10 +220,12 @@ fn convert(
     let plugins = plugins::prepare(&arguments.plugins, &Stage::ALL, sources);
     let releases = releases(arguments, sources, progress);
     let read = variables::read(&arguments.manifest, &arguments.variables, sources);
-    let ((plugins, said), releases, read) = all(plugins, releases, read)?;
+    let configs = cloud_configs(arguments, sources);
+    let ((plugins, said), releases, (read, configs)) = all(plugins, releases, both(read, configs))?;
     warnings.extend(said);
     let fuel = plugins.sandbox().limits().conversion_fuel;
-    let plugins = plugins.with_account(Account::new(&arguments.namespace, fuel));
+    let namespace = arguments.namespace.as_deref().unwrap_or(NAMESPACE);
+    let plugins = plugins.with_account(Account::new(namespace, fuel));
     warnings.extend(releases.iter().flat_map(|release| release.warnings.clone()));
     let given = arguments.plugins.replacements.iter().chain(&arguments.plugins.settings);
     if given.into_iter().any(|one| one.stage == Stage::Render) {
@@ -165,7 +233,11 @@ fn convert(
         warnings.push(Diagnostic::warning("convert-render-in-pods", what).help("the operator gives plugins to pods"));
     }
     progress.say("applying ops files and variables");
-    let document = read.apply(&plugins, sources, warnings)?;
+    let applied = read.apply(&plugins, sources, warnings)?;
+    let combined = cloud_config::combine(read.name(), applied, &configs, sources)?;
+    warnings.extend(combined.warnings);
+    let mut document = combined.manifest;
+    warnings.extend(convert::resolve_latest(read.name(), &mut document, &releases));
     let missing = convert::missing(
         Named {
             name: read.name(),
@@ -220,6 +292,22 @@ fn all<A, B, C>(
     }
 }
 
+fn both<A, B>(a: Result<A, Vec<Diagnostic>>, b: Result<B, Vec<Diagnostic>>) -> Result<(A, B), Vec<Diagnostic>> {
+    all(a, b, Ok(())).map(|(a, b, ())| (a, b))
+}
+
+/// The cloud configs, all that cannot be read at once.
+fn cloud_configs(arguments: &ConvertArguments, sources: &mut Sources) -> Result<Vec<Document>, Vec<Diagnostic>> {
+    let (mut read, mut errors) = (Vec::new(), Vec::new());
+    for path in &arguments.cloud_configs {
+        match inputs::yaml_file(&files::expanded(path), sources) {
+            Ok(document) => read.push(document),
+            Err(error) => errors.push(*error),
+        }
+    }
+    if errors.is_empty() { Ok(read) } else { Err(errors) }
+}
+
 fn releases(
     arguments: &ConvertArguments,
     sources: &mut Sources,
@@ -227,10 +315,16 @@ fn releases(
 ) -> Result<Vec<Release>, Vec<Diagnostic>> {
     let (mut releases, mut errors): (Vec<Release>, Vec<Diagnostic>) = (Vec::new(), Vec::new());
     let most = memory::or_found(arguments.plugins.max_memory) / RELEASES;
-    for text in &arguments.releases {
+    let own = arguments.releases.iter().map(|text| (text, false));
+    let default = arguments.default_releases.iter().map(|text| (text, true));
+    for (text, is_default) in own.chain(default) {
         let (name, path) = named(text);
+        if is_default && releases.iter().any(|one: &Release| Some(&one.name) == name.as_ref()) {
+            continue;
+        }
         match boson_releases::read_noting(&path, name.as_deref(), sources, &mut |what| progress.say(what)) {
             Ok(release) => match releases.iter().find(|one| one.name == release.name) {
+                Some(_) if is_default => {}
                 Some(other) => errors.push(
                     Diagnostic::error(
                         "release-twice",
@@ -262,10 +356,19 @@ fn releases(
 
 /// `NAME=PATH`; a path that exists as it stands may hold a `=`.
 fn named(text: &str) -> (Option<String>, PathBuf) {
-    match text.split_once('=') {
-        Some((name, path)) if !name.is_empty() && !name.contains('/') && !PathBuf::from(text).exists() => {
-            (Some(name.to_string()), path.into())
+    match PathBuf::from(text).exists() {
+        true => (None, text.into()),
+        false => {
+            let (name, path) = split_release(text);
+            (name, path.into())
         }
+    }
+}
+
+/// `NAME=PATH` or `PATH`, by the text alone.
+pub fn split_release(text: &str) -> (Option<String>, String) {
+    match text.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !name.contains('/') => (Some(name.to_string()), path.into()),
         _ => (None, text.into()),
     }
 }
@@ -294,8 +397,11 @@ fn deployment(arguments: &ConvertArguments, manifest: Named<'_>) -> Result<Deplo
     };
     Ok(Deployment {
         name,
-        namespace: arguments.namespace.clone(),
-        cluster_domain: arguments.cluster_domain.clone(),
+        namespace: arguments.namespace.clone().unwrap_or_else(|| NAMESPACE.into()),
+        cluster_domain: arguments
+            .cluster_domain
+            .clone()
+            .unwrap_or_else(|| "cluster.local".into()),
         operator_image: arguments.operator_image.clone(),
         registry: arguments.registry.clone(),
         spread: arguments.instances.into(),

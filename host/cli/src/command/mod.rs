@@ -3,6 +3,7 @@
 pub mod compile_plugin;
 pub mod completions;
 pub mod convert;
+pub mod defaults;
 pub mod explain;
 pub mod inputs;
 pub mod instances;

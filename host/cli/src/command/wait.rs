@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
-Unlike kubectl wait, it knows whether the conditions are about the ConfigMaps and Secrets that spec.manifest, spec.ops and spec.vars name as \
+Unlike kubectl wait, it knows whether the conditions are about the ConfigMaps and Secrets that spec.manifest, spec.ops, spec.cloudConfig and spec.vars name as \
 they are now. Documents at URLs, and Secrets of variables that the manifest only uses, are not compared.
 
 Exit codes: 0 the condition holds, 1 the deployment cannot be converted or applied as it is (its message is shown) or the API server \

@@ -41,6 +41,14 @@ pub struct BoshDeploymentSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 256), extend("x-kubernetes-list-type" = "atomic"))]
     pub ops: Vec<ResourceReference>,
+    /// The cloud config, in BOSH's format: what AZs, VM types, VM extensions and disk types of the manifest stand for. A ConfigMap or Secret holds
+    /// it under the key 'cloud-config'.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cloud_config: Option<ResourceReference>,
+    /// More cloud configs, merged with the first as a director merges them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64), extend("x-kubernetes-list-type" = "atomic"))]
+    pub cloud_configs: Vec<ResourceReference>,
     /// Values of yours for variables of the manifest; nothing is generated for these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1024), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
@@ -48,6 +56,22 @@ pub struct BoshDeploymentSpec {
     /// How the manifest becomes objects. The defaults suit most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversion: Option<Conversion>,
+}
+
+// === impl BoshDeploymentSpec ===
+
+impl BoshDeploymentSpec {
+    /// All cloud configs, in the order in which they are merged.
+    pub fn all_cloud_configs(&self) -> impl Iterator<Item = &ResourceReference> {
+        self.cloud_config.iter().chain(&self.cloud_configs)
+    }
+
+    /// Everything that the manifest is made from.
+    pub fn documents(&self) -> impl Iterator<Item = &ResourceReference> {
+        std::iter::once(&self.manifest)
+            .chain(&self.ops)
+            .chain(self.all_cloud_configs())
+    }
 }
 
 /// Where a document is.
@@ -297,6 +321,9 @@ pub enum InputKind {
     Manifest,
     /// An ops file.
     Ops,
+    /// A cloud config.
+    #[serde(rename = "cloudConfig")]
+    CloudConfig,
     /// The value of a variable, given or generated.
     Variable,
 }

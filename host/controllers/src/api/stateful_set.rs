@@ -6,6 +6,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// What to run in which zones.
 #[derive(CustomResource, KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -76,6 +77,10 @@ pub struct QuarksStatefulSetSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), inner(range(min = 0)), extend("x-kubernetes-list-type" = "atomic"))]
     pub zone_replicas: Vec<i32>,
+    /// Value of the nodes' label by zone, for zones whose nodes do not have the zone's own name there.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 64), inner(length(max = 63)))]
+    pub zone_values: BTreeMap<String, String>,
     /// Label of nodes that names their zone.
     #[serde(default = "zone_node_label")]
     #[schemars(length(min = 1, max = 317))]

@@ -1,4 +1,4 @@
-//! The documents that a BOSHDeployment refers to: its manifest and its ops files. `reading` reads them.
+//! The documents that a BOSHDeployment refers to: its manifest, its ops files and its cloud configs. `reading` reads them.
 
 use super::flow::Flow;
 use super::inputs;
@@ -20,11 +20,15 @@ const MANIFEST: &str = "manifest";
 /// Key of an ops file.
 const OPS: &str = "ops";
 
+/// Key of a cloud config.
+const CLOUD_CONFIG: &str = "cloud-config";
+
 /// What was read.
 pub(super) struct Documents {
     pub manifest: Arc<Document>,
     /// In the order of the specification; one that is named twice is the same document twice.
     pub ops: Vec<Arc<Document>>,
+    pub cloud_configs: Vec<Arc<Document>>,
     /// For the places of diagnostics.
     pub sources: Sources,
     /// The memory that the conversion may take for them.
@@ -44,8 +48,10 @@ pub(super) struct Source {
 
 /// What was found of them.
 pub(super) struct Looked {
-    /// Those that could be read, the manifest first.
+    /// Those that could be read: the manifest, ops files, cloud configs.
     pub read: Vec<Arc<Document>>,
+    /// How many of the documents are ops files.
+    pub ops: usize,
     /// What is wrong with the others.
     pub errors: Vec<Diagnostic>,
     pub sources: Sources,
@@ -90,8 +96,12 @@ pub(super) fn references(
     spec: &BoshDeploymentSpec,
 ) -> impl Iterator<Item = (&ResourceReference, &'static str, String)> {
     let ops = spec.ops.iter().enumerate();
+    let first = spec.cloud_config.iter();
+    let more = spec.cloud_configs.iter().enumerate();
     std::iter::once((&spec.manifest, MANIFEST, "/spec/manifest".to_string()))
         .chain(ops.map(|(nth, one)| (one, OPS, format!("/spec/ops/{nth}"))))
+        .chain(first.map(|one| (one, CLOUD_CONFIG, "/spec/cloudConfig".to_string())))
+        .chain(more.map(|(nth, one)| (one, CLOUD_CONFIG, format!("/spec/cloudConfigs/{nth}"))))
 }
 
 pub(super) fn source(reference: &ResourceReference, digest: Option<String>) -> Source {
@@ -141,7 +151,11 @@ pub(crate) async fn digest_now(cluster: &Cluster, namespace: &str, spec: &BoshDe
 impl Looked {
     /// The documents, as what a deployment is made from.
     pub(super) fn inputs(&self) -> impl Iterator<Item = Input> {
-        let kind = |nth| if nth == 0 { InputKind::Manifest } else { InputKind::Ops };
+        let kind = |nth| match nth {
+            0 => InputKind::Manifest,
+            nth if nth <= self.ops => InputKind::Ops,
+            _ => InputKind::CloudConfig,
+        };
         let found = self.found.iter().enumerate();
         found.map(move |(nth, source)| inputs::document(kind(nth), source))
     }
@@ -150,6 +164,7 @@ impl Looked {
     pub(super) fn whole(self) -> Result<Documents, Stop> {
         let Self {
             read,
+            ops,
             errors,
             mut sources,
             share,
@@ -165,7 +180,8 @@ impl Looked {
         sources.set_main(&manifest.name);
         Ok(Documents {
             manifest,
-            ops: read.collect(),
+            ops: read.by_ref().take(ops).collect(),
+            cloud_configs: read.collect(),
             sources,
             share,
         })
@@ -174,8 +190,7 @@ impl Looked {
 
 /// Whether any of the documents is on a web server, which tells nobody when it changes.
 pub(super) fn on_the_web(spec: &BoshDeploymentSpec) -> bool {
-    let mut all = std::iter::once(&spec.manifest).chain(&spec.ops);
-    all.any(|reference| reference.kind == ReferenceType::Url)
+    spec.documents().any(|reference| reference.kind == ReferenceType::Url)
 }
 
 pub(super) async fn fetch(web: &dyn Web, url: &str) -> Result<Found, Diagnostic> {

@@ -61,6 +61,7 @@ pub(super) fn changes(before: &[Input], now: &[Input]) -> Vec<String> {
         let kind = match input.kind {
             InputKind::Manifest => "manifest",
             InputKind::Ops => "ops",
+            InputKind::CloudConfig => "cloud config",
             InputKind::Variable => "variable",
         };
         let text = format!("{kind} '{}'{how}", input.name);

@@ -2,7 +2,7 @@
 
 use super::Context;
 use super::ruled::Ruled;
-use crate::api::{BoshDeployment, ReferenceType, ResourceReference};
+use crate::api::{BoshDeployment, ReferenceType};
 use crate::cache::{Print, Sight, World};
 use crate::client::written::Written;
 use boson_deployment::names::Names;
@@ -23,7 +23,7 @@ pub(super) fn sight(object: &BoshDeployment) -> Option<Sight> {
     let names = Names::new(&name, "", "").ok()?;
     let spec = &object.spec;
     let mut refers = Vec::new();
-    for reference in documents(object) {
+    for reference in spec.documents() {
         let kind = match reference.kind {
             ReferenceType::Configmap => "ConfigMap",
             ReferenceType::Secret => "Secret",
@@ -40,11 +40,6 @@ pub(super) fn sight(object: &BoshDeployment) -> Option<Sight> {
         refers,
         variables: format!("{}var-", with_ops.strip_suffix("with-ops")?),
     })
-}
-
-/// Everything that the manifest is made from.
-fn documents(object: &BoshDeployment) -> impl Iterator<Item = &ResourceReference> {
-    std::iter::once(&object.spec.manifest).chain(&object.spec.ops)
 }
 
 // === impl Look ===
@@ -81,7 +76,11 @@ impl Context {
         if !self.cache.is_filled(super::FILLED).await {
             return None;
         }
-        if documents(object).any(|reference| reference.kind == ReferenceType::Url) {
+        if object
+            .spec
+            .documents()
+            .any(|reference| reference.kind == ReferenceType::Url)
+        {
             // Nothing tells when what is there changes.
             return None;
         }
@@ -117,6 +116,7 @@ mod tests {
             "metadata": {"name": "nats", "namespace": "n", "uid": "u"},
             "spec": {
                 "manifest": {"type": manifest, "name": "m"}, "ops": [{"type": "secret", "name": "o"}],
+                "cloudConfig": {"type": "configmap", "name": "c"}, "cloudConfigs": [{"type": "secret", "name": "d"}],
                 "vars": [{"name": "x", "secret": "mine"}]
             }
         }))
@@ -139,6 +139,8 @@ mod tests {
             ("ConfigMap", "m", true),
             ("Secret", "m", false),
             ("Secret", "o", true),
+            ("ConfigMap", "c", true),
+            ("Secret", "d", true),
             ("Secret", "mine", true),
             ("Secret", "nats.var-password", true),
             ("Secret", "nats.var-implicit-domain", true),

@@ -5,11 +5,12 @@ use super::stop::Stop;
 use crate::in_pod::Values;
 use boson_budget::Share;
 use boson_document::Tree;
+use boson_pipeline::convert;
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::Secrets;
 use boson_pipeline::stage::Named;
-use boson_pipeline::variables;
-use boson_pipeline::{Diagnostic, StageError, Stages};
+use boson_pipeline::yaml::Document;
+use boson_pipeline::{Diagnostic, StageError, Stages, cloud_config, variables};
 use std::sync::Arc;
 
 /// Stages that any thread may call.
@@ -58,12 +59,13 @@ pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
         .map_err(|_| Stop::Waiting("the conversion, which broke off".into()))
 }
 
-/// The manifest with its ops files applied.
+/// The manifest with its ops files applied, and the cloud config that says what its names stand for.
 pub(super) async fn with_ops(stages: Rules, documents: Documents) -> Result<Manifest, Stop> {
     blocking(move || {
         let Documents {
             manifest,
             ops,
+            cloud_configs,
             mut sources,
             share,
         } = documents;
@@ -75,36 +77,21 @@ pub(super) async fn with_ops(stages: Rules, documents: Documents) -> Result<Mani
         };
         let first = ops.iter().enumerate().filter(|(nth, _)| !again(*nth));
         warnings.extend(first.flat_map(|(_, file)| file.warnings.clone()));
-        if ops.is_empty() {
-            return Ok(Manifest {
-                name: manifest.name.clone(),
-                tree: manifest.tree.clone(),
-                sources,
-                warnings,
-                secrets: Secrets::default(),
-                _share: share,
-            });
-        }
-        let files: Vec<Named<'_>> = ops
-            .iter()
-            .map(|file| Named {
-                name: &file.name,
-                tree: &file.tree,
-            })
-            .collect();
-        let named = Named {
-            name: &manifest.name,
-            tree: &manifest.tree,
-        };
-        let (applied, said) = stages
-            .apply(named, &files)
-            .map_err(|error| Stop::wrong(error.into_diagnostics(), &sources))?;
-        warnings.extend(said);
         let name = manifest.name.clone();
-        sources.add_result(&name, &name, applied.document.clone(), &applied.origins);
+        let applied = applied(&*stages, manifest, &ops, &mut sources, &mut warnings)?;
+        let named = Named {
+            name: &name,
+            tree: &applied,
+        };
+        if let Some(refused) = convert::create_env(named) {
+            return Err(Stop::wrong(vec![refused], &sources));
+        }
+        let combined = cloud_config::combine(&name, applied, &cloud_configs, &mut sources);
+        let combined = combined.map_err(|errors| Stop::wrong(errors, &sources))?;
+        warnings.extend(combined.warnings);
         Ok(Manifest {
             name,
-            tree: applied.document,
+            tree: combined.manifest,
             sources,
             warnings,
             secrets: Secrets::default(),
@@ -112,6 +99,37 @@ pub(super) async fn with_ops(stages: Rules, documents: Documents) -> Result<Mani
         })
     })
     .await?
+}
+
+fn named(document: &Document) -> Named<'_> {
+    Named {
+        name: &document.name,
+        tree: &document.tree,
+    }
+}
+
+fn applied(
+    stages: &dyn Stages,
+    manifest: Arc<Document>,
+    ops: &[Arc<Document>],
+    sources: &mut Sources,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Tree, Stop> {
+    if ops.is_empty() {
+        return Ok(manifest.tree.clone());
+    }
+    let files: Vec<Named<'_>> = ops.iter().map(|file| named(file)).collect();
+    let (applied, said) = stages
+        .apply(named(&manifest), &files)
+        .map_err(|error| Stop::wrong(error.into_diagnostics(), sources))?;
+    warnings.extend(said);
+    sources.add_result(
+        &manifest.name,
+        &manifest.name,
+        applied.document.clone(),
+        &applied.origins,
+    );
+    Ok(applied.document)
 }
 
 /// The manifest with all values.

@@ -50,6 +50,7 @@ impl Reader<'_> {
         if let Some(error) = fetched.excess.clone().or(heavy) {
             return Ok(Looked {
                 read: Vec::new(),
+                ops: spec.ops.len(),
                 errors: vec![error],
                 sources: Sources::default(),
                 found: fetched.sources,
@@ -58,7 +59,8 @@ impl Reader<'_> {
         }
         // Who holds documents reads none, so this wait ends.
         let share = self.hold(Class::Documents, weight).await?;
-        let looked = blocking(move || parse(fetched, share)).await;
+        let ops = spec.ops.len();
+        let looked = blocking(move || parse(fetched, ops, share)).await;
         drop(reading);
         looked
     }
@@ -149,8 +151,8 @@ impl Fetched {
     }
 }
 
-/// Reads each as YAML, once.
-fn parse(fetched: Fetched, share: Share) -> Looked {
+/// Reads each as YAML, once. `ops`: how many of the references are to ops files.
+fn parse(fetched: Fetched, ops: usize, share: Share) -> Looked {
     let (mut sources, mut errors) = (Sources::default(), Vec::new());
     let mut documents: Vec<Option<Arc<Document>>> = Vec::new();
     for found in fetched.found {
@@ -168,6 +170,7 @@ fn parse(fetched: Fetched, share: Share) -> Looked {
         .filter_map(|at| documents.get(*at).cloned().flatten());
     Looked {
         read: read.collect(),
+        ops,
         errors,
         sources,
         found: fetched.sources,

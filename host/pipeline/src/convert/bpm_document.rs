@@ -31,12 +31,16 @@ pub fn read(document: &Document) -> Result<(Vec<JobFiles>, Vec<Document>), Diagn
 
 fn job(job: &JobFiles) -> Tree {
     let templates = job.templates.iter().map(|path| Tree::from(path.as_str()));
-    Tree::object()
+    let mut tree = Tree::object()
         .with("name", job.job.as_str())
         .with("release", job.release.as_str())
         .with("templates", templates.collect::<Vec<_>>())
         .with("monitored", job.monitored)
-        .with("bpm", job.bpm.iter().map(copy).collect::<Vec<_>>())
+        .with("bpm", job.bpm.iter().map(copy).collect::<Vec<_>>());
+    if let Some(program) = &job.start_program {
+        tree.set("start_program", program.as_str());
+    }
+    tree
 }
 
 fn copy(copy: &BpmCopy) -> Tree {
@@ -59,6 +63,7 @@ fn read_job(tree: &Tree, document: &Document, files: &mut Vec<Document>) -> Resu
                 .map(|path| path.as_str().map(str::to_string))
                 .collect::<Option<_>>()?,
             monitored: tree.get("monitored")?.as_bool()?,
+            start_program: tree.str("start_program").map(str::to_string),
             bpm,
         })
     };
@@ -116,6 +121,7 @@ mod tests {
             release: "r".into(),
             templates: vec!["config/bpm.yml".into()],
             monitored: true,
+            start_program: Some("/bin/ctl start".into()),
             bpm: vec![copy],
         }];
         let kept = yaml::write_manifest(&[write(&jobs)]);

@@ -5,6 +5,13 @@ use crate::codes::Code;
 /// All of them.
 pub const CODES: &[Code] = &[
     Code {
+        name: "convert-create-env",
+        title: "The manifest is for bosh create-env",
+        explanation: "`bosh create-env` makes one VM through a CPI that runs on your own machine; its manifest has `cloud_provider`, `resource_pools` and \
+                      `disk_pools`. In Kubernetes there is neither a VM nor a CPI. What runs in such a VM can be converted from a manifest that \
+                      `bosh deploy` takes: with `releases`, `stemcells` and `instance_groups`.",
+    },
+    Code {
         name: "convert-foreign-document",
         title: "A Secret between two steps holds something else than the step leaves",
         explanation: "A newer or older version of this program made it, or somebody changed it by hand. Delete this version of the Secret: the step \
@@ -26,6 +33,12 @@ pub const CODES: &[Code] = &[
         title: "The manifest is not a map",
         explanation: "A deployment manifest is a YAML map with keys like `name`, `releases` and `instance_groups`. A list is often an ops file, given as \
                       the manifest by mistake.",
+    },
+    Code {
+        name: "convert-release-latest",
+        title: "A release's version `latest` was resolved",
+        explanation: "A director takes the newest version that is uploaded. `host convert` takes the version of the release given with `--release`, \
+                      if it is known: a release's source directory without a final version has none. `1.latest` takes a version of that line only.",
     },
     Code {
         name: "render-failed",

@@ -35,6 +35,7 @@ pub(super) fn collect(
                 release: job.str("release").unwrap_or_default().to_string(),
                 templates: destinations.into_iter().map(str::to_string).collect(),
                 monitored: found.is_some_and(Job::is_monitored),
+                start_program: found.filter(|_| copies.is_empty()).and_then(Job::start_program),
                 bpm: copies,
             });
         }

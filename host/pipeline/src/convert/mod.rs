@@ -18,11 +18,11 @@ pub mod rendering;
 pub mod steps;
 
 pub use codes::CODES;
-pub use needed::{missing, releases, specs};
+pub use needed::{create_env, missing, releases, resolve_latest, specs};
 
 use crate::bundle::Bundle;
 use crate::bundle::privileges::{Privileges, Rights};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, causes};
 use crate::plain;
 use crate::release::Release;
 use crate::stage::{Deployment, JobFiles, Named, Reply, ResolvedGroup, StageError, Stages, Variable};
@@ -173,7 +173,7 @@ impl Run<'_> {
             (Err(mut a), Err(b)) => {
                 a.retain(|one| !b.iter().any(|other| same_fault(one, other)));
                 a.extend(b);
-                Err(a)
+                Err(causes(a))
             }
             (Err(errors), Ok(_)) | (Ok(_), Err(errors)) => Err(errors),
         }

@@ -1,13 +1,28 @@
 //! Which jobs of which releases a manifest needs, and whether they are at hand.
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::release::Release;
 use crate::stage::{JobSpec, Named};
 use boson_document::{Pointer, Tree, ruby};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The error for a manifest that is not for a director at all: everything else that would be said of it misleads.
+pub fn create_env(manifest: Named<'_>) -> Option<Diagnostic> {
+    manifest.tree.get("cloud_provider")?;
+    let message =
+        "this is a manifest for `bosh create-env`: it has 'cloud_provider', and makes one VM without a director";
+    let help = "give a deployment manifest, as `bosh deploy` takes it: with `stemcells` and `instance_groups`, without `cloud_provider`, `resource_pools` and `disk_pools`";
+    let error = Diagnostic::error("convert-create-env", message).in_document(manifest.name);
+    Some(error.at(Pointer::root().at("cloud_provider")).help(help))
+}
+
 /// An error for every release that jobs need and that is not at hand. Worth asking before variables are generated: keys take time.
+///
+/// A manifest for `bosh create-env` is refused here, too, before anything else is said of it.
 pub fn missing(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
+    if let Some(refused) = create_env(manifest) {
+        return vec![refused];
+    }
     let used = used(manifest.tree);
     let listed = manifest
         .tree
@@ -72,6 +87,41 @@ pub fn specs<'r>(manifest: Named<'_>, releases: &'r [Release]) -> Vec<JobSpec<'r
         );
     }
     specs
+}
+
+/// Replaces `latest` and `<prefix>.latest` of the manifest's releases by the versions of the releases given, as a director does by what is
+/// uploaded. Says what it replaced; a release without a known version, or of another line, leaves the text as it is.
+pub fn resolve_latest(manifest_name: &str, manifest: &mut Tree, releases: &[Release]) -> Vec<Diagnostic> {
+    let mut said = Vec::new();
+    let listed = manifest.get_mut("releases").and_then(Tree::as_array_mut);
+    for (index, release) in listed.into_iter().flatten().enumerate() {
+        let (Some(name), Some(wanted)) = (release.str("name"), release.str("version")) else {
+            continue;
+        };
+        let given = releases.iter().find(|one| one.name == name);
+        let Some(version) = given.and_then(|given| given.version.as_deref()) else {
+            continue;
+        };
+        let fits = match wanted.strip_suffix(".latest") {
+            Some(line) => version.strip_prefix(line).is_some_and(|rest| rest.starts_with('.')),
+            None => wanted == "latest",
+        };
+        if !fits {
+            continue;
+        }
+        let message = format!("Version '{wanted}' of release '{name}' is {version}, the version of the release given");
+        let place = Pointer::root().at("releases").at(index).at("version");
+        let note = Diagnostic::warning("convert-release-latest", message)
+            .in_document(manifest_name)
+            .at(place);
+        said.push(Diagnostic {
+            severity: Severity::Info,
+            ..note
+        });
+        let version = version.to_string();
+        release.set("version", version);
+    }
+    said
 }
 
 /// Warnings about releases at hand of another version than the manifest names.

@@ -1,6 +1,7 @@
 //! Places of the resolved document in the manifest that the user wrote.
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Place};
+use crate::stage::{JobFiles, Named};
 use boson_document::{Pointer, Tree};
 
 /// The job property for us, and its older name, which the resolved document does not keep.
@@ -15,6 +16,85 @@ pub fn of_group(manifest: &Tree, group: &str) -> String {
         .position(|one| one.str("name") == Some(group));
     let root = Pointer::root().at("instance_groups");
     index.map_or(root.clone(), |index| root.at(index)).to_string()
+}
+
+/// Leads what is said of a resolved group's jobs to where the manifest has these jobs: the resolved document has the jobs of addons after the
+/// group's own, and leaves some out. What is said of the bpm.yml of an addon's job leads to the addon as well: it is the same in all groups.
+pub fn of_jobs(diagnostics: &mut [Diagnostic], manifest: Named<'_>, group: &Tree, pointer: &str, jobs: &[JobFiles]) {
+    let origins: Vec<Origin> = jobs
+        .iter()
+        .map(|job| origin(manifest.tree, group, pointer, job))
+        .collect();
+    let Some(listed) = Pointer::parse(pointer).map(|at| at.at("jobs")) else {
+        return;
+    };
+    for one in diagnostics {
+        let place = &mut one.place;
+        if place.document.as_deref() == Some(manifest.name) {
+            let found = place.pointer.as_deref().and_then(Pointer::parse);
+            let moved = found.and_then(|found| moved(&found, &listed, &origins));
+            if let Some(moved) = moved {
+                place.pointer = Some(moved.to_string());
+            }
+            continue;
+        }
+        let document = place.document.as_deref().unwrap_or_default();
+        let rendered = |job: &&JobFiles| job.bpm.iter().any(|copy| copy.document_name == document);
+        let origin = jobs.iter().zip(&origins).find(|(job, _)| rendered(job));
+        if let Some((
+            _,
+            Origin {
+                at: Some(at),
+                addon: true,
+            },
+        )) = origin
+        {
+            *place = Place {
+                document: Some(manifest.name.to_string()),
+                pointer: Some(at.to_string()),
+                ..Place::default()
+            };
+        }
+    }
+}
+
+/// Where the manifest has a job of a resolved group.
+struct Origin {
+    at: Option<Pointer>,
+    addon: bool,
+}
+
+fn origin(manifest: &Tree, group: &Tree, pointer: &str, job: &JobFiles) -> Origin {
+    let is = |one: &Tree| one.str("name") == Some(&job.job) && one.str("release") == Some(&job.release);
+    let position = |owner: &Tree| owner.items("jobs").iter().position(is);
+    let here = Pointer::parse(pointer).and_then(|at| Some((position(at.find(manifest)?)?, at)));
+    if let Some((index, at)) = here {
+        let at = Some(at.at("jobs").at(index));
+        return Origin { at, addon: false };
+    }
+    let name = group.str("name");
+    // One that names this group before one that applies to all: the same job may be in several addons.
+    let names = |addon: &Tree| {
+        let included = addon
+            .get("include")
+            .map_or(&[][..], |include| include.items("instance_groups"));
+        included.iter().any(|one| one.as_str() == name)
+    };
+    let addons = manifest.items("addons").iter().enumerate();
+    let found = addons
+        .filter_map(|(index, addon)| Some((index, position(addon)?, names(addon))))
+        .min_by_key(|(_, _, named)| !named);
+    let at = found.map(|(index, job, _)| Pointer::root().at("addons").at(index).at("jobs").at(job));
+    Origin {
+        addon: at.is_some(),
+        at,
+    }
+}
+
+fn moved(pointer: &Pointer, listed: &Pointer, origins: &[Origin]) -> Option<Pointer> {
+    let (number, below) = pointer.below(listed)?.split_first()?;
+    let origin = origins.get(number.parse::<usize>().ok()?)?;
+    Some(origin.at.as_ref()?.join(below))
 }
 
 /// Leads diagnostics about the property for us to the name that it has in the manifest.
@@ -46,7 +126,66 @@ fn written(pointer: &str, manifest: &Tree) -> Option<Pointer> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stage::BpmCopy;
     use boson_document::json;
+
+    fn files(job: &str, document: &str) -> JobFiles {
+        let copy = BpmCopy {
+            document_name: document.into(),
+            instances: vec![0],
+            bpm: Tree::Null,
+            text: "".into(),
+        };
+        JobFiles {
+            job: job.into(),
+            release: "r".into(),
+            templates: Vec::new(),
+            monitored: true,
+            start_program: None,
+            bpm: vec![copy],
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_an_addons_job_leads_to_the_addon() {
+        let manifest = r#"{"instance_groups": [{"name": "web", "jobs": [{"name": "dns", "release": "bosh-dns"}, {"name": "app", "release": "r"}]}],
+            "addons": [{"jobs": [{"name": "agent", "release": "r"}], "include": {"instance_groups": ["db"]}},
+                       {"jobs": [{"name": "other", "release": "r"}, {"name": "agent", "release": "r"}], "include": {"instance_groups": ["web"]}}]}"#;
+        let tree = json::parse(manifest).unwrap();
+        let manifest = Named {
+            name: "m.yml",
+            tree: &tree,
+        };
+        let group = tree.items("instance_groups")[0].clone();
+        let jobs = [files("app", "app/bpm.yml"), files("agent", "agent/bpm.yml")];
+        for (document, pointer, wanted) in [
+            (
+                "m.yml",
+                "/instance_groups/0/jobs/0/release",
+                ("m.yml", "/instance_groups/0/jobs/1/release"),
+            ),
+            (
+                "m.yml",
+                "/instance_groups/0/jobs/1/properties/x",
+                ("m.yml", "/addons/1/jobs/1/properties/x"),
+            ),
+            (
+                "m.yml",
+                "/instance_groups/0/azs/0",
+                ("m.yml", "/instance_groups/0/azs/0"),
+            ),
+            ("app/bpm.yml", "/processes/0", ("app/bpm.yml", "/processes/0")),
+            ("agent/bpm.yml", "/processes/0", ("m.yml", "/addons/1/jobs/1")),
+        ] {
+            let mut said = [Diagnostic::error("x", "y").in_document(document).at(pointer)];
+            of_jobs(&mut said, manifest, &group, "/instance_groups/0", &jobs);
+            let place = &said[0].place;
+            assert_eq!(
+                (place.document.as_deref().unwrap(), place.pointer.as_deref().unwrap()),
+                wanted
+            );
+        }
+    }
 
     #[test]
     fn the_older_name_of_our_property_is_found() {

@@ -65,15 +65,19 @@ pub fn group_objects(
     jobs: Vec<JobFiles>,
     resolved_secret: &str,
 ) -> Reply<Vec<Tree>> {
-    let mut reply = stages.convert_group(&GroupRequest {
+    let pointer = places::of_group(manifest.tree, &group.name);
+    let request = GroupRequest {
         deployment,
         group: &group.document,
         document_name: manifest.name,
-        pointer: &places::of_group(manifest.tree, &group.name),
+        pointer: &pointer,
         jobs,
         resolved_secret,
-    });
+    };
+    let mut reply = stages.convert_group(&request);
     if let Ok((_, said)) | Err(StageError::Input(said)) = &mut reply {
+        let entry = group.document.items("instance_groups").first().unwrap_or(&Tree::Null);
+        places::of_jobs(said, manifest, entry, &pointer, &request.jobs);
         places::as_written(said, manifest.name, manifest.tree);
     }
     reply

@@ -38,6 +38,7 @@ fn zones<'t>(set: &Tree, spec: &'t Tree) -> Result<Vec<Zone<'t>>, Box<Diagnostic
         return Ok(vec![Zone {
             index: 0,
             name: None,
+            value: None,
             count: 1,
             replicas: all,
             fullest,
@@ -63,9 +64,15 @@ fn zones<'t>(set: &Tree, spec: &'t Tree) -> Result<Vec<Zone<'t>>, Box<Diagnostic
                     &format!("the zone '{name}' occurs twice"),
                 ));
             }
+            let value = spec.get("zoneValues").and_then(|values| values.str(name));
+            if value.is_some_and(|value| !is_label_value(value)) {
+                let what = format!("the value of zone '{name}' is not one that a node label holds");
+                return Err(fault(set, "plain-invalid-zone", &what));
+            }
             Ok(Zone {
                 index,
                 name: Some(name),
+                value: value.or(Some(name)),
                 count,
                 replicas: each
                     .as_ref()

@@ -13,6 +13,8 @@ pub(crate) struct Zone<'t> {
     pub index: u32,
     /// None: the set has no zones.
     pub name: Option<&'t str>,
+    /// Value of the zone label of its nodes.
+    pub value: Option<&'t str>,
     /// How many there are, at least 1.
     pub count: u32,
     /// Its pods.
@@ -65,11 +67,11 @@ impl Zone<'_> {
 
     /// Pins a pod to the zone's nodes, whatever else it asks of its nodes.
     pub fn set_affinity(&self, pod: &mut Tree, node_label: &str) {
-        let Some(name) = self.name else { return };
+        let Some(value) = self.value else { return };
         let expression = Tree::object()
             .with("key", node_label)
             .with("operator", "In")
-            .with("values", vec![Tree::from(name)]);
+            .with("values", vec![Tree::from(value)]);
         let required = "requiredDuringSchedulingIgnoredDuringExecution";
         let mut affinity = member(pod, "affinity");
         let mut node = member(&affinity, "nodeAffinity");

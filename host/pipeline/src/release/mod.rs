@@ -122,6 +122,11 @@ impl Job {
         self.monit.as_deref().is_some_and(names_a_process)
     }
 
+    /// What `monit` starts: its first `start program`, as the template has it.
+    pub fn start_program(&self) -> Option<String> {
+        start_program(self.monit.as_deref()?)
+    }
+
     /// The name that BOSH gives to a template in errors, and that the render stage gets: `<job>/<source>`.
     pub fn template_name(&self, template: &TemplateFile) -> String {
         format!("{}/{}", self.name, template.source)
@@ -133,6 +138,18 @@ fn names_a_process(monit: &str) -> bool {
         let line = line.split('#').next().unwrap_or_default();
         let mut words = line.split_whitespace().map(str::to_ascii_lowercase);
         words.by_ref().any(|word| word == "check") && words.next().is_some_and(|word| word == "process")
+    })
+}
+
+/// `start program = "/var/vcap/jobs/x/bin/ctl start"`, whose quotes may be single and whose `=` may be left out.
+fn start_program(monit: &str) -> Option<String> {
+    monit.lines().find_map(|line| {
+        let line = line.split('#').next().unwrap_or_default().trim_start();
+        let rest = line.strip_prefix("start")?.trim_start().strip_prefix("program")?;
+        let rest = rest.trim_start().trim_start_matches('=').trim_start();
+        let quote = rest.chars().next().filter(|quote| ['"', '\''].contains(quote))?;
+        let (program, _) = rest[1..].split_once(quote)?;
+        (!program.is_empty()).then(|| program.to_string())
     })
 }
 

@@ -4,7 +4,9 @@
 //! put together only where they say the very same, since each is to be mended.
 
 use crate::diagnostic::{Diagnostic, Severity};
-use std::collections::HashMap;
+use indexmap::IndexMap;
+use indexmap::map::Entry;
+use std::collections::{HashMap, HashSet};
 
 /// Diagnostics of one kind.
 pub(super) struct Kind<'d> {
@@ -12,6 +14,59 @@ pub(super) struct Kind<'d> {
     pub first: &'d Diagnostic,
     /// All others, in order.
     pub others: Vec<&'d Diagnostic>,
+}
+
+/// Warnings and notes by kind, whatever their help says: for a summary.
+pub(super) fn coarse<'d>(diagnostics: impl IntoIterator<Item = &'d Diagnostic>) -> Vec<Kind<'d>> {
+    let mut kinds: IndexMap<(Severity, &str, String), Kind<'d>> = IndexMap::new();
+    for diagnostic in diagnostics {
+        let key = (
+            diagnostic.severity,
+            diagnostic.code.as_str(),
+            numberless(&nameless(&diagnostic.message)),
+        );
+        match kinds.entry(key) {
+            Entry::Occupied(mut found) => found.get_mut().others.push(diagnostic),
+            Entry::Vacant(new) => {
+                new.insert(Kind {
+                    first: diagnostic,
+                    others: Vec::new(),
+                });
+            }
+        }
+    }
+    let mut kinds: Vec<_> = kinds.into_values().collect();
+    kinds.sort_by_key(|kind| kind.first.severity);
+    kinds
+}
+
+/// The names by which the messages of a kind differ, each once, in order; empty where all say the same.
+pub(super) fn names(kind: &Kind<'_>) -> Vec<String> {
+    let all = || std::iter::once(kind.first).chain(kind.others.iter().copied());
+    let quoted: Vec<Vec<&str>> = all().map(|one| quoted(&one.message)).collect();
+    let differs = |at: &usize| quoted.iter().any(|names| names.get(*at) != quoted[0].get(*at));
+    let varying: Vec<usize> = (0..quoted[0].len()).filter(differs).collect();
+    let name = |names: &Vec<&str>| {
+        let parts: Vec<&str> = varying.iter().filter_map(|at| names.get(*at).copied()).collect();
+        parts.join("/")
+    };
+    let mut seen = HashSet::new();
+    let names = quoted.iter().map(name).filter(|name| !name.is_empty());
+    names.filter(|name| seen.insert(name.clone())).collect()
+}
+
+/// The text without words that begin with a digit: versions, sizes, counts.
+fn numberless(text: &str) -> String {
+    let word = |word: &str| match word.starts_with(|c: char| c.is_ascii_digit()) {
+        true => "0".to_string(),
+        false => word.to_string(),
+    };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// What stands in single quotes, in order.
+fn quoted(text: &str) -> Vec<&str> {
+    text.split('\'').skip(1).step_by(2).collect()
 }
 
 /// What diagnostics of one kind share: severity, code, message and help.
@@ -105,6 +160,22 @@ mod tests {
                 ("it's two", 0)
             ]
         );
+    }
+
+    #[test]
+    fn a_summary_names_what_differs() {
+        let warn = |message: &str| told(Severity::Warning, message).help(message);
+        let all = [
+            warn("Volume 'a' of 'x' is new"),
+            warn("Volume 'b' of 'x' is new"),
+            warn("Volume 'b' of 'x' is new"),
+        ];
+        let versions = [warn("'a' is version 1.2, not 3"), warn("'b' is version 40, not 5.6")];
+        assert_eq!(coarse(&versions).len(), 1);
+        let kinds = coarse(&all);
+        assert_eq!(kinds.len(), 1);
+        assert_eq!(names(&kinds[0]), ["a", "b"]);
+        assert_eq!(names(&coarse(&all[1..])[0]), [""; 0]);
     }
 
     #[test]

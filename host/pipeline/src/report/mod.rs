@@ -17,6 +17,7 @@ use excerpt::Excerpt;
 use kinds::Kind;
 use paint::Paint;
 use serde::Serialize;
+use std::collections::HashSet;
 
 /// A diagnostic for programs, its place resolved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -72,6 +73,93 @@ pub fn text(diagnostics: &[Diagnostic], sources: &Sources, color: bool) -> Strin
         out.push('\n');
     }
     out
+}
+
+/// The same with errors in full, and of warnings and notes one entry for each kind: its message, how many there are, and the first places.
+pub fn summary(diagnostics: &[Diagnostic], sources: &Sources, color: bool) -> String {
+    let (errors, others): (Vec<&Diagnostic>, Vec<&Diagnostic>) = diagnostics.iter().partition(|one| one.is_error());
+    let errors: Vec<Diagnostic> = errors.into_iter().cloned().collect();
+    let mut out = text(&errors, sources, color);
+    for kind in kinds::coarse(others) {
+        short(&kind, sources, Paint::new(color, kind.first.severity), &mut out);
+        out.push('\n');
+    }
+    out
+}
+
+/// How many kinds of warnings and notes a summary has of these.
+pub fn kinds_of_warnings(diagnostics: &[Diagnostic]) -> usize {
+    let warnings = diagnostics.iter().filter(|one| one.severity == Severity::Warning);
+    kinds::coarse(warnings).len()
+}
+
+/// Places, or names, of a kind that a summary shows.
+const SHOWN: usize = 3;
+
+fn short(kind: &Kind<'_>, sources: &Sources, paint: Paint, out: &mut String) {
+    let first = kind.first;
+    let head = format!("{}[{}]", severity(first.severity), clean::line(&first.code));
+    let count = kind.others.len() + 1;
+    let times = if count > 1 {
+        format!(" ({count} times)")
+    } else {
+        String::new()
+    };
+    let message = clean::text(&first.message).replace('\n', "\n  ");
+    out.push_str(&format!(
+        "{}{}{times}\n",
+        paint.severity(&head),
+        paint.strong(&format!(": {message}"))
+    ));
+    let names = kinds::names(kind);
+    if names.len() > 1 {
+        let quoted = names.iter().map(|name| format!("'{}'", clean::line(name)));
+        let listed = first_of(quoted.collect());
+        out.push_str(&format!("  {} {}{listed}\n", paint.frame("="), paint.strong("for: ")));
+    }
+    let mut places = places(kind, sources);
+    if !places.is_empty() {
+        places = first_of_places(&places);
+        out.push_str(&format!(" {} {}\n", paint.frame("-->"), places.join(", ")));
+    }
+    if let Some(help) = &first.help {
+        let help = clean::text(help).replace('\n', "\n          ");
+        out.push_str(&format!("  {} {}{help}\n", paint.frame("="), paint.strong("help: ")));
+    }
+}
+
+/// The places of a kind, each once; the file is named where it changes.
+fn places(kind: &Kind<'_>, sources: &Sources) -> Vec<String> {
+    let (mut seen, mut out, mut before) = (HashSet::new(), Vec::new(), None);
+    for one in std::iter::once(kind.first).chain(kind.others.iter().copied()) {
+        let located = sources.locate(one);
+        let Some(file) = located.file.clone() else { continue };
+        let whole = place(&file, &located);
+        if !seen.insert(whole.clone()) {
+            continue;
+        }
+        let short = whole.strip_prefix(&format!("{}:", clean::line(&file)));
+        match short.filter(|_| before.as_ref() == Some(&file)) {
+            Some(short) => out.push(short.to_string()),
+            None => out.push(whole),
+        }
+        before = Some(file);
+    }
+    out
+}
+
+fn first_of_places(places: &[String]) -> Vec<String> {
+    let mut shown: Vec<String> = places.iter().take(SHOWN).cloned().collect();
+    if places.len() > SHOWN
+        && let Some(last) = shown.last_mut()
+    {
+        last.push_str(&format!(" and {} more", places.len() - SHOWN));
+    }
+    shown
+}
+
+fn first_of(names: Vec<String>) -> String {
+    first_of_places(&names).join(", ")
 }
 
 /// A line for each of those that are like the first: its place, and its words where they are others.

@@ -5,7 +5,7 @@ use crate::diagnostic::Diagnostic;
 use crate::stage::Origin;
 use crate::yaml::{self, Document, Span};
 use boson_document::{Pointer, Tree};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Documents by name.
@@ -34,6 +34,8 @@ struct Derived {
     tree: Tree,
     /// Pointer into the result, document, pointer into that.
     origins: HashMap<Pointer, (String, Pointer)>,
+    /// Those of them whose document is no ops file: people know them by their paths there.
+    parts: HashSet<Pointer>,
 }
 
 /// Where a diagnostic leads.
@@ -91,8 +93,29 @@ impl Sources {
             base: base.to_string(),
             tree,
             origins: origins.collect(),
+            parts: HashSet::new(),
         };
         self.results.insert(name.to_string(), derived);
+    }
+
+    /// Registers that `tree`, what a document or the ops stage's result of this name has become, has parts that come from other documents as they
+    /// are: their paths are those in their own document.
+    pub fn add_parts(&mut self, name: &str, tree: &Tree, origins: &[Origin]) {
+        let derived = self.results.entry(name.to_string()).or_insert_with(|| Derived {
+            base: name.to_string(),
+            tree: Tree::Null,
+            origins: HashMap::new(),
+            parts: HashSet::new(),
+        });
+        derived.tree = tree.clone();
+        for origin in origins {
+            let (Some(pointer), Some(source)) = (Pointer::parse(&origin.pointer), Pointer::parse(&origin.source))
+            else {
+                continue;
+            };
+            derived.parts.insert(pointer.clone());
+            derived.origins.insert(pointer, (origin.document.clone(), source));
+        }
     }
 
     /// The document that diagnostics without one are about.
@@ -161,10 +184,13 @@ impl Sources {
             return self.in_document(name, pointer);
         };
         let (document, source) = result.origin(pointer);
-        let path = path(&result.tree, pointer, true);
+        let located = self.in_document(document, &source);
+        if result.is_part(pointer) {
+            return located;
+        }
         Located {
-            path,
-            ..self.in_document(document, &source)
+            path: path(&result.tree, pointer, true),
+            ..located
         }
     }
 
@@ -212,6 +238,19 @@ impl Sources {
 // === impl Derived ===
 
 impl Derived {
+    /// Is the value at a pointer, or one above it, a part of another document?
+    fn is_part(&self, pointer: &Pointer) -> bool {
+        let mut prefix = pointer.clone();
+        loop {
+            if self.parts.contains(&prefix) {
+                return true;
+            }
+            if prefix.pop().is_none() {
+                return false;
+            }
+        }
+    }
+
     /// The document and the pointer that the value at a pointer of the result comes from.
     fn origin(&self, pointer: &Pointer) -> (&str, Pointer) {
         let mut prefix = pointer.clone();

@@ -7,53 +7,101 @@ use crate::report::Report;
 use crate::request::GroupRequest;
 use boson_deployment::images;
 use boson_document::Tree;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// One error for a stemcell that is not listed or not told, one for all releases whose own entry says too little: those have errors there.
+/// One error for a group, whatever the number of its jobs. What is wrong with an entry of `releases` or `stemcells` is reported there, by
+/// the checks of the manifest; the error of the group says that it follows from that.
 pub fn check(group: &Group, request: &GroupRequest, report: &mut Report) {
-    let listed = request.group.items("releases").iter();
-    let releases: HashMap<&str, &Tree> = listed
+    let mut seen = HashSet::new();
+    let lacking: Vec<&Job> = group
+        .jobs
+        .iter()
+        .filter(|job| job.image_error.is_some() && seen.insert(job.release.as_str()))
+        .collect();
+    if lacking.is_empty() {
+        return;
+    }
+    if let Some(alias) = unknown_stemcell(&request.group) {
+        let text = format!(
+            "Instance group '{}' references an unknown stemcell '{alias}'",
+            group.name
+        );
+        report.error(codes::NO_IMAGE, &group.place.at("stemcell"), text);
+        return;
+    }
+    let mut causes: BTreeMap<Cause, Vec<&str>> = BTreeMap::new();
+    for job in lacking {
+        let cause = cause(job, request);
+        causes.entry(cause).or_default().push(&job.release);
+    }
+    for (cause, releases) in causes {
+        let text = format!(
+            "Instance group '{}' has no images of the releases {}: {}",
+            group.name,
+            releases.join(", "),
+            cause.why()
+        );
+        let error = report.error(codes::GROUP_IMAGES, &group.place, text);
+        if let Some(code) = cause.code() {
+            error.follows(code);
+        }
+    }
+}
+
+/// Why a release has no image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Cause<'a> {
+    NoUrl,
+    LatestVersion,
+    /// It is the group's own: the text that says so.
+    Own(&'a str),
+}
+
+// === impl Cause ===
+
+impl Cause<'_> {
+    fn why(self) -> String {
+        match self {
+            Self::NoUrl => "they have no 'url' that names a registry".into(),
+            Self::LatestVersion => "they, or their stemcell, have no exact version".into(),
+            Self::Own(why) => why.into(),
+        }
+    }
+
+    /// The code under which the cause itself is reported.
+    fn code(self) -> Option<&'static str> {
+        match self {
+            Self::NoUrl => Some(codes::NO_IMAGE),
+            Self::LatestVersion => Some(codes::LATEST),
+            Self::Own(_) => None,
+        }
+    }
+}
+
+fn cause<'a>(job: &'a Job, request: &GroupRequest) -> Cause<'a> {
+    let listed: HashMap<&str, &Tree> = request
+        .group
+        .items("releases")
+        .iter()
         .filter_map(|release| Some((release.str("name")?, release)))
         .collect();
     let registry = request.deployment.registry.as_deref();
-    let told = |name: &str| {
-        releases
-            .get(name)
-            .is_none_or(|release| images::is_told(release, registry))
-    };
-    let mut seen = HashSet::new();
-    let lacking = group
-        .jobs
+    let release = listed.get(job.release.as_str());
+    match release {
+        Some(release) if images::url(release, registry).is_none() => Cause::NoUrl,
+        Some(release) if !images::is_told(release, registry) => Cause::LatestVersion,
+        Some(release) if release.get("stemcell").is_none() && is_latest(&request.group) => Cause::LatestVersion,
+        _ => Cause::Own(job.image_error.as_deref().unwrap_or_default()),
+    }
+}
+
+/// Has the group's stemcell no exact version? The resolved document lists no other.
+fn is_latest(document: &Tree) -> bool {
+    let mut versions = document
+        .items("stemcells")
         .iter()
-        .filter(|job| job.image_error.is_some() && seen.insert(job.release.as_str()));
-    let (wrong, untold): (Vec<&Job>, Vec<&Job>) = lacking.partition(|job| told(&job.release));
-    match unknown_stemcell(&request.group) {
-        Some(alias) if !wrong.is_empty() => {
-            let text = format!(
-                "Instance group '{}' references an unknown stemcell '{alias}'",
-                group.name
-            );
-            report.error(codes::NO_IMAGE, &group.place.at("stemcell"), text);
-        }
-        _ => wrong.into_iter().for_each(|job| {
-            let error = job.image_error.as_deref().unwrap_or_default();
-            let text = format!(
-                "Instance group '{}' cannot have containers of job '{}': {error}",
-                group.name, job.name
-            );
-            report.error(codes::NO_IMAGE, &job.place.at("release"), text);
-        }),
-    }
-    if !untold.is_empty() {
-        let names: Vec<&str> = untold.iter().map(|job| job.release.as_str()).collect();
-        let why = "they have no 'url' that names a registry, or no exact version";
-        let text = format!(
-            "Instance group '{}' has no images of the releases {}: {why}",
-            group.name,
-            names.join(", ")
-        );
-        report.error(codes::NO_IMAGE, &group.place, text);
-    }
+        .filter_map(|stemcell| crate::value::text(stemcell, "version"));
+    versions.any(|version| images::is_latest(&version))
 }
 
 /// The alias of the group's stemcell, where no stemcell has it.

@@ -3,6 +3,7 @@
 mod images;
 mod values;
 
+use crate::cloud::Cloud;
 use crate::codes;
 use crate::job::Job;
 use crate::keys;
@@ -13,6 +14,7 @@ use crate::request::{Deployment, GroupRequest};
 use crate::rollout;
 use crate::settings::Settings;
 use crate::value::text;
+use boson_deployment::cloud::CloudConfig;
 use boson_deployment::instances::Layout;
 use boson_deployment::{labels, names};
 use boson_document::{Map, Tree};
@@ -63,6 +65,8 @@ pub struct Group {
     pub zones: Vec<String>,
     /// Instances in each zone, or anywhere: the first has most. Empty where the report says why.
     pub replicas: Vec<u32>,
+    /// What the cloud config says of its names.
+    pub cloud: Cloud,
     /// What its objects carry.
     pub metadata: Metadata,
     /// What its pods carry.
@@ -118,6 +122,7 @@ impl Group {
             instances: 0,
             spread: request.deployment.spread,
         };
+        let cloud = Cloud::of_group(&request.group, tree);
         let group = Self {
             deployment: request.deployment.clone(),
             slug: names::cut(&names::label(&name), "", names::LABEL_LIMIT),
@@ -127,10 +132,11 @@ impl Group {
             metadata: Metadata::default(),
             pod_metadata: Metadata::default(),
             rollout: rollout::annotations(tree),
-            disks: disks(tree, &name, &place, report),
-            cpu: resource(tree, "cpu", &place, report),
-            ram: resource(tree, "ram", &place, report),
-            settings: Settings::read(tree, &place, report),
+            disks: disks(tree, &name, &cloud, &place, report),
+            cpu: resource(tree, "cpu", &place, report).or(cloud.cpu),
+            ram: resource(tree, "ram", &place, report).or(cloud.ram),
+            settings: cloud.under(Settings::read(tree, &place, report)),
+            cloud,
             jobs: Vec::new(),
             processes: 0,
             ports: Vec::new(),
@@ -258,6 +264,10 @@ fn names_of(request: &GroupRequest, group: &str, place: &Place, report: &mut Rep
 
 /// Checks the group's own keys: jobs are checked where they stand in the manifest, and so is what `update` inherits.
 fn check_keys(tree: &Tree, document: &Tree, place: &Place, report: &mut Report) {
+    let answered = match CloudConfig::of(document) {
+        Some(_) => keys::ANSWERED_BY_CLOUD_CONFIG,
+        None => &[],
+    };
     let own = rollout::own(tree, document);
     if let Some(update) = own.as_ref().filter(|update| update.as_object().is_some()) {
         rollout::check(update, &place.at("update"), report);
@@ -270,7 +280,7 @@ fn check_keys(tree: &Tree, document: &Tree, place: &Place, report: &mut Report) 
         ("update", _) => (key.clone(), own.clone().unwrap_or_default()),
         _ => (key.clone(), value.clone()),
     });
-    keys::walk(keys::GROUP, &members.collect(), place, report);
+    keys::walk_answered(keys::GROUP, answered, &members.collect(), place, report);
 }
 
 /// Pull Secrets of the releases with credentials that the group's containers come from.

@@ -1,6 +1,7 @@
 //! Values of a group's keys, checked in BOSH's words.
 
 use super::{Disks, Lifecycle, MOST_INSTANCES};
+use crate::cloud::Cloud;
 use crate::codes;
 use crate::report::{Place, Report};
 use crate::value::text;
@@ -108,7 +109,19 @@ pub fn replicas(
 const CLASS_HELP: &str = "'persistent_disk' is the size in MiB, 'persistent_disk_type' the name of a StorageClass; without it the cluster's default is taken.";
 
 /// Its disks.
-pub fn disks(tree: &Tree, name: &str, place: &Place, report: &mut Report) -> Disks {
+pub fn disks(tree: &Tree, name: &str, cloud: &Cloud, place: &Place, report: &mut Report) -> Disks {
+    let ephemeral = resource(tree, "ephemeral_disk_size", place, report).or(cloud.ephemeral);
+    if cloud.given && tree.get("persistent_disk_type").is_some() {
+        // The disk type answers for size and class. One that is not defined is reported with the cloud config.
+        let disk = cloud.disk.as_ref();
+        return Disks {
+            persistent: disk
+                .and_then(|disk| u64::try_from(disk.size).ok())
+                .filter(|size| *size > 0),
+            class: disk.and_then(|disk| disk.class.clone()),
+            ephemeral,
+        };
+    }
     let size = tree.get("persistent_disk").and_then(Tree::as_i64);
     if size.is_some_and(|size| size < 0) {
         let text = format!(
@@ -137,7 +150,7 @@ pub fn disks(tree: &Tree, name: &str, place: &Place, report: &mut Report) -> Dis
     Disks {
         persistent,
         class,
-        ephemeral: resource(tree, "ephemeral_disk_size", place, report),
+        ephemeral,
     }
 }
 

@@ -5,6 +5,9 @@ use super::{tree, wit};
 use crate::{codes, report, request};
 use boson_deployment::instances::Spread;
 
+/// What the `monit` files of a group's jobs start: an object, name of the job -> program.
+const START_PROGRAMS: &str = "start-programs";
+
 impl From<&codes::Code> for super::boson::types::types::Code {
     fn from(ours: &codes::Code) -> Self {
         Self {
@@ -28,7 +31,11 @@ impl From<report::Diagnostic> for wit::Diagnostic {
             pointer: Some(ours.pointer),
             line: None,
             help: ours.help,
-            extensions: Vec::new(),
+            extensions: ours
+                .follows
+                .map(|code| ("follows".into(), code.into()))
+                .into_iter()
+                .collect(),
         }
     }
 }
@@ -61,7 +68,14 @@ impl From<wit::GroupRequest> for request::GroupRequest {
             instances: copy.instances,
             bpm: tree(&copy.bpm),
         };
+        let programs = wit
+            .deployment
+            .extensions
+            .iter()
+            .find(|(name, _)| name == START_PROGRAMS);
+        let programs = programs.map(|(_, text)| tree(text)).unwrap_or_default();
         let job = |files: wit::JobFiles| request::JobFiles {
+            start_program: programs.str(&files.job).map(String::from),
             job: files.job,
             release: files.release,
             templates: files.templates,

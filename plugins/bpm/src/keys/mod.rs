@@ -6,7 +6,7 @@
 
 mod walk;
 
-pub use walk::{features, walk, walk_properties};
+pub use walk::{features, walk, walk_answered, walk_properties};
 
 use crate::value::Kind;
 
@@ -159,6 +159,8 @@ pub const MANIFEST: &[Key] = &[
         "values do not follow the stemcell; 'update_mode' says when another one is made",
     ),
     used("tags", Kind::Hash),
+    // The host adds it: see `boson_deployment::cloud`.
+    used("cloud_config", Kind::Hash),
     refused("properties", PROPERTIES),
     refused(
         "vm_types",
@@ -222,6 +224,14 @@ pub const GROUP: &[Key] = &[
         "networks",
         Kind::Array,
         "all instances are in the network of the cluster",
+    ),
+    used("networks[].name", Kind::String),
+    used("networks[].default", Kind::Array),
+    used("networks[].nic_group", Kind::String),
+    warned(
+        "networks[].static_ips",
+        Kind::Any,
+        "instances have DNS names, and addresses that the cluster chooses",
     ),
     used("update", Kind::Hash),
     used("update.canaries", Kind::String),
@@ -300,6 +310,9 @@ pub const GROUP: &[Key] = &[
         "`persistent_disk_pool` is not supported as an `instance_groups` key. Please use `persistent_disk_type` instead.",
     ),
 ];
+
+/// Keys of an instance group that have their effect where there is a cloud config.
+pub const ANSWERED_BY_CLOUD_CONFIG: &[&str] = &["vm_type", "vm_extensions", "networks"];
 
 /// A job of an instance group or an addon.
 pub const JOB: &[Key] = &[

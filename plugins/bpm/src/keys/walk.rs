@@ -9,8 +9,20 @@ use boson_document::{Tree, escape, go};
 
 /// Applies a table to a value.
 pub fn walk(table: &'static [Key], tree: &Tree, place: &Place, report: &mut Report) {
+    walk_answered(table, &[], tree, place, report);
+}
+
+/// The same, where the `answered` keys have their effect though the table warns about them.
+pub fn walk_answered(
+    table: &'static [Key],
+    answered: &'static [&'static str],
+    tree: &Tree,
+    place: &Place,
+    report: &mut Report,
+) {
     Walk {
         table,
+        answered,
         private: false,
         report,
     }
@@ -21,6 +33,7 @@ pub fn walk(table: &'static [Key], tree: &Tree, place: &Place, report: &mut Repo
 pub fn walk_properties(table: &'static [Key], tree: &Tree, place: &Place, report: &mut Report) {
     Walk {
         table,
+        answered: &[],
         private: true,
         report,
     }
@@ -29,6 +42,7 @@ pub fn walk_properties(table: &'static [Key], tree: &Tree, place: &Place, report
 
 struct Walk<'r> {
     table: &'static [Key],
+    answered: &'static [&'static str],
     /// Values are not shown.
     private: bool,
     report: &'r mut Report,
@@ -76,7 +90,9 @@ impl Walk<'_> {
 
     fn member(&mut self, key: &'static Key, name: &str, value: &Tree, place: &Place) {
         let name = plain(name);
-        if let Fate::Warned(why) = key.fate {
+        if let Fate::Warned(why) = key.fate
+            && !self.answered.contains(&key.path)
+        {
             self.report
                 .warning(codes::IGNORED_KEY, place, format!("Key '{name}' has no effect: {why}"));
         }

@@ -16,6 +16,8 @@ pub struct JobPlace<'a> {
     pub name: &'a str,
     /// Its place in the manifest.
     pub place: &'a Place,
+    /// Names of the variables that `quarks.envs` sets: what bpm.yml says of these reaches no container.
+    pub envs: &'a [&'a str],
 }
 
 /// The processes of a job, each with the place that describes it; `property` is `quarks.bpm`.
@@ -150,7 +152,7 @@ fn compare(job: JobPlace<'_>, first: &Reading<'_>, others: &[Reading<'_>], repor
     for (index, (process, _)) in first.processes.iter().enumerate() {
         let mut fields: IndexMap<Difference, Vec<&Reading<'_>>> = IndexMap::new();
         for other in &same {
-            for difference in differences(process, &other.processes[index].0) {
+            for difference in differences(process, &other.processes[index].0, job.envs) {
                 fields.entry(difference).or_default().push(other);
             }
         }
@@ -182,14 +184,20 @@ fn tell(
         "env" => variables(
             &first.processes[index].0,
             others.iter().map(|other| &other.processes[index].0),
+            job.envs,
         ),
         _ => String::new(),
     };
     report
         .error(codes::INSTANCES_DIFFER, &place, text)
-        .help(if entry_point {
+        .help(if field == "env" {
             format!(
-                "Set '{field}'{what} in the job property quarks.bpm, the same for all instances, or run one instance."
+                "Set these variables{what} in the job property quarks.envs, which takes Kubernetes' valueFrom for what is another in each pod (labels, name, IP), \
+                 or in quarks.bpm where one value suits all instances."
+            )
+        } else if entry_point {
+            format!(
+                "Set '{field}' in the job property quarks.bpm, the same for all instances, or run one instance."
             )
         } else {
             "All pods of an instance group are made from one template: make the template independent of the instance."
@@ -198,7 +206,7 @@ fn tell(
 }
 
 /// Names of the variables that are not the same everywhere: ` (A, B)`.
-fn variables<'a>(first: &'a Process, others: impl Iterator<Item = &'a Process>) -> String {
+fn variables<'a>(first: &'a Process, others: impl Iterator<Item = &'a Process>, envs: &[&str]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for other in others {
         let only = |a: &'a Process, b: &'a Process| a.env.iter().filter(|pair| !b.env.contains(pair));
@@ -208,6 +216,7 @@ fn variables<'a>(first: &'a Process, others: impl Iterator<Item = &'a Process>) 
                 .map(|(name, _)| name.as_str()),
         );
     }
+    names.retain(|name| !envs.contains(name));
     names.sort_unstable();
     names.dedup();
     format!(" ({})", names.join(", "))
@@ -226,11 +235,15 @@ fn between<'a>(first: &Reading<'_>, others: impl Iterator<Item = &'a Reading<'a>
 /// Field, tokens of its place below the process, and whether the process wrapper will be able to bridge it.
 type Difference = (&'static str, &'static [&'static str], bool);
 
-fn differences(a: &Process, b: &Process) -> Vec<Difference> {
+fn differences(a: &Process, b: &Process, envs: &[&str]) -> Vec<Difference> {
+    let own = |process: &Process| -> Vec<(String, String)> {
+        let pairs = process.env.iter().filter(|(name, _)| !envs.contains(&name.as_str()));
+        pairs.map(|(name, value)| (name.clone(), value.clone())).collect()
+    };
     let fields: [(bool, Difference); 17] = [
         (a.executable == b.executable, ("executable", &["executable"], true)),
         (a.args == b.args, ("args", &["args"], true)),
-        (a.env == b.env, ("env", &["env"], true)),
+        (own(a) == own(b), ("env", &["env"], true)),
         (a.workdir == b.workdir, ("workdir", &["workdir"], false)),
         (
             a.pre_start == b.pre_start,

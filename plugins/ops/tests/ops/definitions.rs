@@ -251,7 +251,6 @@ fn parts_without_effect_are_warned_of() {
         })
         .collect();
     let wanted = [
-        ("The key 'error' of the operation is not used", "/0/error"),
         ("The key 'valeu' of the operation is not used", "/0/valeu"),
         ("A key of the operation that is not a string is not used", "/0/\u{0}7"),
         ("The key 'absent' is not used by a replace operation", "/0/absent"),
@@ -271,4 +270,17 @@ fn every_code_is_explained() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), Code::all().count(), "two codes share a name");
+}
+
+#[test]
+fn an_operations_own_words_are_its_advice() {
+    let operations = r#"[{"type": "replace", "path": "/gone", "value": 1, "error": "Apply 'base.yml' first."},
+                         {"type": "remove", "path": "/x", "error": ""}]"#;
+    let failed = apply(tree("{}"), DOCUMENT, vec![file(operations)]).unwrap_err();
+    assert_eq!(failed[0].code, Code::MissingKey);
+    assert!(failed[0].message.starts_with("Error 'operation [0] in ops.yml failed'"));
+    assert_eq!(failed[0].help(), Some("the ops file says: Apply 'base.yml' first."));
+    let plain = r#"[{"type": "remove", "path": "/x", "error": " "}]"#;
+    let failed = apply(tree("{}"), DOCUMENT, vec![file(plain)]).unwrap_err();
+    assert_eq!(failed[0].help(), Code::MissingKey.help());
 }

@@ -1,0 +1,210 @@
+//! `boson.yaml` beside a manifest: options of `host convert` that a team repeats. The command line overrides single values and adds to lists.
+
+use crate::command::convert::{domain, namespace, split_release};
+use crate::command::inputs;
+use boson_document::{Tree, go};
+use boson_pipeline::report::Sources;
+use boson_pipeline::yaml::Document;
+use boson_pipeline::{Diagnostic, Severity};
+use std::path::{Path, PathBuf};
+
+/// Name of the file.
+pub const FILE: &str = "boson.yaml";
+
+/// Keys, as the options are called, and what they take.
+const KEYS: [(&str, Kind); 9] = [
+    ("cloud-config", Kind::List),
+    ("cluster-domain", Kind::Text),
+    ("name", Kind::Text),
+    ("namespace", Kind::Text),
+    ("ops-file", Kind::List),
+    ("registry", Kind::Text),
+    ("release", Kind::List),
+    ("vars-file", Kind::List),
+    ("vars-store", Kind::Text),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    /// A list of texts; one text is a list of one.
+    List,
+}
+
+/// What a file says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Defaults {
+    pub cloud_configs: Vec<PathBuf>,
+    pub cluster_domain: Option<String>,
+    pub name: Option<String>,
+    pub namespace: Option<String>,
+    pub ops: Vec<PathBuf>,
+    pub registry: Option<String>,
+    /// `[NAME=]PATH`
+    pub releases: Vec<String>,
+    pub vars_files: Vec<PathBuf>,
+    pub vars_store: Option<PathBuf>,
+}
+
+/// The file beside this manifest; none where there is none, or where the manifest comes from standard input.
+pub fn beside(manifest: &Path) -> Option<PathBuf> {
+    if manifest == Path::new("-") {
+        return None;
+    }
+    let path = manifest.parent()?.join(FILE);
+    path.is_file().then_some(path)
+}
+
+/// Reads a file. Its paths are relative to its own directory. The note says which of its keys are in use.
+///
+/// # Errors
+/// All that is wrong with it: no map, unknown keys, values of another type.
+pub fn read(path: &Path, sources: &mut Sources) -> Result<(Defaults, Diagnostic), Vec<Diagnostic>> {
+    let document = inputs::yaml_file(path, sources).map_err(|error| vec![*error])?;
+    let directory = path.parent().unwrap_or(Path::new(""));
+    let (defaults, used) = defaults(&document, directory)?;
+    let message = format!("options are taken from {FILE}: {}", used.join(", "));
+    let note = Diagnostic {
+        severity: Severity::Info,
+        ..Diagnostic::warning("config-used", message)
+    };
+    Ok((
+        defaults,
+        note.in_document(&document.name).help("leave it out with --no-config"),
+    ))
+}
+
+fn defaults(document: &Document, directory: &Path) -> Result<(Defaults, Vec<String>), Vec<Diagnostic>> {
+    let nothing = Tree::object();
+    let tree = if document.tree.is_null() {
+        &nothing
+    } else {
+        &document.tree
+    };
+    let Some(members) = tree.as_map() else {
+        let message = format!("{FILE} is no map: it is of the type {}", go::tag(tree));
+        return Err(vec![error(document, "config-wrong-type", "", message)]);
+    };
+    let (mut found, mut used, mut errors) = (Defaults::default(), Vec::new(), Vec::new());
+    for (key, value) in members {
+        let Some((_, kind)) = KEYS.iter().find(|(name, _)| name == key) else {
+            let known: Vec<&str> = KEYS.iter().map(|(name, _)| *name).collect();
+            let unknown = error(document, "config-unknown-key", key, format!("unknown key '{key}'"));
+            errors.push(unknown.help(format!("known keys are {}", known.join(", "))));
+            continue;
+        };
+        match texts(value, *kind) {
+            Some(texts) => {
+                used.push(if *kind == Kind::List {
+                    format!("{key} ({})", texts.len())
+                } else {
+                    key.clone()
+                });
+                if let Err(why) = found.set(key, texts, directory) {
+                    errors.push(error(document, "config-wrong-type", key, format!("'{key}': {why}")));
+                }
+            }
+            None => {
+                let wanted = if *kind == Kind::List {
+                    "a string or a list of strings"
+                } else {
+                    "a string"
+                };
+                let message = format!("'{key}' is {wanted}, not of the type {}", go::tag(value));
+                errors.push(error(document, "config-wrong-type", key, message));
+            }
+        }
+    }
+    if errors.is_empty() {
+        Ok((found, used))
+    } else {
+        Err(errors)
+    }
+}
+
+fn error(document: &Document, code: &str, key: &str, message: String) -> Diagnostic {
+    let pointer = boson_document::Pointer::root();
+    let pointer = if key.is_empty() { pointer } else { pointer.at(key) };
+    Diagnostic::error(code, message).in_document(&document.name).at(pointer)
+}
+
+fn texts(value: &Tree, kind: Kind) -> Option<Vec<String>> {
+    match (value, kind) {
+        (Tree::String(text), _) => Some(vec![text.clone()]),
+        (Tree::Array(items), Kind::List) => items.iter().map(|item| item.as_str().map(String::from)).collect(),
+        _ => None,
+    }
+}
+
+// === impl Defaults ===
+
+impl Defaults {
+    fn set(&mut self, key: &str, texts: Vec<String>, directory: &Path) -> Result<(), String> {
+        let paths = || texts.iter().map(|text| under(directory, text)).collect();
+        let one = || texts.first().cloned();
+        match key {
+            "cloud-config" => self.cloud_configs = paths(),
+            "cluster-domain" => self.cluster_domain = one().map(|text| domain(&text)).transpose()?,
+            "name" => self.name = one(),
+            "namespace" => self.namespace = one().map(|text| namespace(&text)).transpose()?,
+            "ops-file" => self.ops = paths(),
+            "registry" => self.registry = one(),
+            "release" => self.releases = texts.iter().map(|text| release(directory, text)).collect(),
+            "vars-file" => self.vars_files = paths(),
+            _ => self.vars_store = one().map(|text| under(directory, &text)),
+        }
+        Ok(())
+    }
+}
+
+/// A path of the file: relative to its directory, but for those that begin with `~`.
+fn under(directory: &Path, text: &str) -> PathBuf {
+    match text.starts_with('~') {
+        true => text.into(),
+        false => directory.join(text),
+    }
+}
+
+fn release(directory: &Path, text: &str) -> String {
+    let (name, path) = split_release(text);
+    let path = under(directory, &path).display().to_string();
+    name.map_or(path.clone(), |name| format!("{name}={path}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_pipeline::yaml;
+
+    fn parsed(text: &str) -> Result<Defaults, Vec<Diagnostic>> {
+        let document = yaml::read("team/boson.yaml", text).unwrap();
+        defaults(&document, Path::new("team")).map(|(defaults, _)| defaults)
+    }
+
+    #[test]
+    fn paths_are_relative_to_the_file() {
+        let text = "registry: r.example.com/cf\nops-file: [a.yml, /b.yml, ~/c.yml]\nrelease: nats=releases/nats\nvars-store: v.yml\n";
+        let found = parsed(text).unwrap();
+        assert_eq!(found.registry.as_deref(), Some("r.example.com/cf"));
+        assert_eq!(found.ops, ["team/a.yml", "/b.yml", "~/c.yml"].map(PathBuf::from));
+        assert_eq!(found.releases, ["nats=team/releases/nats"]);
+        assert_eq!(found.vars_store, Some("team/v.yml".into()));
+        assert_eq!(parsed("").unwrap(), Defaults::default());
+    }
+
+    #[test]
+    fn everything_wrong_is_reported_with_its_place() {
+        let errors = parsed("registri: x\nnamespace: A_B\nops-file: {a: b}\n").unwrap_err();
+        let places: Vec<_> = errors
+            .iter()
+            .map(|one| (one.code.as_str(), one.place.pointer.as_deref().unwrap()))
+            .collect();
+        let expected = [
+            ("config-unknown-key", "/registri"),
+            ("config-wrong-type", "/namespace"),
+            ("config-wrong-type", "/ops-file"),
+        ];
+        assert_eq!(places, expected);
+        assert_eq!(parsed("- x").unwrap_err()[0].code, "config-wrong-type");
+    }
+}

@@ -1,0 +1,174 @@
+//! What the cloud config says of an instance group: zones of nodes, sizes, disks, and which nodes its pods run on.
+
+use crate::codes;
+use crate::metadata::{self, Use, user_map};
+use crate::report::{Place, Report};
+use crate::settings::Settings;
+use boson_deployment::cloud::{self, CloudConfig, Disk};
+use boson_document::{Map, Pointer, Tree};
+use std::collections::HashMap;
+
+/// Answers of the cloud config for one group; all absent without one.
+#[derive(Clone, Debug, Default)]
+pub struct Cloud {
+    /// Is there a cloud config?
+    pub given: bool,
+    zones: HashMap<String, String>,
+    /// CPUs.
+    pub cpu: Option<u64>,
+    /// Memory in MiB.
+    pub ram: Option<u64>,
+    /// Ephemeral disk in MiB.
+    pub ephemeral: Option<u64>,
+    /// Persistent disk.
+    pub disk: Option<Disk>,
+    labels: Map,
+    tolerations: Vec<Tree>,
+    node_selector: Map,
+}
+
+// === impl Cloud ===
+
+impl Cloud {
+    /// Of a group and the resolved document that holds it. What is wrong with the cloud config is reported by [`check`].
+    pub fn of_group(document: &Tree, group: &Tree) -> Self {
+        let Some(config) = CloudConfig::of(document) else {
+            return Self::default();
+        };
+        let vm = config.vm(group);
+        let size = |key: &str| {
+            let size = vm.get(key).and_then(Tree::as_i64);
+            size.and_then(|size| u64::try_from(size).ok()).filter(|size| *size > 0)
+        };
+        let map = |key: &str| vm.get(key).and_then(Tree::as_object).cloned().unwrap_or_default();
+        let zones = group.items("azs").iter().filter_map(Tree::as_str);
+        Self {
+            given: true,
+            zones: zones
+                .filter_map(|az| Some((az.to_string(), config.zone(az)?.to_string())))
+                .collect(),
+            cpu: size("cpu"),
+            ram: size("ram"),
+            ephemeral: size("ephemeral_disk_size"),
+            disk: config.disk(group),
+            labels: map("labels"),
+            tolerations: vm
+                .get("tolerations")
+                .and_then(Tree::as_array)
+                .cloned()
+                .unwrap_or_default(),
+            node_selector: map("node_selector"),
+        }
+    }
+
+    /// Value of the nodes' zone label for an AZ.
+    pub fn zone(&self, az: &str) -> String {
+        self.zones.get(az).map_or(az, String::as_str).to_string()
+    }
+
+    /// `zoneValues` of a QuarksStatefulSet: only AZs that do not stand for themselves.
+    pub fn zone_values(&self, azs: &[String]) -> Map {
+        let others = azs.iter().filter_map(|az| Some((az, self.zones.get(az)?)));
+        others
+            .filter(|(az, zone)| az != zone)
+            .map(|(az, zone)| (az.clone(), zone.as_str().into()))
+            .collect()
+    }
+
+    /// The group's own settings over what its VM type and extensions say: labels by name, tolerations together.
+    pub fn under(&self, mut settings: Settings) -> Settings {
+        let mut labels = self.labels.clone();
+        labels.extend(settings.labels);
+        settings.labels = labels;
+        if !self.tolerations.is_empty() {
+            let own = settings.pod.get("tolerations").and_then(Tree::as_array);
+            let all: Vec<Tree> = self
+                .tolerations
+                .iter()
+                .chain(own.into_iter().flatten())
+                .cloned()
+                .collect();
+            settings.pod.insert("tolerations".into(), all.into());
+        }
+        if !self.node_selector.is_empty() {
+            settings
+                .pod
+                .insert("nodeSelector".into(), self.node_selector.clone().into());
+        }
+        settings
+    }
+}
+
+/// Reports what is wrong with the cloud config of a manifest and with the references to it.
+pub fn check(document: &Tree, place: &Place, report: &mut Report) {
+    for problem in cloud::problems(document) {
+        let at = Place {
+            document: place.document.clone(),
+            pointer: problem.pointer,
+        };
+        if problem.harmless {
+            report.warning(codes::CLOUD_PROPERTY, &at, problem.message);
+        } else {
+            let error = report.error(codes::CLOUD_CONFIG, &at, problem.message);
+            if problem.unknown {
+                error.help("Define it in a cloud config, or name one that is defined there.");
+            }
+        }
+    }
+    for (property, value, at) in used(document) {
+        let at = Place {
+            document: place.document.clone(),
+            pointer: at,
+        };
+        property_value(property, value, &at, report);
+    }
+}
+
+/// Values that Kubernetes would refuse only once the objects are applied.
+fn property_value(property: &str, value: &Tree, at: &Place, report: &mut Report) {
+    match (property, value.as_str()) {
+        ("labels", _) => drop(user_map(Some(value), Use::Labels, at, report)),
+        ("node_selector", _) => {
+            for (label, value) in value.as_object().into_iter().flatten() {
+                if !metadata::is_qualified(label) || !value.as_str().is_none_or(metadata::is_label_value) {
+                    let text = format!("'{label}' is no label of nodes with a value that Kubernetes takes");
+                    report.error(codes::CLOUD_CONFIG, &at.at(label), text);
+                }
+            }
+        }
+        ("zone", Some(zone)) if !metadata::is_label_value(zone) => {
+            let text = format!("Zone '{zone}' cannot be the value of a node's label");
+            report.error(codes::CLOUD_CONFIG, at, text);
+        }
+        ("storage_class", Some(class)) if !metadata::is_subdomain(class) => {
+            let text = format!("'{class}' cannot be the name of a StorageClass");
+            report.error(codes::CLOUD_CONFIG, at, text);
+        }
+        _ => {}
+    }
+}
+
+/// Cloud properties of the definitions that groups use, with their places.
+fn used(document: &Tree) -> Vec<(&str, &Tree, Pointer)> {
+    let Some(config) = CloudConfig::of(document) else {
+        return Vec::new();
+    };
+    let groups = document.items("instance_groups");
+    let mut found = Vec::new();
+    for list in ["azs", "vm_types", "vm_extensions", "disk_types"] {
+        for (entry, at) in config.placed(list) {
+            let name = entry.get("name");
+            let refers = |group: &Tree| match list {
+                "vm_types" => group.get("vm_type") == name,
+                "disk_types" => group.get("persistent_disk_type") == name,
+                list => group.items(list).iter().any(|one| Some(one) == name),
+            };
+            if groups.iter().any(refers) {
+                let properties = cloud::properties(entry).into_iter().flatten();
+                let at = at.at("cloud_properties");
+                found.extend(properties.map(|(key, value)| (key.as_str(), value, at.at(key))));
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,441 @@
+//! What is wrong with a cloud config, and with what instance groups say of it, in BOSH's words.
+
+use super::{CloudConfig, KEY, OF_AZ, OF_DISK, OF_VM};
+use boson_document::ruby::inspect;
+use boson_document::{Map, Pointer, Tree};
+use std::collections::HashSet;
+
+/// Something to report about a cloud config or a reference to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// It only has no effect.
+    pub harmless: bool,
+    /// A name that the cloud config does not define.
+    pub unknown: bool,
+    /// In BOSH's words, where BOSH has words for it.
+    pub message: String,
+    /// Where in the manifest.
+    pub pointer: Pointer,
+}
+
+/// Members of a cloud config that BOSH knows.
+const MEMBERS: [&str; 6] = [
+    "azs",
+    "vm_types",
+    "vm_extensions",
+    "disk_types",
+    "networks",
+    "compilation",
+];
+
+/// All problems of the cloud config of a manifest, and of what its instance groups refer to. Of definitions that no group uses, only the shape
+/// is checked: cloud configs are shared, and what others use is no business of this deployment.
+pub fn problems(manifest: &Tree) -> Vec<Problem> {
+    let Some(config) = CloudConfig::of(manifest) else {
+        return Vec::new();
+    };
+    let mut check = Check {
+        config,
+        seen: HashSet::new(),
+        problems: Vec::new(),
+    };
+    check.definitions(manifest);
+    for (index, group) in manifest.items("instance_groups").iter().enumerate() {
+        check.group(group, &Pointer::root().at("instance_groups").at(index));
+    }
+    check.problems
+}
+
+struct Check<'a> {
+    config: CloudConfig<'a>,
+    /// Definitions whose cloud properties were looked at: list and name.
+    seen: HashSet<(&'static str, String)>,
+    problems: Vec<Problem>,
+}
+
+// === impl Check ===
+
+impl Check<'_> {
+    fn add(&mut self, harmless: bool, unknown: bool, pointer: Pointer, message: String) {
+        self.problems.push(Problem {
+            harmless,
+            unknown,
+            message,
+            pointer,
+        });
+    }
+
+    fn error(&mut self, pointer: Pointer, message: String) {
+        self.add(false, false, pointer, message);
+    }
+
+    fn unknown(&mut self, pointer: Pointer, message: String) {
+        self.add(false, true, pointer, message);
+    }
+
+    fn definitions(&mut self, manifest: &Tree) {
+        let root = Pointer::root().at(KEY);
+        let members = manifest.get(KEY).and_then(Tree::as_object).into_iter().flatten();
+        for (key, _) in members.filter(|(key, _)| !MEMBERS.contains(&key.as_str())) {
+            let message = format!("Key '{key}' of a cloud config is not known and has no effect");
+            self.add(true, false, root.at(key), message);
+        }
+        for (key, what) in [
+            ("azs", "az"),
+            ("vm_types", "vm type"),
+            ("vm_extensions", "vm extension"),
+            ("disk_types", "disk type"),
+            ("networks", "network"),
+        ] {
+            let mut names = HashSet::new();
+            for (entry, at) in placed(manifest, key) {
+                let Some(name) = self.name(entry, &at) else { continue };
+                if !names.insert(name.clone()) {
+                    let message = match key {
+                        "networks" => format!("Invalid network name '{name}', canonical name already taken"),
+                        _ => format!("Duplicate {what} name '{name}'"),
+                    };
+                    self.error(at.at("name"), message);
+                }
+                self.shape(entry, &at);
+                if key == "disk_types" {
+                    self.disk_size(entry, &name, &at);
+                }
+            }
+        }
+    }
+
+    fn name(&mut self, entry: &Tree, at: &Pointer) -> Option<String> {
+        if entry.as_object().is_none() {
+            let message = format!("Object ({}) did not match the required type 'Hash'", inspect(entry));
+            self.error(at.clone(), message);
+            return None;
+        }
+        match entry.get("name") {
+            Some(name) => name.as_str().map(String::from).or_else(|| {
+                self.error(at.at("name"), wrong("name", name, "String"));
+                None
+            }),
+            None => {
+                let message = format!(
+                    "Required property 'name' was not specified in object ({})",
+                    inspect(entry)
+                );
+                self.error(at.clone(), message);
+                None
+            }
+        }
+    }
+
+    fn shape(&mut self, entry: &Tree, at: &Pointer) {
+        if let Some(given) = entry
+            .get("cloud_properties")
+            .filter(|given| given.as_object().is_none())
+        {
+            self.error(at.at("cloud_properties"), wrong("cloud_properties", given, "Hash"));
+        }
+    }
+
+    fn disk_size(&mut self, entry: &Tree, name: &str, at: &Pointer) {
+        match entry.get("disk_size") {
+            None => {
+                let message = format!(
+                    "Required property 'disk_size' was not specified in object ({})",
+                    inspect(entry)
+                );
+                self.error(at.clone(), message);
+            }
+            Some(size) => match size.as_i64() {
+                None => self.error(at.at("disk_size"), wrong("disk_size", size, "Integer")),
+                Some(size) if size < 0 => {
+                    let message = format!("Disk types '{name}' references an invalid persistent disk size '{size}'");
+                    self.error(at.at("disk_size"), message);
+                }
+                Some(_) => {}
+            },
+        }
+    }
+
+    fn group(&mut self, group: &Tree, at: &Pointer) {
+        let name = group.str("name").unwrap_or_default().to_string();
+        self.networks(group, &name, at);
+        self.azs(group, &name, at);
+        let both = group.get("vm_type").is_some() && group.get("vm_resources").is_some();
+        if both {
+            let message = format!("Instance group '{name}' can only specify 'vm_type' or 'vm_resources' keys.");
+            self.error(at.at("vm_type"), message);
+        }
+        if let Some(wanted) = group.str("vm_type") {
+            let message = || format!("Instance group '{name}' references an unknown vm type '{wanted}'");
+            self.reference("vm_types", wanted, at.at("vm_type"), &message);
+        }
+        for (index, extension) in group.items("vm_extensions").iter().enumerate() {
+            let Some(wanted) = extension.as_str() else { continue };
+            let message = || format!("The vm_extension '{wanted}' has not been configured in cloud-config.");
+            self.reference("vm_extensions", wanted, at.at("vm_extensions").at(index), &message);
+        }
+        self.disks(group, &name, at);
+    }
+
+    fn disks(&mut self, group: &Tree, name: &str, at: &Pointer) {
+        let given = ["persistent_disk", "persistent_disk_type", "persistent_disks"];
+        if given.iter().filter(|key| group.get(key).is_some()).count() > 1 {
+            let message = format!(
+                "Instance group '{name}' specifies more than one of the following keys: 'persistent_disk', \
+                 'persistent_disk_type', and 'persistent_disks'. Choose one."
+            );
+            self.error(at.at("persistent_disk_type"), message);
+        }
+        if let Some(wanted) = group.str("persistent_disk_type") {
+            let message = || format!("Instance group '{name}' references an unknown disk type '{wanted}'");
+            self.reference("disk_types", wanted, at.at("persistent_disk_type"), &message);
+        }
+    }
+
+    fn azs(&mut self, group: &Tree, name: &str, at: &Pointer) {
+        for (index, az) in group.items("azs").iter().enumerate() {
+            let Some(wanted) = az.as_str() else { continue };
+            let message = || format!("Instance group '{name}' references unknown availability zone '{wanted}'");
+            self.reference("azs", wanted, at.at("azs").at(index), &message);
+        }
+    }
+
+    /// Networks exist where a cloud config defines some: those that are written for Kubernetes only need none.
+    fn networks(&mut self, group: &Tree, name: &str, at: &Pointer) {
+        if !self.config.has("networks") {
+            return;
+        }
+        for (index, network) in group.items("networks").iter().enumerate() {
+            let Some(wanted) = network.str("name") else { continue };
+            let place = at.at("networks").at(index).at("name");
+            match self.config.entry("networks", wanted) {
+                None => {
+                    let message = format!("Instance group '{name}' references an unknown network '{wanted}'");
+                    self.unknown(place, message);
+                }
+                Some(definition) if !covers(definition, group) => {
+                    let message = format!(
+                        "Instance group '{name}' must specify availability zone that matches availability zones of network '{wanted}'"
+                    );
+                    self.error(place, message);
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn reference(&mut self, key: &'static str, name: &str, at: Pointer, message: &dyn Fn() -> String) {
+        if self.config.entry(key, name).is_none() {
+            self.unknown(at, message());
+        } else if self.seen.insert((key, name.to_string())) {
+            self.used(key, name);
+        }
+    }
+
+    /// Cloud properties of a definition that some group uses.
+    fn used(&mut self, key: &'static str, name: &str) {
+        let Some((entry, at)) = self
+            .config
+            .placed(key)
+            .find(|(entry, _)| entry.str("name") == Some(name))
+        else {
+            return;
+        };
+        let (what, known): (_, &[&str]) = match key {
+            "azs" => ("AZ", &OF_AZ),
+            "disk_types" => ("disk type", &OF_DISK),
+            "vm_types" => ("VM type", &OF_VM),
+            _ => ("VM extension", &OF_VM),
+        };
+        let sized = |key: &str| super::properties(entry).is_some_and(|properties| properties.contains_key(key));
+        if key == "vm_types" && !sized("cpu") && !sized("ram") {
+            let message = format!("VM type '{name}' has neither 'cpu' nor 'ram': its containers get no limits from it");
+            self.add(true, false, at.clone(), message);
+        }
+        let at = at.at("cloud_properties");
+        for (property, value) in super::properties(entry).into_iter().flatten() {
+            if !known.contains(&property.as_str()) {
+                let message = format!("Cloud property '{property}' of {what} '{name}' has no effect in Kubernetes");
+                self.add(true, false, at.at(property), message);
+            } else if let Some(message) = self::property(property, value) {
+                self.error(at.at(property), message);
+            }
+        }
+    }
+}
+
+// === impl CloudConfig ===
+
+impl<'a> CloudConfig<'a> {
+    /// Entries of a list, each with its place in the manifest.
+    pub fn placed(&self, key: &'static str) -> impl Iterator<Item = (&'a Tree, Pointer)> + use<'a> {
+        let at = Pointer::root().at(KEY).at(key);
+        let outer = self.0.items(key).iter().enumerate();
+        outer.flat_map(move |(index, entry)| {
+            let at = at.at(index);
+            let inner: Vec<(&'a Tree, Pointer)> = match entry {
+                Tree::Array(inner) => (0..).zip(inner).map(|(n, one): (usize, _)| (one, at.at(n))).collect(),
+                entry => vec![(entry, at)],
+            };
+            inner
+        })
+    }
+}
+
+fn placed<'t>(manifest: &'t Tree, key: &'static str) -> impl Iterator<Item = (&'t Tree, Pointer)> {
+    CloudConfig::of(manifest)
+        .into_iter()
+        .flat_map(move |config| config.placed(key))
+}
+
+/// What is wrong with the value of a cloud property.
+fn property(name: &str, value: &Tree) -> Option<String> {
+    let texts = |map: &Map| map.values().all(|value| value.as_str().is_some());
+    match name {
+        "cpu" | "ram" | "ephemeral_disk_size" => match value.as_i64() {
+            None => Some(wrong(name, value, "Integer")),
+            Some(size) if size <= 0 => Some(format!("'{name}' value ({size}) should be greater than 0")),
+            Some(_) => None,
+        },
+        "labels" | "node_selector" => match value.as_object() {
+            None => Some(wrong(name, value, "Hash")),
+            Some(map) if !texts(map) => Some(format!("Values of '{name}' are strings: quote numbers and booleans")),
+            Some(_) => None,
+        },
+        "tolerations" => match value.as_array() {
+            None => Some(wrong(name, value, "Array")),
+            Some(items) if items.iter().any(|item| item.as_object().is_none()) => {
+                Some("An entry of 'tolerations' is an object, as Kubernetes has it".to_string())
+            }
+            Some(_) => None,
+        },
+        _ => (value.as_str().is_none_or(str::is_empty)).then(|| wrong(name, value, "String")),
+    }
+}
+
+fn wrong(key: &str, value: &Tree, kind: &str) -> String {
+    format!(
+        "Property '{key}' value ({}) did not match the required type '{kind}'",
+        inspect(value)
+    )
+}
+
+/// Do the AZs of a group lie in the network? As the director asks: those that it has, and where it has none, the network must have none.
+fn covers(network: &Tree, group: &Tree) -> bool {
+    if network.str("type") == Some("vip") {
+        return true;
+    }
+    let mut known: HashSet<&str> = HashSet::new();
+    for subnet in network.items("subnets").iter().chain([network]) {
+        known.extend(subnet.str("az"));
+        known.extend(subnet.items("azs").iter().filter_map(Tree::as_str));
+    }
+    match group.items("azs") {
+        [] => known.is_empty(),
+        azs => azs.iter().filter_map(Tree::as_str).all(|az| known.contains(az)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_document::json;
+
+    fn found(config: &str, group: &str) -> Vec<(String, String, bool)> {
+        let manifest = format!(r#"{{"cloud_config": {config}, "instance_groups": [{group}]}}"#);
+        let problems = problems(&json::parse(&manifest).unwrap()).into_iter();
+        problems
+            .map(|one| (one.message, one.pointer.to_string(), one.harmless))
+            .collect()
+    }
+
+    #[test]
+    fn unknown_references_are_errors_in_boshs_words() {
+        let group = r#"{"name": "web", "azs": ["z9"], "vm_type": "huge", "vm_extensions": ["lb"], "persistent_disk_type": "1TB", "networks": [{"name": "n"}]}"#;
+        let at = |tail: &str| format!("/instance_groups/0/{tail}");
+        let expected = [
+            (
+                "Instance group 'web' references an unknown network 'n'",
+                at("networks/0/name"),
+            ),
+            (
+                "Instance group 'web' references unknown availability zone 'z9'",
+                at("azs/0"),
+            ),
+            (
+                "Instance group 'web' references an unknown vm type 'huge'",
+                at("vm_type"),
+            ),
+            (
+                "The vm_extension 'lb' has not been configured in cloud-config.",
+                at("vm_extensions/0"),
+            ),
+            (
+                "Instance group 'web' references an unknown disk type '1TB'",
+                at("persistent_disk_type"),
+            ),
+        ];
+        let expected = expected.map(|(message, pointer)| (message.to_string(), pointer, false));
+        assert_eq!(found(r#"{"networks": []}"#, group), expected);
+    }
+
+    #[test]
+    fn a_network_has_to_reach_the_azs_of_a_group() {
+        let config =
+            r#"{"azs": [{"name": "z1"}, {"name": "z2"}], "networks": [{"name": "n", "subnets": [{"az": "z1"}]}]}"#;
+        let group = |azs: &str| format!(r#"{{"name": "web", {azs} "networks": [{{"name": "n"}}]}}"#);
+        assert_eq!(found(config, &group(r#""azs": ["z1"],"#)), []);
+        for azs in [r#""azs": ["z1", "z2"],"#, ""] {
+            let message =
+                "Instance group 'web' must specify availability zone that matches availability zones of network 'n'";
+            let errors = found(config, &group(azs));
+            assert_eq!(errors.len(), 1);
+            assert_eq!(errors[0].0, message);
+        }
+    }
+
+    #[test]
+    fn cloud_properties_are_checked_where_a_group_uses_them() {
+        let config = r#"{"vm_types": [{"name": "a", "cloud_properties": {"ram": "1G", "instance_type": "m5"}}, {"name": "b", "cloud_properties": {"ram": "x"}}]}"#;
+        let expected = [
+            (
+                "Property 'ram' value (\"1G\") did not match the required type 'Integer'".to_string(),
+                "/cloud_config/vm_types/0/cloud_properties/ram".to_string(),
+                false,
+            ),
+            (
+                "Cloud property 'instance_type' of VM type 'a' has no effect in Kubernetes".to_string(),
+                "/cloud_config/vm_types/0/cloud_properties/instance_type".to_string(),
+                true,
+            ),
+        ];
+        assert_eq!(found(config, r#"{"name": "g", "vm_type": "a"}"#), expected);
+        assert_eq!(found(config, r#"{"name": "g"}"#), []);
+    }
+
+    #[test]
+    fn definitions_have_names_once() {
+        let config = r#"{"azs": [{"name": "z"}, {"name": "z"}], "disk_types": [{"name": "d"}, {}], "vm_typos": []}"#;
+        let messages: Vec<String> = found(config, "{}").into_iter().map(|one| one.0).collect();
+        let expected = [
+            "Key 'vm_typos' of a cloud config is not known and has no effect",
+            "Duplicate az name 'z'",
+            "Required property 'disk_size' was not specified in object ({\"name\" => \"d\"})",
+            "Required property 'name' was not specified in object ({})",
+        ];
+        assert_eq!(messages, expected);
+    }
+
+    #[test]
+    fn a_group_says_one_thing_of_its_disk_and_one_of_its_size() {
+        let config = r#"{"vm_types": [{"name": "a", "cloud_properties": {"cpu": 1}}], "disk_types": [{"name": "d", "disk_size": 1}]}"#;
+        let group =
+            r#"{"name": "g", "vm_type": "a", "vm_resources": {}, "persistent_disk": 1, "persistent_disk_type": "d"}"#;
+        let messages: Vec<String> = found(config, group).into_iter().map(|one| one.0).collect();
+        let expected = [
+            "Instance group 'g' can only specify 'vm_type' or 'vm_resources' keys.",
+            "Instance group 'g' specifies more than one of the following keys: 'persistent_disk', 'persistent_disk_type', and 'persistent_disks'. Choose one.",
+        ];
+        assert_eq!(messages, expected);
+    }
+}

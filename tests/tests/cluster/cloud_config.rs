@@ -1,0 +1,127 @@
+//! Cloud configs in a cluster: what they say reaches the objects, a change of one is acted upon, and names that none defines are refused.
+
+use crate::desk::{Desk, Room, condition, is};
+use serde_json::{Value, json};
+
+const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
+const NAME: &str = "cloudy";
+
+const MANIFEST: &str = r#"releases:
+- {name: demo, version: "1", url: registry.example.com/demo}
+stemcells:
+- {alias: default, os: ubuntu-jammy, version: "1.1"}
+instance_groups:
+- name: web
+  azs: [z1, z2]
+  instances: 2
+  stemcell: default
+  vm_type: small
+  persistent_disk_type: 10GB
+  jobs:
+  - name: app
+    release: demo
+    properties: {app: {domain: example.com}}
+- name: idle
+  instances: 1
+  stemcell: default
+  jobs:
+  - name: app
+    release: demo
+    properties: {app: {domain: example.com}}
+"#;
+
+const ZONES: &str = r#"azs:
+- {name: z1, cloud_properties: {zone: eu-1a}}
+- {name: z2}
+disk_types:
+- {name: 10GB, disk_size: 10240, cloud_properties: {storage_class: fast}}
+"#;
+
+fn sizes(ram: u32) -> String {
+    format!("vm_types:\n- name: small\n  cloud_properties: {{cpu: 1, ram: {ram}, node_selector: {{pool: web}}}}\n")
+}
+
+async fn deploy(room: &Room) {
+    let spec = json!({
+        "manifest": {"type": "configmap", "name": "cloudy-manifest"},
+        "cloudConfig": {"type": "configmap", "name": "zones"},
+        "cloudConfigs": [{"type": "secret", "name": "sizes"}],
+        "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", room.registry)}
+    });
+    let metadata = json!({"name": NAME});
+    room.apply(json!({"apiVersion": OURS, "kind": "BOSHDeployment", "metadata": metadata, "spec": spec}))
+        .await;
+}
+
+/// Memory limit of the group's first container.
+fn memory(set: &Value) -> &Value {
+    &set["spec"]["template"]["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]["memory"]
+}
+
+async fn quarks_set(room: &Room, group: &str) -> Value {
+    let name = format!("{NAME}-{group}");
+    room.get(OURS, "QuarksStatefulSet", &name).await.unwrap_or_default()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_cloud_config_says_reaches_the_objects_and_follows_its_changes() {
+    let desk = Desk::set("cloud", false, &[]).await;
+    let room = desk.room("config");
+    room.config_map("cloudy-manifest", "manifest", MANIFEST).await;
+    room.config_map("zones", "cloud-config", ZONES).await;
+    room.secret("sizes", "cloud-config", &sizes(512)).await;
+    deploy(&room).await;
+    room.applied(NAME).await;
+    let set = quarks_set(&room, "web").await;
+    assert_eq!(set["spec"]["zones"], json!(["z1", "z2"]));
+    assert_eq!(set["spec"]["zoneValues"], json!({"z1": "eu-1a"}));
+    assert_eq!(memory(&set), "512Mi");
+    let template = &set["spec"]["template"]["spec"];
+    assert_eq!(template["template"]["spec"]["nodeSelector"], json!({"pool": "web"}));
+    let claim = &template["volumeClaimTemplates"][0]["spec"];
+    assert_eq!(claim["storageClassName"], "fast");
+    assert_eq!(claim["resources"]["requests"]["storage"], "10Gi");
+    let expression = |set: &Value| {
+        let node = &set["spec"]["template"]["spec"]["affinity"]["nodeAffinity"];
+        let terms = &node["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"];
+        terms[0]["matchExpressions"][0]["values"][0].clone()
+    };
+    let mut pinned = Vec::new();
+    for zone in ["z0", "z1"] {
+        let name = format!("{NAME}-web-{zone}-v1");
+        let began = std::time::Instant::now();
+        let set = loop {
+            if let Some(set) = room.get("apps/v1", "StatefulSet", &name).await {
+                break set;
+            }
+            assert!(began.elapsed() < crate::desk::PATIENCE, "{name} does not come");
+            tokio::time::sleep(std::time::Duration::from_millis(250)).await;
+        };
+        pinned.push(expression(&set));
+    }
+    assert_eq!(pinned, ["eu-1a", "z2"]);
+
+    // A new size is noticed, and touches the group that has it only.
+    let idle = quarks_set(&room, "idle").await["metadata"]["generation"].clone();
+    room.secret("sizes", "cloud-config", &sizes(768)).await;
+    let began = std::time::Instant::now();
+    while memory(&quarks_set(&room, "web").await) != "768Mi" {
+        assert!(began.elapsed() < crate::desk::PATIENCE, "the new size does not come");
+        tokio::time::sleep(std::time::Duration::from_millis(250)).await;
+    }
+    room.applied(NAME).await;
+    assert_eq!(quarks_set(&room, "idle").await["metadata"]["generation"], idle);
+
+    // A name that is defined no longer.
+    room.secret("sizes", "cloud-config", "vm_types: []\n").await;
+    let refused = room
+        .until(NAME, "an error", |deployment| is(deployment, "Converted", "False"))
+        .await;
+    let converted = condition(&refused, "Converted").unwrap();
+    let message = converted["message"].as_str().unwrap();
+    assert_eq!(converted["reason"], "BpmCloudConfig", "{message}");
+    assert!(message.contains("references an unknown vm type 'small'"), "{message}");
+    assert!(message.contains("configmap/cloudy-manifest/manifest:10:"), "{message}");
+    room.secret("sizes", "cloud-config", &sizes(768)).await;
+    room.applied(NAME).await;
+}
