@@ -1,5 +1,7 @@
 //! Diagnostics: errors and warnings as data. Text is made at the edge (`report`).
 
+use std::borrow::Cow;
+
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
@@ -37,6 +39,8 @@ pub struct Diagnostic {
     pub place: Place,
     /// What to do next.
     pub help: Option<String>,
+    /// Who said so, where it is a plugin that does not ship with the host: `plugin 'mine.wasm', sha256:0123456789ab`. Any part may quote a value then.
+    pub plugin: Option<String>,
 }
 
 // === impl Diagnostic ===
@@ -50,6 +54,7 @@ impl Diagnostic {
             message: message.into(),
             place: Place::default(),
             help: None,
+            plugin: None,
         }
     }
 
@@ -88,6 +93,14 @@ impl Diagnostic {
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
+    }
+
+    /// The message, with the plugin that it comes from.
+    pub fn sentence(&self) -> Cow<'_, str> {
+        match &self.plugin {
+            Some(plugin) => format!("{} (reported by {plugin})", self.message).into(),
+            None => self.message.as_str().into(),
+        }
     }
 
     /// Is it an error?

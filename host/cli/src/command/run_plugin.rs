@@ -189,6 +189,7 @@ fn diagnostic(said: &Tree) -> Diagnostic {
             column: None,
         },
         help: text("help"),
+        plugin: None,
     }
 }
 
