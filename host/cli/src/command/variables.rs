@@ -5,7 +5,7 @@ use crate::files;
 use crate::generator::Credentials;
 use boson_document::Tree;
 use boson_pipeline::report::Sources as Shown;
-use boson_pipeline::scrub::Secrets;
+use boson_pipeline::scrub::{Filter, Secrets};
 use boson_pipeline::stage::{Named, Variable};
 use boson_pipeline::variables::{self, AskAddresses, FilePath, Inputs, Options, Recipes, Sources, Store, Table};
 use boson_pipeline::yaml::{self, Document};
@@ -49,6 +49,8 @@ pub struct Read {
     store: Store,
     store_path: Option<PathBuf>,
     generates: bool,
+    /// Values that may be shown.
+    plain: Vec<String>,
 }
 
 /// A manifest after ops and variables.
@@ -61,18 +63,23 @@ pub struct Manifest {
     pub variables: Vec<Variable>,
     /// Their values.
     pub values: Tree,
+    secrets: Secrets,
 }
 
 // === impl Manifest ===
 
 impl Manifest {
-    /// Diagnostics without the values of its variables.
-    pub fn scrub(&self, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
-        if diagnostics.is_empty() {
-            diagnostics
-        } else {
-            Secrets::of(&self.values).scrub(diagnostics)
+    /// What messages may quote. `shown`: what anybody may read.
+    pub fn filter<'a>(&'a self, shown: &'a Shown) -> Filter<'a> {
+        Filter {
+            secrets: &self.secrets,
+            sources: shown,
         }
+    }
+
+    /// Diagnostics without the values of its variables. `shown`: what anybody may read.
+    pub fn scrub(&self, diagnostics: Vec<Diagnostic>, shown: &Shown) -> Vec<Diagnostic> {
+        self.secrets.scrub(diagnostics, shown)
     }
 }
 
@@ -101,6 +108,7 @@ pub fn read(manifest: &Path, arguments: &VariableArguments, shown: &mut Shown) -
                 store,
                 store_path,
                 generates: false,
+                plain: variables::plain_words(arguments.vars.iter().map(String::as_str)),
             })
         }
         _ => Err(errors),
@@ -238,13 +246,14 @@ impl Read {
     /// wants another CA because a template failed.
     ///
     /// # Errors
-    /// Of the variables stage, and a store that cannot be written.
+    /// Of the variables stage, without values; and a store that cannot be written.
     pub fn interpolate(
         &mut self,
         stages: &dyn Stages,
         document: &Tree,
         options: &Options,
         addresses: Option<&AskAddresses<'_>>,
+        shown: &Shown,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Manifest, Vec<Diagnostic>> {
         let mut generator = Credentials::new(options.rules);
@@ -261,8 +270,14 @@ impl Read {
         };
         let result = variables::interpolate(stages, named, inputs, options);
         self.save().map_err(|error| vec![*error])?;
-        let (done, said) = result.map_err(StageError::into_diagnostics)?;
-        warnings.extend(said);
+        let (done, said) = result.map_err(|error| {
+            let mut known = self.secrets(&self.table.to_tree());
+            known.add(self.secrets(&self.store.to_tree()));
+            known.scrub(error.into_diagnostics(), shown)
+        })?;
+        let mut secrets = self.secrets(&done.values);
+        secrets.except_names(&done.document);
+        warnings.extend(secrets.scrub(said, shown));
         if self.store_path.is_none() && self.store.changed() {
             let message = "Values were made for this run only; the next one makes others";
             let note = Diagnostic::warning("variables-not-kept", message).help("keep them: --vars-store FILE");
@@ -276,7 +291,12 @@ impl Read {
             document: done.document,
             variables: done.variables,
             values: done.values,
+            secrets,
         })
+    }
+
+    fn secrets(&self, values: &Tree) -> Secrets {
+        Secrets::of(values).except(self.plain.iter().map(String::as_str))
     }
 
     fn save(&self) -> Result<(), Box<Diagnostic>> {

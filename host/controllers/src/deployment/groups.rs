@@ -11,7 +11,7 @@ use boson_pipeline::convert::{rendering, steps};
 use boson_pipeline::plain::active;
 use boson_pipeline::release::Release;
 use boson_pipeline::stage::{Deployment, JobFiles, Reply, ResolvedGroup, Variable};
-use boson_pipeline::{Diagnostic, StageError, Stages};
+use boson_pipeline::{Diagnostic, Stage, StageError, Stages};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ pub(super) async fn render(
     releases: Arc<Vec<Release>>,
 ) -> Result<(Manifest, Vec<Vec<JobFiles>>), Stop> {
     blocking(move || {
-        let rendered = rendering::render(&*stages, &groups, &releases, THREADS);
+        let rendered = rendering::render(&*stages, &groups, &releases, manifest.filter(), THREADS);
         let rendered = rendered.map_err(|errors| manifest.fail(errors))?;
         manifest.warnings.extend(rendered.warnings);
         Ok((manifest, rendered.files))
@@ -114,12 +114,12 @@ fn convert_all(
     }
     pod_plugins::give(&mut objects, in_pods);
     let mut bundle = Bundle::new(deployment);
-    bundle.add(objects, "bpm")?;
+    bundle.add(objects, &stages.called(Stage::Bpm, 0))?;
     for nth in 0..stages.transforms() {
         let reply = stages.transform(nth, deployment, bundle.objects());
         let (edits, said) = reply.map_err(StageError::into_diagnostics)?;
         manifest.warnings.extend(said);
-        bundle.edit(edits, &format!("resources {}", nth + 1))?;
+        bundle.edit(edits, &stages.called(Stage::Resources, nth))?;
     }
     let mut objects = bundle.into_objects();
     manifest.warnings.extend(active::lead_to_all(&mut objects));

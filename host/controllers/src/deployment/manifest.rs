@@ -6,7 +6,7 @@ use crate::in_pod::Values;
 use boson_budget::Share;
 use boson_document::Tree;
 use boson_pipeline::report::Sources;
-use boson_pipeline::scrub::Secrets;
+use boson_pipeline::scrub::{Filter, Secrets};
 use boson_pipeline::stage::Named;
 use boson_pipeline::variables;
 use boson_pipeline::{Diagnostic, StageError, Stages};
@@ -37,6 +37,14 @@ impl Manifest {
         }
     }
 
+    /// What messages may quote.
+    pub(super) fn filter(&self) -> Filter<'_> {
+        Filter {
+            secrets: &self.secrets,
+            sources: &self.sources,
+        }
+    }
+
     pub(super) fn wrong(&self, error: StageError) -> Stop {
         self.fail(error.into_diagnostics())
     }
@@ -47,7 +55,7 @@ impl Manifest {
 
     /// These errors, with their places and without values of variables.
     pub(super) fn fail(&self, errors: Vec<Diagnostic>) -> Stop {
-        Stop::wrong(self.secrets.scrub(errors), &self.sources)
+        Stop::wrong(self.secrets.scrub(errors, &self.sources), &self.sources)
     }
 }
 
@@ -66,6 +74,7 @@ pub(super) async fn with_ops(stages: Rules, documents: Documents) -> Result<Mani
             ops,
             mut sources,
             share,
+            secrets,
         } = documents;
         let mut warnings = manifest.warnings.clone();
         let again = |nth: usize| {
@@ -81,7 +90,7 @@ pub(super) async fn with_ops(stages: Rules, documents: Documents) -> Result<Mani
                 tree: manifest.tree.clone(),
                 sources,
                 warnings,
-                secrets: Secrets::default(),
+                secrets,
                 _share: share,
             });
         }
@@ -98,7 +107,7 @@ pub(super) async fn with_ops(stages: Rules, documents: Documents) -> Result<Mani
         };
         let (applied, said) = stages
             .apply(named, &files)
-            .map_err(|error| Stop::wrong(error.into_diagnostics(), &sources))?;
+            .map_err(|error| Stop::wrong(secrets.scrub(error.into_diagnostics(), &sources), &sources))?;
         warnings.extend(said);
         let name = manifest.name.clone();
         sources.add_result(&name, &name, applied.document.clone(), &applied.origins);
@@ -107,7 +116,7 @@ pub(super) async fn with_ops(stages: Rules, documents: Documents) -> Result<Mani
             tree: applied.document,
             sources,
             warnings,
-            secrets: Secrets::default(),
+            secrets,
             _share: share,
         })
     })

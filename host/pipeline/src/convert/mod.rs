@@ -24,7 +24,8 @@ use crate::bundle::Bundle;
 use crate::diagnostic::Diagnostic;
 use crate::plain;
 use crate::release::Release;
-use crate::stage::{Deployment, JobFiles, Named, Reply, ResolvedGroup, StageError, Stages, Variable};
+use crate::scrub::Filter;
+use crate::stage::{Deployment, JobFiles, Named, Reply, ResolvedGroup, Stage, StageError, Stages, Variable};
 use crate::yaml;
 use boson_deployment::names::Names;
 use boson_document::Tree;
@@ -50,6 +51,8 @@ pub struct Inputs<'a> {
     pub values: &'a Tree,
     /// Releases at hand.
     pub releases: &'a [Release],
+    /// What messages may quote.
+    pub filter: Filter<'a>,
     /// What to make.
     pub target: Target,
     /// Threads to work on.
@@ -171,7 +174,13 @@ impl Run<'_> {
     }
 
     fn render(&mut self, groups: &[ResolvedGroup]) -> Outcome<Vec<Vec<JobFiles>>> {
-        let rendering = rendering::render(self.stages, groups, self.inputs.releases, self.inputs.threads)?;
+        let rendering = rendering::render(
+            self.stages,
+            groups,
+            self.inputs.releases,
+            self.inputs.filter,
+            self.inputs.threads,
+        )?;
         self.diagnostics.extend(rendering.warnings);
         self.rendered = rendering.documents;
         Ok(rendering.files)
@@ -211,11 +220,11 @@ impl Run<'_> {
     /// Checks what the plugins made, and lets the hooks at it, in order, each on the result of the one before.
     fn bundle(&mut self, objects: Vec<Tree>) -> Outcome<Bundle> {
         let mut bundle = Bundle::new(self.inputs.deployment);
-        bundle.add(objects, "bpm")?;
+        bundle.add(objects, &self.stages.called(Stage::Bpm, 0))?;
         for nth in 0..self.stages.transforms() {
             let reply = self.stages.transform(nth, self.inputs.deployment, bundle.objects());
             let edits = self.keep(reply)?;
-            bundle.edit(edits, &format!("resources {}", nth + 1))?;
+            bundle.edit(edits, &self.stages.called(Stage::Resources, nth))?;
         }
         Ok(bundle)
     }

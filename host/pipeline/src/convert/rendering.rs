@@ -8,6 +8,7 @@ use super::costs;
 use super::{filling, parallel};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::release::{Job, Release};
+use crate::scrub::Filter;
 use crate::stage::{JobFiles, Rendered, ResolvedGroup, Stages, Template};
 use crate::yaml;
 use boson_document::Tree;
@@ -48,6 +49,7 @@ struct Outcome {
 }
 
 /// Renders every job of every group on every instance. `groups`: those of links.resolve, in order; the result has one entry for each: its jobs, in order.
+/// `filter`: what errors may quote.
 ///
 /// # Errors
 /// All templates that fail, of all groups; of a group those of its first failing instance, as BOSH does.
@@ -55,6 +57,7 @@ pub fn render(
     stages: &dyn Stages,
     groups: &[ResolvedGroup],
     releases: &[Release],
+    filter: Filter<'_>,
     threads: usize,
 ) -> Result<Rendering, Vec<Diagnostic>> {
     let work = work(groups, releases);
@@ -66,7 +69,7 @@ pub fn render(
             return Outcome::default();
         }
         let before = stages.spent_here();
-        let mut outcome = run(stages, one);
+        let mut outcome = run(stages, filter, one);
         outcome.fuel = stages.spent_here().saturating_sub(before);
         if let Some(first) = first.filter(|_| outcome.diagnostics.iter().any(Diagnostic::is_error)) {
             first.fetch_min(one.nth, Ordering::Relaxed);
@@ -210,7 +213,7 @@ pub fn find<'a>(releases: &'a [Release], job: &Tree) -> Option<&'a Job> {
         .find(|files| Some(files.name.as_str()) == job.str("name"))
 }
 
-fn run(stages: &dyn Stages, work: &Work<'_>) -> Outcome {
+fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
     let mut outcome = Outcome::default();
     let names: Vec<String> = work
         .files
@@ -241,7 +244,7 @@ fn run(stages: &dyn Stages, work: &Work<'_>) -> Outcome {
         if templates.is_empty() {
             continue;
         }
-        let mut filled = filling::fill(stages, work.files, &templates, &context);
+        let mut filled = filling::fill(stages, work.files, &templates, &context, filter);
         if ip == POD_IP {
             explain_ip(&mut filled.diagnostics, work.files);
             outcome.bpm = work.index().zip(filled.files.into_iter().next());

@@ -84,12 +84,12 @@ fn template_render(
     let pod = pod(arguments, &manifest);
     // The log of a pod has more readers than its Secrets.
     let secrets = Secrets::suspected(&manifest);
-    let rendered = files(arguments, &plugins, &pod, sources);
-    let (files, said) = rendered.map_err(|errors| secrets.scrub(errors))?;
+    let rendered = files(arguments, &plugins, &pod, &secrets, sources);
+    let (files, said) = rendered.map_err(|errors| secrets.scrub(errors, sources))?;
     files.iter().try_for_each(|file| {
         write(file).map_err(|error| vec![Diagnostic::error("output-unwritable", format!("{error:#}"))])
     })?;
-    Ok(secrets.scrub(said))
+    Ok(secrets.scrub(said, sources))
 }
 
 fn pod<'a>(arguments: &TemplateRenderArguments, manifest: &'a Tree) -> Pod<'a> {
@@ -107,11 +107,12 @@ fn files(
     arguments: &TemplateRenderArguments,
     plugins: &Plugins,
     pod: &Pod<'_>,
+    secrets: &Secrets,
     sources: &mut Sources,
 ) -> Result<(Vec<Rendered>, Vec<Diagnostic>), Vec<Diagnostic>> {
     let (mut files, mut said, mut filled) = (Vec::new(), Vec::new(), Vec::new());
     for job in pod.jobs {
-        match fill(arguments, plugins, job, pod.index, sources) {
+        match fill(arguments, plugins, job, pod.index, secrets, sources) {
             Ok(one) => filled.push(one),
             Err(some) => said.extend(some),
         }
@@ -146,6 +147,7 @@ fn fill(
     plugins: &Plugins,
     job: &Tree,
     index: u32,
+    secrets: &Secrets,
     sources: &mut Sources,
 ) -> Result<(Job, Filled), Vec<Diagnostic>> {
     let (name, release) = (
@@ -168,7 +170,7 @@ fn fill(
         vec![error]
     })?;
     let all: Vec<_> = files.templates.iter().collect();
-    let filled = files_of(plugins, files, &all, &context, sources);
+    let filled = files_of(plugins, files, &all, &context, secrets, sources);
     Ok((files.clone(), filled))
 }
 
