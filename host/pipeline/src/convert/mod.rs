@@ -15,6 +15,7 @@ pub mod parallel;
 mod places;
 pub mod pod_plugins;
 pub mod rendering;
+pub mod selection;
 pub mod steps;
 
 pub use codes::CODES;

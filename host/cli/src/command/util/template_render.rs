@@ -11,6 +11,7 @@ use boson_document::Tree;
 use boson_pipeline::convert::collected::{self, JobErrors};
 use boson_pipeline::convert::context;
 use boson_pipeline::convert::filling::{self, Filled};
+use boson_pipeline::convert::selection;
 use boson_pipeline::release::Job;
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::Secrets;
@@ -169,8 +170,13 @@ fn fill(
             .help("AZ_INDEX, REPLICAS and POD_ORDINAL do not fit the manifest");
         vec![error]
     })?;
-    let all: Vec<_> = files.templates.iter().collect();
-    let filled = files_of(plugins, files, &all, &context, secrets, sources);
+    // As in the conversion, behind `monit` where that may change what the others see.
+    let monit = selection::reaching_monit(files);
+    let all: Vec<_> = monit.iter().chain(&files.templates).collect();
+    let mut filled = files_of(plugins, files, &all, &context, secrets, sources);
+    if monit.is_some() && !filled.files.is_empty() {
+        filled.files.remove(0);
+    }
     Ok((files.clone(), filled))
 }
 
