@@ -481,7 +481,7 @@ fn templates_give_what_erb_gives() {
     let by_erb = output(&format!(
         "<% texts = JSON.parse(['{hex}'].pack('H*')) %><%= texts.map {{ |text|
             begin
-              eval(ERB.new(text, trim_mode: '-').src, binding, 'app/file.erb', 0)
+              eval(ERB.new(text, trim_mode: '-').src, Object.new.instance_eval {{ binding }}, 'app/file.erb', 0).to_s
             rescue Exception
               nil
             end

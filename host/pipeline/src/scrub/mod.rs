@@ -255,7 +255,7 @@ fn clean(one: &mut Diagnostic, found: &[Vec<Stretch>], public: &Public<'_>) {
     }
     next(one.help.as_mut().unwrap_or(&mut nothing));
     if next(&mut one.code) {
-        one.code = "plugin-diagnostic".to_string();
+        one.code = "plugin-malformed-reply".to_string();
     }
 }
 
