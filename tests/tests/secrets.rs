@@ -134,7 +134,8 @@ fn tells_enough(said: &str) {
         assert!(said.contains(&template), "no {template} in\n{said}");
     }
     for words in [
-        "bad password <redacted>", " in web",
+        "bad password <redacted>",
+        " in web",
         "key not found: ",
         "invalid value for Integer(): ",
         "(line 2: <redacted>)",
