@@ -156,13 +156,15 @@ fn parse(fetched: Fetched, share: Share) -> Looked {
     let (mut sources, mut errors, mut secrets) = (Sources::default(), Vec::new(), Secrets::default());
     let mut documents: Vec<Option<Arc<Document>>> = Vec::new();
     for found in fetched.found {
-        documents.push(match found.and_then(|found| document(&found, &mut sources, &mut secrets)) {
-            Ok(document) => Some(document),
-            Err(error) => {
-                errors.push(error);
-                None
-            }
-        });
+        documents.push(
+            match found.and_then(|found| document(&found, &mut sources, &mut secrets)) {
+                Ok(document) => Some(document),
+                Err(error) => {
+                    errors.push(error);
+                    None
+                }
+            },
+        );
     }
     let read = fetched
         .order

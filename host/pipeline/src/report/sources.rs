@@ -106,8 +106,8 @@ impl Sources {
             Source::Yaml {
                 document,
                 secret: false,
-            }
-            | Source::Tree(document) => Some(&*document.text),
+            } => Some(&*document.text),
+            Source::Tree(document) => Some(&*document.text),
             _ => None,
         })
     }
