@@ -1,5 +1,6 @@
 //! Diagnostics: errors and warnings as data. Text is made at the edge (`report`).
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// How bad it is.
@@ -41,6 +42,8 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Code of the error that this one follows from: where that one is reported, this one says nothing new.
     pub follows: Option<String>,
+    /// Who said so, where it is a plugin that does not ship with the host: `plugin 'mine.wasm', sha256:0123456789ab`. Any part may quote a value then.
+    pub plugin: Option<String>,
 }
 
 // === impl Diagnostic ===
@@ -55,6 +58,7 @@ impl Diagnostic {
             place: Place::default(),
             help: None,
             follows: None,
+            plugin: None,
         }
     }
 
@@ -100,6 +104,14 @@ impl Diagnostic {
     pub fn following(mut self, code: impl Into<String>) -> Self {
         self.follows = Some(code.into());
         self
+    }
+
+    /// The message, with the plugin that it comes from.
+    pub fn sentence(&self) -> Cow<'_, str> {
+        match &self.plugin {
+            Some(plugin) => format!("{} (reported by {plugin})", self.message).into(),
+            None => self.message.as_str().into(),
+        }
     }
 
     /// Is it an error?

@@ -372,6 +372,13 @@ pub trait Stages: Sync {
     fn transforms(&self) -> usize;
     /// resources.transform of the plugin number `nth` (from 0) of that stage.
     fn transform(&self, nth: usize, deployment: &Deployment, objects: &[Tree]) -> Reply<Edits>;
+    /// What messages call a stage's plugin; `nth` counts those of `resources`. One that does not ship with the host has a digest in its name.
+    fn called(&self, stage: Stage, nth: usize) -> String {
+        match stage {
+            Stage::Resources => format!("resources {}", nth + 1),
+            other => other.name().to_string(),
+        }
+    }
 }
 
 /// Whose rules the variables stage follows (its setting `rules`).

@@ -159,7 +159,10 @@ impl Sandbox {
         if !account.spend(measures.fuel) {
             return (Err(spent(plugin, account)), measures);
         }
-        (result.map_err(|error| self.sort(plugin.name(), &error)), measures)
+        (
+            result.map_err(|error| self.sort(plugin.name(), &error).of(plugin)),
+            measures,
+        )
     }
 
     /// Runs `body` once, beginning with `memory` bytes of the budget.

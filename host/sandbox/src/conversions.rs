@@ -1,116 +1,19 @@
-//! Between the contract's types and the pipeline's nouns. What comes from a plugin is foreign text: it is bounded and cleaned here.
+//! Between the contract's types and the pipeline's nouns.
 
 use crate::bindings::boson::types::types as wit;
 use crate::bindings::exports::boson::bpm::conversion as wit_bpm;
 use crate::bindings::exports::boson::links::resolution as wit_links;
 use crate::bindings::exports::boson::resources::transformation as wit_resources;
 use crate::bindings::exports::boson::variables::interpolation as wit_variables;
-use crate::error::{Failure, FailureKind};
-use boson_document::{Tree, json};
+use crate::error::Failure;
+use crate::reply::Reading;
+use boson_document::json;
 use boson_pipeline::stage::{
-    Deployment, GroupRequest, JobFiles, JobSpec, ObjectReference, Reference, Reply, StageError, Variable,
-    fail_on_errors,
+    Deployment, GroupRequest, JobFiles, JobSpec, ObjectReference, Reference, StageError, Variable,
 };
-use boson_pipeline::{Diagnostic, Place, Severity};
-
-/// Diagnostics kept of one reply. More say nothing that the first ones did not.
-const MAX_DIAGNOSTICS: usize = 500;
-/// Characters of a document that may separate values: a tree takes a hundred times the bytes of its text, and what the host may take for a reply is
-/// not the plugin's to choose.
-const MAX_SEPARATORS: usize = 2_000_000;
-/// Bytes of one text of a diagnostic.
-const MAX_TEXT: usize = 16 << 10;
-
-/// A document of a reply.
-pub(crate) fn document(plugin: &str, what: &str, text: &str) -> Result<Tree, Failure> {
-    let separates = |byte: &u8| matches!(byte, b',' | b':' | b'[' | b'{');
-    if text.bytes().filter(separates).count() > MAX_SEPARATORS {
-        let message = format!("gave a reply that is too large: `{what}` has too many values");
-        return Err(Failure::new(FailureKind::OverOutput, plugin, message));
-    }
-    json::parse(text).map_err(|error| {
-        Failure::new(
-            FailureKind::Malformed,
-            plugin,
-            format!("gave a reply that breaks the contract: `{what}` is not JSON: {error}"),
-        )
-    })
-}
-
-/// Several documents of a reply.
-pub(crate) fn documents(plugin: &str, what: &str, texts: &[String]) -> Result<Vec<Tree>, Failure> {
-    texts.iter().map(|text| document(plugin, what, text)).collect()
-}
 
 pub(crate) fn failed(failure: &Failure) -> StageError {
     StageError::Plugin(Box::new(failure.diagnostic()))
-}
-
-/// The reply of a stage function: its value with warnings, or the user's errors.
-pub(crate) fn reply<T>(value: T, diagnostics: Vec<wit::Diagnostic>) -> Reply<T> {
-    fail_on_errors(value, diagnostics_from(diagnostics))
-}
-
-/// `err(list<diagnostic>)`. A plugin that fails without saying why is at fault itself.
-pub(crate) fn refusal(plugin: &str, diagnostics: Vec<wit::Diagnostic>) -> StageError {
-    let diagnostics = diagnostics_from(diagnostics);
-    if diagnostics.iter().any(Diagnostic::is_error) {
-        return StageError::Input(diagnostics);
-    }
-    failed(&Failure::new(
-        FailureKind::Malformed,
-        plugin,
-        "failed without an error diagnostic that says why",
-    ))
-}
-
-fn diagnostics_from(mut all: Vec<wit::Diagnostic>) -> Vec<Diagnostic> {
-    let more = all.len().saturating_sub(MAX_DIAGNOSTICS);
-    all.truncate(MAX_DIAGNOSTICS);
-    let mut kept: Vec<Diagnostic> = all.into_iter().map(Diagnostic::from).collect();
-    if more > 0 {
-        kept.push(Diagnostic::warning(
-            "plugin-many-diagnostics",
-            format!("{more} more diagnostics are not shown"),
-        ));
-    }
-    kept
-}
-
-/// Keeps lines and tabs, and drops what could steer a terminal.
-fn clean(mut text: String) -> String {
-    if text.len() > MAX_TEXT {
-        let cut = (0..=MAX_TEXT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-        text.truncate(cut);
-        text.push('…');
-    }
-    text.retain(|c| !c.is_control() || matches!(c, '\n' | '\t'));
-    text
-}
-
-impl From<wit::Diagnostic> for Diagnostic {
-    fn from(said: wit::Diagnostic) -> Self {
-        let severity = match said.severity {
-            wit::Severity::Error => Severity::Error,
-            wit::Severity::Warning => Severity::Warning,
-            wit::Severity::Info => Severity::Info,
-        };
-        let place = Place {
-            document: said.document.map(clean),
-            pointer: said.pointer.map(clean),
-            line: said.line,
-            column: None,
-        };
-        let follows = said.extensions.into_iter().find(|(name, _)| name == "follows");
-        Self {
-            severity,
-            code: clean(said.code),
-            message: clean(said.message),
-            place,
-            help: said.help.map(clean),
-            follows: follows.map(|(_, code)| clean(code)),
-        }
-    }
 }
 
 impl From<&Deployment> for wit::Deployment {
@@ -191,11 +94,17 @@ pub(crate) fn specs(jobs: &[JobSpec<'_>]) -> Vec<wit_links::JobSpec> {
 }
 
 /// Names and places.
-pub(crate) fn references(said: Vec<wit_variables::Reference>) -> Vec<Reference> {
+pub(crate) fn references(
+    reading: &Reading<'_>,
+    said: Vec<wit_variables::Reference>,
+) -> Result<Vec<Reference>, StageError> {
     said.into_iter()
-        .map(|one| Reference {
-            name: one.name,
-            pointer: one.pointer,
+        .map(|one| {
+            reading.pointer("references", &one.pointer)?;
+            Ok(Reference {
+                name: one.name,
+                pointer: one.pointer,
+            })
         })
         .collect()
 }

@@ -1,5 +1,6 @@
 //! Why a plugin gave no reply, sorted so that each has its own advice.
 
+use crate::plugin::{Digest, Plugin};
 use boson_pipeline::Diagnostic;
 use std::fmt;
 
@@ -33,6 +34,8 @@ pub struct Failure {
     pub kind: FailureKind,
     /// Plugin: `ops` or a file's name.
     pub plugin: String,
+    /// Its digest, where it does not ship with the host: names tell nothing of what changed.
+    pub digest: Option<Digest>,
     /// What happened, one sentence.
     pub message: String,
     /// Function names from the innermost outwards, for a trap.
@@ -113,7 +116,8 @@ impl FailureKind {
             ),
             Self::Malformed => (
                 "a plugin's reply breaks the contract",
-                "A document was not JSON, or a reply named something that does not exist. This is a bug of the plugin.",
+                "A document was not JSON, files or groups were missing, or a reply named something that does not exist: a document, a place in it, a code \
+                 of another stage, an extension that the host does not know and the plugin requires. This is a bug of the plugin.",
             ),
         }
     }
@@ -126,17 +130,27 @@ impl Failure {
         Self {
             kind,
             plugin: plugin.into(),
+            digest: None,
             message: message.into(),
             functions: Vec::new(),
         }
     }
 
+    /// Of a reply of this plugin that breaks the contract.
+    pub(crate) fn malformed(plugin: &Plugin, message: impl fmt::Display) -> Self {
+        let message = format!("gave a reply that breaks the contract: {message}");
+        Self::new(FailureKind::Malformed, plugin.name(), message).of(plugin)
+    }
+
+    pub(crate) fn of(mut self, plugin: &Plugin) -> Self {
+        self.digest = plugin.is_foreign().then_some(plugin.digest);
+        self
+    }
+
     /// As data for the user.
     pub fn diagnostic(&self) -> Diagnostic {
         let help = match self.kind {
-            FailureKind::Refused | FailureKind::Malformed => {
-                "the plugin has to be mended or rebuilt against `wit/`".to_string()
-            }
+            FailureKind::Refused | FailureKind::Malformed => "fix the plugin, or rebuild it against `wit/`".to_string(),
             FailureKind::Trapped if self.functions.is_empty() => {
                 "this is a bug of the plugin, not of your input".to_string()
             }
@@ -160,7 +174,11 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "plugin '{}' {}", self.plugin, self.message)
+        write!(f, "plugin '{}' {}", self.plugin, self.message)?;
+        match &self.digest {
+            Some(digest) => write!(f, " ({})", digest.short()),
+            None => Ok(()),
+        }
     }
 }
 

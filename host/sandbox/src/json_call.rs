@@ -48,7 +48,7 @@ pub enum JsonCallError {
     /// The arguments do not fit the function.
     Arguments(String),
     /// The plugin failed.
-    Plugin(Failure, Measures),
+    Plugin(Box<Failure>, Measures),
 }
 
 impl Sandbox {
@@ -102,7 +102,7 @@ impl Sandbox {
         if let Some(message) = wrong {
             return Err(JsonCallError::Arguments(message));
         }
-        let value = result.map_err(|failure| JsonCallError::Plugin(failure, measures))?;
+        let value = result.map_err(|failure| JsonCallError::Plugin(Box::new(failure), measures))?;
         let (value, failed) = match value {
             Some(Val::Result(Ok(value))) => (value.map_or(Tree::Null, |value| lift(&value, true)), false),
             Some(Val::Result(Err(value))) => (value.map_or(Tree::Null, |value| lift(&value, false)), true),

@@ -17,6 +17,7 @@ mod error;
 pub mod json_call;
 mod limits;
 mod plugin;
+mod reply;
 mod sealed;
 mod stages;
 

@@ -7,6 +7,7 @@ use crate::call::CallState;
 use crate::component;
 use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
+use crate::reply::REQUIRED;
 use boson_document::{Tree, json};
 use boson_pipeline::packed::MAX_COMPONENT;
 use boson_pipeline::{Stage, settings};
@@ -83,6 +84,12 @@ impl Digest {
     /// 64 hexadecimal digits.
     pub fn hex(&self) -> String {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// `sha256:` and twelve digits, for messages.
+    pub fn short(&self) -> String {
+        let digits: String = self.hex().chars().take(12).collect();
+        format!("sha256:{digits}")
     }
 }
 
@@ -271,6 +278,19 @@ impl Plugin {
         &self.name
     }
 
+    /// Does somebody else than the host answer for it?
+    pub fn is_foreign(&self) -> bool {
+        !matches!(self.source, Source::BuiltIn(_))
+    }
+
+    /// What messages call it: its stage, or its name with the digest.
+    pub fn called(&self) -> String {
+        match self.is_foreign() {
+            true => format!("plugin '{}', {}", self.name, self.digest.short()),
+            false => self.name.clone(),
+        }
+    }
+
     /// Settings for its calls, as JSON text.
     pub fn settings(&self) -> &str {
         &self.settings
@@ -313,7 +333,10 @@ impl Plugin {
             Stage::Bpm => describe!(boson::bpm::conversion),
             Stage::Resources => describe!(boson::resources::transformation),
         };
-        let malformed = |message: String| Failure::new(FailureKind::Malformed, &self.name, message);
+        let malformed = |message: String| Failure::new(FailureKind::Malformed, &self.name, message).of(self);
+        if let Some((name, _)) = said.extensions.iter().find(|(name, _)| name.starts_with(REQUIRED)) {
+            return Err(malformed(format!("requires '{name}', which this host does not know")));
+        }
         if said.stage != self.stage.name() {
             return Err(malformed(format!(
                 "says that it is of stage '{}' but exports '{}'",

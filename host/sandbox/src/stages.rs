@@ -3,10 +3,11 @@
 use crate::account::{self, Account};
 use crate::bindings::exports::boson::{bpm, links, ops, render, resources, variables};
 use crate::call::Measures;
-use crate::conversions::{document, documents, failed, object_reference, references, refusal, reply, specs};
+use crate::conversions::{failed, object_reference, references, specs};
 use crate::engine::Sandbox;
 use crate::error::{Failure, FailureKind};
 use crate::plugin::Plugin;
+use crate::reply::Reading;
 use boson_document::{Tree, json};
 use boson_pipeline::stage::{
     Applied, Definition, Deployment, Edits, GroupRequest, Interpolated, JobSpec, Named, Origin, Provider, Rendered,
@@ -14,6 +15,7 @@ use boson_pipeline::stage::{
 };
 use boson_pipeline::{Stage, Stages};
 use std::collections::BTreeMap;
+use std::iter;
 use std::sync::{Mutex, PoisonError};
 
 /// One plugin for each stage, and any number for `resources`.
@@ -27,7 +29,7 @@ pub struct Plugins {
 
 /// Makes a call and turns the three ways it can end (trap, `err`, `ok`) into a reply.
 macro_rules! call {
-    ($self:ident, $plugin:expr, $interface:path, |$guest:ident, $store:ident| $body:expr) => {{
+    ($self:ident, $plugin:expr, $reading:expr, $interface:path, |$guest:ident, $store:ident| $body:expr) => {{
         use $interface as interface;
         let plugin: &Plugin = $plugin;
         let (result, measures) = $self.sandbox.call(plugin, &$self.account, |$store, instance| {
@@ -37,7 +39,7 @@ macro_rules! call {
         $self.count(plugin.stage, measures);
         match result {
             Err(failure) => return Err(failed(&failure)),
-            Ok(Err(diagnostics)) => return Err(refusal(plugin.name(), diagnostics)),
+            Ok(Err(diagnostics)) => return Err($reading.refusal(diagnostics)),
             Ok(Ok(value)) => value,
         }
     }};
@@ -109,9 +111,9 @@ impl Plugins {
     }
 }
 
-/// A document of the reply, or the end of the stage.
-fn read(plugin: &Plugin, what: &str, text: &str) -> Result<Tree, StageError> {
-    document(plugin.name(), what, text).map_err(|failure| failed(&failure))
+/// Names of the entries of a list of the manifest.
+fn named(entries: &[Tree]) -> impl Iterator<Item = &str> {
+    entries.iter().map(|entry| entry.str("name").unwrap_or_default())
 }
 
 /// The plugin's settings with a member that the pipeline decides.
@@ -134,6 +136,7 @@ fn with_rules(settings: &str, rules: VariableRules) -> String {
 impl Stages for Plugins {
     fn apply(&self, doc: Named<'_>, files: &[Named<'_>]) -> Reply<Applied> {
         let plugin = self.plugin(Stage::Ops)?;
+        let reading = Reading::of(plugin, iter::once(doc.name).chain(files.iter().map(|file| file.name)));
         let text = json::to_text(doc.tree);
         let files: Vec<_> = files
             .iter()
@@ -142,135 +145,161 @@ impl Stages for Plugins {
                 operations: json::to_text(file.tree),
             })
             .collect();
-        let said = call!(self, plugin, ops::operations, |guest, store| guest.call_apply(
+        let said = call!(self, plugin, reading, ops::operations, |guest, store| guest.call_apply(
             store,
             &text,
             doc.name,
             &files,
             &plugin.settings
         ));
+        for origin in &said.origins {
+            reading.passed("origins", &origin.document)?;
+            reading.pointer("origins", &origin.pointer)?;
+            reading.pointer("origins", &origin.source)?;
+        }
         let origins = said.origins.into_iter().map(|origin| Origin {
             pointer: origin.pointer,
             document: origin.document,
             source: origin.source,
         });
         let applied = Applied {
-            document: read(plugin, "document", &said.document)?,
+            document: reading.document("document", &said.document)?,
             origins: origins.collect(),
         };
-        reply(applied, said.diagnostics)
+        reading.reply(applied, said.diagnostics, &said.extensions)
     }
 
     fn find(&self, doc: Named<'_>, path: &str) -> Reply<Tree> {
         let plugin = self.plugin(Stage::Ops)?;
+        let reading = Reading::of(plugin, [doc.name]);
         let text = json::to_text(doc.tree);
-        let said = call!(self, plugin, ops::operations, |guest, store| guest.call_find(
+        let said = call!(self, plugin, reading, ops::operations, |guest, store| guest.call_find(
             store,
             &text,
             doc.name,
             path,
             &plugin.settings
         ));
-        Ok((read(plugin, "the value found", &said)?, Vec::new()))
+        Ok((reading.document("the value found", &said)?, Vec::new()))
     }
 
     fn plan(&self, doc: Named<'_>, rules: VariableRules) -> Reply<VariablesPlan> {
         let plugin = self.plugin(Stage::Variables)?;
+        let reading = Reading::of(plugin, [doc.name]);
         let (text, settings) = (json::to_text(doc.tree), with_rules(&plugin.settings, rules));
-        let said = call!(self, plugin, variables::interpolation, |guest, store| guest
+        let said = call!(self, plugin, reading, variables::interpolation, |guest, store| guest
             .call_plan(store, &text, doc.name, &settings));
         let mut definitions = Vec::new();
         for one in said.definitions {
+            reading.pointer("definitions", &one.pointer)?;
+            reading.extensions(&one.extensions)?;
             definitions.push(Definition {
-                options: read(plugin, "options", &one.options)?,
-                consumes: read(plugin, "consumes", &one.consumes)?,
+                options: reading.document("options", &one.options)?,
+                consumes: reading.document("consumes", &one.consumes)?,
                 name: one.name,
                 kind: one.kind,
                 update_mode: one.update_mode,
                 pointer: one.pointer,
             });
         }
-        reply(
+        reading.reply(
             VariablesPlan {
                 definitions,
-                references: references(said.references),
+                references: references(&reading, said.references)?,
             },
             said.diagnostics,
+            &said.extensions,
         )
     }
 
     fn interpolate(&self, doc: Named<'_>, values: &Tree, rules: VariableRules) -> Reply<Interpolated> {
         let plugin = self.plugin(Stage::Variables)?;
+        let reading = Reading::of(plugin, [doc.name]);
         let (text, values) = (json::to_text(doc.tree), json::to_text(values));
         let settings = with_rules(&plugin.settings, rules);
-        let said = call!(self, plugin, variables::interpolation, |guest, store| guest
+        let said = call!(self, plugin, reading, variables::interpolation, |guest, store| guest
             .call_interpolate(store, &text, doc.name, &values, &settings));
         let result = Interpolated {
-            document: read(plugin, "document", &said.document)?,
-            missing: references(said.missing),
+            document: reading.document("document", &said.document)?,
+            missing: references(&reading, said.missing)?,
             used: said.used,
         };
-        reply(result, said.diagnostics)
+        reading.reply(result, said.diagnostics, &said.extensions)
     }
 
     fn resolve(&self, doc: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Resolved> {
         let plugin = self.plugin(Stage::Links)?;
+        let reading = Reading::of(
+            plugin,
+            iter::once(doc.name).chain(jobs.iter().map(|job| job.document_name)),
+        );
         let text = json::to_text(doc.tree);
-        let said = call!(self, plugin, links::resolution, |guest, store| guest.call_resolve(
-            store,
-            &text,
-            doc.name,
-            &deployment.into(),
-            &specs(jobs),
-            &plugin.settings
-        ));
+        let said = call!(self, plugin, reading, links::resolution, |guest, store| guest
+            .call_resolve(
+                store,
+                &text,
+                doc.name,
+                &deployment.into(),
+                &specs(jobs),
+                &plugin.settings
+            ));
+        // A group that is left out would be one without workloads.
+        let groups = || said.groups.iter().map(|group| group.name.as_str());
+        reading.names("groups", groups(), named(doc.tree.items("instance_groups")))?;
+        if let Some(nth) = said
+            .providers
+            .iter()
+            .position(|one| !groups().any(|group| group == one.group))
+        {
+            return Err(reading.malformed(format!("provider {nth} is of a group that there is not")));
+        }
         let mut resolved = Resolved {
             groups: Vec::new(),
             providers: Vec::new(),
         };
         for group in said.groups {
             resolved.groups.push(ResolvedGroup {
-                document: read(plugin, "document", &group.document)?,
+                document: reading.document("document", &group.document)?,
                 name: group.name,
             });
         }
         for provider in said.providers {
             resolved.providers.push(Provider {
-                properties: read(plugin, "properties", &provider.properties)?,
+                properties: reading.document("properties", &provider.properties)?,
                 name: provider.name,
                 kind: provider.type_,
                 group: provider.group,
                 job: provider.job,
             });
         }
-        reply(resolved, said.diagnostics)
+        reading.reply(resolved, said.diagnostics, &said.extensions)
     }
 
     fn variable_addresses(&self, doc: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Tree> {
         let plugin = self.plugin(Stage::Links)?;
+        let reading = Reading::of(
+            plugin,
+            iter::once(doc.name).chain(jobs.iter().map(|job| job.document_name)),
+        );
         let (text, settings) = (
             json::to_text(doc.tree),
             with_setting(&plugin.settings, "only", "variables"),
         );
-        let said = call!(self, plugin, links::resolution, |guest, store| guest.call_resolve(
-            store,
-            &text,
-            doc.name,
-            &deployment.into(),
-            &specs(jobs),
-            &settings
-        ));
+        let said = call!(self, plugin, reading, links::resolution, |guest, store| guest
+            .call_resolve(store, &text, doc.name, &deployment.into(), &specs(jobs), &settings));
         // A plugin of somebody else may know nothing of variables: they are warned about then.
         let told = said.extensions.iter().find(|(name, _)| name == "variable-addresses");
         let addresses = match told {
-            Some((name, text)) => read(plugin, name, text)?,
+            Some((name, text)) => reading.document(name, text)?,
             None => Tree::object(),
         };
-        reply(addresses, said.diagnostics)
+        reading.reply(addresses, said.diagnostics, &said.extensions)
     }
 
     fn render(&self, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>> {
         let plugin = self.plugin(Stage::Render)?;
+        let reading = Reading::of(plugin, templates.iter().map(|template| template.name));
+        let names = templates.iter().map(|template| template.name);
         let context = json::to_text(context);
         let templates: Vec<_> = templates
             .iter()
@@ -279,12 +308,10 @@ impl Stages for Plugins {
                 text: template.text.into(),
             })
             .collect();
-        let said = call!(self, plugin, render::templates, |guest, store| guest.call_render(
-            store,
-            &templates,
-            &context,
-            &plugin.settings
-        ));
+        let said = call!(self, plugin, reading, render::templates, |guest, store| guest
+            .call_render(store, &templates, &context, &plugin.settings));
+        // No template may stand in for another.
+        reading.names("files", said.files.iter().map(|file| file.name.as_str()), names)?;
         let files = said
             .files
             .into_iter()
@@ -293,33 +320,34 @@ impl Stages for Plugins {
                 content: file.content,
             })
             .collect();
-        reply(files, said.diagnostics)
+        reading.reply(files, said.diagnostics, &said.extensions)
     }
 
     fn convert_deployment(&self, deployment: &Deployment, doc: Named<'_>, variables: &[Variable]) -> Reply<Vec<Tree>> {
         let plugin = self.plugin(Stage::Bpm)?;
+        let reading = Reading::of(plugin, [doc.name]);
         let request = bpm::conversion::DeploymentRequest {
             deployment: deployment.into(),
             document: json::to_text(doc.tree),
             document_name: doc.name.into(),
             variables: variables.iter().map(Into::into).collect(),
         };
-        let said = call!(self, plugin, bpm::conversion, |guest, store| guest
+        let said = call!(self, plugin, reading, bpm::conversion, |guest, store| guest
             .call_convert_deployment(store, &request, &plugin.settings));
-        let objects = documents(plugin.name(), "objects", &said.objects).map_err(|failure| failed(&failure))?;
-        reply(objects, said.diagnostics)
+        let objects = reading.documents("objects", &said.objects)?;
+        reading.reply(objects, said.diagnostics, &said.extensions)
     }
 
     fn convert_group(&self, request: &GroupRequest<'_>) -> Reply<Vec<Tree>> {
         let plugin = self.plugin(Stage::Bpm)?;
+        let copies = request.jobs.iter().flat_map(|job| &job.bpm);
+        let documents = copies.map(|copy| copy.document_name.as_str());
+        let reading = Reading::of(plugin, iter::once(request.document_name).chain(documents));
         let request = request.into();
-        let said = call!(self, plugin, bpm::conversion, |guest, store| guest.call_convert_group(
-            store,
-            &request,
-            &plugin.settings
-        ));
-        let objects = documents(plugin.name(), "objects", &said.objects).map_err(|failure| failed(&failure))?;
-        reply(objects, said.diagnostics)
+        let said = call!(self, plugin, reading, bpm::conversion, |guest, store| guest
+            .call_convert_group(store, &request, &plugin.settings));
+        let objects = reading.documents("objects", &said.objects)?;
+        reading.reply(objects, said.diagnostics, &said.extensions)
     }
 
     fn spent_here(&self) -> u64 {
@@ -330,23 +358,33 @@ impl Stages for Plugins {
         self.resources.len()
     }
 
+    fn called(&self, stage: Stage, nth: usize) -> String {
+        let plugin = match stage {
+            Stage::Resources => self.resources.get(nth),
+            stage => self.rules.get(&stage),
+        };
+        plugin.map_or_else(|| stage.name().to_string(), Plugin::called)
+    }
+
     fn transform(&self, nth: usize, deployment: &Deployment, objects: &[Tree]) -> Reply<Edits> {
         let Some(plugin) = self.resources.get(nth) else {
             return Ok((Edits::default(), Vec::new()));
         };
+        // Objects have no names of documents.
+        let reading = Reading::of(plugin, []);
         let texts: Vec<String> = objects.iter().map(json::to_text).collect();
-        let said = call!(self, plugin, resources::transformation, |guest, store| guest
+        let said = call!(self, plugin, reading, resources::transformation, |guest, store| guest
             .call_transform(store, &deployment.into(), &texts, &plugin.settings));
         let mut edits = Edits {
             removals: said.removals.into_iter().map(object_reference).collect(),
-            additions: documents(plugin.name(), "additions", &said.additions).map_err(|failure| failed(&failure))?,
+            additions: reading.documents("additions", &said.additions)?,
             ..Edits::default()
         };
         for one in said.patches {
             edits
                 .patches
-                .push((object_reference(one.object), read(plugin, "patch", &one.patch)?));
+                .push((object_reference(one.object), reading.document("patch", &one.patch)?));
         }
-        reply(edits, said.diagnostics)
+        reading.reply(edits, said.diagnostics, &said.extensions)
     }
 }

@@ -1,5 +1,9 @@
 # `self` of a template.
 
+# The renderer's own. Templates cannot get at it: a call takes the constant away before it evaluates anything (`glue.rs`), and `sealed.rb`
+# closes the other ways.
+module Boson; end
+
 module Bosh
   module Common
     module Template
@@ -136,25 +140,19 @@ module Bosh
       end
 
       # The class above is the stock; a template gets a child of its own under the public name, so that methods, classes and
-      # constants it defines vanish with the child. Defined twice with different bodies they would break each other.
-      STOCK = EvaluationContext
-      private_constant :STOCK
+      # constants it defines vanish with the child. Defined twice with different bodies they would break each other. No template
+      # may change the stock, which is the superclass of all.
+      stock = EvaluationContext.freeze
 
-      # A context as if no template had run before.
-      def self.fresh_context(spec)
-        prepare unless @prepared
-        @prepared = false
-        EvaluationContext.new(spec)
-      end
-
-      # Makes the class for the next context. The snapshot has the one for the first template of a call.
-      def self.prepare
+      # Makes the class for the next context; the renderer alone can call it. It stands here because constants of a template are
+      # looked up from here.
+      ::Boson.const_set(:RENEW_CONTEXT_CLASS, lambda do
         remove_const(:EvaluationContext)
-        const_set(:EvaluationContext, Class.new(STOCK))
+        const_set(:EvaluationContext, Class.new(stock))
         # As text, or `def` and `class` of a template would land in this module: they go where this binding is made.
         EvaluationContext.class_eval('def get_binding = binding', __FILE__, __LINE__)
-        @prepared = true
-      end
+        EvaluationContext
+      end)
     end
   end
 end

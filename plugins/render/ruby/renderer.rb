@@ -19,6 +19,20 @@ module Boson
       ['Exception', 'render-template-failed', nil]
     ].freeze
 
+    class << self
+      # Makes the class for the next context. The snapshot has the one for the first template of a call.
+      def prepare
+        @context_class = RENEW_CONTEXT_CLASS.call
+      end
+
+      # A context as if no template had run before.
+      def context(spec)
+        prepare unless @context_class
+        made, @context_class = @context_class, nil
+        made.new(spec)
+      end
+    end
+
     # `context` is JSON.
     def initialize(context)
       @context = context
@@ -48,7 +62,7 @@ module Boson
 
     # Every template parses the context anew: one that changes a property must not change it for the next.
     def fresh_context(name)
-      Bosh::Common::Template.fresh_context(Document.parse(@context))
+      Renderer.context(Document.parse(@context))
     rescue JSON::ParserError
       # Ruby's text quotes the document, which holds secrets.
       add(:error, 'render-context-invalid', 'The context is no JSON document', name)

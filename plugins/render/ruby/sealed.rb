@@ -33,6 +33,15 @@ module Boson
       false
     end
 
+    # Makes methods of `target` raise for good: what `refuse` puts in front of a method can be taken away again, and beneath
+    # these no failing system call waits.
+    def self.close(target, reason, *methods)
+      place = target.singleton_class? ? "#{target.attached_object}." : "#{target}#"
+      methods.select { |method| defined_somehow?(target, method) }.each do |method|
+        target.define_method(method) { |*| raise SecurityError, "#{place}#{method}: #{reason}" }
+      end
+    end
+
     FILES = 'templates have no files; everything they need comes from properties and links'
     PROCESSES = 'templates can start no processes'
 
@@ -58,6 +67,15 @@ module Boson
     THREADS = 'templates can start no threads; they run from top to bottom'
     refuse(Thread.singleton_class, THREADS, :new, :start, :fork)
     refuse(Ractor.singleton_class, THREADS, :new)
+
+    # Each leads from what a template has to objects that nobody gave it, the renderer among them.
+    OTHERS = 'templates see what they are given, and nothing of who renders them'
+    close(ObjectSpace.singleton_class, OTHERS, :each_object, :_id2ref)
+    close(TracePoint.singleton_class, OTHERS, :new, :trace, :stat)
+    close(Kernel, OTHERS, :set_trace_func)
+    close(Kernel.singleton_class, OTHERS, :set_trace_func)
+    close(Class, OTHERS, :subclasses)
+    close(Proc, OTHERS, :binding)
   end
 end
 

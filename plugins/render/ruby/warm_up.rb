@@ -25,6 +25,9 @@ broken = Boson::Renderer.new(context)
 ["<%= p('none') %>", "<%= link('none') %>", '<%= nil.x %>', '<% if %>'].each { |text| broken.render('warm/up', text) }
 raise 'broken templates render' unless broken.diagnostics.size == 4
 
+# Variables of the top level stay, and `TOPLEVEL_BINDING` leads every template to them.
+renderer = broken = nil
+
 Process.warmup
 
 # A call makes some thousand objects. On pages of their own they touch little memory; in the holes that the start left between
@@ -45,4 +48,4 @@ end
 GC.enable
 GC.start
 
-Bosh::Common::Template.prepare
+Boson::Renderer.prepare

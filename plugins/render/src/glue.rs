@@ -48,9 +48,9 @@ pub(crate) fn add_exports(module: &mut Module, state: &State) -> Result<()> {
     };
     let construct = exported(ruby::CONSTRUCT)?;
 
-    let describe = call(module, state, &parts, "Boson::Plugin.describe", 0)?;
+    let describe = call(module, state, &parts, &expression("describe"), 0)?;
     module.exports.add(&format!("{INTERFACE}#describe"), describe);
-    let render = call(module, state, &parts, "Boson::Plugin.render", RENDER_PARAMETERS)?;
+    let render = call(module, state, &parts, &expression("render"), RENDER_PARAMETERS)?;
     module.exports.add(&format!("{INTERFACE}#render"), render);
 
     name_exports(module);
@@ -66,6 +66,12 @@ pub(crate) fn add_exports(module: &mut Module, state: &State) -> Result<()> {
     let seal = seal(module, state);
     module.exports.add(build::SEAL, seal);
     Ok(())
+}
+
+/// Calls a function of `plugin.rb`. The constant goes first: with it a template could reopen the renderer. Our own code finds each other by its
+/// lexical scope, which needs no constant.
+fn expression(function: &str) -> String {
+    format!("Object.__send__(:remove_const, :Boson).const_get(:Plugin).{function}")
 }
 
 /// Gives functions names for the report of a trap; CRuby's module has none. The asyncify functions trap where a template nests

@@ -17,6 +17,26 @@ const OBJECTS: [(&str, &str); 4] = [
 ];
 /// A value of every deployment that nothing may tell.
 const MARKER: &str = "hush-hush-marker";
+/// Eight bytes of it in any form are too many.
+const TELLING: [&str; 7] = [
+    "hush-hus",
+    "h-marker",
+    "HUSH-HUS",
+    "rekram-h",
+    "aHVzaC1o",
+    "LW1hcmtl",
+    "687573682d",
+];
+/// What templates of a release make of it.
+const FORMS: [&str; 7] = [
+    "raise \"no domain #{v}\"",
+    "JSON.parse(v + '-and-more-than-thirty-two-bytes')",
+    "Integer(\"#{v}\\e\")",
+    "raise v.upcase",
+    "raise v.reverse",
+    "raise Base64.encode64(v)",
+    "raise v.unpack1('H*')",
+];
 
 /// A mistake.
 struct Case {
@@ -213,6 +233,23 @@ fn cases() -> Vec<Case> {
             }),
         },
         Case {
+            name: "template-tells",
+            spoil: steps!(room, name, {
+                room.config_map("template-tells-manifest", "manifest", &manifest("4", "domain"))
+                    .await;
+                room.deployment(name, &[]).await;
+            }),
+            told: converted("RenderTemplateFailed"),
+            words: &[
+                "Error filling in template 't0.erb' (line 2: no domain <redacted>)",
+                "Error filling in template 't2.erb' (line 2: invalid value for Integer(): ",
+            ],
+            mend: steps!(room, name, {
+                room.config_map("template-tells-manifest", "manifest", &manifest("1", "domain"))
+                    .await
+            }),
+        },
+        Case {
             name: "too-large",
             spoil: steps!(room, name, {
                 for (ops, seed) in [("one", 1), ("two", 2)] {
@@ -298,14 +335,14 @@ fn cases() -> Vec<Case> {
             name: "illegal",
             spoil: DEPLOY,
             told: converted("BundleKindNotAllowed"),
-            words: &["Role 'odd'", "made by resources 1"],
+            words: &["Role 'odd'", "(made by plugin 'hook.wasm', sha256:"],
             mend: steps!(room, name, { gone(&room, name).await }),
         },
         Case {
             name: "large-object",
             spoil: DEPLOY,
             told: converted("BundleObjectTooLarge"),
-            words: &["ConfigMap 'odd'", "made by resources 1"],
+            words: &["ConfigMap 'odd'", "(made by plugin 'hook.wasm', sha256:"],
             mend: steps!(room, name, { gone(&room, name).await }),
         },
         Case {
@@ -364,7 +401,9 @@ async fn play(room: Room, case: Case) {
         assert!(made.is_empty(), "{name}: {kind} {made:?} before all is well");
     }
     let tells = format!("{told} {:?}", room.events().await);
-    assert!(!tells.contains(MARKER), "{name}: {tells}");
+    for form in TELLING {
+        assert!(!tells.contains(form), "{name}: {form} in {tells}");
+    }
     (case.mend)(room.clone(), name).await;
     if room.get(OURS, "BOSHDeployment", name).await.is_some() {
         let mended = room.applied(name).await;
@@ -394,6 +433,28 @@ async fn mistakes_are_told_harm_nothing_and_are_forgotten_when_they_are_mended()
     desk.registry
         .push("demo:ubuntu-jammy-1.1-3", &[layer(&files).unwrap()])
         .unwrap();
+    // A release whose templates fail, and say why.
+    let sources: String = (0..FORMS.len())
+        .map(|nth| format!("  t{nth}.erb: config/t{nth}\n"))
+        .collect();
+    let spec = spec.replace("templates:\n", &format!("templates:\n{sources}"));
+    let texts = FORMS.map(|form| format!("<% v = p('app.domain') %>\n<% {form} %>"));
+    let paths: Vec<String> = (0..FORMS.len())
+        .map(|nth| format!("var/vcap/jobs-src/app/templates/t{nth}.erb"))
+        .collect();
+    let templates = paths
+        .iter()
+        .zip(&texts)
+        .map(|(path, text)| (path.as_str(), text.as_bytes()));
+    let common = [
+        ("var/vcap/jobs-src/app/job.MF", spec.as_bytes()),
+        ("var/vcap/jobs-src/app/monit", b"".as_slice()),
+        ("var/vcap/jobs-src/app/templates/app.conf.erb", b"x".as_slice()),
+    ];
+    let files: Vec<(&str, &[u8])> = common.into_iter().chain(templates).collect();
+    desk.registry
+        .push("demo:ubuntu-jammy-1.1-4", &[layer(&files).unwrap()])
+        .unwrap();
     let plays = cases().into_iter().map(|case| {
         let room = desk.room(case.name);
         tokio::spawn(play(room, case))
@@ -402,7 +463,9 @@ async fn mistakes_are_told_harm_nothing_and_are_forgotten_when_they_are_mended()
     let failed = ends.into_iter().filter_map(Result::err).count();
     assert_eq!(failed, 0, "see the panics above");
     let log = desk.log();
-    assert!(!log.contains(MARKER), "the log tells a value");
+    for form in TELLING {
+        assert!(!log.contains(form), "the log tells {form}");
+    }
     assert!(!log.contains("panicked"), "{log}");
 }
 

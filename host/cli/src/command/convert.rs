@@ -254,20 +254,33 @@ fn convert(
         let (told, said) = plugins.variable_addresses(manifest, &deployment, &specs)?;
         Ok((boson_pipeline::variables::read_addresses(&told), said))
     };
-    let manifest =
-        read.generating()
-            .interpolate(&plugins, &document, &Options::convert(), Some(&addresses), warnings)?;
+    let manifest = read.generating().interpolate(
+        &plugins,
+        &document,
+        &Options::convert(),
+        Some(&addresses),
+        sources,
+        warnings,
+    )?;
     let named = Named {
         name: &manifest.name,
         tree: &manifest.document,
     };
     let deployment = deployment(arguments, named)?;
-    let conversion = pipeline(arguments, &plugins, &deployment, &manifest, &releases, progress);
+    let conversion = pipeline(
+        arguments,
+        &plugins,
+        &deployment,
+        &manifest,
+        &releases,
+        sources,
+        progress,
+    );
     conversion
         .rendered
         .into_iter()
         .for_each(|document| sources.add_document(document, true));
-    let mut diagnostics = manifest.scrub(conversion.diagnostics);
+    let mut diagnostics = manifest.scrub(conversion.diagnostics, sources);
     match conversion.result {
         Ok(objects) => {
             warnings.append(&mut diagnostics);
@@ -414,6 +427,7 @@ fn pipeline(
     deployment: &Deployment,
     manifest: &Manifest,
     releases: &[Release],
+    sources: &Sources,
     progress: &Progress,
 ) -> Conversion {
     let target = match arguments.target {
@@ -429,6 +443,7 @@ fn pipeline(
         variables: &manifest.variables,
         values: &manifest.values,
         releases,
+        filter: manifest.filter(sources),
         target,
         allowed: &arguments.allowed.privileges(),
         threads: std::thread::available_parallelism().map_or(1, usize::from),

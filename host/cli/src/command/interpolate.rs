@@ -73,7 +73,7 @@ fn interpolate(
     let mut read = variables::read(&arguments.manifest, &arguments.variables, sources)?;
     let document = read.apply(&plugins, sources, warnings)?;
     let options = Options::interpolate(arguments.var_errs, arguments.var_errs_unused);
-    let manifest = read.interpolate(&plugins, &document, &options, None, warnings)?;
+    let manifest = read.interpolate(&plugins, &document, &options, None, sources, warnings)?;
     let Some(path) = &arguments.path else {
         return Ok(manifest.document);
     };

@@ -10,6 +10,7 @@ use boson_pipeline::convert::collected::{self, JobErrors};
 use boson_pipeline::convert::filling::{self, Filled};
 use boson_pipeline::release::{Job, Release, TemplateFile};
 use boson_pipeline::report::Sources;
+use boson_pipeline::scrub::{Filter, Secrets};
 use boson_pipeline::stage::{Rendered, StageError, Template};
 use boson_pipeline::{Diagnostic, Stage, Stages};
 use boson_sandbox::Plugins;
@@ -128,7 +129,9 @@ fn one_job(arguments: &RenderArguments, plugins: &Plugins, sources: &mut Sources
         )
         .into());
     }
-    let filled = files_of(plugins, job, &wanted, &context, sources);
+    // Nobody knows which of its properties came from variables.
+    let secrets = Secrets::suspected(&context);
+    let filled = files_of(plugins, job, &wanted, &context, &secrets, sources);
     if filled.failed() {
         return Err(with_collected(job, filled.diagnostics).into());
     }
@@ -174,6 +177,7 @@ pub fn files_of(
     job: &Job,
     wanted: &[&TemplateFile],
     context: &Tree,
+    secrets: &Secrets,
     sources: &mut Sources,
 ) -> Filled {
     for file in wanted {
@@ -182,7 +186,7 @@ pub fn files_of(
     let names: Vec<String> = wanted.iter().map(|file| job.template_name(file)).collect();
     let named = wanted.iter().zip(&names);
     let templates: Vec<Template<'_>> = named.map(|(file, name)| Template { name, text: &file.text }).collect();
-    filling::fill(plugins, job, &templates, context)
+    filling::fill(plugins, job, &templates, context, Filter { secrets, sources })
 }
 
 /// The errors of one job, and then all of them as BOSH prints them.

@@ -190,6 +190,7 @@ fn diagnostic(said: &Tree) -> Diagnostic {
         },
         help: text("help"),
         follows: None,
+        plugin: None,
     }
 }
 

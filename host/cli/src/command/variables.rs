@@ -6,7 +6,7 @@ use crate::generator::Credentials;
 use crate::storage::vars_store::VarsStore;
 use boson_document::Tree;
 use boson_pipeline::report::Sources as Shown;
-use boson_pipeline::scrub::Secrets;
+use boson_pipeline::scrub::{Filter, Secrets};
 use boson_pipeline::stage::{Named, Reply, Variable};
 use boson_pipeline::variables::{self, AskAddresses, FilePath, Inputs, Interpolation, Options, Sources, Store, Table};
 use boson_pipeline::yaml::Document;
@@ -53,6 +53,8 @@ pub struct Read {
     store: Store,
     store_file: Option<VarsStore>,
     generates: bool,
+    /// Values that may be shown.
+    plain: Vec<String>,
 }
 
 /// A manifest after ops and variables.
@@ -65,18 +67,23 @@ pub struct Manifest {
     pub variables: Vec<Variable>,
     /// Their values.
     pub values: Tree,
+    secrets: Secrets,
 }
 
 // === impl Manifest ===
 
 impl Manifest {
-    /// Diagnostics without the values of its variables.
-    pub fn scrub(&self, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
-        if diagnostics.is_empty() {
-            diagnostics
-        } else {
-            Secrets::of(&self.values).scrub(diagnostics)
+    /// What messages may quote. `shown`: what anybody may read.
+    pub fn filter<'a>(&'a self, shown: &'a Shown) -> Filter<'a> {
+        Filter {
+            secrets: &self.secrets,
+            sources: shown,
         }
+    }
+
+    /// Diagnostics without the values of its variables. `shown`: what anybody may read.
+    pub fn scrub(&self, diagnostics: Vec<Diagnostic>, shown: &Shown) -> Vec<Diagnostic> {
+        self.secrets.scrub(diagnostics, shown)
     }
 }
 
@@ -104,6 +111,7 @@ pub fn read(manifest: &Path, arguments: &VariableArguments, shown: &mut Shown) -
                 store,
                 store_file,
                 generates: false,
+                plain: variables::plain_words(arguments.vars.iter().map(String::as_str)),
             })
         }
         _ => Err(errors),
@@ -229,17 +237,24 @@ impl Read {
     /// template failed. No other run makes values for the same store meanwhile, and what is put in is what is stored.
     ///
     /// # Errors
-    /// Of the variables stage, and a store that cannot be written.
+    /// Of the variables stage, without values; and a store that cannot be written.
     pub fn interpolate(
         &mut self,
         stages: &dyn Stages,
         document: &Tree,
         options: &Options,
         addresses: Option<&AskAddresses<'_>>,
+        shown: &Shown,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Manifest, Vec<Diagnostic>> {
-        let (done, said) = self.stored(stages, document, options, addresses)?;
-        warnings.extend(said);
+        let (done, said) = self.stored(stages, document, options, addresses).map_err(|errors| {
+            let mut known = self.secrets(&self.table.to_tree());
+            known.add(self.secrets(&self.store.to_tree()));
+            known.scrub(errors, shown)
+        })?;
+        let mut secrets = self.secrets(&done.values);
+        secrets.except_names(&done.document);
+        warnings.extend(secrets.scrub(said, shown));
         if self.store_file.is_none() && self.store.changed() {
             let message = "Values were made for this run only; the next one makes others";
             let note = Diagnostic::warning("variables-not-kept", message).help("keep them: --vars-store FILE");
@@ -253,7 +268,12 @@ impl Read {
             document: done.document,
             variables: done.variables,
             values: done.values,
+            secrets,
         })
+    }
+
+    fn secrets(&self, values: &Tree) -> Secrets {
+        Secrets::of(values).except(self.plain.iter().map(String::as_str))
     }
 
     /// The manifest with its values, all of which are in the store.

@@ -84,7 +84,8 @@ impl Flow<'_> {
         let given = Values::of(&given).map_err(|errors| manifest.fail(errors))?.given;
         let asked = self.asked(stages, manifest, &given).await?;
         let manifest = asked.manifest;
-        let said = manifest.secrets.scrub([manifest.warnings, asked.warnings].concat());
+        let said = [manifest.warnings, asked.warnings].concat();
+        let said = manifest.secrets.scrub(said, &manifest.sources);
         Ok(sentences(&said, &manifest.sources))
     }
 }

@@ -11,6 +11,7 @@ use crate::conversion::Web;
 use boson_budget::Share;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
+use boson_pipeline::scrub::Secrets;
 use boson_pipeline::yaml::Document;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use std::sync::Arc;
@@ -33,6 +34,8 @@ pub(super) struct Documents {
     pub sources: Sources,
     /// The memory that the conversion may take for them.
     pub share: Share,
+    /// What stands in those of them that are Secrets.
+    pub secrets: Secrets,
 }
 
 /// Something that the specification refers to, as it is now.
@@ -59,6 +62,8 @@ pub(super) struct Looked {
     pub found: Vec<Source>,
     /// The memory that the conversion may take; none where there is nothing to convert.
     pub share: Option<Share>,
+    /// What stands in those documents that are Secrets.
+    pub secrets: Secrets,
 }
 
 /// What a reference leads to.
@@ -168,6 +173,7 @@ impl Looked {
             errors,
             mut sources,
             share,
+            secrets,
             ..
         } = self;
         if !errors.is_empty() {
@@ -184,6 +190,7 @@ impl Looked {
             cloud_configs: read.collect(),
             sources,
             share,
+            secrets,
         })
     }
 }

@@ -75,7 +75,7 @@ impl Flow<'_> {
         let (mut manifest, variables, removed) = self.generate(stages.clone(), manifest, &given).await?;
         held.extend(self.generated(&variables).await?);
         let values = Values::of(&held).map_err(|errors| manifest.fail(errors))?;
-        manifest.secrets = values.secrets();
+        manifest.secrets.add(values.secrets());
         let mut work = Work {
             held,
             values,
@@ -87,7 +87,8 @@ impl Flow<'_> {
         if self.mode == ConversionMode::Jobs {
             self.copy_plugins().await?;
         }
-        let manifest = self.interpolate(&stages, manifest, &mut work).await?;
+        let mut manifest = self.interpolate(&stages, manifest, &mut work).await?;
+        manifest.secrets.except_names(&manifest.tree);
         self.progress.done(1);
         let (manifest, gathered) = self.gather(&stages, manifest, &mut work).await?;
         self.progress.done(2);
@@ -103,7 +104,7 @@ impl Flow<'_> {
         };
         self.sweep(&work.series, &existing).await?;
         let mut warnings = self.ruling.warnings.clone();
-        warnings.extend(manifest.secrets.scrub(manifest.warnings));
+        warnings.extend(manifest.secrets.scrub(manifest.warnings, &manifest.sources));
         Ok(Done {
             objects,
             outdated,

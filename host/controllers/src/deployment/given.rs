@@ -11,12 +11,12 @@ use crate::in_pod::{Held, Origin, Values};
 use crate::objects;
 use boson_deployment::labels;
 use boson_deployment::names::NameError;
-use boson_pipeline::Diagnostic;
 use boson_pipeline::bundle::Bundle;
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::Secrets;
 use boson_pipeline::stage::{Named, Variable};
 use boson_pipeline::variables::{self, Table};
+use boson_pipeline::{Diagnostic, Stage};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Resource;
 use serde_json::Value;
@@ -122,7 +122,7 @@ impl Flow<'_> {
     /// What is to be asked for, with all checks of a manifest that need no release.
     pub(super) async fn asked(&self, stages: Rules, mut manifest: Manifest, given: &Table) -> Result<Asked, Stop> {
         // Given values stand in what is checked now, and checks may quote what they refuse.
-        manifest.secrets = Secrets::of(&given.to_tree());
+        manifest.secrets.add(Secrets::of(&given.to_tree()));
         let (deployment, given) = (self.deployment.clone(), given.clone());
         let (manifest, result) = blocking(move || {
             let result = variables::wanted(&*stages, manifest.named(), &given).and_then(|(wanted, mut warnings)| {
@@ -132,17 +132,17 @@ impl Flow<'_> {
                 };
                 let (objects, said) = stages.convert_deployment(&deployment, named, &wanted.variables)?;
                 warnings.extend(said);
-                Ok((wanted.variables, objects, warnings))
+                Ok((wanted.variables, objects, warnings, stages.called(Stage::Bpm, 0)))
             });
             (manifest, result)
         })
         .await?;
-        let (variables, objects, warnings) = result.map_err(|error| manifest.wrong(error))?;
+        let (variables, objects, warnings, plugin) = result.map_err(|error| manifest.wrong(error))?;
         let secrets = objects
             .into_iter()
             .filter(|object| object.str("kind") == Some("QuarksSecret"));
         let mut bundle = Bundle::new(&self.deployment);
-        let checked = bundle.add(secrets.collect(), "bpm");
+        let checked = bundle.add(secrets.collect(), &plugin);
         checked.map_err(|errors| manifest.fail(errors))?;
         let secrets = self.own(bundle.into_objects(), &manifest)?;
         Ok(Asked {

@@ -11,7 +11,7 @@ use boson_pipeline::convert::{rendering, steps};
 use boson_pipeline::plain::active;
 use boson_pipeline::release::Release;
 use boson_pipeline::stage::{Deployment, JobFiles, Reply, ResolvedGroup, Variable};
-use boson_pipeline::{Diagnostic, StageError, Stages};
+use boson_pipeline::{Diagnostic, Stage, StageError, Stages};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ pub(super) async fn render(
     releases: Arc<Vec<Release>>,
 ) -> Result<(Manifest, Vec<Vec<JobFiles>>), Stop> {
     blocking(move || {
-        let rendered = rendering::render(&*stages, &groups, &releases, THREADS);
+        let rendered = rendering::render(&*stages, &groups, &releases, manifest.filter(), THREADS);
         let rendered = rendered.map_err(|errors| manifest.fail(errors))?;
         manifest.warnings.extend(rendered.warnings);
         Ok((manifest, rendered.files))
@@ -132,12 +132,12 @@ fn transformed(
     objects: Vec<Tree>,
     mut bundle: Bundle,
 ) -> Result<Vec<Tree>, Vec<Diagnostic>> {
-    bundle.add(objects, "bpm")?;
+    bundle.add(objects, &stages.called(Stage::Bpm, 0))?;
     for nth in 0..stages.transforms() {
         let reply = stages.transform(nth, deployment, bundle.objects());
         let (edits, said) = reply.map_err(StageError::into_diagnostics)?;
         manifest.warnings.extend(said);
-        let said = bundle.edit(edits, &format!("resources {}", nth + 1))?;
+        let said = bundle.edit(edits, &stages.called(Stage::Resources, nth))?;
         manifest.warnings.extend(said);
     }
     let mut objects = bundle.into_objects();

@@ -7,7 +7,7 @@ use boson_budget::Share;
 use boson_document::Tree;
 use boson_pipeline::convert;
 use boson_pipeline::report::Sources;
-use boson_pipeline::scrub::Secrets;
+use boson_pipeline::scrub::{Filter, Secrets};
 use boson_pipeline::stage::Named;
 use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, StageError, Stages, cloud_config, variables};
@@ -38,6 +38,14 @@ impl Manifest {
         }
     }
 
+    /// What messages may quote.
+    pub(super) fn filter(&self) -> Filter<'_> {
+        Filter {
+            secrets: &self.secrets,
+            sources: &self.sources,
+        }
+    }
+
     pub(super) fn wrong(&self, error: StageError) -> Stop {
         self.fail(error.into_diagnostics())
     }
@@ -48,7 +56,7 @@ impl Manifest {
 
     /// These errors, with their places and without values of variables.
     pub(super) fn fail(&self, errors: Vec<Diagnostic>) -> Stop {
-        Stop::wrong(self.secrets.scrub(errors), &self.sources)
+        Stop::wrong(self.secrets.scrub(errors, &self.sources), &self.sources)
     }
 }
 
@@ -68,6 +76,7 @@ pub(super) async fn with_ops(stages: Rules, documents: Documents) -> Result<Mani
             cloud_configs,
             mut sources,
             share,
+            secrets,
         } = documents;
         let mut warnings = manifest.warnings.clone();
         let again = |nth: usize| {
@@ -94,7 +103,7 @@ pub(super) async fn with_ops(stages: Rules, documents: Documents) -> Result<Mani
             tree: combined.manifest,
             sources,
             warnings,
-            secrets: Secrets::default(),
+            secrets,
             _share: share,
         })
     })

@@ -11,6 +11,7 @@ use crate::conversion::Web;
 use boson_budget::{Budget, Class, Share};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
+use boson_pipeline::scrub::Secrets;
 use boson_pipeline::yaml::{self, Document};
 use std::sync::Arc;
 
@@ -55,6 +56,7 @@ impl Reader<'_> {
                 sources: Sources::default(),
                 found: fetched.sources,
                 share: None,
+                secrets: Secrets::default(),
             });
         }
         // Who holds documents reads none, so this wait ends.
@@ -153,16 +155,18 @@ impl Fetched {
 
 /// Reads each as YAML, once. `ops`: how many of the references are to ops files.
 fn parse(fetched: Fetched, ops: usize, share: Share) -> Looked {
-    let (mut sources, mut errors) = (Sources::default(), Vec::new());
+    let (mut sources, mut errors, mut secrets) = (Sources::default(), Vec::new(), Secrets::default());
     let mut documents: Vec<Option<Arc<Document>>> = Vec::new();
     for found in fetched.found {
-        documents.push(match found.and_then(|found| document(&found, &mut sources)) {
-            Ok(document) => Some(document),
-            Err(error) => {
-                errors.push(error);
-                None
-            }
-        });
+        documents.push(
+            match found.and_then(|found| document(&found, &mut sources, &mut secrets)) {
+                Ok(document) => Some(document),
+                Err(error) => {
+                    errors.push(error);
+                    None
+                }
+            },
+        );
     }
     let read = fetched
         .order
@@ -175,11 +179,15 @@ fn parse(fetched: Fetched, ops: usize, share: Share) -> Looked {
         sources,
         found: fetched.sources,
         share: Some(share),
+        secrets,
     }
 }
 
-fn document(found: &Found, sources: &mut Sources) -> Result<Arc<Document>, Diagnostic> {
+fn document(found: &Found, sources: &mut Sources, secrets: &mut Secrets) -> Result<Arc<Document>, Diagnostic> {
     let document = Arc::new(yaml::read_bytes(&found.name, &found.bytes)?);
     sources.add_document(document.clone(), found.secret);
+    if found.secret {
+        secrets.add(Secrets::suspected(&document.tree));
+    }
     Ok(document)
 }

@@ -37,7 +37,10 @@ impl Stop {
 
     /// These refusals, in the words of `manifest`, which knows what must not be told.
     pub(super) fn refused(refusals: Vec<Diagnostic>, manifest: &Manifest) -> Self {
-        Self::Refused(Wrong::of(manifest.secrets.scrub(refusals), &manifest.sources))
+        Self::Refused(Wrong::of(
+            manifest.secrets.scrub(refusals, &manifest.sources),
+            &manifest.sources,
+        ))
     }
 
     /// The cluster has something in the way.

@@ -105,4 +105,8 @@ impl Stages for Traced {
         let call = |stages: &dyn Stages| stages.transform(nth, deployment, objects);
         self.call(Stage::Resources, "transform", call)
     }
+
+    fn called(&self, stage: Stage, nth: usize) -> String {
+        self.inner.called(stage, nth)
+    }
 }

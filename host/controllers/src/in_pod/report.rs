@@ -37,6 +37,8 @@ struct Line {
     #[serde(skip_serializing_if = "Option::is_none")]
     help: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    plugin: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     more: Option<usize>,
 }
 
@@ -125,6 +127,7 @@ impl From<&Diagnostic> for Line {
             line: one.place.line,
             column: one.place.column,
             help: one.help.clone(),
+            plugin: one.plugin.clone(),
             more: None,
         }
     }
@@ -144,6 +147,7 @@ impl From<Line> for Diagnostic {
         one.place.line = line.line;
         one.place.column = line.column;
         one.help = line.help;
+        one.plugin = line.plugin;
         one
     }
 }

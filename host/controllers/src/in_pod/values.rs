@@ -189,7 +189,9 @@ impl Values {
 
     /// What no message may hold.
     pub fn secrets(&self) -> Secrets {
-        Secrets::of(&Tree::from(vec![self.given.to_tree(), self.generated.clone()]))
+        let mut secrets = Secrets::of(&self.given.to_tree());
+        secrets.add(Secrets::of(&self.generated));
+        secrets
     }
 }
 

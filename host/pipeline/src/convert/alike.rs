@@ -22,6 +22,65 @@ pub fn may_differ(text: &str) -> bool {
     tags(text).any(|code| TELLING.iter().any(|word| code.contains(word)))
 }
 
+/// Words with which a template changes what all templates see that are rendered behind it: classes of Ruby, of its libraries and of BOSH. A plain
+/// `class X` or `def x` is gone with the template.
+const REACHING: [&str; 21] = [
+    "_eval",
+    "_exec",
+    "eval(",
+    "eval ",
+    "define_method",
+    "define_singleton_method",
+    "prepend",
+    "include ",
+    "include(",
+    "extend",
+    "refine",
+    "alias",
+    "undef",
+    "remove_",
+    "const_set",
+    "_variable_set",
+    "@@",
+    "ENV[",
+    "class <<",
+    "def (",
+    "trace_func",
+];
+
+/// May templates that are rendered behind this one give something else than without it?
+pub fn may_reach_others(text: &str) -> bool {
+    tags(text).any(|code| {
+        REACHING.iter().any(|word| code.contains(word))
+            || behind(code, &["class ", "module "]).any(|name| path(name).contains("::"))
+            || behind(code, &["def "]).any(|name| name.starts_with(char::is_uppercase))
+            || behind(code, &["$"]).any(is_assigned)
+    })
+}
+
+/// What follows each of these words.
+fn behind<'c>(code: &'c str, words: &'c [&str]) -> impl Iterator<Item = &'c str> {
+    let rest = move |word: &&'c str| {
+        code.match_indices(*word)
+            .map(|(at, word)| code[at + word.len()..].trim_start())
+    };
+    words.iter().flat_map(rest)
+}
+
+/// `A::B` of `A::B < C`
+fn path(name: &str) -> &str {
+    let end = name.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
+    end.map_or(name, |end| &name[..end])
+}
+
+/// Is it the name of a global variable that gets another value?
+fn is_assigned(name: &str) -> bool {
+    let rest = name.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
+    let rest = rest.trim_start();
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    is_name && (rest.starts_with("<<") || rest.starts_with("||=") || (rest.starts_with('=') && !rest.starts_with("==")))
+}
+
 /// What stands between `<%` and `%>`, which is all that is evaluated; one that does not end goes on to the end of the text.
 fn tags(text: &str) -> impl Iterator<Item = &str> {
     let after = text.split("<%").skip(1);
@@ -60,6 +119,23 @@ mod tests {
             "<%= \"<%\" + spec.id %>",
         ] {
             assert!(may_differ(text), "{text}");
+        }
+        for text in [
+            "<% class ::String; def shout = upcase; end %>",
+            "<% String.class_eval { def shout = upcase } %>",
+            "<% module Bosh::Template; end %>",
+            "<% def String.shout = 1 %>",
+            "<% $cache ||= {} %>",
+        ] {
+            assert!(may_reach_others(text), "{text}");
+        }
+        for text in [
+            "<% class Peer < Struct.new(:a); def x = 1; end %>",
+            "<% raise 'no' unless %w[a b].include?(p('x')) && p('y') =~ /^a$/ %>",
+            "class ::String",
+            "<%= $stdout == 1 %>",
+        ] {
+            assert!(!may_reach_others(text), "{text}");
         }
         assert!(is_evaluated("<%# %>") && !is_evaluated("%> 100%"));
     }

@@ -3,6 +3,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::release::{Job, TemplateFile};
+use crate::scrub::{Exception, Filter};
 use crate::stage::{Rendered, StageError, Stages, Template};
 use boson_document::Tree;
 use std::slice;
@@ -41,13 +42,26 @@ impl Filled {
     }
 }
 
-/// Renders `templates` of `job`, which are named as [`Job::template_name`] does.
-pub fn fill(stages: &dyn Stages, job: &Job, templates: &[Template<'_>], context: &Tree) -> Filled {
+/// Renders `templates` of `job`, which are named as [`Job::template_name`] does. `filter`: what their errors may quote.
+pub fn fill(stages: &dyn Stages, job: &Job, templates: &[Template<'_>], context: &Tree, filter: Filter<'_>) -> Filled {
     let mut filled = call(stages, templates, context);
+    let exception = Exception::of(job, context, filter);
     for said in &mut filled.diagnostics {
+        hide_values(said, &exception);
         tell(said, job);
     }
     filled
+}
+
+/// Exceptions quote what they were given. What the host says of the plugin itself quotes nothing.
+fn hide_values(said: &mut Diagnostic, exception: &Exception<'_>) {
+    if said.code.starts_with("plugin-") {
+        return;
+    }
+    said.message = exception.clean(&said.message);
+    if said.plugin.is_some() {
+        said.help = said.help.take().map(|help| exception.clean(&help));
+    }
 }
 
 /// Who may do what with the file, as in BOSH's jobs directory: all may run what lies in a `bin`, the group may read the rest.

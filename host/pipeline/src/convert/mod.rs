@@ -15,6 +15,7 @@ pub mod parallel;
 mod places;
 pub mod pod_plugins;
 pub mod rendering;
+pub mod selection;
 pub mod steps;
 
 pub use codes::CODES;
@@ -25,7 +26,8 @@ use crate::bundle::privileges::{Privileges, Rights};
 use crate::diagnostic::{Diagnostic, causes};
 use crate::plain;
 use crate::release::Release;
-use crate::stage::{Deployment, JobFiles, Named, Reply, ResolvedGroup, StageError, Stages, Variable};
+use crate::scrub::Filter;
+use crate::stage::{Deployment, JobFiles, Named, Reply, ResolvedGroup, Stage, StageError, Stages, Variable};
 use crate::yaml;
 use boson_deployment::names::Names;
 use boson_document::Tree;
@@ -51,6 +53,8 @@ pub struct Inputs<'a> {
     pub values: &'a Tree,
     /// Releases at hand.
     pub releases: &'a [Release],
+    /// What messages may quote.
+    pub filter: Filter<'a>,
     /// What to make.
     pub target: Target,
     /// Threads to work on.
@@ -180,7 +184,13 @@ impl Run<'_> {
     }
 
     fn render(&mut self, groups: &[ResolvedGroup]) -> Outcome<Vec<Vec<JobFiles>>> {
-        let rendering = rendering::render(self.stages, groups, self.inputs.releases, self.inputs.threads)?;
+        let rendering = rendering::render(
+            self.stages,
+            groups,
+            self.inputs.releases,
+            self.inputs.filter,
+            self.inputs.threads,
+        )?;
         self.diagnostics.extend(rendering.warnings);
         self.rendered = rendering.documents;
         Ok(rendering.files)
@@ -220,11 +230,11 @@ impl Run<'_> {
     /// Checks what the plugins made, and lets the hooks at it, in order, each on the result of the one before.
     fn bundle(&mut self, objects: Vec<Tree>, rights: Rights) -> Outcome<Bundle> {
         let mut bundle = Bundle::with_rights(self.inputs.deployment, rights);
-        bundle.add(objects, "bpm")?;
+        bundle.add(objects, &self.stages.called(Stage::Bpm, 0))?;
         for nth in 0..self.stages.transforms() {
             let reply = self.stages.transform(nth, self.inputs.deployment, bundle.objects());
             let edits = self.keep(reply)?;
-            let said = bundle.edit(edits, &format!("resources {}", nth + 1))?;
+            let said = bundle.edit(edits, &self.stages.called(Stage::Resources, nth))?;
             self.diagnostics.extend(said);
         }
         Ok(bundle)

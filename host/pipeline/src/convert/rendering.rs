@@ -1,13 +1,15 @@
 //! Rendering a deployment: the bpm templates, whose text shapes the pods, and all others, to find out now rather than in a pod what fails.
 
-use super::alike;
 use super::collected::{self, JobErrors};
 use super::context::{self, POD_IP};
 use super::copies::{self, BpmFiles};
 use super::costs;
-use super::{filling, parallel};
+use super::filling::{self, Filled};
+use super::parallel;
+use super::selection::{Selection, is_about};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::release::{Job, Release};
+use crate::scrub::Filter;
 use crate::stage::{JobFiles, Rendered, ResolvedGroup, Stages, Template};
 use crate::yaml;
 use boson_document::Tree;
@@ -48,6 +50,7 @@ struct Outcome {
 }
 
 /// Renders every job of every group on every instance. `groups`: those of links.resolve, in order; the result has one entry for each: its jobs, in order.
+/// `filter`: what errors may quote.
 ///
 /// # Errors
 /// All templates that fail, of all groups; of a group those of its first failing instance, as BOSH does.
@@ -55,6 +58,7 @@ pub fn render(
     stages: &dyn Stages,
     groups: &[ResolvedGroup],
     releases: &[Release],
+    filter: Filter<'_>,
     threads: usize,
 ) -> Result<Rendering, Vec<Diagnostic>> {
     let work = work(groups, releases);
@@ -66,7 +70,7 @@ pub fn render(
             return Outcome::default();
         }
         let before = stages.spent_here();
-        let mut outcome = run(stages, one);
+        let mut outcome = run(stages, filter, one);
         outcome.fuel = stages.spent_here().saturating_sub(before);
         if let Some(first) = first.filter(|_| outcome.diagnostics.iter().any(Diagnostic::is_error)) {
             first.fetch_min(one.nth, Ordering::Relaxed);
@@ -210,8 +214,7 @@ pub fn find<'a>(releases: &'a [Release], job: &Tree) -> Option<&'a Job> {
         .find(|files| Some(files.name.as_str()) == job.str("name"))
 }
 
-fn run(stages: &dyn Stages, work: &Work<'_>) -> Outcome {
-    let mut outcome = Outcome::default();
+fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
     let names: Vec<String> = work
         .files
         .templates
@@ -219,39 +222,48 @@ fn run(stages: &dyn Stages, work: &Work<'_>) -> Outcome {
         .map(|file| work.files.template_name(file))
         .collect();
     let monit = format!("{}/monit", work.files.name);
-    let named = work.files.templates.iter().zip(&names);
-    let (mut bpm, mut others): (Vec<_>, Vec<_>) = named
-        .map(|(file, name)| (file.destination == Job::BPM, Template { name, text: &file.text }))
-        .partition(|(is_bpm, _)| *is_bpm);
-    if work.hypothetical {
-        // Nothing of these is needed, and BOSH renders nothing for no instance.
-        others.clear();
-    } else if let Some(text) = &work.files.monit {
-        others.insert(0, (false, Template { name: &monit, text }));
+    let selected = Selection::of(work.files, (&names, &monit), work.nth, work.hypothetical);
+    let mut outcome = Outcome::default();
+    if let Some(context) = work.context(ANY_IP).filter(|_| !selected.others.is_empty()) {
+        let filled = filling::fill(stages, work.files, &selected.others, &context, filter);
+        let about_bpm = |said: &Diagnostic| selected.is_about_bpm(said, work.files);
+        outcome
+            .diagnostics
+            .extend(filled.diagnostics.into_iter().filter(|said| !about_bpm(said)));
     }
-    // What does not fail on the first instance, and cannot tell on which it is, does not fail on any.
-    let first = |template: &Template<'_>| work.nth == 0 || alike::may_differ(template.text);
-    others.retain(|(_, template)| alike::is_evaluated(template.text) && first(template));
-    bpm.retain(|(_, template)| first(template));
-    for (templates, ip) in [(others, ANY_IP), (bpm, POD_IP)] {
-        let templates: Vec<Template<'_>> = templates.into_iter().map(|(_, template)| template).collect();
-        let Some(context) = work.context(ip) else {
-            continue;
-        };
-        if templates.is_empty() {
-            continue;
-        }
-        let mut filled = filling::fill(stages, work.files, &templates, &context);
-        if ip == POD_IP {
-            explain_ip(&mut filled.diagnostics, work.files);
-            outcome.bpm = work.index().zip(filled.files.into_iter().next());
-        }
+    if let Some((context, bpm)) = work.context(POD_IP).zip(selected.bpm) {
+        let mut filled = bpm_file(stages, filter, work, (&selected.before_bpm, bpm), &context);
+        explain_ip(&mut filled.diagnostics, work.files);
+        outcome.bpm = work.index().zip(filled.files.into_iter().next());
         outcome.diagnostics.extend(filled.diagnostics);
     }
     if work.hypothetical {
         outcome.diagnostics.iter_mut().for_each(forgive);
     }
     outcome
+}
+
+/// The rendered bpm file, behind the templates that may reach it. One of those that fails only where the pod's address is not known is no error.
+fn bpm_file(
+    stages: &dyn Stages,
+    filter: Filter<'_>,
+    work: &Work<'_>,
+    (before, bpm): (&[Template<'_>], Template<'_>),
+    context: &Tree,
+) -> Filled {
+    let alone = || filling::fill(stages, work.files, std::slice::from_ref(&bpm), context, filter);
+    if before.is_empty() {
+        return alone();
+    }
+    let all = [before, std::slice::from_ref(&bpm)].concat();
+    let mut filled = filling::fill(stages, work.files, &all, context, filter);
+    filled.diagnostics.retain(|said| is_about(said, bpm.name, work.files));
+    let file = filled.files.pop().filter(|file| file.name == bpm.name);
+    if file.is_none() && !filled.failed() {
+        return alone();
+    }
+    filled.files = file.into_iter().collect();
+    filled
 }
 
 /// Of a group without instances nothing fails in BOSH: what would fail once it has some is a warning.

@@ -51,13 +51,13 @@ pub fn entries(diagnostics: &[Diagnostic], sources: &Sources) -> Vec<Entry> {
         let located = sources.locate(diagnostic);
         Entry {
             severity: severity(diagnostic.severity),
-            code: diagnostic.code.clone(),
-            message: diagnostic.message.clone(),
+            code: clean::line(&diagnostic.code),
+            message: clean::text(&diagnostic.sentence()),
             file: located.file,
             line: located.line,
             column: located.column,
             path: located.path,
-            help: diagnostic.help.clone(),
+            help: diagnostic.help.as_deref().map(clean::text),
         }
     };
     diagnostics.iter().map(entry).collect()
@@ -181,7 +181,7 @@ fn others(kind: &Kind<'_>, sources: &Sources, paint: Paint, out: &mut String) {
         if let Some(path) = path.filter(|_| other.message == kind.first.message) {
             line.push_str(&format!("  {path}"));
         } else if other.message != kind.first.message {
-            line.push_str(&format!("  {}", clean::line(&other.message)));
+            line.push_str(&format!("  {}", clean::line(&other.sentence())));
         }
         out.push_str(&format!("    {} {line}\n", paint.frame("-->")));
     }
@@ -189,7 +189,7 @@ fn others(kind: &Kind<'_>, sources: &Sources, paint: Paint, out: &mut String) {
 
 fn one(diagnostic: &Diagnostic, located: &Located, paint: Paint, out: &mut String) {
     let head = format!("{}[{}]", severity(diagnostic.severity), clean::line(&diagnostic.code));
-    let message = clean::text(&diagnostic.message);
+    let message = clean::text(&diagnostic.sentence());
     let (first, more) = message
         .split_once('\n')
         .map_or((message.as_str(), None), |(first, more)| (first, Some(more)));

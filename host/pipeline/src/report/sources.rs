@@ -123,6 +123,38 @@ impl Sources {
         self.main = Some(name.to_string());
     }
 
+    /// The texts of the documents of which lines may be shown; templates are no documents.
+    pub fn documents(&self) -> impl Iterator<Item = &str> {
+        self.documents.values().filter_map(|source| match source {
+            Source::Yaml {
+                document,
+                secret: false,
+            } => Some(&*document.text),
+            Source::Tree(document) => Some(&*document.text),
+            _ => None,
+        })
+    }
+
+    /// All texts of which lines may be shown.
+    pub fn shown(&self) -> impl Iterator<Item = &str> {
+        let texts = self.documents.values().filter_map(|source| match source {
+            Source::Text(text) => Some(&**text),
+            _ => None,
+        });
+        self.documents().chain(texts)
+    }
+
+    /// The keys of the documents of which no line may be shown.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        let mut found = Vec::new();
+        for source in self.documents.values() {
+            if let Source::Yaml { document, secret: true } = source {
+                keys(&document.tree, &mut found);
+            }
+        }
+        found.into_iter()
+    }
+
     /// Where a diagnostic leads.
     pub fn locate(&self, diagnostic: &Diagnostic) -> Located {
         let place = &diagnostic.place;
@@ -282,6 +314,19 @@ fn shape(tree: &Tree) -> Tree {
         Tree::Array(items) => Tree::Array(items.iter().map(shape).collect()),
         Tree::Object(map) => map.iter().map(|(name, value)| (name.as_str(), shape(value))).collect(),
         _ => Tree::Null,
+    }
+}
+
+fn keys<'t>(tree: &'t Tree, found: &mut Vec<&'t str>) {
+    match tree {
+        Tree::Array(items) => items.iter().for_each(|item| keys(item, found)),
+        Tree::Object(map) => {
+            for (name, value) in map {
+                found.push(name);
+                keys(value, found);
+            }
+        }
+        _ => {}
     }
 }
 

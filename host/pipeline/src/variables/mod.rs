@@ -23,6 +23,7 @@ mod steps;
 mod store;
 mod table;
 mod update;
+mod words;
 
 pub use amend::{Addresses, AskAddresses, Consumed, read_addresses};
 pub use codes::CODES;
@@ -34,3 +35,4 @@ pub use sources::Sources;
 pub use steps::{Wanted, desired, wanted};
 pub use store::Store;
 pub use table::Table;
+pub use words::plain_words;

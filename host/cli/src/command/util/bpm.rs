@@ -7,6 +7,7 @@ use crate::output::Color;
 use crate::plugins::{self, PluginArguments};
 use boson_pipeline::convert::{kept, rendering};
 use boson_pipeline::report::Sources;
+use boson_pipeline::scrub::{Filter, Secrets};
 use boson_pipeline::stage::ResolvedGroup;
 use boson_pipeline::{Diagnostic, Stage};
 use clap::Args;
@@ -48,9 +49,10 @@ pub fn run(arguments: &BpmArguments, color: Color) -> Result<(), Failed> {
 
 fn render(arguments: &BpmArguments, sources: &mut Sources, warnings: &mut Vec<Diagnostic>) -> Outcome {
     let (_, values) = mounted::values(arguments.values.as_deref())?;
-    let secrets = values.secrets();
+    let mut secrets = values.secrets();
     let name = arguments.resolved.display().to_string();
     let document = mounted::document(&arguments.resolved, &name, sources)?.tree;
+    secrets.add(Secrets::suspected(&document));
     // The operator has warned about settings when it loaded the plugin.
     let (plugins, _) = plugins::prepare(&arguments.plugins, &[Stage::Render], sources)?;
     let releases = mounted::releases(&arguments.releases, sources)?;
@@ -58,9 +60,13 @@ fn render(arguments: &BpmArguments, sources: &mut Sources, warnings: &mut Vec<Di
         name: arguments.group.clone(),
         document,
     };
-    let rendered = rendering::render(&plugins, &[group], &releases, THREADS);
-    let rendered = rendered.map_err(|errors| secrets.scrub(errors))?;
-    warnings.extend(secrets.scrub(rendered.warnings));
+    let filter = Filter {
+        secrets: &secrets,
+        sources,
+    };
+    let rendered = rendering::render(&plugins, &[group], &releases, filter, THREADS);
+    let rendered = rendered.map_err(|errors| secrets.scrub(errors, sources))?;
+    warnings.extend(secrets.scrub(rendered.warnings, sources));
     let jobs = rendered.files.into_iter().next().unwrap_or_default();
     Ok(kept::bpm(&jobs))
 }

@@ -72,7 +72,6 @@ pub fn run(arguments: &InstanceGroupArguments, color: Color) -> Result<(), Faile
 fn gather(arguments: &InstanceGroupArguments, sources: &mut Sources, warnings: &mut Vec<Diagnostic>) -> Outcome {
     let (_, values) = mounted::values(arguments.values.as_deref())?;
     let secrets = values.secrets();
-    let scrubbed = |errors| secrets.scrub(errors);
     let manifest = mounted::document(&arguments.manifest, &arguments.manifest_name, sources)?;
     // The operator has warned about settings when it loaded the plugin.
     let (plugins, _) = plugins::prepare(&arguments.plugins, &[Stage::Links], sources)?;
@@ -82,6 +81,7 @@ fn gather(arguments: &InstanceGroupArguments, sources: &mut Sources, warnings: &
         tree: &manifest.tree,
     };
     let gathered = steps::gather(&plugins, &arguments.deployment.named(), named, &releases);
+    let scrubbed = |said| secrets.scrub(said, sources);
     let (groups, said) = gathered.map_err(StageError::into_diagnostics).map_err(scrubbed)?;
     warnings.extend(scrubbed(said));
     let group = groups.iter().find(|group| group.name == arguments.group);

@@ -73,7 +73,7 @@ fn interpolate(arguments: &InterpolateArguments, sources: &mut Sources, warnings
     let desired = variables::desired(&plugins, named, &values.given, &values.generated);
     let (done, said) = desired
         .map_err(StageError::into_diagnostics)
-        .map_err(|errors| secrets.scrub(errors))?;
-    warnings.extend(secrets.scrub(said));
+        .map_err(|errors| secrets.scrub(errors, sources))?;
+    warnings.extend(secrets.scrub(said, sources));
     Ok(kept::manifest(&done.document))
 }

@@ -11,6 +11,7 @@ use boson_document::Tree;
 use boson_pipeline::convert::collected::{self, JobErrors};
 use boson_pipeline::convert::context;
 use boson_pipeline::convert::filling::{self, Filled};
+use boson_pipeline::convert::selection;
 use boson_pipeline::release::Job;
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::Secrets;
@@ -77,11 +78,11 @@ fn template_render(
     let pod = pod(arguments, &manifest);
     // The log of a pod has more readers than its Secrets.
     let secrets = Secrets::suspected(&manifest);
-    let rendered = files(arguments, &plugins, &pod, sources);
-    let (files, said) = rendered.map_err(|errors| secrets.scrub(errors))?;
+    let rendered = files(arguments, &plugins, &pod, &secrets, sources);
+    let (files, said) = rendered.map_err(|errors| secrets.scrub(errors, sources))?;
     below::write(&arguments.out, &files)
         .map_err(|error| vec![Diagnostic::error("output-unwritable", format!("{error:#}"))])?;
-    Ok(secrets.scrub(said))
+    Ok(secrets.scrub(said, sources))
 }
 
 fn pod<'a>(arguments: &TemplateRenderArguments, manifest: &'a Tree) -> Pod<'a> {
@@ -99,11 +100,12 @@ fn files(
     arguments: &TemplateRenderArguments,
     plugins: &Plugins,
     pod: &Pod<'_>,
+    secrets: &Secrets,
     sources: &mut Sources,
 ) -> Result<(Vec<Below>, Vec<Diagnostic>), Vec<Diagnostic>> {
     let (mut files, mut said, mut filled) = (Vec::new(), Vec::new(), Vec::new());
     for job in pod.jobs {
-        match fill(arguments, plugins, job, pod.index, sources) {
+        match fill(arguments, plugins, job, pod.index, secrets, sources) {
             Ok(one) => filled.push(one),
             Err(some) => said.extend(some),
         }
@@ -138,6 +140,7 @@ fn fill(
     plugins: &Plugins,
     job: &Tree,
     index: u32,
+    secrets: &Secrets,
     sources: &mut Sources,
 ) -> Result<(Job, Filled), Vec<Diagnostic>> {
     let (name, release) = (
@@ -159,8 +162,13 @@ fn fill(
             .help("AZ_INDEX, REPLICAS and POD_ORDINAL do not fit the manifest");
         vec![error]
     })?;
-    let all: Vec<_> = files.templates.iter().collect();
-    let filled = files_of(plugins, files, &all, &context, sources);
+    // As in the conversion, behind `monit` where that may change what the others see.
+    let monit = selection::reaching_monit(files);
+    let all: Vec<_> = monit.iter().chain(&files.templates).collect();
+    let mut filled = files_of(plugins, files, &all, &context, secrets, sources);
+    if monit.is_some() && !filled.files.is_empty() {
+        filled.files.remove(0);
+    }
     Ok((files.clone(), filled))
 }
 

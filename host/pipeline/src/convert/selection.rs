@@ -1,0 +1,82 @@
+//! Which templates of a job are rendered together, and on which instances: as few as the result allows, which is that of rendering all of them, in
+//! order, on every instance.
+
+use super::alike;
+use crate::diagnostic::Diagnostic;
+use crate::release::{Job, TemplateFile};
+use crate::stage::Template;
+
+/// What is rendered of a job on an instance.
+pub(super) struct Selection<'t> {
+    /// To find out whether it can be.
+    pub others: Vec<Template<'t>>,
+    /// What shapes the pods, and the templates in front of it whose changes to Ruby's classes it sees.
+    pub bpm: Option<Template<'t>>,
+    pub before_bpm: Vec<Template<'t>>,
+}
+
+// === impl Selection ===
+
+impl<'t> Selection<'t> {
+    /// On the instance number `nth`. Names: of the job's templates, in order, and of `monit`. `hypothetical`: the group has no instances.
+    pub fn of(job: &'t Job, (names, monit): (&'t [String], &'t str), nth: usize, hypothetical: bool) -> Self {
+        let all = in_order(job, names, monit);
+        let reaches = all.iter().any(|(_, one)| alike::may_reach_others(one.text));
+        // What does not fail on the first instance, and cannot tell on which it is, does not fail on any; unless one of those in front of it could.
+        let is_needed = |one: &Template<'_>| nth == 0 || reaches || alike::may_differ(one.text);
+        let mut selected = Self {
+            others: Vec::new(),
+            bpm: None,
+            before_bpm: Vec::new(),
+        };
+        let mut before_bpm = true;
+        for (is_bpm, one) in all {
+            let is_first_bpm = is_bpm && before_bpm;
+            before_bpm &= !is_bpm;
+            if before_bpm && alike::may_reach_others(one.text) {
+                selected.before_bpm.push(one.clone());
+            }
+            // Nothing else is needed of a group without instances, and BOSH renders nothing for it.
+            let is_other = !hypothetical && alike::is_evaluated(one.text) && (!is_first_bpm || reaches);
+            if is_other && is_needed(&one) {
+                selected.others.push(one.clone());
+            }
+            if is_first_bpm && is_needed(&one) {
+                selected.bpm = Some(one);
+            }
+        }
+        selected
+    }
+
+    /// Errors of the bpm file are those that it has with the pod's address.
+    pub fn is_about_bpm(&self, said: &Diagnostic, job: &Job) -> bool {
+        self.bpm.as_ref().is_some_and(|bpm| is_about(said, bpm.name, job))
+    }
+}
+
+/// Is it about this template of the job?
+pub(super) fn is_about(said: &Diagnostic, template: &str, job: &Job) -> bool {
+    let file = job.templates.iter().find(|file| job.template_name(file) == template);
+    file.is_some_and(|file| said.place.document.as_deref() == Some(file.document_name.as_str()))
+}
+
+/// `monit` as a template, where those behind it may need what it does to Ruby's classes.
+pub fn reaching_monit(job: &Job) -> Option<TemplateFile> {
+    let text = job.monit.as_ref().filter(|text| alike::may_reach_others(text))?;
+    Some(TemplateFile {
+        source: "monit".into(),
+        destination: "monit".into(),
+        text: text.clone(),
+        document_name: job.monit_document.clone(),
+        executable: false,
+    })
+}
+
+/// All templates, and which of them are bpm files. BOSH renders them in one process, `monit` first.
+fn in_order<'t>(job: &'t Job, names: &'t [String], monit: &'t str) -> Vec<(bool, Template<'t>)> {
+    let template = |name: &'t str, text: &'t str| Template { name, text };
+    let monit = job.monit.as_deref().map(|text| (false, template(monit, text)));
+    let files = job.templates.iter().zip(names);
+    let files = files.map(|(file, name)| (file.destination == Job::BPM, template(name, &file.text)));
+    monit.into_iter().chain(files).collect()
+}

@@ -1,0 +1,246 @@
+//! What a template's exception may say: the words of Ruby and BOSH, of the job's own files, of the documents that anybody may read, names of
+//! properties, and what the template knows of its instance. Everything else may be a property's value, or be computed from one.
+
+use super::public::{holds, is_inner, words};
+use super::{Filter, INSTEAD};
+use crate::release::Job;
+use boson_document::Tree;
+use std::cell::OnceCell;
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
+/// One on each line: words of the exceptions of Ruby's core and its libraries, of BOSH, and of the render plugin.
+const WORDING: &str = include_str!("wording.txt");
+
+/// Numbers of more digits may be a secret; ports, sizes and counts have fewer.
+const DIGITS: usize = 5;
+
+/// Member of a context, and of its links and their instances, whose values are the user's.
+const PROPERTIES: &str = "properties";
+
+/// Separates what is judged by itself: a secret that holds one of these is judged in parts.
+const SEPARATORS: &str = "=,;()[]{}<>|\"'`\\";
+
+/// What the exceptions of a job's templates may say.
+pub struct Exception<'a> {
+    job: &'a Job,
+    context: &'a Tree,
+    filter: Filter<'a>,
+    words: OnceCell<HashSet<&'a str>>,
+}
+
+// === impl Exception ===
+
+impl<'a> Exception<'a> {
+    /// Of this job's templates, evaluated with this context.
+    pub fn of(job: &'a Job, context: &'a Tree, filter: Filter<'a>) -> Self {
+        Self {
+            job,
+            context,
+            filter,
+            words: OnceCell::new(),
+        }
+    }
+
+    /// The message without what else it says. Secrets that are known go first, while they are whole: a word of one may be a word of ours.
+    pub fn clean(&self, message: &str) -> String {
+        let message = self.filter.secrets.scrub_text(message, self.filter.sources);
+        let mut out = String::with_capacity(message.len());
+        let mut rest = message.as_str();
+        while !rest.is_empty() {
+            let end = separator(rest);
+            let segment = rest.find(is_separator).map_or(rest, |at| &rest[..at]);
+            if end > 0 {
+                out.push_str(&rest[..end]);
+                rest = &rest[end..];
+                continue;
+            }
+            self.add(&mut out, segment);
+            rest = &rest[segment.len()..];
+        }
+        out
+    }
+
+    fn add(&self, out: &mut String, segment: &str) {
+        let core = segment.trim_matches(|c| !is_inner(c));
+        if core.is_empty() || self.shows(core) {
+            out.push_str(segment);
+            return;
+        }
+        let (before, after) = segment.split_once(core).unwrap_or_default();
+        // Words of one value, mostly.
+        if out.trim_end().ends_with(INSTEAD) && before.is_empty() {
+            out.truncate(out.trim_end().len());
+        } else {
+            out.push_str(before);
+            out.push_str(INSTEAD);
+        }
+        out.push_str(after);
+    }
+
+    fn shows(&self, segment: &str) -> bool {
+        if our_words().contains(segment) {
+            return true;
+        }
+        let digits = segment.bytes().filter(u8::is_ascii_digit).count();
+        let is_number = segment.bytes().all(|byte| !byte.is_ascii_alphabetic());
+        if is_number && digits > DIGITS {
+            return self.texts().any(|text| holds(text, segment));
+        }
+        words(segment).all(|word| self.shows_word(word)) || self.texts().any(|text| holds(text, segment))
+    }
+
+    fn shows_word(&self, word: &str) -> bool {
+        let is_short_number = word.len() <= DIGITS && word.bytes().all(|byte| byte.is_ascii_digit());
+        is_short_number || is_our_word(word) || self.words().contains(word)
+    }
+
+    fn words(&self) -> &HashSet<&'a str> {
+        self.words.get_or_init(|| self.texts().flat_map(words).collect())
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &'a str> {
+        let mut known = Vec::new();
+        names(self.context, true, &mut known);
+        let (job, sources) = (self.job, self.filter.sources);
+        let files = job
+            .templates
+            .iter()
+            .flat_map(|file| [&*file.source, &*file.destination, &*file.text]);
+        files
+            .chain(job.monit.as_deref())
+            .chain([&*job.name, &*job.spec.text])
+            .chain(sources.documents())
+            .chain(known)
+    }
+}
+
+/// Is it a word of Ruby, of BOSH, or of ours?
+pub(super) fn is_our_word(word: &str) -> bool {
+    let lower = |word: &str| word.to_ascii_lowercase();
+    let is_capitalized = || word.len() > 1 && word.bytes().skip(1).all(|byte| byte.is_ascii_lowercase());
+    our_words().contains(word) || (is_capitalized() && our_words().contains(lower(word).as_str()))
+}
+
+fn our_words() -> &'static HashSet<&'static str> {
+    static WORDS: OnceLock<HashSet<&'static str>> = OnceLock::new();
+    WORDS.get_or_init(|| WORDING.lines().collect())
+}
+
+/// All keys, and the texts that are no properties.
+fn names<'t>(tree: &'t Tree, shown: bool, found: &mut Vec<&'t str>) {
+    match tree {
+        Tree::String(text) if shown => found.push(text),
+        Tree::Array(items) => items.iter().for_each(|item| names(item, shown, found)),
+        Tree::Object(map) => {
+            for (name, value) in map {
+                found.push(name);
+                names(value, shown && name != PROPERTIES, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Bytes of white space, a separator, or an escape like `\n` that the text begins with.
+fn separator(text: &str) -> usize {
+    let mut chars = text.chars();
+    match (chars.next(), chars.next()) {
+        (Some('\\'), Some('a' | 'b' | 'e' | 'f' | 'n' | 'r' | 't' | 'v')) => 2,
+        (Some(c), _) if is_separator(c) => c.len_utf8(),
+        _ => 0,
+    }
+}
+
+fn is_separator(c: char) -> bool {
+    c.is_whitespace() || SEPARATORS.contains(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::release::TemplateFile;
+    use crate::report::Sources;
+    use crate::scrub::Secrets;
+    use crate::yaml;
+    use boson_document::json;
+
+    const TEMPLATE: &str = "<% raise \"bad url #{p('db.url')} in #{spec.name}\" unless p('mode') =~ /^(fast|slow)$/ %>";
+    const CONTEXT: &str = r#"{"name": "broker", "address": "10.244.0.12", "properties":
+        {"db": {"url": "pg://u:hunter2-dragon@db"}, "tls": {"ca_cert": "x"}},
+        "links": {"nats": {"address": "nats.svc", "properties": {"nats": {"password": "sesame-street"}}}}}"#;
+
+    fn cleaned(message: &str) -> String {
+        let job = Job {
+            name: "app".into(),
+            spec: yaml::read("spec", "name: app\nproperties: {mode: {default: fast}}").unwrap(),
+            templates: vec![TemplateFile {
+                source: "app.conf.erb".into(),
+                destination: "config/app.conf".into(),
+                text: TEMPLATE.into(),
+                document_name: "x".into(),
+                executable: false,
+            }],
+            monit: None,
+            monit_document: "app/monit".into(),
+            properties_schema: None,
+        };
+        let context = json::parse(CONTEXT).unwrap();
+        let mut sources = Sources::default();
+        sources.add_document(yaml::read("m.yml", "web: {mode: sluggish}").unwrap(), false);
+        let filter = Filter {
+            secrets: &Secrets::of(&json::parse(r#"{"pw":"expected value of mine"}"#).unwrap()),
+            sources: &sources,
+        };
+        Exception::of(&job, &context, filter).clean(message)
+    }
+
+    #[test]
+    fn words_of_ruby_of_the_template_and_of_documents_stay() {
+        for message in [
+            "Can't find property '[\"db.url\"]'",
+            "Can't find link 'nats'",
+            "bad url in broker",
+            "undefined method 'p' for nil",
+            "undefined method 'split' for an instance of Integer",
+            "undefined local variable or method 'mode' for an instance of Bosh::Common::Template::EvaluationContext",
+            "no implicit conversion of String into Integer",
+            "wrong number of arguments (given 1, expected 2)",
+            "invalid value for Integer(): \"sluggish\"",
+            "key not found: \"ca_cert\"",
+            "divided by 0",
+            "10.244.0.12 is not nats.svc",
+            "app/app.conf.erb:4: syntax errors found\n  > 4 | ; _erbout\n    |   ^ expected an `end` to close the conditional clause",
+            "unexpected token at '' (JSON::ParserError)",
+            "stack level too deep",
+        ] {
+            assert_eq!(cleaned(message), message);
+        }
+    }
+
+    #[test]
+    fn everything_else_goes() {
+        for (message, wanted) in [
+            (
+                "bad url pg://u:hunter2-dragon@db in broker",
+                "bad url <redacted> in broker",
+            ),
+            ("unexpected token at 'hunter2-dr'", "unexpected token at '<redacted>'"),
+            (
+                "invalid value for Integer(): \"P@ssw0rd\\#$tr0ng\"",
+                "invalid value for Integer(): \"<redacted>\\#$<redacted>\"",
+            ),
+            (
+                "key not found: \"correct horse battery\"",
+                "key not found: \"<redacted>\"",
+            ),
+            ("number 123456 is too big", "number <redacted> is too big"),
+            ("password=5ebe2294ecd0e0f08eab7690d2a6ee69", "password=<redacted>"),
+            ("nogard-2retnuh", "<redacted>"),
+            ("SESAME-STREET", "<redacted>"),
+            ("not the expected value of mine", "not the <redacted>"),
+        ] {
+            assert_eq!(cleaned(message), wanted, "{message}");
+        }
+    }
+}

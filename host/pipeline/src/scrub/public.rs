@@ -1,0 +1,106 @@
+//! What anybody may read: the documents of which excerpts may be shown, and the keys of the others.
+
+use super::exception;
+use crate::report::Sources;
+use std::cell::{Cell, OnceCell};
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// Phrases that are looked for in all documents, for one run: each costs a walk over them.
+const PHRASES: u32 = 1000;
+
+/// Documents that messages may quote.
+pub struct Public<'a> {
+    sources: &'a Sources,
+    words: OnceCell<HashSet<&'a str>>,
+    phrases: Cell<u32>,
+}
+
+// === impl Public ===
+
+impl<'a> Public<'a> {
+    /// What these show.
+    pub fn of(sources: &'a Sources) -> Self {
+        Self {
+            sources,
+            words: OnceCell::new(),
+            phrases: Cell::new(0),
+        }
+    }
+
+    /// May this part of a message stay, although it repeats a secret?
+    ///
+    /// Where it repeats only a part of one, its words have to be public, in our own words or in a document; a whole one has to stand in a document.
+    pub(super) fn shows(&self, text: &str, place: &Range<usize>, whole: bool) -> bool {
+        let phrase = &text[whole_words(text, place)];
+        let mut words = words(phrase).peekable();
+        if words.peek().is_none() {
+            return false;
+        }
+        let known = |word: &str| self.words().contains(word) || (!whole && exception::is_our_word(word));
+        words.all(known) && (!whole || self.has_phrase(phrase))
+    }
+
+    fn words(&self) -> &HashSet<&'a str> {
+        self.words.get_or_init(|| {
+            let texts = self.sources.shown().flat_map(words);
+            texts.chain(self.sources.keys().flat_map(words)).collect()
+        })
+    }
+
+    fn has_phrase(&self, phrase: &str) -> bool {
+        self.phrases.set(self.phrases.get() + 1);
+        self.phrases.get() <= PHRASES
+            && self
+                .sources
+                .shown()
+                .chain(self.sources.keys())
+                .any(|text| holds(text, phrase))
+    }
+}
+
+/// The words of a text: letters, digits and `_`.
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !is_inner(c)).filter(|word| !word.is_empty())
+}
+
+pub(super) fn is_inner(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Does the phrase stand in the text, between ends of words?
+pub(super) fn holds(text: &str, phrase: &str) -> bool {
+    let (begins, ends) = (phrase.starts_with(is_inner), phrase.ends_with(is_inner));
+    text.match_indices(phrase).any(|(at, _)| {
+        let before = text[..at].chars().next_back().filter(|_| begins);
+        let after = text[at + phrase.len()..].chars().next().filter(|_| ends);
+        !before.is_some_and(is_inner) && !after.is_some_and(is_inner)
+    })
+}
+
+/// The range with the words whole at its ends.
+fn whole_words(text: &str, place: &Range<usize>) -> Range<usize> {
+    let before = text[..place.start]
+        .chars()
+        .rev()
+        .take_while(|c| is_inner(*c))
+        .map(char::len_utf8)
+        .sum::<usize>();
+    let after = text[place.end..]
+        .chars()
+        .take_while(|c| is_inner(*c))
+        .map(char::len_utf8)
+        .sum::<usize>();
+    let inside = &text[place.clone()];
+    let start = if inside.starts_with(is_inner) {
+        place.start - before
+    } else {
+        place.start
+    };
+    let end = if inside.ends_with(is_inner) {
+        place.end + after
+    } else {
+        place.end
+    };
+    start..end
+}

@@ -1,0 +1,156 @@
+use super::*;
+use crate::yaml;
+use boson_document::json::parse;
+
+fn scrubbed(secrets: &Secrets, message: &str) -> String {
+    let said = vec![Diagnostic::error("x", message)];
+    secrets.scrub(said, &Sources::default()).remove(0).message
+}
+
+fn values(text: &str) -> Secrets {
+    Secrets::of(&parse(text).unwrap())
+}
+
+#[test]
+fn quoted_values_and_long_numbers_do_not_reach_messages() {
+    let secrets = values(r#"{"pw":"a\"b\\c\nd-and-more","pin":12345678,"port":8080}"#);
+    assert_eq!(
+        scrubbed(&secrets, r#"bad "a\"b\\c\nd-and-more", 12345678, 8080"#),
+        r#"bad "<redacted>", <redacted>, 8080"#
+    );
+}
+
+#[test]
+fn values_do_not_reach_messages() {
+    let secrets = values(
+        r#"{"pw":"s3cret-s3cret","key":{"private_key":"-----BEGIN\nabcdefgh\n-----END\n"},"port":"80","domain":"example.com"}"#,
+    );
+    assert_eq!(
+        scrubbed(&secrets, "bad password s3cret-s3cret on 80: abcdefgh, example.com"),
+        "bad password <redacted> on 80: <redacted>, example.com"
+    );
+}
+
+#[test]
+fn a_lower_case_value_with_dots_is_no_domain_unless_its_variable_says_so() {
+    let secrets = values(r#"{"pw":"my.quiet.value","system_domain":"apps.example.com"}"#);
+    assert_eq!(
+        scrubbed(&secrets, "my.quiet.value at apps.example.com"),
+        "<redacted> at apps.example.com"
+    );
+}
+
+#[test]
+fn every_form_of_a_value_and_eight_bytes_of_it_are_found() {
+    let secrets = values(
+        r#"{"pw":"P@ssw0rd#$tr0ng/+\u001b[1m  ","pem":"-----BEGIN KEY-----\nMIIEpAIBAAKC\nAQEAx0Y2\n-----END KEY-----\n"}"#,
+    );
+    for (form, left) in [
+        ("P@ssw0rd#$tr0ng/+\u{1b}[1m  ", ""),
+        ("P@ssw0rd#$tr0ng/+[1m", ""),
+        (r"P@ssw0rd\#$tr0ng/+\e[1m  ", ""),
+        (r"P@ssw0rd#$tr0ng/+\u001b[1m", ""),
+        (r"P@ssw0rd\#\$tr0ng/\+", ""),
+        ("P%40ssw0rd%23%24tr0ng%2F%2B", ""),
+        ("UEBzc3cwcmQjJHRyMG5nLys=", ""),
+        ("eFBAc3N3MHJkIyR0cjBuZy8r", ""),
+        ("50407373773072642324747230", ""),
+        ("P@SSW0RD#$TR0NG", ""),
+        ("p@ssw0rd#$tr0ng", ""),
+        ("P@ssw0rd#", ""),
+        ("w0rd#$tr", ""),
+        ("MIIEpAIBAAKC AQEAx0Y2", ""),
+        (r"MIIEpAIBAAKC\nAQEAx0Y2\n", ""),
+        ("AAKCAQEA", ""),
+        ("w0rd#$t", "w0rd#$t"),
+    ] {
+        let said = scrubbed(&secrets, &format!("unexpected token at '{form}' (bad)"));
+        assert_eq!(said.contains("<redacted>"), left.is_empty(), "{form}: {said}");
+        for part in [
+            "P@ss", "p@ss", "P@SS", "w0rd#$tr", "MIIE", "AQEA", "%40", "UEBz", "QHNz", "5040",
+        ] {
+            assert!(!said.contains(part), "{form}: {said}");
+        }
+        assert!(
+            said.starts_with("unexpected token at '") && said.ends_with("(bad)"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn what_is_public_stays() {
+    let mut sources = Sources::default();
+    sources.add_document(
+        yaml::read("m.yml", "releases: [{name: concourse}]\njobs: {admin-password: x}").unwrap(),
+        false,
+    );
+    sources.add_document(yaml::read("vars.yml", "store: hidden-value").unwrap(), true);
+    let secrets = values(
+        r#"{"name":"concourse","a":"property-of-mine","b":"admin-password-1","c":"hidden-value","d":"https://quiet.example.com"}"#,
+    );
+    let said = vec![
+        Diagnostic::error("x", "Release 'concourse' has a 'url'"),
+        Diagnostic::error("x", "Can't find property 'admin-password'"),
+        Diagnostic::error("x", "hidden-value, property-of-mine, see https://docs.bosh.io").help("use hidden-value"),
+    ];
+    let said = secrets.scrub(said, &sources);
+    let told: Vec<&str> = said.iter().map(|one| one.message.as_str()).collect();
+    assert_eq!(
+        told,
+        [
+            "Release 'concourse' has a 'url'",
+            "Can't find property 'admin-password'",
+            "<redacted>, <redacted>, see https://docs.bosh.io"
+        ]
+    );
+    assert_eq!(
+        said[2].help.as_deref(),
+        Some("use hidden-value"),
+        "our own help quotes nothing"
+    );
+}
+
+#[test]
+fn of_what_a_foreign_plugin_says_all_parts_are_looked_at() {
+    let mut said = Diagnostic::error(format!("resources-{}", "s3cr3tt0k3n"), "no")
+        .in_document("s3cr3tt0k3n.yml")
+        .at("/data/s3cr3tt0k3n")
+        .help("not s3cr3tt0k3n");
+    said.plugin = Some("plugin 'x'".into());
+    let said = values(r#"{"x":"s3cr3tt0k3n"}"#)
+        .scrub(vec![said], &Sources::default())
+        .remove(0);
+    assert!(!format!("{said:?}").contains("s3cr3t"), "{said:?}");
+    assert_eq!(said.place.pointer, None);
+}
+
+#[test]
+fn among_properties_every_value_is_suspected_and_names_are_not() {
+    let document = parse(
+        r#"{"instance_groups":[{"name":"brokers","jobs":[{"name":"broker","properties":{
+            "a":"s3cr3t0s3cr3t","b":"lower.case.value","c":"brokers","quarks":{"instances":[{"address":"broker-0.svc"}]}}}]}]}"#,
+    )
+    .unwrap();
+    assert_eq!(
+        scrubbed(
+            &Secrets::suspected(&document),
+            "brokers broker-0.svc s3cr3t0s3cr3t lower.case.value"
+        ),
+        "brokers broker-0.svc <redacted>"
+    );
+}
+
+#[test]
+fn what_names_things_in_the_manifest_is_no_secret() {
+    let mut secrets =
+        values(r#"{"deployment_name":"concourse-eu","password":"hidden-in-properties","url":"token-in-url"}"#);
+    secrets.except_names(
+        &parse(r#"{"name":"concourse-eu","releases":[{"url":"token-in-url"}],"instance_groups":[{"properties":{"name":"hidden-in-properties"}}]}"#)
+            .unwrap(),
+    );
+    assert_eq!(
+        scrubbed(&secrets, "concourse-eu hidden-in-properties token-in-url"),
+        "concourse-eu <redacted>"
+    );
+}

@@ -1,0 +1,98 @@
+//! Values given with `-v` that are no secrets: words, addresses, versions, typed in plain sight for a variable whose name promises no secret.
+
+use super::flags;
+use boson_document::Tree;
+
+/// Longest word: generated passwords have twenty letters and digits.
+const LONGEST: usize = 16;
+
+/// Parts of names of variables that hold secrets.
+const SECRET: [&str; 14] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "credential",
+    "private",
+    "token",
+    "certificate",
+    "apikey",
+    "api_key",
+    "access_key",
+    "encryption",
+    "salt",
+    "seed",
+];
+
+/// Words of names of such variables that are too short to be looked for within others.
+const SECRET_WORDS: [&str; 9] = ["pass", "pwd", "pw", "pin", "key", "keys", "auth", "creds", "cookie"];
+
+/// Of these arguments of `-v` the values that messages may show.
+pub fn plain_words<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let plain = |argument: &str| match flags::variable(argument) {
+        Ok((name, Tree::String(value))) if !promises_secret(&name) && is_plain(&value) => Some(value),
+        _ => None,
+    };
+    arguments.into_iter().filter_map(plain).collect()
+}
+
+fn promises_secret(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let mut words = name.split(|c: char| !c.is_alphanumeric());
+    SECRET.iter().any(|part| name.contains(part)) || words.any(|word| SECRET_WORDS.contains(&word))
+}
+
+/// Words, numbers and versions, with what joins them in names, paths, domains and addresses.
+fn is_plain(value: &str) -> bool {
+    let value = value.split_once("://").map_or(value, |(_, rest)| rest);
+    let mut words = value.split(['-', '_', '.', ':', '/']).filter(|word| !word.is_empty());
+    words.all(is_word)
+}
+
+/// Letters of one case, and a number behind them: `broker`, `z1`, `HTTP`, `8080`; or a zone's `1a`.
+fn is_word(word: &str) -> bool {
+    if let [b'0'..=b'9', b'a'..=b'z'] = word.as_bytes() {
+        return true;
+    }
+    let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    let digits = word.len() - letters.len();
+    let lower_behind_first = letters.bytes().skip(1).all(|byte| byte.is_ascii_lowercase());
+    let is_letters = letters.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let one_case = lower_behind_first || letters.bytes().all(|byte| byte.is_ascii_uppercase());
+    let number = if letters.is_empty() { 5 } else { 2 };
+    is_letters && one_case && letters.len() < LONGEST && digits <= number
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_plain_unless_their_variable_promises_a_secret() {
+        for plain in [
+            "deployment_name=concourse",
+            "system_domain=apps.example.com",
+            "network=us-east-1a",
+            "az=z1",
+            "url=https://ci.example.com:8443/path",
+            "version=10.244.0",
+            "monkey=Tamarin",
+        ] {
+            assert_eq!(plain_words([plain]).len(), 1, "{plain}");
+        }
+        for secret in [
+            "password=top-secret-value",
+            "admin_pw=letmein",
+            "nats.key=word",
+            "x=hunter2000",
+            "x=s3cr3t",
+            "x=P@ssword",
+            "x=two words",
+            "x=correcthorsebatterystaple",
+            "x=123456",
+            "x={a: word}",
+        ] {
+            assert_eq!(plain_words([secret]), Vec::<String>::new(), "{secret}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The reply of a plugin, held against the contract: foreign text, that may name only what the plugin was given.
+
+use crate::bindings::boson::types::types as wit;
+use crate::conversions::failed;
+use crate::error::{Failure, FailureKind};
+use crate::plugin::Plugin;
+use boson_document::{Pointer, Tree, json};
+use boson_pipeline::stage::{Reply, StageError, fail_on_errors};
+use boson_pipeline::{Diagnostic, Place, Severity};
+
+/// How the name of an extension begins without which a reply makes no sense. The host knows none.
+pub(crate) const REQUIRED: &str = "required-";
+/// Diagnostics kept of one reply. More say nothing that the first ones did not.
+const MAX_DIAGNOSTICS: usize = 500;
+/// Characters of a document that may separate values: a tree takes a hundred times the bytes of its text, and what the host may take for a reply is
+/// not the plugin's to choose.
+const MAX_SEPARATORS: usize = 2_000_000;
+/// Bytes of one text of a diagnostic.
+const MAX_TEXT: usize = 16 << 10;
+/// Bytes of a code.
+const MAX_CODE: usize = 80;
+
+/// Extensions as the contract has them.
+type Extensions = [(String, String)];
+
+/// A reply that is being read.
+pub(crate) struct Reading<'a> {
+    plugin: &'a Plugin,
+    /// Names of the documents that the call passed.
+    documents: Vec<&'a str>,
+}
+
+// === impl Reading ===
+
+impl<'a> Reading<'a> {
+    /// Of a call of `plugin` that passed these documents.
+    pub(crate) fn of(plugin: &'a Plugin, documents: impl IntoIterator<Item = &'a str>) -> Self {
+        Self {
+            plugin,
+            documents: documents.into_iter().collect(),
+        }
+    }
+
+    /// The plugin broke the contract in this way.
+    pub(crate) fn malformed(&self, what: impl std::fmt::Display) -> StageError {
+        failed(&Failure::malformed(self.plugin, what))
+    }
+
+    /// A document of the reply.
+    pub(crate) fn document(&self, what: &str, text: &str) -> Result<Tree, StageError> {
+        let separates = |byte: &u8| matches!(byte, b',' | b':' | b'[' | b'{');
+        if text.bytes().filter(separates).count() > MAX_SEPARATORS {
+            let message = format!("gave a reply that is too large: `{what}` has too many values");
+            let failure = Failure::new(FailureKind::OverOutput, self.plugin.name(), message);
+            return Err(failed(&failure.of(self.plugin)));
+        }
+        json::parse(text).map_err(|error| self.malformed(format!("`{what}` is not JSON: {error}")))
+    }
+
+    /// Several documents of the reply.
+    pub(crate) fn documents(&self, what: &str, texts: &[String]) -> Result<Vec<Tree>, StageError> {
+        texts.iter().map(|text| self.document(what, text)).collect()
+    }
+
+    /// A pointer of the reply.
+    pub(crate) fn pointer(&self, what: &str, text: &str) -> Result<(), StageError> {
+        match text.len() <= MAX_TEXT && Pointer::parse(text).is_some() {
+            true => Ok(()),
+            false => Err(self.malformed(format!("`{what}` is not a JSON pointer"))),
+        }
+    }
+
+    /// The name of a document that the call passed.
+    pub(crate) fn passed(&self, what: &str, name: &str) -> Result<(), StageError> {
+        match self.documents.contains(&name) {
+            true => Ok(()),
+            false => Err(self.malformed(format!("`{what}` names a document that the call did not pass"))),
+        }
+    }
+
+    /// Names of the reply, which are to be these, in this order.
+    pub(crate) fn names<'n>(
+        &self,
+        what: &str,
+        told: impl Iterator<Item = &'n str>,
+        wanted: impl Iterator<Item = &'n str>,
+    ) -> Result<(), StageError> {
+        let (told, wanted): (Vec<_>, Vec<_>) = (told.collect(), wanted.collect());
+        if told.len() != wanted.len() {
+            let (told, wanted) = (told.len(), wanted.len());
+            return Err(self.malformed(format!("it has {told} {what} where there should be {wanted}")));
+        }
+        let differs = told.iter().zip(&wanted).find(|(told, wanted)| told != wanted);
+        differs.map_or(Ok(()), |(_, wanted)| {
+            Err(self.malformed(format!("in the place of '{wanted}', its {what} have another name")))
+        })
+    }
+
+    /// The value with its warnings, or the user's errors.
+    pub(crate) fn reply<T>(&self, value: T, diagnostics: Vec<wit::Diagnostic>, extensions: &Extensions) -> Reply<T> {
+        self.extensions(extensions)?;
+        fail_on_errors(value, self.diagnostics(diagnostics)?)
+    }
+
+    /// `err(list<diagnostic>)`. A plugin that fails without saying why is at fault itself.
+    pub(crate) fn refusal(&self, diagnostics: Vec<wit::Diagnostic>) -> StageError {
+        match self.diagnostics(diagnostics) {
+            Ok(diagnostics) if diagnostics.iter().any(Diagnostic::is_error) => StageError::Input(diagnostics),
+            Ok(_) => self.malformed("it failed without an error diagnostic that says why"),
+            Err(error) => error,
+        }
+    }
+
+    pub(crate) fn extensions(&self, extensions: &Extensions) -> Result<(), StageError> {
+        let required = extensions.iter().find(|(name, _)| name.starts_with(REQUIRED));
+        required.map_or(Ok(()), |(name, _)| {
+            let name: String = name.chars().filter(|c| c.is_ascii_graphic()).take(MAX_CODE).collect();
+            Err(self.malformed(format!("it requires '{name}', which this host does not know")))
+        })
+    }
+
+    fn diagnostics(&self, mut all: Vec<wit::Diagnostic>) -> Result<Vec<Diagnostic>, StageError> {
+        let more = all.len().saturating_sub(MAX_DIAGNOSTICS);
+        all.truncate(MAX_DIAGNOSTICS);
+        let kept: Result<Vec<Diagnostic>, StageError> = all.into_iter().map(|said| self.diagnostic(said)).collect();
+        let mut kept = kept?;
+        if more > 0 {
+            kept.push(Diagnostic::warning(
+                "plugin-many-diagnostics",
+                format!("{more} more diagnostics are not shown"),
+            ));
+        }
+        Ok(kept)
+    }
+
+    /// Texts stay as they are, control characters and all: who takes secrets out has to see them as they were said. Whoever shows a text cleans it.
+    fn diagnostic(&self, said: wit::Diagnostic) -> Result<Diagnostic, StageError> {
+        self.extensions(&said.extensions)?;
+        let stage = self.plugin.stage;
+        if !is_code(&said.code, stage.name()) {
+            return Err(self.malformed(format!(
+                "the code of a diagnostic is not `{stage}-` and lower-case words joined by `-`"
+            )));
+        }
+        if let Some(name) = &said.document {
+            self.passed("document", name)?;
+        }
+        if let Some(pointer) = &said.pointer {
+            self.pointer("pointer", pointer)?;
+        }
+        let follows = said.extensions.into_iter().find(|(name, _)| name == "follows");
+        let severity = match said.severity {
+            wit::Severity::Error => Severity::Error,
+            wit::Severity::Warning => Severity::Warning,
+            wit::Severity::Info => Severity::Info,
+        };
+        Ok(Diagnostic {
+            severity,
+            code: said.code,
+            message: bounded(said.message),
+            place: Place {
+                document: said.document,
+                pointer: said.pointer,
+                line: said.line,
+                column: None,
+            },
+            help: said.help.map(bounded),
+            follows: follows.map(|(_, code)| bounded(code)),
+            plugin: self.plugin.is_foreign().then(|| self.plugin.called()),
+        })
+    }
+}
+
+fn is_code(code: &str, stage: &str) -> bool {
+    let word = |word: &str| {
+        !word.is_empty()
+            && word
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    };
+    let rest = code.strip_prefix(stage).and_then(|rest| rest.strip_prefix('-'));
+    code.len() <= MAX_CODE && rest.is_some_and(|rest| rest.split('-').all(word))
+}
+
+fn bounded(mut text: String) -> String {
+    if text.len() > MAX_TEXT {
+        let cut = (0..=MAX_TEXT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        text.truncate(cut);
+        text.push('…');
+    }
+    text
+}

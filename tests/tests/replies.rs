@@ -1,0 +1,361 @@
+//! What plugins of others answer: a reply that breaks the contract is refused, and the plugin named; what a reply says is shown without values.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use boson_tests::{Ran, host, root};
+use std::fs;
+use std::path::Path;
+use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
+use wit_parser::Resolve;
+
+const BASE: u32 = 4096;
+const ERROR: u32 = 0;
+const WARNING: u32 = 1;
+const SECRET: &str = "s3cr3t-t0k3n-v4lue";
+
+/// The memory of a plugin: texts and records by the canonical ABI.
+#[derive(Default)]
+struct Image(Vec<u8>);
+
+// === impl Image ===
+
+impl Image {
+    fn place(&mut self, bytes: &[u8]) -> u32 {
+        self.0.resize(self.0.len().next_multiple_of(8), 0);
+        let at = BASE + u32::try_from(self.0.len()).unwrap();
+        self.0.extend(bytes);
+        at
+    }
+
+    fn words(&mut self, words: &[u32]) -> u32 {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.place(&bytes)
+    }
+
+    fn text(&mut self, text: &str) -> [u32; 2] {
+        [self.place(text.as_bytes()), u32::try_from(text.len()).unwrap()]
+    }
+
+    fn option(&mut self, text: Option<&str>) -> [u32; 3] {
+        let [at, length] = text.map_or([0, 0], |text| self.text(text));
+        [u32::from(text.is_some()), at, length]
+    }
+
+    fn list(&mut self, items: &[Vec<u32>]) -> [u32; 2] {
+        [self.words(&items.concat()), u32::try_from(items.len()).unwrap()]
+    }
+
+    fn pairs(&mut self, pairs: &[(&str, &str)]) -> [u32; 2] {
+        let items: Vec<Vec<u32>> = pairs
+            .iter()
+            .map(|(a, b)| [self.text(a), self.text(b)].concat())
+            .collect();
+        self.list(&items)
+    }
+
+    fn diagnostics(&mut self, said: &[Said]) -> [u32; 2] {
+        let items: Vec<Vec<u32>> = said
+            .iter()
+            .map(|one| {
+                let mut record = vec![one.severity];
+                record.extend(self.text(one.code));
+                record.extend(self.text(one.message));
+                record.extend(self.option(one.document));
+                record.extend(self.option(one.pointer));
+                record.extend([0, 0]);
+                record.extend(self.option(one.help));
+                record.extend(self.pairs(one.extensions));
+                record
+            })
+            .collect();
+        self.list(&items)
+    }
+}
+
+/// A diagnostic.
+#[derive(Clone, Copy)]
+struct Said {
+    severity: u32,
+    code: &'static str,
+    message: &'static str,
+    document: Option<&'static str>,
+    pointer: Option<&'static str>,
+    help: Option<&'static str>,
+    extensions: &'static [(&'static str, &'static str)],
+}
+
+const FINE: Said = Said {
+    severity: WARNING,
+    code: "resources-odd",
+    message: "odd",
+    document: None,
+    pointer: None,
+    help: None,
+    extensions: &[],
+};
+
+/// Writes a plugin of a stage whose function always gives the same. `functions`: name, number of parameters, words of the result.
+fn write(folder: &Path, stage: &str, interface: &str, mut image: Image, functions: &[(&str, usize, Vec<u32>)]) {
+    let mut text = String::new();
+    let mut function = |name: &str, parameters: usize, at: u32| {
+        let parameters = "i32 ".repeat(parameters);
+        text.push_str(&format!(
+            "(func (export \"boson:{stage}/{interface}@1.0.0#{name}\") (param {parameters}) (result i32) (i32.const {at}))\n"
+        ));
+    };
+    let described = ["theirs", "1.2.3", stage, "{}"].map(|text| image.text(text)).concat();
+    let described = image.words(&[described, vec![0; 4]].concat());
+    function("describe", 0, described);
+    for (name, parameters, words) in functions {
+        let at = image.words(words);
+        function(name, *parameters, at);
+    }
+    let bytes: String = image.0.iter().map(|byte| format!("\\{byte:02x}")).collect();
+    let module = format!(
+        "(module (memory (export \"memory\") 64) (global $top (mut i32) (i32.const 131072))
+            (data (i32.const {BASE}) \"{bytes}\")
+            (func (export \"cabi_realloc\") (param i32 i32 i32 i32) (result i32)
+                (global.get $top)
+                (global.set $top (i32.and (i32.add (i32.add (global.get $top) (local.get 3)) (i32.const 15)) (i32.const -16))))
+            {text})"
+    );
+    fs::write(folder.join("theirs.wasm"), component(&module, stage)).unwrap();
+}
+
+fn component(module: &str, stage: &str) -> Vec<u8> {
+    let mut resolve = Resolve::default();
+    let wit = root().join("wit");
+    resolve.push_dir(wit.join("types")).unwrap();
+    let (package, _) = resolve.push_dir(wit.join(stage)).unwrap();
+    let world = resolve.select_world(&[package], Some(stage)).unwrap();
+    let mut module = wat::parse_str(module).unwrap();
+    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();
+    ComponentEncoder::default().module(&module).unwrap().encode().unwrap()
+}
+
+fn deployment() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let small = root().join("tests/golden/convert-small");
+    copy(&small.join("release"), &folder.path().join("release"));
+    let manifest = fs::read_to_string(small.join("manifest.yml")).unwrap();
+    assert!(manifest.contains("example.com"), "{manifest}");
+    fs::write(
+        folder.path().join("manifest.yml"),
+        manifest.replace("example.com", "((domain))"),
+    )
+    .unwrap();
+    fs::write(folder.path().join("vars.yml"), format!("domain: {SECRET}\n")).unwrap();
+    folder
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let to = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &to);
+        } else {
+            fs::copy(&path, &to).unwrap();
+        }
+    }
+}
+
+fn convert(folder: &Path, stage: &str) -> Ran {
+    let plugin = format!("{stage}=theirs.wasm");
+    let ran = host(
+        folder,
+        [
+            "convert",
+            "manifest.yml",
+            "--release",
+            "release",
+            "-l",
+            "vars.yml",
+            "--plugin",
+            &plugin,
+        ],
+    )
+    .unwrap();
+    assert!(!ran.stderr.contains(SECRET), "{}", ran.stderr);
+    ran
+}
+
+#[track_caller]
+fn malformed(folder: &Path, stage: &str, words: &str) {
+    let ran = convert(folder, stage);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("error[plugin-malformed-reply]"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("plugin 'theirs.wasm' "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("(sha256:"), "{}", ran.stderr);
+    assert!(ran.stderr.contains(words), "no {words:?} in {}", ran.stderr);
+}
+
+#[test]
+fn a_render_plugin_gives_one_file_for_each_template_by_its_name() {
+    // Of the job's two templates one is evaluated with the pod's address and one without: each is alone in its call.
+    let folder = deployment();
+    for (files, words) in [
+        (&[][..], "it has 0 files where there should be 1"),
+        (
+            &["app/app.conf.erb", "app/app.conf.erb"],
+            "it has 2 files where there should be 1",
+        ),
+        (&["app/other.erb"], "its files have another name"),
+    ] {
+        let mut image = Image::default();
+        let files: Vec<Vec<u32>> = files
+            .iter()
+            .map(|name| [image.text(name), image.text("x")].concat())
+            .collect();
+        let files = image.list(&files);
+        let result = [&[0][..], &files, &[0, 0, 0, 0]].concat();
+        write(folder.path(), "render", "templates", image, &[("render", 6, result)]);
+        malformed(folder.path(), "render", words);
+    }
+}
+
+#[test]
+fn a_links_plugin_gives_each_group_of_the_manifest() {
+    let folder = deployment();
+    for (groups, words) in [
+        (&[][..], "it has 0 groups where there should be 1"),
+        (&["other"], "in the place of 'web', its groups have another name"),
+        (&["web", "web"], "it has 2 groups where there should be 1"),
+    ] {
+        let mut image = Image::default();
+        let groups: Vec<Vec<u32>> = groups
+            .iter()
+            .map(|name| [image.text(name), image.text("{}")].concat())
+            .collect();
+        let groups = image.list(&groups);
+        let result = [&[0][..], &groups, &[0; 6]].concat();
+        write(folder.path(), "links", "resolution", image, &[("resolve", 1, result)]);
+        malformed(folder.path(), "links", words);
+    }
+}
+
+/// `ok` of transform, or `err`.
+fn resources(folder: &Path, said: &[Said], extensions: &[(&str, &str)], additions: &[&str], fails: bool) {
+    let mut image = Image::default();
+    let said = image.diagnostics(said);
+    let additions: Vec<Vec<u32>> = additions.iter().map(|text| image.text(text).to_vec()).collect();
+    let additions = image.list(&additions);
+    let extensions = image.pairs(extensions);
+    let result = match fails {
+        true => [&[1][..], &said, &[0; 8]].concat(),
+        false => [&[0, 0, 0, 0, 0][..], &additions, &said, &extensions].concat(),
+    };
+    write(
+        folder,
+        "resources",
+        "transformation",
+        image,
+        &[("transform", 1, result)],
+    );
+}
+
+#[test]
+fn what_a_diagnostic_names_has_to_be_there() {
+    let folder = deployment();
+    for (said, words) in [
+        (
+            Said { code: "odd", ..FINE },
+            "the code of a diagnostic is not `resources-` and lower-case words joined by `-`",
+        ),
+        (
+            Said {
+                code: "resources-s3cr3t-t0k3n-v4lue\u{1b}",
+                ..FINE
+            },
+            "the code of a diagnostic",
+        ),
+        (
+            Said {
+                code: "bpm-wrong-type",
+                ..FINE
+            },
+            "the code of a diagnostic",
+        ),
+        (
+            Said {
+                document: Some("/etc/passwd"),
+                ..FINE
+            },
+            "`document` names a document that the call did not pass",
+        ),
+        (
+            Said {
+                pointer: Some("no pointer"),
+                ..FINE
+            },
+            "`pointer` is not a JSON pointer",
+        ),
+        (
+            Said {
+                extensions: &[("required-color", "red")],
+                ..FINE
+            },
+            "it requires 'required-color', which this host does not know",
+        ),
+    ] {
+        for fails in [false, true] {
+            let said = Said {
+                severity: if fails { ERROR } else { WARNING },
+                ..said
+            };
+            resources(folder.path(), &[said], &[], &[], fails);
+            malformed(folder.path(), "resources", words);
+        }
+    }
+    resources(folder.path(), &[], &[("required-order", "1")], &[], false);
+    malformed(
+        folder.path(),
+        "resources",
+        "it requires 'required-order', which this host does not know",
+    );
+    resources(folder.path(), &[FINE], &[("color", "red")], &[], false);
+    let ran = convert(folder.path(), "resources");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .contains("warning[resources-odd]: odd (reported by plugin 'theirs.wasm', sha256:"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn what_a_plugin_says_is_shown_without_values_and_with_its_name() {
+    let folder = deployment();
+    let said = Said {
+        severity: ERROR,
+        code: "resources-s3cr3t-t0k3n-v4lue",
+        message: "no s3cr3t-t0k3n-v4lue, no \u{1b}[31mS3CR3T-T0K3N-V4LUE, no czNjcjN0LXQwazNuLXY0bHVl",
+        pointer: Some("/data/s3cr3t-t0k3n-v4lue"),
+        help: Some("not s3cr3t-t0k3n-v4l"),
+        ..FINE
+    };
+    resources(folder.path(), &[said], &[], &[], true);
+    let ran = convert(folder.path(), "resources");
+    assert_eq!(ran.code, 1);
+    let lower = ran.stderr.to_lowercase();
+    for piece in ["s3cr3t", "t0k3n", "v4lue", "czn", "\u{1b}"] {
+        assert!(!lower.contains(piece), "{piece:?} in {}", ran.stderr);
+    }
+    assert!(
+        ran.stderr.contains("(reported by plugin 'theirs.wasm', sha256:"),
+        "{}",
+        ran.stderr
+    );
+    // Objects that may not be made are told with the plugin that made them.
+    let role = r#"{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "odd"}}"#;
+    resources(folder.path(), &[], &[], &[role], false);
+    let ran = convert(folder.path(), "resources");
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.stderr.contains("(made by plugin 'theirs.wasm', sha256:"),
+        "{}",
+        ran.stderr
+    );
+}

@@ -1,0 +1,307 @@
+//! No message tells the value of a variable, whatever a template makes of it: at the command line, and in what a pod logs and reports, of which
+//! the operator makes conditions and events.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+use boson_tests::{Ran, Run, host};
+use std::fs;
+use std::path::Path;
+
+/// Values of every kind that an escape, a cut or a cleaning could hide from a comparison of whole strings.
+const VALUES: [&str; 8] = [
+    "P@ssw0rd#$tr0ng-and-longer-than-any-cut",
+    "tr4iling-bl4nks-count    ",
+    "esc-\u{1b}[31m-ape\u{7}-b3ll-v4lue",
+    "several\nl1nes-of-a\tv4lue\n",
+    "lower.case.value.with.dots",
+    "correct horse battery staple",
+    "/%+=&?:v4lue~for~urls",
+    "größe-ünd-𝄞-v4lue-quote\"s'`back\\slash",
+];
+
+/// What templates do with the value `v`.
+const FORMS: [&str; 30] = [
+    "raise v",
+    "raise \"bad password #{v} in #{name}\"",
+    "raise v.inspect",
+    "raise v.dump",
+    "raise v.inspect.inspect",
+    "raise v.to_json",
+    "raise JSON.generate(v, script_safe: true, ascii_only: true)",
+    "raise({ 'password' => v }.to_yaml)",
+    "raise Shellwords.escape(v)",
+    "raise CGI.escape(v)",
+    "raise URI.encode_www_form_component(v)",
+    "raise CGI.escapeHTML(v)",
+    "raise Base64.encode64(\"user:#{v}\")",
+    "raise Base64.urlsafe_encode64(v)",
+    "raise v.unpack1('H*')",
+    "raise v.upcase",
+    "raise v.swapcase",
+    "raise v.reverse",
+    "raise v[3, 12]",
+    "raise v.chars.join(' ')",
+    "raise Digest::SHA256.hexdigest(v)",
+    "JSON.parse(v)",
+    "JSON.parse(\"{\\\"a\\\": #{v}\")",
+    "Integer(v)",
+    "Float(v)",
+    "{}.fetch(v)",
+    "URI.parse(\"http://#{v} \")",
+    "IPAddr.new(v)",
+    "Object.const_get(v)",
+    "public_send(v)",
+];
+
+/// What no message may hold of a value: eight bytes of it in any form, or all of a form that has fewer.
+fn telling(value: &str) -> Vec<String> {
+    let hex: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let reversed: String = value.chars().rev().collect();
+    let base64 = |text: &str| encode(text.as_bytes());
+    let forms = [
+        value.to_string(),
+        value.to_uppercase(),
+        value.to_lowercase(),
+        reversed,
+        hex,
+        base64(value),
+        base64(&format!("user:{value}")),
+    ];
+    let pieces = |form: &String| {
+        let chars: Vec<char> = form.chars().collect();
+        let window = |window: &[char]| window.iter().collect::<String>();
+        chars.windows(8.min(chars.len())).map(window).collect::<Vec<_>>()
+    };
+    forms.iter().flat_map(pieces).collect()
+}
+
+fn encode(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let group = |three: &[u8]| {
+        let number = three.iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
+        let letter = |nth: usize| char::from(LETTERS[(number >> (18 - 6 * nth)) as usize & 63]);
+        (0..=three.len()).map(letter).collect::<String>()
+    };
+    bytes.chunks(3).map(group).collect()
+}
+
+/// The release `demo`: a template for each form, the value in the property `app.password`.
+fn write_job(folder: &Path, spec: &str) {
+    let sources: String = (0..FORMS.len())
+        .map(|nth| format!("  t{nth}.erb: config/t{nth}\n"))
+        .collect();
+    let text = format!(
+        "name: app\ntemplates:\n  bpm.yml.erb: config/bpm.yml\n{sources}packages: []\nproperties:\n  app.password:\n    description: x\n"
+    );
+    fs::create_dir_all(folder.join("templates")).unwrap();
+    fs::write(folder.join(spec), text).unwrap();
+    fs::write(folder.join("monit"), "").unwrap();
+    fs::write(
+        folder.join("templates/bpm.yml.erb"),
+        "processes: [{name: app, executable: /x}]\n",
+    )
+    .unwrap();
+    for (nth, form) in FORMS.iter().enumerate() {
+        let text = format!("<% v = p('app.password') %>\n<% {form} %>\n");
+        fs::write(folder.join(format!("templates/t{nth}.erb")), text).unwrap();
+    }
+}
+
+fn manifest() -> &'static str {
+    "name: demo
+releases: [{name: demo, version: \"1\", url: registry.example.com/demo}]
+stemcells: [{alias: default, os: ubuntu-jammy, version: \"1.1\"}]
+instance_groups:
+- name: web
+  instances: 2
+  stemcell: default
+  jobs: [{name: app, release: demo, properties: {app: {password: ((word))}}}]
+"
+}
+
+#[track_caller]
+fn tells_nothing(said: &str, value: &str) {
+    for piece in telling(value) {
+        assert!(!said.contains(&piece), "{piece:?} of {value:?} is told:\n{said}");
+    }
+}
+
+/// All templates are named with their lines, and the words that are the template's own stay.
+#[track_caller]
+fn tells_enough(said: &str) {
+    for nth in 0..FORMS.len() {
+        let template = format!("Error filling in template 't{nth}.erb' (line 2: ");
+        assert!(said.contains(&template), "no {template} in\n{said}");
+    }
+    for words in [
+        "bad password <redacted>",
+        " in web",
+        "key not found: ",
+        "invalid value for Integer(): ",
+        "(line 2: <redacted>)",
+    ] {
+        assert!(said.contains(words), "no {words:?} in\n{said}");
+    }
+}
+
+fn yaml(text: &str) -> String {
+    serde_json::to_string(text).unwrap()
+}
+
+#[test]
+fn whatever_a_template_makes_of_a_value_the_command_line_does_not_tell_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    write_job(&at("release/jobs/app"), "spec");
+    fs::create_dir_all(at("release/config")).unwrap();
+    fs::write(at("release/config/final.yml"), "name: demo\n").unwrap();
+    fs::write(at("manifest.yml"), manifest()).unwrap();
+    for value in VALUES {
+        fs::write(at("vars.yml"), format!("word: {}\n", yaml(value))).unwrap();
+        fs::write(at("word"), value).unwrap();
+        let context = serde_json::json!({"name": "web", "index": 0, "properties": {"app": {"password": value}}});
+        fs::write(at("context.json"), context.to_string()).unwrap();
+        let quoted = format!("word={}", yaml(value));
+        let convert = ["convert", "manifest.yml", "--release", "release"];
+        for given in [
+            ["-v", &quoted],
+            ["-l", "vars.yml"],
+            ["--var-file", "word=word"],
+            ["--vars-store", "vars.yml"],
+        ] {
+            let ran = host(folder.path(), convert.iter().chain(&given)).unwrap();
+            assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
+            tells_nothing(&ran.stderr, value);
+            tells_enough(&ran.stderr);
+        }
+        let ran = host(
+            folder.path(),
+            [
+                "render",
+                "--release",
+                "release",
+                "--job",
+                "app",
+                "--context",
+                "context.json",
+            ],
+        )
+        .unwrap();
+        assert_eq!(ran.code, 1);
+        tells_nothing(&ran.stderr, value);
+        tells_enough(&ran.stderr);
+    }
+}
+
+#[test]
+fn whatever_a_template_makes_of_a_value_a_pod_does_not_log_or_report_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    write_job(&at("all-releases/jobs-src/demo/app"), "job.MF");
+    for value in VALUES {
+        let resolved = format!(
+            "name: demo
+instance_groups:
+- name: web
+  instances: 1
+  jobs:
+  - name: app
+    release: demo
+    properties:
+      app: {{password: {}}}
+      quarks:
+        instances: [{{deployment: demo, name: web, index: 0, id: web-0, address: web-0.svc, bootstrap: true}}]
+        consumes: {{}}
+        release: {{name: demo, version: \"1\"}}
+",
+            yaml(value)
+        );
+        fs::write(at("properties.yaml"), resolved).unwrap();
+        fs::create_dir_all(at("values/given/word")).unwrap();
+        fs::write(at("values/given/word/password"), value).unwrap();
+
+        let mut run = Run::new(folder.path(), ["util", "template-render"]);
+        let environment = [
+            ("BOSH_MANIFEST_PATH", "properties.yaml"),
+            ("JOBS_DIR", "all-releases"),
+            ("OUTPUT_DIR", "jobs"),
+            ("POD_IP", "10.1.2.3"),
+            ("POD_ORDINAL", "0"),
+        ];
+        run.environment = environment.map(|(name, value)| (name.into(), value.into())).into();
+        let pod: Ran = run.start().unwrap();
+        assert_eq!(pod.code, 1, "{}", pod.stderr);
+        tells_nothing(&pod.stderr, value);
+        tells_enough(&pod.stderr);
+
+        fs::write(at("report"), "").unwrap();
+        for values in [&["--values=values"][..], &[]] {
+            let arguments = [
+                "util",
+                "bpm",
+                "--resolved=properties.yaml",
+                "--manifest-name=m",
+                "--releases=all-releases",
+                "--group=web",
+                "--output=output",
+                "--report=report",
+            ];
+            let job = host(folder.path(), arguments.iter().chain(values)).unwrap();
+            assert_eq!(job.code, 65, "{}", job.stderr);
+            let report = fs::read_to_string(at("report")).unwrap();
+            assert!(report.contains("render-template-failed"), "{report}");
+            for said in [&job.stderr, &report] {
+                tells_nothing(said, value);
+            }
+            tells_enough(&job.stderr);
+        }
+    }
+}
+
+/// `-v deployment_name=concourse` took the word out of everything that the host said.
+#[test]
+fn words_given_in_plain_sight_and_our_own_help_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let text = manifest()
+        .replace("name: demo\nreleases", "name: ((deployment_name))\nreleases")
+        .replace("((word))", "((word_of_mine))");
+    fs::write(at("manifest.yml"), text).unwrap();
+    fs::create_dir_all(at("release/jobs/app/templates")).unwrap();
+    let spec = "name: app\ntemplates: {x.erb: config/x}\npackages: []\nproperties: {app.password: {description: x}}\n";
+    fs::write(at("release/jobs/app/spec"), spec).unwrap();
+    fs::write(at("release/jobs/app/monit"), "").unwrap();
+    fs::create_dir_all(at("release/config")).unwrap();
+    fs::write(at("release/config/final.yml"), "name: demo\n").unwrap();
+    fs::write(
+        at("release/jobs/app/templates/x.erb"),
+        "<% raise \"#{spec.deployment}: #{p('app.password')}\" %><%= p('nothing') %>",
+    )
+    .unwrap();
+    let convert = [
+        "convert",
+        "manifest.yml",
+        "--release",
+        "release",
+        "-v",
+        "deployment_name=concourse",
+    ];
+    let ran = host(folder.path(), convert.iter().chain(&["-v", "word_of_mine=property"])).unwrap();
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("(line 1: concourse: property)"), "{}", ran.stderr);
+    // A Secret of the same word does not make holes in what the host says itself, either.
+    fs::write(at("release/jobs/app/templates/x.erb"), "<%= p('nothing') %>").unwrap();
+    fs::write(at("vars.yml"), "word_of_mine: property-of\n").unwrap();
+    let ran = host(folder.path(), convert.iter().chain(&["-l", "vars.yml"])).unwrap();
+    assert!(
+        ran.stderr.contains("Can't find property '[\"nothing\"]'"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.contains("= help: Give the property a value in the manifest"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!ran.stderr.contains("<redacted>"), "{}", ran.stderr);
+}
