@@ -92,6 +92,12 @@ pub const CODES: &[Code] = &[
                       makes them; `--plugins-dir` names another directory.",
     },
     Code {
+        name: "pod-contract",
+        title: "A pod was made for another version of `host`",
+        explanation: "Operator and pods agree on commands, variables and documents by a number, the pod contract. An image serves its own version and some \
+                      before; docs/operator.md lists them. `--operator-image` has to be of the operator's version or newer.",
+    },
+    Code {
         name: "release-no-job",
         title: "A release has no job of that name",
         explanation: "Job names are the names of the directories below the release's `jobs`.",

@@ -7,7 +7,7 @@ use crate::object::{compact, object};
 use crate::volumes::{self, Volumes, mount};
 use crate::{resources, scripts, security};
 use boson_deployment::copier::{self, RELEASES};
-use boson_deployment::names;
+use boson_deployment::{contract, names};
 use boson_document::Tree;
 use std::collections::HashSet;
 
@@ -103,6 +103,7 @@ fn template_render(group: &Group) -> Tree {
         text("BOSH_AZ_COUNT", &zones),
         replicas(group, "BOSH_REPLICA_COUNT"),
         ordinal(group, "BOSH_REPLICA_ORDINAL"),
+        text(contract::VARIABLE, &contract::VERSION.to_string()),
     ];
     compact(object! {
         "name" => "template-render",

@@ -1,6 +1,7 @@
 //! What several stages know of a deployment: names, instances, addons. Pure; no WIT.
 
 pub mod addons;
+pub mod contract;
 pub mod copier;
 pub mod images;
 pub mod instances;

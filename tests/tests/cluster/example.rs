@@ -154,17 +154,23 @@ impl Example {
     }
 
     pub fn operator_through(&self, line: &Line, death: Death, lease: &str) -> Operator {
+        let client = line.client(self.stage.client.clone(), death);
+        self.operator_of(client, "boson", 0, lease)
+    }
+
+    /// An operator of this image. `roll_outdated`: deployments that may roll to it at a time.
+    pub fn operator_of(&self, client: Client, image: &str, roll_outdated: usize, lease: &str) -> Operator {
         let here = Namespaces::Fixed([self.stage.namespace.clone()].into());
         let conversion = Conversion {
             rules: Arc::new(BuiltIn(plugins())),
             images: Arc::new(Directories(self.conversions.clone())),
             web: Arc::new(NoWeb),
             cluster_domain: "cluster.local".into(),
-            operator_image: "boson".into(),
+            operator_image: image.into(),
             budget: boson_budget::Budget::default(),
+            roll_outdated,
             keep_versions: 2,
         };
-        let client: Client = line.client(self.stage.client.clone(), death);
         self.stage.operator_with(client, here, lease, conversion)
     }
 

@@ -49,5 +49,6 @@ mod silence;
 mod stage;
 mod trail;
 mod unready;
+mod upgrades;
 mod walk;
 mod web;

@@ -118,6 +118,7 @@ impl Stage {
             cluster_domain: "cluster.local".into(),
             operator_image: "boson".into(),
             budget: boson_budget::Budget::default(),
+            roll_outdated: 0,
             keep_versions: 2,
         };
         self.operator_that(signer, client, namespaces, lease, conversion)

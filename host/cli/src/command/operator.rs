@@ -65,6 +65,10 @@ pub struct OperatorArguments {
     /// Image with this program, for the init containers that render templates
     #[arg(long, value_name = "REFERENCE", default_value = concat!("ghcr.io/boson/host:", env!("CARGO_PKG_VERSION")), env = "BOSON_OPERATOR_IMAGE")]
     operator_image: String,
+    /// Roll instance groups whose pods have an older operator image, one of a deployment at a time, in so many deployments at a time; 0 leaves
+    /// them until something else changes them
+    #[arg(long, value_name = "NUMBER", env = "BOSON_ROLL_OUTDATED_GROUPS", default_value_t = 0)]
+    roll_outdated_groups: u16,
     /// Versions of a Secret that are kept beside the newest, though nobody uses them
     #[arg(long, value_name = "NUMBER", env = "BOSON_KEEP_VERSIONS", default_value_t = 2)]
     keep_versions: u16,
@@ -252,6 +256,7 @@ async fn operate(
             budget,
             cluster_domain: arguments.cluster_domain.clone(),
             operator_image: arguments.operator_image.clone(),
+            roll_outdated: usize::from(arguments.roll_outdated_groups),
             keep_versions: usize::from(arguments.keep_versions),
         },
         signer: arguments.signer_name.clone(),

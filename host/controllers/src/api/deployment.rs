@@ -231,10 +231,23 @@ pub struct BoshDeploymentStatus {
     /// Digest of the warnings that stand in events, so that they are told once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warned: Option<String>,
+    /// Instance groups whose pods keep an older operator image: an upgrade of the operator restarts no pod.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
+    pub outdated_groups: Vec<OutdatedGroup>,
     /// Variables that the manifest no longer has. Their values are kept until the deployment goes, or until 'host prune'.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     pub removed_variables: Vec<String>,
+}
+
+/// An instance group whose pods keep an older operator image.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OutdatedGroup {
+    /// Name of the instance group.
+    pub name: String,
+    /// The operator image that its pods were made with.
+    pub image: String,
 }
 
 /// How far a deployment got.

@@ -21,7 +21,8 @@ use kube::CustomResourceExt;
 
 pub use condition::{Condition, ConditionStatus};
 pub use deployment::{
-    BoshDeployment, BoshDeploymentSpec, BoshDeploymentStatus, PluginUse, ReferenceType, ResourceReference,
+    BoshDeployment, BoshDeploymentSpec, BoshDeploymentStatus, OutdatedGroup, PluginUse, ReferenceType,
+    ResourceReference,
 };
 pub use job::{QuarksJob, QuarksJobSpec, QuarksJobStatus};
 pub use secret::{QuarksSecret, QuarksSecretSpec, QuarksSecretStatus};

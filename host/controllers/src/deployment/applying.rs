@@ -6,6 +6,7 @@ use super::flow::Flow;
 use super::manifest::Manifest;
 use super::stop::{Stop, refusal};
 use super::trail::Change;
+use crate::api::OutdatedGroup;
 use crate::api::deployment::ConversionMode;
 use crate::client::{Error, resource};
 use crate::drift;
@@ -34,14 +35,19 @@ const WORKLOADS: [&str; 6] = [
 // === impl Flow ===
 
 impl Flow<'_> {
-    /// Makes, changes and deletes what differs.
-    pub(super) async fn apply(&self, wanted: Vec<Value>, manifest: &Manifest) -> Result<Vec<Value>, Stop> {
+    /// Makes, changes and deletes what differs. All objects as they are then, and the groups that keep an older operator image.
+    pub(super) async fn apply(
+        &self,
+        mut wanted: Vec<Value>,
+        manifest: &Manifest,
+    ) -> Result<(Vec<Value>, Vec<OutdatedGroup>), Stop> {
         let mut live = Vec::new();
         for kind in KINDS {
             live.extend(self.live(&resource(kind.api_version, kind.kind)).await?);
         }
         // In the other mode they are what the deployment no longer has.
         live.retain(|object| self.mode == ConversionMode::InProcess || !self.is_conversion_job(object));
+        let outdated = self.keep_images(&mut wanted, &live);
         let plan = self.differences(wanted.clone(), &mut live).await?;
         self.vacant(plan.new_objects()).await?;
         if let Some(leaving) = plan.replace.iter().find(|old| objects::is_going(old)) {
@@ -66,7 +72,7 @@ impl Flow<'_> {
         if let Some(change) = change {
             self.report_change(&change).await;
         }
-        Ok(wanted)
+        Ok((wanted, outdated))
     }
 
     /// Removes what others added to lists and maps of ours.

@@ -25,6 +25,7 @@ impl Seen {
             troubles: Vec::new(),
             inputs_digest: None,
             inputs: None,
+            outdated: None,
             removed: None,
             warned: old.warned.clone(),
             plugins: Vec::new(),

@@ -10,8 +10,8 @@ use super::steps::Work;
 use super::stop::Stop;
 use super::traced::traced;
 use super::{Context, MANAGER};
-use crate::api::BoshDeployment;
 use crate::api::deployment::ConversionMode;
+use crate::api::{BoshDeployment, OutdatedGroup};
 use crate::client::{Created, Error};
 use crate::conversion::Ruling;
 use crate::in_pod::Values;
@@ -52,6 +52,8 @@ pub(super) struct Flow<'a> {
 pub(super) struct Done {
     /// Objects of the deployment, as they should be.
     pub objects: Vec<Value>,
+    /// Groups whose pods keep an older operator image.
+    pub outdated: Vec<OutdatedGroup>,
     /// Variables that the manifest no longer has, and whose values are kept.
     pub removed: Vec<String>,
     /// What has no effect, as the command line would print it.
@@ -93,7 +95,7 @@ impl Flow<'_> {
         self.progress.done(3);
         let (manifest, made) = self.convert(stages, manifest, variables, gathered).await?;
         self.copy_plugins().await?;
-        let objects = self.apply(made, &manifest).await?;
+        let (objects, outdated) = self.apply(made, &manifest).await?;
         // With the versions that were just made, or the oldest would stay until the next change.
         let existing = match self.progress.has_written() {
             true => self.existing().await?,
@@ -104,6 +106,7 @@ impl Flow<'_> {
         warnings.extend(manifest.secrets.scrub(manifest.warnings));
         Ok(Done {
             objects,
+            outdated,
             removed,
             warnings,
         })

@@ -19,6 +19,7 @@ mod jobs;
 mod look;
 mod manifest;
 mod memory;
+mod pod_image;
 mod progress;
 mod provenance;
 mod pulls;
@@ -61,6 +62,7 @@ use kube::runtime::controller::Action;
 use kube::{Resource, ResourceExt};
 use look::Look;
 use memory::{Due, Memory};
+use pod_image::Rolls;
 use progress::Progress;
 use pulls::Pulls;
 use ruled::{OwnRules, Ruled};
@@ -104,6 +106,7 @@ pub(crate) struct Context {
     cache: Arc<Cache>,
     memory: Memory,
     sweeps: Sweeps,
+    rolls: Rolls,
     plugins: Plugins,
     turns: Turns,
 }
@@ -123,6 +126,8 @@ pub struct Conversion {
     pub cluster_domain: String,
     /// Image of the operator, which init containers run.
     pub operator_image: String,
+    /// Deployments that may roll instance groups with an older operator image at a time; 0: such groups keep it.
+    pub roll_outdated: usize,
     /// Versions of a Secret that are kept beside the newest, though nobody uses them.
     pub keep_versions: usize,
 }
@@ -148,6 +153,7 @@ impl Context {
             cache: Arc::default(),
             memory: Memory::default(),
             sweeps: Sweeps::default(),
+            rolls: Rolls::default(),
             plugins,
             turns,
         }
@@ -182,7 +188,7 @@ impl Context {
             .as_ref()
             .map_or(Due::Now, |look| self.memory.due(&key, look.print(), Instant::now()));
         let due = match due {
-            Due::Nothing if self.can_sweep(&key).await? => Due::Now,
+            Due::Nothing if self.can_sweep(&key).await? || self.can_roll(object, &key) => Due::Now,
             due => due,
         };
         let faults = ruled.faults.clone();
@@ -205,7 +211,7 @@ impl Context {
         self.report(object, &seen, &key).await?;
         Ok(match (wait, documents::on_the_web(&object.spec)) {
             (Some(wait), _) => Action::requeue(wait),
-            (None, _) if self.sweeps.is_later(&key) => Action::requeue(WAIT),
+            (None, _) if self.sweeps.is_later(&key) || self.rolls_later(object) => Action::requeue(WAIT),
             (None, true) => Action::requeue(REREAD),
             (None, false) => Action::await_change(),
         })
@@ -342,6 +348,9 @@ impl Context {
             .iter()
             .any(|one| one.kind == "Ready" && one.status == ConditionStatus::True);
         self.count(key, Some(ready));
+        if new.outdated_groups.is_empty() && new.deployed_instance_groups == new.total_instance_groups {
+            self.rolls.release(key);
+        }
         if object.status.as_ref() != Some(&new) {
             let (state, message) = (new.state.as_ref().map(tracing::field::debug), new.message.as_deref());
             tracing::info!(state, message, "the status changes");

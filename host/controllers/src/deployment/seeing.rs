@@ -43,6 +43,7 @@ impl Context {
             troubles,
             inputs_digest: None,
             inputs: None,
+            outdated: None,
             removed: None,
             warned: status.and_then(|status| status.warned.clone()),
             plugins: ruled.rules.map(|rules| rules.ruling.uses).unwrap_or_default(),
@@ -61,7 +62,7 @@ impl Context {
             Ok(flow) => flow.run().await,
             Err(stop) => Err(stop),
         };
-        let mut removed = None;
+        let (mut removed, mut outdated) = (None, None);
         let mut warned = object.status.as_ref().and_then(|status| status.warned.clone());
         let mut groups = progress.groups();
         let mut inputs = None;
@@ -70,6 +71,7 @@ impl Context {
                 inputs = Some(progress.inputs());
                 groups = Some(count(&done.objects));
                 removed = Some(done.removed);
+                outdated = Some(done.outdated);
                 warned = self.warn(object, &done.warnings).await;
                 Outcome::Applied
             }
@@ -94,6 +96,7 @@ impl Context {
             troubles,
             inputs_digest: progress.inputs_digest(),
             inputs,
+            outdated,
             removed,
             warned,
             plugins,

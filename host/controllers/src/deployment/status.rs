@@ -3,8 +3,8 @@
 use super::errands::Errands;
 use super::findings::{self, findings};
 use super::stop::Wrong;
-use crate::api::BoshDeploymentStatus;
 use crate::api::deployment::{DeploymentState, Input, PluginUse};
+use crate::api::{BoshDeploymentStatus, OutdatedGroup};
 use crate::cache::Trouble;
 use crate::conditions;
 use crate::plugins::Fault;
@@ -35,6 +35,8 @@ pub(super) struct Seen {
     pub inputs_digest: Option<String>,
     /// What the objects are made from; none where they are those of before.
     pub inputs: Option<Vec<Input>>,
+    /// Groups whose pods keep an older operator image; none: not known.
+    pub outdated: Option<Vec<OutdatedGroup>>,
     /// Variables that the manifest no longer has; none: not known.
     pub removed: Option<Vec<String>>,
     /// Digest of the warnings that were told.
@@ -88,6 +90,9 @@ pub(super) fn after(old: &BoshDeploymentStatus, seen: &Seen, now: &Time) -> Bosh
     status.warned.clone_from(&seen.warned);
     if seen.outcome == Outcome::Applied {
         status.plugins.clone_from(&seen.plugins);
+    }
+    if let Some(outdated) = &seen.outdated {
+        status.outdated_groups.clone_from(outdated);
     }
     if let Some(removed) = &seen.removed {
         status.removed_variables.clone_from(removed);
@@ -190,6 +195,7 @@ mod tests {
             troubles: Vec::new(),
             inputs_digest: None,
             inputs: None,
+            outdated: None,
             removed: None,
             warned: None,
             plugins: Vec::new(),

@@ -37,6 +37,7 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
         let key = (namespace.into(), name.into());
         forgetting.memory.forget(&key);
         forgetting.count(&key, None);
+        forgetting.rolls.release(&key);
         forgetting.pulls.forget(namespace, name);
         forgetting.sweeps.forget(namespace, name);
     };

@@ -2,8 +2,8 @@
 
 use crate::api::job::Output;
 use crate::output::{CONTAINER, DIRECTORY, ORDER, Order};
-use boson_deployment::labels;
 use boson_deployment::names::{self, LABEL_LIMIT};
+use boson_deployment::{contract, labels};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
 
@@ -96,7 +96,8 @@ fn container(order: &Order, image: &str, mounts: Vec<Value>) -> Value {
         "env": [
             {"name": ORDER, "value": serde_json::to_string(order).unwrap_or_default()},
             {"name": "NAMESPACE", "valueFrom": field("metadata.namespace")},
-            {"name": "POD_NAME", "valueFrom": field("metadata.name")}
+            {"name": "POD_NAME", "valueFrom": field("metadata.name")},
+            {"name": contract::VARIABLE, "value": contract::VERSION.to_string()}
         ],
         "volumeMounts": mounts,
         // A file has at most 32 MiB, and its parts are held a few times.

@@ -34,7 +34,7 @@ pub struct BpmArguments {
     #[arg(long, value_name = "NAME")]
     group: String,
     #[command(flatten)]
-    leaving: Leaving,
+    pub(super) leaving: Leaving,
     #[command(flatten)]
     plugins: PluginArguments,
 }

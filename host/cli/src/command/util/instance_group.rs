@@ -34,7 +34,7 @@ pub struct InstanceGroupArguments {
     #[command(flatten)]
     deployment: DeploymentArguments,
     #[command(flatten)]
-    leaving: Leaving,
+    pub(super) leaving: Leaving,
     #[command(flatten)]
     plugins: PluginArguments,
 }

@@ -30,7 +30,7 @@ pub struct InterpolateArguments {
     #[arg(long, value_name = "DIGEST")]
     inputs: Option<String>,
     #[command(flatten)]
-    leaving: Leaving,
+    pub(super) leaving: Leaving,
     #[command(flatten)]
     plugins: PluginArguments,
 }

@@ -1,6 +1,7 @@
 //! `host util`: what the pods of a deployment run. Not meant for people; documented, because manifests show it.
 
 mod bpm;
+mod contract;
 mod extract_jobs;
 mod instance_group;
 mod interpolate;
@@ -11,7 +12,9 @@ mod template_render;
 mod wait;
 
 use crate::exit::Failed;
-use crate::output::Color;
+use crate::output::{self, Color};
+use boson_pipeline::Diagnostic;
+use boson_pipeline::report::Sources;
 use clap::Subcommand;
 
 /// Commands that the pods of a deployment run
@@ -34,6 +37,9 @@ pub enum UtilCommand {
 }
 
 pub fn run(command: &UtilCommand, color: Color) -> Result<(), Failed> {
+    if let Err(error) = contract::check() {
+        return refuse(command, *error, color);
+    }
     match command {
         UtilCommand::Interpolate(arguments) => interpolate::run(arguments, color),
         UtilCommand::InstanceGroup(arguments) => instance_group::run(arguments, color),
@@ -43,4 +49,18 @@ pub fn run(command: &UtilCommand, color: Color) -> Result<(), Failed> {
         UtilCommand::Wait(arguments) => wait::run(arguments, color),
         UtilCommand::TemplateRender(arguments) => template_render::run(arguments, color),
     }
+}
+
+/// Reports an error before the command has begun: to the operator, where it is a step of a conversion.
+fn refuse(command: &UtilCommand, error: Diagnostic, color: Color) -> Result<(), Failed> {
+    let leaving = match command {
+        UtilCommand::Interpolate(arguments) => &arguments.leaving,
+        UtilCommand::InstanceGroup(arguments) => &arguments.leaving,
+        UtilCommand::Bpm(arguments) => &arguments.leaving,
+        _ => {
+            output::show(&[error], &Sources::default(), color);
+            return Err(Failed::Input);
+        }
+    };
+    leaving.leave(Err(vec![error]), Vec::new(), &Sources::default(), "", color)
 }

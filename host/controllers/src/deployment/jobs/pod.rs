@@ -1,7 +1,7 @@
 //! The pods of a conversion job: our containers without any rights, and those that copy what release images have. Pure.
 
 use crate::conversion::ReleaseImage;
-use boson_deployment::{copier, names};
+use boson_deployment::{contract, copier, names};
 use serde_json::{Value, json};
 
 /// Volume that all may write to, for the time of the pod.
@@ -45,8 +45,11 @@ impl Container {
             "image": image,
             "command": ["host", "util", self.command],
             "args": arguments.iter().map(|text| literal(text)).collect::<Vec<_>>(),
-            // Nothing else of the file system can be written.
-            "env": [{ "name": "XDG_CACHE_HOME", "value": "/tmp/cache" }],
+            "env": [
+                // Nothing else of the file system can be written.
+                { "name": "XDG_CACHE_HOME", "value": "/tmp/cache" },
+                { "name": contract::VARIABLE, "value": contract::VERSION.to_string() },
+            ],
             "resources": {
                 "requests": { "cpu": "50m", "memory": "64Mi" },
                 "limits": { "cpu": "2", "memory": "2Gi" },

@@ -1,0 +1,99 @@
+//! Whether this image serves the pod that it runs in: see [`boson_deployment::contract`].
+
+use boson_deployment::contract::{OLDEST, VARIABLE, VERSION};
+use boson_pipeline::Diagnostic;
+
+/// Checks the version that the pod was made for. Outside of a pod there is none.
+///
+/// # Errors
+/// It is none that this image serves.
+pub fn check() -> Result<(), Box<Diagnostic>> {
+    match std::env::var(VARIABLE) {
+        Ok(text) => serves(&text),
+        Err(_) => Ok(()),
+    }
+}
+
+fn serves(text: &str) -> Result<(), Box<Diagnostic>> {
+    let asked: Option<u32> = text.parse().ok();
+    if asked.is_some_and(|asked| (OLDEST..=VERSION).contains(&asked)) {
+        return Ok(());
+    }
+    let ours = match OLDEST {
+        VERSION => format!("version {VERSION}"),
+        _ => format!("versions {OLDEST} to {VERSION}"),
+    };
+    let host = env!("CARGO_PKG_VERSION");
+    let text: String = text.chars().take(20).collect();
+    let message = format!("this pod was made for version '{text}' of the pod contract, and host {host} serves {ours}");
+    let error = Diagnostic::error("pod-contract", message);
+    Err(Box::new(error.help(
+        "give the operator an image of its own version: `--operator-image`",
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::Arguments;
+    use clap::{Arg, CommandFactory};
+
+    const FILE: &str = "../../docs/reference/pod-contract.md";
+
+    const HEAD: &str = "# The pod contract
+
+What pods ask of the operator's image, made from the program itself. Where a change here, or of a document that a command reads or leaves, is one that an older
+image would not understand, `VERSION` in `plugins/deployment/src/contract.rs` becomes the next number. Then
+`BLESS=1 cargo test --release --workspace --locked --bin host` rewrites this page.
+";
+
+    fn line(arg: &Arg) -> String {
+        let option = arg
+            .get_long()
+            .map_or_else(|| arg.get_id().to_string(), |long| format!("--{long}"));
+        let variable = arg.get_env().map(|name| format!(" (`{}`)", name.to_string_lossy()));
+        let required = if arg.is_required_set() { ", required" } else { "" };
+        format!("- `{option}`{}{required}\n", variable.unwrap_or_default())
+    }
+
+    fn page() -> String {
+        let mut page = format!("{HEAD}\nThis is version {VERSION}; pods of version {OLDEST} and later are served.\n");
+        let mut all = Arguments::command();
+        all.build();
+        let util = all.find_subcommand("util").unwrap();
+        for command in util.get_subcommands().filter(|command| command.get_name() != "help") {
+            page.push_str(&format!("\n## host util {}\n\n", command.get_name()));
+            let own = command
+                .get_arguments()
+                .filter(|arg| !arg.is_global_set() && arg.get_id() != "help");
+            page.extend(own.map(line));
+        }
+        page
+    }
+
+    #[test]
+    fn the_contract_is_as_written_down() {
+        let page = page();
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(FILE, &page).unwrap();
+        }
+        let found = std::fs::read_to_string(FILE).unwrap_or_default();
+        assert!(found == page, "{FILE} says what to do:\n{page}");
+    }
+
+    #[test]
+    fn only_versions_that_this_image_knows_are_served() {
+        for version in [OLDEST, VERSION] {
+            assert!(serves(&version.to_string()).is_ok());
+        }
+        for text in [
+            (VERSION + 1).to_string(),
+            (OLDEST - 1).to_string(),
+            "x".into(),
+            String::new(),
+        ] {
+            let error = serves(&text).unwrap_err();
+            assert!(error.message.contains(&format!("'{text}'")), "{}", error.message);
+        }
+    }
+}

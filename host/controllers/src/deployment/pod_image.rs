@@ -1,0 +1,292 @@
+//! Pods keep the operator image that they were made with until something else changes them: an upgrade of the operator restarts none. Where the
+//! operator is asked to, it rolls one instance group of a deployment at a time.
+
+use super::Context;
+use super::flow::Flow;
+use super::memory::Key;
+use crate::api::{BoshDeployment, OutdatedGroup};
+use crate::objects;
+use boson_deployment::labels;
+use kube::ResourceExt;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Where a QuarksStatefulSet and a QuarksJob have their pods.
+const PODS: &str = "/spec/template/spec/template/spec";
+/// A deployment that does not become ready for so long no longer keeps others from rolling.
+const STUCK: Duration = Duration::from_secs(600);
+
+/// An object whose pods would have another operator image if they were made now.
+struct Outdated {
+    /// Where it stands among those that are wanted.
+    at: usize,
+    /// As it is wanted, but for the image.
+    kept: Value,
+    /// Whether it has pods all the time. An errand that has ended is not run again for an image.
+    runs: bool,
+    group: OutdatedGroup,
+}
+
+/// The deployments that roll at this time.
+#[derive(Debug, Default)]
+pub(super) struct Rolls {
+    since: Mutex<HashMap<Key, Instant>>,
+}
+
+// === impl Rolls ===
+
+impl Rolls {
+    /// Whether the deployment may roll a group now: at most `most` deployments do.
+    pub(super) fn is_free(&self, key: &Key, most: usize, now: Instant) -> bool {
+        let since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        let rolls = |began: &Instant| now.saturating_duration_since(*began) < STUCK;
+        let others = since.iter().filter(|(other, began)| *other != key && rolls(began));
+        others.count() < most
+    }
+
+    /// Takes a place, if there is one.
+    fn take(&self, key: Key, most: usize, now: Instant) -> bool {
+        let free = self.is_free(&key, most, now);
+        if free {
+            let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+            since.insert(key, now);
+        }
+        free
+    }
+
+    /// The deployment is ready, with nothing left to roll, or gone.
+    pub(super) fn release(&self, key: &Key) {
+        self.since.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
+}
+
+// === impl Flow ===
+
+impl Flow<'_> {
+    /// Gives objects that differ from what there is by the operator's image only the image that they have, but for one that may roll now. The
+    /// groups that keep an older image.
+    pub(super) fn keep_images(&self, wanted: &mut [Value], live: &[Value]) -> Vec<OutdatedGroup> {
+        let image = &self.deployment.operator_image;
+        let mut outdated = outdated(wanted, live, image);
+        let most = self.context.conversion.roll_outdated;
+        let first = outdated
+            .iter()
+            .position(|one| one.runs)
+            .filter(|_| most > 0 && all_ready(live));
+        if let Some(first) = first
+            && self.context.rolls.take(self.key(), most, Instant::now())
+        {
+            let group = outdated.remove(first).group.name;
+            tracing::info!(group, image, "the operator rolls an instance group to its own image");
+        }
+        let mut groups = Vec::new();
+        for one in outdated {
+            if let Some(object) = wanted.get_mut(one.at) {
+                *object = one.kept;
+            }
+            groups.extend(one.runs.then_some(one.group));
+        }
+        groups
+    }
+
+    fn key(&self) -> Key {
+        (self.namespace.to_string(), self.object.name_any())
+    }
+}
+
+// === impl Context ===
+
+impl Context {
+    /// Whether a group with an older image may roll now. Nothing else tells: a group that got ready changes its status only.
+    pub(super) fn can_roll(&self, object: &BoshDeployment, key: &Key) -> bool {
+        let groups = || self.cache.says("QuarksStatefulSet", &object.uid().unwrap_or_default());
+        self.rolls_later(object)
+            && groups().iter().all(|(_, says)| says.ready)
+            && self.rolls.is_free(key, self.conversion.roll_outdated, Instant::now())
+    }
+
+    /// Whether the deployment has groups that are to roll.
+    pub(super) fn rolls_later(&self, object: &BoshDeployment) -> bool {
+        let status = object.status.as_ref();
+        self.conversion.roll_outdated > 0 && status.is_some_and(|status| !status.outdated_groups.is_empty())
+    }
+}
+
+/// Whether the pods of all instance groups are ready.
+fn all_ready(live: &[Value]) -> bool {
+    let mut sets = live.iter().filter(|object| object["kind"] == "QuarksStatefulSet");
+    sets.all(|set| {
+        set["status"]["ready"] == true && set["status"]["observedGeneration"] == set["metadata"]["generation"]
+    })
+}
+
+fn outdated(wanted: &[Value], live: &[Value], image: &str) -> Vec<Outdated> {
+    let one = |(at, object): (usize, &Value)| {
+        let found = live.iter().find(|found| is_same(found, object))?;
+        let mut kept = object.clone();
+        let old = keep(&mut kept, found, image)?;
+        // What was written last, to the byte.
+        let unchanged = found["metadata"]["annotations"][objects::DIGEST] == objects::digest(&kept);
+        unchanged.then(|| Outdated {
+            at,
+            kept,
+            runs: object["kind"] == "QuarksStatefulSet",
+            group: OutdatedGroup {
+                name: group(object),
+                image: old,
+            },
+        })
+    };
+    wanted
+        .iter()
+        .enumerate()
+        .filter(|(_, object)| starts_pods(object))
+        .filter_map(one)
+        .collect()
+}
+
+/// Whether a change of its template makes new pods. An errand that somebody starts by hand takes the new image with its next run.
+fn starts_pods(object: &Value) -> bool {
+    match object["kind"].as_str() {
+        Some("QuarksStatefulSet") => true,
+        Some("QuarksJob") => object["spec"]["updateOnConfigChange"] == true,
+        _ => false,
+    }
+}
+
+fn is_same(one: &Value, other: &Value) -> bool {
+    one["kind"] == other["kind"] && one["metadata"]["name"] == other["metadata"]["name"]
+}
+
+fn group(object: &Value) -> String {
+    let metadata = &object["metadata"];
+    let label = metadata["labels"][labels::INSTANCE_GROUP_NAME].as_str();
+    label.or(metadata["name"].as_str()).unwrap_or_default().into()
+}
+
+/// Gives the containers of `object` that run the operator's image those that `found` has; the first of them, if there is any other.
+fn keep(object: &mut Value, found: &Value, image: &str) -> Option<String> {
+    let mut old = None;
+    for list in ["initContainers", "containers"] {
+        let there = found.pointer(PODS).and_then(|pods| pods[list].as_array());
+        let containers = object.pointer_mut(PODS).and_then(|pods| pods[list].as_array_mut());
+        for container in containers.into_iter().flatten() {
+            if !is_operators(container, image) {
+                continue;
+            }
+            let mut there = there.into_iter().flatten();
+            let Some(there) = there.find(|there| there["name"] == container["name"]) else {
+                continue;
+            };
+            if let Some(other) = there["image"].as_str().filter(|other| container["image"] != *other) {
+                old.get_or_insert_with(|| other.to_string());
+                container["image"] = other.into();
+            }
+        }
+    }
+    old
+}
+
+/// By its command as well: a plugin of the stage resources may have named a mirror.
+fn is_operators(container: &Value, image: &str) -> bool {
+    let command = container["command"].as_array();
+    let util =
+        command.is_some_and(|words| matches!(words.as_slice(), [host, util, ..] if host == "host" && util == "util"));
+    util || container["image"] == image
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn object(kind: &str, image: &str, command: &str) -> Value {
+        let containers = json!([{"name": "app", "image": "release:1", "command": [command]}]);
+        let init = json!([{"name": "copier", "image": "release:1"}, {"name": "template-render", "image": image}]);
+        json!({
+            "kind": kind, "metadata": {"name": "d-web", "labels": {labels::INSTANCE_GROUP_NAME: "web"}},
+            "spec": {"updateOnConfigChange": true,
+                "template": {"spec": {"template": {"spec": {"initContainers": init, "containers": containers}}}}}
+        })
+    }
+
+    fn stored(object: Value) -> Value {
+        let mut live = objects::plan(vec![object], &[]).apply.remove(0);
+        live["metadata"]["generation"] = 3.into();
+        live["status"] = json!({"ready": true, "observedGeneration": 3});
+        live
+    }
+
+    fn kept(wanted: &Value, live: &Value) -> Vec<(String, Value)> {
+        let outdated = outdated(std::slice::from_ref(wanted), std::slice::from_ref(live), "host:2");
+        outdated.into_iter().map(|one| (one.group.image, one.kept)).collect()
+    }
+
+    #[test]
+    fn objects_that_differ_by_the_operators_image_only_keep_it() {
+        for kind in ["QuarksStatefulSet", "QuarksJob"] {
+            let old = object(kind, "host:1", "run");
+            let live = stored(old.clone());
+            assert_eq!(
+                kept(&object(kind, "host:2", "run"), &live),
+                [("host:1".to_string(), old)]
+            );
+            assert_eq!(
+                kept(&object(kind, "host:2", "run --more"), &live),
+                [],
+                "it rolls anyhow"
+            );
+        }
+        let new = object("QuarksStatefulSet", "host:2", "run");
+        assert_eq!(kept(&new, &stored(new.clone())), []);
+        let by_hand = |image| {
+            let mut errand = object("QuarksJob", image, "run");
+            errand["spec"]["updateOnConfigChange"] = false.into();
+            errand
+        };
+        assert_eq!(kept(&by_hand("host:2"), &stored(by_hand("host:1"))), []);
+    }
+
+    #[test]
+    fn a_mirror_of_the_image_is_known_by_its_command() {
+        let at = "/spec/template/spec/template/spec/initContainers/1/command";
+        let mirrored = |image: &str| {
+            let mut object = object("QuarksStatefulSet", image, "run");
+            let container = at.strip_suffix("/command").unwrap();
+            object.pointer_mut(container).unwrap()["command"] = json!(["host", "util", "template-render"]);
+            object
+        };
+        let kept = kept(&mirrored("mirror/host:2"), &stored(mirrored("mirror/host:1")));
+        assert_eq!(kept[0].0, "mirror/host:1");
+    }
+
+    #[test]
+    fn only_so_many_deployments_roll_at_a_time() {
+        let (rolls, now) = (Rolls::default(), Instant::now());
+        let key = |name: &str| ("n".to_string(), name.to_string());
+        assert!(
+            rolls.take(key("a"), 1, now) && rolls.take(key("a"), 1, now),
+            "its next group"
+        );
+        assert!(!rolls.take(key("b"), 1, now) && rolls.take(key("b"), 2, now));
+        rolls.release(&key("a"));
+        assert!(!rolls.take(key("c"), 1, now));
+        assert!(
+            rolls.take(key("c"), 1, now + STUCK),
+            "others do not wait for one that never gets ready"
+        );
+    }
+
+    #[test]
+    fn a_group_rolls_when_all_are_ready() {
+        let ready = stored(object("QuarksStatefulSet", "host:1", "run"));
+        let mut other = ready.clone();
+        assert!(all_ready(&[ready.clone(), other.clone()]));
+        other["metadata"]["generation"] = 4.into();
+        assert!(!all_ready(&[ready.clone(), other.clone()]));
+        other["status"] = json!({"ready": false, "observedGeneration": 4});
+        assert!(!all_ready(&[ready, other]));
+    }
+}

@@ -1,0 +1,93 @@
+//! Upgrades of the operator: pods keep the image that they were made with, until something else changes them or the operator rolls them.
+
+use crate::example::{Example, until};
+use crate::line::{Death, Line};
+use crate::silence::pods_are_ready;
+use crate::stage::{Operator, PATIENCE};
+use kube::ResourceExt;
+use kube::api::ListParams;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+
+/// Each StatefulSet with the operator image of its pods.
+async fn images(example: &Example) -> BTreeMap<String, String> {
+    let sets = example
+        .any("apps/v1", "StatefulSet")
+        .list(&ListParams::default())
+        .await
+        .unwrap();
+    let image = |set: &Value| {
+        let init = set["spec"]["template"]["spec"]["initContainers"].as_array().unwrap();
+        let renderer = init.iter().find(|one| one["name"] == "template-render").unwrap();
+        renderer["image"].as_str().unwrap().to_string()
+    };
+    sets.items
+        .into_iter()
+        .map(|set| (set.name_any(), image(&set.data)))
+        .collect()
+}
+
+fn of(sets: &[(&str, &str)]) -> BTreeMap<String, String> {
+    sets.iter()
+        .map(|(set, image)| (set.to_string(), image.to_string()))
+        .collect()
+}
+
+/// Waits for these StatefulSets, with these images, and these groups in the status. `ready`: meanwhile, pods get ready.
+async fn comes(example: &Example, sets: &[(&str, &str)], outdated: Value, ready: bool) {
+    let is = async || {
+        if ready {
+            pods_are_ready(example).await;
+        }
+        let status = example.deployment().await["status"].clone();
+        let listed = status.get("outdatedGroups").cloned().unwrap_or(json!([]));
+        let deployed = !ready || status["state"] == "Deployed";
+        images(example).await == of(sets) && listed == outdated && deployed
+    };
+    if timeout(PATIENCE, until(is)).await.is_err() {
+        let status = example.deployment().await["status"].clone();
+        panic!("{sets:?} {outdated}: {:#?} {status:#}", images(example).await);
+    }
+}
+
+fn start(example: &Example, image: &str, roll_outdated: usize) -> Operator {
+    let client = Line::default().client(example.stage.client.clone(), Death::Never);
+    example.operator_of(client, image, roll_outdated, &image.replace(':', "-"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upgrade_restarts_no_pod_unless_it_is_asked_to() {
+    let example = Example::set("upgraded").await;
+    let operator = start(&example, "boson:1", 0);
+    example.deploy().await;
+    example.settled().await;
+    let (broker, gateway) = ("nats-broker-z0-v1", "nats-gateway-z0-v1");
+    comes(&example, &[(broker, "boson:1"), (gateway, "boson:1")], json!([]), true).await;
+    operator.stop().await;
+
+    let operator = start(&example, "boson:2", 0);
+    let group = |name: &str, image: &str| json!({"name": name, "image": image});
+    let both = json!([group("broker", "boson:1"), group("gateway", "boson:1")]);
+    comes(&example, &[(broker, "boson:1"), (gateway, "boson:1")], both, true).await;
+
+    // What changes anyhow gets the new image.
+    let labels = "- {type: replace, path: /instance_groups/name=gateway/env?/bosh/agent/settings/labels/x, value: y}\n";
+    example.edit(&format!("{}{labels}", Example::ops(0))).await;
+    let gateway = "nats-gateway-z0-v2";
+    let rest = json!([group("broker", "boson:1")]);
+    comes(&example, &[(broker, "boson:1"), (gateway, "boson:2")], rest, true).await;
+    operator.stop().await;
+
+    // One after the other: the second waits until the first is ready, which has disks and rolls in place.
+    let operator = start(&example, "boson:3", 1);
+    let rest = json!([group("gateway", "boson:2")]);
+    let rolling = [(broker, "boson:3"), (gateway, "boson:2")];
+    comes(&example, &rolling, rest.clone(), false).await;
+    sleep(Duration::from_secs(5)).await;
+    comes(&example, &rolling, rest, false).await;
+    let rolled = [(broker, "boson:3"), ("nats-gateway-z0-v3", "boson:3")];
+    comes(&example, &rolled, json!([]), true).await;
+    operator.stop().await;
+}
