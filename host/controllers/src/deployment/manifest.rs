@@ -87,7 +87,7 @@ pub(super) async fn with_ops(stages: Rules, documents: Documents) -> Result<Mani
         let first = ops.iter().enumerate().filter(|(nth, _)| !again(*nth));
         warnings.extend(first.flat_map(|(_, file)| file.warnings.clone()));
         let name = manifest.name.clone();
-        let applied = applied(&*stages, manifest, &ops, &mut sources, &mut warnings)?;
+        let applied = applied(&*stages, manifest, &ops, &secrets, (&mut sources, &mut warnings))?;
         let named = Named {
             name: &name,
             tree: &applied,
@@ -121,8 +121,8 @@ fn applied(
     stages: &dyn Stages,
     manifest: Arc<Document>,
     ops: &[Arc<Document>],
-    sources: &mut Sources,
-    warnings: &mut Vec<Diagnostic>,
+    secrets: &Secrets,
+    (sources, warnings): (&mut Sources, &mut Vec<Diagnostic>),
 ) -> Result<Tree, Stop> {
     if ops.is_empty() {
         return Ok(manifest.tree.clone());
@@ -130,7 +130,7 @@ fn applied(
     let files: Vec<Named<'_>> = ops.iter().map(|file| named(file)).collect();
     let (applied, said) = stages
         .apply(named(&manifest), &files)
-        .map_err(|error| Stop::wrong(error.into_diagnostics(), sources))?;
+        .map_err(|error| Stop::wrong(secrets.scrub(error.into_diagnostics(), sources), sources))?;
     warnings.extend(said);
     sources.add_result(
         &manifest.name,
