@@ -75,7 +75,7 @@ codes! {
     NO_PORTS = "bpm-no-ports", "An instance group has no ports",
         "BOSH needs no list of ports; a Kubernetes Service does. Without any in `quarks.ports`, the Services of the group are headless: their names resolve to addresses of pods, which change with them, and policies and load balancers have no port to go by. `quarks.ports: []` of one of its jobs says that nobody connects to the group.";
     ZONES = "bpm-zones", "Names of zones are taken as they stand",
-        "Pods of a group with `azs` run on nodes whose label `topology.kubernetes.io/zone` has the zone's name as its value. A BOSH manifest mostly says `z1`, and nodes say `eu-central-1a`: then no node fits, and the pods stay Pending. `kubectl get nodes -L topology.kubernetes.io/zone` shows the values that there are.";
+        "Pods of a group with `azs` run on nodes whose label `topology.kubernetes.io/zone` has the zone's name as its value. A BOSH manifest mostly says `z1`, and nodes say `eu-central-1a`: then no node fits, and the pods stay Pending. A cloud config translates them: `cloud_properties.zone` of an AZ. `kubectl get nodes -L topology.kubernetes.io/zone` shows the values that there are.";
     PROBE = "bpm-probe", "A health check that cannot be",
         "A probe is a Kubernetes Probe with exactly one of `exec`, `httpGet`, `tcpSocket` and `grpc`, given for a process of the job.";
     METADATA = "bpm-metadata", "A tag, label or annotation that Kubernetes does not take",

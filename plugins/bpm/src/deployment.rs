@@ -12,6 +12,7 @@ use crate::rollout;
 use crate::value::text;
 use crate::variables;
 use crate::zone::NODE_LABEL;
+use boson_deployment::cloud::CloudConfig;
 use boson_deployment::instances::{Layout, Spread};
 use boson_deployment::names::{NameError, Names, Taken};
 use boson_deployment::{images, labels};
@@ -90,11 +91,13 @@ fn check(request: &DeploymentRequest, place: &Place, report: &mut Report) {
 /// Most zones that are named.
 const MOST_ZONES: usize = 20;
 
-/// The names of zones, once for all groups: nobody here knows the nodes of the cluster.
+/// The names of zones that no cloud config translates, once for all groups: nobody here knows the nodes of the cluster.
 fn zones(document: &Tree, place: &Place, report: &mut Report) {
+    let cloud = CloudConfig::of(document);
     let (mut names, mut seen, mut first) = (Vec::new(), HashSet::new(), None);
     for (index, group) in document.items("instance_groups").iter().enumerate() {
-        for name in group.items("azs").iter().filter_map(Tree::as_str) {
+        let names_of_group = group.items("azs").iter().filter_map(Tree::as_str);
+        for name in names_of_group.filter(|name| cloud.is_none_or(|cloud| cloud.zone(name).is_none())) {
             first.get_or_insert_with(|| place.at(index).at("azs"));
             if seen.insert(name) && names.len() < MOST_ZONES {
                 names.push(name);
