@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails says so")]
 
+use boson_deployment::instances::Spread;
 use boson_document::{Tree, json};
 use boson_pipeline::bundle::Bundle;
 use boson_pipeline::bundle::privileges::{Privilege, Privileges, Rights, of_group};
@@ -18,6 +19,7 @@ fn deployment() -> Deployment {
         cluster_domain: "cluster.local".into(),
         operator_image: "host".into(),
         registry: None,
+        spread: Spread::Total,
     }
 }
 
