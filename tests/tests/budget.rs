@@ -6,6 +6,8 @@ use boson_budget::Budget;
 use boson_document::json;
 use boson_pipeline::convert::rendering;
 use boson_pipeline::release::{Job, Release, TemplateFile};
+use boson_pipeline::report::Sources;
+use boson_pipeline::scrub::{Filter, Secrets};
 use boson_pipeline::stage::{ResolvedGroup, Template};
 use boson_pipeline::{Diagnostic, Stage, Stages, yaml};
 use boson_sandbox::{Account, Cache, Limits, Plugin, Plugins, Sandbox};
@@ -69,7 +71,12 @@ fn a_conversion_has_fuel_for_all_of_its_calls_together() {
     let groups = [group("cheap", 1), group("dear", 20)];
     let render = |fuel: u64, threads: usize| {
         let plugins = with(&sandbox, Account::new("n", fuel));
-        rendering::render(&plugins, &groups, &releases, threads).map(|_| plugins.usage()[&Stage::Render].1.fuel)
+        let (secrets, sources) = (Secrets::default(), Sources::default());
+        let filter = Filter {
+            secrets: &secrets,
+            sources: &sources,
+        };
+        rendering::render(&plugins, &groups, &releases, filter, threads).map(|_| plugins.usage()[&Stage::Render].1.fuel)
     };
     let all = render(u64::MAX, 1).unwrap_or_else(|errors| panic!("{errors:?}"));
     for threads in [1, 2] {

@@ -193,7 +193,9 @@ mod tests {
             write(folder, "demo", &objects(&OLD, "old")).unwrap();
             fs::write(folder.join("mine.yaml"), "x").unwrap();
         };
-        let act = |folder: &Path| drop(write(folder, "demo", &objects(&NEW, "new")).unwrap());
+        let act = |folder: &Path| {
+            write(folder, "demo", &objects(&NEW, "new")).unwrap();
+        };
         let check = |folder: &Path, at: u32| {
             let ours = names(folder)
                 .into_iter()

@@ -7,7 +7,7 @@ use crate::bindings::exports::boson::resources::transformation as wit_resources;
 use crate::bindings::exports::boson::variables::interpolation as wit_variables;
 use crate::error::Failure;
 use crate::reply::Reading;
-use boson_document::json;
+use boson_document::{Tree, json};
 use boson_pipeline::stage::{
     Deployment, GroupRequest, JobFiles, JobSpec, ObjectReference, Reference, StageError, Variable,
 };
