@@ -131,7 +131,7 @@ fn answers(ran: &Ran) -> bool {
 }
 
 fn refused(ran: &Ran, words: &str) -> bool {
-    let error = format!("error[plugin-refused]: plugin 'plugin.wasm' {words}\n");
+    let error = format!("error[plugin-refused]: plugin 'plugin.wasm' {words} (sha256:");
     ran.code == 1 && ran.stderr.contains(&error) && !ran.stderr.contains("RUST_BACKTRACE")
 }
 
@@ -167,12 +167,12 @@ const COMPOSED: &str = r#"(component
             (func (export "f") (param i32 i32) (result i32) (i32.load8_u (local.get 0))))
         (core instance $i (instantiate $m))
         (func (export "f") (param "text" string) (result u32)
-            (canon lift (core func $i "f") (memory $i "memory") (realloc (func $i "realloc")))))
+            (canon lift (core func $i "f") (memory (core memory $i "memory")) (realloc (core func $i "realloc")))))
     (component $b
         (import "f" (func $f (param "text" string) (result u32)))
         (core module $memory (memory (export "memory") 1) (data (i32.const 8) "x"))
         (core instance $memory (instantiate $memory))
-        (core func $lowered (canon lower (func $f) (memory $memory "memory")))
+        (core func $lowered (canon lower (func $f) (memory (core memory $memory "memory"))))
         (core module $m
             (import "" "f" (func $f (param i32 i32) (result i32)))
             (func $start (if (i32.ne (call $f (i32.const 8) (i32.const 1)) (i32.const 120)) (then unreachable)))

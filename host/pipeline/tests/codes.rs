@@ -4,15 +4,14 @@
 
 use boson_pipeline::codes;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 #[test]
 fn codes_in_the_sources_are_in_the_tables() {
     let mut seen = 0;
     for room in ["bundle", "plain"] {
-        let folder = Path::new("src").join(room);
-        for entry in fs::read_dir(folder).unwrap() {
-            let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+        for file in files(&Path::new("src").join(room)) {
+            let text = fs::read_to_string(file).unwrap();
             let quoted = text
                 .split('"')
                 .filter(|part| part.strip_prefix(room).is_some_and(|rest| rest.starts_with('-')));
@@ -23,4 +22,12 @@ fn codes_in_the_sources_are_in_the_tables() {
         }
     }
     assert!(seen > 20, "only {seen} codes found");
+}
+
+/// All files below.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let (folders, mut all): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
+    all.extend(folders.iter().flat_map(|folder| files(folder)));
+    all
 }

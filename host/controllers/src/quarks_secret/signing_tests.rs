@@ -214,6 +214,7 @@ fn services(object: &QuarksSecret) -> Vec<(String, Option<Service>)> {
     let found = |name: &str| {
         let mut service = Service::default();
         service.metadata.name = Some(name.into());
+        service.metadata.namespace = Some("n".into());
         service
     };
     let names = asked.service_ref.iter().map(|service| service.name.clone());

@@ -4,6 +4,7 @@
 //! StatefulSet. So they are deleted here, one after the other, and what it makes instead has the disk.
 
 use super::disks::list;
+use crate::client::Error;
 use crate::objects;
 use serde_json::Value;
 
@@ -52,6 +53,12 @@ pub(super) fn step<'p>(set: &Value, pods: &'p [Value]) -> Step<'p> {
     Step::Done
 }
 
+/// What the user has to do where the operator has no permission to delete the pod.
+pub(super) fn to_delete(pod: &Value, error: &Error) -> String {
+    let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+    format!("pod '{name}' lacks a disk that its group got later: delete it (kubectl delete pod {name}), because {error}")
+}
+
 fn lacks(set: &Value, pod: &Value) -> bool {
     let volumes = list(&pod["spec"]["volumes"]);
     let is_there = |claim: &Value| {
@@ -70,6 +77,7 @@ fn is_ready(pod: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::Fault;
     use serde_json::json;
 
     fn set() -> Value {
@@ -111,6 +119,20 @@ mod tests {
         let mut going = old(0);
         going["metadata"]["deletionTimestamp"] = "now".into();
         assert_eq!(of(&[going, old(1)]), "Wait");
+    }
+
+    #[test]
+    fn a_pod_that_the_operator_may_not_delete_is_named_with_the_way_out() {
+        let error = Error {
+            verb: "delete",
+            kind: "Pod".into(),
+            resource: "pods".into(),
+            name: "s-0".into(),
+            fault: Fault::Forbidden,
+        };
+        let text = to_delete(&pod(0, &["a"], "old", "True"), &error);
+        assert!(text.contains("kubectl delete pod s-0"), "{text}");
+        assert!(text.contains("'boson-pod-replacement' is not bound"), "{text}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod versions;
 mod watch;
 
 use crate::api::{PodProblem, QuarksStatefulSet};
-use crate::client::{Cluster, Error, Events, FieldManager, resource};
+use crate::client::{Cluster, Error, Events, Fault, FieldManager, resource};
 use crate::interest::Interest;
 use crate::scope::Scope;
 use crate::taken::Taken;
@@ -222,7 +222,7 @@ impl Context {
         for object in &plan.delete {
             self.cluster.delete_any(object).await?;
         }
-        let disks = self.grow(Disks::of(&plan.wanted, claims)).await?;
+        let mut disks = self.grow(Disks::of(&plan.wanted, claims)).await?;
         let removed = drift::remove(&self.cluster, MANAGER, &plan.excess).await?;
         for (old, new) in &plan.renew {
             self.renew(old, new).await?;
@@ -230,7 +230,8 @@ impl Context {
         for object in &plan.apply {
             self.cluster.apply_any(MANAGER, object).await?;
         }
-        let equipping = plan.apply.is_empty() && plan.renew.is_empty() && self.equip(live, &namespace).await?;
+        let settled = plan.apply.is_empty() && plan.renew.is_empty();
+        let equipping = settled && self.equip(live, &namespace, &mut disks).await?;
         self.events.warn_of(set, drift::REMOVED, &removed).await;
         let written = [&plan.apply, &plan.delete].iter().any(|some| !some.is_empty());
         Ok(Done {
@@ -278,8 +279,9 @@ impl Context {
         self.cluster.delete_alone(old).await
     }
 
-    /// Deletes a pod that lacks a disk, if there is one and it is its turn. Whether there was any.
-    async fn equip(&self, live: &[Value], namespace: &str) -> Result<bool, Error> {
+    /// Deletes a pod that lacks a disk, if there is one and it is its turn. Whether there was any. Where the operator has no permission to delete pods,
+    /// `disks` names the pod for the user to delete.
+    async fn equip(&self, live: &[Value], namespace: &str, disks: &mut Disks) -> Result<bool, Error> {
         let mut any = false;
         let unready = |set: &&Value| plan::has_claims(set) && !plan::is_ready(set) && !objects::is_going(set);
         for set in live.iter().filter(unready) {
@@ -292,7 +294,10 @@ impl Context {
             let step = lacking::step(set, &pods);
             any |= step != Step::Done;
             if let Step::Delete(pod) = step {
-                self.cluster.delete_any(pod).await?;
+                match self.cluster.delete_any(pod).await {
+                    Err(error) if error.fault == Fault::Forbidden => disks.told.push(lacking::to_delete(pod, &error)),
+                    done => done?,
+                }
             }
         }
         Ok(any)

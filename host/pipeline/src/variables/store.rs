@@ -113,7 +113,7 @@ mod tests {
                 .note(name, "password", &Tree::Null, &Tree::from("generated"));
         }
         let merged = store.onto(read("a: 2\nb: theirs\nd: 4\n"));
-        assert_eq!(yaml::write(&merged.to_tree()), "a: 2\nb: theirs\nd: 4\nc: generated\n");
+        assert_eq!(yaml::write(&merged.to_tree()), "a: 2\nb: theirs\nc: generated\nd: 4\n");
         assert!(merged.changed() && merged.recipes.changed());
         assert!(
             merged.recipes.know("c", &Tree::from("generated")) && !merged.recipes.know("b", &Tree::from("generated"))
