@@ -163,6 +163,8 @@ fn files_are_replaced_together_or_not_at_all() {
     let made = scratch.path().join("made");
     let mut files = names(&made);
     let blocked = files.pop().unwrap();
+    // The inventory is written first: it names what may exist, so that a later run can remove it.
+    files.retain(|file| file != ".boson-nats.files");
     for file in &files {
         std::fs::write(made.join(file), "old").unwrap();
     }

@@ -487,7 +487,8 @@ fn templates_give_what_erb_gives() {
             end
         }}.to_json %>"
     ));
-    let by_erb: Vec<Option<String>> = serde_json::from_str(&by_erb).unwrap_or_else(|error| panic!("{error}: {by_erb:.300}"));
+    let by_erb: Vec<Option<String>> =
+        serde_json::from_str(&by_erb).unwrap_or_else(|error| panic!("{error}: {by_erb:.300}"));
     let fine = by_erb.iter().flatten().count();
     assert!(fine > 300 && fine < texts.len(), "{fine}");
     for (text, wanted) in texts.iter().zip(by_erb) {

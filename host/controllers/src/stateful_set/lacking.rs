@@ -56,7 +56,9 @@ pub(super) fn step<'p>(set: &Value, pods: &'p [Value]) -> Step<'p> {
 /// What the user has to do where the operator has no permission to delete the pod.
 pub(super) fn to_delete(pod: &Value, error: &Error) -> String {
     let name = pod["metadata"]["name"].as_str().unwrap_or_default();
-    format!("pod '{name}' lacks a disk that its group got later: delete it (kubectl delete pod {name}), because {error}")
+    format!(
+        "pod '{name}' lacks a disk that its group got later: delete it (kubectl delete pod {name}), because {error}"
+    )
 }
 
 fn lacks(set: &Value, pod: &Value) -> bool {

@@ -105,7 +105,7 @@ fn short(kind: &Kind<'_>, sources: &Sources, paint: Paint, out: &mut String) {
     } else {
         String::new()
     };
-    let message = clean::text(&first.message).replace('\n', "\n  ");
+    let message = clean::text(&first.sentence()).replace('\n', "\n  ");
     out.push_str(&format!(
         "{}{}{times}\n",
         paint.severity(&head),
