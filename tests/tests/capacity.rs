@@ -131,7 +131,7 @@ fn answers(ran: &Ran) -> bool {
 }
 
 fn refused(ran: &Ran, words: &str) -> bool {
-    let error = format!("error[plugin-refused]: plugin 'plugin.wasm' {words} (sha256:");
+    let error = format!("error[plugin-refused]: plugin 'plugin.wasm' {words}");
     ran.code == 1 && ran.stderr.contains(&error) && !ran.stderr.contains("RUST_BACKTRACE")
 }
 

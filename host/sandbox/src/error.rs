@@ -142,12 +142,6 @@ impl Failure {
         Self::new(FailureKind::Malformed, plugin.name(), message).of(plugin)
     }
 
-    /// For a component that is no plugin yet.
-    pub(crate) fn with_digest(mut self, digest: Digest) -> Self {
-        self.digest = Some(digest);
-        self
-    }
-
     pub(crate) fn of(mut self, plugin: &Plugin) -> Self {
         self.digest = plugin.is_foreign().then_some(plugin.digest);
         self

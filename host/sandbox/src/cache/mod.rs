@@ -114,7 +114,7 @@ impl Cache {
             }
             None => (&file).write_all(&sandbox.compile(name, bytes)?).map_err(failed)?,
         }
-        let component = machine_code::map(sandbox, &file).map_err(|error| unfit(sandbox, name, digest, &error))?;
+        let component = machine_code::map(sandbox, &file).map_err(|error| unfit(sandbox, name, &error))?;
         let checked = check(component)?;
         if let Some(draft) = draft
             && let Err(error) = draft.keep(&file_name(sandbox, digest))
@@ -138,10 +138,10 @@ fn memory_of_compiling(component: &[u8]) -> u64 {
 }
 
 /// Machine code that the engine refuses: compiled without fault, so it is about the engine's limits.
-fn unfit(sandbox: &Sandbox, name: &str, digest: &Digest, error: &wasmtime::Error) -> Failure {
+fn unfit(sandbox: &Sandbox, name: &str, error: &wasmtime::Error) -> Failure {
     let exceeded = limits::exceeded(&sandbox.limits, error);
     let message = exceeded.unwrap_or_else(|| format!("does not fit the sandbox: {error:#}"));
-    Failure::new(FailureKind::Refused, name, message).with_digest(*digest)
+    Failure::new(FailureKind::Refused, name, message)
 }
 
 fn file_name(sandbox: &Sandbox, digest: &Digest) -> String {
