@@ -35,11 +35,12 @@ build: plugins ## host and plugins, in target/release/host and target/plugins
 	$(HOST) plugin precompile $(TARGET)/plugins
 
 image: build ## the operator's image, in target/image.tar
-	$(TARGET)/release/boson-build image --host $(HOST) --plugins $(TARGET)/plugins --out $(TARGET)/image.tar
+	$(TARGET)/release/boson-build image --host $(HOST) --container-run $(TARGET)/container-run --plugins $(TARGET)/plugins --out $(TARGET)/image.tar
 
 plugins:
 	source .ci/env
 	.ci/guests
+	.ci/wrapper
 	# All targets, tests too: with fewer, cargo unifies other features, and `make demo` and `make test` would build wasmtime twice.
 	cargo build --release --workspace --all-targets --locked
 	$(TARGET)/release/boson-build --ruby $$RUBY_WASM --wasm-dir $(TARGET)/wasm32-unknown-unknown/plugin --out $(TARGET)/plugins

@@ -1,6 +1,8 @@
 //! The harness: runs the real `host` binary on folders, and compares what it says with what it should.
 
 pub mod cluster;
+pub mod compiled;
+pub mod component;
 pub mod corpus;
 pub mod registry;
 pub mod synthetic;
@@ -175,4 +177,22 @@ pub fn folders(directory: &Path) -> Result<Vec<PathBuf>> {
     }
     found.sort();
     Ok(found)
+}
+
+/// Copies a folder with all that is in it.
+///
+/// # Errors
+/// Something of it cannot be read or written.
+pub fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let path = entry?.path();
+        let to = to.join(path.file_name().unwrap_or_default());
+        if path.is_dir() {
+            copy(&path, &to)?;
+        } else {
+            fs::copy(&path, to)?;
+        }
+    }
+    Ok(())
 }

@@ -223,7 +223,7 @@ fn what_an_earlier_run_wrote_is_removed_with_its_object() {
     let ran = run("instances: 1", &[]);
     assert!(
         ran.stderr
-            .ends_with("wrote 8 files to out, and removed 1 that an earlier run wrote\n"),
+            .ends_with("wrote 8 files to out, and removed 2 that an earlier run wrote\n"),
         "{}",
         ran.stderr
     );

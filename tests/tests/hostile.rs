@@ -2,13 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+use boson_tests::component::{component, component_of};
 use boson_tests::{Ran, host_with_input};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
-use wit_parser::Resolve;
 
+/// A package with a world that imports a function.
+const EVIL: &[(&str, &str)] = &[(
+    "evil.wit",
+    "package evil:clock@0.1.0; interface clock { now: func() -> u64; } world w { import clock; }",
+)];
 const FIND: &str = r#"{"document": {"a": 1}, "document-name": "m.yml", "path": "/a"}"#;
 
 /// A component of the ops world whose `find` has this body; the results are at 0 for `describe`, `find` and `apply` alike.
@@ -22,21 +26,7 @@ fn plugin(scratch: &Path, find: &str, extra: &str) -> PathBuf {
             (func (export "boson:ops/operations@1.0.0#apply") (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32) unreachable)
             (func $find (export "boson:ops/operations@1.0.0#find") (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32) {find}))"#
     );
-    write(scratch, &component(&text, "ops", &[]))
-}
-
-fn component(core: &str, world: &str, more_wit: &[(&str, &str)]) -> Vec<u8> {
-    let mut resolve = Resolve::default();
-    let wit = boson_tests::root().join("wit");
-    resolve.push_dir(wit.join("types")).unwrap();
-    let (mut package, _) = resolve.push_dir(wit.join("ops")).unwrap();
-    for (name, text) in more_wit {
-        package = resolve.push_str(name, text).unwrap();
-    }
-    let world = resolve.select_world(&[package], Some(world)).unwrap();
-    let mut module = wat::parse_str(core).unwrap();
-    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();
-    ComponentEncoder::default().module(&module).unwrap().encode().unwrap()
+    write(scratch, &component(&text, "ops").unwrap())
 }
 
 fn write(scratch: &Path, bytes: &[u8]) -> PathBuf {
@@ -153,23 +143,33 @@ fn a_reply_outside_of_memory_is_malformed() {
     assert!(ran.stderr.contains("error[plugin-"), "{}", ran.stderr);
 }
 
-/// A function as long as this keeps a compiler busy for seconds.
-#[test]
-fn the_compiler_is_bounded_by_processor_time() {
-    let scratch = tempfile::tempdir().unwrap();
+/// Instructions that keep a compiler busy for seconds.
+fn slow() -> String {
     let step = "(i32.store (i32.const 8) (i32.mul (i32.load (i32.const 8)) (i32.load (i32.const 12))))";
-    let plugin = plugin(scratch.path(), &format!("{} i32.const 0", step.repeat(150_000)), "");
+    step.repeat(150_000)
+}
+
+/// Has a plugin describe itself within a second of processor time: exit code, and what was said.
+fn in_one_second(scratch: &Path, plugin: &Path) -> (Option<i32>, String) {
     let output = Command::new("sh")
         .args(["-c", "ulimit -S -t 1 && exec \"$@\"", "sh"])
         .arg(boson_tests::binary().unwrap())
         .args(["run-plugin", plugin.to_str().unwrap(), "--call", "describe"])
-        .env("XDG_CACHE_HOME", scratch.path())
+        .env("XDG_CACHE_HOME", scratch)
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), said)
+}
+
+#[test]
+fn the_compiler_is_bounded_by_processor_time() {
+    let scratch = tempfile::tempdir().unwrap();
+    let plugin = plugin(scratch.path(), &format!("{} i32.const 0", slow()), "");
+    let (code, said) = in_one_second(scratch.path(), &plugin);
     assert!(said.contains("takes too much processor time to compile"), "{said}");
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(code, Some(1));
 }
 
 #[test]
@@ -177,8 +177,7 @@ fn what_imports_a_function_is_refused_by_name() {
     let scratch = tempfile::tempdir().unwrap();
     let core = r#"(module (import "evil:clock/clock@0.1.0" "now" (func (result i64))) (memory (export "memory") 1)
         (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) unreachable))"#;
-    let wit = "package evil:clock@0.1.0; interface clock { now: func() -> u64; } world w { import clock; }";
-    let plugin = write(scratch.path(), &component(core, "w", &[("evil.wit", wit)]));
+    let plugin = write(scratch.path(), &component_of(core, "ops", "w", EVIL).unwrap());
     fails_with(
         &call(scratch.path(), &plugin, &[]),
         "plugin-refused",
@@ -186,32 +185,17 @@ fn what_imports_a_function_is_refused_by_name() {
     );
 }
 
-/// A core module with this function takes a compiler seconds.
-fn slow() -> String {
-    let step = "(i32.store (i32.const 8) (i32.mul (i32.load (i32.const 8)) (i32.load (i32.const 12))))";
-    format!("(func {})", step.repeat(150_000))
-}
-
 #[test]
 fn imports_are_checked_before_anything_is_compiled() {
     let scratch = tempfile::tempdir().unwrap();
     let core = format!(
-        r#"(module (import "evil:clock/clock@0.1.0" "now" (func (result i64))) (memory (export "memory") 1) {}
+        r#"(module (import "evil:clock/clock@0.1.0" "now" (func (result i64))) (memory (export "memory") 1) (func {})
         (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) unreachable))"#,
         slow()
     );
-    let wit = "package evil:clock@0.1.0; interface clock { now: func() -> u64; } world w { import clock; }";
-    let plugin = write(scratch.path(), &component(&core, "w", &[("evil.wit", wit)]));
+    let plugin = write(scratch.path(), &component_of(&core, "ops", "w", EVIL).unwrap());
     // There is not enough processor time to compile it.
-    let output = Command::new("sh")
-        .args(["-c", "ulimit -S -t 1 && exec \"$@\"", "sh"])
-        .arg(boson_tests::binary().unwrap())
-        .args(["run-plugin", plugin.to_str().unwrap(), "--call", "describe"])
-        .env("XDG_CACHE_HOME", scratch.path())
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
+    let (_, said) = in_one_second(scratch.path(), &plugin);
     assert!(
         said.contains("imports function 'evil:clock/clock@0.1.0#now'; a plugin may"),
         "{said}"

@@ -39,6 +39,7 @@ impl Built {
         }
         // Any program with shared libraries does.
         fs::copy("/bin/cat", directory.path().join("host")).unwrap();
+        fs::write(directory.path().join("container-run"), "wrapper").unwrap();
         fs::write(directory.path().join("certificates"), "trusted\n").unwrap();
         Self { directory }
     }
@@ -53,6 +54,8 @@ impl Built {
             .args(["image", "--name", "registry.test/boson/host:1"])
             .arg("--host")
             .arg(self.path("host"))
+            .arg("--container-run")
+            .arg(self.path("container-run"))
             .arg("--plugins")
             .arg(self.path("plugins"))
             .arg("--certificates")
@@ -145,7 +148,10 @@ fn layers_hold_what_an_installation_has_and_libraries_and_nothing_else() {
         expected.push_str(&format!("644 usr/share/boson/plugins/{name}\n"));
     }
     assert_eq!(plugins, expected);
-    assert_eq!(program, "755 usr\n755 usr/bin\n755 usr/bin/host\n");
+    assert_eq!(
+        program,
+        "755 usr\n755 usr/bin\n755 usr/bin/container-run\n755 usr/bin/host\n"
+    );
 
     let needed = Command::new("ldd").arg(built.path("host")).output().unwrap();
     let needed = String::from_utf8(needed.stdout).unwrap();

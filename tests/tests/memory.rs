@@ -135,3 +135,38 @@ fn a_document_of_nothing_but_values_is_refused_or_read_within_bounds() {
         assert!(ran.peak < 512 << 20, "{values}: {} MiB", ran.peak >> 20);
     }
 }
+
+#[test]
+fn files_that_each_are_small_enough_are_bounded_together() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("m.yml"), "x: []\n").unwrap();
+    let value = format!("[{}~]", "~,".repeat(200_000));
+    fs::write(
+        folder.path().join("ops.yml"),
+        format!("- {{type: replace, path: /x, value: {value}}}\n"),
+    )
+    .unwrap();
+    fs::write(folder.path().join("vars.yml"), format!("a: {value}\n")).unwrap();
+    let once = ["interpolate", "m.yml", "-o", "ops.yml"];
+    let many = ["-o", "ops.yml"].repeat(63);
+    let files = ["-l", "vars.yml"].repeat(64);
+    for (more, file) in [(&many, "ops.yml"), (&files, "vars.yml")] {
+        let arguments: Vec<String> = once.iter().chain(more.iter()).map(|one| one.to_string()).collect();
+        let Some(ran) = run(folder.path(), &arguments) else {
+            return;
+        };
+        assert_eq!(ran.code, Some(1), "{}", ran.said);
+        let told = format!("'{file}' is too large beside the files before it: all of them may take 447 MiB");
+        assert!(
+            ran.said.contains("error[input-total-too-large]") && ran.said.contains(&told),
+            "{}",
+            ran.said
+        );
+        assert_eq!(ran.said.matches("error[").count(), 1, "{}", ran.said);
+        assert!(ran.peak < LIMIT / 2, "{} MiB", ran.peak >> 20);
+    }
+    let Some(ran) = run(folder.path(), &once.map(str::to_string)) else {
+        return;
+    };
+    assert_eq!(ran.code, Some(0), "{}", ran.said);
+}

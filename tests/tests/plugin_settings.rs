@@ -2,11 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 
-use boson_tests::{Ran, host, root};
+use boson_tests::component::component;
+use boson_tests::{Ran, copy, host, root};
 use std::fs;
 use std::path::Path;
-use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
-use wit_parser::Resolve;
 
 /// Where the texts of a plugin begin in its memory.
 const BASE: usize = 1024;
@@ -33,14 +32,8 @@ impl Default for Patcher {
 
 impl Patcher {
     fn write(&self, directory: &Path, file: &str) {
-        let mut resolve = Resolve::default();
-        resolve.push_dir(root().join("wit/types")).unwrap();
-        let (package, _) = resolve.push_dir(root().join("wit/resources")).unwrap();
-        let world = resolve.select_world(&[package], Some("resources")).unwrap();
-        let mut module = wat::parse_str(self.module()).unwrap();
-        embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();
-        let component = ComponentEncoder::default().module(&module).unwrap().encode().unwrap();
-        fs::write(directory.join(file), component).unwrap();
+        let component = component(&self.module(), "resources");
+        fs::write(directory.join(file), component.unwrap()).unwrap();
     }
 
     /// Records of the reply are pointers and lengths, placed by hand.
@@ -98,21 +91,8 @@ impl Patcher {
 /// A deployment that converts.
 fn deployment() -> tempfile::TempDir {
     let scratch = tempfile::tempdir().unwrap();
-    copy(&root().join("tests/golden/convert-small"), scratch.path());
+    copy(&root().join("tests/golden/convert-small"), scratch.path()).unwrap();
     scratch
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let to = to.join(path.file_name().unwrap());
-        if path.is_dir() {
-            copy(&path, &to);
-        } else {
-            fs::copy(&path, to).unwrap();
-        }
-    }
 }
 
 fn convert(directory: &Path, more: &[&str]) -> Ran {

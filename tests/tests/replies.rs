@@ -2,11 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use boson_tests::{Ran, host, root};
+use boson_tests::component::component;
+use boson_tests::{Ran, copy, host, root};
 use std::fs;
 use std::path::Path;
-use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
-use wit_parser::Resolve;
 
 const BASE: u32 = 4096;
 const ERROR: u32 = 0;
@@ -119,24 +118,13 @@ fn write(folder: &Path, stage: &str, interface: &str, mut image: Image, function
                 (global.set $top (i32.and (i32.add (i32.add (global.get $top) (local.get 3)) (i32.const 15)) (i32.const -16))))
             {text})"
     );
-    fs::write(folder.join("theirs.wasm"), component(&module, stage)).unwrap();
-}
-
-fn component(module: &str, stage: &str) -> Vec<u8> {
-    let mut resolve = Resolve::default();
-    let wit = root().join("wit");
-    resolve.push_dir(wit.join("types")).unwrap();
-    let (package, _) = resolve.push_dir(wit.join(stage)).unwrap();
-    let world = resolve.select_world(&[package], Some(stage)).unwrap();
-    let mut module = wat::parse_str(module).unwrap();
-    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();
-    ComponentEncoder::default().module(&module).unwrap().encode().unwrap()
+    fs::write(folder.join("theirs.wasm"), component(&module, stage).unwrap()).unwrap();
 }
 
 fn deployment() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let small = root().join("tests/golden/convert-small");
-    copy(&small.join("release"), &folder.path().join("release"));
+    copy(&small.join("release"), &folder.path().join("release")).unwrap();
     let manifest = fs::read_to_string(small.join("manifest.yml")).unwrap();
     assert!(manifest.contains("example.com"), "{manifest}");
     fs::write(
@@ -146,19 +134,6 @@ fn deployment() -> tempfile::TempDir {
     .unwrap();
     fs::write(folder.path().join("vars.yml"), format!("domain: {SECRET}\n")).unwrap();
     folder
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let to = to.join(path.file_name().unwrap());
-        if path.is_dir() {
-            copy(&path, &to);
-        } else {
-            fs::copy(&path, &to).unwrap();
-        }
-    }
 }
 
 fn convert(folder: &Path, stage: &str) -> Ran {

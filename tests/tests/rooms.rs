@@ -78,7 +78,11 @@ fn plugins_see_shared_documents_only() {
         ("boson-ops", set(&["boson-document"])),
         ("boson-variables", set(&["boson-document"])),
         ("boson-links", set(&["boson-document", "boson-deployment"])),
-        ("boson-bpm", set(&["boson-document", "boson-deployment"])),
+        ("boson-processes", set(&["boson-document"])),
+        (
+            "boson-bpm",
+            set(&["boson-document", "boson-deployment", "boson-processes"]),
+        ),
     ] {
         assert_eq!(allowed_to_see(&needs, room), may, "{room}");
         for forbidden in ["wasmtime", "kube", "tokio", "cap-std"] {
@@ -107,8 +111,20 @@ fn rooms_of_the_host_see_what_they_may() {
     assert_eq!(allowed_to_see(&needs, "boson-budget"), set(&[]));
     never("boson-budget", &["kube", "wasmtime", "tokio"]);
     never("boson-sandbox", &["kube", "k8s-openapi"]);
+    // In every container of a pod: small, and of no other room.
+    assert_eq!(allowed_to_see(&needs, "boson-container-run"), set(&[]));
+    never(
+        "boson-container-run",
+        &["kube", "wasmtime", "tokio", "saphyr-parser", "clap"],
+    );
     never("boson-credentials", &["kube", "wasmtime", "tokio"]);
     never("boson-registry", &["kube", "wasmtime", "openssl", "native-tls"]);
+    assert_eq!(allowed_to_see(&needs, "boson-oci"), set(&[]));
+    never("boson-oci", &["kube", "wasmtime", "tokio"]);
+    never(
+        "boson-images",
+        &["kube", "wasmtime", "boson-registry", "openssl", "native-tls"],
+    );
     // Rules are reached through WIT, never as Rust: else somebody's own plugin could do less than ours.
     never(
         "boson-cli",
@@ -131,6 +147,11 @@ fn rooms_of_the_host_see_what_they_may() {
         ])
     );
     never("boson-controllers", &["wasmtime", "boson-sandbox"]);
+    assert_eq!(
+        allowed_to_see(&needs, "boson-dns"),
+        set(&["boson-document", "boson-deployment"])
+    );
+    never("boson-dns", &["wasmtime", "cap-std"]);
 }
 
 #[test]

@@ -141,3 +141,28 @@ fn a_store_that_cannot_be_written_serves_those_who_need_no_new_values() {
     permissions.set_readonly(false);
     fs::set_permissions(&fixed, permissions).unwrap();
 }
+
+#[test]
+fn no_value_is_made_for_a_manifest_that_cannot_be_converted() {
+    let scratch = tempfile::tempdir().unwrap();
+    let example = boson_tests::root().join("docs/examples/nats");
+    let manifest = fs::read_to_string(example.join("manifest.yml")).unwrap();
+    // A hundred such keys would take minutes.
+    let key = |nth| format!("- {{name: key-{nth}, type: rsa, options: {{key_length: 4096}}}}\n");
+    let keys: String = (0..100).map(key).collect();
+    let manifest = manifest.replace("variables:\n", &format!("variables:\n{keys}"));
+    let wrong = manifest.replace("watcher: {from: gateway}", "watcher: {from: nobody}");
+    assert!(manifest.contains("key-99") && wrong != manifest);
+    fs::write(scratch.path().join("m.yml"), wrong).unwrap();
+    let release = |name: &str| format!("{}", example.join("releases").join(name).display());
+    let (messaging, smoke) = (release("messaging"), release("smoke"));
+    let arguments = [
+        ["convert", "m.yml", "-v", "system_domain=example.com"],
+        ["--release", &messaging, "--release", &smoke],
+        ["--vars-store", "vars.yml", "--warnings", "all"],
+    ];
+    let ran = host(scratch.path(), arguments.concat()).unwrap();
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("error[links-"), "{}", ran.stderr);
+    assert!(!scratch.path().join("vars.yml").exists());
+}

@@ -81,6 +81,17 @@ impl Budget {
         })
     }
 
+    /// A share, if it is there now; none otherwise. For what is kept until somebody removes it, so that nobody could say how long to wait.
+    pub fn try_hold(&self, class: Class, holder: &Arc<str>, bytes: u64) -> Option<Share> {
+        let taken = self.ledger().try_take(class, holder, bytes);
+        taken.then(|| Share {
+            budget: self.clone(),
+            class,
+            holder: holder.clone(),
+            bytes,
+        })
+    }
+
     /// Bytes of a class that one holder may have.
     pub fn most(&self, class: Class) -> u64 {
         self.ledger().plan().most_of_one(class)

@@ -17,6 +17,8 @@ pub enum Class {
     Documents,
     /// Releases of a conversion.
     Releases,
+    /// Machine code of components that were loaded, for as long as they are. Nobody waits for it.
+    Code,
     /// One call of a plugin; takes a place as well.
     Call,
     /// Compiling a component. Waits until there is room, and keeps nobody else waiting.
@@ -122,6 +124,16 @@ impl Ledger {
             }
             None => false,
         }
+    }
+
+    /// Takes a share, if it is there now.
+    pub fn try_take(&mut self, class: Class, holder: &Arc<str>, bytes: u64) -> bool {
+        let taken = self.grow(class, holder, bytes);
+        if taken {
+            self.classes.entry(class).or_default().shares += 1;
+            self.holders.entry((class, holder.clone())).or_default().shares += 1;
+        }
+        taken
     }
 
     /// More for a share, if it is there now. Goes before those who wait: what grows is done the sooner.
@@ -371,6 +383,21 @@ mod tests {
         assert!(!ledger.grow(Class::Call, &holder("a"), 100 * MIB), "half of the budget");
         ledger.give_back(Class::Call, &holder("a"), 600 * MIB);
         assert_eq!(ledger.total(), 0);
+    }
+
+    #[test]
+    fn machine_code_is_taken_at_once_or_not_at_all() {
+        let mut ledger = ledger();
+        // A twentieth of 1280 MiB, and half of that for a namespace.
+        let mut take = |name: &str| ledger.try_take(Class::Code, &holder(name), 20 * MIB);
+        assert_eq!(
+            ["a", "a", "b", "c", "d"].map(&mut take),
+            [true, false, true, true, false]
+        );
+        ledger.give_back(Class::Code, &holder("a"), 20 * MIB);
+        assert!(ledger.try_take(Class::Code, &holder("a"), 20 * MIB));
+        let call = ledger.ask(Class::Call, &holder("e"), ledger.plan().largest_call());
+        assert!(ledger.take(call), "it leaves room for the largest call");
     }
 
     #[test]

@@ -59,6 +59,7 @@ impl Plan {
             Class::Reading => percent(5),
             Class::Documents => percent(35),
             Class::Releases => percent(15),
+            Class::Code => percent(5),
             Class::Compiling => self.bytes.saturating_sub(BESIDE_COMPILING).max(self.bytes / 2),
             Class::Call => self.bytes,
         }
@@ -83,9 +84,9 @@ impl Plan {
         }
     }
 
-    /// The largest call that always finds room in the end: what documents and releases leave at least.
+    /// The largest call that always finds room in the end: what documents, releases and machine code leave at least.
     pub fn largest_call(&self) -> u64 {
-        let firm = [Class::Reading, Class::Documents, Class::Releases].map(|class| self.most(class));
+        let firm = [Class::Reading, Class::Documents, Class::Releases, Class::Code].map(|class| self.most(class));
         match self.sharing {
             Sharing::One => self.bytes,
             Sharing::Namespaces => CALL.min(self.bytes - firm.iter().sum::<u64>()),
@@ -111,7 +112,7 @@ mod tests {
         for memory in [0, 1, 64 * MIB, 512 * MIB, 1 << 30, 2 << 30, 64 << 30, u64::MAX] {
             for sharing in [Sharing::One, Sharing::Namespaces] {
                 let plan = Plan::new(memory, 4, sharing);
-                let firm: u64 = [Class::Reading, Class::Documents, Class::Releases]
+                let firm: u64 = [Class::Reading, Class::Documents, Class::Releases, Class::Code]
                     .map(|class| plan.most(class))
                     .iter()
                     .sum();

@@ -1,7 +1,7 @@
 //! The command line: what may be typed. Each command's own options lie with the command.
 
 use crate::command::{
-    completions, convert, explain, interpolate, operator, plugin, prune, render, run_plugin, util, wait,
+    completions, convert, dns, explain, image, interpolate, operator, plugin, prune, render, run_plugin, util, wait,
 };
 use crate::log::LogArguments;
 use crate::output::Color;
@@ -49,8 +49,13 @@ pub enum Command {
     Interpolate(Box<interpolate::InterpolateArguments>),
     /// Render the templates of a job
     Render(Box<render::RenderArguments>),
+    /// Make images of compiled releases
+    Image(Box<image::ImageArguments>),
     /// Run the operator in a cluster
     Operator(Box<operator::OperatorArguments>),
+    /// Answer the names of BOSH DNS in a deployment's pods
+    #[command(subcommand)]
+    Dns(dns::DnsCommand),
     /// Delete the values of variables that a deployment's manifest no longer has
     Prune(prune::PruneArguments),
     /// Wait until a condition of a deployment holds

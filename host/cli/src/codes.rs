@@ -56,6 +56,13 @@ pub const CODES: &[Code] = &[
         explanation: "No manifest, ops file or variable file is that large; the bound keeps a wrong path from exhausting the machine.",
     },
     Code {
+        name: "input-total-too-large",
+        title: "The files that are given are too large together",
+        explanation: "The manifest, ops files, variable files and cloud configs of a command are held in memory until it ends, and each value takes more there than on \
+                      the disk. Together they may take about a fifth of the memory that the command may have, which is what its container has, or half of the machine's; \
+                      `--max-memory` says otherwise. A file that is given twice counts twice.",
+    },
+    Code {
         name: "input-unreadable",
         title: "An input file cannot be read",
         explanation: "The message says what the operating system answered: most often missing permission.",
@@ -127,6 +134,13 @@ pub const CODES: &[Code] = &[
         title: "A pod was made for another version of `host`",
         explanation: "Operator and pods agree on commands, variables and documents by a number, the pod contract. An image serves its own version and some \
                       before; docs/operator.md lists them. `--operator-image` has to be of the operator's version or newer.",
+    },
+    Code {
+        name: "pod-dns",
+        title: "A pod does not find the DNS of its deployment",
+        explanation: "Where a deployment has DNS servers of its own, the init container `template-render` looks up their Service through the cluster's DNS, and \
+                      writes it into the `/etc/resolv.conf` of the pod's containers. It waits a minute for either. `kubectl get service,pods` shows whether \
+                      `<deployment>-dns` is there and its pods are ready; docs/dns.md says how to find out more.",
     },
     Code {
         name: "release-no-job",

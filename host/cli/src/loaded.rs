@@ -2,8 +2,10 @@
 //! deployments that use it.
 
 use crate::unpack;
+use boson_budget::{Class, Share};
 use boson_controllers::api::PluginUse;
 use boson_controllers::conversion::{Chosen, Package, Rules, Ruling, Settings};
+use boson_controllers::plugins::NO_MEMORY;
 use boson_document::{Tree, json};
 use boson_pipeline::settings;
 use boson_pipeline::yaml::{Document, Mark};
@@ -37,6 +39,8 @@ struct Known {
     settings: String,
     /// JSON Schema of them.
     schema: Tree,
+    /// Memory for its machine code, of the namespace that brought it first; none of those of the installation.
+    _code: Option<Arc<Share>>,
 }
 
 // === impl Loaded ===
@@ -118,7 +122,7 @@ impl Shared {
             Some(known) => known.fits(package),
             None => self
                 .prepare(package, &bytes)
-                .map_err(|failure| vec![failure.diagnostic()])
+                .map_err(|error| vec![*error])
                 .and_then(|known| known.fits(package)),
         };
         // Nobody uses it: its machine code would only take the place of others'.
@@ -131,10 +135,18 @@ impl Shared {
         Ok(used)
     }
 
-    fn prepare(&self, package: &Package, bytes: &[u8]) -> Result<Known, Failure> {
+    fn prepare(&self, package: &Package, bytes: &[u8]) -> Result<Known, Box<Diagnostic>> {
         let source = Source::Bytes(package.name.clone());
-        let plugin = self.sandbox.load(&package.name, bytes, source)?;
-        Known::of(plugin, &self.sandbox)
+        let plugin = self
+            .sandbox
+            .load(&package.name, bytes, source)
+            .map_err(|failure| failure.diagnostic())?;
+        let (weight, budget) = (self.sandbox.code_weight(&plugin), self.sandbox.budget());
+        let share = budget.try_hold(Class::Code, &package.namespace, weight);
+        let share = share.ok_or_else(|| no_memory(weight, budget.most(Class::Code)))?;
+        let mut known = Known::of(plugin, &self.sandbox).map_err(|failure| failure.diagnostic())?;
+        known._code = Some(Arc::new(share));
+        Ok(known)
     }
 
     fn with(&self, chosen: &[Chosen], namespace: &str) -> Result<Ruling, Vec<Diagnostic>> {
@@ -218,6 +230,7 @@ impl Known {
             schema: said.settings_schema,
             plugin,
             used,
+            _code: None,
         })
     }
 
@@ -249,6 +262,17 @@ impl Known {
         self.settings = json::to_text(&chosen.settings.tree);
         self
     }
+}
+
+/// What to tell where a plugin's machine code takes `weight` bytes, and a namespace may have `most` for all of its plugins.
+fn no_memory(weight: u64, most: u64) -> Diagnostic {
+    let what = format!(
+        "its machine code takes {} MiB of memory, and there is not as much left: all plugins of a namespace may take {} MiB, and those of all namespaces twice that",
+        weight.div_ceil(1 << 20),
+        most >> 20
+    );
+    Diagnostic::error(NO_MEMORY, what)
+        .help("delete plugins that nobody uses, or give the operator more memory and a cache directory on a disk")
 }
 
 /// Settings as a document without lines of its own.

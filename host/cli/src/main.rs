@@ -3,6 +3,7 @@
 mod arguments;
 mod codes;
 mod command;
+mod connection;
 mod exit;
 mod files;
 mod folder;

@@ -1,6 +1,6 @@
 //! The memory that this process may take: what its container has, or what the user says.
 
-use boson_budget::container;
+use boson_budget::{Budget, Class, container};
 use std::str::FromStr;
 
 /// An amount of memory, written as Kubernetes writes it.
@@ -22,6 +22,11 @@ const UNITS: [(&str, u64); 8] = [
 /// Bytes that this process may take: those given, or the limit of its container, or half of the machine's.
 pub fn or_found(given: Option<Memory>) -> u64 {
     given.map_or_else(container::memory, |memory| memory.0)
+}
+
+/// Bytes that the files which are given to a command may take together, as documents.
+pub fn of_documents(given: Option<Memory>) -> u64 {
+    Budget::of_one(or_found(given)).most(Class::Documents)
 }
 
 // === impl Memory ===

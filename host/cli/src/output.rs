@@ -3,7 +3,7 @@
 use boson_pipeline::report::{self, Sources};
 use boson_pipeline::{Diagnostic, Severity};
 use clap::ValueEnum;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
@@ -147,5 +147,103 @@ impl Drop for Progress {
         if let Some(bar) = &self.0 {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// Lines that say what is being done, one for each thing that is worked on; only on a terminal.
+pub struct Bars(Option<MultiProgress>);
+
+/// One of them; gone with its last handle.
+#[derive(Clone)]
+pub struct Bar(Option<std::sync::Arc<Gone>>);
+
+/// A line that erases itself.
+struct Gone(ProgressBar);
+
+// === impl Bars ===
+
+impl Bars {
+    /// None yet.
+    pub fn start() -> Self {
+        Self(std::io::stderr().is_terminal().then(MultiProgress::new))
+    }
+
+    /// One more.
+    pub fn bar(&self, title: &str) -> Bar {
+        let Some(all) = &self.0 else { return Bar(None) };
+        let bar = all.add(ProgressBar::new_spinner());
+        bar.set_prefix(title.to_owned());
+        bar.enable_steady_tick(Duration::from_millis(120));
+        Bar(Some(std::sync::Arc::new(Gone(bar))))
+    }
+
+    /// Writes something else between them.
+    pub fn pause<T>(&self, write: impl FnOnce() -> T) -> T {
+        match &self.0 {
+            Some(all) => all.suspend(write),
+            None => write(),
+        }
+    }
+
+    /// Erases what is left.
+    pub fn end(&self) {
+        if let Some(all) = &self.0 {
+            // A terminal that is gone needs no cleaning.
+            let _ = all.clear();
+        }
+    }
+}
+
+// === impl Bar ===
+
+impl Bar {
+    /// What is being done now, and how many bytes there are of it.
+    pub fn phase(&self, what: &str, whole: Option<u64>) {
+        if let Some(line) = &self.0 {
+            line.0.set_message(what.to_owned());
+            line.0.set_position(0);
+            line.measure(whole);
+        }
+    }
+
+    /// So many bytes more.
+    pub fn advance(&self, bytes: u64) {
+        if let Some(line) = &self.0 {
+            line.0.inc(bytes);
+        }
+    }
+
+    /// So many bytes, of so many.
+    pub fn set(&self, bytes: u64, whole: Option<u64>) {
+        if let Some(line) = &self.0 {
+            if line.0.length() != whole {
+                line.measure(whole);
+            }
+            line.0.set_position(bytes);
+        }
+    }
+}
+
+// === impl Gone ===
+
+impl Gone {
+    fn measure(&self, whole: Option<u64>) {
+        let template = match whole {
+            Some(_) => "{spinner} {prefix:24!} {msg:20} {bar:24} {bytes}/{total_bytes}",
+            None => "{spinner} {prefix:24!} {msg:20} {bytes}",
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.0.set_style(style);
+        }
+        match whole {
+            Some(whole) => self.0.set_length(whole),
+            None => self.0.unset_length(),
+        }
+    }
+}
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
     }
 }

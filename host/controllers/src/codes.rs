@@ -220,6 +220,13 @@ pub const CODES: &[Code] = &[
                       value takes a hundred times the bytes of its text. The message names the largest.",
     },
     Code {
+        name: "plugin-no-memory",
+        title: "There is no memory left for a plugin's machine code",
+        explanation: "Machine code stays in the operator's memory for as long as its plugin is there, so it is counted: the plugins of a namespace may take a fortieth of \
+                      the operator's budget, and those of all namespaces a twentieth. Of machine code in a cache directory on a disk, a thirty-second part counts, because the system \
+                      can drop the rest and read it again. The plugin is tried again when another one is deleted.",
+    },
+    Code {
         name: "plugin-too-many",
         title: "There are too many plugins",
         explanation: "Each takes memory of the operator, and time to compile, so their number is bounded, in a namespace and altogether. The older ones are used.",

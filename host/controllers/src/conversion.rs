@@ -31,6 +31,8 @@ pub trait Rules: Send + Sync + 'static {
 /// A component as ConfigMaps hold it.
 #[derive(Clone, Debug)]
 pub struct Package {
+    /// The namespace of its ConfigMaps: its machine code counts for that.
+    pub namespace: Arc<str>,
     /// Name for messages, and as the status tells it.
     pub name: String,
     /// The stage that it is to be of.

@@ -2,6 +2,7 @@
 //!
 //! Each controller has a folder: `observe` reads, `plan` decides and is pure, `act` writes. [`run()`] runs them all.
 
+mod account;
 pub mod admission;
 pub mod api;
 mod backoff;

@@ -1,11 +1,16 @@
-//! What `host prune` deletes: QuarksSecrets of variables that a deployment's manifest no longer has, with the Secrets that they made, unless
-//! something still refers to them.
+//! What `host prune` deletes: generated values of variables that a deployment's manifest no longer has, and those that outlived their deployment,
+//! unless something still refers to them.
 
 use crate::api::{BoshDeployment, ConditionStatus, QuarksSecret};
 use crate::client::{Cluster, Error, resource};
-use crate::deployment::variable_of;
+use crate::deployment::{stays, variable_of};
 use crate::objects;
-use boson_deployment::labels;
+use crate::quarks_secret::retained_by;
+use crate::versioned::around;
+use boson_deployment::labels::{self, secret_kind};
+use boson_deployment::names::{NameError, Names};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Resource, ResourceExt};
 use serde_json::Value;
 
@@ -26,9 +31,20 @@ const READERS: [(&str, &str); 9] = [
 #[derive(Debug, Default)]
 pub struct Pruning {
     /// To delete.
-    pub remove: Vec<QuarksSecret>,
-    /// What stays: its name, and what refers to it.
-    pub keep: Vec<(String, String)>,
+    pub remove: Vec<Leftover>,
+    /// What stays, and what refers to it.
+    pub keep: Vec<(Leftover, String)>,
+    /// Claims of a deployment that is gone: their data may be of no use without the values.
+    pub claims: Vec<String>,
+}
+
+/// A generated value that nobody asks for.
+#[derive(Debug)]
+pub struct Leftover {
+    /// What asked for it; none where that went with the deployment.
+    pub object: Option<QuarksSecret>,
+    /// The Secret that does not go by itself.
+    pub secret: Option<ObjectMeta>,
 }
 
 /// Why nothing can be said.
@@ -37,9 +53,12 @@ pub enum PruneError {
     /// The API server.
     #[error(transparent)]
     Api(#[from] Error),
-    /// There is no such deployment.
-    #[error("there is no BOSHDeployment '{0}' in namespace '{1}'")]
+    /// There is no such deployment, nor anything that one left.
+    #[error("there is no BOSHDeployment '{0}' in namespace '{1}', and no value that one left")]
     NoDeployment(String, String),
+    /// No deployment has such a name.
+    #[error(transparent)]
+    Name(#[from] NameError),
     /// Its variables are not known to be what the manifest says.
     #[error(
         "BOSHDeployment '{0}' is not applied as it stands, so nobody knows which variables it has; see its conditions"
@@ -47,57 +66,97 @@ pub enum PruneError {
     Unsettled(String),
 }
 
+// === impl Leftover ===
+
+impl Leftover {
+    /// Name of the Secret with the value.
+    pub fn secret_name(&self) -> &str {
+        let asked = self.object.as_ref().map(|object| object.spec.secret_name.as_str());
+        let name = self.secret.as_ref().and_then(|meta| meta.name.as_deref());
+        asked.or(name).unwrap_or_default()
+    }
+
+    /// As [`title`] of what it is.
+    fn title(&self) -> String {
+        match &self.object {
+            Some(object) => title_of("QuarksSecret", object),
+            None => format!("Secret '{}'", self.secret_name()),
+        }
+    }
+
+    /// Its own name.
+    pub fn name(&self) -> String {
+        match &self.object {
+            Some(object) => object.name_any(),
+            None => self.secret_name().to_string(),
+        }
+    }
+}
+
 // === impl Pruning ===
 
 impl Pruning {
-    /// Looks at what a deployment's status says of removed variables, and at everything that may refer to them.
+    /// Looks at what a deployment's status says of removed variables, or at what a deployment left that is gone, and at everything that may refer
+    /// to that.
     ///
     /// # Errors
     /// See [`PruneError`].
     pub async fn find(cluster: &Cluster, namespace: &str, name: &str) -> Result<Self, PruneError> {
-        let Some(deployment) = cluster.get::<BoshDeployment>(namespace, name).await? else {
-            return Err(PruneError::NoDeployment(name.into(), namespace.into()));
-        };
-        if !is_settled(&deployment) {
+        let deployment = cluster.get::<BoshDeployment>(namespace, name).await?;
+        if deployment.as_ref().is_some_and(|deployment| !is_settled(deployment)) {
             return Err(PruneError::Unsettled(name.into()));
         }
-        let removed = &deployment
-            .status
-            .as_ref()
-            .map(|status| status.removed_variables.clone());
-        let removed = removed.as_deref().unwrap_or_default();
-        let uid = deployment.meta().uid.as_deref().unwrap_or_default();
+        let label = Names::new(name, namespace, "")?.deployment();
+        let ours = format!("{}={label}", labels::DEPLOYMENT_NAME);
+        let generated = format!("{ours},{}={}", labels::SECRET_KIND, secret_kind::GENERATED);
+        // Before what asks for them: what is asked for in the meantime is seen then.
+        let secrets = cluster.list_metadata::<Secret>(namespace, &generated).await?;
         let all: Vec<QuarksSecret> = cluster.list(namespace, "").await?;
-        let candidates = all
-            .into_iter()
-            .filter(|secret| objects::has_owner(secret, uid) && removed.contains(&variable_of(secret)))
-            .collect();
+        let candidates = candidates(deployment.as_ref(), secrets, all);
+        let mut claims = Vec::new();
+        if deployment.is_none() {
+            if candidates.is_empty() {
+                return Err(PruneError::NoDeployment(name.into(), namespace.into()));
+            }
+            let found = cluster.list_metadata::<PersistentVolumeClaim>(namespace, &ours).await?;
+            claims.extend(found.into_iter().filter(stays).filter_map(|claim| claim.name));
+        }
         let mut readers = Vec::new();
         for (api_version, kind) in READERS {
             readers.extend(cluster.list_any(&resource(api_version, kind), namespace, "").await?);
         }
-        Ok(Self::of(candidates, &readers))
+        Ok(Self {
+            claims,
+            ..Self::of(candidates, &readers)
+        })
     }
 
-    /// Deletes one, if it is still what was found; the Secret that it made goes with it.
+    /// Deletes one, if it is still what was found. What asks for the value goes first: the operator would make another one. Where this ends in
+    /// between, the next run finds the Secret alone.
     ///
     /// # Errors
     /// See [`Error`].
-    pub async fn delete(cluster: &Cluster, secret: &QuarksSecret) -> Result<(), Error> {
-        cluster.delete(secret).await
+    pub async fn delete(cluster: &Cluster, leftover: &Leftover) -> Result<(), Error> {
+        if let Some(object) = &leftover.object {
+            cluster.delete(object).await?;
+        }
+        match &leftover.secret {
+            Some(meta) => cluster.delete(&around(meta)).await,
+            None => Ok(()),
+        }
     }
 
     /// Those that nothing refers to but others that go.
-    fn of(candidates: Vec<QuarksSecret>, readers: &[Value]) -> Self {
+    fn of(candidates: Vec<Leftover>, readers: &[Value]) -> Self {
         let texts: Vec<(String, String)> = readers.iter().map(|reader| (title(reader), content(reader))).collect();
         let mut pruning = Self {
             remove: candidates,
-            keep: Vec::new(),
+            ..Self::default()
         };
         loop {
-            let going: Vec<String> = pruning.remove.iter().map(|one| title_of("QuarksSecret", one)).collect();
-            let reader = |one: &QuarksSecret| {
-                let quoted = format!("\"{}\"", one.spec.secret_name);
+            let going: Vec<String> = pruning.remove.iter().map(Leftover::title).collect();
+            let reader = |one: &Leftover| {
+                let quoted = format!("\"{}\"", one.secret_name());
                 let mut found = texts
                     .iter()
                     .filter(|(title, text)| !going.contains(title) && text.contains(&quoted));
@@ -111,9 +170,49 @@ impl Pruning {
             else {
                 return pruning;
             };
-            pruning.keep.push((pruning.remove.remove(at).name_any(), title));
+            pruning.keep.push((pruning.remove.remove(at), title));
         }
     }
+}
+
+/// The values that nobody asks for: of variables that `deployment` no longer has, and those that were retained and that no QuarksSecret has.
+/// `secrets`: the generated ones with the deployment's label.
+fn candidates(deployment: Option<&BoshDeployment>, secrets: Vec<ObjectMeta>, all: Vec<QuarksSecret>) -> Vec<Leftover> {
+    let status = deployment.and_then(|deployment| deployment.status.as_ref());
+    let removed = status.map_or(&[][..], |status| &status.removed_variables);
+    let uid = deployment.and_then(|deployment| deployment.meta().uid.as_deref());
+    let retained: Vec<ObjectMeta> = secrets.into_iter().filter(is_retained).collect();
+    let is_kept = |meta: &ObjectMeta| all.iter().any(|one| retained_by(meta) == one.metadata.name.as_deref());
+    let mut found: Vec<Leftover> = retained
+        .iter()
+        .filter(|meta| !is_kept(meta))
+        .map(|meta| Leftover {
+            object: None,
+            secret: Some(meta.clone()),
+        })
+        .collect();
+    let removed = all
+        .into_iter()
+        .filter(|one| uid.is_some_and(|uid| objects::has_owner(one, uid)) && removed.contains(&variable_of(one)));
+    found.extend(removed.map(|object| {
+        Leftover {
+            secret: retained
+                .iter()
+                .find(|meta| {
+                    retained_by(meta) == object.metadata.name.as_deref()
+                        && meta.name.as_ref() == Some(&object.spec.secret_name)
+                })
+                .cloned(),
+            object: Some(object),
+        }
+    }));
+    found
+}
+
+/// Whether it is there without an owner, because the operator left it so.
+fn is_retained(meta: &ObjectMeta) -> bool {
+    let owners = meta.owner_references.iter().flatten().next();
+    retained_by(meta).is_some() && owners.is_none() && meta.deletion_timestamp.is_none()
 }
 
 fn is_settled(deployment: &BoshDeployment) -> bool {
@@ -164,10 +263,14 @@ mod tests {
     }
 
     fn pruning(candidates: &[&Value], readers: &[&Value]) -> (Vec<String>, Vec<(String, String)>) {
-        let typed = |value: &&Value| serde_json::from_value((*value).clone()).unwrap();
+        let typed = |value: &&Value| Leftover {
+            object: Some(serde_json::from_value((*value).clone()).unwrap()),
+            secret: None,
+        };
         let readers: Vec<Value> = readers.iter().map(|value| (*value).clone()).collect();
         let found = Pruning::of(candidates.iter().map(typed).collect(), &readers);
-        (found.remove.iter().map(ResourceExt::name_any).collect(), found.keep)
+        let keep = found.keep.iter().map(|(one, title)| (one.name(), title.clone()));
+        (found.remove.iter().map(Leftover::name).collect(), keep.collect())
     }
 
     #[test]
@@ -189,5 +292,50 @@ mod tests {
                 because("d.var-ca", "QuarksSecret 'd.var-leaf'")
             ]
         );
+    }
+
+    fn retained(name: &str, by: Option<&str>) -> ObjectMeta {
+        let by = by.map(|by| (labels::RETAINED_BY.to_string(), by.to_string()));
+        ObjectMeta {
+            name: Some(name.into()),
+            annotations: Some(by.into_iter().collect()),
+            ..ObjectMeta::default()
+        }
+    }
+
+    #[test]
+    fn what_outlived_its_deployment_goes_and_what_was_not_retained_stays() {
+        let secrets = || {
+            let mut owned = retained("d.var-owned", Some("d.var-owned/1"));
+            owned.owner_references = Some(vec![Default::default()]);
+            vec![
+                retained("d.var-old", Some("d.var-old/1")),
+                retained("d.var-mine", None),
+                owned,
+            ]
+        };
+        let names = |found: &[Leftover]| found.iter().map(Leftover::name).collect::<Vec<_>>();
+        let found = candidates(None, secrets(), vec![]);
+        assert_eq!(names(&found), ["d.var-old"]);
+        assert!(found[0].object.is_none() && found[0].secret.is_some());
+        // One that came back has its QuarksSecret again.
+        let again = || serde_json::from_value::<QuarksSecret>(secret("old", None)).unwrap();
+        assert_eq!(names(&candidates(None, secrets(), vec![again()])), [""; 0]);
+        // A removed variable takes its Secret with it, which has no owner to go with.
+        let mut mine = again();
+        mine.metadata.owner_references = Some(vec![
+            serde_json::from_value(json!({"apiVersion": labels::API_VERSION,
+            "kind": "BOSHDeployment", "name": "d", "uid": "u"}))
+            .unwrap(),
+        ]);
+        let deployment = serde_json::from_value::<BoshDeployment>(
+            json!({"apiVersion": labels::API_VERSION, "kind": "BOSHDeployment",
+            "metadata": {"name": "d", "uid": "u"}, "spec": {"manifest": {"type": "configmap", "name": "m"}},
+            "status": {"removedVariables": ["d.var-old"]}}),
+        );
+        let deployment = deployment.unwrap();
+        let found = candidates(Some(&deployment), secrets(), vec![mine]);
+        assert_eq!(names(&found), ["d.var-old"]);
+        assert!(found[0].object.is_some() && found[0].secret.is_some());
     }
 }

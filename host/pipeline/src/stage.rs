@@ -176,6 +176,8 @@ pub struct Deployment {
     pub registry: Option<String>,
     /// What `instances` of a group means.
     pub spread: Spread,
+    /// Jobs without bpm information run by their monit files.
+    pub monit: bool,
 }
 
 // === impl Deployment ===
@@ -280,6 +282,8 @@ pub struct JobFiles {
     pub monitored: bool,
     /// What `monit` starts, of a job without bpm information: its first `start program`, as the template has it.
     pub start_program: Option<String>,
+    /// Names of BOSH DNS that its file `dns/aliases.json` gives, on any of the instances: domain -> targets.
+    pub aliases: Option<Tree>,
     /// One for each different rendering.
     pub bpm: Vec<BpmCopy>,
 }

@@ -22,6 +22,7 @@ fn bundle() -> Bundle {
         operator_image: text("host"),
         registry: None,
         spread: Spread::Total,
+        monit: false,
     })
 }
 

@@ -20,6 +20,7 @@ fn deployment() -> Deployment {
         operator_image: "host".into(),
         registry: None,
         spread: Spread::Total,
+        monit: false,
     }
 }
 
@@ -179,6 +180,7 @@ fn files(bpm: &str) -> Vec<JobFiles> {
         templates: Vec::new(),
         monitored: true,
         start_program: None,
+        aliases: None,
         bpm: vec![BpmCopy {
             document_name: "bpm.yml".into(),
             instances: vec![0],
@@ -359,4 +361,17 @@ fn the_operators_labels_and_annotations_are_reserved() {
     assert_eq!(refused(&object(&foreign)).as_deref(), Some("bundle-foreign-object"));
     let selector = format!(r#""selector": {{"matchLabels": {{"{group}/pod-active": "active"}}}}"#);
     assert_eq!(refused(&object(&selector)), None, "to select is not to set");
+}
+
+#[test]
+fn the_dns_servers_of_the_deployment_run_as_their_account_and_nothing_else_does() {
+    let mut rights = Rights::default();
+    let pod = r#"{"serviceAccountName": "boson-dns"}"#;
+    assert!(said(&rights, "Deployment", pod).contains("serviceAccountName=boson-dns"));
+    rights.grant_dns("dep-other".into());
+    assert!(said(&rights, "Deployment", pod).contains("serviceAccountName=boson-dns"));
+    rights.grant_dns("dep-group".into());
+    assert_eq!(said(&rights, "Deployment", pod), "");
+    assert!(said(&rights, "StatefulSet", pod).contains("serviceAccountName=boson-dns"));
+    assert!(said(&rights, "Deployment", r#"{"serviceAccountName": "admin"}"#).contains("serviceAccountName=admin"));
 }

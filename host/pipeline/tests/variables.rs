@@ -170,6 +170,8 @@ struct Case<'a> {
     flags: &'a [&'a str],
     store: Option<&'a str>,
     addresses: Option<Addresses>,
+    /// What a check of the manifest finds.
+    mistake: Option<&'static str>,
     /// The store that an earlier run left.
     kept: Option<Store>,
 }
@@ -199,11 +201,22 @@ impl Case<'_> {
         let (stages, mut maker) = (Native::default(), Maker::default());
         let generator: Option<&mut dyn Generator> = self.store.map(|_| &mut maker as &mut dyn Generator);
         let told = |_: Named<'_>| Ok((self.addresses.clone().unwrap_or_default(), Vec::new()));
+        let check = |document: Named<'_>| match self.mistake {
+            None => Ok(()),
+            Some(mistake) => {
+                let error = Diagnostic::error(
+                    "links-unresolved",
+                    format!("{mistake}: {}", json::to_text(document.tree)),
+                );
+                Err(StageError::Input(vec![error]))
+            }
+        };
         let inputs = Inputs {
             table: &table,
             store: &mut store,
             generator,
             addresses: Some(&told),
+            check: self.mistake.is_some().then_some(&check),
         };
         let reply = interpolate(
             &stages,
@@ -719,4 +732,32 @@ fn options_without_effect_are_told_where_they_stand() {
         run.said,
         ["/variables/0/options/useless: Option 'useless' of variable 'a' has no effect"]
     );
+}
+
+#[test]
+fn a_mistake_of_the_manifest_is_found_before_values_are_made() {
+    let document = "{a: ((x)), b: ((c.private_key)), k: ((k)), g: ((g)), variables: [{name: x, type: password}, \
+                    {name: c, type: certificate}, {name: k, type: rsa}]}";
+    let case = Case {
+        flags: &["g=7"],
+        store: Some("{k: {private_key: p, public_key: q}}"),
+        mistake: Some("no provider"),
+        ..Case::default()
+    };
+    let run = case.run(document, Options::convert());
+    let [error] = run.errors() else {
+        panic!("{:?}", run.errors())
+    };
+    let checked = error.split_once("no provider: ").unwrap().1;
+    let want = r#"{"a":"<x>","b":"<c.private_key>","g":7,"k":{"private_key":"p","public_key":"q"},"#;
+    assert!(checked.starts_with(want), "{checked}");
+    assert!(run.made.is_empty() && run.prepared.is_empty() && !run.store.changed());
+
+    // Where nothing is to be made the conversion itself tells the mistake.
+    let known = "{x: 1, c: {private_key: p}, k: {private_key: p, public_key: q}}";
+    let case = Case {
+        store: Some(known),
+        ..case
+    };
+    assert!(case.run(document, Options::convert()).result.is_ok());
 }

@@ -5,9 +5,9 @@ use crate::credentials::Credentials;
 use crate::failure::Failure;
 use crate::token::{self, Challenge};
 use oci_spec::distribution::Reference;
-use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_RANGE, HeaderValue, RANGE, WWW_AUTHENTICATE};
 use reqwest::redirect::{Action, Attempt, Policy};
-use reqwest::{Certificate, Response, StatusCode, Url};
+use reqwest::{Certificate, Method, RequestBuilder, Response, StatusCode, Url};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -35,7 +35,16 @@ pub(crate) struct Client {
     without_tls: Arc<BTreeSet<String>>,
 }
 
-/// One repository, with the right to read it.
+/// What is to be done with a repository.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Access<'a> {
+    /// Read.
+    Pull,
+    /// Write, and read from another repository of the same registry.
+    Push { from: Option<&'a str> },
+}
+
+/// One repository, with the permission to use it.
 #[derive(Debug)]
 pub(crate) struct Repository<'c> {
     http: &'c reqwest::Client,
@@ -73,6 +82,16 @@ impl Client {
         image: &Reference,
         credentials: Option<&Credentials>,
     ) -> Result<Repository<'_>, Failure> {
+        self.repository_for(image, credentials, Access::Pull).await
+    }
+
+    /// The same, for more than reading.
+    pub(crate) async fn repository_for(
+        &self,
+        image: &Reference,
+        credentials: Option<&Credentials>,
+        access: Access<'_>,
+    ) -> Result<Repository<'_>, Failure> {
         let registry = image.resolve_registry();
         let plain = self.without_tls.contains(registry);
         let scheme = if plain { "http" } else { "https" };
@@ -82,8 +101,8 @@ impl Client {
         let authorization = match (challenge, credentials) {
             (Some(Challenge::Bearer { realm, service }), _) => {
                 let realm = token::realm(&realm, &self.without_tls).ok_or(Failure::Realm)?;
-                let scope = format!("repository:{}:pull", image.repository());
-                Some(self.token(realm, service, &scope, credentials).await?)
+                let scopes = scopes(image.repository(), access);
+                Some(self.token(realm, service, &scopes, credentials).await?)
             }
             (Some(Challenge::Basic), Some(credentials)) => Some(token::basic(credentials).ok_or(Failure::Refused)?),
             // What needs no right may still be had; the rest is refused.
@@ -96,14 +115,21 @@ impl Client {
         })
     }
 
+    /// May a request be sent there?
+    pub(crate) fn may_ask(&self, url: &Url) -> bool {
+        url.scheme() == "https" || url.scheme() == "http" && self.without_tls.contains(&token::place(url))
+    }
+
     async fn token(
         &self,
         mut realm: Url,
         service: Option<String>,
-        scope: &str,
+        scopes: &[String],
         credentials: Option<&Credentials>,
     ) -> Result<HeaderValue, Failure> {
-        realm.query_pairs_mut().append_pair("scope", scope);
+        for scope in scopes {
+            realm.query_pairs_mut().append_pair("scope", scope);
+        }
         if let Some(service) = service {
             realm.query_pairs_mut().append_pair("service", &service);
         }
@@ -116,6 +142,18 @@ impl Client {
         match bounded(answer, TOKEN).await? {
             Some(body) => token::bearer(&body).ok_or(unusable),
             None => Err(unusable),
+        }
+    }
+}
+
+fn scopes(repository: &str, access: Access<'_>) -> Vec<String> {
+    match access {
+        Access::Pull => vec![format!("repository:{repository}:pull")],
+        Access::Push { from } => {
+            let own = format!("repository:{repository}:pull,push");
+            let other = from.filter(|from| *from != repository);
+            let other = other.map(|from| format!("repository:{from}:pull"));
+            [own].into_iter().chain(other).collect()
         }
     }
 }
@@ -140,15 +178,68 @@ impl Repository<'_> {
         self.get(&format!("blobs/{digest}")).await
     }
 
-    async fn get(&self, path: &str) -> Result<Response, Failure> {
-        let mut request = self
-            .http
-            .get(format!("{}/{path}", self.address))
-            .header(ACCEPT, MANIFESTS);
-        if let Some(authorization) = &self.authorization {
-            // Redirects to another host go without it.
-            request = request.header(AUTHORIZATION, authorization.clone());
+    /// Begins to read a layer from this byte on, or from its begin where the registry gives all of it.
+    pub(crate) async fn blob_from(&self, digest: &str, from: u64) -> Result<(Response, u64), Failure> {
+        let mut request = self.request(Method::GET, &format!("blobs/{digest}"));
+        if from > 0 {
+            request = request.header(RANGE, format!("bytes={from}-"));
         }
+        let answer = request.send().await?;
+        match answer.status() {
+            StatusCode::PARTIAL_CONTENT if begins_at(&answer, from) => Ok((answer, from)),
+            StatusCode::UNAUTHORIZED => Err(Failure::Expired),
+            _ => good(answer).map(|answer| (answer, 0)),
+        }
+    }
+
+    /// A small blob, checked.
+    pub(crate) async fn document(&self, digest: &str) -> Result<Vec<u8>, Failure> {
+        let answer = self.get(&format!("blobs/{digest}")).await?;
+        let body = bounded(answer, MANIFEST).await?;
+        let body = body.ok_or(Failure::Format(
+            "has a configuration of more than 4 MiB",
+            "push it again",
+        ))?;
+        match format!("sha256:{}", hex(&Sha256::digest(&body))) == digest {
+            true => Ok(body),
+            false => Err(Failure::Odd("gives a configuration that is not what its digest says")),
+        }
+    }
+
+    /// The digest of the manifest under this tag, where there is one.
+    pub(crate) async fn has_manifest(&self, tag: &str) -> Result<Option<String>, Failure> {
+        let request = self.request(Method::HEAD, &format!("manifests/{tag}"));
+        let answer = match good(request.header(ACCEPT, MANIFESTS).send().await?) {
+            Err(Failure::Missing) => return Ok(None),
+            answer => answer?,
+        };
+        let digest = answer.headers().get("docker-content-digest");
+        let digest = digest.and_then(|digest| digest.to_str().ok());
+        Ok(Some(digest.unwrap_or_default().to_owned()))
+    }
+
+    /// A request for a path of the repository.
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let request = self.http.request(method, format!("{}/{path}", self.address));
+        match &self.authorization {
+            // Redirects to another host go without it.
+            Some(authorization) => request.header(AUTHORIZATION, authorization.clone()),
+            None => request,
+        }
+    }
+
+    /// A request to an address that the registry gave. Another host gets no permission of ours: what it needs is in the address.
+    pub(crate) fn request_at(&self, method: Method, url: Url) -> RequestBuilder {
+        let own = Url::parse(&self.address).is_ok_and(|own| own.origin() == url.origin());
+        let request = self.http.request(method, url);
+        match self.authorization.as_ref().filter(|_| own) {
+            Some(authorization) => request.header(AUTHORIZATION, authorization.clone()),
+            None => request,
+        }
+    }
+
+    async fn get(&self, path: &str) -> Result<Response, Failure> {
+        let request = self.request(Method::GET, path).header(ACCEPT, MANIFESTS);
         good(request.send().await?)
     }
 }
@@ -161,6 +252,15 @@ fn good(answer: Response) -> Result<Response, Failure> {
         StatusCode::NOT_FOUND => Err(Failure::Missing),
         status => Err(Failure::Status(status)),
     }
+}
+
+/// Does the part begin at this byte?
+fn begins_at(answer: &Response, from: u64) -> bool {
+    let range = answer
+        .headers()
+        .get(CONTENT_RANGE)
+        .and_then(|range| range.to_str().ok());
+    range.is_some_and(|range| range.starts_with(&format!("bytes {from}-")))
 }
 
 /// The whole body, or none where it is larger.

@@ -20,7 +20,14 @@ pub const CODES: &[Code] = &[
         name: "image-cache",
         title: "The cache of images cannot be written",
         explanation: "It is a directory of the operator's (`--image-cache`). Is its volume full, or read-only? It holds 1 GiB of layers \
-                      at most, and 768 MiB of images that are read at once: where these are more, it is tried again.",
+                      at most, and 768 MiB of images that are read at once: where these are more, it is tried again. `host image` has a cache of its own, \
+                      `--cache`, for downloads and layers.",
+    },
+    Code {
+        name: "image-credentials",
+        title: "Docker's configuration cannot be used",
+        explanation: "`host image` takes user and password from `$DOCKER_CONFIG/config.json`, else `~/.docker/config.json`: from the helper that `credHelpers` or \
+                      `credsStore` name, else from `auths`. Identity tokens are not supported: sign in with a user and an access token.",
     },
     Code {
         name: "image-format",
@@ -33,6 +40,12 @@ pub const CODES: &[Code] = &[
         title: "There is no such release image",
         explanation: "The name of an image is put together: `<url>/<release>:<os>-<stemcell version>-<release version>`. Push the image of the release, or \
                       mend `url`, `version` or the stemcell.",
+    },
+    Code {
+        name: "image-push-refused",
+        title: "A registry does not accept an image",
+        explanation: "Sign in with `docker login HOST`, as a user who may push to the repository. Some registries want a repository to be created before \
+                      the first push.",
     },
     Code {
         name: "image-reference",

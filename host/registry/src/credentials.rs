@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::fmt;
 
 /// Docker's hub, in references.
-const HUB: &str = "docker.io";
+pub(crate) const HUB: &str = "docker.io";
 
 /// User name and password. Prints neither.
 #[derive(Clone, PartialEq, Eq)]

@@ -19,18 +19,69 @@ pub(crate) enum Failure {
     Format(&'static str, &'static str),
     /// It names a token server without TLS that is not listed as such.
     Realm,
+    /// The permission that it gave is no longer good.
+    Expired,
+    /// A file of ours cannot be read.
+    Disk,
 }
 
 // === impl Failure ===
 
 impl Failure {
+    /// For a status that is no success.
+    pub(crate) fn of(status: StatusCode) -> Self {
+        match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Self::Refused,
+            StatusCode::NOT_FOUND => Self::Missing,
+            status => Self::Status(status),
+        }
+    }
+
+    /// May another try succeed?
+    pub(crate) fn may_pass(&self) -> bool {
+        match self {
+            Self::Odd(_) => true,
+            Self::Status(status) => {
+                status.is_server_error()
+                    || matches!(
+                        *status,
+                        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS | StatusCode::RANGE_NOT_SATISFIABLE
+                    )
+            }
+            // An upload that the registry has forgotten.
+            Self::Missing => true,
+            Self::Refused | Self::Format(..) | Self::Realm | Self::Expired | Self::Disk => false,
+        }
+    }
+
+    /// What to report where an image is pushed.
+    pub(crate) fn explain_push(&self, image: &str) -> Diagnostic {
+        match self {
+            Self::Refused | Self::Expired => Diagnostic::error(
+                "image-push-refused",
+                format!("the registry does not accept image '{image}'"),
+            )
+            .help("sign in with `docker login`, as a user who may push there"),
+            Self::Missing => {
+                let message = format!("the registry has no repository for image '{image}'");
+                Diagnostic::error("image-push-refused", message).help("some registries want it to be created first")
+            }
+            Self::Realm => unreachable(image, "names a token server that is asked without TLS")
+                .help("list the token server in --registry-without-tls, too, or give it a certificate"),
+            other => other.explain(image),
+        }
+    }
+
     /// What to tell about it.
     pub(crate) fn explain(&self, image: &str) -> Diagnostic {
         match self {
             Self::Missing => Diagnostic::error("image-missing", format!("there is no image '{image}'"))
                 .help("push the release's image, or mend `url`, `version` or the stemcell: together they are its name"),
-            Self::Refused => Diagnostic::error("image-access", format!("the registry refuses to give image '{image}'"))
-                .help("check releases[].credentials and the pull secrets"),
+            Self::Refused | Self::Expired => {
+                Diagnostic::error("image-access", format!("the registry refuses to give image '{image}'"))
+                    .help("check releases[].credentials and the pull secrets")
+            }
+            Self::Disk => Diagnostic::error("image-cache", "a file of the cache cannot be read").help("try again"),
             Self::Status(status) => unreachable(image, &format!("answers with status {}", status.as_u16())),
             Self::Odd(what) => unreachable(image, what),
             Self::Format(what, help) => {

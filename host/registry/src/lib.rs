@@ -1,5 +1,6 @@
 //! Release images in a registry. An image is fetched layer by layer, as a stream; of each layer only what a conversion needs of
 //! `/var/vcap/jobs-src` is kept, by repository and digest, in a cache. The result is an OCI image layout for `boson_releases::read`.
+//! [`Transfer`] moves whole images for `host image`: a stemcell's to files, a release's to its registry.
 //!
 //! # Guarantees
 //! What is kept is what the digests say. Access is asked for at each fetch: the cache gives nobody an image that the registry would not.
@@ -17,6 +18,7 @@ mod client;
 mod codes;
 mod credentials;
 mod failure;
+mod keychain;
 mod layer;
 mod layout;
 mod manifest;
@@ -24,11 +26,15 @@ mod pipe;
 mod registry;
 mod room;
 mod token;
+mod transfer;
+mod upload;
 
 #[cfg(test)]
 mod tests;
 
 pub use codes::CODES;
 pub use credentials::{Credentials, Malformed, docker_config};
+pub use keychain::docker_credentials;
 pub use layout::Layout;
 pub use registry::{Registry, Settings};
+pub use transfer::{Pulled, Transfer};

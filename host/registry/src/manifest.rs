@@ -24,8 +24,9 @@ pub(crate) struct Layer {
     pub digest: String,
     /// Bytes, as it is in the registry.
     pub size: u64,
+    /// What it is, as the manifest says.
     #[serde(default)]
-    media_type: String,
+    pub media_type: String,
 }
 
 #[derive(Deserialize)]
@@ -112,7 +113,7 @@ fn architecture(ours: &str) -> &str {
 }
 
 /// It becomes part of an address, and is compared with the hash of what comes back.
-fn is_digest(text: &str) -> bool {
+pub(crate) fn is_digest(text: &str) -> bool {
     text.strip_prefix("sha256:").is_some_and(|digits| {
         digits.len() == 64 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     })

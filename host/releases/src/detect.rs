@@ -65,7 +65,7 @@ impl Task<'_> {
             };
             return layout::read(&blobs, self.name, self.budget, sources, &mut tell);
         }
-        tarball::assemble(&parts, &source, self.name, self.budget, sources).map(|release| vec![release])
+        tarball::assemble(&parts, &source, self.name, self.budget, sources).map(|all| vec![all.release])
     }
 
     fn directory(&self, dir: &Dir, source: &str, sources: &mut Sources, tell: &mut dyn FnMut(u64)) -> Outcome {
@@ -74,7 +74,7 @@ impl Task<'_> {
         let mut reader = Reader::new(dir, Files::new(Naming::Directory(source.to_owned())), self.budget);
         if dir.exists(MANIFEST) {
             let parts = unpacked(reader).map_err(one)?;
-            return tarball::assemble(&parts, source, self.name, self.budget, sources).map(|release| vec![release]);
+            return tarball::assemble(&parts, source, self.name, self.budget, sources).map(|all| vec![all.release]);
         }
         if dir.exists("oci-layout") {
             return layout::read(&Blobs::Directory { dir, source }, self.name, self.budget, sources, tell);

@@ -25,27 +25,80 @@ pub enum Mismatch {
     Unknown,
 }
 
+/// Checks content while it passes by.
+#[derive(Clone, Debug)]
+pub struct Verifier {
+    /// The digest that counts, as written.
+    digest: String,
+    hash: Hash,
+}
+
+#[derive(Clone, Debug)]
+enum Hash {
+    Sha1(Sha1),
+    Sha256(Sha256),
+    Sha512(Sha512),
+}
+
+// === impl Verifier ===
+
+impl Verifier {
+    /// For content with these digests, of which the strongest counts; none where no algorithm is known.
+    pub fn new(digests: &str) -> Option<Self> {
+        let known = digests
+            .split(';')
+            .filter_map(|digest| Some((algorithm(digest.trim())?, digest.trim())));
+        let (algorithm, digest) = known.max_by_key(|(algorithm, _)| *algorithm)?;
+        let hash = match algorithm {
+            Algorithm::Sha1 => Hash::Sha1(Sha1::new()),
+            Algorithm::Sha256 => Hash::Sha256(Sha256::new()),
+            Algorithm::Sha512 => Hash::Sha512(Sha512::new()),
+        };
+        Some(Self {
+            digest: digest.to_owned(),
+            hash,
+        })
+    }
+
+    /// The next bytes of the content.
+    pub fn update(&mut self, bytes: &[u8]) {
+        match &mut self.hash {
+            Hash::Sha1(hash) => hash.update(bytes),
+            Hash::Sha256(hash) => hash.update(bytes),
+            Hash::Sha512(hash) => hash.update(bytes),
+        }
+    }
+
+    /// Was that the content?
+    ///
+    /// # Errors
+    /// It was not.
+    pub fn finish(self) -> Result<(), Mismatch> {
+        let got = match self.hash {
+            Hash::Sha1(hash) => to_hex(&hash.finalize()),
+            Hash::Sha256(hash) => to_hex(&hash.finalize()),
+            Hash::Sha512(hash) => to_hex(&hash.finalize()),
+        };
+        let expected = self.digest.rsplit(':').next().unwrap_or_default();
+        if expected.eq_ignore_ascii_case(&got) {
+            return Ok(());
+        }
+        let prefix = self.digest.strip_suffix(expected).unwrap_or_default();
+        Err(Mismatch::Differs {
+            got: format!("{prefix}{got}"),
+            expected: self.digest,
+        })
+    }
+}
+
 /// Is this the content that `digests` tell of?
 ///
 /// # Errors
 /// It is not, or they can't tell.
 pub fn verify(digests: &str, content: &[u8]) -> Result<(), Mismatch> {
-    let known = digests
-        .split(';')
-        .filter_map(|digest| Some((algorithm(digest.trim())?, digest.trim())));
-    let Some((algorithm, digest)) = known.max_by_key(|(algorithm, _)| *algorithm) else {
-        return Err(Mismatch::Unknown);
-    };
-    let expected = digest.rsplit(':').next().unwrap_or_default();
-    let got = hex(algorithm, content);
-    if expected.eq_ignore_ascii_case(&got) {
-        return Ok(());
-    }
-    let prefix = digest.strip_suffix(expected).unwrap_or_default();
-    Err(Mismatch::Differs {
-        expected: digest.to_owned(),
-        got: format!("{prefix}{got}"),
-    })
+    let mut verifier = Verifier::new(digests).ok_or(Mismatch::Unknown)?;
+    verifier.update(content);
+    verifier.finish()
 }
 
 /// The hexadecimal form of a digest.
@@ -64,14 +117,6 @@ fn algorithm(digest: &str) -> Option<Algorithm> {
         Some(("sha256", _)) => Some(Algorithm::Sha256),
         Some(("sha512", _)) => Some(Algorithm::Sha512),
         _ => None,
-    }
-}
-
-fn hex(algorithm: Algorithm, content: &[u8]) -> String {
-    match algorithm {
-        Algorithm::Sha1 => to_hex(&Sha1::digest(content)),
-        Algorithm::Sha256 => to_hex(&Sha256::digest(content)),
-        Algorithm::Sha512 => to_hex(&Sha512::digest(content)),
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Item {
     pub path: String,
     /// What it is.
     pub kind: Kind,
+    /// Permission bits, set-user-ID and the like included.
+    pub mode: u32,
     /// Bytes of its content.
     pub size: u64,
     /// Where the content begins, in bytes from the begin of the unpacked archive.
@@ -194,6 +196,7 @@ impl Walk<'_> {
         Ok(Item {
             path,
             kind,
+            mode: entry.header().mode().unwrap_or_default() & 0o7777,
             size: entry.size(),
             offset: entry.raw_file_position(),
         })

@@ -1,7 +1,7 @@
 //! Reads BOSH releases from wherever they are: a source directory, a release tarball, a directory with `jobs-src`, an OCI image.
 //!
-//! What is read is not trusted: paths stay inside of what the user named, sizes are bounded, and nothing is written anywhere. Packages
-//! and sources are never read; of archives they are skipped.
+//! What is read is not trusted: paths stay inside of what the user named, sizes are bounded, and nothing is written anywhere. A conversion
+//! skips packages and sources; [`Compiled`] gives the packages of a tarball as streams.
 
 #![allow(
     clippy::result_large_err,
@@ -9,6 +9,7 @@
 )]
 
 mod blobs;
+mod compiled;
 mod detect;
 mod digest;
 mod directory;
@@ -20,6 +21,10 @@ mod members;
 mod stream;
 mod tarball;
 
+pub use blobs::{Blob, Blobs, Descriptor, note};
+pub use compiled::Compiled;
+pub use digest::{Mismatch, Verifier, to_hex};
+pub use entries::{Item, Kind, each, refuse};
 pub use layer::reduce;
 pub use limits::{Budget, Limits};
 

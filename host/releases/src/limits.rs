@@ -50,6 +50,13 @@ pub struct Budget {
 
 impl Default for Limits {
     fn default() -> Self {
+        Self::usual()
+    }
+}
+
+impl Limits {
+    /// For what a conversion reads.
+    pub const fn usual() -> Self {
         Self {
             scanned: 8 * GIB,
             kept: 32 * MIB,

@@ -40,6 +40,16 @@ pub fn parts(reader: impl Read, source: &str, budget: &Budget, tell: &mut dyn Fn
     Ok(parts)
 }
 
+/// A release and what it was made of.
+pub struct Assembled {
+    /// Content of `release.MF`.
+    pub manifest: Manifest,
+    /// What is in the jobs' tarballs, below `jobs/<job>/`.
+    pub files: Files,
+    /// The release.
+    pub release: Release,
+}
+
 /// Makes the release of what was kept of a tarball.
 ///
 /// # Errors
@@ -50,7 +60,7 @@ pub fn assemble(
     name: Option<&str>,
     budget: &Budget,
     sources: &mut Sources,
-) -> Result<Release, Vec<Diagnostic>> {
+) -> Result<Assembled, Vec<Diagnostic>> {
     let naming = Naming::Archive(source.to_owned());
     let Some(bytes) = &parts.manifest else {
         return Err(vec![no_manifest(source, parts)]);
@@ -69,7 +79,11 @@ pub fn assemble(
         sources.add_document(manifest.document.clone(), false);
     }
     match archive::read(&manifest, &files, name, &failed, sources) {
-        Ok(release) if errors.is_empty() => Ok(release),
+        Ok(release) if errors.is_empty() => Ok(Assembled {
+            manifest,
+            files,
+            release,
+        }),
         Ok(_) => Err(errors),
         Err(found) => {
             errors.extend(found);
@@ -244,7 +258,8 @@ fn unpack(
     )
 }
 
-fn told(mismatch: &Mismatch, digests: &str) -> String {
+/// Why content was refused, as the end of a sentence.
+pub fn told(mismatch: &Mismatch, digests: &str) -> String {
     match mismatch {
         Mismatch::Differs { expected, got } => format!("Expected stream to have digest '{expected}' but was '{got}'"),
         Mismatch::Unknown => format!("Unknown digest '{digests}'"),

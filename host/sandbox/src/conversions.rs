@@ -71,6 +71,16 @@ impl From<&GroupRequest<'_>> for wit_bpm::GroupRequest {
                 .extensions
                 .push(("start-programs".into(), json::to_text(&programs)));
         }
+        let aliases = request
+            .jobs
+            .iter()
+            .filter_map(|job| Some((job.job.as_str(), job.aliases.clone()?)));
+        let aliases: Tree = aliases.collect();
+        if aliases.as_object().is_some_and(|aliases| !aliases.is_empty()) {
+            deployment
+                .extensions
+                .push(("dns-aliases".into(), json::to_text(&aliases)));
+        }
         Self {
             deployment,
             group: json::to_text(request.group),

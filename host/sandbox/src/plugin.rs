@@ -152,6 +152,15 @@ impl Sandbox {
     /// # Errors
     /// [`FailureKind::Refused`], with the reason.
     pub fn load(&self, name: &str, bytes: &[u8], source: Source) -> Result<Plugin, Failure> {
+        let digest = Digest::of(bytes);
+        let is_foreign = !matches!(source, Source::BuiltIn(_));
+        self.load_as(name, bytes, digest, source).map_err(|failure| Failure {
+            digest: is_foreign.then_some(digest),
+            ..failure
+        })
+    }
+
+    fn load_as(&self, name: &str, bytes: &[u8], digest: Digest, source: Source) -> Result<Plugin, Failure> {
         let refused = |message: &str| Err(Failure::new(FailureKind::Refused, name, message));
         if Engine::detect_precompiled(bytes).is_some() {
             return refused("is machine code; give the WebAssembly component that it was made from");
@@ -163,7 +172,6 @@ impl Sandbox {
             }
             _ => return refused("is not a WebAssembly component"),
         }
-        let digest = Digest::of(bytes);
         let prepare = |component| self.prepare(name.to_string(), component, digest, source);
         if let Some(component) = self.cache.cached(self, &digest) {
             return prepare(component);
@@ -174,6 +182,13 @@ impl Sandbox {
             self.instantiate(&plugin)?;
             Ok(plugin)
         })
+    }
+
+    /// Bytes of memory that a plugin's machine code takes for as long as any copy of the plugin is there.
+    pub fn code_weight(&self, plugin: &Plugin) -> u64 {
+        let code = plugin.pre.component().image_range();
+        let bytes = (code.end as usize).saturating_sub(code.start as usize);
+        self.cache.weight(bytes as u64)
     }
 
     /// Removes the machine code of a component from the cache: it was refused, or nobody uses it any more.

@@ -50,22 +50,22 @@ codes! {
         "Every job names a release of the manifest's `releases`.";
     NO_BPM = "bpm-no-information", "A job has processes but no bpm information",
         "The job's `monit` file starts processes, but no template becomes `config/bpm.yml`, so nothing says which containers to make. Give it in the job property `quarks.bpm`:\n\n```yaml\nproperties:\n  quarks:\n    bpm:\n      processes:\n      - name: server\n        executable: /var/vcap/packages/server/bin/server\n```";
+    MONIT = "bpm-monit", "A monit file cannot be followed in all that it says",
+        "Of the monit file of a job that runs by it (`quarks.monit: true`, or `--monit` for all jobs) the processes are run: their start and stop programs, pid files, timeouts and users. Containers are started at the same time and restarted when their process ends. Rules (`if .. then ..`) have no effect: limits of memory and probes are in the job property `quarks.run`; nor has `depends on`, since a process that finds another missing is started again.";
     SCHEMA = "bpm-schema", "A bpm.yml cannot be read",
         "The rendered file does not have BPM's shape: wrong type of a value, or a value that BPM refuses. The message is BPM's own. For rendered files the place is in the rendered text, not in the template.";
     UNKNOWN_BPM_KEY = "bpm-unknown-bpm-key", "A key of bpm.yml is not known",
         "BPM ignores keys that it does not know, in silence. Often it is a typing error.";
     DROPPED = "bpm-dropped", "A setting of bpm.yml has no effect",
-        "Containers have no such setting, or it needs the process wrapper, which does not exist yet.";
+        "Containers have no such setting. How many processes and threads a container may have is a setting of the node (`podPidsLimit` of the kubelet).";
     VOLUME = "bpm-volume", "A volume is not what it is under BPM",
         "Containers do not see the directories of the node. A volume outside `/var/vcap` begins as an empty directory of the pod; patterns cannot be expanded.";
-    ROOT = "bpm-runs-as-root", "A process runs as root to get its capabilities",
-        "Kubernetes gives added capabilities to root only. Until the process wrapper exists, which drops to vcap and keeps them, such a process runs as root.";
-    SCRIPT = "bpm-script", "A lifecycle script does not run, or not as under BOSH",
-        "`pre-start` scripts run as init containers. `pre-stop` and `drain` run before the first process of their job is stopped; other processes do not wait for them. `post-start`, `post-stop` and `post-deploy` do not run yet.";
-    INSTANCES_DIFFER = "bpm-instances-differ", "The bpm.yml of a job differs between instances",
-        "All pods of an instance group are made from one template. What shapes the pod must be equal for all instances; `executable`, `args` and `env` may differ only once the process wrapper exists. `spec.ip` is no such difference. The job property `quarks.bpm` is merged over the rendered file: a value given there is the same for all.";
+    SCRIPT = "bpm-script", "A lifecycle script does not run",
+        "Of an errand, `pre-start` scripts run and then its own program: nothing follows that the other scripts could be a part of. `bin/run` runs in instance groups with `lifecycle: errand` or `auto-errand` only.";
+    INSTANCES_DIFFER = "bpm-instances-differ", "What shapes the pods of a job differs between its instances",
+        "All pods of an instance group are made from one template, so the list of processes, their limits of memory and CPU, volumes, capabilities, `privileged` and whether there is a `pre_start` hook must be the same on all instances. Programs, arguments, environment and all else may differ: the process wrapper reads them in the pod. The job property `quarks.bpm` is merged over the rendered file: a value given there is the same for all.";
     POD_IP = "bpm-pod-ip", "The address of the pod is used where it is not known",
-        "While bpm.yml is rendered, `spec.ip` is the text `$(POD_IP)`, which Kubernetes replaces in `executable`, `args` and `env` only.";
+        "While a deployment is converted, `spec.ip` is the text `$(POD_IP)`. What shapes the pod, such as names of processes and paths of volumes, cannot depend on it; all else of bpm.yml is rendered again in the pod, with the address.";
     PERSISTENT_DISK = "bpm-persistent-disk", "A process wants a persistent disk that the group does not have",
         "`persistent_disk: true` in bpm.yml needs `persistent_disk` (MiB) on the instance group.";
     ERRAND = "bpm-errand", "An errand that cannot be",
@@ -86,8 +86,12 @@ codes! {
         "Types are `password`, `certificate`, `rsa`, `ssh` and `user`, and those of QuarksSecrets: `tls`, `basic-auth`, `dockerconfigjson`, `templatedconfig`, `copy`. Options of certificates are those of CredHub.";
     NOTHING_TO_RUN = "bpm-nothing-to-run", "An instance group has no process",
         "A pod needs a container. A group without any process gives no workload; its files and scripts have no place to be.";
-    DNS = "bpm-dns", "Names of BOSH DNS do not resolve",
-        "Jobs of the releases `bosh-dns` and `bosh-dns-aliases` never become containers, and neither their aliases nor those in a job's `dns/aliases.json` are converted to DNS configuration yet.";
+    DNS = "bpm-dns", "A part of the configuration of BOSH DNS has no effect",
+        "Names and aliases of BOSH DNS resolve in the pods of a deployment: two servers of its own answer them. Handlers that ask over HTTP have no effect, nor have the settings of a daemon that does not run. Where an alias is defined twice, the first definition holds, as in BOSH.";
+    DNS_ALIAS = "bpm-dns-alias", "An alias of BOSH DNS cannot be",
+        "An alias has a domain and at least one target: a name of BOSH (`q-s0.web.default.cf.bosh`, `*.web.default.cf.bosh`), an IP address, or another alias. Aliases that lead back to themselves keep BOSH's server from starting, and are refused here.";
+    DNS_FILES = "bpm-dns-files", "Aliases in a file of a job do not resolve",
+        "A job's `dns/aliases.json` gives names to instances. They resolve where the deployment has DNS servers: it has them when its manifest, or an addon of it, has a job of the release `bosh-dns` or `bosh-dns-aliases`, `aliases` of a provided link, or `features.use_dns_addresses: true`.";
     CLOUD_CONFIG = "bpm-cloud-config", "A cloud config, or a reference to it, is wrong",
         "With a cloud config, the names of AZs, VM types, VM extensions, disk types and networks in a manifest must be defined in it, as for a director. The messages are the director's.\n\nSizes are numbers (`ram` and `ephemeral_disk_size` in MiB), labels and node selectors hold strings.";
     CLOUD_PROPERTY = "bpm-cloud-property", "Part of a cloud config has no effect",

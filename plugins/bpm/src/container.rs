@@ -1,35 +1,35 @@
-//! The container of a process.
+//! The container of a process: the process wrapper, which reads in the pod what it is to run.
 
 use crate::group::{Group, Lifecycle};
 use crate::job::Job;
 use crate::object::{compact, object};
 use crate::ports::{Port, is_container_port_name};
-use crate::process::{POD_IP, Process};
+use crate::process::Process;
+use crate::scripts::Members;
 use crate::volumes::Volumes;
+use crate::wrapper::{self, Wrapped};
 use crate::{resources, security};
 use boson_deployment::labels;
 use boson_deployment::names;
 use boson_document::Tree;
-use indexmap::IndexMap;
+use boson_processes::POD_IP;
 
 /// The container of a process; `first` of its job.
 pub fn of_process(group: &Group, volumes: &Volumes, job: &Job, process: &Process, first: bool) -> Tree {
-    let workdir = if process.workdir.is_empty() {
-        format!("/var/vcap/jobs/{}", job.name)
+    let command = if job.is_errand {
+        wrapper::command("errand", Wrapped::job(job)).passing(&passed(job))
     } else {
-        process.workdir.clone()
+        let command = wrapper::command("process", Wrapped::process(job, process)).passing(&passed(job));
+        Members::of(group).stopping(command, group)
     };
     let mut container = object! {
         "name" => name(job, process),
         "image" => job.image.as_str(),
-        "command" => vec![literal(&process.executable)],
-        "args" => process.args.iter().map(|text| literal(text)).collect::<Vec<_>>(),
-        "workingDir" => workdir,
-        "env" => environment(group, job, process),
+        "command" => command.list(),
+        "env" => environment(group, job),
         "resources" => resources::of_process(group, job, process),
         "ports" => if first { ports(group, job) } else { Vec::new() },
         "volumeMounts" => volumes.of_process(group, job, process),
-        "lifecycle" => if first && group.lifecycle == Lifecycle::Service { job.scripts.lifecycle(&job.name) } else { None },
         "securityContext" => security::of_process(job, process),
     };
     for (member, probe) in job.quarks.probes.get(&process.name).into_iter().flatten() {
@@ -102,39 +102,35 @@ pub fn replicas(group: &Group, name: &str) -> Tree {
     object! { "name" => name, "valueFrom" => object! { "secretKeyRef" => key } }
 }
 
-/// The environment of a process: what BPM gives, over what the pod tells, under what `quarks.envs` says.
-///
-/// Of `quarks.envs`, fields of the pod and keys of Secrets come before what BPM gives: Kubernetes expands `$(NAME)` for names before it only.
-pub fn environment(group: &Group, job: &Job, process: &Process) -> Vec<Tree> {
-    let mut env: IndexMap<String, Tree> = IndexMap::new();
-    let mut put = |entry: Tree| {
-        if let Some(name) = entry.str("name").map(str::to_string) {
-            env.insert(name, entry);
-        }
-    };
-    common(group).into_iter().for_each(&mut put);
-    let sources = job.quarks.envs.iter().filter(|env| env.get("valueFrom").is_some());
-    sources.cloned().for_each(&mut put);
-    let data = format!("/var/vcap/data/{}", job.name);
-    let path = format!(
-        "/var/vcap/jobs/{}/bin:/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin:.",
-        job.name
-    );
-    let defaults = [
-        ("TMPDIR", format!("{data}/tmp")),
-        ("LANG", "en_US.UTF-8".into()),
-        ("PATH", path),
-        ("HOME", data),
-    ];
-    defaults
-        .iter()
-        .for_each(|(name, value)| put(text(name, &literal(value))));
-    process
-        .env
-        .iter()
-        .for_each(|(name, value)| put(text(name, &literal(value))));
-    job.quarks.envs.iter().cloned().for_each(&mut put);
+/// The zone, as whoever makes StatefulSets of the group adds it: see the documentation of this crate.
+const OF_ZONE: [&str; 3] = ["KUBE_AZ", "BOSH_AZ", "CF_OPERATOR_AZ"];
+
+/// Variables of the container that a process or script of the job sees. All else it gets as under BPM, from the wrapper.
+pub fn passed(job: &Job) -> Vec<String> {
+    let common = ["POD_IP", "POD_ORDINAL", "AZ_INDEX", "REPLICAS"]
+        .into_iter()
+        .chain(OF_ZONE);
+    let own = job.quarks.envs.iter().filter(|env| is_of_container(env));
+    let own = own.filter_map(|env| env.str("name"));
+    let names: indexmap::IndexSet<&str> = common.chain(own).collect();
+    names.into_iter().map(String::from).collect()
+}
+
+/// The environment of a container that runs something of a job. What `quarks.envs` sets by value is in no workload, since it may be a
+/// secret: the wrapper has it from the pod's files. What refers to another variable is for Kubernetes to expand.
+pub fn environment(group: &Group, job: &Job) -> Vec<Tree> {
+    let own = job.quarks.envs.iter().filter(|env| is_of_container(env));
+    // Two entries of one name would be refused.
+    let all = common(group).into_iter().chain(own.cloned());
+    let env: indexmap::IndexMap<String, Tree> = all
+        .map(|entry| (entry.str("name").unwrap_or_default().to_string(), entry))
+        .collect();
     env.into_values().collect()
+}
+
+/// Is it for Kubernetes to give?
+fn is_of_container(env: &Tree) -> bool {
+    !boson_processes::document::is_by_value(env)
 }
 
 /// The group's ports that this job was the first to name.

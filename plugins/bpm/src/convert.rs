@@ -5,8 +5,9 @@ use crate::group::{Group, Lifecycle};
 use crate::report::Report;
 use crate::request::{Converted, DeploymentRequest, GroupRequest, Reply};
 use crate::volumes::{self, Volumes};
-use crate::{container, deployment, init, services, workload};
-use boson_deployment::names::Taken;
+use crate::{container, deployment, dns, init, services, workload};
+use boson_deployment::dns::RESOLVED_KEY;
+use boson_deployment::names::{NameError, Taken};
 use boson_document::Tree;
 use std::collections::HashSet;
 
@@ -16,8 +17,27 @@ use std::collections::HashSet;
 /// What is wrong with the input, as much at once as can be told.
 pub fn group(request: &GroupRequest, settings: &Tree) -> Reply {
     let mut report = Report::default();
-    let objects = Group::read(request, settings, &mut report).map(|group| objects(&group, &mut report));
+    let group = Group::read(request, settings, &mut report);
+    let objects = group.map(|group| {
+        let mut all = alias_files(request, &group, &mut report);
+        all.extend(objects(&group, &mut report));
+        all
+    });
     reply(objects.unwrap_or_default(), report)
+}
+
+/// Aliases that templates give, for the DNS servers of the deployment where it has some.
+fn alias_files(request: &GroupRequest, group: &Group, report: &mut Report) -> Vec<Tree> {
+    if request.group.get(RESOLVED_KEY).is_none() {
+        return Vec::new();
+    }
+    match dns::alias_files(&group.names, &group.name, &group.metadata, &request.alias_files) {
+        Ok(made) => made.into_iter().collect(),
+        Err(error) => {
+            report.error(codes::NAME, &group.place.at("name"), error.to_string());
+            Vec::new()
+        }
+    }
 }
 
 fn objects(group: &Group, report: &mut Report) -> Vec<Tree> {
@@ -34,18 +54,21 @@ fn objects(group: &Group, report: &mut Report) -> Vec<Tree> {
         return Vec::new();
     }
     check_ports(group, report);
-    let made = services::of_group(group).and_then(|services| Ok((services, workload::of_group(group, &volumes)?)));
-    match made {
-        Ok((mut objects, workload)) => {
-            objects.extend(volumes::claims(group));
-            objects.push(workload);
-            objects
-        }
+    match made(group, &volumes) {
+        Ok(objects) => objects,
         Err(error) => {
             report.error(codes::NAME, &group.place.at("name"), error.to_string());
             Vec::new()
         }
     }
+}
+
+fn made(group: &Group, volumes: &Volumes) -> Result<Vec<Tree>, NameError> {
+    let mut objects = services::of_group(group)?;
+    objects.extend(services::disruption_budget(group)?);
+    objects.extend(volumes::claims(group));
+    objects.push(workload::of_group(group, volumes)?);
+    Ok(objects)
 }
 
 /// A Service without ports gives a name to each instance, and nothing that traffic could be balanced over.

@@ -2,6 +2,7 @@
 
 use crate::cloud;
 use crate::codes;
+use crate::dns;
 use crate::image;
 use crate::keys;
 use crate::metadata::{Metadata, Use, user_map};
@@ -44,6 +45,7 @@ pub fn objects(request: &DeploymentRequest, report: &mut Report) -> Vec<Tree> {
     let mut taken = Taken::default();
     claim_groups(&names, request, &place, &mut taken, report);
     let mut objects = pull_secrets(request, &names, &metadata, &mut taken, report);
+    objects.extend(dns::objects(request, &names, &metadata, &mut taken, report));
     for variable in &request.variables {
         let place = Place::new(&request.document_name, &variable.pointer);
         objects.extend(variables::object(

@@ -8,8 +8,10 @@ use crate::process::{self, Process};
 use crate::report::{Place, Report};
 use crate::request::{GroupRequest, JobFiles};
 use crate::scripts;
+use boson_deployment::dns;
 use boson_deployment::images;
 use boson_document::{Map, Tree, go};
+use boson_processes::is_env_name;
 
 /// A job.
 #[derive(Clone, Debug)]
@@ -28,6 +30,8 @@ pub struct Job {
     pub place: Place,
     /// Its lifecycle scripts.
     pub scripts: scripts::Scripts,
+    /// Its one process is `bin/run`, an errand as BOSH runs it.
+    pub is_errand: bool,
     /// Its processes.
     pub processes: Vec<Process>,
     /// What `quarks` says.
@@ -55,6 +59,8 @@ pub struct Quarks {
     pub envs: Vec<Tree>,
     /// Probes that choose the active pods, by container.
     pub active_passive: Map,
+    /// The command that must succeed before a post-start script runs.
+    pub condition: Option<Tree>,
     /// A failing pre-start script waits for an hour.
     pub debug: bool,
 }
@@ -88,20 +94,17 @@ impl Job {
             );
             report.warning(codes::SCRIPT, place, text);
         }
-        if has("dns/aliases.json") {
-            let text = format!(
-                "Aliases in 'dns/aliases.json' of job '{}' do not resolve yet",
-                files.job
-            );
-            let help = "where another job uses such a name, give it the address of the Service instead";
-            report.warning(codes::DNS, place, text).help(help);
+        if has(dns::ALIAS_FILE) && request.group.get(dns::RESOLVED_KEY).is_none() {
+            let text = format!("Aliases in '{}' of job '{}' do not resolve", dns::ALIAS_FILE, files.job);
+            let help = "add a job of the release bosh-dns-aliases, an addon for example, or set features.use_dns_addresses: true";
+            report.warning(codes::DNS_FILES, place, text).help(help);
         }
         let uid = settings
             .get("uids")
             .and_then(|uids| uids.get(&files.release))
             .and_then(Tree::as_i64);
         let quarks = quarks.map(|quarks| Quarks::read(quarks, files, &processes, &property, report));
-        let job = Self {
+        Self {
             name: files.job.clone(),
             release: files.release.clone(),
             image_error: image.as_ref().err().cloned(),
@@ -109,25 +112,9 @@ impl Job {
             uid,
             place: place.clone(),
             scripts: scripts::Scripts::read(&files.templates),
+            is_errand: is_errand(group, files, quarks_bpm(given)),
             quarks: quarks.unwrap_or_default(),
             processes,
-        };
-        job.warn_of_root(report);
-        job
-    }
-
-    fn warn_of_root(&self, report: &mut Report) {
-        for process in self.processes.iter().filter(|process| !process.privileged) {
-            let place = if !process.capabilities.is_empty() {
-                process.place.at("capabilities")
-            } else if !self.quarks.capabilities.is_empty() {
-                self.place.at("properties").at("quarks").at("run").at("capabilities")
-            } else {
-                continue;
-            };
-            let (process, job) = (&process.name, &self.name);
-            let text = format!("Process '{process}' of job '{job}' runs as root, because it has capabilities");
-            report.warning(codes::ROOT, &place, text);
         }
     }
 }
@@ -148,7 +135,7 @@ fn processes(
             ..Process::default()
         }]
     };
-    let property = quarks.and_then(|quarks| quarks.get("bpm")).filter(|bpm| !bpm.is_null());
+    let property = quarks_bpm(quarks);
     match (files.bpm.is_empty(), property) {
         (true, _) if group.fullest() == 0 && has("config/bpm.yml") => {
             let why = "what its containers run is known only once it has some";
@@ -157,9 +144,7 @@ fn processes(
             // A workload scaled to zero has containers all the same.
             only("/bin/true".into())
         }
-        (true, None) if group.lifecycle != Lifecycle::Service && has("bin/run") => {
-            only(format!("/var/vcap/jobs/{}/bin/run", files.job))
-        }
+        (true, None) if is_errand(group, files, property) => only(format!("/var/vcap/jobs/{}/bin/run", files.job)),
         (true, None) => {
             if files.monitored {
                 let (job, group) = (&files.job, &group.name);
@@ -169,26 +154,28 @@ fn processes(
                 }
                 report
                     .error(codes::NO_BPM, place, text)
-                    .help("Give its processes in the job property quarks.bpm: what that program starts in the end.");
+                    .help("Give its processes in the job property quarks.bpm: what that program starts in the end. Or run it by its monit file: `monit: true` in the job property quarks, or --monit for all such jobs.");
             }
             Vec::new()
         }
         _ => {
-            let envs = quarks.map_or(&[][..], |quarks| quarks.items("envs"));
-            let envs: Vec<&str> = envs.iter().filter_map(|env| env.str("name")).collect();
-            let job = process::JobPlace {
-                name: &files.job,
-                place,
-                envs: &envs,
-            };
-            let processes = process::of_job(job, files, property, report)
-                .into_iter()
-                .map(|(process, _)| process);
+            let processes = process::of_job(place, files, property, report).into_iter();
             processes
                 .inspect(|process| check_disk(group, &files.job, process, report))
                 .collect()
         }
     }
+}
+
+fn quarks_bpm(quarks: Option<&Tree>) -> Option<&Tree> {
+    quarks.and_then(|quarks| quarks.get("bpm")).filter(|bpm| !bpm.is_null())
+}
+
+/// Whether the job is run by its `bin/run`: nothing else says what its processes are.
+fn is_errand(group: &Group, files: &JobFiles, property: Option<&Tree>) -> bool {
+    let has = |path: &str| files.templates.iter().any(|template| template == path);
+    let described = !files.bpm.is_empty() || property.is_some();
+    group.lifecycle != Lifecycle::Service && has("bin/run") && !has("config/bpm.yml") && !described
 }
 
 fn check_disk(group: &Group, job: &str, process: &Process, report: &mut Report) {
@@ -279,9 +266,26 @@ impl Quarks {
                 .and_then(Tree::as_object)
                 .cloned()
                 .unwrap_or_default(),
+            condition: condition(tree, place, report),
             debug: tree.get("debug") == Some(&Tree::Bool(true)),
         }
     }
+}
+
+/// `post_start.condition.exec.command`.
+fn condition(tree: &Tree, place: &Place, report: &mut Report) -> Option<Tree> {
+    let given = tree
+        .get("post_start")?
+        .get("condition")
+        .filter(|given| !given.is_null())?;
+    let command = given.get("exec").and_then(|exec| exec.get("command"));
+    let words = command.and_then(Tree::as_array).filter(|words| !words.is_empty());
+    if words.is_none_or(|words| words.iter().any(|word| word.as_str().is_none())) {
+        let text = "The 'condition' of a post-start script is `exec: {command: [..]}`, a list of texts";
+        report.error(codes::BAD_VALUE, &place.at("post_start").at("condition"), text);
+        return None;
+    }
+    command.cloned()
 }
 
 fn envs(tree: &Tree, place: &Place, report: &mut Report) -> Vec<Tree> {
@@ -298,9 +302,4 @@ fn envs(tree: &Tree, place: &Place, report: &mut Report) -> Vec<Tree> {
         }
     }
     out
-}
-
-/// Printable characters but `=`: what Kubernetes takes as the name of an environment variable.
-pub fn is_env_name(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|b| (0x20..0x7f).contains(&b) && b != b'=')
 }

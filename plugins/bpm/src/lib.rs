@@ -22,12 +22,12 @@
 //! Services, Secrets and PersistentVolumeClaims are plain already. Namespace and owner references are the host's.
 
 mod base64;
-mod bytes;
 mod cloud;
 pub mod codes;
 mod container;
 pub mod convert;
 mod deployment;
+mod dns;
 mod group;
 mod image;
 mod init;
@@ -52,6 +52,7 @@ pub mod value;
 mod variables;
 mod volumes;
 mod workload;
+mod wrapper;
 mod zone;
 
 #[cfg(target_family = "wasm")]

@@ -3,7 +3,7 @@
 use crate::group::{Group, Lifecycle};
 use crate::object::{compact, object};
 use crate::volumes::Volumes;
-use crate::{container, init, security, zone};
+use crate::{container, init, scripts, security, zone};
 use boson_document::Tree;
 
 /// `template` of a StatefulSet or Job; `restart_policy` where the workload does not decide it.
@@ -17,6 +17,9 @@ pub fn template(group: &Group, volumes: &Volumes, restart_policy: Option<&str>) 
         "containers" => containers.collect::<Vec<_>>(),
         "volumes" => volumes.list(group),
         "securityContext" => security::of_pod(),
+        "terminationGracePeriodSeconds" => scripts::grace(group),
+        // Scripts of BOSH signal processes by their numbers.
+        "shareProcessNamespace" => scripts::jobs_with_sidecar(group).next().map(|_| true),
         // Variables that Kubernetes makes of Services (`NATS_PORT=tcp://...`) change how some releases behave.
         "enableServiceLinks" => false,
         "imagePullSecrets" => pull_secrets(group),
@@ -36,7 +39,7 @@ pub fn template(group: &Group, volumes: &Volumes, restart_policy: Option<&str>) 
         spec.set("dnsPolicy", "None");
         spec.set("dnsConfig", dns(group, address));
     }
-    object! { "metadata" => group.pod_metadata.unnamed(), "spec" => compact(spec) }
+    object! { "metadata" => group.metadata.unnamed(), "spec" => compact(spec) }
 }
 
 fn pull_secrets(group: &Group) -> Vec<Tree> {

@@ -1,6 +1,3 @@
 //! Releases that are special.
 
-/// Jobs of BOSH DNS configure name resolution; they are no workload of the deployment.
-pub fn is_dns(release: &str) -> bool {
-    matches!(release, "bosh-dns" | "bosh-dns-aliases")
-}
+pub use boson_deployment::dns::is_release as is_dns;

@@ -1,7 +1,10 @@
 //! What there is to tell the user: diagnostics, collected, each once.
 
-use boson_document::Pointer;
+use crate::codes;
+use boson_processes::{Findings, Kind};
 use std::collections::HashSet;
+
+pub use boson_processes::Place;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,36 +45,6 @@ impl Diagnostic {
     /// As a consequence of errors with this code.
     pub fn follows(&mut self, code: &'static str) {
         self.follows = Some(code);
-    }
-}
-
-/// A place in one of the documents.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
-    /// Name of the document.
-    pub document: String,
-    /// Where in it.
-    pub pointer: Pointer,
-}
-
-// === impl Place ===
-
-impl Place {
-    /// A place by the text of its pointer; a text that is none is the whole document.
-    pub fn new(document: &str, pointer: &str) -> Self {
-        Self {
-            document: document.into(),
-            pointer: Pointer::parse(pointer).unwrap_or_default(),
-        }
-    }
-
-    /// The place below.
-    #[must_use]
-    pub fn at(&self, token: impl ToString) -> Self {
-        Self {
-            document: self.document.clone(),
-            pointer: self.pointer.at(token),
-        }
     }
 }
 
@@ -126,6 +99,20 @@ impl Report {
             if seen.insert((one.code, one.message.clone(), one.pointer.clone())) {
                 self.diagnostics.push(one);
             }
+        }
+    }
+
+    /// Adds what was found in a description of processes.
+    pub fn found(&mut self, findings: Findings) {
+        for one in findings.0 {
+            let (severity, code) = match one.kind {
+                Kind::Schema => (Severity::Error, codes::SCHEMA),
+                Kind::PodIp => (Severity::Error, codes::POD_IP),
+                Kind::Ignored => (Severity::Warning, codes::UNKNOWN_BPM_KEY),
+                Kind::Monit => (Severity::Error, codes::MONIT),
+                Kind::MonitIgnored => (Severity::Warning, codes::MONIT),
+            };
+            self.add(severity, code, &one.place, one.message);
         }
     }
 

@@ -62,6 +62,8 @@ pub struct GroupRequest {
     pub pointer: String,
     /// In the order of the group's jobs.
     pub jobs: Vec<JobFiles>,
+    /// What the jobs' files `dns/aliases.json` say: job -> (domain -> targets).
+    pub alias_files: Tree,
     /// Name of the Secret that holds `group`.
     pub resolved_secret: String,
 }

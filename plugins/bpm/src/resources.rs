@@ -4,12 +4,13 @@
 //! many containers finds a node; never more than the limit. Init containers run before all others, so a quota counts the larger of the two:
 //! what they may take up to the pod's total costs nothing.
 
-use crate::bytes::{self, mebibytes, quantity};
 use crate::group::Group;
 use crate::job::Job;
 use crate::object::{compact, object};
 use crate::process::Process;
 use boson_document::{Map, Tree};
+use boson_processes::bytes::{self, mebibytes, quantity};
+use boson_processes::cpu::millis;
 
 /// `resources` of a process.
 pub fn of_process(group: &Group, job: &Job, process: &Process) -> Tree {
@@ -39,14 +40,21 @@ pub fn of_script(group: &Group) -> Tree {
     resources(group, memory, cpu)
 }
 
+/// `resources` of a container that runs scripts beside the processes: as a pre-start script, but most of the time it waits.
+pub fn of_sidecar(group: &Group) -> Tree {
+    let mut resources = of_script(group);
+    resources.set("requests", object! { "cpu" => "10m", "memory" => "16Mi" });
+    resources
+}
+
+/// `resources` of the container that shows log files.
+pub fn of_logs() -> Tree {
+    fixed(["10m", "16Mi"], ["1", "64Mi"])
+}
+
 /// `resources` of a container that copies the templates of a release.
 pub fn of_copier() -> Tree {
     fixed(["10m", "16Mi"], ["1", "256Mi"])
-}
-
-/// `resources` of the container that makes directories.
-pub fn of_directories() -> Tree {
-    fixed(["10m", "16Mi"], ["1", "64Mi"])
 }
 
 /// `resources` of the container that renders templates: two at a time, 512 MiB each at most.
@@ -102,18 +110,4 @@ fn cpus(millis: u64) -> String {
     } else {
         format!("{millis}m")
     }
-}
-
-/// Thousandths of a CPU, rounded down; `None` for a quantity of another shape.
-fn millis(quantity: &str) -> Option<u64> {
-    if let Some(millis) = quantity.strip_suffix('m') {
-        return millis.parse().ok();
-    }
-    let cpus: f64 = quantity.parse().ok()?;
-    (0.0..1e12).contains(&cpus).then_some((cpus * 1000.0) as u64)
-}
-
-/// Is it a quantity of CPUs: a number, or thousandths?
-pub fn is_cpu(quantity: &str) -> bool {
-    quantity.bytes().next().is_some_and(|b| b.is_ascii_digit()) && millis(quantity).is_some()
 }

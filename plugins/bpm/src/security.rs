@@ -19,8 +19,12 @@ pub fn of_pod() -> Tree {
     }
 }
 
-/// `securityContext` of a process.
+/// `securityContext` of a process. As root starts what has capabilities, which Kubernetes gives to root only, or a hook, which BPM runs as
+/// root: the process wrapper then drops to vcap. What monit runs stays root.
 pub fn of_process(job: &Job, process: &Process) -> Tree {
+    if job.is_errand {
+        return of_root(Some(job));
+    }
     let mut capabilities = if process.privileged {
         Vec::new()
     } else {
@@ -29,7 +33,9 @@ pub fn of_process(job: &Job, process: &Process) -> Tree {
     capabilities.extend(job.quarks.capabilities.clone());
     let mut seen = HashSet::new();
     capabilities.retain(|name| seen.insert(name.clone()));
-    let root = process.privileged || !capabilities.is_empty();
+    let hook = process.pre_start.is_some() && !needs_no_root(job);
+    let monit = process.monit.is_some() && !needs_no_root(job);
+    let root = process.privileged || !capabilities.is_empty() || hook || monit;
     let mut context = if root { Map::new() } else { unprivileged(job) };
     if process.privileged {
         context.insert("privileged".into(), true.into());

@@ -1,4 +1,4 @@
-//! Services of a group: one headless for all, one for each instance.
+//! Services of a group: one headless for all, one for each instance; and how many instances may be away at once.
 
 use crate::group::{Group, Lifecycle};
 use crate::object::{compact, object};
@@ -35,6 +35,33 @@ pub fn of_group(group: &Group) -> Result<Vec<Tree>, NameError> {
         ));
     }
     Ok(out)
+}
+
+/// How many pods of the group may be away at once for the maintenance of nodes: one, where there are others.
+///
+/// # Errors
+/// A name that Kubernetes cannot have.
+pub fn disruption_budget(group: &Group) -> Result<Option<Tree>, NameError> {
+    let instances: u32 = group.replicas.iter().sum();
+    if group.lifecycle != Lifecycle::Service || instances < 2 {
+        return Ok(None);
+    }
+    let labels = object! {
+        labels::DEPLOYMENT_NAME => group.names.deployment(),
+        labels::INSTANCE_GROUP_NAME => group.slug.as_str(),
+    };
+    let spec = object! {
+        "maxUnavailable" => 1_i64,
+        "selector" => object! { "matchLabels" => labels },
+        // A pod that does not become ready serves nobody: it must not keep its node from being drained.
+        "unhealthyPodEvictionPolicy" => "AlwaysAllow",
+    };
+    Ok(Some(object! {
+        "apiVersion" => "policy/v1",
+        "kind" => "PodDisruptionBudget",
+        "metadata" => group.metadata.named(&group.names.group(&group.name)?),
+        "spec" => spec,
+    }))
 }
 
 /// Pods of the group; with active/passive probes: those that are active.

@@ -22,6 +22,8 @@ pub struct Settings {
     pub dns: Option<String>,
     /// The ephemeral disk is a claim.
     pub ephemeral_claim: bool,
+    /// Log files are not shown.
+    pub no_logs: bool,
     /// More disks.
     pub disks: Vec<ExtraDisk>,
     /// Of errands.
@@ -84,6 +86,7 @@ impl Settings {
             pull_secrets: pull_secrets(tree, &place, report),
             dns: text(tree, "dns").filter(|dns| !dns.is_empty()),
             ephemeral_claim: tree.get("ephemeralAsPVC") == Some(&Tree::Bool(true)),
+            no_logs: tree.get("disable_log_sidecar") == Some(&Tree::Bool(true)),
             disks: disks(tree, &place, report),
             backoff_limit: tree.get("jobBackoffLimit").and_then(Tree::as_i64),
             replicas_env: tree.get("injectReplicasEnv").and_then(Tree::as_bool),

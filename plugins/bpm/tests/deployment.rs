@@ -251,3 +251,79 @@ fn errors_come_before_any_number_of_warnings() {
     let told = convert("demo", None, &format!(r#"{{{}}}"#, unknown.join(",")), &[]).unwrap_err();
     assert_eq!((told.len(), told[0].severity), (1001, Severity::Error));
 }
+
+const ALIASES: &str = r#"{"name": "demo", "releases": [], "instance_groups": [{"name": "web_ui", "instances": 2, "azs": ["z1"], "jobs": []},
+    {"name": "smoke", "lifecycle": "errand", "instances": 1, "jobs": []}],
+    "addons": [{"name": "dns", "jobs": [{"name": "bosh-dns-aliases", "release": "bosh-dns-aliases", "properties": {"aliases": [
+      {"domain": "web.internal", "targets": [{"query": "*", "instance_group": "web_ui", "network": "default", "deployment": "demo", "domain": "bosh"}]}]}}]}]}"#;
+
+#[test]
+fn a_deployment_with_aliases_has_servers_that_answer_them() {
+    let converted = convert("demo", None, ALIASES, &[]).unwrap();
+    let kinds: Vec<String> = converted
+        .objects
+        .iter()
+        .map(|object| {
+            let name = object.get("metadata").and_then(|metadata| metadata.str("name"));
+            format!("{} {}", object.str("kind").unwrap(), name.unwrap())
+        })
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            "ConfigMap demo-dns",
+            "Service demo-dns",
+            "Deployment demo-dns",
+            "PodDisruptionBudget demo-dns"
+        ]
+    );
+    let at = |nth: usize, path: &str| {
+        let found = path
+            .split('/')
+            .skip(1)
+            .try_fold(&converted.objects[nth], |tree, key| match tree {
+                Tree::Array(items) => items.get(key.parse::<usize>().ok()?),
+                _ => tree.get(key),
+            });
+        found.map(json::to_text).unwrap_or_default()
+    };
+    let zone = converted.objects[0]
+        .get("data")
+        .and_then(|data| data.str("zone.json"))
+        .unwrap();
+    let zone = json::parse(zone).unwrap();
+    let part = |key: &str| json::to_text(zone.get(key).unwrap());
+    assert_eq!(part("aliases"), r#"{"web.internal":["*.web-ui.default.demo.bosh"]}"#);
+    assert_eq!(part("groups"), r#"[{"name":"web_ui","azs":["z1"],"instances":2}]"#);
+    let pod = "/spec/template/spec";
+    assert_eq!(at(2, "/spec/replicas"), "2");
+    assert_eq!(at(2, &format!("{pod}/serviceAccountName")), r#""boson-dns""#);
+    assert_eq!(at(2, &format!("{pod}/containers/0/image")), r#""boson:1""#);
+    // What the profile `restricted` asks for.
+    assert_eq!(
+        at(2, &format!("{pod}/containers/0/securityContext")),
+        r#"{"allowPrivilegeEscalation":false,"runAsNonRoot":true,"capabilities":{"drop":["ALL"]},"readOnlyRootFilesystem":true}"#
+    );
+    // Files of aliases of a group's jobs may come later.
+    assert_eq!(
+        at(2, &format!("{pod}/volumes/0/projected/sources/1/configMap")),
+        r#"{"name":"demo-dns-web-ui","optional":true}"#
+    );
+    assert_eq!(
+        at(1, "/spec/ports/0"),
+        r#"{"name":"dns","protocol":"UDP","port":53,"targetPort":5353}"#
+    );
+    assert_eq!(at(3, "/spec/maxUnavailable"), "1");
+}
+
+#[test]
+fn a_deployment_without_aliases_has_no_servers_and_bad_ones_are_refused() {
+    assert!(convert("demo", None, EMPTY, &[]).unwrap().objects.is_empty());
+    let taken = ALIASES.replace("smoke", "dns");
+    let told = errors(convert("demo", None, &taken, &[]));
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("'demo-dns'"), "{told:?}");
+    let circle = ALIASES.replace("*\", \"instance_group\"", "*\", \"instance_grop\"");
+    let told = errors(convert("demo", None, &circle, &[]));
+    assert!(told[0].contains("A target of an alias needs"), "{told:?}");
+}

@@ -28,6 +28,7 @@ fn request(case: &Path) -> GroupRequest {
     };
     GroupRequest {
         deployment,
+        alias_files: Tree::object(),
         resolved_secret: format!("{name}.ig-resolved.{slug}-v1"),
         group,
         document_name: "manifest.yml".into(),

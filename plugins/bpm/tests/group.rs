@@ -66,6 +66,7 @@ fn convert(case: Case<'_>) -> Result<Converted, Vec<Diagnostic>> {
         document_name: "m".into(),
         pointer: "/instance_groups/0".into(),
         jobs: vec![files],
+        alias_files: Tree::object(),
         resolved_secret: "s".into(),
     };
     convert::group(
@@ -229,14 +230,14 @@ fn the_pod_of_a_job_that_needs_no_root_is_within_the_restricted_profile_and_all_
         pod(Case {
             quarks,
             bpm: &[process],
-            templates: &["bin/pre-start"],
+            templates: &["bin/pre-start", "bin/drain"],
             ..Case::default()
         })
     };
     let containers = |pod: &Tree| [pod.items("initContainers"), pod.items("containers")].concat();
     let restricted = with(r#""run": {"security_context": {"runAsNonRoot": true}}"#);
     let all = containers(&restricted);
-    assert_eq!(all.len(), 6);
+    assert_eq!(all.len(), 7);
     for container in &all {
         let name = container.str("name").unwrap();
         for (pointer, expected) in [
@@ -264,14 +265,14 @@ fn the_pod_of_a_job_that_needs_no_root_is_within_the_restricted_profile_and_all_
     // On a VM, root runs these.
     assert_eq!(
         as_root(&with("")),
-        ["spec-copier-r", "bosh-pre-start-j", "bpm-pre-start-j-p"]
+        ["spec-copier-r", "bosh-pre-start-j", "bosh-scripts-j", "j-p"]
     );
 }
 
 #[test]
-fn environment_is_bpms_then_the_files_then_the_users() {
-    let process = r#"{"name": "p", "executable": "/p", "env": {"LANG": "C", "PORT": 80, "URL": "http://$(POD_IP)/$(X)", "ON": true}}"#;
-    let quarks = r#""envs": [{"name": "PORT", "value": "81"}, {"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}]"#;
+fn a_container_has_the_environment_that_only_kubernetes_knows_and_no_value_of_bpm() {
+    let process = r#"{"name": "p", "executable": "/p", "env": {"LANG": "C", "PORT": 80, "PASSWORD": "s3cret"}, "args": ["--password", "s3cret"]}"#;
+    let quarks = r#""envs": [{"name": "PORT", "value": "81"}, {"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}, {"name": "URL", "value": "http://$(NODE)"}]"#;
     let pod = pod(Case {
         quarks,
         bpm: &[process],
@@ -294,15 +295,17 @@ fn environment_is_bpms_then_the_files_then_the_users() {
         "AZ_INDEX=1",
         "REPLICAS=...",
         "NODE=...",
-        "TMPDIR=/var/vcap/data/j/tmp",
-        "LANG=C",
-        "PATH=/var/vcap/jobs/j/bin:/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin:.",
-        "HOME=/var/vcap/data/j",
-        "PORT=81",
-        "URL=http://$(POD_IP)/$$(X)",
-        "ON=true",
+        "URL=http://$(NODE)",
     ];
     assert_eq!(shown, expected);
+    let command = at(&pod, "/containers/0/command");
+    for name in ["POD_IP", "REPLICAS", "KUBE_AZ", "NODE", "URL"] {
+        assert!(command.contains(&format!(r#""--env","{name}""#)), "{name}: {command}");
+    }
+    // What may be a secret is in no workload, only in what the pod renders.
+    for text in ["s3cret", "81", "LANG", "PORT"] {
+        assert!(!json::to_text(&pod).contains(text), "{text}");
+    }
 }
 
 #[test]
@@ -391,18 +394,18 @@ fn a_group_without_ports_is_told_unless_a_job_says_that_it_has_none() {
 }
 
 #[test]
-fn aliases_of_a_job_do_not_resolve_yet_and_that_is_told() {
+fn aliases_of_a_job_do_not_resolve_without_servers_and_that_is_told() {
     let case = Case {
         bpm: &[P],
         templates: &["config/bpm.yml", "dns/aliases.json"],
         ..Case::default()
     };
-    let warning = "w bpm-dns m/instance_groups/0/jobs/0 Aliases in 'dns/aliases.json' of job 'j' do not resolve yet";
+    let warning = "w bpm-dns-files m/instance_groups/0/jobs/0 Aliases in 'dns/aliases.json' of job 'j' do not resolve";
     assert_eq!(told(case), [warning]);
 }
 
 #[test]
-fn instances_may_not_differ() {
+fn instances_may_differ_in_all_that_does_not_shape_the_pod() {
     let a = r#"{"name": "p", "executable": "/p", "args": ["a"], "env": {"IP": "$(POD_IP)"}}"#;
     let b = r#"{"name": "p", "executable": "/p", "args": ["b"], "env": {"IP": "$(POD_IP)"}, "ephemeral_disk": true}"#;
     let case = Case {
@@ -411,7 +414,6 @@ fn instances_may_not_differ() {
         ..Case::default()
     };
     let expected = [
-        "E bpm-instances-differ bpm 1/processes/0/args Job 'j', process 'p': 'args' of bpm.yml differs between instances 0 and 1, 2",
         "E bpm-instances-differ bpm 1/processes/0/ephemeral_disk Job 'j', process 'p': 'ephemeral_disk' of bpm.yml differs between instances 0 and 1, 2",
     ];
     assert_eq!(told(case), expected);
@@ -452,7 +454,11 @@ fn what_bpm_would_refuse_is_refused() {
         ),
         (
             r#"{"name": "p", "executable": "/p", "workdir": "/$(POD_IP)"}"#,
-            vec!["E bpm-pod-ip bpm 0/processes/0 'spec.ip' cannot be used in workdir: the address of a pod is known only once it runs".into()],
+            vec![],
+        ),
+        (
+            r#"{"name": "p", "executable": "/p", "additional_volumes": [{"path": "/var/vcap/$(POD_IP)"}]}"#,
+            vec!["E bpm-pod-ip bpm 0/processes/0 'spec.ip' cannot be used in volumes: the address of a pod is known only once it runs".into()],
         ),
         (
             r#"{"name": "p", "executable": "/p"}, {"name": "p", "executable": "/q"}"#,
@@ -484,9 +490,13 @@ fn a_job_without_bpm_needs_it_unless_it_has_no_process() {
         templates: &["bin/run"],
         ..Case::default()
     };
+    let command = at(&pod(errand), "/containers/0/command");
+    let expected = r#"["/container-run/bin/container-run","errand","--job","j","--env","POD_IP","#;
+    assert!(command.starts_with(expected), "{command}");
     assert_eq!(
-        at(&pod(errand), "/containers/0/command"),
-        r#"["/var/vcap/jobs/j/bin/run"]"#
+        at(&pod(errand), "/containers/0/securityContext/runAsUser"),
+        "0",
+        "as in BOSH"
     );
     let expected = "E bpm-errand m/instance_groups/0/instances Instance group 'g' is an errand: 'instances' must be 1";
     assert_eq!(
@@ -517,7 +527,7 @@ fn pod_settings_are_copied() {
         ("/terminationGracePeriodSeconds", "5"),
         ("/dnsPolicy", r#""None""#),
         ("/dnsConfig/nameservers", r#"["10.0.0.1"]"#),
-        ("/containers/0/env/3/name", r#""TMPDIR""#),
+        ("/containers/0/env/3/name", "nothing"),
     ] {
         assert_eq!(at(&pod, pointer), expected, "{pointer}");
     }

@@ -42,6 +42,7 @@ fn request(group: &str, bpm: &str) -> GroupRequest {
         document_name: "m".into(),
         pointer: "/instance_groups/0".into(),
         jobs: vec![files],
+        alias_files: Tree::object(),
         resolved_secret: "s".into(),
     }
 }

@@ -66,6 +66,7 @@ fn of_bpm(document: &Tree, bpm: Tree) -> Vec<Diagnostic> {
         document_name: "m".into(),
         pointer: "/instance_groups/0".into(),
         jobs: vec![files],
+        alias_files: Tree::object(),
         resolved_secret: "s".into(),
     };
     match convert::group(&request, &Tree::object()) {
@@ -324,7 +325,7 @@ const SCHEMA: &[(&[Key], &str)] = &[
         QUARKS,
         "used: ports ports[].name! ports[].protocol ports[].internal! run run.healthcheck run.healthcheck.* run.healthcheck.*.readiness \
          run.healthcheck.*.liveness run.healthcheck.*.startup run.capabilities run.memory run.virtual-cpus run.security_context bpm envs \
-         post_start activePassiveProbes debug consumes instances warned: run.scaling pre_render_scripts post_start.condition",
+         post_start post_start.condition activePassiveProbes debug consumes instances monit warned: run.scaling pre_render_scripts",
     ),
 ];
 
@@ -364,13 +365,12 @@ const BPM: &[(&str, &str, bool)] = &[
     ("env", r#"{"A": "b"}"#, false),
     ("workdir", r#""/var/vcap""#, false),
     ("hooks/pre_start", r#""/hook""#, false),
-    // The warning says that the process runs as root.
-    ("capabilities", r#"["NET_BIND_SERVICE"]"#, true),
+    ("capabilities", r#"["NET_BIND_SERVICE"]"#, false),
     ("limits/memory", r#""1G""#, false),
     ("limits/cpu", r#""500m""#, false),
-    ("limits/open_files", "1024", true),
+    ("limits/open_files", "1024", false),
     ("limits/processes", "10", true),
-    ("limits/core_file_size", "1", true),
+    ("limits/core_file_size", "1", false),
     ("requests", r#"{"memory": "1Mi"}"#, false),
     ("ephemeral_disk", "true", false),
     ("persistent_disk", "true", false),
@@ -384,7 +384,7 @@ const BPM: &[(&str, &str, bool)] = &[
     ("unsafe/unrestricted_volumes/0/mount_only", "true", true),
     ("unsafe/host_pid_namespace", "true", true),
     ("shutdown_signal", r#""TERM""#, false),
-    ("shutdown_signal", r#""INT""#, true),
+    ("shutdown_signal", r#""INT""#, false),
     ("bogus", "1", true),
     ("limits/bogus", "1", true),
     ("unsafe/bogus", "1", true),

@@ -4,7 +4,7 @@
 //! A pod says in a variable which version of the contract it was made for. An image that does not serve that version says so and does nothing.
 
 /// The version that pods are made for now. It changes with everything that an older image would not understand.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// The oldest version that `host util` still serves.
 pub const OLDEST: u32 = 1;
 /// Variable of a container: the version that its pod was made for. A pod without it was made for version 1.

@@ -116,6 +116,8 @@ pub const SOURCE_DESCRIPTION: &str = "quarks.cloudfoundry.org/source-description
 pub const RESTART_ON_UPDATE: &str = "quarks.cloudfoundry.org/restart-on-update";
 /// Annotation: set to force a restart.
 pub const RESTART: &str = "quarks.cloudfoundry.org/restart";
+/// Annotation of a generated Secret that outlives its QuarksSecret: name and UID of that, with a slash between them.
+pub const RETAINED_BY: &str = "quarks.cloudfoundry.org/retained-by";
 /// Annotation: consent to receive copies of a Secret.
 pub const SECRET_COPY_OF: &str = "quarks.cloudfoundry.org/secret-copy-of";
 

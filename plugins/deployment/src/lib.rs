@@ -1,9 +1,10 @@
-//! What several stages know of a deployment: names, instances, addons, the cloud config. Pure; no WIT.
+//! What several stages know of a deployment: names, instances, addons, the cloud config, names of BOSH DNS. Pure; no WIT.
 
 pub mod addons;
 pub mod cloud;
 pub mod contract;
 pub mod copier;
+pub mod dns;
 pub mod images;
 pub mod instances;
 pub mod labels;

@@ -342,6 +342,11 @@ impl Names {
         Ok(self.instance_service(group, index)? + &self.suffix)
     }
 
+    /// Full DNS name of any Service of the deployment's namespace.
+    pub fn address(&self, service: &str) -> String {
+        format!("{service}{}", self.suffix)
+    }
+
     fn fit(&self, service: String) -> Result<String, NameError> {
         let limit = SUBDOMAIN_LIMIT.saturating_sub(self.suffix.len()).min(LABEL_LIMIT);
         // With no character before it, a digest could begin the name with a digit.

@@ -2,13 +2,13 @@
 
 use crate::codes;
 use crate::diagnostic::Report;
-use crate::dns::is_dns;
 use crate::group::Group;
-use crate::job::{Job, Properties, collision, unknown_job};
+use crate::job::{Job, Properties, collision, is_bpm, unknown_job};
 use crate::manifest::Manifest;
 use crate::spec::Specs;
 use crate::value::{Members, plain};
 use boson_deployment::addons::{Candidate, Filter, Kind};
+use boson_deployment::dns::is_release;
 use boson_document::{Map, Pointer, Tree};
 use std::collections::{HashMap, HashSet};
 
@@ -226,7 +226,8 @@ impl<'a> AddonJob<'a> {
             report.error(codes::ADDON_RELEASE, members.place.at("release"), message);
             return None;
         }
-        if is_dns(&name, &release, &members, report) {
+        // Its configuration becomes the deployment's DNS, which the bpm stage makes.
+        if is_bpm(&name, &release) || is_release(&release) {
             return None;
         }
         let Some(spec) = specs.find(&release, &name) else {

@@ -53,13 +53,6 @@ codes! {
     ADDON_NOWHERE = "links-addon-nowhere", "An addon applies to no instance group",
         "No group of the deployment is matched by the addon's `include` (or all are by its `exclude`), so its jobs run nowhere. BOSH says nothing \
          of this. Most often a name in a filter is misspelt: an operating system, or a job's release.";
-    DNS_JOB = "links-dns-job", "A job of BOSH DNS has no effect",
-        "Jobs of the releases `bosh-dns` and `bosh-dns-aliases` resolve names on virtual machines, and never become containers. Addresses of instances \
-         and groups, as links give them, are names of Services, which the cluster's DNS resolves. Aliases it does not know.";
-    DNS_ALIAS = "links-dns-alias", "An alias of BOSH DNS does not resolve",
-        "A job of `bosh-dns-aliases` (or `bosh-dns`) gives a group of instances one more name, such as `uaa.service.cf.internal`. Such names are not \
-         converted yet, and the cluster's DNS does not know them: whoever uses one finds nothing. Give the property that holds it the address of the \
-         group's Service (`<deployment>-<group>.<namespace>.svc.<cluster domain>`), or make the name known to the cluster's DNS yourself.";
     PROPERTY_TYPE = "links-property-type", "A property has a value where a map must be",
         "The job's spec declares a property `a.b`, so `a` is a map, but the manifest (or the spec's default of `a`) has something else there.";
     UNUSED_PROPERTY = "links-unused-property", "A property that the job does not declare",
@@ -88,7 +81,7 @@ codes! {
          others with `provides: {link: {as: name}}`. This holds for optional links too.";
     UNUSED_KEY = "links-unused-key", "A key of a link or addon has no effect",
         "In Kubernetes an instance has one address, its Service's name. So `network` and `ip_addresses` of a consumed link choose nothing, \
-         `aliases` of a provided one make no DNS names, and `shared` shares with no other deployment. Other keys are unknown to BOSH too.";
+         `shared` of a provided one shares with no other deployment. Other keys are unknown to BOSH too.";
     GIVEN_DATA = "links-given-data", "Data that is computed was given",
         "The job property `quarks` (older name `bosh_containerization`) may hold `consumes` with the data of links, which then stand in for \
          those of the deployment. `instances` and `release` are always computed. Where both names of the property are given, `quarks` wins.";

@@ -2,13 +2,13 @@
 
 use crate::codes;
 use crate::diagnostic::Report;
-use crate::dns::is_dns;
-use crate::job::{Job, Properties, collision, unknown_job};
+use crate::job::{Job, Properties, collision, is_bpm, unknown_job};
 use crate::manifest::Release;
 use crate::properties::merged;
 use crate::spec::Specs;
 use crate::value::{Members, plain, text};
 use boson_deployment::cloud::{CloudConfig, Disk};
+use boson_deployment::dns::is_release;
 use boson_deployment::instances::Instance;
 use boson_document::{Map, Pointer, Tree};
 use std::collections::{HashMap, HashSet};
@@ -221,7 +221,8 @@ impl<'a> GroupReader<'_, 'a> {
             members.required_string("release", self.report),
         );
         let (name, release) = (name?, release?);
-        if is_dns(&name, &release, &members, self.report) {
+        // Its configuration becomes the deployment's DNS, which the bpm stage makes.
+        if is_bpm(&name, &release) || is_release(&release) {
             return None;
         }
         if !self.releases.contains_key(&release) {

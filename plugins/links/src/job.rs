@@ -121,3 +121,8 @@ pub fn collision(job: &Job<'_>, group: &str, report: &mut Report) {
     );
     report.error(codes::COLOCATED_JOB, job.place.clone(), message);
 }
+
+/// BPM itself: in pods the process wrapper does what it does, and answers to its name.
+pub fn is_bpm(job: &str, release: &str) -> bool {
+    job == "bpm" && release == "bpm"
+}

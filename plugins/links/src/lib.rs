@@ -9,7 +9,6 @@ pub mod consume;
 pub mod content;
 pub mod data;
 pub mod diagnostic;
-pub mod dns;
 pub mod group;
 #[cfg(target_family = "wasm")]
 #[allow(unsafe_code, missing_docs, reason = "generated bindings")]

@@ -168,14 +168,11 @@ impl<'a> Reader<'_, 'a> {
         }
         unused(&members, &KEYS, "a provided link", self.report);
         let shared = members.get("shared").is_some_and(|shared| *shared == Tree::Bool(true));
-        for key in ["shared", "aliases"]
-            .into_iter()
-            .filter(|key| members.get(key).is_some() && (*key != "shared" || shared))
-        {
-            let message = format!("The key '{key}' of the provided link '{link}' has no effect in Kubernetes");
+        if shared {
+            let message = format!("The key 'shared' of the provided link '{link}' has no effect in Kubernetes");
             self.report.warning(
                 codes::UNUSED_KEY,
-                members.place.at(key),
+                members.place.at("shared"),
                 message,
                 "other deployments reach the group by its Service's name",
             );

@@ -8,6 +8,7 @@ use crate::manifest::Manifest;
 use crate::quarks::{QUARKS, quarks};
 use crate::value::{depth, hash, plain};
 use boson_deployment::cloud::{self, CloudConfig};
+use boson_deployment::dns::{self, Zone};
 use boson_document::{MAX_DEPTH, Map, Tree};
 use std::collections::{HashMap, HashSet};
 
@@ -37,6 +38,8 @@ pub struct GroupDocument {
 pub struct Documents<'m, 'a> {
     manifest: &'m Manifest<'a>,
     deployment: &'m str,
+    /// Names of BOSH DNS, where the manifest asks for them.
+    zone: Option<Zone>,
     stemcells: HashMap<&'a str, Vec<&'a Tree>>,
 }
 
@@ -44,7 +47,7 @@ pub struct Documents<'m, 'a> {
 
 impl<'m, 'a> Documents<'m, 'a> {
     /// For a manifest.
-    pub fn new(manifest: &'m Manifest<'a>, deployment: &'m str) -> Self {
+    pub fn new(manifest: &'m Manifest<'a>, deployment: &'m str, zone: Option<Zone>) -> Self {
         let mut stemcells: HashMap<&str, Vec<&Tree>> = HashMap::new();
         for stemcell in manifest.tree.items("stemcells") {
             stemcells
@@ -55,6 +58,7 @@ impl<'m, 'a> Documents<'m, 'a> {
         Self {
             manifest,
             deployment,
+            zone,
             stemcells,
         }
     }
@@ -99,6 +103,9 @@ impl<'m, 'a> Documents<'m, 'a> {
             if let Some(value) = top(key) {
                 document.set(key, value.clone());
             }
+        }
+        if let Some(zone) = &self.zone {
+            document.set(dns::RESOLVED_KEY, zone.part_of(&group.name));
         }
         if let Some(config) = CloudConfig::of(self.manifest.tree) {
             document.set(cloud::KEY, config.part(group.tree));

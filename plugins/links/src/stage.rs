@@ -11,6 +11,7 @@ use crate::resolved::{Documents, GroupDocument};
 use crate::spec::{JobSpec, Specs};
 use crate::value::plain;
 use crate::{addons, codes, quarks, variables};
+use boson_deployment::dns;
 use boson_deployment::instances::{Instance, Layout, Spread};
 use boson_deployment::names::{NameError, Names, Taken, label};
 use boson_document::{Pointer, Tree};
@@ -183,7 +184,16 @@ fn run(
     if report.failed() {
         return None;
     }
-    let documents = Documents::new(&manifest, &deployment.name).all(data, report);
+    let dns = dns::collect(dns::Request {
+        manifest: document,
+        deployment: &deployment.name,
+        namespace: &deployment.namespace,
+        cluster_domain: &deployment.cluster_domain,
+        spread: deployment.spread,
+    });
+    // What is wrong with its aliases the bpm stage tells, which makes its objects.
+    let zone = dns.wanted.then_some(dns.zone);
+    let documents = Documents::new(&manifest, &deployment.name, zone).all(data, report);
     Some((documents, offered(&providers, &manifest)))
 }
 

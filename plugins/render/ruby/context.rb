@@ -10,7 +10,7 @@ module Bosh
       class EvaluationContext
         include PropertyReader
 
-        attr_reader :name, :index, :raw_properties
+        attr_reader :name, :index
 
         # The structs of the spec list their keys as `methods(false)`, an idiom of old templates.
         class BackCompatOpenStruct < OpenStruct
@@ -70,7 +70,8 @@ module Bosh
           def else_if_link(_name) = self
         end
 
-        def initialize(spec)
+        # `properties` and `links` of the spec are borrowed; the rest is the context's own.
+        def initialize(spec, properties = nil, links = nil)
           unless spec.is_a?(Hash)
             raise EvaluationFailed,
                   "Invalid spec provided for template evaluation context, Hash expected, #{spec.class} given"
@@ -78,9 +79,13 @@ module Bosh
 
           @name = spec['name']
           @index = spec['index']
-          @raw_properties = spec['properties'] || {}
-          @links = spec['links'] || {}
           @stated = spec
+          @borrowed = { 'properties' => properties, 'links' => links }
+        end
+
+        # Copied whole only here: most templates ask for some by name.
+        def raw_properties
+          @raw_properties ||= @borrowed['properties'].whole
         end
 
         # As structs, made when asked for: many templates never do.
@@ -90,18 +95,18 @@ module Bosh
 
         # As structs, too.
         def properties
-          @properties ||= to_struct(@raw_properties, OpenStruct)
+          @properties ||= to_struct(raw_properties, OpenStruct)
         end
 
         def link(name)
-          content = lookup_property(@links, name)
+          content = @borrowed['links'].lookup(name)
           raise UnknownLink.new(name) unless content&.key?('instances')
 
           to_link(content)
         end
 
         def if_link(name)
-          content = lookup_property(@links, name)
+          content = @borrowed['links'].lookup(name)
           return ActiveElseBlock.new(self) unless content&.key?('instances')
 
           yield to_link(content)
@@ -110,13 +115,21 @@ module Bosh
 
         private
 
-        def own_properties = @raw_properties
+        def own_property(name) = @borrowed['properties'].lookup(name)
+
+        # Makes the instance variables that BOSH's context has, for templates that may look at them.
+        def settle
+          raw_properties
+          @links = @borrowed['links'].whole
+        end
 
         def spec_struct(spec)
           later = spec.slice('properties', 'links')
           # They keep their places among the keys.
           struct = to_struct(spec.merge(later.transform_values { nil }), BackCompatOpenStruct)
-          later.each { |name, value| struct.postpone!(name.to_sym) { to_struct(value, BackCompatOpenStruct) } }
+          later.each do |name, value|
+            struct.postpone!(name.to_sym) { to_struct(value && @borrowed[name].whole, BackCompatOpenStruct) }
+          end
           struct
         end
 

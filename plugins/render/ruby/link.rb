@@ -16,7 +16,7 @@ module Bosh
 
         private
 
-        def own_properties = @properties
+        def own_property(name) = lookup_property(@properties, name)
       end
 
       # A link: the provider's exposed properties and its instances.
@@ -49,7 +49,7 @@ module Bosh
 
         private
 
-        def own_properties = @properties
+        def own_property(name) = lookup_property(@properties, name)
       end
     end
   end

@@ -22,7 +22,7 @@ module Bosh
         end
       end
 
-      # `p` and `if_p`. The class that includes it says in `own_properties` where to look.
+      # `p` and `if_p`. The class that includes it says in `own_property` where to look.
       module PropertyReader
         include PropertyHelper
 
@@ -32,7 +32,7 @@ module Bosh
           names = Array(args.first)
           nth = 0
           while nth < names.size
-            value = lookup_property(own_properties, names[nth])
+            value = own_property(names[nth])
             return value unless value.nil?
 
             nth += 1
@@ -46,7 +46,7 @@ module Bosh
         def if_p(*names)
           found = []
           while found.size < names.size
-            value = lookup_property(own_properties, names[found.size])
+            value = own_property(names[found.size])
             return EvaluationContext::ActiveElseBlock.new(self) if value.nil?
 
             found << value

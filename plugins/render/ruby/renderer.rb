@@ -19,6 +19,12 @@ module Boson
       ['Exception', 'render-template-failed', nil]
     ].freeze
 
+    # Nearly all of a context, and few templates get at more than some of it.
+    BORROWED = %w[properties links].freeze
+    # Words by which a template gets at the instance variables of its context.
+    LOOKING_INSIDE = %w[@raw_properties @links @borrowed instance_ inspect eval binding self].freeze
+    private_constant :BORROWED, :LOOKING_INSIDE
+
     class << self
       # Makes the class for the next context. The snapshot has the one for the first template of a call.
       def prepare
@@ -29,7 +35,10 @@ module Boson
       def context(spec)
         prepare unless @context_class
         made, @context_class = @context_class, nil
-        made.new(spec)
+        return made.new(spec) unless spec.is_a?(Hash)
+
+        own = spec.to_h { |key, value| [key, BORROWED.include?(key) ? value : Borrowed.copy(value)] }
+        made.new(own, *BORROWED.map { |key| Borrowed.new(spec[key] || {}) })
       end
     end
 
@@ -60,9 +69,9 @@ module Boson
 
     private
 
-    # Every template parses the context anew: one that changes a property must not change it for the next.
+    # Every template has a context of its own: one that changes a property must not change it for the next.
     def fresh_context(name)
-      Renderer.context(Document.parse(@context))
+      Renderer.context(@document ||= Document.parse(@context))
     rescue JSON::ParserError
       # Ruby's text quotes the document, which holds secrets.
       add(:error, 'render-context-invalid', 'The context is no JSON document', name)
@@ -84,6 +93,8 @@ module Boson
     def look_ahead(context, text)
       context.properties if text.match?(/\bproperties\b/)
       context.spec if text.include?('@spec')
+      # One search for each word: a regular expression with all of them takes longer than most templates run.
+      context.__send__(:settle) if LOOKING_INSIDE.any? { |word| text.include?(word) }
     end
 
     # Output of `puts` and `warn` goes nowhere, and the time is always the same; the user hears that it is so.

@@ -14,7 +14,7 @@ macro_rules! scripts {
     };
 }
 
-/// `warm_up.rb` is the last: it renders a template, so that an instance finds Ruby's caches filled.
+/// What a call needs.
 pub const SCRIPTS: &[Script] = scripts![
     "stand_ins.rb",
     "libraries.rb",
@@ -24,6 +24,7 @@ pub const SCRIPTS: &[Script] = scripts![
     "link.rb",
     "context.rb",
     "document.rb",
+    "borrowed.rb",
     "source.rb",
     "sealed.rb",
     "clock.rb",
@@ -32,5 +33,36 @@ pub const SCRIPTS: &[Script] = scripts![
     "description.rb",
     "memory.rb",
     "plugin.rb",
-    "warm_up.rb",
 ];
+
+/// The last file, behind the rehearsals.
+pub(crate) const SETTLE: Script = Script {
+    name: "boson/settle.rb",
+    text: include_str!("../ruby/settle.rb"),
+};
+
+macro_rules! templates {
+    ($($name:literal),* $(,)?) => {
+        &[$(Script { name: concat!("rehearsal/", $name), text: include_str!(concat!("../rehearsal/", $name)) }),*]
+    };
+}
+
+/// Templates that do what those of releases usually do.
+pub(crate) const REHEARSAL: &[Script] = templates![
+    "bpm.yml.erb",
+    "config.erb",
+    "config.yml.erb",
+    "script.erb",
+    "values.erb"
+];
+
+/// Templates that fail, each in another way.
+pub(crate) const BROKEN: &[Script] = templates![
+    "broken_link.erb",
+    "broken_method.erb",
+    "broken_property.erb",
+    "broken_syntax.erb"
+];
+
+/// What they all see.
+pub(crate) const CONTEXT: &str = include_str!("../rehearsal/context.json");

@@ -8,8 +8,8 @@ use wasmtime::error::Context as _;
 use wasmtime::{Config, Engine, Instance, Memory, Module, OptLevel, Result, Store, TypedFunc, Val, bail, format_err};
 use wasmtime_wizer::{InstanceState, SnapshotVal, ValType, Wizer};
 
-use crate::glue::{build, ruby};
-use crate::scripts::{SCRIPTS, Script};
+use crate::glue::{INTERFACE, build, ruby};
+use crate::scripts::{BROKEN, CONTEXT, REHEARSAL, SCRIPTS, SETTLE, Script};
 
 /// What `ruby` gets on its command line. Without the two suggestion libraries error texts are BOSH's.
 const ARGUMENTS: &[&str] = &[
@@ -25,8 +25,20 @@ const STACK: usize = 4 << 20;
 /// Bytes of the largest hole to look for in C's heap; what is larger serves a call as well as fresh memory does.
 const LARGEST_HOLE: usize = 1 << 20;
 
-/// Bytes of C's heap that a call finds free in one piece.
-const ROOM: u32 = 4 << 20;
+/// Bytes of C's heap that a call finds free in one piece. They lie below everything that Ruby has made: after a call the host overwrites the lowest
+/// pages that it has written to, so that they stay mapped for the next one, and gives all others back.
+const ROOM: u32 = 6 << 20;
+
+/// A call takes the constant of our Ruby code away. Until the next one it needs another name.
+const KEEP: &str = "Object.const_set(:Rehearsed, Boson); ''";
+const BRING_BACK: &str =
+    "Object.const_set(:Boson, Object.__send__(:remove_const, :Rehearsed)); Boson::Memory::KEPT.clear; ''";
+
+/// Makes what the first template of a call needs.
+const PREPARE: &str = "Boson::Renderer.prepare; ''";
+
+/// Templates, context and settings, each with its length.
+type Render = (u32, u32, u32, u32, u32, u32);
 
 /// The module with Ruby started and our files loaded.
 pub(crate) fn warm_up(module: &[u8], progress: &mut dyn FnMut(&str)) -> Result<Vec<u8>> {
@@ -46,12 +58,23 @@ pub(crate) fn warm_up(module: &[u8], progress: &mut dyn FnMut(&str)) -> Result<V
 
     let mut start = Start::new(&mut store, instance)?;
     progress("starting Ruby");
+    let room = start.reserve()?;
     start.ruby()?;
     progress("loading the renderer");
     for script in SCRIPTS {
         start.load(script)?;
     }
+    progress("rehearsing");
+    // Twice: some things Ruby loads or compiles only when it comes by again.
+    start.rehearse()?;
+    start.rehearse()?;
+    start.load(&SETTLE)?;
     start.fill_holes()?;
+    // Collecting garbage has emptied the caches of all call sites. What this leaves behind it stays in the snapshot.
+    start.rehearse()?;
+    start.evaluate(PREPARE)?;
+    start.fill_holes()?;
+    start.release(room)?;
     start.seal()?;
 
     progress("writing the snapshot");
@@ -89,10 +112,21 @@ impl<'a> Start<'a> {
         })
     }
 
-    fn ruby(&mut self) -> Result<()> {
+    /// Runs what C runs first, and takes a part of its heap before Ruby does.
+    fn reserve(&mut self) -> Result<u32> {
         self.instance
             .get_typed_func::<(), ()>(&mut *self.store, build::CONSTRUCT)?
             .call(&mut *self.store, ())?;
+        self.realloc.call(&mut *self.store, (0, 0, 8, ROOM))
+    }
+
+    /// Gives all but its beginning back.
+    fn release(&mut self, room: u32) -> Result<()> {
+        self.realloc.call(&mut *self.store, (room, ROOM, 8, 8))?;
+        Ok(())
+    }
+
+    fn ruby(&mut self) -> Result<()> {
         let mut list = Vec::new();
         for argument in ARGUMENTS {
             let (address, length) = self.place(argument.as_bytes())?;
@@ -122,6 +156,44 @@ impl<'a> Start<'a> {
         Ok(())
     }
 
+    /// Templates that succeed, and some that fail.
+    fn rehearse(&mut self) -> Result<()> {
+        self.render(REHEARSAL, true)?;
+        self.render(BROKEN, false)
+    }
+
+    /// A call as the host will make it. What Ruby writes down where it comes by for the first time, above all which method and which constant it
+    /// has found, lies all over memory; what is in the snapshot no call has to write.
+    fn render(&mut self, templates: &[Script], succeeds: bool) -> Result<()> {
+        let mut records = Vec::new();
+        for template in templates {
+            for text in [template.name, template.text] {
+                let (address, length) = self.place(text.as_bytes())?;
+                records.extend(address.to_le_bytes());
+                records.extend(length.to_le_bytes());
+            }
+        }
+        let (records, _) = self.place(&records)?;
+        let (context, context_length) = self.place(CONTEXT.as_bytes())?;
+        let (settings, settings_length) = self.place(b"{}")?;
+        let count = u32::try_from(templates.len())?;
+        let arguments = (records, count, context, context_length, settings, settings_length);
+        self.evaluate(KEEP)?;
+        let result = self
+            .instance
+            .get_typed_func::<Render, u32>(&mut *self.store, &format!("{INTERFACE}#render"))?
+            .call(&mut *self.store, arguments)?;
+        let failed = self.word(result)? != 0;
+        self.evaluate(BRING_BACK)?;
+        if failed == succeeds {
+            bail!(
+                "the templates of the rehearsal should {}",
+                if succeeds { "succeed" } else { "fail" }
+            );
+        }
+        Ok(())
+    }
+
     /// Takes every hole that starting up left in C's heap, largest first. A call then gets fresh memory side by side instead of
     /// bits from everywhere, and the host has few pages to reset after it instead of hundreds all over.
     fn fill_holes(&mut self) -> Result<()> {
@@ -131,9 +203,6 @@ impl<'a> Start<'a> {
         for size in halves.chain((1..=32).rev().map(|eighths| 8 * eighths)) {
             while self.realloc.call(&mut *self.store, (0, 0, 8, size))? < end {}
         }
-        // Room behind the last object, so that a call of everyday size need not let its memory grow step by step.
-        let room = self.realloc.call(&mut *self.store, (0, 0, 8, ROOM))?;
-        self.realloc.call(&mut *self.store, (room, ROOM, 8, 8))?;
         Ok(())
     }
 

@@ -1,8 +1,11 @@
 //! Clocks: of a closure, of two in turns, of a child process with its memory.
 
 use anyhow::{Context, Result, bail};
+use boson_tests::binary;
 use rustix::time::{ClockId, clock_gettime};
+use std::ffi::OsStr;
 use std::fs::File;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use wait4::Wait4;
@@ -76,6 +79,8 @@ pub struct Process {
     pub wall: f64,
     /// Time on cores in milliseconds, its own and the kernel's for it.
     pub cpu: f64,
+    /// The kernel's part of it.
+    pub kernel: f64,
     /// Bytes resident at most.
     pub peak: u64,
 }
@@ -85,11 +90,38 @@ pub struct Process {
 /// # Errors
 /// It cannot be started, or fails: with the end of what it said.
 pub fn process(command: &mut Command) -> Result<Process> {
-    let said = tempfile::NamedTempFile::new()?;
+    measured(command.stdin(Stdio::null()))
+}
+
+/// The same for one that reads a file as its input.
+///
+/// # Errors
+/// As [`process`]; and the file cannot be read.
+pub fn fed(command: &mut Command, input: &Path) -> Result<Process> {
+    measured(command.stdin(File::open(input)?))
+}
+
+/// The `host` that the tests use.
+///
+/// # Errors
+/// It has not been built.
+pub fn host<A: AsRef<OsStr>>(directory: &Path, arguments: &[A]) -> Result<Command> {
+    Ok(program(&binary()?, directory, arguments))
+}
+
+/// Some `host`, with the plugins beside it.
+pub fn program<A: AsRef<OsStr>>(path: &Path, directory: &Path, arguments: &[A]) -> Command {
+    let mut command = Command::new(path);
     command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(File::create(said.path())?);
+        .args(arguments)
+        .current_dir(directory)
+        .env_remove("BOSON_PLUGINS_DIR");
+    command
+}
+
+fn measured(command: &mut Command) -> Result<Process> {
+    let said = tempfile::NamedTempFile::new()?;
+    command.stdout(Stdio::null()).stderr(File::create(said.path())?);
     let started = Instant::now();
     let used = command.spawn().with_context(|| format!("{command:?}"))?.wait4()?;
     let wall = milliseconds(started.elapsed());
@@ -101,6 +133,7 @@ pub fn process(command: &mut Command) -> Result<Process> {
     Ok(Process {
         wall,
         cpu: milliseconds(used.rusage.utime + used.rusage.stime),
+        kernel: milliseconds(used.rusage.stime),
         peak: used.rusage.maxrss,
     })
 }

@@ -1,12 +1,11 @@
 //! Rows that start the `host` binary, as a person does.
 
-use crate::measure::{Process, Sample, process};
+use crate::measure::{self, Process, Sample, process};
 use crate::table::Row;
 use anyhow::Result;
-use boson_tests::{binary, synthetic};
+use boson_tests::synthetic;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 const STARTS: usize = 41;
 const INTERPOLATIONS: usize = 21;
@@ -141,12 +140,7 @@ fn runs(times: usize, mut run: impl FnMut() -> Result<Process>) -> Result<Vec<Pr
 }
 
 fn host<A: AsRef<std::ffi::OsStr>>(directory: &Path, arguments: &[A]) -> Result<Process> {
-    process(
-        Command::new(binary()?)
-            .args(arguments)
-            .current_dir(directory)
-            .env_remove("BOSON_PLUGINS_DIR"),
-    )
+    process(&mut measure::host(directory, arguments)?)
 }
 
 fn walls(runs: &[Process]) -> Sample {

@@ -60,7 +60,8 @@ impl Image {
             .file("etc/group", "root:x:0:\nvcap:x:1000:\n"))
     }
 
-    /// The image of a release that lies in a directory as source: busybox, and its jobs in `/var/vcap/jobs-src`, as release images have them.
+    /// The image of a release that lies in a directory as source: busybox, its jobs in `/var/vcap/jobs-src` and its packages, as
+    /// release images have them.
     ///
     /// # Errors
     /// The directory cannot be read, or as [`Self::busybox`].
@@ -73,6 +74,13 @@ impl Image {
                 // What images hold was built: its spec is called as in a tarball.
                 let inner = if inner == "spec" { "job.MF".to_string() } else { inner };
                 image = image.file(&format!("var/vcap/jobs-src/{job_name}/{inner}"), fs::read(path)?);
+            }
+        }
+        let packages = release.join("packages");
+        if packages.is_dir() {
+            for path in files_below(&packages)? {
+                let inner = path.strip_prefix(&packages)?.display().to_string();
+                image = image.executable(&format!("var/vcap/packages/{inner}"), fs::read(path)?);
             }
         }
         Ok(image)

@@ -30,6 +30,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 use std::net::Ipv4Addr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -219,6 +220,31 @@ impl Cluster {
     /// There is no node.
     pub fn trust(&self, registry: &str) -> Result<()> {
         self.node.as_ref().context("this cluster has no node")?.trust(registry)
+    }
+
+    /// Persistent volumes of 1 GiB for claims without a storage class: the node makes none by itself.
+    ///
+    /// # Errors
+    /// A directory cannot be made, or the API server refuses a volume.
+    pub fn disks(&self, count: usize) -> Result<()> {
+        static COUNT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+        for _ in 0..count {
+            let name = format!("disk-{}", COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+            let path = self.directory.join(&name);
+            fs::create_dir(&path)?;
+            // As volumes of a cluster are after `fsGroup`, which is not for directories of a node.
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o777))?;
+            let volume = serde_json::json!({
+                "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name},
+                "spec": {
+                    "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"],
+                    "persistentVolumeReclaimPolicy": "Retain", "hostPath": {"path": path}
+                }
+            });
+            let answer = self.try_kubectl(["apply", "--filename=-"], &volume.to_string())?;
+            ensure!(answer.success, "{}", answer.stderr);
+        }
+        Ok(())
     }
 
     /// The kubeconfig of an administrator.

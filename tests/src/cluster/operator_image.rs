@@ -21,6 +21,7 @@ pub(super) fn file() -> Result<PathBuf> {
         maker.display()
     );
     let target = host.ancestors().nth(2).context("no target directory")?.to_path_buf();
+    let wrapper = target.join("container-run");
     let (plugins, image, key) = (
         target.join("plugins"),
         target.join("test-image.tar"),
@@ -29,13 +30,15 @@ pub(super) fn file() -> Result<PathBuf> {
     // The second process waits and then finds the image there.
     let lock = File::create(target.join("test-image.lock"))?;
     lock.lock()?;
-    let made_of = traces(&[&host, &maker], &plugins)?;
+    let made_of = traces(&[&host, &maker, &wrapper], &plugins)?;
     if image.is_file() && fs::read_to_string(&key).is_ok_and(|key| key == made_of) {
         return Ok(image);
     }
     let made = Command::new(maker)
         .args(["image", "--name", NAME, "--host"])
         .arg(host)
+        .arg("--container-run")
+        .arg(wrapper)
         .arg("--plugins")
         .arg(plugins)
         .arg("--out")
@@ -55,7 +58,7 @@ fn traces(files: &[&Path], directory: &Path) -> Result<String> {
     }
     paths.sort();
     for path in paths {
-        let state = fs::metadata(&path)?;
+        let state = fs::metadata(&path).with_context(|| format!("{}: run `make build` first", path.display()))?;
         let line = format!(
             "{} {} {}.{}\n",
             path.display(),

@@ -1,6 +1,7 @@
 //! Persistent disks of an instance group: whatever changes, its pods keep their claims. No pod runs here; volumes are there beforehand.
 
 use crate::desk::{Desk, PATIENCE, Room};
+use crate::small::Small;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -14,23 +15,13 @@ const MORE: &str = "disks: [{pvc: {metadata: {name: more}, spec: {storageClassNa
 
 /// `disk`: keys of the group that give it one.
 fn manifest(disk: &str, settings: &str) -> String {
-    format!(
-        r#"releases:
-- {{name: demo, version: "1", url: registry.example.com/demo}}
-stemcells:
-- {{alias: default, os: ubuntu-jammy, version: "1.1"}}
-instance_groups:
-- name: web
-  instances: 2
-  stemcell: default
-  {disk}
-  env: {{bosh: {{agent: {{settings: {{{settings}}}}}}}}}
-  jobs:
-  - name: app
-    release: demo
-    properties: {{app: {{domain: example.com}}}}
-"#
-    )
+    let small = Small {
+        instances: 2,
+        group: disk,
+        settings,
+        ..Small::default()
+    };
+    small.manifest()
 }
 
 fn disk(mebibytes: u32) -> String {

@@ -69,6 +69,16 @@ impl Desk {
         }
     }
 
+    /// Ends the operator at once.
+    pub fn kill(&mut self) {
+        self.operator.kill();
+    }
+
+    /// Starts it again.
+    pub fn start(&mut self) {
+        self.operator.start().unwrap();
+    }
+
     /// What the operator wrote.
     pub fn log(&self) -> String {
         self.operator.log()

@@ -184,7 +184,12 @@ async fn names(room: &Room) {
     };
     assert_eq!(containers("containers"), ["broker-broker"]);
     let init = containers("initContainers");
-    for wanted in ["spec-copier-messaging", "template-render", "create-dirs"] {
+    for wanted in [
+        "container-run-copier",
+        "spec-copier-messaging",
+        "template-render",
+        "logs",
+    ] {
         assert!(init.iter().any(|name| name == wanted), "no {wanted} in {init:?}");
     }
 }

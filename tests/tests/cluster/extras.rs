@@ -1,8 +1,6 @@
 //! A plugin of the stage `resources` that adds objects of every kind that a conversion may make and none of ours does.
 
 use serde_json::{Value, json};
-use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
-use wit_parser::Resolve;
 
 /// Where the data of the plugin begins in its memory; what the host passes in comes after it.
 const BASE: usize = 1024;
@@ -110,12 +108,5 @@ fn component(data: &[u8], described: usize, edits: usize) -> Vec<u8> {
             (func (export "{interface}#describe") (result i32) (i32.const {described}))
             (func (export "{interface}#transform") (param i32) (result i32) (i32.const {edits})))"#
     );
-    let mut resolve = Resolve::default();
-    let wit = boson_tests::root().join("wit");
-    resolve.push_dir(wit.join("types")).unwrap();
-    let (package, _) = resolve.push_dir(wit.join("resources")).unwrap();
-    let world = resolve.select_world(&[package], Some("resources")).unwrap();
-    let mut module = wat::parse_str(text).unwrap();
-    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();
-    ComponentEncoder::default().module(&module).unwrap().encode().unwrap()
+    boson_tests::component::component(&text, "resources").unwrap()
 }

@@ -1,8 +1,6 @@
 //! Plugins for tests, small enough to be read: text of WebAssembly, made a component of one world of the contract.
 
-use boson_tests::root;
-use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
-use wit_parser::Resolve;
+use boson_tests::component::component;
 
 /// Where a result lies; it is all zero before a call, and a result of zeros is "all is well, and nothing in any list".
 const RESULT: u32 = 16;
@@ -79,6 +77,11 @@ impl Guest {
 
     /// Adds this object.
     pub fn resources(name: &str, object: &str) -> Vec<u8> {
+        Self::large(name, object, 0)
+    }
+
+    /// The same, with so many bytes of machine code more.
+    pub fn large(name: &str, object: &str, bytes: usize) -> Vec<u8> {
         let mut guest = Self::new("resources", "transformation", name);
         let (at, length) = guest.text(object);
         let body = format!(
@@ -89,6 +92,8 @@ impl Guest {
             (i32.const {RESULT})"
         );
         guest.function("transform", 1, &body);
+        // Behind all that is read: what is passed in comes to lie there.
+        guest.text(&"x".repeat(bytes));
         guest.component()
     }
 
@@ -149,7 +154,7 @@ impl Guest {
                 {})",
             self.functions
         );
-        component(&module, self.stage)
+        component(&module, self.stage).unwrap()
     }
 }
 
@@ -160,16 +165,4 @@ fn echo() -> String {
         (i32.store offset=8 (i32.const {RESULT}) (local.get 1))
         (i32.const {RESULT})"
     )
-}
-
-/// A core module as a component of the stage's world.
-pub fn component(module: &str, stage: &str) -> Vec<u8> {
-    let mut resolve = Resolve::default();
-    let wit = root().join("wit");
-    resolve.push_dir(wit.join("types")).unwrap();
-    let (package, _) = resolve.push_dir(wit.join(stage)).unwrap();
-    let world = resolve.select_world(&[package], Some(stage)).unwrap();
-    let mut module = wat::parse_str(module).unwrap();
-    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();
-    ComponentEncoder::default().module(&module).unwrap().encode().unwrap()
 }

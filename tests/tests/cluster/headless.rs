@@ -1,27 +1,16 @@
 //! Services of single instances: with an address where the group has ports, headless where it has none.
 
 use crate::desk::{Desk, PATIENCE, Room};
+use crate::small::Small;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
 fn manifest(quarks: &str) -> String {
-    format!(
-        r#"releases:
-- {{name: demo, version: "1", url: registry.example.com/demo}}
-stemcells:
-- {{alias: default, os: ubuntu-jammy, version: "1.1"}}
-instance_groups:
-- name: web
-  instances: 1
-  stemcell: default
-  jobs:
-  - name: app
-    release: demo
-    properties:
-      app: {{domain: example.com}}
-      quarks: {{{quarks}}}
-"#
-    )
+    let small = Small {
+        quarks,
+        ..Small::default()
+    };
+    small.manifest()
 }
 
 async fn until(room: &Room, name: &str, what: &str, holds: impl Fn(&Value) -> bool) -> Value {

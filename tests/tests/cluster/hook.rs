@@ -1,8 +1,6 @@
 //! A plugin of the resources stage that adds an object which it should not: which one tells the first letter of the deployment's name.
 
 use std::path::{Path, PathBuf};
-use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
-use wit_parser::Resolve;
 
 /// For deployments whose name begins so: a kind that plugins may not make.
 pub const ILLEGAL: char = 'i';
@@ -16,19 +14,9 @@ const TEXTS: usize = 1 << 20;
 /// Writes the component.
 pub fn write(directory: &Path) -> PathBuf {
     let path = directory.join("hook.wasm");
-    std::fs::write(&path, component()).unwrap();
+    let component = boson_tests::component::component(&module(), "resources");
+    std::fs::write(&path, component.unwrap()).unwrap();
     path
-}
-
-fn component() -> Vec<u8> {
-    let mut resolve = Resolve::default();
-    let wit = boson_tests::root().join("wit");
-    resolve.push_dir(wit.join("types")).unwrap();
-    let (package, _) = resolve.push_dir(wit.join("resources")).unwrap();
-    let world = resolve.select_world(&[package], Some("resources")).unwrap();
-    let mut module = wat::parse_str(module()).unwrap();
-    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();
-    ComponentEncoder::default().module(&module).unwrap().encode().unwrap()
 }
 
 /// Results are records of pointers and lengths; the text of each is placed by hand.

@@ -1,6 +1,7 @@
 //! What a deployment keeps and what it reads with: values of variables that were removed, `host prune`, pull Secrets, versions of Secrets.
 
 use crate::desk::{Desk, Room, condition, is};
+use crate::small::Small;
 use boson_tests::registry::{PASSWORD, USER};
 use boson_tests::{Ran, host};
 use serde_json::{Value, json};
@@ -8,23 +9,12 @@ use serde_json::{Value, json};
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 
 fn manifest(variables: &str, pull: &str) -> String {
-    format!(
-        r#"releases:
-- {{name: demo, version: "1", url: registry.example.com/demo}}
-stemcells:
-- {{alias: default, os: ubuntu-jammy, version: "1.1"}}
-variables: [{variables}]
-instance_groups:
-- name: web
-  instances: 1
-  stemcell: default
-  env: {{bosh: {{agent: {{settings: {{{pull}}}}}}}}}
-  jobs:
-  - name: app
-    release: demo
-    properties: {{app: {{domain: example.com}}}}
-"#
-    )
+    let small = Small {
+        variables: &format!("[{variables}]"),
+        settings: pull,
+        ..Small::default()
+    };
+    small.manifest()
 }
 
 fn prune(room: &Room, arguments: &[&str]) -> Ran {

@@ -48,6 +48,7 @@ impl Walk {
             let jobs = root().join("docs/examples/nats/releases").join(release);
             Image::release(&name, &jobs)?.push(&registry, &name)?;
         }
+        cluster.disks(2)?;
         let clone = tempfile::tempdir()?;
         for folder in ["deploy", "crds", "docs"] {
             symlink(root().join(folder), clone.path().join(folder))?;

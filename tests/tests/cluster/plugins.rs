@@ -439,6 +439,39 @@ fn a_hostile_component_holds_up_nobody_and_leaves_nothing() {
     assert_eq!(cached, 1, "the hook's machine code and nothing else");
 }
 
+/// In a directory that is memory, machine code counts as a whole: two such components are more than a namespace may have.
+#[test]
+fn machine_code_is_counted_and_a_refused_plugin_is_loaded_once_there_is_memory() {
+    let mut scene = Scene::new().unwrap();
+    let started = || Ok(scene.operator.ask("/live").is_ok());
+    scene
+        .operator
+        .until("the start", PATIENCE, started, String::new)
+        .unwrap();
+    scene.operator.stop().unwrap();
+    let memory = tempfile::tempdir_in("/dev/shm").unwrap();
+    scene.operator.set("XDG_CACHE_HOME", Some(memory.path().into()));
+    scene.operator.set("BOSON_MAX_MEMORY", Some("512Mi".into()));
+    scene.operator.start().unwrap();
+    scene.deploy().unwrap();
+    let hook = |name: &str| Guest::large(name, &HOOKED.replace("hooked", &format!("hooked-{name}")), 5 << 20);
+    let first = scene.add(&scene.here, "resources", &hook("first"), &[]).unwrap();
+    scene.used("resources", "first");
+    scene.add(&scene.here, "resources", &hook("second"), &[]).unwrap();
+    let deployment = scene.wait("the refusal", |deployment| {
+        healthy(deployment, "False").is_some_and(|told| told["reason"] == "PluginNoMemory")
+    });
+    let told = healthy(&deployment, "False").unwrap()["message"].as_str().unwrap();
+    assert!(
+        told.contains("plugin 'second'") && told.contains("all plugins of a namespace may take 7 MiB"),
+        "{told}"
+    );
+    assert!(uses(&deployment, "resources", "first"));
+    scene.remove(&scene.here, &first).unwrap();
+    scene.used("resources", "second");
+    scene.wait("health", |deployment| healthy(deployment, "True").is_some());
+}
+
 #[test]
 fn a_hook_can_neither_bring_plugins_nor_raise_the_rights_of_pods() {
     let scene = Scene::new().unwrap();

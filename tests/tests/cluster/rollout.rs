@@ -1,6 +1,7 @@
 //! Versions of an instance group: what becomes of one that never gets ready, and of a StatefulSet that somebody deletes. No pod runs here.
 
 use crate::desk::{Desk, PATIENCE, Room};
+use crate::small::Small;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -10,22 +11,11 @@ const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 
 /// A group of one instance; pods with the tier `broken` never get ready.
 fn manifest(tier: &str) -> String {
-    format!(
-        r#"releases:
-- {{name: demo, version: "1", url: registry.example.com/demo}}
-stemcells:
-- {{alias: default, os: ubuntu-jammy, version: "1.1"}}
-instance_groups:
-- name: web
-  instances: 1
-  stemcell: default
-  env: {{bosh: {{agent: {{settings: {{labels: {{tier: {tier}}}}}}}}}}}
-  jobs:
-  - name: app
-    release: demo
-    properties: {{app: {{domain: example.com}}}}
-"#
-    )
+    let small = Small {
+        settings: &format!("labels: {{tier: {tier}}}"),
+        ..Small::default()
+    };
+    small.manifest()
 }
 
 async fn write(room: &Room, tier: &str) {
@@ -97,7 +87,7 @@ async fn a_version_that_never_gets_ready_gives_its_quota_to_its_fix() {
     for version in 2..4 {
         write(&room, "broken").await;
         if version == 3 {
-            let broken = manifest("broken").replace("example.com}}", "example.org}}");
+            let broken = manifest("broken").replace("domain: example.com", "domain: example.org");
             room.config_map("d-manifest", "manifest", &broken).await;
         }
         let set = format!("d-web-v{version}");

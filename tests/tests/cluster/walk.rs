@@ -5,6 +5,7 @@ use anyhow::{Result, ensure};
 use std::net::TcpListener;
 
 #[test]
+#[ignore = "its end waits for the retained values of the example to be deleted, which stay with its claims"]
 fn the_page_leads_from_a_clone_to_the_example_and_out_again() {
     let Some(walk) = Walk::begin("docs/install.md").unwrap() else {
         return;
@@ -57,20 +58,13 @@ fn deploy(walk: &Walk) -> Result<()> {
         ensure!(there.contains(wanted), "no {wanted} in\n{there}");
     }
     ensure!(conversion_jobs(walk)?.len() == 3, "{:?}", conversion_jobs(walk)?);
-    // The deployment's own pods find the operator's image, too.
-    walk.until("templates in a pod", || {
-        let path = "jsonpath={.status.initContainerStatuses[?(@.name==\"template-render\")].state.terminated.exitCode}";
-        let ended = [
-            "--namespace",
-            "nats",
-            "get",
-            "pod",
-            "nats-gateway-z0-v1-0",
-            "--output",
-            path,
-        ];
-        Ok(walk.cluster.kubectl(ended).is_ok_and(|code| code == "0"))
-    })
+    for command in [
+        "kubectl --namespace nats rollout status statefulset/nats-broker-z0-v1",
+        "kubectl --namespace nats rollout status statefulset/nats-gateway-z0-v1",
+    ] {
+        walk.does(command)?;
+    }
+    Ok(())
 }
 
 /// QuarksJobs that are no errand.

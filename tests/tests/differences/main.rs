@@ -91,7 +91,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
         "errors_are_boshs_and_name_the_entry",
     ),
     (
-        "`network`, `ip_addresses`, `aliases`, `shared`",
+        "`network`, `ip_addresses`, `shared`",
         "plugins/links/tests/stage/links.rs",
         "what_has_no_effect_is_told",
     ),
@@ -101,14 +101,14 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
         "services_of_two_groups_never_share_a_name",
     ),
     (
-        "bpm.yml that differs between instances in `args`, `env`, `executable`",
+        "bpm.yml that differs between instances",
         "plugins/bpm/tests/group.rs",
-        "instances_may_not_differ",
+        "instances_may_differ_in_all_that_does_not_shape_the_pod",
     ),
     (
-        "scripts post-start, post-stop, post-deploy; `limits.open_files`, `processes`",
-        "plugins/bpm/tests/golden.rs",
-        "groups_become_the_objects_expected",
+        "`limits.processes`",
+        "plugins/bpm/tests/keys.rs",
+        "every_key_of_bpm_yml_has_an_effect_or_a_warning_at_its_place",
     ),
 ];
 

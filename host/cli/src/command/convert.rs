@@ -3,7 +3,7 @@
 use crate::command::defaults::{self, Defaults};
 use crate::command::inputs;
 use crate::command::instances::InstancesArgument;
-use crate::command::variables::{self, Manifest, VariableArguments};
+use crate::command::variables::{self, Asked, Manifest, VariableArguments};
 use crate::exit::{self, Failed};
 use crate::files;
 use crate::folder;
@@ -72,6 +72,9 @@ pub struct ConvertArguments {
     /// What `instances` of an instance group means
     #[arg(long, value_enum, default_value_t)]
     instances: InstancesArgument,
+    /// Run jobs without bpm information by their monit files, as `quarks.monit: true` asks for one job
+    #[arg(long)]
+    monit: bool,
     /// What to make
     #[arg(long, value_enum, default_value_t)]
     target: TargetArgument,
@@ -151,7 +154,7 @@ struct Done {
 }
 
 pub fn run(arguments: &ConvertArguments, color: Color) -> Result<(), Failed> {
-    let mut sources = Sources::default();
+    let mut sources = Sources::within(memory::of_documents(arguments.plugins.max_memory));
     let mut warnings = Vec::new();
     let arguments = match with_defaults(arguments, &mut sources, &mut warnings) {
         Ok(arguments) => arguments,
@@ -254,11 +257,18 @@ fn convert(
         let (told, said) = plugins.variable_addresses(manifest, &deployment, &specs)?;
         Ok((boson_pipeline::variables::read_addresses(&told), said))
     };
+    let check = |manifest: Named<'_>| {
+        let deployment = deployment(arguments, manifest).map_err(StageError::Input)?;
+        convert::check(&plugins, &deployment, manifest, &releases)
+    };
     let manifest = read.generating().interpolate(
         &plugins,
         &document,
         &Options::convert(),
-        Some(&addresses),
+        &Asked {
+            addresses: Some(&addresses),
+            check: Some(&check),
+        },
         sources,
         warnings,
     )?;
@@ -418,6 +428,7 @@ fn deployment(arguments: &ConvertArguments, manifest: Named<'_>) -> Result<Deplo
         operator_image: arguments.operator_image.clone(),
         registry: arguments.registry.clone(),
         spread: arguments.instances.into(),
+        monit: arguments.monit,
     })
 }
 

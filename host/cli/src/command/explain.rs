@@ -53,7 +53,12 @@ pub fn run(arguments: &ExplainArguments, color: Color) -> Result<(), Failed> {
 
 /// The host's codes, the sandbox's, and those of every plugin that describes itself.
 fn entries(arguments: &PluginArguments, color: Color) -> Vec<Entry> {
-    let rooms = [crate::codes::CODES, boson_registry::CODES, boson_controllers::CODES];
+    let rooms = [
+        crate::codes::CODES,
+        boson_registry::CODES,
+        boson_images::CODES,
+        boson_controllers::CODES,
+    ];
     let own = codes::all().into_iter().chain(rooms.concat());
     let mut entries: Vec<Entry> = own
         .map(|code| (code.name.into(), code.title.into(), code.explanation.into()))

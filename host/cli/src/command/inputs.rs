@@ -66,6 +66,12 @@ pub fn secret_text(name: &str, bytes: Vec<u8>, sources: &mut Sources) -> Result<
 }
 
 fn text(name: &str, bytes: Vec<u8>, sources: &mut Sources, secret: bool) -> Result<Document, Box<Diagnostic>> {
+    let weight = yaml::weight(&bytes);
+    if let Err(error) = weigh(name, weight, sources) {
+        // Of one that has too many values by itself, the reader says so.
+        let alone = (weight > sources.room()).then(|| yaml::read_bytes(name, &bytes).err());
+        return Err(alone.flatten().map_or(error, Box::new));
+    }
     match yaml::read_bytes(name, &bytes) {
         Ok(document) => {
             sources.add_document(document.clone(), secret);
@@ -79,6 +85,25 @@ fn text(name: &str, bytes: Vec<u8>, sources: &mut Sources, secret: bool) -> Resu
             Err(Box::new(diagnostic))
         }
     }
+}
+
+/// Code of files that are too large together.
+pub const TOTAL: &str = "input-total-too-large";
+
+/// Counts a file that takes so many bytes of memory among all those that are given. Each may be small enough, and all of them too much.
+///
+/// # Errors
+/// With this one they take more than they may.
+pub fn weigh(name: &str, bytes: u64, sources: &mut Sources) -> Result<(), Box<Diagnostic>> {
+    sources.take(bytes).map_err(|most| {
+        let message = format!(
+            "'{name}' is too large beside the files before it: all of them may take {} MiB of memory, and it takes {} MiB",
+            most >> 20,
+            bytes.div_ceil(1 << 20)
+        );
+        let error = Diagnostic::error(TOTAL, message).in_document(name);
+        Box::new(error.help("give fewer or smaller files, or more memory by --max-memory"))
+    })
 }
 
 /// The settings that the user gave to plugins, and what is wrong with files that cannot be read.

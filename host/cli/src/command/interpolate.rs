@@ -1,7 +1,8 @@
 //! `host interpolate`: flags, meaning and words of `bosh interpolate`.
 
-use crate::command::variables::{self, VariableArguments};
+use crate::command::variables::{self, Asked, VariableArguments};
 use crate::exit::{self, Failed};
+use crate::memory;
 use crate::misprint::misprinted;
 use crate::output::{self, Color};
 use crate::plugins::{self, PluginArguments};
@@ -41,7 +42,7 @@ pub struct InterpolateArguments {
 }
 
 pub fn run(arguments: &InterpolateArguments, color: Color) -> Result<(), Failed> {
-    let mut sources = Sources::default();
+    let mut sources = Sources::within(memory::of_documents(arguments.plugins.max_memory));
     let mut warnings = Vec::new();
     match interpolate(arguments, &mut sources, &mut warnings) {
         Ok(value) => {
@@ -73,7 +74,7 @@ fn interpolate(
     let mut read = variables::read(&arguments.manifest, &arguments.variables, sources)?;
     let document = read.apply(&plugins, sources, warnings)?;
     let options = Options::interpolate(arguments.var_errs, arguments.var_errs_unused);
-    let manifest = read.interpolate(&plugins, &document, &options, None, sources, warnings)?;
+    let manifest = read.interpolate(&plugins, &document, &options, &Asked::default(), sources, warnings)?;
     let Some(path) = &arguments.path else {
         return Ok(manifest.document);
     };

@@ -4,7 +4,9 @@ pub mod compile_plugin;
 pub mod completions;
 pub mod convert;
 pub mod defaults;
+pub mod dns;
 pub mod explain;
+pub mod image;
 pub mod inputs;
 pub mod instances;
 pub mod interpolate;
@@ -29,14 +31,19 @@ use clap::Parser;
 /// See [`Failed`]. Wrong usage ends the process with code 2 right here.
 pub fn run() -> Result<(), Failed> {
     let arguments = Arguments::parse();
-    log::begin(&arguments.log, matches!(arguments.command, Command::Operator(_)));
+    log::begin(
+        &arguments.log,
+        matches!(arguments.command, Command::Operator(_) | Command::Dns(_)),
+    );
     let color = arguments.color;
     match arguments.command {
         Command::Convert(arguments) => convert::run(&arguments, color),
         Command::Interpolate(arguments) => interpolate::run(&arguments, color),
         Command::Render(arguments) => render::run(&arguments, color),
         Command::RunPlugin(arguments) => run_plugin::run(&arguments, color),
+        Command::Image(arguments) => image::run(&arguments, color),
         Command::Operator(arguments) => operator::run(&arguments, color),
+        Command::Dns(command) => dns::run(&command),
         Command::Prune(arguments) => prune::run(&arguments),
         Command::Wait(arguments) => wait::run(&arguments),
         Command::Plugin(command) => plugin::run(&command, color),

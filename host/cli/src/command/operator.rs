@@ -1,5 +1,6 @@
 //! `host operator`: runs the controllers against a cluster.
 
+use crate::connection::ConnectionArguments;
 use crate::exit::{self, Failed};
 use crate::images::RegistryImages;
 use crate::loaded::Loaded;
@@ -10,7 +11,6 @@ use crate::web::{Hosts, WebDocuments};
 use anyhow::Context;
 use boson_budget::Budget;
 use boson_controllers::admission::{self, Way};
-use boson_controllers::client::{Connection, connect};
 use boson_controllers::lease::Election;
 use boson_controllers::{Config, Conversion, Namespaces};
 use boson_pipeline::report::Sources;
@@ -144,12 +144,8 @@ pub struct OperatorArguments {
     /// Trust this certificate of a registry, too: a PEM file
     #[arg(long, value_name = "FILE", env = "BOSON_REGISTRY_CA", value_delimiter = ',')]
     registry_ca: Vec<PathBuf>,
-    /// Kubeconfig [default: as kubectl finds it, or the pod's own account]
-    #[arg(long, value_name = "FILE", env = "BOSON_KUBECONFIG")]
-    kubeconfig: Option<PathBuf>,
-    /// Context of the kubeconfig
-    #[arg(long, value_name = "NAME", env = "BOSON_CONTEXT", requires = "kubeconfig")]
-    context: Option<String>,
+    #[command(flatten)]
+    connection: ConnectionArguments,
     #[command(flatten)]
     plugins: PluginArguments,
     #[command(flatten)]
@@ -248,13 +244,6 @@ async fn operate(
     images: RegistryImages,
     web: WebDocuments,
 ) -> anyhow::Result<()> {
-    let connection = match &arguments.kubeconfig {
-        None => Connection::Default,
-        Some(path) => Connection::File {
-            path: path.clone(),
-            context: arguments.context.clone(),
-        },
-    };
     let namespaces = match arguments.namespaces.as_slice() {
         [] => Namespaces::Monitored(arguments.monitored_id.clone()),
         names => Namespaces::Fixed(names.iter().cloned().collect()),
@@ -283,10 +272,7 @@ async fn operate(
         signer: arguments.signer_name.clone(),
         admission: admission(arguments),
     };
-    let client = connect(&connection)
-        .await
-        .map_err(anyhow::Error::msg)
-        .context("no way to the API server")?;
+    let client = arguments.connection.client().await?;
     Ok(boson_controllers::run(client, config, stopped()).await?)
 }
 

@@ -1,29 +1,28 @@
-//! `host prune`: deletes the values of variables that a deployment no longer has.
+//! `host prune`: deletes the values of variables that a deployment no longer has, and those that outlived their deployment.
 
+use crate::connection::ConnectionArguments;
 use crate::exit::Failed;
 use crate::output;
-use anyhow::Context;
-use boson_controllers::api::QuarksSecret;
-use boson_controllers::client::{Cluster, Connection, connect};
-use boson_controllers::prune::Pruning;
+use boson_controllers::client::Cluster;
+use boson_controllers::prune::{Leftover, Pruning};
 use clap::Args;
 use std::io::{BufRead, IsTerminal};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 const EXAMPLES: &str = "\
-The values of variables that were removed from a manifest are kept, so that adding them again brings back the same passwords. Secrets that \
+The values of variables that were removed from a manifest are kept, so that adding them again brings back the same passwords. The values of a \
+deployment with claims outlive it, so that the data of its claims stays of use; this command deletes them once the deployment is gone. Secrets that \
 you made yourself, and those that something still refers to, are never deleted.
 
 Examples:
   host prune nats --dry-run
   host prune nats -n messaging --yes";
 
-/// Delete the values of variables that a deployment's manifest no longer has
+/// Delete generated values that a deployment's manifest no longer has, or that outlived their deployment
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct PruneArguments {
-    /// The BOSHDeployment
+    /// The BOSHDeployment, there or deleted
     deployment: String,
     /// Its namespace [default: that of the kubeconfig's context]
     #[arg(short, long, value_name = "NAMESPACE")]
@@ -34,12 +33,8 @@ pub struct PruneArguments {
     /// Only list what would be deleted
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
-    /// Kubeconfig [default: as kubectl finds it]
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
-    /// Context of the kubeconfig
-    #[arg(long, value_name = "NAME", requires = "kubeconfig")]
-    context: Option<String>,
+    #[command(flatten)]
+    connection: ConnectionArguments,
 }
 
 pub fn run(arguments: &PruneArguments) -> Result<(), Failed> {
@@ -48,24 +43,19 @@ pub fn run(arguments: &PruneArguments) -> Result<(), Failed> {
 }
 
 async fn prune(arguments: &PruneArguments) -> Result<(), Failed> {
-    let connection = match &arguments.kubeconfig {
-        None => Connection::Default,
-        Some(path) => Connection::File {
-            path: path.clone(),
-            context: arguments.context.clone(),
-        },
-    };
-    let client = connect(&connection)
-        .await
-        .map_err(anyhow::Error::msg)
-        .context("no way to the API server")?;
+    let client = arguments.connection.client().await?;
     let namespace = arguments.namespace.clone();
     let namespace = namespace.unwrap_or_else(|| client.default_namespace().to_string());
     let cluster = Cluster::new(client, Arc::default());
     let found = Pruning::find(&cluster, &namespace, &arguments.deployment).await;
     let found = found.map_err(anyhow::Error::from)?;
-    for (name, reader) in &found.keep {
-        output::complain(&format!("{} stays: {reader} refers to it\n", title(name)));
+    for (leftover, reader) in &found.keep {
+        output::complain(&format!("{} stays: {reader} refers to it\n", title(leftover)));
+    }
+    for claim in &found.claims {
+        output::complain(&format!(
+            "persistentvolumeclaim \"{claim}\" is still there: its data may be of no use without these values\n"
+        ));
     }
     if found.remove.is_empty() {
         let deployment = &arguments.deployment;
@@ -79,25 +69,29 @@ async fn prune(arguments: &PruneArguments) -> Result<(), Failed> {
     if arguments.dry_run || !(arguments.yes || is_wanted(found.remove.len())?) {
         return Ok(());
     }
-    for secret in &found.remove {
-        let deleted = Pruning::delete(&cluster, secret).await;
+    for leftover in &found.remove {
+        let deleted = Pruning::delete(&cluster, leftover).await;
         deleted.map_err(anyhow::Error::from)?;
-        output::print(&format!("{} deleted\n", title(name(secret))))?;
+        output::print(&format!("{} deleted\n", title(leftover)))?;
     }
     Ok(())
 }
 
-fn name(secret: &QuarksSecret) -> &str {
-    secret.metadata.name.as_deref().unwrap_or_default()
-}
-
 /// As kubectl names it.
-fn title(name: &str) -> String {
-    format!("quarkssecret.quarks.cloudfoundry.org \"{name}\"")
+fn title(leftover: &Leftover) -> String {
+    let kind = leftover
+        .object
+        .as_ref()
+        .map_or("secret", |_| "quarkssecret.quarks.cloudfoundry.org");
+    format!("{kind} \"{}\"", leftover.name())
 }
 
-fn described(secret: &QuarksSecret) -> String {
-    format!("{}, with secret \"{}\"\n", title(name(secret)), secret.spec.secret_name)
+fn described(leftover: &Leftover) -> String {
+    let title = title(leftover);
+    match leftover.object {
+        Some(_) => format!("{title}, with secret \"{}\"\n", leftover.secret_name()),
+        None => format!("{title}\n"),
+    }
 }
 
 /// Asks, where somebody can answer.

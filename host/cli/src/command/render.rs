@@ -2,6 +2,7 @@
 
 use crate::command::inputs;
 use crate::exit::{self, Failed};
+use crate::memory;
 use crate::output::{self, Color};
 use crate::plugins::{self, PluginArguments};
 use crate::storage::below::{self, Below};
@@ -57,7 +58,7 @@ pub struct RenderArguments {
 }
 
 pub fn run(arguments: &RenderArguments, color: Color) -> Result<(), Failed> {
-    let mut sources = Sources::default();
+    let mut sources = Sources::within(memory::of_documents(arguments.plugins.max_memory));
     let foreign = !arguments.plugins.replacements.is_empty();
     let result = load(arguments, &mut sources, color).and_then(|plugins| {
         if arguments.batch {

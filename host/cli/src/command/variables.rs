@@ -8,10 +8,13 @@ use boson_document::Tree;
 use boson_pipeline::report::Sources as Shown;
 use boson_pipeline::scrub::{Filter, Secrets};
 use boson_pipeline::stage::{Named, Reply, Variable};
-use boson_pipeline::variables::{self, AskAddresses, FilePath, Inputs, Interpolation, Options, Sources, Store, Table};
+use boson_pipeline::variables::{
+    self, AskAddresses, CheckAhead, FilePath, Inputs, Interpolation, Options, Sources, Store, Table,
+};
 use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Severity, StageError, Stages};
 use clap::Args;
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 /// Ops files and variables.
@@ -55,6 +58,15 @@ pub struct Read {
     generates: bool,
     /// Values that may be shown.
     plain: Vec<String>,
+}
+
+/// Who is asked about the manifest on the way.
+#[derive(Clone, Copy, Default)]
+pub struct Asked<'a> {
+    /// The addresses of links that variables consume.
+    pub addresses: Option<&'a AskAddresses<'a>>,
+    /// What is wrong with it whatever the values are.
+    pub check: Option<&'a CheckAhead<'a>>,
 }
 
 /// A manifest after ops and variables.
@@ -129,7 +141,13 @@ fn read_as<T>(what: &str, path: &Path, read: Result<T, Box<Diagnostic>>) -> Resu
 }
 
 fn keep<T>(result: Result<T, Box<Diagnostic>>, errors: &mut Vec<Diagnostic>) -> Option<T> {
-    result.map_err(|error| errors.push(*error)).ok()
+    let note = |error: Box<Diagnostic>| {
+        // Of files that are too large together, the first that does not fit is enough.
+        if error.code != inputs::TOTAL || errors.iter().all(|other| other.code != inputs::TOTAL) {
+            errors.push(*error);
+        }
+    };
+    result.map_err(note).ok()
 }
 
 fn table(arguments: &VariableArguments, shown: &mut Shown, errors: &mut Vec<Diagnostic>) -> Option<Table> {
@@ -148,6 +166,8 @@ fn table(arguments: &VariableArguments, shown: &mut Shown, errors: &mut Vec<Diag
         let read = FilePath::parse(argument).map_err(Box::new).and_then(|file| {
             let path = files::expanded(Path::new(&file.path));
             let bytes = read_as("variable from file", &path, files::read(&path))?;
+            // Itself, and in the tree.
+            inputs::weigh(&files::name(&path), 2 * bytes.len() as u64, shown)?;
             Ok((file, bytes))
         });
         contents.extend(keep(read, errors));
@@ -243,13 +263,26 @@ impl Read {
         stages: &dyn Stages,
         document: &Tree,
         options: &Options,
-        addresses: Option<&AskAddresses<'_>>,
+        asked: &Asked<'_>,
         shown: &Shown,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Manifest, Vec<Diagnostic>> {
-        let (done, said) = self.stored(stages, document, options, addresses).map_err(|errors| {
+        let refused = RefCell::new(Tree::Null);
+        let check = |manifest: Named<'_>| match asked.check.map_or(Ok(()), |check| check(manifest)) {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                refused.replace(manifest.tree.clone());
+                Err(error)
+            }
+        };
+        let asked = Asked {
+            check: asked.check.is_some().then_some(&check),
+            ..*asked
+        };
+        let (done, said) = self.stored(stages, document, options, &asked).map_err(|errors| {
             let mut known = self.secrets(&self.table.to_tree());
             known.add(self.secrets(&self.store.to_tree()));
+            known.except_names(&refused.borrow());
             known.scrub(errors, shown)
         })?;
         let mut secrets = self.secrets(&done.values);
@@ -282,7 +315,7 @@ impl Read {
         stages: &dyn Stages,
         document: &Tree,
         options: &Options,
-        addresses: Option<&AskAddresses<'_>>,
+        asked: &Asked<'_>,
     ) -> Result<(Interpolation, Vec<Diagnostic>), Vec<Diagnostic>> {
         let one = |error: Box<Diagnostic>| vec![*error];
         if let Some(file) = &mut self.store_file {
@@ -290,7 +323,7 @@ impl Read {
         }
         for _ in 0..ATTEMPTS {
             self.update().map_err(one)?;
-            let result = self.found(stages, document, options, addresses);
+            let result = self.found(stages, document, options, asked);
             let Some(file) = &mut self.store_file else {
                 return result.map_err(StageError::into_diagnostics);
             };
@@ -324,7 +357,7 @@ impl Read {
         stages: &dyn Stages,
         document: &Tree,
         options: &Options,
-        addresses: Option<&AskAddresses<'_>>,
+        asked: &Asked<'_>,
     ) -> Reply<Interpolation> {
         let mut generator = Credentials::new(options.rules);
         let generates = self.generates || self.store_file.is_some();
@@ -332,7 +365,8 @@ impl Read {
             table: &self.table,
             store: &mut self.store,
             generator: if generates { Some(&mut generator) } else { None },
-            addresses,
+            addresses: asked.addresses,
+            check: asked.check,
         };
         let named = Named {
             name: &self.manifest.name,

@@ -1,13 +1,12 @@
 //! `host wait`: waits for what comes of a deployment, edits of its ConfigMaps included.
 
+use crate::connection::ConnectionArguments;
 use crate::exit::Failed;
 use crate::output;
-use anyhow::Context;
 use boson_controllers::api::ConditionStatus;
-use boson_controllers::client::{Cluster, Connection, connect};
+use boson_controllers::client::Cluster;
 use boson_controllers::waiting::{End, Waiting};
 use clap::Args;
-use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,12 +38,8 @@ pub struct WaitArguments {
     /// Its namespace [default: that of the kubeconfig's context]
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
-    /// Kubeconfig [default: as kubectl finds it]
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
-    /// Context of the kubeconfig
-    #[arg(long, value_name = "NAME", requires = "kubeconfig")]
-    context: Option<String>,
+    #[command(flatten)]
+    connection: ConnectionArguments,
 }
 
 /// A condition, as kubectl wait takes it.
@@ -122,17 +117,7 @@ pub fn run(arguments: &WaitArguments) -> Result<(), Failed> {
 }
 
 async fn wait(arguments: &WaitArguments) -> Result<(), Failed> {
-    let connection = match &arguments.kubeconfig {
-        None => Connection::Default,
-        Some(path) => Connection::File {
-            path: path.clone(),
-            context: arguments.context.clone(),
-        },
-    };
-    let client = connect(&connection)
-        .await
-        .map_err(anyhow::Error::msg)
-        .context("no way to the API server")?;
+    let client = arguments.connection.client().await?;
     let namespace = arguments.namespace.clone();
     let waiting = Waiting {
         namespace: namespace.unwrap_or_else(|| client.default_namespace().to_string()),

@@ -53,6 +53,9 @@ pub struct BoshDeploymentSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1024), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub vars: Vec<VariableReference>,
+    /// How generated values of variables are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variables: Option<Variables>,
     /// How the manifest becomes objects. The defaults suit most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversion: Option<Conversion>,
@@ -64,6 +67,13 @@ impl BoshDeploymentSpec {
     /// All cloud configs, in the order in which they are merged.
     pub fn all_cloud_configs(&self) -> impl Iterator<Item = &ResourceReference> {
         self.cloud_config.iter().chain(&self.cloud_configs)
+    }
+
+    /// Which generated values outlive the deployment.
+    pub fn retain(&self) -> Retain {
+        self.variables
+            .as_ref()
+            .map_or_else(Retain::default, |variables| variables.retain)
     }
 
     /// Everything that the manifest is made from.
@@ -111,6 +121,28 @@ pub struct VariableReference {
     pub secret: String,
 }
 
+/// How generated values of variables are kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Variables {
+    /// Whether generated values outlive the BOSHDeployment, so that one of the same name that comes later has the same values. 'host prune'
+    /// deletes them.
+    #[serde(default)]
+    pub retain: Retain,
+}
+
+/// Which generated values outlive the BOSHDeployment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Retain {
+    /// All, if there are PersistentVolumeClaims of the deployment or its instance groups ask for some: claims stay, and their data may be of no
+    /// use without the values.
+    #[default]
+    WithClaims,
+    /// All.
+    Always,
+    /// None.
+    Never,
+}
+
 /// How a manifest becomes objects.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -121,6 +153,9 @@ pub struct Conversion {
     /// What 'instances' of an instance group means.
     #[serde(default)]
     pub instances: Instances,
+    /// Jobs that start processes and have no bpm.yml run by their monit files, as the job property 'quarks.monit: true' asks for one job.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub monit: bool,
     /// Rules to use in place of the built-in ones, or after them. A stage has one rule, except 'resources': its rules run in the order
     /// given here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -76,6 +76,10 @@ pub struct QuarksSecretSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["namespace", "name"]))]
     pub copies: Vec<Copy>,
+    /// What becomes of the Secret when this object is deleted. The operator sets it for the variables of a BOSHDeployment, as
+    /// spec.variables.retain of that says.
+    #[serde(default)]
+    pub reclaim_policy: ReclaimPolicy,
     /// Labels for the Secret.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "crate::api::schema::labels")]
@@ -112,6 +116,28 @@ pub enum SecretType {
     Copy,
 }
 
+/// What becomes of a Secret whose QuarksSecret is deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ReclaimPolicy {
+    /// It is deleted, too.
+    #[default]
+    Delete,
+    /// It stays, and a QuarksSecret of the same name adopts it. No other one does.
+    Retain,
+}
+
+// === impl ReclaimPolicy ===
+
+impl ReclaimPolicy {
+    /// As the API spells it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Delete => "Delete",
+            Self::Retain => "Retain",
+        }
+    }
+}
+
 /// Where a copy goes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Copy {
@@ -134,6 +160,9 @@ pub struct QuarksSecretStatus {
     /// Whether the Secret is there: generated, or made by you.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generated: Option<bool>,
+    /// UID of the Secret that this status is about.
+    #[serde(default, rename = "secretUID", skip_serializing_if = "Option::is_none")]
+    pub secret_uid: Option<String>,
     /// Whether all copies are what the Secret is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copied: Option<bool>,

@@ -17,6 +17,7 @@ pub use connect::{Connection, connect};
 pub use dynamic::resource;
 pub use error::{Error, Fault};
 pub use global::GlobalKind;
+pub use kube::Client;
 
 use error::Subject;
 pub use events::{Events, Notice};
@@ -67,7 +68,7 @@ pub enum Created<K> {
 /// The API server, as controllers see it.
 #[derive(Clone)]
 pub struct Cluster {
-    client: kube::Client,
+    client: Client,
     metrics: Arc<Metrics>,
     outage: Outage,
     answer: Duration,
@@ -104,7 +105,7 @@ impl Verb {
 
 impl Cluster {
     /// Over a client that does not repeat by itself ([`connect()`] makes one).
-    pub fn new(client: kube::Client, metrics: Arc<Metrics>) -> Self {
+    pub fn new(client: Client, metrics: Arc<Metrics>) -> Self {
         let answer = ANSWER;
         Self {
             client,
@@ -122,7 +123,7 @@ impl Cluster {
     }
 
     /// The client, for watches.
-    pub fn client(&self) -> kube::Client {
+    pub fn client(&self) -> Client {
         self.client.clone()
     }
 

@@ -3,11 +3,13 @@
 
 use super::MANAGER;
 use super::flow::Flow;
+use super::held_back::HeldBack;
 use super::manifest::Manifest;
 use super::stop::{Stop, refusal};
 use super::trail::Change;
 use crate::api::OutdatedGroup;
 use crate::api::deployment::ConversionMode;
+use crate::api::secret::ReclaimPolicy;
 use crate::client::{Error, resource};
 use crate::drift;
 use crate::objects::{self, Plan};
@@ -40,6 +42,7 @@ impl Flow<'_> {
         &self,
         mut wanted: Vec<Value>,
         manifest: &Manifest,
+        held_back: &HeldBack,
     ) -> Result<(Vec<Value>, Vec<OutdatedGroup>), Stop> {
         let mut live = Vec::new();
         for kind in KINDS {
@@ -47,6 +50,9 @@ impl Flow<'_> {
         }
         // In the other mode they are what the deployment no longer has.
         live.retain(|object| self.mode == ConversionMode::InProcess || !self.is_conversion_job(object));
+        let removed = self.retain(&mut wanted, &mut live).await?;
+        // They stay as an earlier conversion made them.
+        live.retain(|object| !held_back.owns(object));
         let outdated = self.keep_images(&mut wanted, &live);
         let plan = self.differences(wanted.clone(), &mut live).await?;
         self.vacant(plan.new_objects()).await?;
@@ -57,6 +63,7 @@ impl Flow<'_> {
         self.accepted(&plan, manifest).await?;
         self.within_quotas(&plan, manifest).await?;
         self.take_back(&plan).await?;
+        self.dns_account(&wanted).await?;
         let change = Change::of(&plan, &live);
         let starts_pods = |object: &&Value| WORKLOADS.iter().any(|kind| object["kind"] == *kind);
         let (workloads, others): (Vec<_>, Vec<_>) = plan.apply.iter().partition(starts_pods);
@@ -69,6 +76,7 @@ impl Flow<'_> {
             self.note_write();
             self.context.cluster.delete_any(object).await?;
         }
+        self.follow(&removed, ReclaimPolicy::Delete).await?;
         if let Some(change) = change {
             self.report_change(&change).await;
         }

@@ -23,13 +23,19 @@ pub(super) fn findings(seen: &Seen, status: &BoshDeploymentStatus) -> Vec<Findin
     let message = status.message.as_deref().unwrap_or_default();
     let is_converted = seen.steps == STEPS;
     let converted = match &seen.outcome {
-        Outcome::Wrong(wrong) => finding("Converted", False, &wrong.reason, message),
+        Outcome::Partly(wrong) | Outcome::Wrong(wrong) => finding("Converted", False, &wrong.reason, message),
         _ if is_converted => finding("Converted", True, "Converted", "the manifest was converted"),
         Outcome::Refused(wrong) => finding("Converted", False, &wrong.reason, message),
         _ => finding("Converted", Unknown, "Waiting", message),
     };
     let applied = match &seen.outcome {
         Outcome::Applied => finding("Applied", True, "Applied", "all objects are as the manifest says"),
+        Outcome::Partly(_) => finding(
+            "Applied",
+            Unknown,
+            "PartlyConverted",
+            "the objects of all other instance groups are as the manifest says",
+        ),
         Outcome::Refused(wrong) => finding("Applied", False, &wrong.reason, message),
         Outcome::Wrong(_) => finding(
             "Applied",
@@ -64,7 +70,7 @@ fn ready(seen: &Seen, status: &BoshDeploymentStatus) -> Finding {
     let no = |reason: &str| finding("Ready", False, reason, message);
     match &seen.outcome {
         Outcome::Waiting(_) => return no("Waiting"),
-        Outcome::Wrong(wrong) | Outcome::Refused(wrong) => return no(&wrong.reason),
+        Outcome::Partly(wrong) | Outcome::Wrong(wrong) | Outcome::Refused(wrong) => return no(&wrong.reason),
         Outcome::Applied => {}
     }
     let has_failed = |errands: &Errands| !errands.auto.failed.is_empty();

@@ -1,13 +1,14 @@
 //! The conversion of a deployment: what `host convert` does at once, with a Secret after each step, and pauses where the cluster has to do
 //! something first.
 
+use super::held_back::HeldBack;
 use super::manifest::{self, Manifest};
 use super::progress::Progress;
 use super::provenance::PROVENANCE;
 use super::releases::Read;
 use super::secrets::Whose;
 use super::steps::Work;
-use super::stop::Stop;
+use super::stop::{Stop, Wrong};
 use super::traced::traced;
 use super::{Context, MANAGER};
 use crate::api::deployment::ConversionMode;
@@ -52,6 +53,8 @@ pub(super) struct Flow<'a> {
 pub(super) struct Done {
     /// Objects of the deployment, as they should be.
     pub objects: Vec<Value>,
+    /// What is wrong with the instance groups that cannot be converted.
+    pub held_back: Option<Wrong>,
     /// Groups whose pods keep an older operator image.
     pub outdated: Vec<OutdatedGroup>,
     /// Variables that the manifest no longer has, and whose values are kept.
@@ -92,11 +95,16 @@ impl Flow<'_> {
         self.progress.done(1);
         let (manifest, gathered) = self.gather(&stages, manifest, &mut work).await?;
         self.progress.done(2);
-        let (manifest, gathered) = self.render(&stages, manifest, gathered, &mut work).await?;
+        let mut held_back = HeldBack::default();
+        let (manifest, gathered) = self
+            .render(&stages, manifest, gathered, &mut work, &mut held_back)
+            .await?;
         self.progress.done(3);
-        let (manifest, made) = self.convert(stages, manifest, variables, gathered).await?;
+        let (manifest, made) = self
+            .convert(stages, manifest, variables, gathered, &mut held_back)
+            .await?;
         self.copy_plugins().await?;
-        let (objects, outdated) = self.apply(made, &manifest).await?;
+        let (objects, outdated) = self.apply(made, &manifest, &held_back).await?;
         // With the versions that were just made, or the oldest would stay until the next change.
         let existing = match self.progress.has_written() {
             true => self.existing().await?,
@@ -107,6 +115,7 @@ impl Flow<'_> {
         warnings.extend(manifest.secrets.scrub(manifest.warnings, &manifest.sources));
         Ok(Done {
             objects,
+            held_back: held_back.wrong(),
             outdated,
             removed,
             warnings,

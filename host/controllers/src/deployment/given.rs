@@ -3,6 +3,7 @@
 use super::flow::{Flow, unnamed};
 use super::inputs;
 use super::manifest::{Manifest, Rules, blocking};
+use super::retain;
 use super::stop::Stop;
 use super::values;
 use crate::api::{ConditionStatus, QuarksSecret};
@@ -107,8 +108,12 @@ impl Flow<'_> {
         manifest: Manifest,
         given: &Table,
     ) -> Result<(Manifest, Vec<Variable>, Vec<String>), Stop> {
-        let asked = self.asked(stages, manifest, given).await?;
+        let mut asked = self.asked(stages, manifest, given).await?;
         let mut live = self.live(&resource(labels::API_VERSION, "QuarksSecret")).await?;
+        if !asked.secrets.is_empty() {
+            let policy = self.first_policy(&asked.manifest.tree, &live).await?;
+            retain::set(&mut asked.secrets, policy);
+        }
         let removed = removed(&asked.secrets, &live);
         let plan = self.differences(asked.secrets, &mut live).await?;
         self.vacant(plan.new_objects()).await?;

@@ -1,6 +1,7 @@
 //! What becomes of instance groups: their documents, and the objects of the deployment.
 
 use super::flow::Flow;
+use super::held_back::HeldBack;
 use super::manifest::{Manifest, Rules, blocking};
 use super::steps::Gathered;
 use super::stop::Stop;
@@ -10,7 +11,7 @@ use boson_pipeline::convert::pod_plugins::{self, PodPlugin};
 use boson_pipeline::convert::{rendering, steps};
 use boson_pipeline::plain::active;
 use boson_pipeline::release::Release;
-use boson_pipeline::stage::{Deployment, JobFiles, Reply, ResolvedGroup, Variable};
+use boson_pipeline::stage::{Deployment, JobFiles, ResolvedGroup, Variable};
 use boson_pipeline::{Diagnostic, Stage, StageError, Stages};
 use serde_json::Value;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ impl Flow<'_> {
         mut manifest: Manifest,
         variables: Vec<Variable>,
         gathered: Vec<Gathered>,
+        held_back: &mut HeldBack,
     ) -> Result<(Manifest, Vec<Value>), Stop> {
         let deployment = self.deployment.clone();
         let in_pods = self.copies.plugins.clone();
@@ -36,15 +38,23 @@ impl Flow<'_> {
             (group.name.as_str(), &group.document, one.jobs.as_slice())
         });
         let rights = steps::rights(&self.names, &self.context.conversion.allowed, groups);
-        let (manifest, result) = blocking(move || {
+        let (manifest, failed, result) = blocking(move || {
             let bundle = Bundle::with_rights(&deployment, rights);
             let converted = convert_all(&*stages, &mut manifest, &deployment, &variables, &gathered, &in_pods);
-            let result =
-                converted.and_then(|objects| transformed(&*stages, &mut manifest, &deployment, objects, bundle));
-            (manifest, result)
+            let (failed, result) = match converted {
+                Ok(made) => {
+                    let objects = transformed(&*stages, &mut manifest, &deployment, made.objects, bundle);
+                    (made.failed, objects)
+                }
+                Err(errors) => (Vec::new(), Err(errors)),
+            };
+            (manifest, failed, result)
         })
         .await?;
         let objects = result.map_err(|errors| manifest.fail(errors))?;
+        for (group, errors) in failed {
+            held_back.add([group], manifest.wrong_with(errors));
+        }
         let objects = self.own(objects, &manifest)?;
         Ok((manifest, objects))
     }
@@ -72,20 +82,26 @@ pub(super) async fn gather(
     .await?
 }
 
-/// Renders the templates of all groups; tells the jobs of each, with their bpm.
+/// Renders the templates of all groups: for each its jobs with their bpm, or what is wrong with it.
 pub(super) async fn render(
     stages: Rules,
     mut manifest: Manifest,
     groups: Vec<ResolvedGroup>,
     releases: Arc<Vec<Release>>,
-) -> Result<(Manifest, Vec<Vec<JobFiles>>), Stop> {
+) -> Result<(Manifest, Vec<Result<Vec<JobFiles>, Vec<Diagnostic>>>), Stop> {
     blocking(move || {
-        let rendered = rendering::render(&*stages, &groups, &releases, manifest.filter(), THREADS);
+        let rendered = rendering::render_each(&*stages, &groups, &releases, manifest.filter(), THREADS);
         let rendered = rendered.map_err(|errors| manifest.fail(errors))?;
         manifest.warnings.extend(rendered.warnings);
-        Ok((manifest, rendered.files))
+        Ok((manifest, rendered.groups))
     })
     .await?
+}
+
+/// The objects of a deployment, and what is wrong with the groups that give none.
+struct Made {
+    objects: Vec<Tree>,
+    failed: Vec<(String, Vec<Diagnostic>)>,
 }
 
 fn convert_all(
@@ -95,33 +111,32 @@ fn convert_all(
     variables: &[Variable],
     gathered: &[Gathered],
     in_pods: &[PodPlugin],
-) -> Result<Vec<Tree>, Vec<Diagnostic>> {
-    let (mut objects, mut errors, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
-    let mut take = |reply: Reply<Vec<Tree>>| match reply {
-        Ok((some, said)) => {
-            objects.extend(some);
-            warnings.extend(said);
-        }
-        Err(error) => errors.extend(error.into_diagnostics()),
+) -> Result<Made, Vec<Diagnostic>> {
+    let of_deployment = stages.convert_deployment(deployment, manifest.named(), variables);
+    let (mut objects, mut warnings, mut errors) = match of_deployment {
+        Ok((objects, warnings)) => (objects, warnings, Vec::new()),
+        Err(error) => (Vec::new(), Vec::new(), error.into_diagnostics()),
     };
-    take(stages.convert_deployment(deployment, manifest.named(), variables));
+    let mut failed = Vec::new();
     for one in gathered {
         let jobs = one.jobs.clone();
-        take(steps::group_objects(
-            stages,
-            deployment,
-            manifest.named(),
-            &one.group,
-            jobs,
-            &one.resolved,
-        ));
+        let reply = steps::group_objects(stages, deployment, manifest.named(), &one.group, jobs, &one.resolved);
+        match reply {
+            Ok((some, said)) => {
+                objects.extend(some);
+                warnings.extend(said);
+            }
+            Err(error) => failed.push((one.group.name.clone(), error.into_diagnostics())),
+        }
     }
     manifest.warnings.extend(warnings);
-    if !errors.is_empty() {
+    // An error that concerns all groups is reported with those of single ones, and so is one that leaves no group.
+    if !errors.is_empty() || (!failed.is_empty() && failed.len() == gathered.len()) {
+        errors.extend(failed.into_iter().flat_map(|(_, errors)| errors));
         return Err(errors);
     }
     pod_plugins::give(&mut objects, in_pods);
-    Ok(objects)
+    Ok(Made { objects, failed })
 }
 
 /// Checks the objects, and lets the hooks change them.

@@ -1,7 +1,7 @@
 //! The manifest on its way through the steps that change it, with what its diagnostics need.
 
 use super::documents::Documents;
-use super::stop::Stop;
+use super::stop::{Stop, Wrong};
 use crate::in_pod::Values;
 use boson_budget::Share;
 use boson_document::Tree;
@@ -56,7 +56,12 @@ impl Manifest {
 
     /// These errors, with their places and without values of variables.
     pub(super) fn fail(&self, errors: Vec<Diagnostic>) -> Stop {
-        Stop::wrong(self.secrets.scrub(errors, &self.sources), &self.sources)
+        Stop::Wrong(self.wrong_with(errors))
+    }
+
+    /// The same, where the deployment goes on without what they concern.
+    pub(super) fn wrong_with(&self, errors: Vec<Diagnostic>) -> Wrong {
+        Wrong::of(self.secrets.scrub(errors, &self.sources), &self.sources)
     }
 }
 

@@ -8,12 +8,14 @@
 mod applying;
 mod before;
 mod check;
+mod dns;
 mod documents;
 mod errands;
 mod findings;
 mod flow;
 mod given;
 mod groups;
+mod held_back;
 mod inputs;
 mod jobs;
 mod look;
@@ -26,6 +28,7 @@ mod pulls;
 mod quota;
 mod reading;
 mod releases;
+mod retain;
 mod ruled;
 mod secrets;
 mod seeing;
@@ -77,6 +80,7 @@ use tokio::sync::OnceCell;
 pub(crate) use check::Checked;
 pub(crate) use documents::digest_now;
 pub(crate) use given::variable_of;
+pub(crate) use retain::stays;
 pub(crate) use stop::camel;
 pub(crate) use watch::run;
 
@@ -326,6 +330,7 @@ impl Context {
                 operator_image: self.conversion.operator_image.clone(),
                 registry: conversion.registry,
                 spread: conversion.instances.into(),
+                monit: conversion.monit,
             },
             mode: conversion.mode,
             copies: plugins::copies(&rules.picks, in_pods, namespace, &names.deployment(), &owner),
@@ -378,6 +383,6 @@ fn ends(object: &BoshDeployment, outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Applied => true,
         Outcome::Waiting(_) => false,
-        Outcome::Wrong(_) | Outcome::Refused(_) => mode == Some(ConversionMode::InProcess),
+        Outcome::Partly(_) | Outcome::Wrong(_) | Outcome::Refused(_) => mode == Some(ConversionMode::InProcess),
     }
 }

@@ -70,11 +70,15 @@ impl Context {
         let outcome = match result {
             Ok(done) => {
                 inputs = Some(progress.inputs());
-                groups = Some(count(&done.objects));
+                // A group that is held back is one of the deployment all the same.
+                groups = match done.held_back {
+                    Some(_) => groups,
+                    None => Some(count(&done.objects)),
+                };
                 removed = Some(done.removed);
                 outdated = Some(done.outdated);
                 warned = self.warn(object, &done.warnings).await;
-                Outcome::Applied
+                done.held_back.map_or(Outcome::Applied, Outcome::Partly)
             }
             Err(Stop::Waiting(what)) => Outcome::Waiting(what),
             Err(Stop::Wrong(wrong)) => Outcome::Wrong(wrong),
@@ -86,7 +90,7 @@ impl Context {
         Ok(Seen {
             generation: object.meta().generation,
             steps: match outcome {
-                Outcome::Applied => STEPS,
+                Outcome::Applied | Outcome::Partly(_) => STEPS,
                 _ => progress.steps(),
             },
             outcome,

@@ -53,6 +53,8 @@ pub(super) struct Seen {
 pub(super) enum Outcome {
     /// All objects are as they should be.
     Applied,
+    /// Some instance groups cannot be converted; the objects of all others are as they should be.
+    Partly(Wrong),
     /// Something comes by itself.
     Waiting(String),
     /// Something of the user's is wrong.
@@ -145,7 +147,7 @@ fn state(seen: &Seen, total: Option<i32>) -> DeploymentState {
 
 fn message(seen: &Seen, total: Option<i32>) -> String {
     match &seen.outcome {
-        Outcome::Wrong(wrong) | Outcome::Refused(wrong) => wrong.message.clone(),
+        Outcome::Partly(wrong) | Outcome::Wrong(wrong) | Outcome::Refused(wrong) => wrong.message.clone(),
         Outcome::Waiting(what) => format!("waiting for {what}"),
         Outcome::Applied => unfinished(seen, total),
     }
@@ -317,6 +319,7 @@ mod tests {
         };
         let outcomes = [
             Outcome::Applied,
+            Outcome::Partly(wrong()),
             Outcome::Waiting("an answer".into()),
             Outcome::Wrong(wrong()),
             Outcome::Refused(wrong()),
@@ -341,7 +344,7 @@ mod tests {
             assert!(of("Applied") != True || of("Converted") == True, "{case}");
             assert_eq!(
                 of("Converted") == True,
-                steps == 3 && !matches!(outcome, Outcome::Wrong(_)),
+                steps == 3 && !matches!(outcome, Outcome::Wrong(_) | Outcome::Partly(_)),
                 "{case}"
             );
             let refused = matches!(outcome, Outcome::Refused(_));

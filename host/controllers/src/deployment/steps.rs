@@ -3,6 +3,7 @@
 
 use super::flow::{Flow, unnamed};
 use super::groups;
+use super::held_back::HeldBack;
 use super::jobs::{self, Group, PodPlugins, Site};
 use super::manifest::{self, Manifest, Rules};
 use super::provenance;
@@ -13,10 +14,10 @@ use crate::in_pod::{self, Held, Values};
 use crate::versioned::Series;
 use boson_deployment::names::NameError;
 use boson_document::{Tree, json};
-use boson_pipeline::Stage;
 use boson_pipeline::convert::bpm_document;
 use boson_pipeline::convert::kept::{self, Texts};
 use boson_pipeline::stage::{JobFiles, ResolvedGroup};
+use boson_pipeline::{Diagnostic, Stage};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::BTreeSet;
@@ -172,8 +173,9 @@ impl Flow<'_> {
         &self,
         stages: &Rules,
         manifest: Manifest,
-        mut gathered: Vec<Gathered>,
+        gathered: Vec<Gathered>,
         work: &mut Work,
+        held_back: &mut HeldBack,
     ) -> Result<(Manifest, Vec<Gathered>), Stop> {
         let names: Vec<String> = gathered.iter().map(|one| one.group.name.clone()).collect();
         let series = self.series(&names, &manifest, |group| self.whose().bpm(group))?;
@@ -182,9 +184,8 @@ impl Flow<'_> {
                 let releases = self.releases(&manifest).await?;
                 let resolved = gathered.iter().map(|one| one.group.clone()).collect();
                 let (manifest, files) = groups::render(stages.clone(), manifest, resolved, releases).await?;
-                let texts = files.iter().map(|jobs| kept::bpm(jobs)).collect();
                 let kept = self
-                    .keep_all(&series, texts, &manifest, Some(&work.provenance), work)
+                    .keep_each(&names, &series, files, &manifest, work, held_back)
                     .await?;
                 (manifest, kept)
             }
@@ -195,11 +196,19 @@ impl Flow<'_> {
                 let groups = of_job(&names, &series, Some(&resolved));
                 let site = self.site(Stage::Render, &manifest, work).await?;
                 let job = jobs::rendering(&site, &groups, &releases);
-                let kept = self.by_job(&job, &series, &mut manifest).await?;
-                (manifest, kept)
+                let left = self.by_job_each(&job, &series, &mut manifest).await?;
+                let failed = names.iter().zip(&left.kept).filter(|(_, kept)| kept.is_none());
+                if let Some(wrong) = left.wrong {
+                    held_back.add(failed.map(|(name, _)| name.clone()), wrong);
+                }
+                (manifest, left.kept)
             }
         };
-        for (to, one) in gathered.iter_mut().zip(kept) {
+        // The versions that pods of a group use stay, also while it is held back.
+        work.series.extend(series.iter().map(|series| series.name.clone()));
+        let mut rendered = Vec::new();
+        for (mut to, one) in gathered.into_iter().zip(kept) {
+            let Some(one) = one else { continue };
             let one = self.stamp(one, work).await?;
             let document = kept::read(&one.name(), one.bytes(kept::BPM)).map_err(|error| manifest.one(error))?;
             let (jobs, files) = bpm_document::read(&document).map_err(|error| manifest.one(error))?;
@@ -207,8 +216,41 @@ impl Flow<'_> {
             for file in files {
                 manifest.sources.add_document(file, true);
             }
+            rendered.push(to);
         }
-        Ok((manifest, gathered))
+        Ok((manifest, rendered))
+    }
+
+    /// Makes versions of the rendered groups; the others are held back, unless none can be rendered.
+    async fn keep_each(
+        &self,
+        names: &[String],
+        series: &[Series],
+        files: Vec<Result<Vec<JobFiles>, Vec<Diagnostic>>>,
+        manifest: &Manifest,
+        work: &Work,
+        held_back: &mut HeldBack,
+    ) -> Result<Vec<Option<Kept>>, Stop> {
+        if !files.is_empty() && files.iter().all(Result::is_err) {
+            return Err(manifest.fail(files.into_iter().filter_map(Result::err).flatten().collect()));
+        }
+        let (mut series_of_rendered, mut texts, mut is_rendered) = (Vec::new(), Vec::new(), Vec::new());
+        for ((name, series), files) in names.iter().zip(series).zip(files) {
+            is_rendered.push(files.is_ok());
+            match files {
+                Ok(jobs) => {
+                    series_of_rendered.push(series.clone());
+                    texts.push(kept::bpm(&jobs));
+                }
+                Err(errors) => held_back.add([name.clone()], manifest.wrong_with(errors)),
+            }
+        }
+        let kept = self.keep_all(&series_of_rendered, texts, manifest, Some(&work.provenance), work);
+        let mut kept = kept.await?.into_iter();
+        let each = is_rendered
+            .into_iter()
+            .map(|rendered| rendered.then(|| kept.next()).flatten());
+        Ok(each.collect())
     }
 
     /// Makes versions where there are none that hold these texts.

@@ -65,7 +65,8 @@ impl Wrong {
         Self::of(vec![refusal(error)], &Sources::default())
     }
 
-    fn of(diagnostics: Vec<Diagnostic>, sources: &Sources) -> Self {
+    /// These errors, with the places that `sources` know.
+    pub(super) fn of(diagnostics: Vec<Diagnostic>, sources: &Sources) -> Self {
         let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
         let first = errors.first().map_or("failed", |error| error.code.as_str());
         Self {

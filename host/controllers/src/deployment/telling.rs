@@ -16,7 +16,9 @@ impl Context {
     /// What is wrong, as an event.
     pub(super) async fn tell(&self, object: &BoshDeployment, seen: &Seen) {
         let wrong = match &seen.outcome {
-            Outcome::Wrong(wrong) | Outcome::Refused(wrong) => Some((wrong.reason.clone(), wrong.message.clone())),
+            Outcome::Partly(wrong) | Outcome::Wrong(wrong) | Outcome::Refused(wrong) => {
+                Some((wrong.reason.clone(), wrong.message.clone()))
+            }
             _ => None,
         };
         let troubles = seen

@@ -3,21 +3,54 @@
 use super::lists::holds_items;
 use serde_json::Value;
 
+/// Maps of which each entry is a quantity.
+const QUANTITIES: [&str; 4] = ["capacity", "hard", "limits", "requests"];
+/// Members that are quantities wherever they are.
+const QUANTITY: [&str; 3] = ["averageValue", "divisor", "sizeLimit"];
+
 /// Does what is there have all that is wanted?
 pub(crate) fn holds(there: &Value, wanted: &Value) -> bool {
-    holds_in("", there, wanted)
+    holds_in(Place::default(), there, wanted)
 }
 
-/// `list`: the name of the member that both are the value of.
-pub(super) fn holds_in(list: &str, there: &Value, wanted: &Value) -> bool {
+/// Where two values are.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Place<'p> {
+    /// The member that both are the value of; none for an item of a list.
+    pub name: &'p str,
+    /// The member that the object with this member is the value of.
+    pub parent: &'p str,
+}
+
+// === impl Place ===
+
+impl Place<'_> {
+    /// Whether the API server writes what is here in its own way.
+    fn is_quantity(self) -> bool {
+        QUANTITIES.contains(&self.parent)
+            || QUANTITY.contains(&self.name)
+            // Of a metric that a HorizontalPodAutoscaler looks at.
+            || (self.parent, self.name) == ("target", "value")
+    }
+}
+
+pub(super) fn holds_in(place: Place<'_>, there: &Value, wanted: &Value) -> bool {
     match (there, wanted) {
         (Value::Object(there), Value::Object(wanted)) => wanted.iter().all(|(key, wanted)| match there.get(key) {
-            Some(there) => holds_in(key, there, wanted),
+            Some(there) => {
+                let place = Place {
+                    name: key,
+                    parent: place.name,
+                };
+                holds_in(place, there, wanted)
+            }
             // The server leaves out what is empty.
             None => is_empty(wanted),
         }),
-        (Value::Array(there), Value::Array(wanted)) => holds_items(list, there, wanted),
-        (Value::String(there), Value::String(wanted)) => there == wanted || is_same_quantity(there, wanted),
+        (Value::Array(there), Value::Array(wanted)) => holds_items(place.name, there, wanted),
+        (Value::String(there), Value::String(wanted)) => {
+            there == wanted || place.is_quantity() && is_same_quantity(there, wanted)
+        }
         (there, wanted) => there == wanted,
     }
 }
@@ -83,6 +116,31 @@ mod tests {
         ] {
             assert_eq!(is_same_quantity(one, other), same, "{one} {other}");
         }
+    }
+
+    #[test]
+    fn only_quantities_are_compared_as_such() {
+        let same = |one: Value, other: Value| holds(&one, &other);
+        for path in ["limits", "requests", "capacity", "hard"] {
+            assert!(same(
+                json!({path: {"memory": "1Gi"}}),
+                json!({path: {"memory": "1024Mi"}})
+            ));
+        }
+        assert!(same(
+            json!({"emptyDir": {"sizeLimit": "1G"}}),
+            json!({"emptyDir": {"sizeLimit": "1000M"}})
+        ));
+        assert!(same(
+            json!({"target": {"value": "500m"}}),
+            json!({"target": {"value": "0.5"}})
+        ));
+        let env = |value: &str| json!({"env": [{"name": "HEAP", "value": value}]});
+        assert!(!same(env("1Gi"), env("1024Mi")), "a program reads it as text");
+        for map in ["data", "labels", "annotations", "args"] {
+            assert!(!same(json!({map: {"a": "1.0"}}), json!({map: {"a": "1"}})), "{map}");
+        }
+        assert!(!same(json!({"args": ["1000"]}), json!({"args": ["1k"]})));
     }
 
     #[test]

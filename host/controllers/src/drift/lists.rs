@@ -1,6 +1,6 @@
 //! Lists, compared as the API server merges them: item by item where their items have keys, else as a whole.
 
-use super::compare::holds_in;
+use super::compare::{Place, holds_in};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
@@ -30,13 +30,13 @@ pub(super) fn holds_items(list: &str, there: &[Value], wanted: &[Value]) -> bool
             && there
                 .iter()
                 .zip(wanted)
-                .all(|(there, wanted)| holds_in("", there, wanted));
+                .all(|(there, wanted)| holds_in(Place::default(), there, wanted));
     };
     let mut rest = there.iter().zip(keys);
     // What was passed is not looked at again: init containers run in their order, and variables refer to those before them.
     wanted.iter().zip(wanted_keys).all(|(wanted, key)| {
         let found = rest.find(|(_, other)| *other == key);
-        found.is_some_and(|(there, _)| holds_in("", there, wanted))
+        found.is_some_and(|(there, _)| holds_in(Place::default(), there, wanted))
     })
 }
 

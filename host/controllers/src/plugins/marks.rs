@@ -10,6 +10,8 @@ pub const PART_OF: &str = "quarks.cloudfoundry.org/plugin-part-of";
 pub const COPY: &str = "quarks.cloudfoundry.org/plugin-copy";
 /// Key of the description.
 pub const DOCUMENT: &str = "plugin.yaml";
+/// Code of a plugin for whose machine code there is no memory left.
+pub const NO_MEMORY: &str = "plugin-no-memory";
 /// Plugins of one namespace: what one team may have the operator compile and hold.
 pub const MAX_IN_NAMESPACE: usize = 16;
 /// Plugins of all namespaces.

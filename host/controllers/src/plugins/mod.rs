@@ -26,6 +26,7 @@ mod tests;
 pub(crate) use copies::{Copies, copies, is_unused};
 pub(crate) use fault::Fault;
 pub(crate) use marks::COPY;
+pub use marks::NO_MEMORY;
 pub use pack::{Packing, pack};
 pub(crate) use selection::{Asking, Pick, Selection, Waiting, select};
 

@@ -2,6 +2,8 @@
 
 use super::document::PluginDocument;
 use super::fault::Fault;
+use super::marks::NO_MEMORY;
+use crate::deployment::camel;
 use boson_pipeline::Stage;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -95,6 +97,11 @@ impl Registry {
 // === impl Entry ===
 
 impl Entry {
+    /// Whether it is refused only because others take the memory.
+    pub(super) fn lacks_memory(&self) -> bool {
+        matches!(&self.state, State::Refused(fault) if fault.reason == camel(NO_MEMORY))
+    }
+
     /// Whether its present content is not used yet.
     pub fn is_loading(&self) -> bool {
         self.since().is_some()

@@ -95,6 +95,11 @@ impl Worker<'_> {
         let before = registry.entries.len();
         registry.entries.retain(|key, _| plugins.contains_key(key));
         let mut changed = before != registry.entries.len();
+        if changed {
+            // There may be memory for those now.
+            let lacking = registry.entries.iter().filter(|(_, entry)| entry.lacks_memory());
+            lacking.for_each(|(key, _)| drop(progress.read.remove(key)));
+        }
         let mut unread = BTreeSet::new();
         let crowded = crowded(&plugins);
         for (key, plugin) in plugins {
@@ -195,6 +200,7 @@ impl Worker<'_> {
                 packed,
             }) => {
                 let package = Package {
+                    namespace: key.namespace.as_str().into(),
                     name: document.name.clone(),
                     stage,
                     digest: document.digest.clone(),

@@ -8,7 +8,7 @@ use super::draft::{Draft, Value};
 use super::keys::Keys;
 use super::plan::{Plan, Step};
 use super::recipe::Recipe;
-use super::{Context, certify, copies::CopyStep, image, secret};
+use super::{Context, certify, copies::CopyStep, image, marks, secret};
 use crate::api::QuarksSecret;
 use crate::client::{Cluster, Created, Error, FieldManager};
 use crate::metrics::Generated;
@@ -44,7 +44,11 @@ pub async fn act(context: &Context, object: &Arc<QuarksSecret>, plan: &Plan) -> 
             .await
             .map(|()| true)?,
         Step::Create(draft) => {
-            let made = made(keys, object, draft).await?;
+            let mut made = made(keys, object, draft).await?;
+            if was_generated(object) {
+                let annotations = made.metadata.annotations.get_or_insert_default();
+                annotations.insert(marks::AGAIN.into(), "true".into());
+            }
             create(cluster, &made, draft, object).await?
         }
         Step::Replace(draft, old) => {
@@ -74,6 +78,11 @@ pub async fn act(context: &Context, object: &Arc<QuarksSecret>, plan: &Plan) -> 
         written = true;
     }
     Ok(written)
+}
+
+/// Whether there was a Secret before, which somebody has deleted then.
+fn was_generated(object: &QuarksSecret) -> bool {
+    object.status.as_ref().and_then(|status| status.generated) == Some(true)
 }
 
 /// It may be there by now, from another operator or from a try of ours whose answer was lost: the next look tells.

@@ -6,6 +6,8 @@ pub const REQUEST: &str = "quarks.cloudfoundry.org/request-digest";
 pub const SIGNED: &str = "quarks.cloudfoundry.org/signature-digest";
 /// On the Secret: labels and annotations that came from the QuarksSecret, so that those it no longer has can go.
 pub const SET: &str = "quarks.cloudfoundry.org/set-by-operator";
+/// On the Secret: it was generated in place of one that somebody deleted.
+pub const AGAIN: &str = "quarks.cloudfoundry.org/generated-again";
 /// On the QuarksSecret: which rotation was asked for last. On the Secret: for which one its value was made.
 pub const ROTATION: &str = "quarks.cloudfoundry.org/rotation";
 /// On a ConfigMap that asks for a rotation: digest of the list that was worked off.

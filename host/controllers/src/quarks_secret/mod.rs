@@ -26,19 +26,23 @@ mod signing_tests;
 #[cfg(test)]
 mod tests;
 
-use crate::api::QuarksSecret;
+use crate::api::{BoshDeployment, QuarksSecret};
 use crate::client::{Cluster, Error, Events, Fault, Notice};
 use crate::interest::Interest;
 use crate::scope::Scope;
 use act::{Failure, MANAGER, act};
 use k8s_openapi::api::core::v1::ConfigMap;
 use keys::Keys;
+use kube::Resource;
+use kube::api::ObjectMeta;
+use kube::core::{PartialObjectMeta, PartialObjectMetaExt};
 use kube::runtime::controller::Action;
 use observe::observe;
 use plan::{Plan, plan};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+pub(crate) use secret::retained_by;
 pub use signing::OWN_SIGNER;
 pub(crate) use signing::Signer;
 pub(crate) use watch::run;
@@ -149,6 +153,12 @@ impl Context {
         let Some((status, notices)) = status::status(object, plan, SystemTime::now()) else {
             return Ok(());
         };
+        if let Some(notice) = status::again(object, plan) {
+            self.tell(object, &notice).await;
+            if let Some(deployment) = deployment(object) {
+                self.tell(&deployment, &notice).await;
+            }
+        }
         self.cluster.set_status(MANAGER, object, &status).await?;
         for notice in notices {
             self.tell(object, &notice).await;
@@ -173,12 +183,26 @@ impl Context {
         }
     }
 
-    async fn tell<K: kube::Resource<DynamicType = ()>>(&self, about: &K, notice: &Notice) {
+    async fn tell<K: Resource<DynamicType = ()>>(&self, about: &K, notice: &Notice) {
         if let Err(error) = self.events.tell(about, notice).await {
             // An event that is lost changes nothing.
             tracing::warn!(%error, "cannot write an event");
         }
     }
+}
+
+/// The BOSHDeployment that a QuarksSecret is for, as events name it.
+fn deployment(object: &QuarksSecret) -> Option<PartialObjectMeta<BoshDeployment>> {
+    let owners = object.metadata.owner_references.iter().flatten();
+    let kind = BoshDeployment::kind(&());
+    let owner = owners.into_iter().find(|owner| owner.kind == kind)?;
+    let meta = ObjectMeta {
+        name: Some(owner.name.clone()),
+        namespace: object.metadata.namespace.clone(),
+        uid: Some(owner.uid.clone()),
+        ..ObjectMeta::default()
+    };
+    Some(meta.into_response_partial())
 }
 
 /// What remains of a plan whose value could not be made.

@@ -38,10 +38,21 @@ pub struct Plan {
     pub findings: Vec<Finding>,
     /// Whether the Secret is there.
     pub generated: bool,
+    /// The Secret that the plan is about, if it is there.
+    pub about: Option<About>,
     /// When its certificate expires.
     pub not_after: Option<SystemTime>,
     /// When to look again, if nothing happens before.
     pub wake: Duration,
+}
+
+/// Which Secret there is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    /// Its UID.
+    pub uid: String,
+    /// When it was generated, if that was in place of one that somebody had deleted.
+    pub again: Option<String>,
 }
 
 /// What to do with the Secret.
@@ -223,6 +234,7 @@ fn write(step: Step) -> Plan {
         copies: Vec::new(),
         findings: Vec::new(),
         generated: false,
+        about: None,
         not_after: None,
         wake: UNEASY_SLEEP,
     }
@@ -245,11 +257,23 @@ fn kept(object: &QuarksSecret, seen: &Seen, secret: &Secret, step: Step, finding
     let mut plan = Plan {
         step,
         copies,
+        about: about(secret),
         not_after: issued(object, secret).map(|issued| issued.not_after),
         ..silent(finding, true)
     };
     plan.findings.extend(copied);
     plan
+}
+
+fn about(secret: &Secret) -> Option<About> {
+    let meta = &secret.metadata;
+    let annotations = meta.annotations.as_ref();
+    let again = annotations.is_some_and(|all| all.contains_key(marks::AGAIN));
+    let since = meta.creation_timestamp.as_ref();
+    Some(About {
+        uid: meta.uid.clone()?,
+        again: again.then(|| since.map(|since| since.0.to_string()).unwrap_or_default()),
+    })
 }
 
 fn ready(holds: bool, reason: &'static str, message: String) -> Finding {

@@ -2,12 +2,12 @@
 
 use super::marks;
 use crate::api::QuarksSecret;
-use crate::api::secret::SecretType;
+use crate::api::secret::{ReclaimPolicy, SecretType};
 use boson_deployment::labels;
 use boson_document::{Tree, json};
 use boson_pipeline::plain;
 use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::Resource;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +24,7 @@ pub struct Marks {
 /// Whose a Secret is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// This QuarksSecret's, or nobody's: restored from a backup.
+    /// This QuarksSecret's, or nobody's: restored from a backup, or retained by one of the same name.
     Us,
     /// The user's.
     User,
@@ -85,7 +85,12 @@ pub fn owner(object: &QuarksSecret, secret: &Secret) -> Owner {
     }
     let owners = meta.owner_references.iter().flatten();
     let Some(controller) = owners.into_iter().find(|owner| owner.controller == Some(true)) else {
-        return Owner::Us;
+        return match retained_by(meta) {
+            Some(name) if Some(name) != object.metadata.name.as_deref() => {
+                Owner::Other(format!("QuarksSecret '{name}', which retained it"))
+            }
+            _ => Owner::Us,
+        };
     };
     if Some(&controller.uid) == object.metadata.uid.as_ref() {
         return Owner::Us;
@@ -162,18 +167,31 @@ fn overlaid(
     out
 }
 
-/// It goes with the QuarksSecret.
+/// The QuarksSecret by which a Secret without an owner was retained.
+pub(crate) fn retained_by(meta: &ObjectMeta) -> Option<&str> {
+    let by = meta.annotations.as_ref()?.get(labels::RETAINED_BY)?;
+    Some(by.split_once('/').map_or(by.as_str(), |(name, _)| name))
+}
+
+/// It is deleted with the QuarksSecret, or stays and says whose it is. The UID makes every adoption a write: who read the Secret before, to
+/// delete it, fails then.
 fn own(object: &QuarksSecret, secret: &mut Secret) {
-    let owners = secret.metadata.owner_references.get_or_insert_default();
-    if owners
-        .iter()
-        .any(|owner| Some(&owner.uid) == object.metadata.uid.as_ref())
-    {
-        return;
+    let (uid, name) = (object.metadata.uid.as_ref(), object.metadata.name.as_deref());
+    let mut owners = secret.metadata.owner_references.take().unwrap_or_default();
+    let annotations = secret.metadata.annotations.get_or_insert_default();
+    let is_owner = owners.iter().any(|owner| Some(&owner.uid) == uid);
+    match object.spec.reclaim_policy {
+        ReclaimPolicy::Retain => {
+            owners.retain(|owner| Some(&owner.uid) != uid);
+            let by = format!("{}/{}", name.unwrap_or_default(), uid.map_or("", String::as_str));
+            annotations.insert(labels::RETAINED_BY.into(), by);
+        }
+        ReclaimPolicy::Delete => {
+            annotations.remove(labels::RETAINED_BY);
+            owners.extend(reference(object).filter(|_| !is_owner));
+        }
     }
-    if let Some(owner) = reference(object) {
-        owners.push(owner);
-    }
+    secret.metadata.owner_references = (!owners.is_empty()).then_some(owners);
 }
 
 /// Owner and controller. It does not block the owner's deletion: for that the operator would need rights over finalizers.

@@ -5,6 +5,7 @@ use crate::api::secret::QuarksSecretStatus;
 use crate::api::{ConditionStatus, QuarksSecret};
 use crate::client::Notice;
 use crate::conditions;
+use boson_deployment::labels;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use std::time::SystemTime;
@@ -30,6 +31,9 @@ pub fn status(object: &QuarksSecret, plan: &Plan, now: SystemTime) -> Option<(Qu
     }
     next.conditions
         .retain(|condition| plan.findings.iter().any(|finding| finding.kind == condition.kind));
+    if let Some(about) = &plan.about {
+        next.secret_uid = Some(about.uid.clone());
+    }
     let copied = plan.findings.iter().find(|finding| finding.kind == "Copied");
     next.generated = Some(plan.generated);
     next.copied = copied.map(|finding| finding.status == ConditionStatus::True);
@@ -40,6 +44,23 @@ pub fn status(object: &QuarksSecret, plan: &Plan, now: SystemTime) -> Option<(Qu
     }
     next.last_reconcile = Some(now);
     Some((next, notices))
+}
+
+/// What to tell the object, and the deployment that it is for, where a Secret was generated again: once for each Secret. It is told before the status
+/// is written, which remembers that it was.
+pub fn again(object: &QuarksSecret, plan: &Plan) -> Option<Notice> {
+    let about = plan.about.as_ref()?;
+    let told = object.status.as_ref().and_then(|status| status.secret_uid.as_ref());
+    let since = about.again.as_ref().filter(|_| told != Some(&about.uid))?;
+    let name = &object.spec.secret_name;
+    let annotations = object.metadata.annotations.as_ref();
+    let variable = annotations.and_then(|all| all.get(labels::VARIABLE));
+    let value = variable.map_or_else(|| "its value".into(), |variable| format!("variable '{variable}'"));
+    Some(Notice {
+        warning: true,
+        reason: "GeneratedAgain".into(),
+        note: format!("Secret '{name}' was deleted; {value} was generated again at {since} and is another one now"),
+    })
 }
 
 /// Whole seconds: Kubernetes keeps no parts of them, and one that it dropped would look like a change.

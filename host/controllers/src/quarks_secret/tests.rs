@@ -6,10 +6,13 @@ use super::marks;
 use super::observe::{Seen, SeenCopy, entry};
 use super::plan::{Plan, Step, plan};
 use super::status::status;
+use crate::api::secret::ReclaimPolicy;
 use crate::api::{ConditionStatus, QuarksSecret};
 use boson_credentials::Issued;
+use boson_deployment::labels;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use proptest::prelude::*;
 use std::time::{Duration, SystemTime};
 
@@ -184,7 +187,7 @@ fn another_request_makes_another_value_unless_the_variable_says_no_overwrite() {
     settle(&asked(PASSWORD), &mut seen, now());
     let longer = PASSWORD.replace("\"s\"", r#""s", "request": {"password": {"length": 40}}"#);
     assert_eq!(cause(&plan(&asked(&longer), &seen, now())), Some(Cause::Request));
-    let frozen = annotated(asked(&longer), boson_deployment::labels::UPDATE_MODE, "no-overwrite");
+    let frozen = annotated(asked(&longer), labels::UPDATE_MODE, "no-overwrite");
     let before = seen.secret.clone().unwrap().data;
     settle(&frozen, &mut seen, now());
     assert_eq!(seen.secret.clone().unwrap().data, before);
@@ -342,7 +345,7 @@ fn nothing_goes_where_nobody_agreed() {
         plan(&object, &seen, now()).copies.is_empty(),
         "of the type, and no word of us"
     );
-    consent = annotated(consent, boson_deployment::labels::SECRET_COPY_OF, "n/a");
+    consent = annotated(consent, labels::SECRET_COPY_OF, "n/a");
     seen.copies[0].consent = Some(consent);
     let agreed = plan(&object, &seen, now());
     let super::copies::CopyStep::Create(copy) = &agreed.copies[0] else {
@@ -420,7 +423,7 @@ proptest! {
                 Happens::Label(value) => {
                     object.spec.secret_labels.insert("l".into(), value.to_string());
                 }
-                Happens::UpdateMode => object = annotated(object, boson_deployment::labels::UPDATE_MODE, "no-overwrite"),
+                Happens::UpdateMode => object = annotated(object, labels::UPDATE_MODE, "no-overwrite"),
                 Happens::MarksLost => {
                     let annotations = seen.secret.as_mut().unwrap().metadata.annotations.as_mut().unwrap();
                     annotations.retain(|key, _| key == marks::ROTATION);
@@ -438,4 +441,96 @@ proptest! {
             prop_assert!(!rotated || secret.data != before.data || matches!(object.spec.request.as_ref().and_then(|r| r.password.as_ref()).and_then(|p| p.length), Some(1..4)));
         }
     }
+}
+
+/// The same object, with this policy.
+fn reclaimed(mut object: QuarksSecret, policy: ReclaimPolicy) -> QuarksSecret {
+    object.spec.reclaim_policy = policy;
+    object
+}
+
+fn owners(secret: &Secret) -> Vec<&str> {
+    let owners = secret.metadata.owner_references.iter().flatten();
+    owners.map(|owner| owner.uid.as_str()).collect()
+}
+
+#[test]
+fn a_retained_secret_has_no_owner_and_only_its_namesake_adopts_it() {
+    let (object, mut seen) = (reclaimed(asked(PASSWORD), ReclaimPolicy::Retain), Seen::default());
+    settle(&object, &mut seen, now());
+    let made = seen.secret.clone().unwrap();
+    assert_eq!(owners(&made), [""; 0]);
+    let by = |secret: &Secret| {
+        let annotations = secret.metadata.annotations.as_ref().unwrap();
+        annotations.get(labels::RETAINED_BY).cloned()
+    };
+    assert_eq!(by(&made).unwrap(), "a/uid-a");
+
+    // The deployment is gone, and so is the object. One that comes back writes the Secret, which a prune under way must not delete then.
+    let mut again = object.clone();
+    again.metadata.uid = Some("uid-b".into());
+    let step = plan(&again, &seen, now()).step;
+    assert!(
+        matches!(&step, Step::Mark(secret) if secret.data == made.data),
+        "{step:?}"
+    );
+    settle(&again, &mut seen, now());
+    let adopted = seen.secret.clone().unwrap();
+    assert_eq!(by(&adopted).unwrap(), "a/uid-b");
+    assert_eq!(adopted.data, made.data);
+
+    let mut other = object.clone();
+    other.metadata.name = Some("thief".into());
+    other.metadata.uid = Some("uid-c".into());
+    let refused = plan(&other, &seen, now());
+    assert_eq!(
+        (refused.step, refused.findings[0].reason.as_ref()),
+        (Step::Keep, "NameTaken")
+    );
+    let message = &refused.findings[0].message;
+    assert!(message.contains("QuarksSecret 'a', which retained it"), "{message}");
+
+    // And back.
+    settle(&reclaimed(again, ReclaimPolicy::Delete), &mut seen, now());
+    let deleted = seen.secret.unwrap();
+    assert_eq!((owners(&deleted), by(&deleted)), (vec!["uid-b"], None));
+    assert_eq!(deleted.data, made.data);
+}
+
+#[test]
+fn what_others_own_of_a_retained_secret_stays_theirs() {
+    let (object, mut seen) = (asked(PASSWORD), Seen::default());
+    settle(&object, &mut seen, now());
+    let other = OwnerReference {
+        uid: "other".into(),
+        ..OwnerReference::default()
+    };
+    let secret = seen.secret.as_mut().unwrap();
+    secret.metadata.owner_references.as_mut().unwrap().push(other);
+    settle(&reclaimed(object, ReclaimPolicy::Retain), &mut seen, now());
+    assert_eq!(owners(seen.secret.as_ref().unwrap()), ["other"]);
+}
+
+#[test]
+fn a_secret_that_was_generated_again_is_told_once() {
+    let (mut object, mut seen) = (asked(PASSWORD), Seen::default());
+    let first = settle(&object, &mut seen, now());
+    assert_eq!(super::status::again(&object, &first), None);
+    object.status = status(&object, &first, now()).map(|(status, _)| status);
+    // As act makes one in place of another.
+    let secret = seen.secret.as_mut().unwrap();
+    secret.metadata.uid = Some("another".into());
+    let annotations = secret.metadata.annotations.as_mut().unwrap();
+    annotations.insert(marks::AGAIN.into(), "true".into());
+    let again = settle(&object, &mut seen, now());
+    let notice = super::status::again(&object, &again).unwrap();
+    assert!(
+        notice
+            .note
+            .starts_with("Secret 's' was deleted; its value was generated again at "),
+        "{}",
+        notice.note
+    );
+    object.status = status(&object, &again, now()).map(|(status, _)| status);
+    assert_eq!(super::status::again(&object, &again), None);
 }

@@ -40,6 +40,9 @@ fn job(job: &JobFiles) -> Tree {
     if let Some(program) = &job.start_program {
         tree.set("start_program", program.as_str());
     }
+    if let Some(aliases) = &job.aliases {
+        tree.set("aliases", aliases.clone());
+    }
     tree
 }
 
@@ -64,6 +67,7 @@ fn read_job(tree: &Tree, document: &Document, files: &mut Vec<Document>) -> Resu
                 .collect::<Option<_>>()?,
             monitored: tree.get("monitored")?.as_bool()?,
             start_program: tree.str("start_program").map(str::to_string),
+            aliases: tree.get("aliases").cloned(),
             bpm,
         })
     };
@@ -122,6 +126,7 @@ mod tests {
             templates: vec!["config/bpm.yml".into()],
             monitored: true,
             start_program: Some("/bin/ctl start".into()),
+            aliases: Some(Tree::object().with("a.b", vec!["q-s0.g.n.d.bosh"])),
             bpm: vec![copy],
         }];
         let kept = yaml::write_manifest(&[write(&jobs)]);

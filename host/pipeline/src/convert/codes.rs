@@ -60,6 +60,12 @@ pub const CODES: &[Code] = &[
                       instances.",
     },
     Code {
+        name: "convert-dns-aliases",
+        title: "A job's file of DNS aliases cannot be read",
+        explanation: "The template that becomes `dns/aliases.json` has to give a JSON object: each domain with a list of targets. BOSH's DNS server does not start \
+                      with a file of another shape.",
+    },
+    Code {
         name: "release-schema-unchecked",
         title: "A job's properties are not checked against its schema",
         explanation: "The job brings a `properties_schema.json`. BOSH's director refuses properties that do not fit it; here they are taken as they \

@@ -1,5 +1,6 @@
 //! What rendering gave, job by job, as the bpm stage wants it: of the bpm file one copy for each different text, with its instances.
 
+use super::alias_files;
 use super::context;
 use super::rendering::{find, jobs};
 use crate::diagnostic::Diagnostic;
@@ -13,11 +14,15 @@ use std::collections::{BTreeSet, HashMap};
 /// for the time of a conversion.
 pub(super) type BpmFiles = HashMap<*const Tree, Vec<(u32, Rendered)>>;
 
+/// The rendered alias files of a job, of its instances in order, by the job's place in memory.
+pub(super) type AliasFiles = HashMap<*const Tree, Vec<Rendered>>;
+
 /// Puts the bpm files of all instances together: one copy for each different text, read as YAML.
 pub(super) fn collect(
     groups: &[ResolvedGroup],
     releases: &[Release],
     rendered: &BpmFiles,
+    aliases: &AliasFiles,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (Vec<Vec<JobFiles>>, Vec<yaml::Document>) {
     let mut documents = Vec::new();
@@ -35,6 +40,9 @@ pub(super) fn collect(
                 release: job.str("release").unwrap_or_default().to_string(),
                 templates: destinations.into_iter().map(str::to_string).collect(),
                 monitored: found.is_some_and(Job::is_monitored),
+                aliases: aliases
+                    .get(&std::ptr::from_ref(job))
+                    .and_then(|files| alias_files::read(files, diagnostics)),
                 start_program: found.filter(|_| copies.is_empty()).and_then(Job::start_program),
                 bpm: copies,
             });

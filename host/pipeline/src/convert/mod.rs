@@ -1,6 +1,7 @@
 //! From a manifest to Kubernetes objects: the flow after ops and variables. Decides nothing that a rule decides; calls the stages in order, in
 //! parallel where groups are independent, and gathers what they say.
 
+mod alias_files;
 mod alike;
 pub mod bpm_document;
 mod codes;
@@ -97,6 +98,28 @@ pub fn convert(stages: &dyn Stages, inputs: &Inputs<'_>, progress: &dyn Fn(&str)
     }
 }
 
+/// What is wrong with the manifest whatever its values are: everything up to the templates.
+///
+/// # Errors
+/// What the stages find that would end the conversion, too.
+pub fn check(
+    stages: &dyn Stages,
+    deployment: &Deployment,
+    manifest: Named<'_>,
+    releases: &[Release],
+) -> Result<(), StageError> {
+    let first = stages.convert_deployment(deployment, manifest, &[]).map(drop);
+    let resolved = steps::gather(stages, deployment, manifest, releases).map(drop);
+    match (first, resolved) {
+        (Ok(()), Ok(())) => Ok(()),
+        (Err(error), Ok(())) | (Ok(()), Err(error)) => Err(error),
+        (Err(first), Err(resolved)) => {
+            let both = together(first.into_diagnostics(), resolved.into_diagnostics());
+            Err(StageError::Input(both))
+        }
+    }
+}
+
 struct Run<'a> {
     stages: &'a dyn Stages,
     inputs: &'a Inputs<'a>,
@@ -174,11 +197,7 @@ impl Run<'_> {
     fn both<A, B>(&mut self, a: Reply<A>, b: Outcome<B>) -> Outcome<(A, B)> {
         match (self.keep(a), b) {
             (Ok(a), Ok(b)) => Ok((a, b)),
-            (Err(mut a), Err(b)) => {
-                a.retain(|one| !b.iter().any(|other| same_fault(one, other)));
-                a.extend(b);
-                Err(causes(a))
-            }
+            (Err(a), Err(b)) => Err(together(a, b)),
             (Err(errors), Ok(_)) | (Ok(_), Err(errors)) => Err(errors),
         }
     }
@@ -262,6 +281,13 @@ impl Run<'_> {
         whole.add(plain, "the host")?;
         Ok(whole.into_objects())
     }
+}
+
+/// Errors of two stages.
+fn together(mut one: Vec<Diagnostic>, other: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    one.retain(|a| !other.iter().any(|b| same_fault(a, b)));
+    one.extend(other);
+    causes(one)
 }
 
 /// Two stages look at one fault of the manifest: `links-wrong-type` and `bpm-wrong-type` of one place.

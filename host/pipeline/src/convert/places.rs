@@ -142,6 +142,7 @@ mod tests {
             templates: Vec::new(),
             monitored: true,
             start_program: None,
+            aliases: None,
             bpm: vec![copy],
         }
     }

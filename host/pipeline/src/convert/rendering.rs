@@ -1,18 +1,19 @@
 //! Rendering a deployment: the bpm templates, whose text shapes the pods, and all others, to find out now rather than in a pod what fails.
 
+use super::alias_files;
 use super::collected::{self, JobErrors};
 use super::context::{self, POD_IP};
-use super::copies::{self, BpmFiles};
+use super::copies::{self, AliasFiles, BpmFiles};
 use super::costs;
 use super::filling::{self, Filled};
 use super::parallel;
-use super::selection::{Selection, is_about};
+use super::selection::{self, Selection, is_about};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::release::{Job, Release};
 use crate::scrub::Filter;
 use crate::stage::{JobFiles, Rendered, ResolvedGroup, Stages, Template};
 use crate::yaml;
-use boson_document::Tree;
+use boson_document::{Tree, json};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -44,9 +45,21 @@ struct Work<'a> {
 #[derive(Default)]
 struct Outcome {
     bpm: Option<(u32, Rendered)>,
+    /// Its file of aliases.
+    aliases: Option<Rendered>,
     diagnostics: Vec<Diagnostic>,
     /// Units that its templates used.
     fuel: u64,
+}
+
+/// What rendering each group for itself gave.
+pub struct Each {
+    /// For each group its jobs, in order, or what is wrong with it.
+    pub groups: Vec<Result<Vec<JobFiles>, Vec<Diagnostic>>>,
+    /// Warnings about the groups that can be rendered.
+    pub warnings: Vec<Diagnostic>,
+    /// The rendered bpm files, which later diagnostics may name.
+    pub documents: Vec<yaml::Document>,
 }
 
 /// Renders every job of every group on every instance. `groups`: those of links.resolve, in order; the result has one entry for each: its jobs, in order.
@@ -61,41 +74,21 @@ pub fn render(
     filter: Filter<'_>,
     threads: usize,
 ) -> Result<Rendering, Vec<Diagnostic>> {
-    let work = work(groups, releases);
-    // No later instance of a group is rendered once one has failed: a template that loops takes its time on each.
-    let failing: Vec<AtomicUsize> = groups.iter().map(|_| AtomicUsize::new(usize::MAX)).collect();
-    let outcomes = parallel::map(&work, threads, |one| {
-        let first = failing.get(one.group);
-        if first.is_some_and(|first| first.load(Ordering::Relaxed) < one.nth) {
-            return Outcome::default();
-        }
-        let before = stages.spent_here();
-        let mut outcome = run(stages, filter, one);
-        outcome.fuel = stages.spent_here().saturating_sub(before);
-        if let Some(first) = first.filter(|_| outcome.diagnostics.iter().any(Diagnostic::is_error)) {
-            first.fetch_min(one.nth, Ordering::Relaxed);
-        }
-        outcome
-    });
-    let failing: Vec<usize> = failing.into_iter().map(AtomicUsize::into_inner).collect();
-    let each = work.iter().zip(&outcomes);
-    let costs = costs::of(each.map(|(one, outcome)| (one.group_name, one.files.name.as_str(), outcome.fuel)));
-    if let Some(error) = costs::exhausted(outcomes.iter().flat_map(|outcome| &outcome.diagnostics), &costs) {
-        return Err(vec![error]);
-    }
-    let mut diagnostics = report(&work, &outcomes, &failing);
-    diagnostics.extend(unchecked(&work));
-    diagnostics.extend(costs::warnings(&costs));
+    let attempt = Attempt::run(stages, work(groups, releases), groups.len(), filter, threads)?;
+    let (mut diagnostics, failed) = attempt.report(|_| true);
+    diagnostics.extend((!failed.is_empty()).then(|| collected::of_deployment(&failed)));
+    diagnostics.extend(unchecked(&attempt.work));
+    diagnostics.extend(costs::warnings(&attempt.costs()));
     if diagnostics.iter().any(Diagnostic::is_error) {
         return Err(diagnostics);
     }
-    let mut rendered = BpmFiles::new();
-    for (one, outcome) in work.iter().zip(outcomes) {
-        if let Some(bpm) = outcome.bpm {
-            rendered.entry(std::ptr::from_ref(one.job)).or_default().push(bpm);
-        }
-    }
-    let (files, documents) = copies::collect(groups, releases, &rendered, &mut diagnostics);
+    let (files, documents) = copies::collect(
+        groups,
+        releases,
+        &attempt.bpm_files(),
+        &attempt.alias_files(),
+        &mut diagnostics,
+    );
     if diagnostics.iter().any(Diagnostic::is_error) {
         return Err(diagnostics);
     }
@@ -106,29 +99,139 @@ pub fn render(
     })
 }
 
-/// What to tell: of each group what its first failing instance says, or its first instance where none fails; then all errors as one text.
-fn report(work: &[Work<'_>], outcomes: &[Outcome], failing: &[usize]) -> Vec<Diagnostic> {
-    let mut diagnostics = Vec::new();
-    let mut failed = Vec::new();
-    for (one, outcome) in work.iter().zip(outcomes) {
-        let first = failing.get(one.group).copied().filter(|nth| *nth != usize::MAX);
-        if one.nth != first.unwrap_or(0) {
-            continue;
-        }
-        diagnostics.extend(outcome.diagnostics.iter().map(|said| attribute(said, one)));
-        let errors: Vec<&Diagnostic> = outcome.diagnostics.iter().filter(|said| said.is_error()).collect();
-        if !errors.is_empty() {
-            failed.push(JobErrors {
-                group: one.group_name,
-                job: one.files,
-                errors,
-            });
+/// Like [`render`], but an error of one group does not affect the others.
+///
+/// # Errors
+/// The conversion has no fuel left.
+pub fn render_each(
+    stages: &dyn Stages,
+    groups: &[ResolvedGroup],
+    releases: &[Release],
+    filter: Filter<'_>,
+    threads: usize,
+) -> Result<Each, Vec<Diagnostic>> {
+    let attempt = Attempt::run(stages, work(groups, releases), groups.len(), filter, threads)?;
+    let (bpm_files, alias_files) = (attempt.bpm_files(), attempt.alias_files());
+    let (mut each, mut warnings, mut documents) = (Vec::new(), Vec::new(), Vec::new());
+    for (nth, group) in groups.iter().enumerate() {
+        let (mut diagnostics, failed) = attempt.report(|group| group == nth);
+        diagnostics.extend((!failed.is_empty()).then(|| collected::of_group(&failed)));
+        let group = std::slice::from_ref(group);
+        let (files, read) = copies::collect(group, releases, &bpm_files, &alias_files, &mut diagnostics);
+        if diagnostics.iter().any(Diagnostic::is_error) {
+            each.push(Err(diagnostics));
+        } else {
+            each.push(Ok(files.into_iter().next().unwrap_or_default()));
+            warnings.extend(diagnostics);
+            documents.extend(read);
         }
     }
-    if !failed.is_empty() {
-        diagnostics.push(collected::of_deployment(&failed));
+    warnings.extend(unchecked(&attempt.work));
+    warnings.extend(costs::warnings(&attempt.costs()));
+    Ok(Each {
+        groups: each,
+        warnings,
+        documents,
+    })
+}
+
+/// All jobs of all groups, with what rendering each gave.
+struct Attempt<'a> {
+    work: Vec<Work<'a>>,
+    outcomes: Vec<Outcome>,
+    /// By group its first failing instance, or the greatest number where none fails.
+    failing: Vec<usize>,
+}
+
+// === impl Attempt ===
+
+impl<'a> Attempt<'a> {
+    /// Renders all of `work`.
+    ///
+    /// # Errors
+    /// The conversion has no fuel left.
+    fn run(
+        stages: &dyn Stages,
+        work: Vec<Work<'a>>,
+        groups: usize,
+        filter: Filter<'_>,
+        threads: usize,
+    ) -> Result<Self, Vec<Diagnostic>> {
+        // No later instance of a group is rendered once one has failed: a template that loops takes its time on each.
+        let failing: Vec<AtomicUsize> = (0..groups).map(|_| AtomicUsize::new(usize::MAX)).collect();
+        let outcomes = parallel::map(&work, threads, |one| {
+            let first = failing.get(one.group);
+            if first.is_some_and(|first| first.load(Ordering::Relaxed) < one.nth) {
+                return Outcome::default();
+            }
+            let before = stages.spent_here();
+            let mut outcome = run(stages, filter, one);
+            outcome.fuel = stages.spent_here().saturating_sub(before);
+            if let Some(first) = first.filter(|_| outcome.diagnostics.iter().any(Diagnostic::is_error)) {
+                first.fetch_min(one.nth, Ordering::Relaxed);
+            }
+            outcome
+        });
+        let attempt = Self {
+            work,
+            outcomes,
+            failing: failing.into_iter().map(AtomicUsize::into_inner).collect(),
+        };
+        let diagnostics = attempt.outcomes.iter().flat_map(|outcome| &outcome.diagnostics);
+        match costs::exhausted(diagnostics, &attempt.costs()) {
+            Some(error) => Err(vec![error]),
+            None => Ok(attempt),
+        }
     }
-    diagnostics
+
+    fn costs(&self) -> Vec<costs::Cost<'_>> {
+        let each = self.work.iter().zip(&self.outcomes);
+        costs::of(each.map(|(one, outcome)| (one.group_name, one.files.name.as_str(), outcome.fuel)))
+    }
+
+    /// Of each of these groups what its first failing instance reports, or its first instance where none fails; and the jobs that fail.
+    fn report(&self, of: impl Fn(usize) -> bool) -> (Vec<Diagnostic>, Vec<JobErrors<'_>>) {
+        let (mut diagnostics, mut failed) = (Vec::new(), Vec::new());
+        let each = self.work.iter().zip(&self.outcomes);
+        for (one, outcome) in each.filter(|(one, _)| of(one.group)) {
+            let first = self.failing.get(one.group).copied().filter(|nth| *nth != usize::MAX);
+            if one.nth != first.unwrap_or(0) {
+                continue;
+            }
+            diagnostics.extend(outcome.diagnostics.iter().map(|said| attribute(said, one)));
+            let errors: Vec<&Diagnostic> = outcome.diagnostics.iter().filter(|said| said.is_error()).collect();
+            if !errors.is_empty() {
+                failed.push(JobErrors {
+                    group: one.group_name,
+                    job: one.files,
+                    errors,
+                });
+            }
+        }
+        (diagnostics, failed)
+    }
+
+    fn alias_files(&self) -> AliasFiles {
+        let mut files = AliasFiles::new();
+        for (one, outcome) in self.work.iter().zip(&self.outcomes) {
+            let file = outcome.aliases.iter().cloned();
+            files.entry(std::ptr::from_ref(one.job)).or_default().extend(file);
+        }
+        files
+    }
+
+    fn bpm_files(&self) -> BpmFiles {
+        let mut rendered = BpmFiles::new();
+        for (one, outcome) in self.work.iter().zip(&self.outcomes) {
+            if let Some(bpm) = &outcome.bpm {
+                rendered
+                    .entry(std::ptr::from_ref(one.job))
+                    .or_default()
+                    .push(bpm.clone());
+            }
+        }
+        rendered
+    }
 }
 
 /// Warnings about jobs whose schemas nobody looks at, each job once.
@@ -222,10 +325,12 @@ fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
         .map(|file| work.files.template_name(file))
         .collect();
     let monit = format!("{}/monit", work.files.name);
-    let selected = Selection::of(work.files, (&names, &monit), work.nth, work.hypothetical);
+    let by_monit = selection::by_monit(work.job, work.files);
+    let selected = Selection::of(work.files, (&names, &monit), work.nth, work.hypothetical, by_monit);
     let mut outcome = Outcome::default();
     if let Some(context) = work.context(ANY_IP).filter(|_| !selected.others.is_empty()) {
         let filled = filling::fill(stages, work.files, &selected.others, &context, filter);
+        outcome.aliases = alias_files::among(&filled.files, work.files);
         let about_bpm = |said: &Diagnostic| selected.is_about_bpm(said, work.files);
         outcome
             .diagnostics
@@ -234,13 +339,22 @@ fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
     if let Some((context, bpm)) = work.context(POD_IP).zip(selected.bpm) {
         let mut filled = bpm_file(stages, filter, work, (&selected.before_bpm, bpm), &context);
         explain_ip(&mut filled.diagnostics, work.files);
-        outcome.bpm = work.index().zip(filled.files.into_iter().next());
+        let file = filled.files.into_iter().next();
+        outcome.bpm = work.index().zip(if by_monit { file.map(as_bpm) } else { file });
         outcome.diagnostics.extend(filled.diagnostics);
     }
     if work.hypothetical {
         outcome.diagnostics.iter_mut().for_each(forgive);
     }
     outcome
+}
+
+/// A rendered monit file, as a document that stands for bpm.yml: the bpm stage reads it.
+fn as_bpm(file: Rendered) -> Rendered {
+    Rendered {
+        content: json::to_text(&Tree::object().with("monit", file.content)),
+        ..file
+    }
 }
 
 /// The rendered bpm file, behind the templates that may reach it. One of those that fails only where the pod's address is not known is no error.
@@ -295,7 +409,7 @@ fn explain_ip(said: &mut [Diagnostic], files: &Job) {
     for one in said.iter_mut().filter(|one| one.is_error() && one.help.is_none()) {
         if mentions_ip(files) {
             one.help = Some(
-                "bpm.yml is rendered before the pods exist: `spec.ip` is the text `$(POD_IP)` there, which Kubernetes expands in args and env; it cannot be computed with"
+                "bpm.yml shapes the pods before they exist: `spec.ip` is the text `$(POD_IP)` at first, and cannot be computed with"
                     .to_string(),
             );
         }

@@ -5,6 +5,7 @@ use super::alike;
 use crate::diagnostic::Diagnostic;
 use crate::release::{Job, TemplateFile};
 use crate::stage::Template;
+use boson_document::Tree;
 
 /// What is rendered of a job on an instance.
 pub(super) struct Selection<'t> {
@@ -18,9 +19,16 @@ pub(super) struct Selection<'t> {
 // === impl Selection ===
 
 impl<'t> Selection<'t> {
-    /// On the instance number `nth`. Names: of the job's templates, in order, and of `monit`. `hypothetical`: the group has no instances.
-    pub fn of(job: &'t Job, (names, monit): (&'t [String], &'t str), nth: usize, hypothetical: bool) -> Self {
-        let all = in_order(job, names, monit);
+    /// On the instance number `nth`. Names: of the job's templates, in order, and of `monit`. `hypothetical`: the group has no instances. `by_monit`:
+    /// see [`by_monit`].
+    pub fn of(
+        job: &'t Job,
+        (names, monit): (&'t [String], &'t str),
+        nth: usize,
+        hypothetical: bool,
+        by_monit: bool,
+    ) -> Self {
+        let all = in_order(job, names, (monit, by_monit));
         let reaches = all.iter().any(|(_, one)| alike::may_reach_others(one.text));
         // What does not fail on the first instance, and cannot tell on which it is, does not fail on any; unless one of those in front of it could.
         let is_needed = |one: &Template<'_>| nth == 0 || reaches || alike::may_differ(one.text);
@@ -56,26 +64,45 @@ impl<'t> Selection<'t> {
 
 /// Is it about this template of the job?
 pub(super) fn is_about(said: &Diagnostic, template: &str, job: &Job) -> bool {
+    if template.strip_prefix(&job.name) == Some("/monit") {
+        return said.place.document.as_deref() == Some(job.monit_document.as_str());
+    }
     let file = job.templates.iter().find(|file| job.template_name(file) == template);
     file.is_some_and(|file| said.place.document.as_deref() == Some(file.document_name.as_str()))
 }
 
-/// `monit` as a template, where those behind it may need what it does to Ruby's classes.
-pub fn reaching_monit(job: &Job) -> Option<TemplateFile> {
-    let text = job.monit.as_ref().filter(|text| alike::may_reach_others(text))?;
+/// Whether a job of a resolved group runs by its monit file: the user asks for it, and nothing else says what its processes are.
+pub fn by_monit(job: &Tree, files: &Job) -> bool {
+    let quarks = job.get("properties").and_then(|all| all.get("quarks"));
+    let member = |key: &str| {
+        quarks
+            .and_then(|quarks| quarks.get(key))
+            .filter(|value| !value.is_null())
+    };
+    let asked = member("monit") == Some(&Tree::Bool(true));
+    asked && files.bpm_template().is_none() && member("bpm").is_none() && files.is_monitored()
+}
+
+/// `monit` as a template.
+pub fn monit(job: &Job) -> Option<TemplateFile> {
     Some(TemplateFile {
         source: "monit".into(),
         destination: "monit".into(),
-        text: text.clone(),
+        text: job.monit.clone()?,
         document_name: job.monit_document.clone(),
         executable: false,
     })
 }
 
+/// `monit` as a template, where those behind it may need what it does to Ruby's classes.
+pub fn reaching_monit(job: &Job) -> Option<TemplateFile> {
+    monit(job).filter(|file| alike::may_reach_others(&file.text))
+}
+
 /// All templates, and which of them are bpm files. BOSH renders them in one process, `monit` first.
-fn in_order<'t>(job: &'t Job, names: &'t [String], monit: &'t str) -> Vec<(bool, Template<'t>)> {
+fn in_order<'t>(job: &'t Job, names: &'t [String], (monit, by_monit): (&'t str, bool)) -> Vec<(bool, Template<'t>)> {
     let template = |name: &'t str, text: &'t str| Template { name, text };
-    let monit = job.monit.as_deref().map(|text| (false, template(monit, text)));
+    let monit = job.monit.as_deref().map(|text| (by_monit, template(monit, text)));
     let files = job.templates.iter().zip(names);
     let files = files.map(|(file, name)| (file.destination == Job::BPM, template(name, &file.text)));
     monit.into_iter().chain(files).collect()

@@ -4,6 +4,7 @@ use super::{needed, places};
 use crate::bundle::privileges::{self, Privileges, Rights};
 use crate::release::Release;
 use crate::stage::{Deployment, GroupRequest, JobFiles, Named, Reply, ResolvedGroup, StageError, Stages};
+use boson_deployment::dns;
 use boson_deployment::names::Names;
 use boson_document::Tree;
 
@@ -25,13 +26,33 @@ pub fn gather(
     diagnostics.extend(needed::unused(manifest, releases));
     let specs = needed::specs(manifest, releases);
     match stages.resolve(manifest, deployment, &specs) {
-        Ok((resolved, said)) => {
+        Ok((mut resolved, said)) => {
             diagnostics.extend(said);
+            if deployment.monit {
+                resolved.groups.iter_mut().for_each(by_monit);
+            }
             Ok((resolved.groups, diagnostics))
         }
         // A release that nobody uses may be the one whose name was mistyped.
         Err(StageError::Input(errors)) => Err(StageError::Input(errors.into_iter().chain(diagnostics).collect())),
         Err(error) => Err(error),
+    }
+}
+
+/// Asks for all jobs of a group what `quarks.monit: true` asks for one; where a job says something else, that holds.
+fn by_monit(group: &mut ResolvedGroup) {
+    let groups = group.document.get_mut("instance_groups").and_then(Tree::as_array_mut);
+    for job in groups.into_iter().flatten().filter_map(|group| group.get_mut("jobs")) {
+        for quarks in job
+            .as_array_mut()
+            .into_iter()
+            .flatten()
+            .filter_map(|job| job.get_mut("properties")?.get_mut("quarks"))
+        {
+            if quarks.get("monit").is_none() {
+                quarks.set("monit", true);
+            }
+        }
     }
 }
 
@@ -43,6 +64,7 @@ pub fn rights<'g>(
     groups: impl IntoIterator<Item = (&'g str, &'g Tree, &'g [JobFiles])>,
 ) -> Rights {
     let mut rights = Rights::new(allowed.clone());
+    rights.grant_dns(dns::object_name(names));
     for (group, document, jobs) in groups {
         // One without a name has no workload either: the bpm stage says so.
         if let Ok(workload) = names.group(group) {

@@ -5,6 +5,7 @@
 
 pub mod active;
 mod codes;
+mod dns;
 pub mod job;
 pub mod resolved;
 pub mod secret;
@@ -38,6 +39,9 @@ pub fn lower(objects: Vec<Tree>, values: &Tree) -> Result<(Vec<Tree>, Vec<Diagno
         }
         diagnostics.extend(unheeded(&object));
     }
+    // Checked objects only: what else runs as the account was refused before.
+    let accounts = dns::accounts(&plain);
+    plain.splice(0..0, accounts);
     if diagnostics.iter().any(Diagnostic::is_error) {
         Err(diagnostics)
     } else {

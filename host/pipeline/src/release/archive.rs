@@ -26,10 +26,12 @@ pub struct Manifest {
     pub version: String,
     /// In the order of the file.
     pub jobs: Vec<JobReference>,
-    /// Names of the packages, compiled or not.
-    pub packages: Vec<String>,
+    /// In the order of the file, compiled or not.
+    pub packages: Vec<PackageReference>,
     /// Its packages are compiled.
     pub compiled: bool,
+    /// How many packages it has as source.
+    pub source_packages: usize,
     /// The file, with positions.
     pub document: Document,
 }
@@ -41,6 +43,21 @@ pub struct JobReference {
     pub name: String,
     /// Digests of the job's tarball, as written: `<sha1>`, `sha256:<hex>`, or several with `;` between. None: not given.
     pub digest: Option<String>,
+    /// Place of the entry in `release.MF`.
+    pub pointer: Pointer,
+}
+
+/// A package that `release.MF` lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackageReference {
+    /// Name of the package.
+    pub name: String,
+    /// Identifies the package's content: its fingerprint, else its version.
+    pub fingerprint: String,
+    /// Digests of the package's tarball, as written.
+    pub digest: Option<String>,
+    /// `<os>/<version>` of the stemcell that it was compiled for.
+    pub stemcell: Option<String>,
     /// Place of the entry in `release.MF`.
     pub pointer: Pointer,
 }
@@ -67,7 +84,7 @@ pub fn read(
             errors.push(error);
             String::new()
         });
-    let packages: HashSet<&str> = manifest.packages.iter().map(String::as_str).collect();
+    let packages: HashSet<&str> = manifest.packages.iter().map(|package| package.name.as_str()).collect();
     let mut jobs = Vec::new();
     for reference in manifest
         .jobs
@@ -125,11 +142,7 @@ impl Manifest {
         let packages = if compiled { "compiled_packages" } else { "packages" };
         let name = check.identifier(tree, "name", &Pointer::root(), "release name");
         let version = check.identifier(tree, "version", &Pointer::root(), "release version");
-        let packages = check
-            .entries(tree, packages, "package")
-            .into_iter()
-            .map(|(name, ..)| name)
-            .collect();
+        let packages = check.packages(tree, packages);
         let jobs = check.jobs(tree);
         if !check.errors.is_empty() {
             let errors = check.errors;
@@ -140,6 +153,7 @@ impl Manifest {
             name,
             version,
             jobs,
+            source_packages: tree.items("packages").len(),
             packages,
             compiled,
             document,
@@ -186,13 +200,26 @@ impl Check<'_> {
                     format!("Job '{name}' is listed twice in release manifest"),
                 );
             }
-            let digest = entry
-                .get("sha1")
-                .and_then(spec::text)
-                .filter(|digest| !digest.is_empty());
+            let digest = text(entry, "sha1");
             jobs.push(JobReference { name, digest, pointer });
         }
         jobs
+    }
+
+    fn packages(&mut self, tree: &Tree, key: &str) -> Vec<PackageReference> {
+        let mut packages = Vec::new();
+        for (name, pointer, entry) in self.entries(tree, key, "package") {
+            let version = text(entry, "version");
+            let fingerprint = text(entry, "fingerprint").or(version).unwrap_or_default();
+            packages.push(PackageReference {
+                name,
+                fingerprint,
+                digest: text(entry, "sha1"),
+                stemcell: text(entry, "stemcell"),
+                pointer,
+            });
+        }
+        packages
     }
 
     fn entries<'t>(&mut self, tree: &'t Tree, key: &str, noun: &str) -> Vec<(String, Pointer, &'t Tree)> {
@@ -213,6 +240,10 @@ impl Check<'_> {
         }
         read
     }
+}
+
+fn text(entry: &Tree, key: &str) -> Option<String> {
+    entry.get(key).and_then(spec::text).filter(|text| !text.is_empty())
 }
 
 /// Old Ruby writers marked digests with `!binary`, which is no YAML tag; `!!binary` is meant.

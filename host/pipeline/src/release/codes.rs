@@ -180,6 +180,19 @@ pub const CODES: &[Code] = &[
                       `release.MF`. Images do not tell it. Where nothing does, give it on the command line: `--release NAME=PATH`.",
     },
     Code {
+        name: "release-not-compiled",
+        title: "A release has packages that are not compiled",
+        explanation: "`host image` puts packages into images as they are, and runs no `packaging` scripts. Have a director compile the release: \
+                      `bosh export-release NAME/VERSION OS/STEMCELL-VERSION` downloads a tarball with `compiled_packages`. For cf-deployment, \
+                      `operations/use-compiled-releases.yml` names releases that were compiled already.",
+    },
+    Code {
+        name: "release-package-archive",
+        title: "A package's tarball is missing",
+        explanation: "`release.MF` lists the package, but the release tarball has no `compiled_packages/<package>.tgz`. Export the release again: \
+                      `bosh export-release`.",
+    },
+    Code {
         name: "release-package-missing",
         title: "A job depends on a package that is not there",
         explanation: "Every package that a job's spec lists has a directory in `packages`, or an entry in `release.MF`.",

@@ -170,7 +170,8 @@ fn without_erb(text: &str) -> String {
 
 /// `[-0-9A-Za-z_+.]+`: what BOSH takes as a name or version of a release, job or package.
 pub fn is_identifier(text: &str) -> bool {
-    !text.is_empty()
+    // Identifiers become names of files and directories.
+    !matches!(text, "" | "." | "..")
         && text
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"-_+.".contains(&byte))
@@ -222,7 +223,7 @@ mod tests {
         for good in ["nats", "bosh-dns", "1.0+dev.2", "_"] {
             assert!(is_identifier(good), "{good}");
         }
-        for bad in ["", "a/b", "a b", "é", "a\n"] {
+        for bad in ["", "a/b", "a b", "é", "a\n", ".", ".."] {
             assert!(!is_identifier(bad), "{bad}");
         }
     }

@@ -14,6 +14,15 @@ pub struct Sources {
     documents: HashMap<String, Source>,
     results: HashMap<String, Derived>,
     main: Option<String>,
+    /// What they may take, if that is bounded.
+    room: Option<Room>,
+}
+
+/// Bytes of memory.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    all: u64,
+    left: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -58,6 +67,32 @@ pub struct Located {
 // === impl Sources ===
 
 impl Sources {
+    /// For documents that take so many bytes of memory together.
+    pub fn within(bytes: u64) -> Self {
+        Self {
+            room: Some(Room {
+                all: bytes,
+                left: bytes,
+            }),
+            ..Self::default()
+        }
+    }
+
+    /// Takes memory for a document that is about to be read: those that were registered stay for as long as this does.
+    ///
+    /// # Errors
+    /// There is less left: how much there is for all documents.
+    pub fn take(&mut self, bytes: u64) -> Result<(), u64> {
+        let Some(room) = &mut self.room else { return Ok(()) };
+        room.left = room.left.checked_sub(bytes).ok_or(room.all)?;
+        Ok(())
+    }
+
+    /// What all documents may take, in bytes.
+    pub fn room(&self) -> u64 {
+        self.room.map_or(u64::MAX, |room| room.all)
+    }
+
     /// Registers a YAML document. Of a `secret` one, diagnostics show places but no text.
     pub fn add_document(&mut self, document: impl Into<Arc<Document>>, secret: bool) {
         let document = document.into();

@@ -1,5 +1,6 @@
 //! The flow of interpolation: plan, find or generate, put in, check.
 
+use super::ahead::{self, CheckAhead};
 use super::amend::{Addresses, AskAddresses};
 use super::checks;
 use super::generate::Generator;
@@ -55,6 +56,8 @@ pub struct Inputs<'a> {
     pub generator: Option<&'a mut dyn Generator>,
     /// Who knows the addresses of links that variables consume; none: they are not looked at.
     pub addresses: Option<&'a AskAddresses<'a>>,
+    /// Who knows what is wrong with the document before values are made; none: nothing is checked.
+    pub check: Option<&'a CheckAhead<'a>>,
 }
 
 /// A document with its values.
@@ -139,6 +142,7 @@ pub fn interpolate(
             ));
         }
     }
+    ahead::check(stages, document, &inputs, options, &plan)?;
     let found = find(stages, document, &mut inputs, options, (&plan, &addresses))?;
     diagnostics.extend(found.warnings);
     let (mut done, said) = stages.interpolate(document, &found.values, options.rules)?;

@@ -7,6 +7,7 @@
     reason = "errors are diagnostics, as everywhere in the pipeline, and rare"
 )]
 
+mod ahead;
 mod amend;
 mod checks;
 mod circle;
@@ -25,6 +26,7 @@ mod table;
 mod update;
 mod words;
 
+pub use ahead::CheckAhead;
 pub use amend::{Addresses, AskAddresses, Consumed, read_addresses};
 pub use codes::CODES;
 pub use flags::{FilePath, unreadable_variable, unreadable_variables_file};

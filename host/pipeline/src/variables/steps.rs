@@ -78,6 +78,7 @@ pub fn desired(stages: &dyn Stages, document: Named<'_>, table: &Table, generate
         store: &mut store,
         generator: None,
         addresses: None,
+        check: None,
     };
     let options = Options {
         unused: Check::Ignore,

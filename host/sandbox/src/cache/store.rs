@@ -6,7 +6,10 @@
 //! A process that is killed leaves at most a draft, which the next one removes.
 
 use super::machine_code::scratch_name;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, open, openat, renameat, statat, unlinkat};
+use rustix::fs::{
+    AtFlags, Dir, FileType, FsWord, Mode, OFlags, Stat, StatVfsMountFlags, fstat, fstatfs, fstatvfs, open, openat,
+    renameat, statat, unlinkat,
+};
 use std::fs::{self, File};
 use std::io::{Error, Result};
 use std::os::fd::OwnedFd;
@@ -18,6 +21,9 @@ use std::time::SystemTime;
 const DRAFT: &str = ".new";
 /// Ending of machine code.
 const CODE: &str = ".cwasm";
+/// Types of file systems that are memory (Linux).
+const TMPFS: FsWord = 0x0102_1994;
+const RAMFS: FsWord = 0x8584_58f6;
 /// Bits of a mode that let others write.
 const OTHERS_WRITE: u32 = 0o022;
 
@@ -25,6 +31,8 @@ const OTHERS_WRITE: u32 = 0o022;
 pub(super) struct Store {
     directory: OwnedFd,
     bound: u64,
+    /// Whether what is mapped from here lies on a disk, so that the system can drop pages of it and read them again.
+    on_disk: bool,
 }
 
 /// A file that is being written; removed on drop.
@@ -44,9 +52,19 @@ impl Store {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let directory = open(path, flags, Mode::empty())?;
         only_ours(&fstat(&directory)?)?;
-        let store = Self { directory, bound };
+        let on_disk = is_on_disk(&directory).unwrap_or(false);
+        let store = Self {
+            directory,
+            bound,
+            on_disk,
+        };
         store.remove_abandoned_drafts();
         Ok(store)
+    }
+
+    /// Whether the memory that machine code of it takes is the system's to take back.
+    pub(super) fn is_on_disk(&self) -> bool {
+        self.on_disk
     }
 
     /// Machine code of this name.
@@ -142,6 +160,13 @@ impl Store {
         }
         Ok(names)
     }
+}
+
+/// Neither in memory, as a tmpfs is, nor where code cannot be mapped and is copied.
+fn is_on_disk(directory: &OwnedFd) -> Result<bool> {
+    let in_memory = [TMPFS, RAMFS].contains(&fstatfs(directory)?.f_type);
+    let copied = fstatvfs(directory)?.f_flag.contains(StatVfsMountFlags::NOEXEC);
+    Ok(!in_memory && !copied)
 }
 
 /// Nobody but this user can have written it.

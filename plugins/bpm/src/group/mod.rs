@@ -67,10 +67,8 @@ pub struct Group {
     pub replicas: Vec<u32>,
     /// What the cloud config says of its names.
     pub cloud: Cloud,
-    /// What its objects carry.
+    /// What its objects, pods and claims carry.
     pub metadata: Metadata,
-    /// What its pods carry.
-    pub pod_metadata: Metadata,
     /// Annotations that drive updates.
     pub rollout: Map,
     /// Its disks.
@@ -130,7 +128,6 @@ impl Group {
             replicas: replicas(tree, &layout, lifecycle, &place, report),
             zones: zones.clone(),
             metadata: Metadata::default(),
-            pod_metadata: Metadata::default(),
             rollout: rollout::annotations(tree),
             disks: disks(tree, &name, &cloud, &place, report),
             cpu: resource(tree, "cpu", &place, report).or(cloud.cpu),
@@ -165,15 +162,11 @@ impl Group {
         annotations.extend(self.settings.annotations.clone());
         let own = Metadata {
             labels: self.settings.labels.clone(),
-            annotations: self.settings.annotations.clone(),
-        };
-        self.pod_metadata = own
-            .label(labels::DEPLOYMENT_NAME, self.names.deployment())
-            .label(labels::INSTANCE_GROUP_NAME, self.slug.as_str());
-        self.metadata = Metadata {
-            labels: self.pod_metadata.labels.clone(),
             annotations,
         };
+        self.metadata = own
+            .label(labels::DEPLOYMENT_NAME, self.names.deployment())
+            .label(labels::INSTANCE_GROUP_NAME, self.slug.as_str());
         self
     }
 
@@ -199,11 +192,7 @@ impl Group {
                 );
                 report.error(codes::DUPLICATE, &place, text);
             } else if crate::release::is_dns(&files.release) {
-                let text = format!(
-                    "Job '{}' of BOSH DNS has no effect: aliases are not converted yet",
-                    files.job
-                );
-                report.warning(codes::DNS, &place, text);
+                // The deployment has servers of its own.
             } else {
                 let job = Job::read(&self, request, job, files, settings, &place, report);
 

@@ -3,6 +3,7 @@
 use super::boson::types::types::Severity;
 use super::{tree, wit};
 use crate::{codes, report, request};
+use boson_deployment::dns::ALIAS_FILES_EXTENSION;
 use boson_deployment::instances::Spread;
 
 /// What the `monit` files of a group's jobs start: an object, name of the job -> program.
@@ -74,6 +75,12 @@ impl From<wit::GroupRequest> for request::GroupRequest {
             .iter()
             .find(|(name, _)| name == START_PROGRAMS);
         let programs = programs.map(|(_, text)| tree(text)).unwrap_or_default();
+        let files = wit
+            .deployment
+            .extensions
+            .iter()
+            .find(|(name, _)| name == ALIAS_FILES_EXTENSION);
+        let alias_files = files.map(|(_, text)| tree(text)).unwrap_or_default();
         let job = |files: wit::JobFiles| request::JobFiles {
             start_program: programs.str(&files.job).map(String::from),
             job: files.job,
@@ -88,6 +95,7 @@ impl From<wit::GroupRequest> for request::GroupRequest {
             document_name: wit.document_name,
             pointer: wit.pointer,
             jobs: wit.jobs.into_iter().map(job).collect(),
+            alias_files,
             resolved_secret: wit.resolved_secret,
         }
     }

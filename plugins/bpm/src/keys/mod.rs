@@ -347,6 +347,7 @@ pub const QUARKS: &[Key] = &[
     used("run.security_context", Kind::Hash),
     used("bpm", Kind::Hash),
     used("bpm.processes", Kind::Array),
+    used("monit", Kind::Boolean),
     used("envs", Kind::Array),
     warned(
         "pre_render_scripts",
@@ -354,11 +355,7 @@ pub const QUARKS: &[Key] = &[
         "scripts that change templates before they are rendered are not supported yet",
     ),
     used("post_start", Kind::Hash),
-    warned(
-        "post_start.condition",
-        Kind::Any,
-        "post-start scripts need the process wrapper, which does not exist yet",
-    ),
+    used("post_start.condition", Kind::Hash),
     used("activePassiveProbes", Kind::Hash),
     used("debug", Kind::Boolean),
     used("consumes", Kind::Any),

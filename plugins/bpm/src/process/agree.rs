@@ -1,33 +1,19 @@
-//! One list of processes for all instances of a job, or errors that say where the instances' bpm.yml files differ.
+//! One list of processes for all instances of a job, or errors that say where what shapes the pod differs between them.
+//!
+//! Programs, arguments, environment and all else that the process wrapper reads in the pod may differ.
 
-use super::{Process, decode, merge, rules};
+use super::{Process, dropped};
 use crate::codes;
-use crate::object::object;
 use crate::report::{Place, Report};
 use crate::request::{BpmCopy, JobFiles};
 use boson_document::Tree;
+use boson_processes::{Findings, Given, read, unique};
 use indexmap::IndexMap;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-/// What a job is called in messages.
-#[derive(Clone, Copy, Debug)]
-pub struct JobPlace<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Its place in the manifest.
-    pub place: &'a Place,
-    /// Names of the variables that `quarks.envs` sets: what bpm.yml says of these reaches no container.
-    pub envs: &'a [&'a str],
-}
-
-/// The processes of a job, each with the place that describes it; `property` is `quarks.bpm`.
-pub fn of_job(
-    job: JobPlace<'_>,
-    files: &JobFiles,
-    property: Option<&Tree>,
-    report: &mut Report,
-) -> Vec<(Process, Place)> {
-    let own = job.place.at("properties").at("quarks").at("bpm");
+/// The processes of the job at this place; `property` is `quarks.bpm`.
+pub fn of_job(place: &Place, files: &JobFiles, property: Option<&Tree>, report: &mut Report) -> Vec<Process> {
+    let own = place.at("properties").at("quarks").at("bpm");
     let nothing = [BpmCopy {
         document_name: own.document.clone(),
         instances: Vec::new(),
@@ -38,121 +24,56 @@ pub fn of_job(
     } else {
         &files.bpm[..]
     };
-    let given = property
-        .map(|property| decode::document(property, &own, report))
-        .unwrap_or_default();
+    let mut found = Findings::default();
+    let given = property.map(|property| Given::read(property, &own, &mut found));
+    report.found(found);
     let mut seen = HashSet::new();
     let mut readings: Vec<Reading<'_>> = Vec::new();
     for copy in copies {
-        let mut said = Report::default();
-        readings.push(read(job, copy, property, &given, &mut said));
+        let (mut said, mut found) = (Report::default(), Findings::default());
+        let rendered = (&copy.bpm, copy.document_name.as_str());
+        let processes = read(&files.job, rendered, given.as_ref(), &mut found);
+        said.found(found);
         report.absorb(said, &mut seen);
+        readings.push(Reading { copy, processes });
     }
     let Some((first, others)) = readings.split_first() else {
         return Vec::new();
     };
-    compare(job, first, others, report);
-    let processes = unique(first, report);
+    compare(&files.job, first, others, report);
+    let mut found = Findings::default();
+    let processes = unique(&first.processes, &mut found);
+    report.found(found);
+    processes.iter().for_each(|process| dropped::warn(process, report));
     processes
-        .iter()
-        .for_each(|(process, place)| rules::dropped(process, place, report));
-    processes
-}
-
-fn read<'a>(
-    job: JobPlace<'_>,
-    copy: &'a BpmCopy,
-    property: Option<&Tree>,
-    given: &[(Process, Place)],
-    report: &mut Report,
-) -> Reading<'a> {
-    let rendered = decode::document(&copy.bpm, &Place::new(&copy.document_name, ""), report);
-    let processes = merged(copy, property, &rendered, given);
-    processes
-        .iter()
-        .for_each(|(process, place)| rules::check(process, job.name, place, report));
-    Reading { copy, processes }
 }
 
 /// A copy as read.
 struct Reading<'a> {
     copy: &'a BpmCopy,
-    processes: Vec<(Process, Place)>,
-}
-
-/// The merged processes; the place of each is where its rendered form is, else that of the property.
-fn merged(
-    copy: &BpmCopy,
-    property: Option<&Tree>,
-    rendered: &[(Process, Place)],
-    given: &[(Process, Place)],
-) -> Vec<(Process, Place)> {
-    let tree = object! { "processes" => merge::over(&copy.bpm, property) };
-    // What it says has been said of both parts, with their places.
-    let processes = decode::document(&tree, &Place::new("", ""), &mut Report::default());
-    let by_name: HashMap<&str, &Place> = given
-        .iter()
-        .map(|(process, place)| (process.name.as_str(), place))
-        .collect();
-    let of = |index: usize, process: &Process| match rendered.get(index) {
-        Some((_, place)) => place.clone(),
-        None => by_name
-            .get(process.name.as_str())
-            .map_or_else(Place::default, |place| (*place).clone()),
-    };
-    let numbered = processes.into_iter().enumerate();
-    numbered
-        .map(|(index, (process, _))| {
-            let place = of(index, &process);
-            (process, place)
-        })
-        .collect()
-}
-
-/// BPM takes the first process of a name.
-fn unique(reading: &Reading<'_>, report: &mut Report) -> Vec<(Process, Place)> {
-    let mut names = HashSet::new();
-    let mut out = Vec::new();
-    for (process, place) in &reading.processes {
-        if names.insert(process.name.clone()) {
-            out.push((
-                Process {
-                    place: place.clone(),
-                    ..process.clone()
-                },
-                place.clone(),
-            ));
-        } else {
-            let text = format!("Process '{}' is given twice: the second has no effect", process.name);
-            report.warning(codes::UNKNOWN_BPM_KEY, place, text);
-        }
-    }
-    out
+    processes: Vec<Process>,
 }
 
 /// One error for each field that differs, whatever the number of copies.
-fn compare(job: JobPlace<'_>, first: &Reading<'_>, others: &[Reading<'_>], report: &mut Report) {
+fn compare(job: &str, first: &Reading<'_>, others: &[Reading<'_>], report: &mut Report) {
     let names = |reading: &Reading<'_>| {
-        reading
-            .processes
-            .iter()
-            .map(|(process, _)| process.name.clone())
-            .collect::<Vec<_>>()
+        let names = reading.processes.iter().map(|process| process.name.clone());
+        names.collect::<Vec<_>>()
     };
     let (same, different): (Vec<_>, Vec<_>) = others.iter().partition(|other| names(first) == names(other));
     if let Some(other) = different.first() {
         let between = between(first, different.iter().copied());
-        let text = format!("Job '{}' has not the same processes in its bpm.yml {between}", job.name);
+        let text = format!("Job '{job}' has not the same processes in its bpm.yml {between}");
         report.error(
             codes::INSTANCES_DIFFER,
             &Place::new(&other.copy.document_name, "/processes"),
             text,
         );
     }
-    for (index, (process, _)) in first.processes.iter().enumerate() {
+    for (index, process) in first.processes.iter().enumerate() {
         let mut fields: IndexMap<Difference, Vec<&Reading<'_>>> = IndexMap::new();
         for other in &same {
-            for difference in differences(process, &other.processes[index].0, job.envs) {
+            for difference in differences(process, &other.processes[index]) {
                 fields.entry(difference).or_default().push(other);
             }
         }
@@ -163,63 +84,22 @@ fn compare(job: JobPlace<'_>, first: &Reading<'_>, others: &[Reading<'_>], repor
 }
 
 fn tell(
-    job: JobPlace<'_>,
+    job: &str,
     first: &Reading<'_>,
     others: &[&Reading<'_>],
     index: usize,
-    difference: Difference,
+    (field, tokens): Difference,
     report: &mut Report,
 ) {
-    let (field, tokens, entry_point) = difference;
-    let Some(mut place) = others.first().map(|other| other.processes[index].1.clone()) else {
+    let Some(mut place) = others.first().map(|other| other.processes[index].place.clone()) else {
         return;
     };
     tokens.iter().for_each(|token| place.pointer.push(token));
-    let (name, between) = (&first.processes[index].0.name, between(first, others.iter().copied()));
-    let text = format!(
-        "Job '{}', process '{name}': '{field}' of bpm.yml differs {between}",
-        job.name
+    let (name, between) = (&first.processes[index].name, between(first, others.iter().copied()));
+    let text = format!("Job '{job}', process '{name}': '{field}' of bpm.yml differs {between}");
+    report.error(codes::INSTANCES_DIFFER, &place, text).help(
+        "All pods of an instance group are made from one template: make this independent of the instance, or set it in the job property quarks.bpm.",
     );
-    let what = match field {
-        "env" => variables(
-            &first.processes[index].0,
-            others.iter().map(|other| &other.processes[index].0),
-            job.envs,
-        ),
-        _ => String::new(),
-    };
-    report
-        .error(codes::INSTANCES_DIFFER, &place, text)
-        .help(if field == "env" {
-            format!(
-                "Set these variables{what} in the job property quarks.envs, which takes Kubernetes' valueFrom for what is another in each pod (labels, name, IP), \
-                 or in quarks.bpm where one value suits all instances."
-            )
-        } else if entry_point {
-            format!(
-                "Set '{field}' in the job property quarks.bpm, the same for all instances, or run one instance."
-            )
-        } else {
-            "All pods of an instance group are made from one template: make the template independent of the instance."
-                .to_string()
-        });
-}
-
-/// Names of the variables that are not the same everywhere: ` (A, B)`.
-fn variables<'a>(first: &'a Process, others: impl Iterator<Item = &'a Process>, envs: &[&str]) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for other in others {
-        let only = |a: &'a Process, b: &'a Process| a.env.iter().filter(|pair| !b.env.contains(pair));
-        names.extend(
-            only(first, other)
-                .chain(only(other, first))
-                .map(|(name, _)| name.as_str()),
-        );
-    }
-    names.retain(|name| !envs.contains(name));
-    names.sort_unstable();
-    names.dedup();
-    format!(" ({})", names.join(", "))
 }
 
 fn between<'a>(first: &Reading<'_>, others: impl Iterator<Item = &'a Reading<'a>>) -> String {
@@ -232,72 +112,38 @@ fn between<'a>(first: &Reading<'_>, others: impl Iterator<Item = &'a Reading<'a>
     )
 }
 
-/// Field, tokens of its place below the process, and whether the process wrapper will be able to bridge it.
-type Difference = (&'static str, &'static [&'static str], bool);
+/// Field, and tokens of its place below the process.
+type Difference = (&'static str, &'static [&'static str]);
 
-fn differences(a: &Process, b: &Process, envs: &[&str]) -> Vec<Difference> {
-    let own = |process: &Process| -> Vec<(String, String)> {
-        let pairs = process.env.iter().filter(|(name, _)| !envs.contains(&name.as_str()));
-        pairs.map(|(name, value)| (name.clone(), value.clone())).collect()
-    };
-    let fields: [(bool, Difference); 17] = [
-        (a.executable == b.executable, ("executable", &["executable"], true)),
-        (a.args == b.args, ("args", &["args"], true)),
-        (own(a) == own(b), ("env", &["env"], true)),
-        (a.workdir == b.workdir, ("workdir", &["workdir"], false)),
+fn differences(a: &Process, b: &Process) -> Vec<Difference> {
+    let volumes = (&a.additional_volumes, &b.additional_volumes);
+    let requested = (a.privileged, a.host_pid_namespace, &a.unrestricted_volumes);
+    let unsafe_same = requested == (b.privileged, b.host_pid_namespace, &b.unrestricted_volumes);
+    let fields: [(bool, Difference); 9] = [
         (
-            a.pre_start == b.pre_start,
-            ("hooks.pre_start", &["hooks", "pre_start"], false),
+            a.pre_start.is_some() == b.pre_start.is_some(),
+            ("hooks.pre_start", &["hooks", "pre_start"]),
         ),
-        (
-            a.capabilities == b.capabilities,
-            ("capabilities", &["capabilities"], false),
-        ),
+        (a.capabilities == b.capabilities, ("capabilities", &["capabilities"])),
         (
             a.limits.memory == b.limits.memory,
-            ("limits.memory", &["limits", "memory"], false),
+            ("limits.memory", &["limits", "memory"]),
         ),
-        (a.limits.cpu == b.limits.cpu, ("limits.cpu", &["limits", "cpu"], false)),
-        (
-            a.limits.open_files == b.limits.open_files,
-            ("limits.open_files", &["limits", "open_files"], false),
-        ),
-        (
-            a.limits.processes == b.limits.processes,
-            ("limits.processes", &["limits", "processes"], false),
-        ),
-        (
-            a.limits.core_file_size == b.limits.core_file_size,
-            ("limits.core_file_size", &["limits", "core_file_size"], false),
-        ),
-        (a.requests == b.requests, ("requests", &["requests"], false)),
+        (a.limits.cpu == b.limits.cpu, ("limits.cpu", &["limits", "cpu"])),
+        (a.requests == b.requests, ("requests", &["requests"])),
         (
             a.ephemeral_disk == b.ephemeral_disk,
-            ("ephemeral_disk", &["ephemeral_disk"], false),
+            ("ephemeral_disk", &["ephemeral_disk"]),
         ),
         (
             a.persistent_disk == b.persistent_disk,
-            ("persistent_disk", &["persistent_disk"], false),
+            ("persistent_disk", &["persistent_disk"]),
         ),
-        (
-            a.additional_volumes == b.additional_volumes,
-            ("additional_volumes", &["additional_volumes"], false),
-        ),
-        (
-            (a.privileged, a.host_pid_namespace, &a.unrestricted_volumes)
-                == (b.privileged, b.host_pid_namespace, &b.unrestricted_volumes),
-            ("unsafe", &["unsafe"], false),
-        ),
-        (
-            a.shutdown_signal == b.shutdown_signal,
-            ("shutdown_signal", &["shutdown_signal"], false),
-        ),
+        (volumes.0 == volumes.1, ("additional_volumes", &["additional_volumes"])),
+        (unsafe_same, ("unsafe", &["unsafe"])),
     ];
-    fields
-        .into_iter()
-        .filter(|(same, _)| !same)
-        .map(|(_, difference)| difference)
-        .collect()
+    let different = fields.into_iter().filter(|(same, _)| !same);
+    different.map(|(_, difference)| difference).collect()
 }
 
 /// `0, 2` or `0, 2, 3, 7 more`.

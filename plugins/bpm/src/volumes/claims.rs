@@ -1,12 +1,12 @@
 //! Claims: the persistent disk, an ephemeral disk that is one, extra disks.
 
 use super::{ephemeral_name, persistent_name};
-use crate::bytes::{mebibytes, quantity};
 use crate::group::{Group, Lifecycle};
-use crate::object::object;
+use crate::object::{compact, object};
 use crate::settings::ExtraDisk;
 use boson_deployment::labels;
 use boson_document::Tree;
+use boson_processes::bytes::{mebibytes, quantity};
 use indexmap::IndexMap;
 
 /// Templates of the claims of a service's pods.
@@ -19,7 +19,9 @@ pub fn claim_templates(group: &Group) -> Vec<Tree> {
         labels::DEPLOYMENT_NAME => group.names.deployment(),
         labels::INSTANCE_GROUP_NAME => group.slug.as_str(),
     };
-    let metadata = object! { "name" => persistent_name(group), "labels" => labels };
+    let annotations = group.metadata.annotations.clone();
+    let metadata =
+        compact(object! { "name" => persistent_name(group), "labels" => labels, "annotations" => annotations });
     let own = group
         .disks
         .persistent
@@ -80,7 +82,8 @@ pub fn ephemeral(group: &Group) -> Tree {
             .ephemeral
             .or(group.disks.persistent)
             .unwrap_or(EPHEMERAL_CLAIM);
-        let template = object! { "spec" => claim(group, size) };
+        let metadata = compact(object! { "annotations" => group.metadata.annotations.clone() });
+        let template = compact(object! { "metadata" => metadata, "spec" => claim(group, size) });
         return object! { "name" => name, "ephemeral" => object! { "volumeClaimTemplate" => template } };
     }
     let limit = group

@@ -6,6 +6,9 @@
 //! | `/var/vcap/data` | `<group>-ephemeral` |
 //! | `/var/vcap/sys` | `sys-dir` |
 //! | `/var/vcap/store` | `<group>-pvc`, where the group has a persistent disk |
+//! | `/etc/hosts`, `/etc/resolv.conf` | `container-run`, names of the pod and the addresses of its DNS servers |
+//! | `/container-run` | `container-run`, the process wrapper and what it shares between containers |
+//! | `/var/vcap/instance`, `/var/vcap/bosh` | files of the same volume |
 //! | anything else | an empty directory of the pod, the same for all containers that name its path |
 
 mod claims;
@@ -21,7 +24,9 @@ use crate::job::Job;
 use crate::object::object;
 use crate::process::{Process, Volume, clean};
 use crate::report::Report;
+use crate::scripts;
 use crate::settings::ExtraDisk;
+use crate::wrapper::{HOME, VOLUME};
 use boson_deployment::names::container;
 use boson_document::{Tree, json};
 use claims::{claim_name, ephemeral, errand_claim, extra_claim};
@@ -85,6 +90,7 @@ impl Volumes {
     pub fn list(&self, group: &Group) -> Vec<Tree> {
         let empty = |name: &str| object! { "name" => name, "emptyDir" => Tree::object() };
         let mut out = vec![
+            empty(VOLUME),
             empty("rendering-data"),
             empty("jobs-dir"),
             ephemeral(group),
@@ -96,6 +102,7 @@ impl Volumes {
             let source = object! { "claimName" => claim };
             out.push(object! { "name" => persistent_name(group), "persistentVolumeClaim" => source });
         }
+        out.extend(scripts::podinfo(group));
         out.extend(self.own.values().map(|name| empty(name)));
         out.extend(extra_volumes(group));
         out
@@ -104,6 +111,7 @@ impl Volumes {
     /// `volumeMounts` of a process.
     pub fn of_process(&self, group: &Group, job: &Job, process: &Process) -> Vec<Tree> {
         let mut mounts = Mounts::new(base(group, true));
+        wrapper().into_iter().for_each(|mount| mounts.add(mount));
         for (volume, unrestricted) in paths(process) {
             let path = clean(&volume.path);
             match site(group, job, volume, unrestricted) {
@@ -119,12 +127,14 @@ impl Volumes {
         for disk in group.settings.disks.iter().filter(|disk| matches(disk, job, process)) {
             disk.mount.iter().for_each(|mount| mounts.add(mount.clone()));
         }
+        names(true).into_iter().for_each(|mount| mounts.add(mount));
         mounts.list()
     }
 
-    /// `volumeMounts` of a job's pre-start script: those of all its processes, everything to be written.
+    /// `volumeMounts` of a job's scripts: those of all its processes, everything to be written.
     pub fn of_job(&self, group: &Group, job: &Job) -> Vec<Tree> {
         let mut mounts = Mounts::new(base(group, false));
+        wrapper().into_iter().for_each(|mount| mounts.add(mount));
         for (volume, _) in job.processes.iter().flat_map(paths) {
             if let Some(name) = self.own.get(&clean(&volume.path)) {
                 mounts.add(mount(name, &clean(&volume.path), None, false));
@@ -135,6 +145,7 @@ impl Volumes {
                 disk.mount.iter().for_each(|mount| mounts.add(mount.clone()));
             }
         }
+        names(false).into_iter().for_each(|mount| mounts.add(mount));
         mounts.list()
     }
 }
@@ -216,6 +227,33 @@ pub fn base(group: &Group, jobs_read_only: bool) -> Vec<Tree> {
         out.push(mount(&persistent_name(group), "/var/vcap/store", None, false));
     }
     out
+}
+
+/// What a container with the process wrapper sees besides.
+fn wrapper() -> Vec<Tree> {
+    // Nobody who runs as vcap may replace what runs as root.
+    vec![
+        mount(VOLUME, HOME, None, true),
+        mount(VOLUME, "/container-run/instance", Some("instance"), false),
+        mount(VOLUME, "/var/vcap/instance", Some("vcap-instance"), true),
+        mount(VOLUME, "/var/vcap/bosh", Some("bosh"), true),
+    ]
+}
+
+/// Files of names that template-render writes. The kubelet does not write its own /etc/hosts over a mounted one. Scripts may add lines, as on a VM.
+fn names(read_only: bool) -> Vec<Tree> {
+    vec![
+        mount(VOLUME, "/etc/hosts", Some("etc/hosts"), read_only),
+        mount(VOLUME, "/etc/resolv.conf", Some("etc/resolv.conf"), read_only),
+    ]
+}
+
+/// What the container that shows log files sees.
+pub fn of_logs() -> Vec<Tree> {
+    vec![
+        mount(VOLUME, HOME, None, true),
+        mount("sys-dir", "/var/vcap/sys", None, true),
+    ]
 }
 
 /// Directories of the group's processes, to be made before they start.

@@ -1,4 +1,4 @@
-//! What is in the image: a layer that changes with this machine's packages, one that changes with the rules, and one with the program.
+//! What is in the image: a layer that changes with this machine's packages, one that changes with the rules, and one with the programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,8 @@ use super::{ImageArguments, libraries};
 pub(super) const USER: &str = "1000";
 /// Where the program is. It looks for its plugins in `../share/boson/plugins`.
 pub(super) const HOST: &str = "/usr/bin/host";
+/// The process wrapper, which an init container copies into the pod.
+const CONTAINER_RUN: &str = "usr/bin/container-run";
 const PLUGINS: &str = "usr/share/boson/plugins";
 const CERTIFICATES: &str = "etc/ssl/certs/ca-certificates.crt";
 
@@ -24,6 +26,10 @@ const NAMES: &str = "hosts: files dns\n";
 /// The files of each layer, the lowest first.
 pub(super) fn of(arguments: &ImageArguments) -> Result<[Entries; 3]> {
     let mut program = Entries::default();
+    if !arguments.container_run.is_file() {
+        bail!("{} is missing: run `.ci/wrapper`", arguments.container_run.display());
+    }
+    program.add(CONTAINER_RUN, Entry::Program(arguments.container_run.clone()));
     program.add(HOST.trim_start_matches('/'), Entry::Program(arguments.host.clone()));
     Ok([base(arguments)?, plugins(&arguments.plugins)?, program])
 }

@@ -6,8 +6,8 @@ use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use sha2::{Digest, Sha256};
-use tar::{Builder, EntryType, Header};
+use boson_oci::{Digesting, header};
+use tar::{Builder, EntryType};
 
 /// One thing in an image.
 #[derive(Clone, Debug)]
@@ -54,21 +54,13 @@ impl Layer {
     /// Writes the entries to a file without a name, which lies in `place`.
     pub(super) fn write(entries: &Entries, place: &Path) -> Result<Self> {
         let file = tempfile::tempfile_in(place).with_context(|| format!("writing to {}", place.display()))?;
-        let mut archive = Builder::new(Digesting {
-            file,
-            all: Sha256::new(),
-        });
+        let mut archive = Builder::new(Digesting::new(file));
         for (path, entry) in &entries.0 {
             append(&mut archive, path, entry).with_context(|| format!("adding {path}"))?;
         }
-        let Digesting { mut file, all } = archive.into_inner()?;
-        let size = file.stream_position()?;
+        let (mut file, digest, size) = archive.into_inner()?.finish();
         file.rewind()?;
-        Ok(Self {
-            digest: hex(all),
-            size,
-            file,
-        })
+        Ok(Self { digest, size, file })
     }
 }
 
@@ -92,40 +84,4 @@ fn append(archive: &mut Builder<impl Write>, path: &str, entry: &Entry) -> Resul
         Entry::Scratch => archive.append_data(&mut header(EntryType::Directory, 0o1777, 0), path, io::empty())?,
     }
     Ok(())
-}
-
-/// Says nothing about where and when it was made.
-pub(super) fn header(kind: EntryType, mode: u32, size: u64) -> Header {
-    let mut header = Header::new_gnu();
-    header.set_entry_type(kind);
-    header.set_mode(mode);
-    header.set_size(size);
-    header.set_mtime(0);
-    header.set_uid(0);
-    header.set_gid(0);
-    header
-}
-
-/// `sha256:<hex>` of what was fed in.
-pub(super) fn hex(all: Sha256) -> String {
-    let digest: String = all.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{digest}")
-}
-
-/// Digests what it writes.
-struct Digesting {
-    file: File,
-    all: Sha256,
-}
-
-impl Write for Digesting {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes)?;
-        self.all.update(&bytes[..written]);
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
 }

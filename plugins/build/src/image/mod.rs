@@ -3,18 +3,17 @@
 
 mod contents;
 mod layer;
-mod layout;
 mod libraries;
 
 use std::fs::File;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use boson_oci::{Archive, Blob, media};
 use clap::Args;
 use serde_json::json;
 
 use self::layer::Layer;
-use self::layout::{Blob, Layout};
 
 /// What to put into the image, and where it goes.
 #[derive(Args)]
@@ -22,6 +21,9 @@ pub(crate) struct ImageArguments {
     /// The program `host`.
     #[arg(long, value_name = "PATH", default_value_os_t = crate::target().join("release/host"))]
     host: PathBuf,
+    /// The process wrapper, a static program (`.ci/wrapper`).
+    #[arg(long, value_name = "PATH", default_value_os_t = crate::target().join("container-run"))]
+    container_run: PathBuf,
     /// The built-in plugins and their machine code (`host plugin precompile`).
     #[arg(long, value_name = "DIR", default_value_os_t = crate::target().join("plugins"))]
     plugins: PathBuf,
@@ -51,28 +53,22 @@ pub(crate) fn make(arguments: &ImageArguments) -> Result<()> {
     Ok(())
 }
 
-/// Writes the tar and gives the digest of the image's manifest.
+/// Writes the tar and gives the digest of the image's manifest. Layers are not compressed: whoever pushes the image compresses them, and whoever
+/// loads it need not unpack them twice.
 fn pack(name: &str, layers: Vec<Layer>, file: File) -> Result<String> {
+    name.rsplit_once(':').context("the image's name has no tag")?;
     let diffs: Vec<&str> = layers.iter().map(|layer| layer.digest.as_str()).collect();
-    let config = Blob::json("application/vnd.oci.image.config.v1+json", &config(&diffs))?;
-    let mut layout = Layout::new(file);
-    layout.begin()?;
+    let config = Blob::json(media::CONFIG, &config(&diffs));
+    let mut archive = Archive::new(file)?;
     let mut descriptors = Vec::new();
     for layer in layers {
-        descriptors.push(layout.layer(layer)?);
+        descriptors.push(boson_oci::descriptor(media::LAYER, &layer.digest, layer.size));
+        archive.add(&layer.digest, layer.size, layer.file)?;
     }
-    layout.blob(&config)?;
-    let manifest = Blob::json(
-        "application/vnd.oci.image.manifest.v1+json",
-        &json!({
-            "schemaVersion": 2,
-            "mediaType": "application/vnd.oci.image.manifest.v1+json",
-            "config": config.descriptor(),
-            "layers": descriptors,
-        }),
-    )?;
-    layout.blob(&manifest)?;
-    layout.end(name, &manifest, &config, &descriptors)?;
+    archive.blob(&config)?;
+    let manifest = boson_oci::manifest(&config, &descriptors);
+    archive.blob(&manifest)?;
+    archive.end(name, &manifest, &config, &descriptors)?;
     Ok(manifest.digest)
 }
 

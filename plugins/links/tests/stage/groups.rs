@@ -523,38 +523,24 @@ fn wrong_addons_are_told_once_each() {
 }
 
 #[test]
-fn jobs_of_bosh_dns_are_warned_about_and_never_run() {
-    let properties = json!({"aliases": {"one.internal": ["*"]}});
+fn jobs_of_bosh_dns_never_run_and_each_group_knows_the_names_that_lead_to_it() {
+    let properties =
+        json!({"aliases": {"one.internal": ["*.web.default.dep.bosh"], "two.internal": ["*.other.default.dep.bosh"]}});
     let addons =
         json!([{"name": "dns", "jobs": [{"name": "bosh-dns", "release": "bosh-dns", "properties": properties}]}]);
-    let properties = json!({"aliases": [{"domain": "uaa.service.cf.internal", "targets": []}]});
-    let case = Case::new(json!([group(
-        "web",
-        json!([{"name": "bosh-dns-aliases", "release": "bosh-dns-aliases", "properties": properties}])
-    )]))
-    .key("addons", addons)
-    .key("releases", json!([{"name": "bosh-dns", "version": "1"}]));
-    let told = |place: &str, message: &str| (place.to_string(), message.to_string());
-    let expected = [
-        told(
-            "/instance_groups/0/jobs/0",
-            "Job 'bosh-dns-aliases' of the release 'bosh-dns-aliases' has no effect: BOSH DNS does not run in Kubernetes",
-        ),
-        told(
-            "/instance_groups/0/jobs/0/properties/aliases/0/domain",
-            "The alias 'uaa.service.cf.internal' does not resolve: aliases are not converted yet",
-        ),
-        told(
-            "/addons/0/jobs/0",
-            "Job 'bosh-dns' of the release 'bosh-dns' has no effect: BOSH DNS does not run in Kubernetes",
-        ),
-        told(
-            "/addons/0/jobs/0/properties/aliases/one.internal",
-            "The alias 'one.internal' does not resolve: aliases are not converted yet",
-        ),
-    ];
-    assert_eq!(case.warnings(), expected);
-    assert_eq!(at(&case.resolved(), "web", "/instance_groups/0/jobs"), "[]");
+    let jobs = json!([{"name": "bosh-dns-aliases", "release": "bosh-dns-aliases", "properties": {}}]);
+    let case = Case::new(json!([group("web", jobs), group("other", json!([]))]))
+        .key("addons", addons)
+        .key("releases", json!([{"name": "bosh-dns", "version": "1"}]));
+    assert_eq!(case.warnings(), []);
+    let resolved = case.resolved();
+    assert_eq!(at(&resolved, "web", "/instance_groups/0/jobs"), "[]");
+    let aliases = |group: &str| at(&resolved, group, "/dns/aliases");
+    assert_eq!(aliases("web"), r#"{"one.internal":["*.web.default.dep.bosh"]}"#);
+    assert_eq!(aliases("other"), r#"{"two.internal":["*.other.default.dep.bosh"]}"#);
+    assert_eq!(at(&resolved, "web", "/dns/groups/0/name"), "\"web\"");
+    let without = Case::new(json!([group("web", json!([]))])).resolved();
+    assert_eq!(at(&without, "web", "/dns"), "(absent)");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 mod groups;
 mod link;
+mod names;
 mod settings;
 
 pub(super) use self::groups::Groups;
@@ -121,6 +122,8 @@ impl Node {
                 .spawn()?;
             Ok(asked.wait()?.success())
         })?;
+        let administrator = self.directory.join("admin.kubeconfig");
+        names::serve(self.link.gateway(), program("kubectl")?, &administrator)?;
         let pause = self.directory.join("pause.tar");
         Image::busybox(PAUSE)?
             .entrypoint(&["/bin/sleep", "infinity"])

@@ -17,7 +17,7 @@ pub(super) fn write(directory: &Path, link: Link) -> Result<()> {
     fs::write(directory.join("containerd.toml"), containerd(directory))?;
     fs::write(directory.join("kubelet.yaml"), kubelet(directory, link))?;
     fs::write(directory.join("kube-proxy.yaml"), proxy(directory, link))?;
-    // There is no DNS; with no server named, a lookup fails at once.
+    // Pods of the host's network ask nobody; with no server named, a lookup fails at once.
     fs::write(directory.join("resolv.conf"), "search .\n")?;
     Ok(())
 }
@@ -75,7 +75,7 @@ fn network(link: Link) -> String {
 }
 
 fn kubelet(directory: &Path, link: Link) -> String {
-    let (directory, address) = (directory.display(), link.node());
+    let (directory, address, dns) = (directory.display(), link.node(), link.gateway());
     format!(
         r#"apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -87,6 +87,7 @@ makeIPTablesUtilChains: false
 serializeImagePulls: false
 address: {address}
 clusterDomain: cluster.local
+clusterDNS: [{dns}]
 resolvConf: {directory}/resolv.conf
 volumePluginDir: {directory}/volume-plugins
 authentication: {{anonymous: {{enabled: false}}, x509: {{clientCAFile: {directory}/ca.crt}}, webhook: {{enabled: true}}}}

@@ -60,6 +60,9 @@ struct DeploymentArguments {
     /// What `instances` of a group means
     #[arg(long, value_enum, default_value_t)]
     instances: InstancesArgument,
+    /// Run jobs without bpm information by their monit files
+    #[arg(long)]
+    monit: bool,
 }
 
 pub fn run(arguments: &InstanceGroupArguments, color: Color) -> Result<(), Failed> {
@@ -103,6 +106,7 @@ impl DeploymentArguments {
             operator_image: self.operator_image.clone(),
             registry: self.registry.clone(),
             spread: self.instances.into(),
+            monit: self.monit,
         }
     }
 }

@@ -8,6 +8,8 @@ mod interpolate;
 mod leaving;
 mod mounted;
 mod persist_output;
+mod pod_names;
+mod processes;
 mod template_render;
 mod wait;
 

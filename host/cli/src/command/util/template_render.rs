@@ -1,5 +1,7 @@
 //! `host util template-render`: renders all templates of an instance in its pod.
 
+use super::pod_names;
+use super::processes::{self, Written};
 use crate::command::inputs;
 use crate::command::render::files_of;
 use crate::exit::{self, Failed};
@@ -44,6 +46,12 @@ pub struct TemplateRenderArguments {
     /// The pod's address
     #[arg(long, env = "POD_IP")]
     ip: String,
+    /// Where the process wrapper is, and what it reads
+    #[arg(long, env = "CONTAINER_RUN_DIR")]
+    wrapper: Option<PathBuf>,
+    /// A directory to make, for the processes; may be given more than once
+    #[arg(long, value_name = "PATH")]
+    directory: Vec<PathBuf>,
     #[command(flatten)]
     plugins: PluginArguments,
 }
@@ -79,10 +87,33 @@ fn template_render(
     // The log of a pod has more readers than its Secrets.
     let secrets = Secrets::suspected(&manifest);
     let rendered = files(arguments, &plugins, &pod, &secrets, sources);
-    let (files, said) = rendered.map_err(|errors| secrets.scrub(errors, sources))?;
-    below::write(&arguments.out, &files)
-        .map_err(|error| vec![Diagnostic::error("output-unwritable", format!("{error:#}"))])?;
+    let rendered = rendered.map_err(|errors| secrets.scrub(errors, sources))?;
+    let mut said = rendered.said.clone();
+    if let Some(wrapper) = &arguments.wrapper {
+        let named = pod_names::write(wrapper, &manifest, pod.index, &arguments.ip);
+        said.extend(named.map_err(|error| vec![*error])?);
+    }
+    write(arguments, &rendered).map_err(|error| vec![Diagnostic::error("output-unwritable", format!("{error:#}"))])?;
     Ok(secrets.scrub(said, sources))
+}
+
+/// What rendering gave.
+#[derive(Default)]
+struct Rendered {
+    files: Vec<Below>,
+    written: Written,
+    said: Vec<Diagnostic>,
+}
+
+fn write(arguments: &TemplateRenderArguments, rendered: &Rendered) -> anyhow::Result<()> {
+    below::write(&arguments.out, &rendered.files)?;
+    if let Some(wrapper) = &arguments.wrapper {
+        processes::write(wrapper, &rendered.written)?;
+    }
+    arguments
+        .directory
+        .iter()
+        .try_for_each(|path| processes::directory(path))
 }
 
 fn pod<'a>(arguments: &TemplateRenderArguments, manifest: &'a Tree) -> Pod<'a> {
@@ -102,16 +133,16 @@ fn files(
     pod: &Pod<'_>,
     secrets: &Secrets,
     sources: &mut Sources,
-) -> Result<(Vec<Below>, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let (mut files, mut said, mut filled) = (Vec::new(), Vec::new(), Vec::new());
+) -> Result<Rendered, Vec<Diagnostic>> {
+    let (mut rendered, mut said, mut filled) = (Rendered::default(), Vec::new(), Vec::new());
     for job in pod.jobs {
         match fill(arguments, plugins, job, pod.index, secrets, sources) {
-            Ok(one) => filled.push(one),
+            Ok(one) => filled.push((job, one)),
             Err(some) => said.extend(some),
         }
     }
     let mut failed = Vec::new();
-    for (job, filled) in &filled {
+    for (_, Instance { job, filled, .. }) in &filled {
         said.extend(filled.diagnostics.iter().cloned());
         if filled.failed() {
             let errors = filled.diagnostics.iter().filter(|one| one.is_error()).collect();
@@ -125,13 +156,33 @@ fn files(
     if !failed.is_empty() {
         said.push(collected::of_group(&failed));
     }
+    for (tree, one) in filled.iter().filter(|(_, one)| !one.filled.failed()) {
+        let described = processes::description(&one.job, &one.filled, one.monit.as_deref(), sources);
+        let text = described.and_then(|bpm| processes::of_job((tree, &one.job), bpm, &one.context, &arguments.ip));
+        match text {
+            Ok(text) => rendered.written.jobs.push((one.job.name.clone(), text)),
+            Err(errors) => said.extend(errors),
+        }
+    }
     if said.iter().any(Diagnostic::is_error) {
         return Err(said);
     }
-    for (job, filled) in filled {
-        files.extend(placed(&job, filled));
+    for (_, one) in filled {
+        rendered.files.extend(placed(&one.job, one.filled));
+        rendered.written.context = one.context;
     }
-    Ok((files, said))
+    Ok(Rendered { said, ..rendered })
+}
+
+/// A job on this pod.
+struct Instance {
+    job: Job,
+    /// What its templates saw.
+    context: Tree,
+    /// What they gave.
+    filled: Filled,
+    /// The monit file, where the job runs by it.
+    monit: Option<String>,
 }
 
 /// A job with what its templates gave on this pod.
@@ -142,7 +193,7 @@ fn fill(
     index: u32,
     secrets: &Secrets,
     sources: &mut Sources,
-) -> Result<(Job, Filled), Vec<Diagnostic>> {
+) -> Result<Instance, Vec<Diagnostic>> {
     let (name, release) = (
         job.str("name").unwrap_or_default(),
         job.str("release").unwrap_or_default(),
@@ -163,13 +214,21 @@ fn fill(
         vec![error]
     })?;
     // As in the conversion, behind `monit` where that may change what the others see.
-    let monit = selection::reaching_monit(files);
+    let by_monit = selection::by_monit(job, files);
+    let monit = if by_monit {
+        selection::monit(files)
+    } else {
+        selection::reaching_monit(files)
+    };
     let all: Vec<_> = monit.iter().chain(&files.templates).collect();
     let mut filled = files_of(plugins, files, &all, &context, secrets, sources);
-    if monit.is_some() && !filled.files.is_empty() {
-        filled.files.remove(0);
-    }
-    Ok((files.clone(), filled))
+    let monit = (monit.is_some() && !filled.files.is_empty()).then(|| filled.files.remove(0).content);
+    Ok(Instance {
+        job: files.clone(),
+        context,
+        filled,
+        monit: monit.filter(|_| by_monit),
+    })
 }
 
 fn placed(job: &Job, filled: Filled) -> Vec<Below> {

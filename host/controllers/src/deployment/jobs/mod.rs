@@ -11,7 +11,7 @@ pub(super) use pod::PodPlugins;
 use super::flow::Flow;
 use super::manifest::Manifest;
 use super::steps::Kept;
-use super::stop::Stop;
+use super::stop::{Stop, Wrong};
 use crate::api::QuarksJob;
 use crate::client::{Error, resource};
 use crate::objects;
@@ -22,6 +22,14 @@ use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
 use plan::Todo;
+
+/// What a job with a container for each group left.
+pub(super) struct Left {
+    /// By group; none where its container failed.
+    pub kept: Vec<Option<Kept>>,
+    /// What is wrong with the others.
+    pub wrong: Option<Wrong>,
+}
 
 // === impl Flow ===
 
@@ -72,6 +80,39 @@ impl Flow<'_> {
             self.context.cluster.delete(&live).await?;
         }
         Err(waiting(job))
+    }
+
+    /// What a job leaves for each of its groups: one whose container fails does not affect the others.
+    pub(super) async fn by_job_each(
+        &self,
+        job: &Job,
+        series: &[Series],
+        manifest: &mut Manifest,
+    ) -> Result<Left, Stop> {
+        let wrong = match self.by_job(job, series, manifest).await {
+            Ok(kept) => {
+                return Ok(Left {
+                    kept: kept.into_iter().map(Some).collect(),
+                    wrong: None,
+                });
+            }
+            Err(Stop::Wrong(wrong)) => wrong,
+            Err(stop) => return Err(stop),
+        };
+        let existing = self.existing().await?;
+        let mut kept = Vec::new();
+        for one in series {
+            let newest = self.newest(std::slice::from_ref(one), &existing).await?;
+            let newest = newest.and_then(|mut kept| kept.pop());
+            kept.push(newest.filter(|kept| plan::are_of_run(std::iter::once(&kept.secret), &job.digest)));
+        }
+        match kept.iter().any(Option::is_some) {
+            true => Ok(Left {
+                kept,
+                wrong: Some(wrong),
+            }),
+            false => Err(Stop::Wrong(wrong)),
+        }
     }
 
     /// The newest version of each series; none if one has none.

@@ -190,6 +190,9 @@ impl Site<'_> {
                 .iter()
                 .map(|registry| format!("--registry={registry}")),
         );
+        if deployment.monit {
+            arguments.push("--monit".into());
+        }
         if deployment.spread != Spread::default() {
             arguments.push(format!("--instances={}", deployment.spread.name()));
         }
@@ -309,6 +312,7 @@ mod tests {
             operator_image: "boson:1".into(),
             registry: None,
             spread: Spread::Total,
+            monit: false,
         };
         let mut held = vec![Held {
             origin: Origin::Generated,

@@ -16,6 +16,7 @@ pub fn of_group(document: &Tree, jobs: &[JobFiles]) -> Privileges {
     }
     for group in document.items("instance_groups") {
         granted.extend(of_settings(group));
+        granted.extend(of_errand(group, jobs));
         for job in group.items("jobs") {
             let properties = job.get("properties");
             for quarks in QUARKS.iter().filter_map(|name| properties?.get(name)) {
@@ -28,11 +29,19 @@ pub fn of_group(document: &Tree, jobs: &[JobFiles]) -> Privileges {
 }
 
 fn of_bpm(bpm: &Tree) -> Vec<Privilege> {
-    bpm.items("processes").iter().flat_map(of_process).collect()
+    let processes = bpm.items("processes").iter().flat_map(of_process);
+    // monit runs everything as root.
+    let monit = bpm.get("monit").map(|_| Privilege::of("runAsUser", "0"));
+    processes.chain(monit).collect()
 }
 
 fn of_process(process: &Tree) -> Vec<Privilege> {
     let mut granted = capabilities(process.items("capabilities"));
+    // BPM runs hooks as root.
+    let hook = process.get("hooks").and_then(|hooks| hooks.get("pre_start"));
+    if hook.is_some_and(|hook| !hook.is_null()) {
+        granted.push(Privilege::of("runAsUser", "0"));
+    }
     let asks = |right: &str| {
         let rights = process.get("unsafe");
         rights.and_then(|rights| rights.get(right)) == Some(&Tree::Bool(true))
@@ -44,6 +53,13 @@ fn of_process(process: &Tree) -> Vec<Privilege> {
         granted.push(Privilege::any("hostPID"));
     }
     granted
+}
+
+/// BOSH runs errands as root.
+fn of_errand(group: &Tree, jobs: &[JobFiles]) -> Option<Privilege> {
+    let is_errand = matches!(group.str("lifecycle"), Some("errand" | "auto-errand"));
+    let mut templates = jobs.iter().flat_map(|job| &job.templates);
+    (is_errand && templates.any(|template| template == "bin/run")).then(|| Privilege::of("runAsUser", "0"))
 }
 
 fn of_quarks(quarks: &Tree) -> Vec<Privilege> {

@@ -6,6 +6,7 @@ mod requested;
 
 use crate::Diagnostic;
 use crate::object::{fault, name};
+use boson_deployment::dns::ACCOUNT;
 use boson_document::Tree;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -53,6 +54,8 @@ pub struct Rights {
     allowed: Privileges,
     /// By the name of the workload: what its instance group asks for.
     groups: HashMap<String, Privileges>,
+    /// Name of the Deployment of the deployment's DNS servers: its pods run as their own account.
+    dns: Option<String>,
 }
 
 /// Who asks for a right.
@@ -144,7 +147,13 @@ impl Rights {
         Self {
             allowed,
             groups: HashMap::new(),
+            dns: None,
         }
+    }
+
+    /// And the account of the DNS servers for the Deployment of this name.
+    pub fn grant_dns(&mut self, deployment: String) {
+        self.dns = Some(deployment);
     }
 
     /// And those of a group's workload.
@@ -164,9 +173,12 @@ impl Rights {
         let Some(template) = requested::template(object) else {
             return Ok(());
         };
+        let is_dns = object.str("kind") == Some("Deployment") && self.dns.as_deref() == Some(name(object));
+        let account = Privilege::of("serviceAccountName", ACCOUNT);
         let requests = requested::of_template(template);
         let refused = requests
             .iter()
+            .filter(|request| !(is_dns && request.privilege == account))
             .find(|request| !self.allowed.hold(&request.privilege) && !group.is_some_and(|group| may(group, request)));
         refused.map_or(Ok(()), |request| Err(refusal(object, request)))
     }

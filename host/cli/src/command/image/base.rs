@@ -1,0 +1,117 @@
+//! The stemcell's image, read when the first release needs it: where the registry has all images, nobody does.
+
+use crate::output::Bar;
+use boson_images::{Base, Part, Parts, Pool};
+use boson_pipeline::Diagnostic;
+use boson_registry::{Pulled, Transfer, docker_credentials};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::sync::OnceCell;
+
+/// An image that is read once.
+pub struct Lazy {
+    image: String,
+    cache: PathBuf,
+    transfer: Transfer,
+    read: OnceCell<Arc<Base>>,
+}
+
+// === impl Lazy ===
+
+impl Lazy {
+    pub fn new(image: &str, cache: &Path, transfer: Transfer) -> Self {
+        Self {
+            image: image.to_owned(),
+            cache: cache.to_path_buf(),
+            transfer,
+            read: OnceCell::new(),
+        }
+    }
+
+    /// The image.
+    ///
+    /// # Errors
+    /// It cannot be read, or not be built on.
+    pub async fn get(&self, pool: &Pool, bar: &Bar) -> Result<Arc<Base>, Diagnostic> {
+        let read = self.read.get_or_try_init(|| self.read(pool, bar));
+        read.await.cloned()
+    }
+
+    /// Its name, where it is in a registry.
+    pub fn reference(&self) -> Option<&str> {
+        (!Path::new(&self.image).exists()).then_some(self.image.as_str())
+    }
+
+    async fn read(&self, pool: &Pool, bar: &Bar) -> Result<Arc<Base>, Diagnostic> {
+        bar.phase("stemcell", None);
+        let (image, place, pool) = (self.image.clone(), self.cache.join("layers"), pool.clone());
+        let base = match self.reference() {
+            None => super::making::blocking(move || Base::read(Path::new(&image), &place, &pool)).await?,
+            Some(image) if !has_registry(image) => return Err(missing(image)),
+            Some(_) => {
+                let parts = self.pulled(bar).await?;
+                super::making::blocking(move || Base::of(&image, parts, &place, &pool)).await?
+            }
+        };
+        Ok(Arc::new(base))
+    }
+
+    async fn pulled(&self, bar: &Bar) -> Result<Parts, Diagnostic> {
+        let image = self.image.clone();
+        let credentials = super::making::blocking(move || docker_credentials(&image)).await?;
+        let place = self.cache.join("stemcells");
+        let tell = |bytes: u64| bar.advance(bytes);
+        let pulled = self.transfer.pull(&self.image, credentials.as_ref(), &place, &tell);
+        pulled.await.map(parts).map_err(|error| match error.code.as_str() {
+            "image-missing" => missing(&self.image),
+            "image-access" => error.help("sign in with `docker login`, or check the name"),
+            _ => error,
+        })
+    }
+}
+
+/// A misspelt path must not be asked for in somebody's registry.
+fn has_registry(image: &str) -> bool {
+    let host = image.split_once('/').map_or("", |(host, _)| host);
+    host == "localhost" || host.contains(['.', ':']) && !host.starts_with('.')
+}
+
+fn missing(image: &str) -> Diagnostic {
+    let message = format!("there is no image '{image}', and no such file");
+    Diagnostic::error("image-missing", message)
+        .help("--stemcell-image is a path, or a name with its registry, as in docker.io/library/ubuntu:22.04")
+}
+
+fn parts(pulled: Pulled) -> Parts {
+    let layer = |(media_type, digest, content)| Part {
+        media_type,
+        digest: Some(digest),
+        content,
+    };
+    Parts {
+        digest: pulled.digest,
+        config: pulled.config,
+        layers: pulled.layers.into_iter().map(layer).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_registry;
+
+    #[test]
+    fn names_have_a_registry() {
+        for (image, expected) in [
+            ("docker.io/library/ubuntu:22.04", true),
+            ("localhost:5000/jammy", true),
+            ("localhost/jammy:1", true),
+            ("stemcell.tar", false),
+            ("images/stemcell.tar", false),
+            ("./stemcell.tar", false),
+            ("../stemcell.tar", false),
+            ("/images/stemcell.tar", false),
+        ] {
+            assert_eq!(has_registry(image), expected, "{image}");
+        }
+    }
+}

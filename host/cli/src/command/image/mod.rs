@@ -1,0 +1,249 @@
+//! `host image`: images of compiled releases, written to files or pushed to a registry.
+
+#![allow(
+    clippy::result_large_err,
+    reason = "an error ends the making of one image; a box for it would be noise in every signature"
+)]
+
+mod base;
+mod making;
+mod selection;
+
+use crate::command::variables::VariableArguments;
+use crate::exit::Failed;
+use crate::output::{self, Bars, Color};
+use crate::plugins::PluginArguments;
+use anyhow::Context;
+use boson_images::{Downloads, Pool};
+use boson_pipeline::Diagnostic;
+use boson_pipeline::report::Sources;
+use boson_registry::{Settings, Transfer};
+use clap::Args;
+use futures::{StreamExt, stream};
+use making::Site;
+use selection::Selected;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const EXAMPLES: &str = "\
+Releases are compiled: what `bosh export-release` makes, or what operations/use-compiled-releases.yml of cf-deployment names. A stemcell's image is an
+OCI image layout, an archive of an image (not compressed), or a name in a registry. Credentials come from docker's configuration.
+
+An image is named as pods look for it: <registry>/<release>:<os>-<stemcell version>-<release version>. Each line of the output is one image with the
+digest of its manifest.
+
+Examples:
+  host image nats-56.26.0-ubuntu-jammy-1.585.tgz --stemcell-image stemcell.tar --out nats.tar
+  host image nats-56.26.0-ubuntu-jammy-1.585.tgz --stemcell-image r.example/stemcells/jammy:1.585 --registry r.example/cf
+  host image --manifest cf-deployment.yml -o operations/use-compiled-releases.yml --stemcell-image r.example/stemcells/jammy:1.585 \\
+    --registry r.example/cf";
+
+/// Make images of compiled releases
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+#[command(group(clap::ArgGroup::new("from").required(true).args(["tarball", "manifest"])))]
+#[command(group(clap::ArgGroup::new("to").required(true).multiple(true).args(["registry", "out"])))]
+pub struct ImageArguments {
+    /// The tarball of a compiled release
+    #[arg(value_name = "RELEASE")]
+    tarball: Option<PathBuf>,
+    /// Make the images of all releases of this deployment; `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    manifest: Option<PathBuf>,
+    #[command(flatten)]
+    variables: VariableArguments,
+    /// Take this tarball instead of downloading the release
+    #[arg(long = "release", value_name = "[NAME=]PATH", requires = "manifest")]
+    releases: Vec<String>,
+    /// The image to build on: an OCI image layout, an archive of an image, or a name in a registry
+    #[arg(long, value_name = "IMAGE")]
+    stemcell_image: String,
+    /// What the image is named by [default: what the packages were compiled for]
+    #[arg(long, value_name = "OS/VERSION", conflicts_with = "manifest", value_parser = stemcell)]
+    stemcell: Option<boson_images::Stemcell>,
+    /// Registry and organization: push images there, or name them by it with --out
+    #[arg(long, value_name = "URL")]
+    registry: Option<String>,
+    /// Write to disk: FILE.tar is an archive, anything else a directory with an OCI image layout; with --manifest a directory of archives
+    #[arg(long, value_name = "PATH")]
+    out: Option<PathBuf>,
+    /// Make images that the registry has already, and push them again
+    #[arg(long)]
+    force: bool,
+    /// How many releases are worked on at once
+    #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=16))]
+    parallel: u8,
+    /// Directory for downloads, layers of stemcells and layers in the making [default: boson/images in the user's cache directory]
+    #[arg(long, value_name = "DIR", env = "BOSON_IMAGES_CACHE")]
+    cache: Option<PathBuf>,
+    /// Speak to this registry (HOST:PORT) without TLS
+    #[arg(
+        long,
+        value_name = "REGISTRY",
+        env = "BOSON_REGISTRY_WITHOUT_TLS",
+        value_delimiter = ','
+    )]
+    registry_without_tls: Vec<String>,
+    /// Trust this certificate of a registry or a release server, too: a PEM file
+    #[arg(long, value_name = "FILE", env = "BOSON_REGISTRY_CA", value_delimiter = ',')]
+    registry_ca: Vec<PathBuf>,
+    #[command(flatten)]
+    plugins: PluginArguments,
+}
+
+fn stemcell(text: &str) -> Result<boson_images::Stemcell, String> {
+    boson_images::Stemcell::parse(text).ok_or_else(|| "a stemcell is OS/VERSION, as in ubuntu-jammy/1.585".to_owned())
+}
+
+/// Diagnostics, and the documents that they are about.
+pub(super) struct Report {
+    diagnostics: Vec<Diagnostic>,
+    sources: Sources,
+}
+
+// === impl Report ===
+
+impl Report {
+    fn of(diagnostics: Vec<Diagnostic>) -> Self {
+        Self {
+            diagnostics,
+            sources: Sources::default(),
+        }
+    }
+}
+
+impl From<Diagnostic> for Report {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self::of(vec![diagnostic])
+    }
+}
+
+pub fn run(arguments: &ImageArguments, color: Color) -> Result<(), Failed> {
+    let mut authorities = Vec::new();
+    for file in &arguments.registry_ca {
+        authorities.push(std::fs::read(file).with_context(|| format!("cannot read '{}'", file.display()))?);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let made = runtime.block_on(make(arguments, authorities, color));
+    // Nobody waits for threads that still read for an image that failed.
+    runtime.shutdown_background();
+    made
+}
+
+async fn make(arguments: &ImageArguments, authorities: Vec<Vec<u8>>, color: Color) -> Result<(), Failed> {
+    let show = |report: Report| {
+        output::show(&report.diagnostics, &report.sources, color);
+        Failed::Input
+    };
+    let bars = Bars::start();
+    let mut sources = Sources::default();
+    let chosen = selection::selected(arguments, &mut sources).map_err(|errors| {
+        output::show(&errors, &sources, color);
+        Failed::Input
+    })?;
+    output::show(&chosen.warnings, &sources, color);
+    let cache = cache(arguments).map_err(|error| show(error.into()))?;
+    let settings = Settings {
+        without_tls: arguments.registry_without_tls.clone(),
+        authorities: authorities.clone(),
+        allowed: Vec::new(),
+    };
+    let transfer = Transfer::new(&settings).map_err(|error| show(error.into()))?;
+    let downloads = Downloads::new(&cache.join("downloads"), &authorities).map_err(|error| show(error.into()))?;
+    let site = Arc::new(Site {
+        base: base::Lazy::new(&arguments.stemcell_image, &cache, transfer.clone()),
+        transfer,
+        downloads,
+        pool: Pool::new(),
+        cache,
+        out: arguments.out.clone(),
+        many: arguments.manifest.is_some(),
+        force: arguments.force,
+        bars,
+    });
+    let results = stream::iter(chosen.all)
+        .map(|selected| one(site.clone(), selected))
+        .buffer_unordered(usize::from(arguments.parallel));
+    let mut results = std::pin::pin!(results);
+    let mut failed = false;
+    let mut errors = Vec::new();
+    while let Some((selected, result)) = results.next().await {
+        match result {
+            Ok(made) => {
+                let lines = match made.digest.as_str() {
+                    // Not every registry says what it has.
+                    "" => format!("{}\n", made.name),
+                    digest => format!("{}@{digest}\n", made.name),
+                };
+                site.bars.pause(|| {
+                    output::show(&made.warnings, &Sources::default(), color);
+                    output::print(&lines)
+                })?;
+            }
+            Err(report) => {
+                failed = true;
+                errors.push(placed(report, &selected));
+            }
+        }
+    }
+    site.bars.end();
+    for report in errors {
+        for one in report.diagnostics {
+            let about = if one.place.document.as_deref() == chosen.document.as_deref() {
+                &sources
+            } else {
+                &report.sources
+            };
+            output::show(&[one], about, color);
+        }
+    }
+    match failed {
+        true => Err(Failed::Input),
+        false => Ok(()),
+    }
+}
+
+async fn one(site: Arc<Site>, selected: Selected) -> (Selected, Result<making::Made, Report>) {
+    let made = making::image(&site, &selected).await;
+    (selected, made)
+}
+
+/// Errors that are about no file of their own are about the release's entry in the manifest.
+fn placed(mut report: Report, selected: &Selected) -> Report {
+    if let Some((document, pointer)) = &selected.place {
+        for error in report
+            .diagnostics
+            .iter_mut()
+            .filter(|error| error.place.document.is_none())
+        {
+            *error = error.clone().in_document(document).at(pointer);
+        }
+    }
+    report
+}
+
+/// The cache directory, for its owner only.
+fn cache(arguments: &ImageArguments) -> Result<PathBuf, Diagnostic> {
+    let directory = arguments.cache.clone().or_else(user_cache).ok_or_else(|| {
+        Diagnostic::error("image-cache", "there is no home directory for a cache").help("name a directory: --cache DIR")
+    })?;
+    let unusable = |error: std::io::Error| {
+        let message = format!("'{}' cannot be used as a cache: {error}", directory.display());
+        Diagnostic::error("image-cache", message)
+            .help("is its disk full, or read-only? --cache names another directory")
+    };
+    for place in [directory.clone(), directory.join("layers")] {
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(place);
+        made.map_err(unusable)?;
+    }
+    Ok(directory)
+}
+
+fn user_cache() -> Option<PathBuf> {
+    let base = std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
+    let base = base.or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache")))?;
+    Some(base.join("boson").join("images"))
+}

@@ -1,0 +1,159 @@
+//! Which images are to be made, and where their releases are.
+
+use super::ImageArguments;
+use crate::command::convert::split_release;
+use crate::command::variables::{self, Asked};
+use crate::plugins;
+use boson_document::Pointer;
+use boson_images::{Stemcell, Wanted, wanted};
+use boson_pipeline::report::Sources;
+use boson_pipeline::variables::Options;
+use boson_pipeline::{Diagnostic, Stage};
+use boson_releases::Compiled;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// An image that is to be made.
+pub struct Selected {
+    /// Name of the release, for progress.
+    pub title: String,
+    /// Where the release is.
+    pub from: From,
+    /// Place in the manifest, for errors.
+    pub place: Option<(String, Pointer)>,
+    /// What is wanted; none where the tarball itself says.
+    pub wanted: Option<Wanted>,
+    /// What the user says that the image is built on.
+    pub stemcell: Option<Stemcell>,
+    /// Registry and organization, for images whose name the tarball says.
+    pub registry: Option<String>,
+}
+
+/// Where a release is.
+pub enum From {
+    /// A file.
+    Path(PathBuf),
+    /// An address, and digests where the manifest has some.
+    Web(String, Option<String>),
+}
+
+/// All of them.
+pub struct Selection {
+    pub all: Vec<Selected>,
+    pub warnings: Vec<Diagnostic>,
+    /// Name of the manifest.
+    pub document: Option<String>,
+}
+
+/// Reads the command line, and the manifest where there is one.
+///
+/// # Errors
+/// What is wrong with them.
+pub fn selected(arguments: &ImageArguments, sources: &mut Sources) -> Result<Selection, Vec<Diagnostic>> {
+    match (&arguments.tarball, &arguments.manifest) {
+        (_, Some(manifest)) => of_manifest(arguments, manifest, sources),
+        (tarball, None) => {
+            let path = tarball.clone().unwrap_or_default();
+            Ok(Selection {
+                all: vec![Selected {
+                    title: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+                    from: From::Path(path),
+                    place: None,
+                    wanted: None,
+                    stemcell: arguments.stemcell.clone(),
+                    registry: arguments.registry.clone(),
+                }],
+                warnings: Vec::new(),
+                document: None,
+            })
+        }
+    }
+}
+
+fn of_manifest(arguments: &ImageArguments, path: &Path, sources: &mut Sources) -> Result<Selection, Vec<Diagnostic>> {
+    let (plugins, mut warnings) = plugins::prepare(&arguments.plugins, &[Stage::Ops, Stage::Variables], sources)?;
+    let mut read = variables::read(path, &arguments.variables, sources)?;
+    let document = read.apply(&plugins, sources, &mut warnings)?;
+    // Passwords and certificates are not needed for images: what has no value stays as it is.
+    let options = Options::interpolate(false, false);
+    let manifest = read.interpolate(&plugins, &document, &options, &Asked::default(), sources, &mut warnings)?;
+    let given = given(&arguments.releases)?;
+    let all = wanted(&manifest.name, &manifest.document, arguments.registry.as_deref())?;
+    let mut errors = unknown(&given, &all);
+    let mut selected = Vec::new();
+    for one in all {
+        let place = (manifest.name.clone(), one.pointer.clone());
+        let from = match (given.get(&one.release), &one.url) {
+            (Some(path), _) => From::Path(path.clone()),
+            (None, Some(url)) => From::Web(url.clone(), one.digests.clone()),
+            (None, None) => {
+                errors.push(no_release(&one).in_document(&place.0).at(&place.1));
+                continue;
+            }
+        };
+        if matches!(from, From::Web(_, None)) {
+            let message = format!(
+                "release '{}' has no 'sha1': what is downloaded is not verified",
+                one.release
+            );
+            warnings.push(
+                Diagnostic::warning("image-unverified", message)
+                    .in_document(&place.0)
+                    .at(&place.1),
+            );
+        }
+        selected.push(Selected {
+            title: one.release.clone(),
+            from,
+            place: Some(place),
+            stemcell: Some(one.stemcell.clone()),
+            wanted: Some(one),
+            registry: None,
+        });
+    }
+    match errors.is_empty() {
+        true => Ok(Selection {
+            all: selected,
+            warnings,
+            document: Some(manifest.name),
+        }),
+        false => Err(errors),
+    }
+}
+
+/// The tarballs of `--release`, by release. What has no name is opened to learn it.
+fn given(releases: &[String]) -> Result<BTreeMap<String, PathBuf>, Vec<Diagnostic>> {
+    let mut given = BTreeMap::new();
+    for text in releases {
+        let (name, path) = match Path::new(text).exists() {
+            true => (None, text.clone()),
+            false => split_release(text),
+        };
+        let path = PathBuf::from(path);
+        let name = match name {
+            Some(name) => name,
+            None => {
+                let opened = Compiled::open(&path, None, None, &mut Sources::default(), &mut |_| {})?;
+                opened.release().name.clone()
+            }
+        };
+        given.insert(name, path);
+    }
+    Ok(given)
+}
+
+/// A misspelt name would be a release that is downloaded after all.
+fn unknown(given: &BTreeMap<String, PathBuf>, all: &[Wanted]) -> Vec<Diagnostic> {
+    let is_unknown = |name: &&String| all.iter().all(|one| one.release != **name);
+    let error = |name: &String| {
+        let message = format!("the manifest has no release '{name}', which --release names");
+        Diagnostic::error("image-no-release", message).help("check the spelling, or leave it out")
+    };
+    given.keys().filter(is_unknown).map(error).collect()
+}
+
+fn no_release(wanted: &Wanted) -> Diagnostic {
+    let name = &wanted.release;
+    let message = format!("release '{name}' has no 'url' to download it from");
+    Diagnostic::error("image-no-release", message).help(format!("give its tarball: --release {name}=PATH"))
+}

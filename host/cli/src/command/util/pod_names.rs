@@ -1,0 +1,173 @@
+//! `/etc/hosts` and `/etc/resolv.conf` of the containers of a pod.
+
+use boson_deployment::dns::{RESOLVED_KEY, object_name};
+use boson_deployment::names::Names;
+use boson_dns::own_names::{Own, hosts};
+use boson_dns::resolv_conf::with_server;
+use boson_dns::upcheck;
+use boson_dns::zone::{AliasFiles, Zone};
+use boson_document::{Tree, json};
+use boson_pipeline::Diagnostic;
+use std::fs;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long the cluster's DNS may take to know the Service of the deployment's.
+const LOOKUP: Duration = Duration::from_secs(60);
+/// How long the deployment's DNS is waited for.
+const UPCHECK: Duration = Duration::from_secs(60);
+/// Pause between two looks.
+const PAUSE: Duration = Duration::from_millis(500);
+/// Port of the Service.
+const PORT: u16 = 53;
+/// The pod's own file.
+const RESOLV_CONF: &str = "/etc/resolv.conf";
+/// The name of the pod.
+const HOSTNAME: &str = "/proc/sys/kernel/hostname";
+
+/// This pod, as its resolved document has it.
+struct Instance<'m> {
+    id: &'m str,
+    address: &'m str,
+    is_alone: bool,
+}
+
+/// Writes `etc/hosts` and `etc/resolv.conf` below a directory.
+///
+/// # Errors
+/// The deployment's DNS cannot be found, or the files cannot be written. A warning where its DNS does not answer.
+pub fn write(directory: &Path, manifest: &Tree, index: u32, ip: &str) -> Result<Option<Diagnostic>, Box<Diagnostic>> {
+    let unwritable = |error: std::io::Error| {
+        let message = format!("cannot write the names of the pod: {error}");
+        Box::new(Diagnostic::error("output-unwritable", message))
+    };
+    let etc = directory.join("etc");
+    fs::create_dir_all(&etc).map_err(unwritable)?;
+    let zone = zone(manifest)?;
+    let hosts = hosts_of(manifest, index, ip, zone.as_ref());
+    fs::write(etc.join("hosts"), hosts).map_err(unwritable)?;
+    let own = fs::read_to_string(RESOLV_CONF).unwrap_or_default();
+    let (text, said) = match &zone {
+        None => (own, None),
+        Some(zone) => {
+            let server = server(manifest, zone)?;
+            let answered = upcheck::wait(server, UPCHECK);
+            let said = answered.err().map(|error| {
+                let message = format!("the DNS of the deployment does not answer yet at {server}: {error}");
+                Diagnostic::warning("pod-dns", message)
+                    .help("see `kubectl get pods -l app.kubernetes.io/component=dns`")
+            });
+            (with_server(&own, server.ip()), said)
+        }
+    };
+    fs::write(etc.join("resolv.conf"), text).map_err(unwritable)?;
+    Ok(said)
+}
+
+/// Names of BOSH, where the deployment has any.
+fn zone(manifest: &Tree) -> Result<Option<Zone>, Box<Diagnostic>> {
+    let Some(document) = manifest.get(RESOLVED_KEY) else {
+        return Ok(None);
+    };
+    let zone = Zone::read(&json::to_text(document), &AliasFiles::new());
+    zone.map(Some)
+        .map_err(|error| Box::new(Diagnostic::error("pod-dns", error.to_string())))
+}
+
+fn hosts_of(manifest: &Tree, index: u32, ip: &str, zone: Option<&Zone>) -> String {
+    let hostname = fs::read_to_string(HOSTNAME).unwrap_or_default();
+    let group = manifest.items("instance_groups").first();
+    let name = group.and_then(|group| group.str("name")).unwrap_or_default();
+    let found = group.and_then(|group| instance(group, index));
+    let (Some(instance), Ok(ip)) = (found, ip.parse()) else {
+        // Without a job there is no instance: nobody asks for its names.
+        return "127.0.0.1 localhost\n::1 localhost\n".into();
+    };
+    let names = names_of(manifest, instance.address);
+    let group_address = names
+        .and_then(|names| names.group_address(name).ok())
+        .unwrap_or_default();
+    hosts(&Own {
+        ip,
+        address: instance.address,
+        id: instance.id,
+        group_address: &group_address,
+        is_alone: instance.is_alone,
+        hostname: hostname.trim(),
+        zone,
+    })
+}
+
+fn instance(group: &Tree, index: u32) -> Option<Instance<'_>> {
+    let instances = group
+        .items("jobs")
+        .first()?
+        .get("properties")?
+        .get("quarks")?
+        .items("instances");
+    let is_own = |instance: &&Tree| instance.get("index").and_then(Tree::as_i64) == Some(index.into());
+    let own = instances.iter().find(is_own)?;
+    Some(Instance {
+        id: own.str("id")?,
+        address: own.str("address")?,
+        is_alone: instances.len() == 1,
+    })
+}
+
+/// Namespace and domain of the cluster are in every address: `<service>.<namespace>.svc.<domain>`.
+fn names_of(manifest: &Tree, address: &str) -> Option<Names> {
+    let mut parts = address.splitn(4, '.').skip(1);
+    let (namespace, _, domain) = (parts.next()?, parts.next()?, parts.next()?);
+    Names::new(manifest.str("name")?, namespace, domain).ok()
+}
+
+/// Where the deployment's DNS is, as the cluster's DNS knows it.
+fn server(manifest: &Tree, zone: &Zone) -> Result<SocketAddr, Box<Diagnostic>> {
+    let document = manifest.get(RESOLVED_KEY);
+    let text = |key: &str| document.and_then(|document| document.str(key)).unwrap_or_default();
+    let names = Names::new(text("deployment"), &zone.namespace, text("clusterDomain"));
+    let names = names.map_err(|error| Box::new(Diagnostic::error("pod-dns", error.to_string())))?;
+    let address = names.address(&object_name(&names));
+    let began = Instant::now();
+    loop {
+        // With a dot at the end it is not searched for elsewhere first.
+        let found = format!("{address}.:{PORT}").to_socket_addrs().map(|mut all| all.next());
+        let why = match found {
+            Ok(Some(server)) => return Ok(server),
+            Ok(None) => "it has no address".to_string(),
+            Err(error) => error.to_string(),
+        };
+        if began.elapsed() >= LOOKUP {
+            let message = format!("the cluster's DNS does not know '{address}', the DNS of the deployment: {why}");
+            let help = "check that the Service is there and that pods reach the cluster's DNS: names and aliases of BOSH DNS need both";
+            return Err(Box::new(Diagnostic::error("pod-dns", message).help(help)));
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pod_knows_itself_without_dns() {
+        let manifest = json::parse(
+            r#"{"name": "demo", "instance_groups": [{"name": "web_ui", "jobs": [{"name": "j", "properties": {"quarks": {"instances": [
+              {"index": 0, "id": "web_ui-0", "address": "demo-web-ui-0.ns.svc.cluster.local"},
+              {"index": 2, "id": "web_ui-2", "address": "demo-web-ui-2.ns.svc.cluster.local"}]}}}]}]}"#,
+        )
+        .unwrap();
+        let text = hosts_of(&manifest, 2, "10.1.0.7", None);
+        assert!(text.contains("127.0.0.1 localhost\n"), "{text}");
+        let line = "10.1.0.7 demo-web-ui-2.ns.svc.cluster.local demo-web-ui-2.ns.svc demo-web-ui-2.ns demo-web-ui-2 ";
+        assert!(text.contains(line), "{text}");
+        // The group has another instance: its name is not this one's.
+        assert!(!text.contains("demo-web-ui.ns"), "{text}");
+        assert_eq!(
+            hosts_of(&manifest, 1, "10.1.0.7", None),
+            "127.0.0.1 localhost\n::1 localhost\n"
+        );
+    }
+}

@@ -1,0 +1,159 @@
+//! What the process wrapper reads in a pod: the processes of each job, from the files that were rendered there, and the instance's own files.
+
+use crate::storage::below::{self, Below};
+use anyhow::{Context, Result};
+use boson_document::{Tree, json};
+use boson_pipeline::convert::filling::Filled;
+use boson_pipeline::release::Job;
+use boson_pipeline::report::Sources;
+use boson_pipeline::{Diagnostic, yaml};
+use boson_processes::{Findings, Given, Kind, Place, document, of_monit, read, unique};
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::Path;
+
+/// Files of an instance, as BOSH's agent leaves them.
+const INSTANCE: [&str; 4] = ["id", "az", "name", "deployment"];
+
+/// The processes of a job on this pod, as text for the wrapper. `job`: of the resolved group; `(name, tree)`: its [`description`];
+/// `context`: what its templates saw.
+///
+/// # Errors
+/// BPM would refuse it.
+pub fn of_job(
+    (job, files): (&Tree, &Job),
+    (name, tree): (String, Tree),
+    context: &Tree,
+    ip: &str,
+) -> Result<String, Vec<Diagnostic>> {
+    let nothing = Tree::Null;
+    let quarks = job
+        .get("properties")
+        .and_then(|all| all.get("quarks"))
+        .unwrap_or(&nothing);
+    let mut findings = Findings::default();
+    let own = Place::new(&format!("property quarks.bpm of job '{}'", files.name), "");
+    let given = quarks.get("bpm").filter(|bpm| !bpm.is_null());
+    let given = given.map(|given| Given::read(given, &own, &mut findings));
+    let processes = read(&files.name, (&tree, &name), given.as_ref(), &mut findings);
+    let processes = unique(&processes, &mut findings);
+    let errors = errors(findings);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let document = document::of_job(
+        &document::Job {
+            name: &files.name,
+            instance: instance(context),
+            envs: &document::envs(quarks),
+            processes: &processes,
+        },
+        ip,
+    );
+    Ok(json::to_text(&document))
+}
+
+/// What describes the job's processes, with its name: its bpm.yml, or the monit file that it runs by, or nothing.
+///
+/// # Errors
+/// The file is no YAML.
+pub fn description(
+    files: &Job,
+    filled: &Filled,
+    monit: Option<&str>,
+    sources: &mut Sources,
+) -> Result<(String, Tree), Vec<Diagnostic>> {
+    if let Some(text) = monit {
+        return Ok((format!("{}/monit (rendered)", files.name), of_monit(text)));
+    }
+    let mut rendered = files.templates.iter().zip(&filled.files);
+    let Some((_, file)) = rendered.find(|(template, _)| template.destination == Job::BPM) else {
+        return Ok((String::new(), Tree::Null));
+    };
+    let name = format!("{}/{} (rendered)", files.name, Job::BPM);
+    let document = yaml::read(&name, &file.content).map_err(|error| vec![error])?;
+    let tree = document.tree.clone();
+    sources.add_document(document, true);
+    Ok((name, tree))
+}
+
+/// Warnings were given when the deployment was converted.
+fn errors(findings: Findings) -> Vec<Diagnostic> {
+    let errors = findings.0.into_iter().filter(|one| one.kind.is_error());
+    let diagnostic = |one: boson_processes::Finding| {
+        let code = match one.kind {
+            Kind::PodIp => "bpm-pod-ip",
+            Kind::Monit | Kind::MonitIgnored => "bpm-monit",
+            Kind::Schema | Kind::Ignored => "bpm-schema",
+        };
+        Diagnostic::error(code, one.message)
+            .in_document(one.place.document)
+            .at(one.place.pointer)
+    };
+    errors.map(diagnostic).collect()
+}
+
+/// `id`, `az`, `name` and `deployment` of what templates see.
+fn instance(context: &Tree) -> Tree {
+    let text = |key: &str| {
+        context
+            .get(key)
+            .and_then(boson_document::ruby::string)
+            .unwrap_or_default()
+    };
+    INSTANCE.iter().map(|key| (*key, Tree::from(text(key)))).collect()
+}
+
+/// What is written for the wrapper.
+#[derive(Debug, Default)]
+pub struct Written {
+    /// Job, and what [`of_job`] made.
+    pub jobs: Vec<(String, String)>,
+    /// See [`instance`].
+    pub context: Tree,
+}
+
+/// Writes below the wrapper's directory.
+///
+/// # Errors
+/// A disk is full, or something is in the way.
+pub fn write(wrapper: &Path, written: &Written) -> Result<()> {
+    // Programs and environments hold secrets: for vcap and its group, as the rendered files are.
+    let processes = written.jobs.iter().map(|(job, text)| Below {
+        path: format!("processes/{job}.json"),
+        content: text.clone(),
+        mode: 0o640,
+    });
+    let instance = instance(&written.context);
+    let own = INSTANCE.iter().map(|key| Below {
+        path: format!("vcap-instance/{key}"),
+        content: instance.str(key).unwrap_or_default().to_string(),
+        mode: 0o644,
+    });
+    below::write(wrapper, &processes.chain(own).collect::<Vec<_>>())
+}
+
+/// Makes a directory that vcap's group may write: containers may have another user.
+///
+/// # Errors
+/// The disk is full, or something is in the way.
+pub fn directory(path: &Path) -> Result<()> {
+    let context = || format!("cannot make the directory '{}'", path.display());
+    let missing = |part: &&Path| !part.as_os_str().is_empty() && !part.exists();
+    let there: Vec<&Path> = path.ancestors().take_while(missing).collect();
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o775)
+        .create(path)
+        .with_context(context)?;
+    // The umask may have taken the group's right.
+    for part in there {
+        fs::set_permissions(part, fs::Permissions::from_mode(0o775 | set_group(part))).with_context(context)?;
+    }
+    Ok(())
+}
+
+/// The bit that makes files of a volume those of its group.
+fn set_group(path: &Path) -> u32 {
+    fs::metadata(path).map_or(0, |found| found.permissions().mode() & 0o2000)
+}

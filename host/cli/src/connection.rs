@@ -1,0 +1,34 @@
+//! The way to the API server, of all commands that need one.
+
+use anyhow::Context;
+use boson_controllers::client::{Client, Connection, connect};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Where the credentials come from.
+#[derive(Args, Clone, Debug)]
+pub struct ConnectionArguments {
+    /// Kubeconfig [default: as kubectl finds it, or the pod's own account]
+    #[arg(long, value_name = "FILE", env = "BOSON_KUBECONFIG")]
+    kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig
+    #[arg(long, value_name = "NAME", env = "BOSON_CONTEXT", requires = "kubeconfig")]
+    context: Option<String>,
+}
+
+// === impl ConnectionArguments ===
+
+impl ConnectionArguments {
+    /// A client of that API server. Nothing is asked of it yet.
+    pub async fn client(&self) -> anyhow::Result<Client> {
+        let connection = match &self.kubeconfig {
+            None => Connection::Default,
+            Some(path) => Connection::File {
+                path: path.clone(),
+                context: self.context.clone(),
+            },
+        };
+        let client = connect(&connection).await.map_err(anyhow::Error::msg);
+        client.context("no way to the API server")
+    }
+}

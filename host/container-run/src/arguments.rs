@@ -1,0 +1,224 @@
+//! The flags of all subcommands: one table of names, so that a flag means the same everywhere.
+
+use std::io::Read;
+use std::time::Duration;
+
+use crate::failure::{Failure, Result};
+
+/// Kubernetes' own default.
+const GRACE: Duration = Duration::from_secs(30);
+/// As BOSH's logrotate: 50 MiB, and seven older files.
+const LOG_SIZE: u64 = 50 << 20;
+const LOG_FILES: u32 = 7;
+
+/// A process of the pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its job.
+    pub job: String,
+    /// Its name.
+    pub process: String,
+}
+
+/// What was asked for.
+#[derive(Debug)]
+pub struct Flags {
+    /// `--job`.
+    pub job: String,
+    /// `--process`.
+    pub process: String,
+    /// `--name`: the script.
+    pub name: String,
+    /// `--env`, repeated: variables of the container that are passed on.
+    pub env: Vec<String>,
+    /// `--members`: all processes of the pod.
+    pub members: Vec<Member>,
+    /// `--scripts`: all jobs that have a sidecar for their scripts.
+    pub scripts: Vec<String>,
+    /// `--grace`: the pod's termination grace period.
+    pub grace: Duration,
+    /// `--persistent-disk-mb`: for drain scripts.
+    pub persistent_disk: u64,
+    /// `--condition`: a command that must succeed before post-start.
+    pub condition: Vec<String>,
+    /// `--post-deploy`: a file that gets a new value when the whole deployment is up.
+    pub post_deploy: String,
+    /// `--jobs`: where `bpm/bin/bpm` is to be.
+    pub jobs: String,
+    /// `--bosh`: where `bin/monit` is to be.
+    pub bosh: String,
+    /// `--after-stop end`: a process that a script started ends with `bpm stop`; a container stays (`stay`, the default) for `bpm start`.
+    pub ends: bool,
+    /// `--wait-after-failure`: how long a failed script keeps its container.
+    pub wait: Duration,
+    /// `--log-size`: where a log file is rotated.
+    pub log_size: u64,
+    /// `--log-files`: how many older ones stay.
+    pub log_files: u32,
+}
+
+// === impl Flags ===
+
+impl Flags {
+    /// Reads them. `needed`: those without which the subcommand has nothing to do.
+    pub fn read(arguments: &[String], needed: &[&str]) -> Result<Self> {
+        let mut flags = Self {
+            job: String::new(),
+            process: String::new(),
+            name: String::new(),
+            env: Vec::new(),
+            members: Vec::new(),
+            scripts: Vec::new(),
+            grace: GRACE,
+            persistent_disk: 0,
+            condition: Vec::new(),
+            post_deploy: String::new(),
+            jobs: String::new(),
+            bosh: String::new(),
+            ends: false,
+            wait: Duration::ZERO,
+            log_size: LOG_SIZE,
+            log_files: LOG_FILES,
+        };
+        let mut seen = Vec::new();
+        let mut rest = arguments.iter();
+        while let Some(flag) = rest.next() {
+            let (flag, value) = match flag.split_once('=') {
+                Some((flag, value)) => (flag, value),
+                None => {
+                    let value = rest.next();
+                    let missing = || Failure::usage(format!("{flag} needs a value"));
+                    (flag.as_str(), value.ok_or_else(missing)?.as_str())
+                }
+            };
+            flags.set(flag, value)?;
+            seen.push(flag);
+        }
+        match needed.iter().find(|flag| !seen.contains(flag)) {
+            Some(flag) => Err(Failure::usage(format!("{flag} is needed"))),
+            None => Ok(flags),
+        }
+    }
+
+    /// What the file of `--post-deploy` says, in letters that a file name may have.
+    pub fn post_deploy_value(&self) -> Option<String> {
+        let mut text = String::new();
+        let file = std::fs::File::open(&self.post_deploy).ok()?;
+        file.take(128).read_to_string(&mut text).ok()?;
+        let value: String = text
+            .trim()
+            .chars()
+            .filter(char::is_ascii_alphanumeric)
+            .take(64)
+            .collect();
+        (!value.is_empty()).then_some(value)
+    }
+
+    fn set(&mut self, flag: &str, value: &str) -> Result<()> {
+        match flag {
+            "--job" => self.job = name(flag, value)?,
+            "--process" => self.process = name(flag, value)?,
+            "--name" => self.name = name(flag, value)?,
+            "--env" => self.env.push(value.to_string()),
+            "--members" => self.members = list(value).map(member).collect::<Result<_>>()?,
+            "--scripts" => self.scripts = list(value).map(|item| name(flag, item)).collect::<Result<_>>()?,
+            "--grace" => self.grace = Duration::from_secs(number(flag, value)?),
+            "--persistent-disk-mb" => self.persistent_disk = number(flag, value)?,
+            "--condition" => {
+                self.condition = serde_json::from_str(value)
+                    .map_err(|_| Failure::usage("--condition needs a JSON array of strings"))?;
+            }
+            "--post-deploy" => self.post_deploy = value.to_string(),
+            "--jobs" => self.jobs = value.to_string(),
+            "--bosh" => self.bosh = value.to_string(),
+            "--after-stop" if value == "end" || value == "stay" => self.ends = value == "end",
+            "--after-stop" => return Err(Failure::usage("--after-stop needs end or stay")),
+            "--wait-after-failure" => self.wait = Duration::from_secs(number(flag, value)?),
+            "--log-size" => self.log_size = number(flag, value)?.max(1),
+            "--log-files" => self.log_files = u32::try_from(number(flag, value)?).unwrap_or(LOG_FILES),
+            _ => return Err(Failure::usage(format!("unknown flag {flag}"))),
+        }
+        Ok(())
+    }
+}
+
+fn list(value: &str) -> impl Iterator<Item = &str> {
+    value.split(',').filter(|item| !item.is_empty())
+}
+
+fn member(item: &str) -> Result<Member> {
+    let (job, process) = item
+        .split_once('/')
+        .ok_or_else(|| Failure::usage(format!("--members needs <job>/<process>, not '{item}'")))?;
+    Ok(Member {
+        job: name("--members", job)?,
+        process: name("--members", process)?,
+    })
+}
+
+/// A name becomes part of a path.
+fn name(flag: &str, value: &str) -> Result<String> {
+    if value.is_empty() || value == "." || value == ".." || value.contains(['/', '\0']) {
+        return Err(Failure::usage(format!("{flag}: '{value}' is not a name")));
+    }
+    Ok(value.to_string())
+}
+
+fn number(flag: &str, value: &str) -> Result<u64> {
+    value
+        .parse()
+        .map_err(|_| Failure::usage(format!("{flag} needs a whole number, not '{value}'")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(arguments: &[&str]) -> Result<Flags> {
+        let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_string()).collect();
+        Flags::read(&arguments, &["--job"])
+    }
+
+    #[test]
+    fn flags_are_read_with_a_blank_and_with_a_sign() {
+        let flags = read(&[
+            "--job",
+            "a",
+            "--members=a/b,a/c",
+            "--env",
+            "A",
+            "--env",
+            "B",
+            "--grace",
+            "60",
+        ])
+        .unwrap();
+        assert_eq!(flags.job, "a");
+        assert_eq!(flags.members.len(), 2);
+        assert_eq!(flags.members[1].process, "c");
+        assert_eq!(flags.env, ["A", "B"]);
+        assert_eq!(flags.grace, Duration::from_secs(60));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (arguments, text) in [
+            (&["--job"][..], "--job needs a value"),
+            (&[], "--job is needed"),
+            (&["--job", "a/b"], "--job: 'a/b' is not a name"),
+            (&["--job", "a", "--grace", "x"], "--grace needs a whole number, not 'x'"),
+            (
+                &["--job", "a", "--members", "b"],
+                "--members needs <job>/<process>, not 'b'",
+            ),
+            (&["--job", "a", "--what", "b"], "unknown flag --what"),
+            (
+                &["--job", "a", "--condition", "b"],
+                "--condition needs a JSON array of strings",
+            ),
+        ] {
+            let failure = read(arguments).unwrap_err();
+            assert_eq!((failure.code, failure.text.as_str()), (2, text));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Children and what they leave behind: reaping, and ending everything below this process.
+
+use std::collections::HashMap;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, kill_process_group, wait};
+
+/// How long everything below may take to die once it was killed.
+const DEATH: Duration = Duration::from_secs(2);
+
+/// A child that has ended, and what a shell would say of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Which child.
+    pub pid: Pid,
+    /// Its exit status, or 128 and the signal.
+    pub code: u8,
+}
+
+/// Makes orphans below this process its children, also where it is not the first of its namespace.
+pub fn adopt_orphans() {
+    // Where this is not allowed, orphans go to the namespace's first process, and end with the container.
+    let _ = rustix::process::set_child_subreaper(Some(getpid()));
+}
+
+/// Children that have ended since the last call.
+pub fn reap() -> Vec<Ended> {
+    let mut ended = Vec::new();
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) => ended.extend(code(status).map(|code| Ended { pid, code })),
+            Err(Errno::INTR) => {}
+            Ok(None) | Err(_) => return ended,
+        }
+    }
+}
+
+fn code(status: WaitStatus) -> Option<u8> {
+    if let Some(code) = status.exit_status() {
+        return u8::try_from(code & 0xff).ok();
+    }
+    status
+        .terminating_signal()
+        .and_then(|signal| u8::try_from(128 + signal).ok())
+}
+
+/// Sends a signal to a process. It may have ended by now, which is as well, or belong to somebody else, whom nothing here can end.
+pub fn send(pid: Pid, signal: Signal) {
+    let _ = kill_process(pid, signal);
+}
+
+/// Sends a signal to a process group.
+pub fn send_group(pid: Pid, signal: Signal) {
+    let _ = kill_process_group(pid, signal);
+}
+
+/// Whether a process has not ended.
+pub fn lives(pid: Pid) -> bool {
+    match rustix::process::test_kill_process(pid) {
+        // Somebody else's.
+        Err(Errno::PERM) => !is_zombie(pid),
+        Err(_) => false,
+        Ok(()) => !is_zombie(pid),
+    }
+}
+
+fn is_zombie(pid: Pid) -> bool {
+    stat(pid.as_raw_nonzero().get()).is_some_and(|stat| stat.state == b'Z')
+}
+
+fn has_children() -> bool {
+    !matches!(wait(WaitOptions::NOHANG), Err(Errno::CHILD))
+}
+
+/// Kills everything below this process and reaps it, as BPM kills a process's namespace.
+pub fn kill_all() {
+    let end = Instant::now() + DEATH;
+    loop {
+        reap();
+        // Orphans are adopted: without children, nothing is below. To search all processes of a machine takes milliseconds.
+        if !has_children() || Instant::now() > end {
+            return;
+        }
+        let left = below();
+        for pid in left {
+            send(pid, Signal::KILL);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// All processes below this one that have not ended.
+pub fn below() -> Vec<Pid> {
+    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        let Some((pid, stat)) = number.and_then(|pid| Some((pid, stat(pid)?))) else {
+            continue;
+        };
+        if stat.state != b'Z' || children.contains_key(&pid) {
+            children.entry(stat.parent).or_default().push(pid);
+        }
+    }
+    let mut open = vec![getpid().as_raw_nonzero().get()];
+    let mut found = Vec::new();
+    while let Some(parent) = open.pop() {
+        for child in children.remove(&parent).unwrap_or_default() {
+            open.push(child);
+            found.extend(Pid::from_raw(child));
+        }
+    }
+    found
+}
+
+struct Stat {
+    state: u8,
+    parent: i32,
+}
+
+/// `<pid> (<name>) <state> <parent> ..`; the name may hold anything, parentheses too.
+fn stat(pid: i32) -> Option<Stat> {
+    let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let after = text.iter().rposition(|byte| *byte == b')')? + 2;
+    let mut fields = text.get(after..)?.split(|byte| *byte == b' ');
+    Some(Stat {
+        state: *fields.next()?.first()?,
+        parent: std::str::from_utf8(fields.next()?).ok()?.parse().ok()?,
+    })
+}

@@ -1,0 +1,102 @@
+//! `monit`, for the scripts that restart a sibling or wait for it.
+
+use super::pod::{self, Known};
+use super::{write, write_error};
+use crate::failure::{Failure, Result};
+use crate::instance::State;
+use crate::instance::control::Request;
+use crate::places::Places;
+
+/// Runs the command. As monit, it does not wait for what it asks for to be done, but it does here: no script is worse off.
+pub fn run(places: &Places, arguments: &[String]) -> u8 {
+    match dispatch(places, arguments) {
+        Ok(()) => 0,
+        Err(failure) => {
+            write_error(&failure.text);
+            1
+        }
+    }
+}
+
+fn dispatch(places: &Places, arguments: &[String]) -> Result<()> {
+    let words = words(arguments);
+    let (verb, name) = match words.as_slice() {
+        [] => return Err(Failure::new("monit runs no daemon in a pod: name a command")),
+        [verb] => (*verb, None),
+        [verb, name, ..] => (*verb, Some(*name)),
+    };
+    match verb {
+        "summary" | "status" => summary(places),
+        // Files that monit reads are made once for the life of a pod.
+        "reload" | "validate" | "quit" => {}
+        "start" | "monitor" => each(places, name, Request::Start)?,
+        "stop" => each(places, name, Request::Stop)?,
+        "restart" => each(places, name, Request::Restart)?,
+        // A process that ends ends its container, which Kubernetes starts again whatever a script wants.
+        "unmonitor" => drop(select(places, name)?),
+        _ => return Err(Failure::new(format!("monit {verb} is not supported in a pod"))),
+    }
+    Ok(())
+}
+
+/// All but the flags; those of monit that have a value are `-c`, `-d`, `-g`, `-l`, `-p` and `-s`.
+fn words(arguments: &[String]) -> Vec<&str> {
+    let mut out = Vec::new();
+    let mut rest = arguments.iter().map(String::as_str);
+    while let Some(word) = rest.next() {
+        match word {
+            "-c" | "-d" | "-g" | "-l" | "-p" | "-s" => drop(rest.next()),
+            _ if word.starts_with('-') => {}
+            _ => out.push(word),
+        }
+    }
+    out
+}
+
+/// The group of all services is vcap, so `-g vcap` and `all` mean the same.
+fn select(places: &Places, name: Option<&str>) -> Result<Vec<Known>> {
+    match name {
+        None | Some("all") => Ok(pod::all(places)),
+        Some(name) => Ok(vec![pod::by_check(places, name)?]),
+    }
+}
+
+fn each(places: &Places, name: Option<&str>, request: Request) -> Result<()> {
+    for known in select(places, name)? {
+        // A container that does not run is started by Kubernetes, sooner or later.
+        if known.record.is_some() {
+            known.ask(places, request)?;
+        }
+    }
+    Ok(())
+}
+
+fn summary(places: &Places) {
+    let mut text = String::from("The Monit daemon 5.2.5 uptime: 0m\n\n");
+    for known in pod::all(places) {
+        let name = known
+            .process
+            .check
+            .clone()
+            .unwrap_or_else(|| known.process.name.clone());
+        let state = match known.record.map(|record| record.state) {
+            Some(State::Running | State::Stopping) => "running",
+            Some(State::Starting) => "initializing",
+            Some(_) => "not monitored",
+            None => "Does not exist",
+        };
+        text.push_str(&format!("{:<35} {state}\n", format!("Process '{name}'")));
+    }
+    write(&text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_no_words() {
+        let arguments = ["-c", "/etc/monitrc", "-v", "-g", "vcap", "restart", "nats"].map(String::from);
+        assert_eq!(words(&arguments), ["restart", "nats"]);
+    }
+}

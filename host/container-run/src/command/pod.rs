@@ -1,0 +1,102 @@
+//! What the commands know of the pod: its processes by their descriptions, and what each container says of itself.
+
+use std::fs;
+
+use crate::description::{Description, Process};
+use crate::failure::{Failure, Result};
+use crate::instance::control::{Request, ask};
+use crate::instance::{Of, Record, State, live};
+use crate::places::Places;
+
+/// A process of the pod.
+#[derive(Debug)]
+pub struct Known {
+    /// Its job.
+    pub job: String,
+    /// What it is.
+    pub process: Process,
+    /// What its container says.
+    pub record: Option<Record>,
+}
+
+// === impl Known ===
+
+impl Known {
+    /// `J`, or `J.P` where its name is another than the job's.
+    pub fn name(&self) -> String {
+        if self.job == self.process.name {
+            return self.job.clone();
+        }
+        format!("{}.{}", self.job, self.process.name)
+    }
+
+    /// Its number, while it runs.
+    pub fn pid(&self) -> Option<u32> {
+        let record = self.record.filter(|record| record.pid > 0);
+        record.map(|record| record.pid)
+    }
+
+    /// Whether it runs, or is about to.
+    pub fn is_up(&self) -> bool {
+        let state = self.record.map(|record| record.state);
+        matches!(state, Some(State::Running | State::Starting | State::Stopping))
+    }
+
+    /// Asks its container.
+    pub fn ask(&self, places: &Places, request: Request) -> Result<()> {
+        ask(&places.instance(), &self.job, &self.process.name, request)
+    }
+}
+
+/// A process by the names of its job and its own.
+pub fn one(places: &Places, job: &str, name: &str) -> Result<Known> {
+    let description = Description::read(places, job)?;
+    let process = description.process(name)?.clone();
+    let record = live(&places.instance(), Of::Process(job, name));
+    Ok(Known {
+        job: job.to_string(),
+        process,
+        record,
+    })
+}
+
+/// All processes of the pod, in the order of their jobs' names. Files that cannot be read are left out.
+pub fn all(places: &Places) -> Vec<Known> {
+    let entries = fs::read_dir(places.all_processes()).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        name.strip_suffix(".json").map(str::to_string)
+    });
+    let mut jobs: Vec<String> = names.collect();
+    jobs.sort();
+    let mut out = Vec::new();
+    for job in jobs {
+        let Ok(description) = Description::read(places, &job) else {
+            continue;
+        };
+        for process in description.processes {
+            let record = live(&places.instance(), Of::Process(&job, &process.name));
+            let job = job.clone();
+            out.push(Known { job, process, record });
+        }
+    }
+    out
+}
+
+/// The process that monit knows under this name: that of its check, else its own name, its job's, or both.
+pub fn by_check(places: &Places, name: &str) -> Result<Known> {
+    let mut all = all(places);
+    let position = [
+        all.iter()
+            .position(|known| known.process.check.as_deref() == Some(name)),
+        all.iter().position(|known| known.process.name == name),
+        all.iter().position(|known| known.job == name),
+        all.iter()
+            .position(|known| known.name() == name || known.name().replace('.', "-") == name),
+    ];
+    let found = position.into_iter().flatten().next();
+    found.map(|index| all.swap_remove(index)).ok_or_else(|| Failure {
+        code: 1,
+        text: format!("There is no service named \"{name}\""),
+    })
+}

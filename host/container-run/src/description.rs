@@ -1,0 +1,220 @@
+//! `processes/<job>.json`: the processes of a job as BPM reads them, written in the pod after its templates were rendered.
+
+use std::fs::File;
+use std::io::Read;
+
+use serde::Deserialize;
+
+use crate::failure::{Doing, Failure, Result};
+use crate::places::Places;
+
+/// The format that this program reads.
+const VERSION: u32 = 1;
+/// Far more than any bpm.yml; a wrong mount must not fill the container's memory.
+const MOST: u64 = 4 << 20;
+
+/// A job's file.
+#[derive(Debug, Deserialize)]
+pub struct Description {
+    version: u32,
+    /// The job's name.
+    pub job: String,
+    /// In the order of bpm.yml.
+    pub processes: Vec<Process>,
+}
+
+/// One process.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Process {
+    /// Its name.
+    pub name: String,
+    /// The program; empty where monit's start program is all there is.
+    #[serde(default)]
+    pub executable: String,
+    /// What it is called with.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Its variables, without BPM's defaults.
+    #[serde(default)]
+    pub env: Vec<(String, String)>,
+    /// Where it starts; the job's directory where this is absent or empty.
+    #[serde(default)]
+    pub workdir: Option<String>,
+    /// Runs before each start, as root.
+    #[serde(default)]
+    pub pre_start: Option<String>,
+    /// `TERM` or `INT`.
+    #[serde(default)]
+    pub shutdown_signal: Option<String>,
+    /// Without `CAP_`.
+    #[serde(default)]
+    pub capabilities: Vec<String>,
+    /// Its limits.
+    #[serde(default)]
+    pub limits: Limits,
+    /// Whether `/var/vcap/data/<job>` is its own.
+    #[serde(default)]
+    pub ephemeral_disk: bool,
+    /// Whether `/var/vcap/store/<job>` is its own.
+    #[serde(default)]
+    pub persistent_disk: bool,
+    /// Whether it stays root.
+    #[serde(default)]
+    pub privileged: bool,
+    /// Directories that it asks for.
+    #[serde(default)]
+    pub volumes: Vec<Volume>,
+    /// How monit starts and stops it, where it does not run by BPM.
+    #[serde(default)]
+    pub monit: Option<Monit>,
+    /// Its name for monit's command line, where that is not the process's.
+    #[serde(default)]
+    pub check: Option<String>,
+}
+
+/// What a process may use.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+pub struct Limits {
+    /// Of file descriptors.
+    #[serde(default)]
+    pub open_files: Option<u64>,
+    /// Of processes and threads.
+    #[serde(default)]
+    pub processes: Option<u64>,
+    /// Of bytes in a core file.
+    #[serde(default)]
+    pub core_file_size: Option<Size>,
+}
+
+/// A number of bytes, or no limit.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Size {
+    /// This many.
+    Bytes(u64),
+    /// `unlimited`.
+    Unlimited(Unlimited),
+}
+
+/// The word for no limit.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unlimited {
+    /// No limit.
+    Unlimited,
+}
+
+/// A directory of a process.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Volume {
+    /// Where it is.
+    pub path: String,
+    /// Whether somebody else makes it.
+    #[serde(default)]
+    pub mount_only: bool,
+}
+
+/// A `check process` of a monit file.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Monit {
+    /// The start program and its arguments.
+    pub start: Vec<String>,
+    /// The stop program and its arguments; empty where there is none.
+    #[serde(default)]
+    pub stop: Vec<String>,
+    /// The file that names the process to follow.
+    pub pidfile: String,
+    /// Seconds until the pid file must name a process.
+    #[serde(default = "thirty")]
+    pub start_timeout: u64,
+    /// Seconds that the process has to end.
+    #[serde(default = "thirty")]
+    pub stop_timeout: u64,
+    /// Who runs the programs, where not root.
+    #[serde(default)]
+    pub uid: Option<String>,
+    /// Its group.
+    #[serde(default)]
+    pub gid: Option<String>,
+}
+
+fn thirty() -> u64 {
+    30
+}
+
+// === impl Description ===
+
+impl Description {
+    /// Reads the file of a job.
+    pub fn read(places: &Places, job: &str) -> Result<Self> {
+        if job.is_empty() || job.contains('/') || job.starts_with('.') {
+            return Err(Failure::usage(format!("'{job}' is not the name of a job")));
+        }
+        let path = places.processes(job);
+        let mut text = String::new();
+        File::open(&path)
+            .and_then(|file| file.take(MOST).read_to_string(&mut text))
+            .doing("reading", &path)?;
+        let place = path.display();
+        let description: Self = serde_json::from_str(&text).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            Failure::new(format!(
+                "{place}:{line}:{column}: not a description of processes ({})",
+                shape(&error)
+            ))
+        })?;
+        if description.version != VERSION {
+            return Err(Failure::new(format!(
+                "{place}: format {}, this program reads format {VERSION}: the operator and the pod are of different versions",
+                description.version
+            )));
+        }
+        Ok(description)
+    }
+
+    /// The process of this name.
+    pub fn process(&self, name: &str) -> Result<&Process> {
+        self.processes
+            .iter()
+            .find(|process| process.name == name)
+            .ok_or_else(|| {
+                let names: Vec<&str> = self.processes.iter().map(|process| process.name.as_str()).collect();
+                let has = match names.as_slice() {
+                    [] => "it has no processes".to_string(),
+                    names => format!("it has: {}", names.join(", ")),
+                };
+                Failure::new(format!("job '{}' has no process '{name}'; {has}", self.job))
+            })
+    }
+}
+
+/// The kind of a mistake; the library's own words quote values, which may be secret.
+fn shape(error: &serde_json::Error) -> &'static str {
+    use serde_json::error::Category;
+    match error.classify() {
+        Category::Io => "unreadable",
+        Category::Syntax => "wrong JSON",
+        Category::Data => "a member is missing or has the wrong type",
+        Category::Eof => "the file ends early",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_with_all_members_is_read() {
+        let text = r#"{"version":1,"job":"nats","instance":{"id":"a"},"processes":[{"name":"nats","executable":"/bin/a","args":["-c"],
+            "env":[["K","V"]],"workdir":null,"pre_start":null,"shutdown_signal":"INT","capabilities":["NET_BIND_SERVICE"],
+            "limits":{"open_files":10,"core_file_size":"unlimited"},"ephemeral_disk":true,"persistent_disk":false,"privileged":false,
+            "volumes":[{"path":"/a","writable":true,"mount_only":false}],
+            "monit":{"start":["/a","start"],"stop":[],"pidfile":"/a.pid","start_timeout":60,"stop_timeout":30,"uid":null,"gid":null}}]}"#;
+        let description: Description = serde_json::from_str(text).unwrap();
+        let process = description.process("nats").unwrap();
+        assert_eq!(process.env, [("K".to_string(), "V".to_string())]);
+        assert_eq!(process.monit.as_ref().unwrap().start_timeout, 60);
+        assert!(matches!(process.limits.core_file_size, Some(Size::Unlimited(_))));
+        assert!(description.process("other").unwrap_err().text.contains("it has: nats"));
+    }
+}

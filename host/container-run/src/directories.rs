@@ -1,0 +1,74 @@
+//! The directories that BPM makes before it starts a process.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, lchown};
+use std::path::Path;
+
+use crate::description::Process;
+use crate::failure::{Failure, Result};
+use crate::places::Places;
+use crate::say::say;
+
+/// User and group of vcap, in every stemcell.
+pub const VCAP: (u32, u32) = (1000, 1000);
+
+/// Makes what the process needs. As root, they become vcap's, as under BPM; else they are the pod's volumes, which vcap may write to anyway.
+pub fn prepare(places: &Places, job: &str, process: &Process, root: bool) -> Result<()> {
+    if process.persistent_disk && !places.vcap("store").is_dir() {
+        return Err(Failure::new("requested persistent disk does not exist"));
+    }
+    let data = places.vcap("data").join(job);
+    let mut own = vec![places.logs(job), places.vcap("sys/run").join(job)];
+    if process.ephemeral_disk {
+        own.push(data.clone());
+    } else {
+        // The agent's, under BOSH. vcap must get through it.
+        complain(&data, make(&data, 0o770, root));
+    }
+    own.push(data.join("tmp"));
+    if process.persistent_disk {
+        own.push(places.vcap("store").join(job));
+    }
+    for path in &own {
+        complain(path, make(path, 0o700, root));
+    }
+    for volume in process.volumes.iter().filter(|volume| !volume.mount_only) {
+        let path = Path::new(&volume.path);
+        complain(path, make(path, 0o700, root).and_then(|()| close(path, root)));
+    }
+    let pids = places.pid_directory(job);
+    complain(&pids, make(&pids, 0o770, root));
+    Ok(())
+}
+
+/// A directory that cannot be made may not be needed: the process says so better.
+fn complain(path: &Path, result: io::Result<()>) {
+    if let Err(error) = result {
+        say(&format!("cannot make {}: {error}", path.display()));
+    }
+}
+
+fn make(path: &Path, mode: u32, root: bool) -> io::Result<()> {
+    if !path.is_dir() {
+        let made = DirBuilder::new().recursive(true).mode(mode).create(path);
+        match made {
+            Err(error) if !path.is_dir() => return Err(error),
+            _ => {}
+        }
+    }
+    let owned = fs::symlink_metadata(path)?;
+    if root && owned.is_dir() && (owned.uid(), owned.gid()) != VCAP {
+        lchown(path, Some(VCAP.0), Some(VCAP.1))?;
+    }
+    Ok(())
+}
+
+/// BPM closes volumes that were there before, too.
+fn close(path: &Path, root: bool) -> io::Result<()> {
+    if root {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o700))
+    } else {
+        Ok(())
+    }
+}

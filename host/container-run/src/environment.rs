@@ -1,0 +1,80 @@
+//! The variables of processes and scripts. Nothing of the container's own environment passes but what is named.
+
+use std::env;
+use std::ffi::OsString;
+
+use crate::description::Process;
+use crate::places::{Places, ROOT_VARIABLE};
+
+/// Names and values.
+pub type Environment = Vec<(String, OsString)>;
+
+/// As BPM: what bpm.yml says, its defaults for what it does not; over both, the container's variables of these names.
+pub fn of_process(places: &Places, job: &str, process: &Process, passed: &[String]) -> Environment {
+    let mut out = Environment::new();
+    for (name, value) in &process.env {
+        set(&mut out, name, value.into());
+    }
+    let data = places.vcap("data").join(job);
+    let bin = places.vcap("jobs").join(job).join("bin");
+    let path = format!(
+        "{}:/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin:.",
+        bin.display()
+    );
+    let defaults: [(&str, OsString); 4] = [
+        ("TMPDIR", data.join("tmp").into()),
+        ("LANG", "en_US.UTF-8".into()),
+        ("PATH", path.into()),
+        ("HOME", data.into()),
+    ];
+    for (name, value) in defaults {
+        if !out.iter().any(|(known, _)| known == name) {
+            set(&mut out, name, value);
+        }
+    }
+    pass(&mut out, passed);
+    out
+}
+
+/// As the BOSH agent, whose environment has a `TMPDIR` and this `PATH`; the wrapper's own commands come last in it.
+pub fn of_script(places: &Places, passed: &[String], more: &[(&str, String)]) -> Environment {
+    let mut out = Environment::new();
+    set(&mut out, "TMPDIR", places.vcap("data/tmp").into());
+    pass(&mut out, passed);
+    set(&mut out, "PATH", path(places).into());
+    for (name, value) in more {
+        set(&mut out, name, value.into());
+    }
+    // For `bpm`, where BOSH's directory is another.
+    pass(&mut out, &[ROOT_VARIABLE.to_string()]);
+    out
+}
+
+/// As monit, which hands on next to nothing.
+pub fn of_monit(places: &Places, passed: &[String]) -> Environment {
+    let mut out = Environment::new();
+    pass(&mut out, passed);
+    let path = format!("/bin:/usr/bin:/sbin:/usr/sbin:{}", places.bin().display());
+    set(&mut out, "PATH", path.into());
+    pass(&mut out, &[ROOT_VARIABLE.to_string()]);
+    out
+}
+
+fn path(places: &Places) -> String {
+    format!("/usr/sbin:/usr/bin:/sbin:/bin:{}", places.bin().display())
+}
+
+fn pass(out: &mut Environment, names: &[String]) {
+    for name in names {
+        if let Some(value) = env::var_os(name) {
+            set(out, name, value);
+        }
+    }
+}
+
+fn set(out: &mut Environment, name: &str, value: OsString) {
+    match out.iter_mut().find(|(known, _)| known == name) {
+        Some((_, old)) => *old = value,
+        None => out.push((name.to_string(), value)),
+    }
+}

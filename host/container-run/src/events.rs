@@ -1,0 +1,118 @@
+//! The one place that waits: for signals, output, requests and the time.
+
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::Signal;
+
+use crate::children::{self, Ended};
+use crate::failure::{Doing, Result};
+use crate::instance::control::{Control, Request};
+use crate::output::relay::Relay;
+use crate::signals::{Event, Signals};
+
+/// Everything that is waited for.
+pub struct Events {
+    signals: Signals,
+    relays: Vec<Relay>,
+    /// Where others ask for something.
+    pub control: Option<Control>,
+}
+
+/// What happened.
+#[derive(Debug, Default)]
+pub struct Happened {
+    /// Children that have ended.
+    pub ended: Vec<Ended>,
+    /// Whether the container is to stop.
+    pub stop: bool,
+    /// Signals for the process.
+    pub forward: Vec<Signal>,
+    /// What others asked for.
+    pub requests: Vec<Request>,
+}
+
+// === impl Events ===
+
+impl Events {
+    /// Takes over signals.
+    pub fn new() -> Result<Self> {
+        Ok(Self {
+            signals: Signals::new()?,
+            relays: Vec::new(),
+            control: None,
+        })
+    }
+
+    /// Passes on what comes through these pipes.
+    pub fn relay(&mut self, relays: impl IntoIterator<Item = Relay>) {
+        self.relays.extend(relays);
+    }
+
+    /// Waits until something happens, or until this time.
+    pub fn wait(&mut self, until: Option<Instant>) -> Result<Happened> {
+        let deadlines = self.relays.iter().filter_map(Relay::deadline);
+        let until = deadlines.chain(until).min();
+        let timeout = until.map(|until| timespec(until.saturating_duration_since(Instant::now())));
+        let mut fds = vec![PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN)];
+        for relay in &self.relays {
+            fds.extend(relay.source().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+            fds.extend(relay.target().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::OUT)));
+        }
+        if let Some(control) = &self.control {
+            fds.extend(control.fds().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        }
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error).while_("waiting"),
+        }
+        self.relays.iter_mut().for_each(Relay::pass);
+        // An answer is collected when its script has ended.
+        self.relays.retain(|relay| relay.is_memory() || !relay.is_done());
+        Ok(self.happened())
+    }
+
+    fn happened(&mut self) -> Happened {
+        let mut happened = Happened::default();
+        for event in self.signals.take() {
+            match event {
+                Event::Child => {}
+                Event::Stop => happened.stop = true,
+                Event::Forward(signal) => happened.forward.push(signal),
+            }
+        }
+        // Always: a signal that came while the last ones were read is merged with them.
+        happened.ended = children::reap();
+        happened.requests = self.control.as_mut().map(Control::requests).unwrap_or_default();
+        happened
+    }
+
+    /// Passes on what is left in the pipes of programs that have ended, and closes them.
+    pub fn finish(&mut self) {
+        self.relays.iter_mut().for_each(Relay::finish);
+        self.relays.clear();
+    }
+
+    /// The same for pipes that others may still write to; what was kept in memory is given back.
+    pub fn collect(&mut self) -> Vec<u8> {
+        let mut kept = Vec::new();
+        for mut relay in std::mem::take(&mut self.relays) {
+            relay.finish();
+            if relay.is_memory() {
+                kept = relay.memory();
+            } else if !relay.is_done() {
+                self.relays.push(relay);
+            }
+        }
+        kept
+    }
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    // One more, so that the time has come when it wakes.
+    let duration = duration + Duration::from_micros(100);
+    Timespec {
+        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(duration.subsec_nanos()),
+    }
+}

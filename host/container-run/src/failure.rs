@@ -1,0 +1,74 @@
+//! Why the wrapper itself gave up: a sentence and the status that it exits with.
+
+use std::fmt::Display;
+use std::io;
+use std::path::Path;
+
+/// Wrong arguments.
+pub const USAGE: u8 = 2;
+/// The wrapper cannot do its work: a file is missing or malformed, a limit is out of reach.
+pub const OWN: u8 = 125;
+/// The program was found but cannot be executed.
+pub const NOT_EXECUTABLE: u8 = 126;
+/// The program does not exist.
+pub const NOT_FOUND: u8 = 127;
+
+/// The end of the wrapper, by its own fault or that of what it was given.
+#[derive(Debug)]
+pub struct Failure {
+    /// What it exits with.
+    pub code: u8,
+    /// One sentence, lower case, without values that could be secret.
+    pub text: String,
+}
+
+/// What most functions here give back.
+pub type Result<T> = std::result::Result<T, Failure>;
+
+// === impl Failure ===
+
+impl Failure {
+    /// The wrapper cannot do its work.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self {
+            code: OWN,
+            text: text.into(),
+        }
+    }
+
+    /// The arguments are wrong.
+    pub fn usage(text: impl Into<String>) -> Self {
+        Self {
+            code: USAGE,
+            text: text.into(),
+        }
+    }
+}
+
+/// Adds what was being done to an error of the system.
+pub trait Doing<T> {
+    /// `<what> <path>: <error>`.
+    fn doing(self, what: &str, path: &Path) -> Result<T>;
+    /// `<what>: <error>`.
+    fn while_(self, what: &str) -> Result<T>;
+}
+
+// === impl Doing ===
+
+impl<T, E: Display> Doing<T> for std::result::Result<T, E> {
+    fn doing(self, what: &str, path: &Path) -> Result<T> {
+        self.map_err(|error| Failure::new(format!("{what} {}: {error}", path.display())))
+    }
+
+    fn while_(self, what: &str) -> Result<T> {
+        self.map_err(|error| Failure::new(format!("{what}: {error}")))
+    }
+}
+
+/// The exit status for a program that could not be started.
+pub fn code_of_exec(error: &io::Error) -> u8 {
+    match error.kind() {
+        io::ErrorKind::NotFound => NOT_FOUND,
+        _ => NOT_EXECUTABLE,
+    }
+}

@@ -1,0 +1,138 @@
+//! A socket of each process's container: `bpm` and `monit` in a script's container ask for a start or a stop there.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::failure::{Doing, Failure, Result};
+
+/// More than a BPM stop (17 s), a start program of monit and its stop program together.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// Scripts of a pod that ask at the same time.
+const MOST: usize = 16;
+
+/// What can be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Start the process, where it was stopped.
+    Start,
+    /// Stop the process and leave it stopped.
+    Stop,
+    /// Stop it and start it again.
+    Restart,
+}
+
+const WORDS: [(Request, &str); 3] = [
+    (Request::Start, "start"),
+    (Request::Stop, "stop"),
+    (Request::Restart, "restart"),
+];
+
+/// The socket, and who waits for an answer.
+#[derive(Debug)]
+pub struct Control {
+    listener: UnixListener,
+    asking: Vec<UnixStream>,
+    waiting: Vec<UnixStream>,
+}
+
+// === impl Control ===
+
+impl Control {
+    /// Makes the socket. Only root, and the user of the process, may connect.
+    pub fn listen(directory: &Path, job: &str, process: &str) -> Result<Self> {
+        let path = socket(directory, job, process);
+        // What an earlier container left; its lock has ended.
+        drop(fs::remove_file(&path));
+        let listener = UnixListener::bind(&path).doing("listening on", &path)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).doing("protecting", &path)?;
+        listener.set_nonblocking(true).doing("listening on", &path)?;
+        Ok(Self {
+            listener,
+            asking: Vec::new(),
+            waiting: Vec::new(),
+        })
+    }
+
+    /// What is readable when somebody asks.
+    pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        // With too many who wait, more are not accepted: to poll would return at once, for ever.
+        let listener = self.has_room().then(|| self.listener.as_fd());
+        listener.into_iter().chain(self.asking.iter().map(AsFd::as_fd))
+    }
+
+    /// What was asked for since the last call.
+    pub fn requests(&mut self) -> Vec<Request> {
+        while self.has_room() {
+            let Ok((stream, _)) = self.listener.accept() else { break };
+            if stream.set_nonblocking(true).is_ok() {
+                self.asking.push(stream);
+            }
+        }
+        let mut requests = Vec::new();
+        for mut stream in std::mem::take(&mut self.asking) {
+            let mut word = [0; 16];
+            match stream.read(&mut word) {
+                Ok(count) => {
+                    let word = String::from_utf8_lossy(&word[..count]);
+                    if let Some((request, _)) = WORDS.iter().find(|(_, known)| *known == word.trim_end()) {
+                        requests.push(*request);
+                        self.waiting.push(stream);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.asking.push(stream),
+                Err(_) => {}
+            }
+        }
+        requests
+    }
+
+    fn has_room(&self) -> bool {
+        self.asking.len() + self.waiting.len() < MOST
+    }
+
+    /// Answers all who wait.
+    pub fn answer(&mut self, text: &str) {
+        for mut stream in self.waiting.drain(..) {
+            // One line fits into a socket's buffer; who has left needs no answer.
+            drop(stream.write_all(format!("{text}\n").as_bytes()));
+        }
+    }
+}
+
+/// Asks the container of a process; comes back when it is done.
+pub fn ask(directory: &Path, job: &str, process: &str, request: Request) -> Result<()> {
+    let path = socket(directory, job, process);
+    let word = WORDS
+        .iter()
+        .find(|(known, _)| *known == request)
+        .map_or("", |(_, word)| word);
+    let answer = || -> io::Result<String> {
+        let mut stream = UnixStream::connect(&path)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.write_all(word.as_bytes())?;
+        let mut line = String::new();
+        BufReader::new(stream.take(4096)).read_line(&mut line)?;
+        Ok(line)
+    };
+    let answer =
+        answer().map_err(|error| Failure::new(format!("the container of {job}/{process} does not answer: {error}")))?;
+    match answer.trim_end() {
+        "ok" => Ok(()),
+        "" => Err(Failure::new(format!("the container of {job}/{process} stopped"))),
+        text => Err(Failure::new(text)),
+    }
+}
+
+/// The path of a socket has at most 107 bytes, names of jobs and processes may have more.
+fn socket(directory: &Path, job: &str, process: &str) -> PathBuf {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in job.bytes().chain([b'/']).chain(process.bytes()) {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    directory.join(format!("{hash:016x}.sock"))
+}

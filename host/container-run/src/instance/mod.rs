@@ -1,0 +1,195 @@
+//! What the containers of a pod know of each other: one file each, locked as long as its writer lives.
+//!
+//! A lock, unlike a pid or a time stamp, ends with its owner in every case, and needs no shared namespace.
+
+pub mod control;
+pub mod meeting;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, OFlags, flock};
+
+use crate::failure::{Doing, Result};
+
+/// A record has this many bytes, so that one write replaces another whole.
+const LENGTH: usize = 64;
+
+/// What a container does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Its process does not run yet.
+    Starting,
+    /// Its process runs.
+    Running,
+    /// Its process was stopped by a script, and may be started again.
+    Halted,
+    /// Kubernetes wants it to stop.
+    Stopping,
+    /// A sidecar: its pre-stop script is done.
+    PreStopped,
+    /// A sidecar: its drain script is done.
+    Drained,
+}
+
+const WORDS: [(State, &str); 6] = [
+    (State::Starting, "starting"),
+    (State::Running, "running"),
+    (State::Halted, "halted"),
+    (State::Stopping, "stopping"),
+    (State::PreStopped, "pre-stopped"),
+    (State::Drained, "drained"),
+];
+
+/// A state and when it began, in nanoseconds of the machine's monotonic clock, which all containers share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// What the container does.
+    pub state: State,
+    /// Since when.
+    pub since: u64,
+    /// The process it runs, as its own container numbers it; 0 without one.
+    pub pid: u32,
+}
+
+/// Whose file it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of<'a> {
+    /// The container of a process.
+    Process(&'a str, &'a str),
+    /// The sidecar with a job's scripts.
+    Scripts(&'a str),
+}
+
+// === impl Of ===
+
+impl Of<'_> {
+    fn file(self, directory: &Path) -> PathBuf {
+        directory.join(match self {
+            Of::Process(job, process) => format!("process.{job}.{process}"),
+            Of::Scripts(job) => format!("scripts.{job}"),
+        })
+    }
+}
+
+/// The file of this container, locked.
+#[derive(Debug)]
+pub struct Seat {
+    file: File,
+}
+
+// === impl Seat ===
+
+impl Seat {
+    /// Makes and locks the file.
+    pub fn take(directory: &Path, of: Of<'_>) -> Result<Self> {
+        let path = of.file(directory);
+        let file = open(OpenOptions::new().write(true).create(true), &path).doing("opening", &path)?;
+        // Readers hold it for an instant.
+        flock(&file, FlockOperation::LockExclusive).doing("locking", &path)?;
+        Ok(Self { file })
+    }
+
+    /// Says what this container does; since when.
+    pub fn set(&self, state: State, pid: u32) -> u64 {
+        let since = now();
+        // A full disk: the others wait for as long as they wait for anyone.
+        drop(self.file.write_all_at(&Record { state, since, pid }.encode(), 0));
+        since
+    }
+}
+
+// === impl Record ===
+
+impl Record {
+    fn encode(self) -> [u8; LENGTH] {
+        let word = WORDS
+            .iter()
+            .find(|(state, _)| *state == self.state)
+            .map_or("", |(_, word)| word);
+        let mut bytes = [b' '; LENGTH];
+        let text = format!("{word} {} {}", self.since, self.pid);
+        bytes[..text.len()].copy_from_slice(text.as_bytes());
+        bytes[LENGTH - 1] = b'\n';
+        bytes
+    }
+
+    fn decode(text: &str) -> Option<Self> {
+        let mut words = text.split_ascii_whitespace();
+        let word = words.next()?;
+        Some(Self {
+            state: WORDS.iter().find(|(_, known)| *known == word)?.0,
+            since: words.next()?.parse().ok()?,
+            pid: words.next()?.parse().ok()?,
+        })
+    }
+}
+
+/// What a container says of itself, as long as it lives.
+pub fn live(directory: &Path, of: Of<'_>) -> Option<Record> {
+    let mut file = open(OpenOptions::new().read(true), &of.file(directory)).ok()?;
+    if flock(&file, FlockOperation::NonBlockingLockShared).is_ok() {
+        return None;
+    }
+    let mut text = String::new();
+    file.by_ref().take(LENGTH as u64).read_to_string(&mut text).ok()?;
+    Record::decode(&text)
+}
+
+/// Remembers for the life of the pod that something was done.
+pub fn mark(directory: &Path, what: &str) -> Result<()> {
+    let path = directory.join(what);
+    let made = open(OpenOptions::new().write(true).create(true), &path);
+    made.map(drop).doing("writing", &path)
+}
+
+/// Whether it was done.
+pub fn is_marked(directory: &Path, what: &str) -> bool {
+    fs::symlink_metadata(directory.join(what)).is_ok()
+}
+
+/// Others write to the directory, too: a link there must lead nowhere.
+fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    options
+        .mode(0o644)
+        .custom_flags(i32::try_from(flags.bits()).unwrap_or_default())
+        .open(path)
+}
+
+/// Nanoseconds of the machine's monotonic clock.
+pub fn now() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+    seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_read_as_long_as_its_writer_lives() {
+        let directory = tempfile::tempdir().unwrap();
+        let of = Of::Process("nats", "nats");
+        assert_eq!(live(directory.path(), of), None);
+        let seat = Seat::take(directory.path(), of).unwrap();
+        for (state, _) in WORDS {
+            let since = seat.set(state, 7);
+            assert_eq!(live(directory.path(), of), Some(Record { state, since, pid: 7 }));
+        }
+        drop(seat);
+        assert_eq!(live(directory.path(), of), None);
+    }
+
+    #[test]
+    fn a_link_is_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("target");
+        std::os::unix::fs::symlink(&target, directory.path().join("scripts.a")).unwrap();
+        assert!(Seat::take(directory.path(), Of::Scripts("a")).is_err());
+        assert!(!target.exists());
+    }
+}

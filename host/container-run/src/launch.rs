@@ -1,0 +1,107 @@
+//! Starts programs. Where a program runs as another user or with other limits, this program is started first, as `exec-as`, changes itself and
+//! becomes it: code between fork and exec would be unsafe.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use rustix::process::Pid;
+
+use crate::exec_as::Changes;
+use crate::failure::{Failure, Result, code_of_exec};
+use crate::places::program;
+
+/// A program, ready to start.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The program: a path, or a name that is looked for in the environment's `PATH`.
+    pub program: String,
+    /// What it is called with.
+    pub arguments: Vec<String>,
+    /// All of its variables.
+    pub environment: Vec<(String, OsString)>,
+    /// Where it starts; here, where this is absent.
+    pub directory: Option<PathBuf>,
+    /// What it is started with that this process has not.
+    pub changes: Changes,
+}
+
+/// Where the program writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outputs {
+    /// Into two pipes.
+    Pipes,
+    /// Where this process writes.
+    Inherited,
+}
+
+/// A program that runs.
+#[derive(Debug)]
+pub struct Running {
+    /// Its number.
+    pub pid: Pid,
+    /// Standard output and error, where they are pipes.
+    pub pipes: Option<(OwnedFd, OwnedFd)>,
+}
+
+// === impl Launch ===
+
+impl Launch {
+    /// Starts it, in a process group of its own.
+    pub fn start(&self, outputs: Outputs) -> Result<Running> {
+        let mut command = self.command();
+        command.process_group(0).stdin(Stdio::null());
+        if outputs == Outputs::Pipes {
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        }
+        let mut child = command.spawn().map_err(|error| self.failure(&error))?;
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let pipes = child
+            .stdout
+            .take()
+            .map(OwnedFd::from)
+            .zip(child.stderr.take().map(OwnedFd::from));
+        // The number is enough: the loop reaps all children alike.
+        Ok(Running {
+            pid: pid.ok_or_else(|| Failure::new("a child without a number"))?,
+            pipes,
+        })
+    }
+
+    /// Becomes the program; comes back only where that fails.
+    pub fn become_it(&self) -> Failure {
+        let error = self.command().exec();
+        self.failure(&error)
+    }
+
+    fn command(&self) -> Command {
+        let mut command = if self.changes.is_none() {
+            let mut command = Command::new(&self.program);
+            if let Some(directory) = &self.directory {
+                command.current_dir(directory);
+            }
+            command
+        } else {
+            let mut command = Command::new(program());
+            command.arg("exec-as").args(self.changes.arguments());
+            if let Some(directory) = &self.directory {
+                command.arg("--directory").arg(directory);
+            }
+            command.arg("--").arg(&self.program);
+            command
+        };
+        command.args(&self.arguments).env_clear();
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    fn failure(&self, error: &io::Error) -> Failure {
+        Failure {
+            code: code_of_exec(error),
+            text: format!("cannot start {}: {error}", self.program),
+        }
+    }
+}

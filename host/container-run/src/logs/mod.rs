@@ -1,0 +1,138 @@
+//! `container-run logs`: the sidecar that sends the log files which jobs write themselves to the container's log, each line with its file's name, and
+//! keeps them from growing without end. What processes and scripts print is in their containers' logs already.
+
+mod follow;
+mod names;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use self::follow::Followed;
+use self::names::Names;
+use crate::arguments::Flags;
+use crate::events::Events;
+use crate::failure::Result;
+use crate::instance::{is_marked, mark};
+use crate::output::container::{Container, Offered, offer};
+use crate::output::logfile::Rotation;
+use crate::places::Places;
+use crate::say::say;
+
+/// How often files are looked for and read.
+const PERIOD: Duration = Duration::from_secs(1);
+/// More files than any pod should have; each costs a descriptor.
+const MOST: usize = 1000;
+/// Whether this sidecar ran before in the pod's life.
+const MARK: &str = "logs";
+
+struct Logs {
+    root: PathBuf,
+    names: Names,
+    rotation: Rotation,
+    files: BTreeMap<String, Followed>,
+    /// Whether files are read from their end: what they held was sent before.
+    again: bool,
+    full: bool,
+    events: Events,
+    stop: bool,
+}
+
+/// Runs the subcommand.
+pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
+    let instance = places.instance();
+    let mut logs = Logs {
+        root: places.vcap("sys/log"),
+        names: Names::new(places),
+        rotation: Rotation {
+            size: flags.log_size,
+            files: flags.log_files,
+        },
+        files: BTreeMap::new(),
+        again: is_marked(&instance, MARK),
+        full: false,
+        events: Events::new()?,
+        stop: false,
+    };
+    // Without the directory, what was sent is sent again after a restart.
+    drop(mark(&instance, MARK));
+    while !logs.stop {
+        logs.scan();
+        logs.again = false;
+        logs.pass()?;
+        logs.wait(Instant::now() + PERIOD)?;
+    }
+    logs.pass()?;
+    Ok(0)
+}
+
+// === impl Logs ===
+
+impl Logs {
+    /// Finds new files, and forgets those that were deleted and read.
+    fn scan(&mut self) {
+        let found = self.names.find(&self.root);
+        self.files.retain(|name, file| found.contains(name) || !file.is_read());
+        for name in found {
+            if self.files.contains_key(&name) {
+                continue;
+            }
+            if self.files.len() >= MOST {
+                if !std::mem::replace(&mut self.full, true) {
+                    say(&format!("more than {MOST} log files: the others are not followed"));
+                }
+                return;
+            }
+            // One that may not be read is tried again next time.
+            if let Ok(file) = Followed::open(self.root.join(&name), self.again) {
+                self.files.insert(name, file);
+            }
+        }
+    }
+
+    /// Sends what is new, a piece of each file in turn.
+    fn pass(&mut self) -> Result<()> {
+        let mut files = std::mem::take(&mut self.files);
+        let mut more = true;
+        while more {
+            more = false;
+            for (name, file) in &mut files {
+                let (text, unfinished) = file.read(name);
+                more |= unfinished;
+                if !self.send(&text)? {
+                    // Nobody reads, and this container is to stop.
+                    return Ok(());
+                }
+            }
+        }
+        for file in files.values_mut() {
+            file.rotate(self.rotation);
+        }
+        self.files = files;
+        Ok(())
+    }
+
+    /// Waits for the container's log as long as it takes; whether all was sent.
+    fn send(&mut self, mut text: &[u8]) -> Result<bool> {
+        while !text.is_empty() {
+            match offer(Container::Output, text) {
+                Offered::Taken(0) if self.stop => return Ok(false),
+                Offered::Taken(0) => self.wait(Instant::now() + Duration::from_millis(20))?,
+                Offered::Taken(count) => text = &text[count..],
+                Offered::Closed => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    fn wait(&mut self, until: Instant) -> Result<()> {
+        while !self.stop {
+            let now = Instant::now();
+            if now >= until {
+                break;
+            }
+            self.stop = self.events.wait(Some(until))?.stop;
+        }
+        Ok(())
+    }
+}

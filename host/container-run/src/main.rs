@@ -1,0 +1,86 @@
+//! `container-run` runs the processes and scripts of BOSH jobs in a container, as BPM, the BOSH agent and monit do on a VM: one static binary that a
+//! pod copies to a volume, because the images of releases can be old and may have no shell.
+
+mod arguments;
+mod children;
+mod command;
+mod description;
+mod directories;
+mod environment;
+mod events;
+mod exec_as;
+mod failure;
+mod install;
+mod instance;
+mod launch;
+mod logs;
+mod output;
+mod places;
+mod say;
+mod scripts;
+mod service;
+mod signals;
+mod supervisor;
+mod users;
+
+use std::process::ExitCode;
+
+use arguments::Flags;
+use failure::{Failure, Result};
+use places::Places;
+
+const USAGE: &str =
+    "usage: container-run process|script|scripts|errand|ready|logs|install|version [flags]; see docs/processes.md";
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            say::say(&failure.text);
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+fn run() -> Result<u8> {
+    let arguments = words()?;
+    let called = arguments.first().map_or("", String::as_str);
+    let rest = arguments.get(1..).unwrap_or_default();
+    match called.rsplit('/').next() {
+        Some("bpm") => return Ok(command::bpm::run(&Places::new(), rest)),
+        Some("monit") => return Ok(command::monit::run(&Places::new(), rest)),
+        Some("chpst") => return Ok(command::chpst::run(rest)),
+        _ => {}
+    }
+    let (command, rest) = match arguments.split_first() {
+        Some((_, rest)) => rest.split_first().ok_or_else(|| Failure::usage(USAGE))?,
+        None => return Err(Failure::usage(USAGE)),
+    };
+    let places = Places::new();
+    match command.as_str() {
+        "process" => supervisor::run(&places, &Flags::read(rest, &["--job", "--process"])?),
+        "script" => scripts::once::script(&places, &Flags::read(rest, &["--job", "--name"])?),
+        "scripts" => scripts::sidecar::run(&places, &Flags::read(rest, &["--job"])?),
+        "errand" => scripts::once::errand(&places, &Flags::read(rest, &["--job"])?),
+        "logs" => logs::run(&places, &Flags::read(rest, &[])?),
+        "ready" => scripts::ready::run(&places, &Flags::read(rest, &["--job"])?),
+        "install" => install::run(rest),
+        "exec-as" => Err(exec_as::run(rest)),
+        "version" => {
+            output::container::offer(
+                output::container::Container::Output,
+                concat!("container-run ", env!("CARGO_PKG_VERSION"), "\n").as_bytes(),
+            );
+            Ok(0)
+        }
+        _ => Err(Failure::usage(format!("unknown command '{command}'; {USAGE}"))),
+    }
+}
+
+/// Names in Kubernetes and in BOSH are text; anything else is a mistake.
+fn words() -> Result<Vec<String>> {
+    let words = std::env::args_os().map(|word| word.into_string());
+    words
+        .collect::<std::result::Result<_, _>>()
+        .map_err(|_| Failure::usage("an argument is not UTF-8"))
+}

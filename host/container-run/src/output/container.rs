@@ -1,0 +1,65 @@
+//! The container's own standard output and error: pipes to the container runtime, which may stop reading.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// A pipe takes this much at once without blocking when it is writable (`PIPE_BUF`).
+const PIECE: usize = 4096;
+
+/// Which of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Container {
+    /// Standard output.
+    Output,
+    /// Standard error.
+    Error,
+}
+
+/// What became of an attempt to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offered {
+    /// This many bytes were taken; fewer than all where the pipe is full.
+    Taken(usize),
+    /// Nobody will ever read it.
+    Closed,
+}
+
+// === impl Container ===
+
+impl Container {
+    /// The descriptor.
+    pub fn fd(self) -> BorrowedFd<'static> {
+        match self {
+            Self::Output => rustix::stdio::stdout(),
+            Self::Error => rustix::stdio::stderr(),
+        }
+    }
+
+    fn is_writable(self) -> bool {
+        let mut fds = [PollFd::from_borrowed_fd(self.fd(), PollFlags::OUT)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        // An error counts as writable: the write then says which.
+        poll(&mut fds, Some(&now)).is_ok_and(|ready| ready > 0)
+    }
+}
+
+/// Writes as much as is taken without blocking.
+pub fn offer(to: Container, bytes: &[u8]) -> Offered {
+    let mut taken = 0;
+    while taken < bytes.len() && to.is_writable() {
+        let piece = &bytes[taken..bytes.len().min(taken + PIECE)];
+        match rustix::io::write(to.fd(), piece) {
+            Ok(count) => taken += count,
+            Err(error) => match io::Error::from(error).kind() {
+                io::ErrorKind::Interrupted => {}
+                io::ErrorKind::WouldBlock => break,
+                // A file on a full disk: what it does not take now it may take later.
+                io::ErrorKind::StorageFull | io::ErrorKind::FileTooLarge => return Offered::Taken(bytes.len()),
+                _ => return Offered::Closed,
+            },
+        }
+    }
+    Offered::Taken(taken)
+}

@@ -1,0 +1,218 @@
+//! A log file under BOSH's name: appended to, rotated, and never a reason for a process to stop.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::OFlags;
+
+use crate::say::say;
+
+/// How often a file that could not be opened is tried again.
+const AGAIN: Duration = Duration::from_secs(10);
+
+/// When files are rotated.
+#[derive(Clone, Copy, Debug)]
+pub struct Rotation {
+    /// A file is at most this large, in bytes.
+    pub size: u64,
+    /// Older files that are retained: `.1` is the youngest.
+    pub files: u32,
+}
+
+/// Whose file it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    /// Permission bits.
+    pub mode: u32,
+    /// Owner and group, where this program runs as root.
+    pub owner: Option<(u32, u32)>,
+}
+
+/// The file.
+#[derive(Debug)]
+pub struct LogFile {
+    path: PathBuf,
+    access: Access,
+    rotation: Rotation,
+    file: Option<File>,
+    size: u64,
+    tried: Instant,
+    lost: u64,
+}
+
+// === impl LogFile ===
+
+impl LogFile {
+    /// Opens the file; where that fails, says so once and tries again later.
+    pub fn open(path: PathBuf, access: Access, rotation: Rotation) -> Self {
+        let mut log = Self {
+            path,
+            access,
+            rotation,
+            file: None,
+            size: 0,
+            tried: Instant::now(),
+            lost: 0,
+        };
+        if let Err(error) = log.reopen() {
+            log.complain(&error);
+        }
+        log
+    }
+
+    /// Appends. What the disk does not take is dropped and counted.
+    pub fn write(&mut self, bytes: &[u8]) {
+        if self.file.is_none() && self.tried.elapsed() >= AGAIN {
+            // Still the same complaint.
+            self.tried = Instant::now();
+            drop(self.reopen());
+        }
+        if self.size > 0 && self.size.saturating_add(bytes.len() as u64) > self.rotation.size {
+            self.rotate();
+        }
+        let Some(file) = &mut self.file else {
+            self.lost += bytes.len() as u64;
+            return;
+        };
+        let (written, error) = append(file, bytes);
+        self.size += written as u64;
+        let missing = (bytes.len() - written) as u64;
+        match error {
+            None if self.lost > 0 => self.recover(),
+            None => {}
+            Some(error) if self.lost == 0 => {
+                self.lost = missing;
+                self.complain(&error);
+            }
+            Some(_) => self.lost += missing,
+        }
+    }
+
+    fn reopen(&mut self) -> io::Result<()> {
+        let file = open(&self.path, self.access)?;
+        self.size = file.metadata()?.len();
+        self.file = Some(file);
+        Ok(())
+    }
+
+    fn complain(&self, error: &io::Error) {
+        say(&format!(
+            "{}: {error}: output is not kept there until this is possible again",
+            self.path.display()
+        ));
+    }
+
+    fn recover(&mut self) {
+        say(&format!(
+            "{}: written again; {} bytes of output are missing there",
+            self.path.display(),
+            self.lost
+        ));
+        self.lost = 0;
+    }
+
+    /// `.log` becomes `.log.1`, and so on. Where a file cannot be renamed, it is emptied: its size is a promise.
+    fn rotate(&mut self) {
+        if shift(&self.path, self.rotation.files).is_err() {
+            if let Some(file) = &self.file {
+                drop(file.set_len(0));
+            }
+            self.size = 0;
+            return;
+        }
+        self.file = None;
+        self.tried = Instant::now();
+        if let Err(error) = self.reopen() {
+            self.complain(&error);
+        }
+    }
+}
+
+/// Follows no link, so that a process cannot make root write elsewhere; waits for no reader of a named pipe.
+fn open(path: &Path, access: Access) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(access.mode)
+        .custom_flags(i32::try_from(flags.bits()).unwrap_or_default())
+        .open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    if let Some((user, group)) = access.owner {
+        fchown(&file, Some(user), Some(group))?;
+        if metadata.permissions().mode() & 0o777 != access.mode {
+            file.set_permissions(fs::Permissions::from_mode(access.mode))?;
+        }
+    }
+    Ok(file)
+}
+
+fn append(file: &mut File, bytes: &[u8]) -> (usize, Option<io::Error>) {
+    let mut written = 0;
+    while written < bytes.len() {
+        match file.write(&bytes[written..]) {
+            Ok(0) => return (written, Some(io::ErrorKind::WriteZero.into())),
+            Ok(count) => written += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return (written, Some(error)),
+        }
+    }
+    (written, None)
+}
+
+fn shift(path: &Path, files: u32) -> io::Result<()> {
+    if files == 0 {
+        return fs::remove_file(path);
+    }
+    make_room(path, files)?;
+    fs::rename(path, numbered(path, 1))
+}
+
+/// Retains a copy of a file and empties it: for a file that somebody else writes to.
+pub fn copy_and_empty(path: &Path, files: u32) -> io::Result<()> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or_default())
+        .open(path)?;
+    if files > 0 {
+        make_room(path, files)?;
+        let copy = numbered(path, 1);
+        let copied = File::create_new(&copy).and_then(|mut copy| io::copy(&mut &file, &mut copy));
+        if let Err(error) = copied {
+            // A full disk: half a copy would make it fuller. Emptied all the same, the file can go on.
+            drop(fs::remove_file(&copy));
+            if error.kind() != io::ErrorKind::StorageFull {
+                return Err(error);
+            }
+        }
+    }
+    file.set_len(0)
+}
+
+/// `.1` becomes `.2`, and so on; the oldest is replaced.
+fn make_room(path: &Path, files: u32) -> io::Result<()> {
+    for number in (1..files).rev() {
+        match fs::rename(numbered(path, number), numbered(path, number + 1)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    // With one file only, nothing was renamed.
+    match fs::remove_file(numbered(path, 1)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn numbered(path: &Path, number: u32) -> PathBuf {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(format!(".{number}"));
+    PathBuf::from(name)
+}

@@ -1,0 +1,84 @@
+//! Where everything is: BOSH's directories, and those of the volume that holds this program.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// Where the volume with this program is mounted.
+const OWN: &str = "/container-run";
+/// BOSH's directory, unless BPM's variable names another.
+const ROOT: &str = "/var/vcap";
+/// BPM's variable for it.
+pub const ROOT_VARIABLE: &str = "BPM_BOSH_ROOT";
+
+/// The paths that this program reads and writes.
+#[derive(Clone, Debug)]
+pub struct Places {
+    root: PathBuf,
+    own: PathBuf,
+}
+
+// === impl Places ===
+
+impl Places {
+    /// By where this program lies (`<directory>/bin/container-run`), and BPM's variable.
+    pub fn new() -> Self {
+        let own = program().parent().and_then(|bin| match bin.file_name() {
+            Some(name) if name == "bin" => bin.parent().map(Path::to_path_buf),
+            _ => None,
+        });
+        Self {
+            root: env::var_os(ROOT_VARIABLE).map_or_else(|| PathBuf::from(ROOT), PathBuf::from),
+            own: own.unwrap_or_else(|| PathBuf::from(OWN)),
+        }
+    }
+
+    /// A path below `/var/vcap`.
+    pub fn vcap(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    /// `jobs/<job>/bin/<name>`.
+    pub fn script(&self, job: &str, name: &str) -> PathBuf {
+        self.root.join("jobs").join(job).join("bin").join(name)
+    }
+
+    /// `sys/log/<job>`.
+    pub fn logs(&self, job: &str) -> PathBuf {
+        self.root.join("sys/log").join(job)
+    }
+
+    /// `sys/run/bpm/<job>`.
+    pub fn pid_directory(&self, job: &str) -> PathBuf {
+        self.root.join("sys/run/bpm").join(job)
+    }
+
+    /// `sys/run/bpm/<job>/<process>.pid`.
+    pub fn pid_file(&self, job: &str, process: &str) -> PathBuf {
+        self.pid_directory(job).join(format!("{process}.pid"))
+    }
+
+    /// The description of a job's processes.
+    pub fn processes(&self, job: &str) -> PathBuf {
+        self.all_processes().join(format!("{job}.json"))
+    }
+
+    /// The descriptions of all jobs.
+    pub fn all_processes(&self) -> PathBuf {
+        self.own.join("processes")
+    }
+
+    /// Where the containers of a pod find out about each other.
+    pub fn instance(&self) -> PathBuf {
+        self.own.join("instance")
+    }
+
+    /// Where `bpm`, `monit` and `chpst` are for scripts.
+    pub fn bin(&self) -> PathBuf {
+        self.own.join("bin")
+    }
+}
+
+/// This program's file, to start it once more.
+pub fn program() -> PathBuf {
+    env::current_exe().unwrap_or_else(|_| env::args_os().next().map_or_else(|| PathBuf::from(OWN), PathBuf::from))
+}

@@ -1,0 +1,9 @@
+//! The wrapper's own messages: one line each, on the container's standard error.
+
+use crate::output::container::{self, Container};
+
+/// Writes `container-run: <text>`, or drops it where nobody takes it.
+pub fn say(text: &str) {
+    let line = format!("container-run: {text}\n");
+    container::offer(Container::Error, line.as_bytes());
+}

@@ -1,0 +1,125 @@
+//! The scripts of BOSH's agent: pre-start, post-start, pre-stop, drain, post-stop, post-deploy, and errands.
+
+pub mod drain;
+pub mod once;
+pub mod ready;
+pub mod sidecar;
+
+use std::os::fd::OwnedFd;
+
+use rustix::process::Pid;
+
+use crate::arguments::Flags;
+use crate::directories::VCAP;
+use crate::environment;
+use crate::events::Events;
+use crate::exec_as::Changes;
+use crate::failure::{Doing, Result};
+use crate::launch::{Launch, Outputs};
+use crate::output::container::Container;
+use crate::output::logfile::{Access, LogFile, Rotation};
+use crate::output::relay::{Copy, Relay};
+use crate::places::Places;
+
+/// The agent runs scripts this much nicer than itself; drain scripts and errands are as important as it is.
+const NICE: i32 = 5;
+/// What a drain script may answer, in bytes.
+const ANSWER: usize = 64 << 10;
+
+/// Where a script's output goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// Into log files of its name and into the container's log.
+    Files,
+    /// Standard output is an answer, standard error goes into the container's log.
+    Answer,
+    /// Into the container's log.
+    Container,
+}
+
+/// A script of a job.
+pub struct Script<'a> {
+    places: &'a Places,
+    flags: &'a Flags,
+    name: &'a str,
+}
+
+// === impl Script ===
+
+impl<'a> Script<'a> {
+    /// `/var/vcap/jobs/<job>/bin/<name>`.
+    pub fn new(places: &'a Places, flags: &'a Flags, name: &'a str) -> Self {
+        Self { places, flags, name }
+    }
+
+    /// A job need not have it.
+    pub fn exists(&self) -> bool {
+        self.places.script(&self.flags.job, self.name).exists()
+    }
+
+    /// Starts it, with these arguments and variables.
+    pub fn start(
+        &self,
+        arguments: &[&str],
+        more: &[(&str, String)],
+        record: Record,
+        events: &mut Events,
+    ) -> Result<Pid> {
+        let nice = if record == Record::Files { NICE } else { 0 };
+        let launch = Launch {
+            program: self
+                .places
+                .script(&self.flags.job, self.name)
+                .to_string_lossy()
+                .into_owned(),
+            arguments: arguments.iter().map(|text| (*text).to_string()).collect(),
+            environment: environment::of_script(self.places, &self.flags.env, more),
+            directory: None,
+            changes: Changes {
+                nice,
+                ..Changes::default()
+            },
+        };
+        let outputs = if record == Record::Container {
+            Outputs::Inherited
+        } else {
+            Outputs::Pipes
+        };
+        let mut running = launch.start(outputs)?;
+        if let Some(pipes) = running.pipes.take() {
+            self.connect(pipes, record, events)?;
+        }
+        Ok(running.pid)
+    }
+
+    fn connect(&self, pipes: (OwnedFd, OwnedFd), record: Record, events: &mut Events) -> Result<()> {
+        let (output, log) = match record {
+            Record::Answer => (Copy::Memory(Vec::new(), ANSWER), None),
+            _ => (Copy::Container(Container::Output), Some(self.log("stdout"))),
+        };
+        let error = (record == Record::Files).then(|| self.log("stderr"));
+        events.relay([
+            Relay::new(pipes.0, log, output).while_("reading output")?,
+            Relay::new(pipes.1, error, Copy::Container(Container::Error)).while_("reading output")?,
+        ]);
+        Ok(())
+    }
+
+    /// The group is vcap's, under BOSH root's: so that the sidecar for logs, which is no root, may read it.
+    fn log(&self, word: &str) -> LogFile {
+        let directory = self.places.logs(&self.flags.job);
+        if !directory.is_dir() {
+            // The file then says what is wrong.
+            drop(std::fs::create_dir_all(&directory));
+        }
+        let access = Access {
+            mode: 0o640,
+            owner: rustix::process::geteuid().is_root().then_some((0, VCAP.1)),
+        };
+        let rotation = Rotation {
+            size: self.flags.log_size,
+            files: self.flags.log_files,
+        };
+        LogFile::open(directory.join(format!("{}.{word}.log", self.name)), access, rotation)
+    }
+}

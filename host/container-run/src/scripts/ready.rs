@@ -1,0 +1,26 @@
+//! `container-run ready`: whether a job's post-start script has succeeded, for the sidecar's readiness probe.
+
+use crate::arguments::Flags;
+use crate::failure::Result;
+use crate::instance::{Of, is_marked, live};
+use crate::places::Places;
+use crate::say::say;
+
+/// The name of the mark of a job whose post-start script has succeeded.
+pub fn mark(job: &str) -> String {
+    format!("post-start.{job}")
+}
+
+/// Runs the subcommand.
+pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
+    let directory = places.instance();
+    if live(&directory, Of::Scripts(&flags.job)).is_none() {
+        say(&format!("the scripts of job '{}' are not watched over", flags.job));
+        return Ok(1);
+    }
+    if is_marked(&directory, &mark(&flags.job)) {
+        return Ok(0);
+    }
+    say(&format!("post-start of job '{}' has not succeeded yet", flags.job));
+    Ok(1)
+}

@@ -1,0 +1,416 @@
+//! `container-run scripts`: the sidecar that runs a job's scripts at BOSH's moments, together with those of the pod's other jobs.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+
+use super::drain::{Answer, Call, answer};
+use super::once::CANCEL;
+use super::ready::mark as post_start_mark;
+use super::{Record, Script};
+use crate::arguments::Flags;
+use crate::children::{self, Ended};
+use crate::environment;
+use crate::events::{Events, Happened};
+use crate::exec_as::Changes;
+use crate::failure::{Failure, Result};
+use crate::instance::meeting::{Pod, time_for_scripts};
+use crate::instance::{Of, Seat, State, is_marked, mark};
+use crate::launch::{Launch, Outputs};
+use crate::places::Places;
+use crate::say::say;
+
+/// How often files of other containers are read.
+const POLL: Duration = Duration::from_millis(100);
+/// While all wait for each other.
+const SOON: Duration = Duration::from_millis(20);
+/// How often the condition of post-start is tried.
+const CONDITION: Duration = Duration::from_secs(1);
+
+/// Where the job is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Course {
+    /// Not all processes of the pod run yet.
+    Members,
+    /// They run; the condition is tried again at this time.
+    Condition(Instant),
+    /// The condition is being tried.
+    Trying(Pid),
+    /// post-start runs.
+    PostStart(Pid),
+    /// Nothing to do.
+    Up,
+    /// post-deploy runs.
+    PostDeploy(Pid),
+    /// The pod stops, since then: pre-stop runs.
+    PreStop(Pid),
+    /// Other jobs' pre-stop scripts still run.
+    Gather,
+    /// drain runs.
+    Drain(Pid),
+    /// drain asked for this time.
+    Sleep(Instant, bool),
+    /// Done: processes may stop.
+    Drained,
+    /// post-stop runs.
+    PostStop(Pid),
+}
+
+struct Sidecar<'a> {
+    places: &'a Places,
+    flags: &'a Flags,
+    directory: PathBuf,
+    events: Events,
+    seat: Seat,
+    course: Course,
+    /// When the last container was told to stop, by the clock that containers share.
+    stop_since: u64,
+    /// When pre-stop and drain are cancelled, and then killed.
+    cancel: Option<Instant>,
+    cancelled: bool,
+    end: Option<u8>,
+}
+
+/// Runs the subcommand.
+pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
+    let directory = places.instance();
+    let events = Events::new()?;
+    children::adopt_orphans();
+    let seat = Seat::take(&directory, Of::Scripts(&flags.job))?;
+    let done = is_marked(&directory, &post_start_mark(&flags.job));
+    seat.set(if done { State::Running } else { State::Starting }, 0);
+    let mut sidecar = Sidecar {
+        places,
+        flags,
+        directory,
+        events,
+        seat,
+        course: if done { Course::Up } else { Course::Members },
+        stop_since: 0,
+        cancel: None,
+        cancelled: false,
+        end: None,
+    };
+    loop {
+        sidecar.proceed()?;
+        if let Some(code) = sidecar.end {
+            sidecar.events.finish();
+            children::kill_all();
+            return Ok(code);
+        }
+        let until = sidecar.deadline();
+        let happened = sidecar.events.wait(Some(until))?;
+        sidecar.take(&happened)?;
+    }
+}
+
+// === impl Sidecar ===
+
+impl Sidecar<'_> {
+    fn pod(&self) -> Pod<'_> {
+        Pod::new(&self.directory, self.flags)
+    }
+
+    /// Starts a script, if the job has it. One that cannot be started counts as failed, but holds up nothing.
+    fn start(
+        &mut self,
+        name: &str,
+        arguments: &[&str],
+        more: &[(&str, String)],
+        record: Record,
+    ) -> Result<Option<Pid>> {
+        let script = Script::new(self.places, self.flags, name);
+        if !script.exists() {
+            return Ok(None);
+        }
+        script.start(arguments, more, record, &mut self.events).map(Some)
+    }
+
+    /// Does what the state of the pod, and the time, ask for.
+    fn proceed(&mut self) -> Result<()> {
+        if self.notices_stop() {
+            return self.pre_stop();
+        }
+        match self.course {
+            Course::Members if self.pod().all_run() => self.course = Course::Condition(Instant::now()),
+            Course::Condition(at) if at <= Instant::now() => self.try_condition()?,
+            Course::Up => self.post_deploy()?,
+            Course::Gather if self.pod().all_pre_stopped(self.stop_since) => self.drain(Call::Shutdown)?,
+            Course::Sleep(until, again) if until <= Instant::now() => {
+                if again {
+                    self.drain(Call::CheckStatus)?
+                } else {
+                    self.drained()
+                }
+            }
+            // Containers that were restarted, and not the pod that ended.
+            Course::Drained if self.pod().any_lives() && self.pod().all_stop().is_none() => {
+                self.seat.set(State::Running, 0);
+                self.course = Course::Up;
+            }
+            _ => {}
+        }
+        self.hurry()
+    }
+
+    fn notices_stop(&self) -> bool {
+        match self.course {
+            Course::Members
+            | Course::Condition(_)
+            | Course::Trying(_)
+            | Course::PostStart(_)
+            | Course::Up
+            | Course::PostDeploy(_) => self.pod().all_stop().is_some(),
+            _ => false,
+        }
+    }
+
+    fn try_condition(&mut self) -> Result<()> {
+        let Some((program, arguments)) = self.flags.condition.split_first() else {
+            return self.post_start();
+        };
+        let launch = Launch {
+            program: program.clone(),
+            arguments: arguments.to_vec(),
+            environment: environment::of_script(self.places, &self.flags.env, &[]),
+            directory: None,
+            changes: Changes::default(),
+        };
+        self.course = match launch.start(Outputs::Inherited) {
+            Ok(running) => Course::Trying(running.pid),
+            Err(failure) => {
+                say(&format!("condition of post-start: {}", failure.text));
+                Course::Condition(Instant::now() + CONDITION)
+            }
+        };
+        Ok(())
+    }
+
+    fn post_start(&mut self) -> Result<()> {
+        match self.start("post-start", &[], &[], Record::Files)? {
+            Some(pid) => self.course = Course::PostStart(pid),
+            None => self.up()?,
+        }
+        Ok(())
+    }
+
+    fn up(&mut self) -> Result<()> {
+        mark(&self.directory, &post_start_mark(&self.flags.job))?;
+        self.seat.set(State::Running, 0);
+        self.course = Course::Up;
+        Ok(())
+    }
+
+    /// When the operator has written a new value: the deployment is up.
+    fn post_deploy(&mut self) -> Result<()> {
+        let Some(value) = self.flags.post_deploy_value() else {
+            return Ok(());
+        };
+        let done = format!("post-deploy.{}.{value}", self.flags.job);
+        if is_marked(&self.directory, &done) {
+            return Ok(());
+        }
+        mark(&self.directory, &done)?;
+        if let Some(pid) = self.start("post-deploy", &[], &[], Record::Files)? {
+            self.course = Course::PostDeploy(pid);
+        }
+        Ok(())
+    }
+
+    fn pre_stop(&mut self) -> Result<()> {
+        self.stop_since = self.pod().all_stop().unwrap_or_default();
+        self.cancel = Some(Instant::now() + time_for_scripts(self.flags.grace));
+        self.cancelled = false;
+        // What still runs for a start that nobody wants any more.
+        self.signal(Signal::TERM);
+        let keep = [
+            "BOSH_VM_NEXT_STATE",
+            "BOSH_INSTANCE_NEXT_STATE",
+            "BOSH_DEPLOYMENT_NEXT_STATE",
+        ];
+        let keep = keep.map(|name| (name, "keep".to_string()));
+        match self.start("pre-stop", &[], &keep, Record::Files) {
+            Ok(Some(pid)) => self.course = Course::PreStop(pid),
+            Ok(None) => self.gather(),
+            Err(failure) => {
+                say(&failure.text);
+                self.gather();
+            }
+        }
+        Ok(())
+    }
+
+    fn gather(&mut self) {
+        self.seat.set(State::PreStopped, 0);
+        self.course = Course::Gather;
+    }
+
+    fn drain(&mut self, call: Call) -> Result<()> {
+        let variables = call.variables(self.flags.persistent_disk);
+        match self.start("drain", &call.arguments(), &variables, Record::Answer) {
+            Ok(Some(pid)) => self.course = Course::Drain(pid),
+            Ok(None) => self.drained(),
+            Err(failure) => {
+                say(&failure.text);
+                self.drained();
+            }
+        }
+        Ok(())
+    }
+
+    fn drained(&mut self) {
+        self.cancel = None;
+        self.seat.set(State::Drained, 0);
+        self.course = Course::Drained;
+    }
+
+    fn take(&mut self, happened: &Happened) -> Result<()> {
+        for ended in &happened.ended {
+            self.ended(*ended)?;
+        }
+        if happened.stop {
+            self.told_to_stop()?;
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, ended: Ended) -> Result<()> {
+        let failed = ended.code != 0;
+        match self.course {
+            Course::Trying(pid) if pid == ended.pid && failed => {
+                self.course = Course::Condition(Instant::now() + CONDITION)
+            }
+            Course::Trying(pid) if pid == ended.pid => self.post_start()?,
+            Course::PostStart(pid) if pid == ended.pid => {
+                self.report("post-start", ended.code);
+                if failed {
+                    return Err(Failure {
+                        code: 1,
+                        text: "the container ends, and starts again with post-start".to_string(),
+                    });
+                }
+                self.up()?;
+            }
+            Course::PostDeploy(pid) if pid == ended.pid => {
+                self.report("post-deploy", ended.code);
+                self.course = Course::Up;
+            }
+            Course::PreStop(pid) if pid == ended.pid => {
+                self.report("pre-stop", ended.code);
+                self.gather();
+            }
+            Course::Drain(pid) if pid == ended.pid => self.note_answer(),
+            Course::PostStop(pid) if pid == ended.pid => {
+                self.report("post-stop", ended.code);
+                self.end = Some(0);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn note_answer(&mut self) {
+        let output = self.events.collect();
+        match answer(&output) {
+            _ if self.cancelled => self.drained(),
+            Some(Answer::Done(wait)) => self.course = Course::Sleep(Instant::now() + wait, false),
+            Some(Answer::Again(wait)) => self.course = Course::Sleep(Instant::now() + wait, true),
+            None => {
+                say(&format!(
+                    "drain of job '{}': Script did not return a signed integer",
+                    self.flags.job
+                ));
+                self.drained();
+            }
+        }
+    }
+
+    /// Cancels scripts that use up the grace period; the containers of processes do not wait longer, either.
+    fn hurry(&mut self) -> Result<()> {
+        let Some(at) = self.cancel.filter(|at| *at <= Instant::now()) else {
+            return Ok(());
+        };
+        match self.course {
+            Course::PreStop(_) | Course::Drain(_) if !self.cancelled => {
+                self.report_cancelled();
+                self.cancel = Some(at + CANCEL);
+                self.signal(Signal::TERM);
+            }
+            Course::PreStop(_) | Course::Drain(_) => {
+                self.cancel = Some(at + CANCEL);
+                self.signal(Signal::KILL);
+            }
+            Course::Gather | Course::Sleep(..) => self.drained(),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Kubernetes does this after all processes have ended.
+    fn told_to_stop(&mut self) -> Result<()> {
+        if matches!(self.course, Course::PostStop(_)) || self.end.is_some() {
+            return Ok(());
+        }
+        if matches!(self.course, Course::PreStop(_) | Course::Drain(_)) && !self.cancelled {
+            // The processes did not wait for the script any longer.
+            self.report_cancelled();
+        }
+        self.signal(Signal::TERM);
+        if self.pod().any_lives() {
+            // This container alone.
+            self.end = Some(0);
+            return Ok(());
+        }
+        self.cancel = None;
+        match self.start("post-stop", &[], &[], Record::Files)? {
+            Some(pid) => self.course = Course::PostStop(pid),
+            None => self.end = Some(0),
+        }
+        Ok(())
+    }
+
+    fn report_cancelled(&mut self) {
+        say(&format!(
+            "the scripts of job '{}' are cancelled: the grace period is nearly over",
+            self.flags.job
+        ));
+        self.cancelled = true;
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Course::Trying(pid)
+        | Course::PostStart(pid)
+        | Course::PostDeploy(pid)
+        | Course::PreStop(pid)
+        | Course::Drain(pid) = self.course
+        {
+            children::send_group(pid, signal);
+        }
+    }
+
+    fn report(&self, script: &str, code: u8) {
+        if code != 0 {
+            say(&format!(
+                "script '{script}' of job '{}' failed: exit status {code}",
+                self.flags.job
+            ));
+        }
+    }
+
+    fn deadline(&self) -> Instant {
+        let poll = match self.course {
+            Course::Gather => SOON,
+            _ => POLL,
+        };
+        let until = match self.course {
+            Course::Condition(at) | Course::Sleep(at, _) => Some(at),
+            _ => None,
+        };
+        [Some(Instant::now() + poll), until, self.cancel]
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or_else(Instant::now)
+    }
+}

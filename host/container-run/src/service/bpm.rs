@@ -1,0 +1,299 @@
+//! A process as BPM runs it: hook, process, pid file; and BPM's way of stopping it.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+
+use super::{Phase, Service};
+use crate::arguments::Flags;
+use crate::children::{self, Ended};
+use crate::description::Process;
+use crate::directories::{self, VCAP};
+use crate::environment;
+use crate::events::Events;
+use crate::exec_as::Changes;
+use crate::failure::{Doing, Failure, Result};
+use crate::launch::{Launch, Outputs};
+use crate::output::container::Container;
+use crate::output::logfile::{Access, LogFile, Rotation};
+use crate::output::relay::{Copy, Relay};
+use crate::places::Places;
+use crate::say::say;
+
+/// BPM waits this long for a process to end by itself.
+const STOP: Duration = Duration::from_secs(15);
+/// After SIGQUIT, which makes many runtimes write their stacks.
+const QUIT: Duration = Duration::from_secs(2);
+/// A hook that is stopped, as any script of the agent.
+const HOOK: Duration = Duration::from_secs(10);
+
+/// The process.
+#[derive(Debug)]
+pub struct BpmProcess {
+    places: Places,
+    job: String,
+    process: Process,
+    /// Whether this program is root: it then makes directories, and the process is another user.
+    root: bool,
+    hook: Option<Launch>,
+    launch: Launch,
+    rotation: Rotation,
+    has_pid_file: bool,
+    step: Step,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Idle,
+    Hook(Pid),
+    HookStopped(Pid, Instant),
+    Run(Pid),
+    Asked(Pid, Instant),
+    Quit(Pid, Instant),
+    Killed(Pid),
+    Ended(u8),
+}
+
+// === impl BpmProcess ===
+
+impl BpmProcess {
+    /// As its description says; checks what can be checked before anything runs.
+    pub fn new(places: &Places, job: &str, process: &Process, flags: &Flags) -> Result<Self> {
+        if process.executable.is_empty() {
+            return Err(Failure::new(format!(
+                "process '{}' of job '{job}' has no executable",
+                process.name
+            )));
+        }
+        let root = rustix::process::geteuid().is_root();
+        crate::exec_as::capabilities(&process.capabilities)?;
+        let environment = environment::of_process(places, job, process, &flags.env);
+        let workdir = process.workdir.as_ref().filter(|path| !path.is_empty());
+        let launch = Launch {
+            program: process.executable.clone(),
+            arguments: process.args.clone(),
+            environment: environment.clone(),
+            directory: Some(workdir.map_or_else(|| places.vcap("jobs").join(job), PathBuf::from)),
+            changes: changes(process, root),
+        };
+        let hook = process.pre_start.as_ref().map(|path| Launch {
+            program: path.clone(),
+            arguments: Vec::new(),
+            environment,
+            directory: None,
+            changes: Changes::default(),
+        });
+        Ok(Self {
+            places: places.clone(),
+            job: job.to_string(),
+            process: process.clone(),
+            root,
+            hook,
+            launch,
+            rotation: Rotation {
+                size: flags.log_size,
+                files: flags.log_files,
+            },
+            has_pid_file: true,
+            step: Step::Idle,
+        })
+    }
+
+    /// Like `bpm run`, which writes none.
+    pub fn without_pid_file(mut self) -> Self {
+        self.has_pid_file = false;
+        self
+    }
+
+    /// The program, for who starts it in the foreground.
+    pub fn launch(&self) -> &Launch {
+        &self.launch
+    }
+
+    fn launch_hook(&mut self, hook: &Launch, events: &mut Events) -> Result<()> {
+        let started = hook.start(Outputs::Pipes);
+        let mut running = started.map_err(|failure| Failure {
+            text: format!("prestart hook failed: {}", failure.text),
+            ..failure
+        })?;
+        self.connect(running.pipes.take(), events)?;
+        self.step = Step::Hook(running.pid);
+        Ok(())
+    }
+
+    fn launch_process(&mut self, events: &mut Events) -> Result<()> {
+        let mut running = self.launch.start(Outputs::Pipes)?;
+        self.connect(running.pipes.take(), events)?;
+        self.step = Step::Run(running.pid);
+        // Scripts look for it as soon as the container counts as started.
+        if self.has_pid_file
+            && let Err(failure) = self.write_pid(running.pid)
+        {
+            say(&failure.text);
+        }
+        Ok(())
+    }
+
+    fn connect(&self, pipes: Option<(std::os::fd::OwnedFd, std::os::fd::OwnedFd)>, events: &mut Events) -> Result<()> {
+        let Some((output, error)) = pipes else { return Ok(()) };
+        let relays = [
+            (output, "stdout", Container::Output),
+            (error, "stderr", Container::Error),
+        ];
+        for (from, word, to) in relays {
+            let path = self
+                .places
+                .logs(&self.job)
+                .join(format!("{}.{word}.log", self.process.name));
+            let access = Access {
+                mode: 0o600,
+                owner: self.root.then_some(VCAP),
+            };
+            let log = LogFile::open(path, access, self.rotation);
+            let relay = Relay::new(from, Some(log), Copy::Container(to)).while_("reading output")?;
+            events.relay([relay]);
+        }
+        Ok(())
+    }
+
+    /// A new file each time: the old one may be anything by now.
+    fn write_pid(&self, pid: Pid) -> Result<()> {
+        let path = self.places.pid_file(&self.job, &self.process.name);
+        drop(fs::remove_file(&path));
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create_new(true).mode(0o644).open(&path);
+        file.and_then(|mut file| file.write_all(pid.as_raw_nonzero().to_string().as_bytes()))
+            .doing("writing the pid file", &path)
+    }
+}
+
+impl Service for BpmProcess {
+    fn start(&mut self, events: &mut Events) -> Result<()> {
+        self.clean();
+        directories::prepare(&self.places, &self.job, &self.process, self.root)?;
+        if let Some(number) = self.process.limits.processes {
+            limit_processes(number);
+        }
+        match self.hook.clone() {
+            Some(hook) => self.launch_hook(&hook, events),
+            None => self.launch_process(events),
+        }
+    }
+
+    fn stop(&mut self, _events: &mut Events) -> Result<()> {
+        match self.step {
+            Step::Hook(pid) => {
+                children::send_group(pid, Signal::TERM);
+                self.step = Step::HookStopped(pid, Instant::now() + HOOK);
+            }
+            Step::Run(pid) => {
+                let asked = match self.process.shutdown_signal.as_deref() {
+                    Some("INT" | "SIGINT") => Signal::INT,
+                    _ => Signal::TERM,
+                };
+                // The child alone, as tini: it knows best how to tell its own.
+                children::send(pid, asked);
+                self.step = Step::Asked(pid, Instant::now() + STOP);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, ended: Ended, events: &mut Events) -> Result<()> {
+        match self.step {
+            Step::Hook(pid) if pid == ended.pid && ended.code == 0 => self.launch_process(events)?,
+            Step::Hook(pid) if pid == ended.pid => {
+                say(&format!("prestart hook failed: exit status {}", ended.code));
+                self.step = Step::Ended(ended.code);
+            }
+            Step::HookStopped(pid, _)
+            | Step::Run(pid)
+            | Step::Asked(pid, _)
+            | Step::Quit(pid, _)
+            | Step::Killed(pid)
+                if pid == ended.pid =>
+            {
+                self.step = Step::Ended(ended.code);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self, _events: &mut Events) -> Result<()> {
+        let now = Instant::now();
+        match self.step {
+            Step::Asked(pid, until) if until <= now => {
+                children::send(pid, Signal::QUIT);
+                self.step = Step::Quit(pid, now + QUIT);
+            }
+            Step::Quit(pid, until) | Step::HookStopped(pid, until) if until <= now => {
+                for below in children::below() {
+                    children::send(below, Signal::KILL);
+                }
+                self.step = Step::Killed(pid);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        match self.step {
+            Step::Asked(_, until) | Step::Quit(_, until) | Step::HookStopped(_, until) => Some(until),
+            _ => None,
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Step::Run(pid) | Step::Asked(pid, _) | Step::Quit(pid, _) = self.step {
+            children::send(pid, signal);
+        }
+    }
+
+    fn phase(&self) -> Phase {
+        match self.step {
+            Step::Idle | Step::Hook(_) | Step::HookStopped(..) => Phase::Starting,
+            Step::Run(pid) | Step::Asked(pid, _) | Step::Quit(pid, _) | Step::Killed(pid) => Phase::Running(pid),
+            Step::Ended(code) => Phase::Ended(code),
+        }
+    }
+
+    fn clean(&self) {
+        if self.has_pid_file {
+            drop(fs::remove_file(self.places.pid_file(&self.job, &self.process.name)));
+        }
+    }
+}
+
+/// As BPM does, by the control group: a limit of the user would count the processes of all of a node's containers.
+fn limit_processes(number: u64) {
+    // This program is in it, too.
+    if let Err(error) = fs::write("/sys/fs/cgroup/pids.max", number.saturating_add(1).to_string()) {
+        say(&format!(
+            "limits.processes {number} has no effect: the container's control group cannot be changed ({error}); the kubelet's podPidsLimit applies"
+        ));
+    }
+}
+
+fn changes(process: &Process, root: bool) -> Changes {
+    let becomes_vcap = root && !process.privileged;
+    Changes {
+        user: becomes_vcap.then_some(VCAP),
+        capabilities: if process.privileged {
+            Vec::new()
+        } else {
+            process.capabilities.clone()
+        },
+        no_new_privileges: !process.privileged,
+        open_files: process.limits.open_files,
+        usual_open_files: process.limits.open_files.is_none(),
+        ..Changes::default()
+    }
+    .core(process.limits.core_file_size)
+}

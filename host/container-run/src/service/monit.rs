@@ -1,0 +1,240 @@
+//! A process as monit runs it: a start program, a pid file that names the process to follow, a stop program.
+//!
+//! Start programs come in three styles: one that becomes the server, one that leaves it behind in the background, and one whose server makes itself a
+//! daemon. This program adopts orphans, so that all three are below it; what counts is the pid file.
+
+use std::fs;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+
+use super::{Phase, Service};
+use crate::arguments::Flags;
+use crate::children::{self, Ended};
+use crate::description::Monit;
+use crate::environment;
+use crate::events::Events;
+use crate::exec_as::Changes;
+use crate::failure::{Doing, Failure, Result};
+use crate::launch::{Launch, Outputs};
+use crate::output::container::Container;
+use crate::output::relay::{Copy, Relay};
+use crate::places::Places;
+use crate::say::say;
+use crate::users;
+
+/// How often the pid file is read while something starts or stops.
+const SOON: Duration = Duration::from_millis(50);
+/// How often the followed process is checked; that of a child's end comes at once.
+const CHECK: Duration = Duration::from_secs(1);
+
+/// The process.
+#[derive(Debug)]
+pub struct MonitProcess {
+    monit: Monit,
+    pid_file: PathBuf,
+    start: Launch,
+    stop: Option<Launch>,
+    step: Step,
+    /// The status of the last child that was the followed process, or the start program before it.
+    last: Option<Ended>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Idle,
+    Starting { program: Pid, until: Instant },
+    Running(Pid),
+    Stopping { pid: Option<Pid>, until: Instant },
+    Ended(u8),
+}
+
+// === impl MonitProcess ===
+
+impl MonitProcess {
+    /// As its description says.
+    pub fn new(places: &Places, monit: &Monit, flags: &Flags) -> Result<Self> {
+        let changes = Changes {
+            user: users::of(monit.uid.as_deref(), monit.gid.as_deref())?,
+            ..Changes::default()
+        };
+        let launch = |words: &[String]| {
+            let (program, arguments) = words.split_first()?;
+            Some(Launch {
+                program: program.clone(),
+                arguments: arguments.to_vec(),
+                environment: environment::of_monit(places, &flags.env),
+                directory: Some(PathBuf::from("/")),
+                changes: changes.clone(),
+            })
+        };
+        let start = launch(&monit.start).ok_or_else(|| Failure::new("the monit file has no start program"))?;
+        Ok(Self {
+            pid_file: PathBuf::from(&monit.pidfile),
+            start,
+            stop: launch(&monit.stop),
+            monit: monit.clone(),
+            step: Step::Idle,
+            last: None,
+        })
+    }
+
+    /// The process that the pid file names, where it lives.
+    fn followed(&self) -> Option<Pid> {
+        let mut text = String::new();
+        let file = fs::File::open(&self.pid_file).ok()?;
+        file.take(32).read_to_string(&mut text).ok()?;
+        let pid = Pid::from_raw(text.trim().parse().ok()?)?;
+        (children::lives(pid) && pid != rustix::process::getpid()).then_some(pid)
+    }
+
+    fn check_start(&mut self, program: Pid, until: Instant) {
+        if let Some(pid) = self.followed() {
+            self.step = Step::Running(pid);
+            return;
+        }
+        let program_ended = self.last.filter(|ended| ended.pid == program);
+        if let Some(ended) = program_ended.filter(|_| children::below().is_empty()) {
+            say(&format!(
+                "the start program ended with status {}, and {} names no process that runs",
+                ended.code,
+                self.pid_file.display()
+            ));
+            self.step = Step::Ended(ended.code.max(1));
+        } else if Instant::now() >= until {
+            say(&format!(
+                "after {} seconds {} names no process that runs",
+                self.monit.start_timeout,
+                self.pid_file.display()
+            ));
+            self.step = Step::Ended(1);
+        }
+    }
+
+    /// A server may have replaced itself, and said so in its pid file.
+    fn check_run(&mut self, pid: Pid) {
+        if children::lives(pid) {
+            return;
+        }
+        self.step = match self.followed() {
+            Some(next) => Step::Running(next),
+            None => Step::Ended(self.status(pid)),
+        };
+    }
+
+    fn check_stop(&mut self, pid: Option<Pid>, until: Instant) {
+        let lives = pid.filter(|pid| children::lives(*pid)).or_else(|| self.followed());
+        match lives {
+            None => self.step = Step::Ended(pid.map_or(0, |pid| self.status(pid))),
+            Some(pid) if Instant::now() >= until => {
+                say(&format!(
+                    "it still runs {} seconds after the stop program: killed",
+                    self.monit.stop_timeout
+                ));
+                for below in children::below() {
+                    children::send(below, Signal::KILL);
+                }
+                self.step = Step::Ended(self.status(pid));
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Of a process that was nobody's child here, only its end is known.
+    fn status(&self, pid: Pid) -> u8 {
+        self.last.filter(|ended| ended.pid == pid).map_or(0, |ended| ended.code)
+    }
+}
+
+impl Service for MonitProcess {
+    fn start(&mut self, events: &mut Events) -> Result<()> {
+        self.clean();
+        self.last = None;
+        let mut running = self.start.start(Outputs::Pipes)?;
+        connect(running.pipes.take(), events)?;
+        self.step = Step::Starting {
+            program: running.pid,
+            until: Instant::now() + Duration::from_secs(self.monit.start_timeout),
+        };
+        Ok(())
+    }
+
+    fn stop(&mut self, events: &mut Events) -> Result<()> {
+        let pid = match self.step {
+            Step::Running(pid) => Some(pid),
+            Step::Starting { .. } | Step::Idle => self.followed(),
+            Step::Stopping { .. } | Step::Ended(_) => return Ok(()),
+        };
+        match &self.stop {
+            Some(stop) => match stop.start(Outputs::Pipes) {
+                Ok(mut running) => connect(running.pipes.take(), events)?,
+                Err(failure) => say(&failure.text),
+            },
+            None => pid.into_iter().for_each(|pid| children::send(pid, Signal::TERM)),
+        }
+        self.step = Step::Stopping {
+            pid,
+            until: Instant::now() + Duration::from_secs(self.monit.stop_timeout),
+        };
+        Ok(())
+    }
+
+    fn ended(&mut self, ended: Ended, _events: &mut Events) -> Result<()> {
+        match self.step {
+            Step::Starting { program, .. } if program == ended.pid => self.last = Some(ended),
+            Step::Running(pid) | Step::Stopping { pid: Some(pid), .. } if pid == ended.pid => self.last = Some(ended),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self, _events: &mut Events) -> Result<()> {
+        match self.step {
+            Step::Starting { program, until } => self.check_start(program, until),
+            Step::Running(pid) => self.check_run(pid),
+            Step::Stopping { pid, until } => self.check_stop(pid, until),
+            Step::Idle | Step::Ended(_) => {}
+        }
+        Ok(())
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        match self.step {
+            Step::Starting { .. } | Step::Stopping { .. } => Some(Instant::now() + SOON),
+            Step::Running(_) => Some(Instant::now() + CHECK),
+            Step::Idle | Step::Ended(_) => None,
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Step::Running(pid) = self.step {
+            children::send(pid, signal);
+        }
+    }
+
+    fn phase(&self) -> Phase {
+        match self.step {
+            Step::Idle | Step::Starting { .. } => Phase::Starting,
+            Step::Running(pid) | Step::Stopping { pid: Some(pid), .. } => Phase::Running(pid),
+            Step::Stopping { pid: None, .. } => Phase::Starting,
+            Step::Ended(code) => Phase::Ended(code),
+        }
+    }
+
+    /// A stale pid file may name a process of this container by now.
+    fn clean(&self) {
+        drop(fs::remove_file(&self.pid_file));
+    }
+}
+
+/// monit throws this output away; here it helps to see why a start fails.
+fn connect(pipes: Option<(OwnedFd, OwnedFd)>, events: &mut Events) -> Result<()> {
+    let Some((output, error)) = pipes else { return Ok(()) };
+    for (from, to) in [(output, Container::Output), (error, Container::Error)] {
+        events.relay([Relay::new(from, None, Copy::Container(to)).while_("reading output")?]);
+    }
+    Ok(())
+}

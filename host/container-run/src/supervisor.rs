@@ -1,0 +1,284 @@
+//! `container-run process`: the life of a container that runs one process.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crate::arguments::Flags;
+use crate::children;
+use crate::description::Description;
+use crate::events::{Events, Happened};
+use crate::failure::Result;
+use crate::instance::control::{Control, Request};
+use crate::instance::meeting::{ALONE, Pod, time_for_scripts};
+use crate::instance::{Of, Seat, State};
+use crate::places::Places;
+use crate::say::say;
+use crate::service::bpm::BpmProcess;
+use crate::service::monit::MonitProcess;
+use crate::service::{Phase, Service};
+
+/// How often files of others are read while something waits for them.
+const POLL: Duration = Duration::from_millis(20);
+
+/// Where the container is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Course {
+    /// The process starts or runs.
+    Run,
+    /// Told to stop; since when, and whether the others of the pod are, too, is not known yet.
+    Meet(Instant),
+    /// The pod stops: scripts run, until then at the latest.
+    Scripts(Instant),
+    /// The process is being stopped, and the container with it.
+    End,
+    /// The process is being stopped on request.
+    Halt,
+    /// The process is being stopped, to be started again.
+    Restart,
+    /// The process is stopped; the container waits for a request.
+    Halted,
+}
+
+struct Supervisor<'a> {
+    flags: &'a Flags,
+    directory: PathBuf,
+    service: Box<dyn Service>,
+    events: Events,
+    seat: Option<Seat>,
+    course: Course,
+    /// When the container was told to stop, by the clock that containers share.
+    told: u64,
+    told_at: Instant,
+    running: bool,
+    ended: Option<u8>,
+}
+
+/// Runs the subcommand.
+pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
+    let description = Description::read(places, &flags.job)?;
+    let process = description.process(&flags.process)?;
+    let mut events = Events::new()?;
+    children::adopt_orphans();
+    let directory = places.instance();
+    let seat = enter(&directory, flags, &mut events);
+    let service: Box<dyn Service> = match &process.monit {
+        Some(monit) => Box::new(MonitProcess::new(places, monit, flags)?),
+        None => Box::new(BpmProcess::new(places, &flags.job, process, flags)?),
+    };
+    drop(description);
+    let mut supervisor = Supervisor {
+        flags,
+        directory,
+        service,
+        events,
+        seat,
+        course: Course::Run,
+        told: 0,
+        told_at: Instant::now(),
+        running: false,
+        ended: None,
+    };
+    supervisor.set(State::Starting, 0);
+    supervisor.service.start(&mut supervisor.events)?;
+    let code = supervisor.live();
+    if code.is_err() {
+        children::kill_all();
+    }
+    code
+}
+
+/// Takes the container's place among those of the pod. Without the directory for it, the process runs all the same: alone.
+fn enter(directory: &std::path::Path, flags: &Flags, events: &mut Events) -> Option<Seat> {
+    if !directory.is_dir() {
+        return None;
+    }
+    let seat = Seat::take(directory, Of::Process(&flags.job, &flags.process));
+    let control = seat
+        .is_ok()
+        .then(|| Control::listen(directory, &flags.job, &flags.process))
+        .transpose();
+    match (seat, control) {
+        (Ok(seat), Ok(control)) => {
+            events.control = control;
+            Some(seat)
+        }
+        (Err(failure), _) | (_, Err(failure)) => {
+            say(&format!(
+                "{}: scripts of the pod do not find this process",
+                failure.text
+            ));
+            None
+        }
+    }
+}
+
+// === impl Supervisor ===
+
+impl Supervisor<'_> {
+    fn live(&mut self) -> Result<u8> {
+        loop {
+            self.service.tick(&mut self.events)?;
+            self.note_phase()?;
+            self.proceed()?;
+            if let (Some(code), Course::Run | Course::End) = (self.ended, self.course) {
+                return Ok(code);
+            }
+            let happened = self.events.wait(self.deadline())?;
+            self.take(happened)?;
+        }
+    }
+
+    fn take(&mut self, happened: Happened) -> Result<()> {
+        for ended in happened.ended {
+            self.service.ended(ended, &mut self.events)?;
+        }
+        for signal in happened.forward {
+            self.service.signal(signal);
+        }
+        if happened.stop {
+            self.told_to_stop()?;
+        }
+        for request in happened.requests {
+            self.request(request)?;
+        }
+        Ok(())
+    }
+
+    /// Tells the pod when the process has started, and cleans up when it has ended.
+    fn note_phase(&mut self) -> Result<()> {
+        match self.service.phase() {
+            Phase::Running(pid) if !self.running => {
+                self.running = true;
+                if self.course == Course::Run {
+                    self.set(State::Running, pid.as_raw_nonzero().get().unsigned_abs());
+                    self.answer("ok");
+                }
+            }
+            Phase::Ended(code) if self.ended.is_none() => self.note_end(code)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn note_end(&mut self, code: u8) -> Result<()> {
+        children::kill_all();
+        self.events.finish();
+        self.service.clean();
+        self.running = false;
+        self.ended = Some(code);
+        match self.course {
+            Course::Halt => {
+                self.course = Course::Halted;
+                self.set(State::Halted, 0);
+                self.answer("ok");
+                if self.flags.ends {
+                    self.course = Course::End;
+                }
+            }
+            Course::Restart => self.start()?,
+            _ => self.answer("ok"),
+        }
+        Ok(())
+    }
+
+    fn start(&mut self) -> Result<()> {
+        self.ended = None;
+        self.course = Course::Run;
+        self.set(State::Starting, 0);
+        self.service.start(&mut self.events)
+    }
+
+    fn told_to_stop(&mut self) -> Result<()> {
+        match self.course {
+            Course::Run | Course::Halted => {}
+            Course::Halt | Course::Restart => {
+                self.course = Course::End;
+                return Ok(());
+            }
+            Course::Meet(_) | Course::Scripts(_) | Course::End => return Ok(()),
+        }
+        self.told_at = Instant::now();
+        self.told = self.set(State::Stopping, 0);
+        if self.flags.scripts.is_empty() || self.seat.is_none() {
+            return self.end();
+        }
+        self.course = Course::Meet(self.told_at);
+        Ok(())
+    }
+
+    /// One step further towards the end, if it is time.
+    fn proceed(&mut self) -> Result<()> {
+        let pod = Pod::new(&self.directory, self.flags);
+        match self.course {
+            Course::Meet(_) if pod.all_stop().is_some() => {
+                self.course = Course::Scripts(self.told_at + time_for_scripts(self.flags.grace));
+            }
+            Course::Meet(since) if since.elapsed() >= ALONE => return self.end(),
+            Course::Scripts(until) => {
+                let late = Instant::now() >= until;
+                if late {
+                    say("pre-stop and drain scripts take too long for the pod's grace period: stopping without them");
+                }
+                if late || pod.all_drained(self.told) {
+                    return self.end();
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.course = Course::End;
+        if self.ended.is_none() {
+            self.service.stop(&mut self.events)?;
+        }
+        Ok(())
+    }
+
+    fn request(&mut self, request: Request) -> Result<()> {
+        match (request, self.course) {
+            (_, Course::Meet(_) | Course::Scripts(_) | Course::End) if request != Request::Stop => {
+                self.answer("the container is being stopped");
+            }
+            // A drain script may stop its process itself; the container waits for the other scripts.
+            (Request::Stop, Course::Meet(_) | Course::Scripts(_)) if self.ended.is_none() => {
+                self.service.stop(&mut self.events)?;
+            }
+            (Request::Stop, Course::Run) => {
+                self.course = Course::Halt;
+                self.service.stop(&mut self.events)?;
+            }
+            (Request::Restart, Course::Run) => {
+                self.course = Course::Restart;
+                self.service.stop(&mut self.events)?;
+            }
+            (Request::Start | Request::Restart, Course::Halted) => self.start()?,
+            (Request::Start | Request::Restart, Course::Halt) => self.course = Course::Restart,
+            (Request::Stop, Course::Restart) => self.course = Course::Halt,
+            (Request::Stop, Course::Halt) | (Request::Restart, Course::Restart) => {}
+            _ => self.answer("ok"),
+        }
+        Ok(())
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let poll = match self.course {
+            Course::Meet(_) | Course::Scripts(_) => Some(Instant::now() + POLL),
+            _ => None,
+        };
+        [poll, self.service.deadline()].into_iter().flatten().min()
+    }
+
+    fn set(&self, state: State, pid: u32) -> u64 {
+        self.seat
+            .as_ref()
+            .map_or_else(crate::instance::now, |seat| seat.set(state, pid))
+    }
+
+    fn answer(&mut self, text: &str) {
+        if let Some(control) = &mut self.events.control {
+            control.answer(text);
+        }
+    }
+}

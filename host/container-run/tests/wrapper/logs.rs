@@ -1,0 +1,48 @@
+//! The sidecar for log files that jobs write themselves.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::pod::Pod;
+
+#[test]
+fn files_of_jobs_are_sent_with_their_names_and_those_of_the_wrapper_are_not() {
+    let pod = Pod::new();
+    pod.job("j", "", json!({}));
+    let log = |name: &str, text: &str| {
+        let path = pod.path("vcap/sys/log").join(name);
+        let old = fs::read_to_string(&path).unwrap_or_default();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, old + text).unwrap();
+    };
+    log("j/j.stdout.log", "sent by the process's container\n");
+    log("j/pre-start.stdout.log", "sent by the init container\n");
+    log("j/access.log", "one\n");
+    log("j/deeper/audit.log", "two\n");
+    let mut sidecar = pod.start(&["logs"]);
+    sidecar.says("j/access.log: one\n");
+    sidecar.says("j/deeper/audit.log: two\n");
+    log("j/access.log", "three\nnot whole");
+    log("later/new.log", "four\n");
+    sidecar.says("j/access.log: three\n");
+    sidecar.says("later/new.log: four\n");
+    log("j/access.log", ", now it is\n");
+    std::thread::sleep(Duration::from_millis(50));
+    // What was written before it is told to stop is sent.
+    assert_eq!(sidecar.stop(), 0);
+    assert!(
+        sidecar.output().ends_with("j/access.log: not whole, now it is\n"),
+        "{}",
+        sidecar.output()
+    );
+    assert!(!sidecar.output().contains("sent by"));
+
+    // After a restart, only what is new.
+    let sidecar = pod.start(&["logs"]);
+    std::thread::sleep(Duration::from_millis(1500));
+    log("j/access.log", "five\n");
+    sidecar.says("five");
+    assert_eq!(sidecar.output(), "j/access.log: five\n");
+}

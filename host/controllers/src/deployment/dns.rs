@@ -1,0 +1,28 @@
+//! The account that a deployment's DNS servers run as: it may follow EndpointSlices, nothing else.
+
+use super::MANAGER;
+use super::flow::Flow;
+use crate::account::{Account, rule};
+use crate::client::Error;
+use boson_deployment::dns::ACCOUNT;
+use serde_json::Value;
+
+// === impl Flow ===
+
+impl Flow<'_> {
+    /// Makes the account, where a deployment has such servers.
+    pub(super) async fn dns_account(&self, wanted: &[Value]) -> Result<(), Error> {
+        let is_server = |object: &Value| {
+            object["kind"] == "Deployment" && object["spec"]["template"]["spec"]["serviceAccountName"] == ACCOUNT
+        };
+        if !wanted.iter().any(is_server) {
+            return Ok(());
+        }
+        let account = Account {
+            name: ACCOUNT,
+            rules: vec![rule("discovery.k8s.io", "endpointslices", &["list", "watch"])],
+            mounts_token: true,
+        };
+        account.make(&self.context.cluster, MANAGER, self.namespace).await
+    }
+}

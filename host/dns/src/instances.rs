@@ -1,0 +1,99 @@
+//! Which pods there are, and how they are: what EndpointSlices say of the Services of instances.
+
+use crate::zone::Zone;
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+/// Most addresses of one instance: pods of several versions, in two families.
+const MOST_ADDRESSES: usize = 16;
+
+/// An address of a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The address.
+    pub ip: IpAddr,
+    /// Its pod is ready.
+    pub is_running: bool,
+    /// Its pod is being deleted.
+    pub is_ending: bool,
+}
+
+/// What one EndpointSlice says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Slice {
+    /// The Service that it is for.
+    pub service: String,
+    /// Its addresses.
+    pub endpoints: Vec<Endpoint>,
+}
+
+/// All pods of a deployment at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Addresses by the number of the instance in the zone.
+    of_instance: HashMap<usize, Vec<Endpoint>>,
+    /// Number of the instance by address.
+    by_address: HashMap<IpAddr, usize>,
+}
+
+// === impl Snapshot ===
+
+impl Snapshot {
+    /// Of slices. Those of Services that the zone does not have are left out.
+    pub fn of<'s>(zone: &Zone, slices: impl IntoIterator<Item = &'s Slice>) -> Self {
+        let mut of_instance: HashMap<usize, Vec<Endpoint>> = HashMap::new();
+        for slice in slices {
+            let Some(instance) = zone.by_service.get(&slice.service) else {
+                continue;
+            };
+            let known = of_instance.entry(*instance).or_default();
+            for endpoint in &slice.endpoints {
+                if known.len() < MOST_ADDRESSES && known.iter().all(|one| one.ip != endpoint.ip) {
+                    known.push(*endpoint);
+                }
+            }
+        }
+        for endpoints in of_instance.values_mut() {
+            // While a pod is replaced there are two: the one that stays counts.
+            if endpoints.iter().any(|one| !one.is_ending) {
+                endpoints.retain(|one| !one.is_ending);
+            }
+        }
+        let by_address = of_instance
+            .iter()
+            .flat_map(|(instance, endpoints)| endpoints.iter().map(|endpoint| (endpoint.ip, *instance)));
+        Self {
+            by_address: by_address.collect(),
+            of_instance,
+        }
+    }
+
+    /// Addresses of an instance.
+    pub fn addresses(&self, instance: usize) -> &[Endpoint] {
+        self.of_instance.get(&instance).map_or(&[], Vec::as_slice)
+    }
+
+    /// The instance with this address.
+    pub fn instance_at(&self, ip: IpAddr) -> Option<usize> {
+        self.by_address.get(&ip).copied()
+    }
+
+    /// How many addresses there are.
+    pub fn len(&self) -> usize {
+        self.by_address.len()
+    }
+
+    /// None?
+    pub fn is_empty(&self) -> bool {
+        self.by_address.is_empty()
+    }
+}
+
+// === impl Endpoint ===
+
+impl Endpoint {
+    /// One that is being deleted takes no new work.
+    pub fn is_healthy(&self) -> bool {
+        self.is_running && !self.is_ending
+    }
+}

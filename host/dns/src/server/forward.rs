@@ -1,0 +1,174 @@
+//! Asks the cluster's servers, or those that the manifest names, about all other names.
+//!
+//! As BOSH's server does, the next one is asked where one does not answer; unlike it, NXDOMAIN is an answer, and where no server answers the asker
+//! gets SERVFAIL instead of NXDOMAIN, which would be believed and kept.
+
+use super::State;
+use super::listen::{read, write};
+use crate::resolv_conf;
+use crate::wire::{Forward, Way};
+use std::hash::{BuildHasher, RandomState};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::net::{TcpStream, UdpSocket};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Questions at a time.
+const OPEN: usize = 512;
+/// How long a server may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Servers that are asked about one name.
+const MOST_SERVERS: usize = 3;
+/// Largest answer over UDP.
+const LARGEST: usize = 65_535;
+/// Port of DNS.
+const PORT: u16 = 53;
+
+/// Who asks.
+#[derive(Debug)]
+pub struct Forwarder {
+    resolv_conf: PathBuf,
+    places: Arc<Semaphore>,
+    chance: RandomState,
+    count: AtomicU64,
+}
+
+// === impl Forwarder ===
+
+impl Forwarder {
+    /// Servers that the manifest does not name are in this file.
+    pub fn new(resolv_conf: PathBuf) -> Self {
+        Self {
+            resolv_conf,
+            places: Arc::new(Semaphore::new(OPEN)),
+            chance: RandomState::new(),
+            count: AtomicU64::new(0),
+        }
+    }
+
+    /// A place for one more question; none: too many are open.
+    pub fn place(&self) -> Option<OwnedSemaphorePermit> {
+        self.places.clone().try_acquire_owned().ok()
+    }
+
+    /// Asks one server after the other.
+    pub async fn ask(&self, state: &State, packet: &[u8], asked: Forward, way: Way) -> Vec<u8> {
+        let servers = match asked.servers.is_empty() {
+            true => self.servers(state),
+            false => asked.servers.clone(),
+        };
+        let mut last = None;
+        for server in servers.into_iter().take(MOST_SERVERS) {
+            let id = self.id();
+            let tried = tokio::time::timeout(PATIENCE, self.exchange(server, packet, id, way)).await;
+            match tried {
+                Ok(Ok(answer)) if is_final(&answer) => return sent(answer, packet, asked),
+                Ok(Ok(answer)) => last = Some(answer),
+                Ok(Err(error)) => tracing::debug!(%server, %error, "cannot ask"),
+                Err(_) => tracing::debug!(%server, "no answer in {PATIENCE:?}"),
+            }
+        }
+        match last {
+            Some(answer) => sent(answer, packet, asked),
+            None => {
+                state.tally.unanswered.fetch_add(1, Ordering::Relaxed);
+                asked.failed
+            }
+        }
+    }
+
+    /// The file is read each time: it is short, and may change.
+    fn servers(&self, state: &State) -> Vec<SocketAddr> {
+        let zone = state.zone();
+        if !zone.recursors.is_empty() {
+            return zone.recursors.clone();
+        }
+        let text = std::fs::read_to_string(&self.resolv_conf).unwrap_or_default();
+        let all = resolv_conf::servers(&text).into_iter();
+        let asked = all.filter(|ip| !zone.excluded.contains(ip));
+        asked.map(|ip| SocketAddr::new(ip, PORT)).collect()
+    }
+
+    /// Hard to guess, so that nobody can answer in place of the server.
+    fn id(&self) -> [u8; 2] {
+        let hash = self.chance.hash_one(self.count.fetch_add(1, Ordering::Relaxed));
+        [(hash >> 8) as u8, hash as u8]
+    }
+
+    async fn exchange(&self, server: SocketAddr, packet: &[u8], id: [u8; 2], way: Way) -> std::io::Result<Vec<u8>> {
+        let mut question = packet.to_vec();
+        question.splice(..2, id);
+        if way == Way::Tcp {
+            let mut stream = TcpStream::connect(server).await?;
+            write(&mut stream, &question).await?;
+            let answer = read(&mut stream).await?.filter(|answer| answers(answer, &question));
+            return answer.ok_or_else(|| std::io::ErrorKind::InvalidData.into());
+        }
+        let any: IpAddr = match server {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        // A port of its own for each question, and answers of this server only.
+        let socket = UdpSocket::bind((any, 0)).await?;
+        socket.connect(server).await?;
+        socket.send(&question).await?;
+        let mut buffer = vec![0; LARGEST];
+        loop {
+            let length = socket.recv(&mut buffer).await?;
+            if answers(&buffer[..length], &question) {
+                buffer.truncate(length);
+                return Ok(buffer);
+            }
+        }
+    }
+}
+
+/// Is it an answer, and to this question? Both begin with the header, and one question follows.
+fn answers(answer: &[u8], question: &[u8]) -> bool {
+    const HEADER: usize = 12;
+    let (Some(asked), Some(end)) = (question.get(HEADER..), name_end(question)) else {
+        return false;
+    };
+    let is_reply = answer.get(2).is_some_and(|flags| flags & 0x80 != 0);
+    let asked = asked.get(..end - HEADER).unwrap_or(asked);
+    let same = answer
+        .get(HEADER..HEADER + asked.len())
+        .is_some_and(|theirs| theirs.eq_ignore_ascii_case(asked));
+    // Some servers leave the question out where they refuse.
+    let without = answer.get(4..6) == Some(&[0, 0]);
+    is_reply && answer.get(..2) == question.get(..2) && (same || without)
+}
+
+/// Where name, type and class of the first question end.
+fn name_end(packet: &[u8]) -> Option<usize> {
+    let mut at = 12;
+    loop {
+        let length = usize::from(*packet.get(at)?);
+        if length > 63 {
+            return None;
+        }
+        at += length + 1;
+        if length == 0 {
+            return (at + 4 <= packet.len()).then_some(at + 4);
+        }
+    }
+}
+
+/// NOERROR and NXDOMAIN are answers; after anything else the next server may know more.
+fn is_final(answer: &[u8]) -> bool {
+    matches!(answer.get(3).map(|flags| flags & 0x0f), Some(0 | 3))
+}
+
+/// With the id of the asker, no longer than it takes.
+fn sent(mut answer: Vec<u8>, packet: &[u8], asked: Forward) -> Vec<u8> {
+    if answer.len() > asked.limit {
+        return asked.cut;
+    }
+    if let (Some(to), Some(from)) = (answer.get_mut(..2), packet.get(..2)) {
+        to.copy_from_slice(from);
+    }
+    answer
+}

@@ -1,0 +1,125 @@
+//! Sockets: questions in, answers out.
+
+use super::{Forwarder, State};
+use crate::wire::{LARGEST_QUESTION, Outcome, Way};
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
+use tokio::task::AbortHandle;
+
+/// Connections at a time.
+const CONNECTIONS: usize = 128;
+/// How long a connection may be idle, and how long it may take an answer.
+const IDLE: Duration = Duration::from_secs(10);
+/// Pause where the system has no sockets or buffers left.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Answers packets until it is dropped.
+pub async fn serve_udp(socket: Arc<UdpSocket>, state: Arc<State>, forwarder: Arc<Forwarder>) {
+    let mut buffer = vec![0; LARGEST_QUESTION + 1];
+    loop {
+        let (length, from) = match socket.recv_from(&mut buffer).await {
+            Ok(received) => received,
+            Err(error) => {
+                // An ICMP message about an answer that nobody waits for, or no buffers: both pass.
+                tracing::debug!(%error, "cannot receive");
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            }
+        };
+        match state.answer(&buffer[..length], Way::Udp) {
+            Outcome::Dropped => {}
+            Outcome::Reply(bytes) => send(&socket, &bytes, from).await,
+            Outcome::Forward(asked) => {
+                let Some(place) = forwarder.place() else {
+                    send(&socket, &asked.failed, from).await;
+                    continue;
+                };
+                let (socket, state, forwarder) = (socket.clone(), state.clone(), forwarder.clone());
+                let packet = buffer[..length].to_vec();
+                tokio::spawn(async move {
+                    let bytes = forwarder.ask(&state, &packet, asked, Way::Udp).await;
+                    send(&socket, &bytes, from).await;
+                    drop(place);
+                });
+            }
+        }
+    }
+}
+
+async fn send(socket: &UdpSocket, bytes: &[u8], to: SocketAddr) {
+    if let Err(error) = socket.send_to(bytes, to).await {
+        tracing::debug!(%error, "cannot send");
+    }
+}
+
+/// Answers connections until it is dropped.
+pub async fn serve_tcp(listener: TcpListener, state: Arc<State>, forwarder: Arc<Forwarder>) {
+    let mut clients: VecDeque<AbortHandle> = VecDeque::new();
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
+        clients.retain(|client| !client.is_finished());
+        if clients.len() >= CONNECTIONS {
+            // The oldest: were the newest turned away, whoever is silent on enough connections would keep all others out.
+            clients.pop_front().into_iter().for_each(|client| client.abort());
+        }
+        let (state, forwarder) = (state.clone(), forwarder.clone());
+        let client = tokio::spawn(async move {
+            if let Err(error) = serve_one(stream, &state, &forwarder).await {
+                tracing::debug!(%error, "a client went away");
+            }
+        });
+        clients.push_back(client.abort_handle());
+    }
+}
+
+/// One question after the other, until the client is silent for too long.
+async fn serve_one(mut stream: TcpStream, state: &State, forwarder: &Forwarder) -> std::io::Result<()> {
+    loop {
+        let Some(packet) = within(read(&mut stream)).await? else {
+            return Ok(());
+        };
+        let bytes = match state.answer(&packet, Way::Tcp) {
+            Outcome::Dropped => return Ok(()),
+            Outcome::Reply(bytes) => bytes,
+            Outcome::Forward(asked) => match forwarder.place() {
+                Some(_place) => forwarder.ask(state, &packet, asked, Way::Tcp).await,
+                None => asked.failed,
+            },
+        };
+        within(write(&mut stream, &bytes)).await?;
+    }
+}
+
+async fn within<T>(work: impl Future<Output = std::io::Result<T>>) -> std::io::Result<T> {
+    let late = |_| std::io::Error::from(std::io::ErrorKind::TimedOut);
+    tokio::time::timeout(IDLE, work).await.map_err(late)?
+}
+
+/// A message with its length in front; none: the client has closed the connection, or sends what is no question.
+pub(super) async fn read(stream: &mut TcpStream) -> std::io::Result<Option<Vec<u8>>> {
+    let mut length = [0; 2];
+    match stream.read_exact(&mut length).await {
+        Ok(_) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    let mut packet = vec![0; u16::from_be_bytes(length).into()];
+    stream.read_exact(&mut packet).await?;
+    Ok(Some(packet))
+}
+
+pub(super) async fn write(stream: &mut TcpStream, bytes: &[u8]) -> std::io::Result<()> {
+    let Ok(length) = u16::try_from(bytes.len()) else {
+        return Err(std::io::ErrorKind::InvalidData.into());
+    };
+    let mut all = length.to_be_bytes().to_vec();
+    all.extend_from_slice(bytes);
+    stream.write_all(&all).await
+}

@@ -1,0 +1,201 @@
+//! The server: it follows the EndpointSlices of a deployment, reads its zone again when it changes, and answers.
+//!
+//! # Guarantees
+//! While the API server is away, and while a zone that cannot be read lies there, it goes on with what it knew. Questions that are open at a time,
+//! connections and memory are bounded.
+
+mod forward;
+mod listen;
+mod probe;
+mod reload;
+mod watch;
+
+pub use forward::Forwarder;
+pub use listen::{serve_tcp, serve_udp};
+pub use reload::read;
+
+use crate::instances::{Slice, Snapshot};
+use crate::wire::{Known, Outcome, Way, answer};
+use crate::zone::Zone;
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use tokio::net::{TcpListener, UdpSocket};
+
+/// How the server runs.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Directory with the zone document and rendered alias files.
+    pub config: PathBuf,
+    /// Where questions come in, over UDP and TCP.
+    pub listen: SocketAddr,
+    /// Where `/live`, `/ready` and `/metrics` are asked.
+    pub probe: SocketAddr,
+    /// File that names the cluster's servers.
+    pub resolv_conf: PathBuf,
+}
+
+/// Why it does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The zone cannot be read at the start.
+    #[error(transparent)]
+    Config(#[from] reload::ConfigError),
+    /// An address cannot be listened at.
+    #[error("cannot listen at {0}: {1}")]
+    Listen(SocketAddr, std::io::Error),
+    /// A part that runs for ever has ended.
+    #[error("a part of the server has ended")]
+    Ended,
+}
+
+/// What the server knows at one moment.
+#[derive(Debug, Default)]
+pub struct Knowledge {
+    zone: Arc<Zone>,
+    slices: HashMap<String, Slice>,
+    pods: Snapshot,
+}
+
+/// Shared by everything that answers or learns.
+#[derive(Debug, Default)]
+pub struct State {
+    known: RwLock<Arc<Knowledge>>,
+    /// One that learns at a time.
+    learning: Mutex<()>,
+    is_complete: AtomicBool,
+    count: AtomicU64,
+    /// Counts of answers.
+    pub tally: Tally,
+}
+
+/// How many of what.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// Questions answered from what is known.
+    pub answered: AtomicU64,
+    /// Questions that somebody else was asked.
+    pub forwarded: AtomicU64,
+    /// Of those, the ones that nobody answered.
+    pub unanswered: AtomicU64,
+    /// Zones that could not be read.
+    pub unreadable: AtomicU64,
+}
+
+// === impl State ===
+
+impl State {
+    /// With a zone, before any pod is known.
+    pub fn new(zone: Zone) -> Self {
+        let state = Self::default();
+        state.learn(|known| known.zone = Arc::new(zone));
+        state
+    }
+
+    /// Answers a packet.
+    pub fn answer(&self, packet: &[u8], way: Way) -> Outcome {
+        let known = self.known();
+        let count = self.count.fetch_add(1, Ordering::Relaxed);
+        let outcome = answer(
+            Known {
+                zone: &known.zone,
+                pods: &known.pods,
+                is_complete: self.is_complete(),
+                // Spread over all bits; zero would stay zero.
+                chance: count.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            },
+            packet,
+            way,
+        );
+        let tally = match outcome {
+            Outcome::Forward(_) => &self.tally.forwarded,
+            _ => &self.tally.answered,
+        };
+        tally.fetch_add(1, Ordering::Relaxed);
+        outcome
+    }
+
+    /// The pods have been listed.
+    pub fn is_complete(&self) -> bool {
+        self.is_complete.load(Ordering::Acquire)
+    }
+
+    /// Who serves other names, by the manifest.
+    pub fn zone(&self) -> Arc<Zone> {
+        self.known().zone.clone()
+    }
+
+    /// Another zone.
+    pub fn put_zone(&self, zone: Zone) {
+        self.learn(|known| known.zone = Arc::new(zone));
+    }
+
+    /// All slices there are.
+    pub fn put_all(&self, slices: HashMap<String, Slice>) {
+        self.learn(|known| known.slices = slices);
+        self.is_complete.store(true, Ordering::Release);
+    }
+
+    /// A slice as it is now; none: it is gone.
+    pub fn put(&self, name: &str, slice: Option<Slice>) {
+        self.learn(|known| match slice {
+            Some(slice) => drop(known.slices.insert(name.to_string(), slice)),
+            None => drop(known.slices.remove(name)),
+        });
+    }
+
+    fn known(&self) -> Arc<Knowledge> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn learn(&self, change: impl FnOnce(&mut Knowledge)) {
+        let _one = self.learning.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = self.known();
+        let mut new = Knowledge {
+            zone: old.zone.clone(),
+            slices: old.slices.clone(),
+            pods: Snapshot::default(),
+        };
+        change(&mut new);
+        new.pods = Snapshot::of(&new.zone, new.slices.values());
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
+    }
+}
+
+/// Runs until one of its parts ends, which none does by itself.
+///
+/// # Errors
+/// See [`ServeError`].
+pub async fn serve(settings: Settings, client: kube::Client) -> Result<(), ServeError> {
+    let (zone, digest) = read(&settings.config)?;
+    tracing::info!(
+        groups = zone.groups.len(),
+        instances = zone.instances.len(),
+        aliases = zone.aliases.len(),
+        "the zone is read"
+    );
+    let label = zone.deployment.clone();
+    let namespace = zone.namespace.clone();
+    let state = Arc::new(State::new(zone));
+    let refused = |address: SocketAddr| move |error| ServeError::Listen(address, error);
+    let udp = UdpSocket::bind(settings.listen)
+        .await
+        .map_err(refused(settings.listen))?;
+    let tcp = TcpListener::bind(settings.listen)
+        .await
+        .map_err(refused(settings.listen))?;
+    let probe = TcpListener::bind(settings.probe)
+        .await
+        .map_err(refused(settings.probe))?;
+    let forwarder = Arc::new(Forwarder::new(settings.resolv_conf.clone()));
+    tokio::select! {
+        () = serve_udp(Arc::new(udp), state.clone(), forwarder.clone()) => {}
+        () = serve_tcp(tcp, state.clone(), forwarder) => {}
+        () = probe::serve(probe, state.clone()) => {}
+        () = reload::follow(settings.config.clone(), digest, state.clone()) => {}
+        () = watch::follow(client, namespace, label, state) => {}
+    }
+    Err(ServeError::Ended)
+}

@@ -1,0 +1,114 @@
+//! Reads the zone, and again when its ConfigMaps change.
+
+use super::State;
+use crate::zone::{AliasFiles, Zone, ZoneError};
+use boson_deployment::dns::{ZONE_KEY, alias_fault};
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How often the files are looked at. The kubelet takes about a minute to bring a change.
+const PAUSE: Duration = Duration::from_secs(2);
+/// Largest file: what a ConfigMap can hold.
+const LARGEST: u64 = 2 << 20;
+/// Ending of the keys with alias files of a group's jobs.
+const ALIASES: &str = ".aliases.json";
+
+/// Why the zone cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A file.
+    #[error("cannot read '{0}': {1}")]
+    File(PathBuf, std::io::Error),
+    /// Its content.
+    #[error("'{0}': {1}")]
+    Zone(PathBuf, ZoneError),
+}
+
+/// Reads the zone of a directory, and what tells this content from another.
+///
+/// # Errors
+/// See [`ConfigError`].
+pub fn read(directory: &Path) -> Result<(Zone, u64), ConfigError> {
+    let texts = texts(directory)?;
+    let mut hasher = DefaultHasher::new();
+    texts.hash(&mut hasher);
+    let path = directory.join(ZONE_KEY);
+    let document = texts.get(ZONE_KEY).map_or("", String::as_str);
+    let mut files = AliasFiles::new();
+    for (name, text) in texts.iter().filter(|(name, _)| name.ends_with(ALIASES)) {
+        match serde_json::from_str::<BTreeMap<String, BTreeMap<String, Vec<String>>>>(text) {
+            Ok(jobs) => files.extend(jobs.into_iter().map(|(job, aliases)| (job, sound(aliases)))),
+            // One group's templates must not take the names of all others away.
+            Err(error) => tracing::error!(name, %error, "alias files cannot be read: their aliases do not resolve"),
+        }
+    }
+    let zone = Zone::read(document, &files).map_err(|error| ConfigError::Zone(path, error))?;
+    Ok((zone, hasher.finish()))
+}
+
+fn sound(aliases: BTreeMap<String, Vec<String>>) -> BTreeMap<String, Vec<String>> {
+    let is_sound = |name: &String| alias_fault(name).is_none();
+    let good = aliases
+        .into_iter()
+        .filter(|(domain, targets)| is_sound(domain) && targets.iter().all(is_sound));
+    good.collect()
+}
+
+/// All files by their names.
+fn texts(directory: &Path) -> Result<BTreeMap<String, String>, ConfigError> {
+    let fault = |path: &Path| {
+        let path = path.to_path_buf();
+        move |error| ConfigError::File(path, error)
+    };
+    let mut texts = BTreeMap::new();
+    for entry in std::fs::read_dir(directory).map_err(fault(directory))? {
+        let path = entry.map_err(fault(directory))?.path();
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default()
+            .to_string();
+        if name.ends_with(".json") && path.is_file() {
+            let mut text = String::new();
+            let file = std::fs::File::open(&path).map_err(fault(&path))?;
+            file.take(LARGEST).read_to_string(&mut text).map_err(fault(&path))?;
+            texts.insert(name, text);
+        }
+    }
+    Ok(texts)
+}
+
+/// Reads it again whenever it changes, for ever. What cannot be read leaves the zone as it is.
+pub(super) async fn follow(directory: PathBuf, mut digest: u64, state: Arc<State>) {
+    let mut said = String::new();
+    loop {
+        tokio::time::sleep(PAUSE).await;
+        match read(&directory) {
+            Ok((_, same)) if same == digest => said.clear(),
+            Ok((zone, other)) => {
+                tracing::info!(
+                    groups = zone.groups.len(),
+                    instances = zone.instances.len(),
+                    aliases = zone.aliases.len(),
+                    "the zone has changed"
+                );
+                state.put_zone(zone);
+                digest = other;
+                said.clear();
+            }
+            Err(error) => {
+                state.tally.unreadable.fetch_add(1, Ordering::Relaxed);
+                let text = error.to_string();
+                if text != said {
+                    tracing::error!(error = text, "the zone stays as it was");
+                    said = text;
+                }
+            }
+        }
+    }
+}

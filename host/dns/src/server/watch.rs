@@ -1,0 +1,150 @@
+//! Follows the EndpointSlices of a deployment.
+
+use super::State;
+use crate::instances::{Endpoint, Slice};
+use boson_deployment::labels;
+use futures::TryStreamExt;
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event};
+use kube::{Api, ResourceExt};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The Service that a slice is for.
+const SERVICE: &str = "kubernetes.io/service-name";
+/// Most slices: one for each instance, and some while pods change.
+const MOST_SLICES: usize = 50_000;
+/// Most addresses of one slice.
+const MOST_ADDRESSES: usize = 1_000;
+
+/// For ever: a watch that breaks off is begun again, later and later.
+pub(super) async fn follow(client: kube::Client, namespace: String, deployment: String, state: Arc<State>) {
+    let api: Api<EndpointSlice> = Api::namespaced(client, &namespace);
+    let selector = format!("{}={deployment}", labels::DEPLOYMENT_NAME);
+    let config = watcher::Config::default().labels(&selector);
+    let mut listed = HashMap::new();
+    let mut is_broken = false;
+    let mut events = std::pin::pin!(watcher::watcher(api, config).default_backoff());
+    loop {
+        match events.try_next().await {
+            Ok(Some(event)) => {
+                if std::mem::take(&mut is_broken) {
+                    tracing::info!("the API server answers again");
+                }
+                take(event, &mut listed, &state);
+            }
+            Ok(None) => return,
+            Err(error) => {
+                // What is known is answered: pods outlive the API server.
+                if !std::mem::replace(&mut is_broken, true) {
+                    tracing::warn!(%error, "the API server does not tell about pods: their last addresses are answered");
+                }
+            }
+        }
+    }
+}
+
+fn take(event: Event<EndpointSlice>, listed: &mut HashMap<String, Slice>, state: &State) {
+    match event {
+        Event::Init => listed.clear(),
+        Event::InitApply(slice) => {
+            if listed.len() < MOST_SLICES {
+                listed.extend(read(&slice).map(|read| (slice.name_any(), read)));
+            }
+        }
+        Event::InitDone => state.put_all(std::mem::take(listed)),
+        Event::Apply(slice) => state.put(&slice.name_any(), read(&slice)),
+        Event::Delete(slice) => state.put(&slice.name_any(), None),
+    }
+}
+
+/// What is needed of a slice. The Services of groups publish addresses that are not ready, so `serving` tells whether a pod is.
+fn read(slice: &EndpointSlice) -> Option<Slice> {
+    let service = slice.labels().get(SERVICE)?.clone();
+    let mut endpoints = Vec::new();
+    for endpoint in &slice.endpoints {
+        let conditions = endpoint.conditions.clone().unwrap_or_default();
+        let is_running = conditions.serving.or(conditions.ready).unwrap_or(true);
+        let is_ending = conditions.terminating.unwrap_or(false);
+        for address in endpoint.addresses.iter().filter_map(|address| address.parse().ok()) {
+            endpoints.push(Endpoint {
+                ip: address,
+                is_running,
+                is_ending,
+            });
+        }
+    }
+    endpoints.truncate(MOST_ADDRESSES);
+    Some(Slice { service, endpoints })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{Outcome, Way};
+    use crate::zone::{AliasFiles, Zone};
+    use hickory_proto::op::{Message, MessageType, OpCode, Query, ResponseCode};
+    use hickory_proto::rr::{Name, RecordType};
+    use hickory_proto::serialize::binary::{BinDecodable, BinEncodable};
+
+    fn slice(name: &str, service: &str, ip: &str, serving: bool) -> EndpointSlice {
+        serde_json::from_value(serde_json::json!({
+            "metadata": {"name": name, "labels": {SERVICE: service}}, "addressType": "IPv4",
+            "endpoints": [{"addresses": [ip], "conditions": {"ready": true, "serving": serving}}],
+        }))
+        .unwrap()
+    }
+
+    fn asked(state: &State) -> (ResponseCode, Vec<String>) {
+        let mut message = Message::new(1, MessageType::Query, OpCode::Query);
+        message.add_query(Query::query(
+            Name::from_ascii("q-s0.g.default.d.bosh.").unwrap(),
+            RecordType::A,
+        ));
+        let Outcome::Reply(bytes) = state.answer(&message.to_bytes().unwrap(), Way::Udp) else {
+            panic!("no reply")
+        };
+        let reply = Message::from_bytes(&bytes).unwrap();
+        let mut all: Vec<String> = reply.answers.iter().map(|one| one.data.to_string()).collect();
+        all.sort();
+        (reply.metadata.response_code, all)
+    }
+
+    #[test]
+    fn events_become_answers_and_a_new_list_replaces_all() {
+        let document = r#"{"version": 1, "deployment": "d", "namespace": "n", "clusterDomain": "c", "root": "bosh", "deployments": ["d"],
+            "networks": ["default"], "groups": [{"name": "g", "instances": 2}]}"#;
+        let state = State::new(Zone::read(document, &AliasFiles::new()).unwrap());
+        let mut listed = HashMap::new();
+        assert_eq!(asked(&state).0, ResponseCode::ServFail);
+        take(Event::Init, &mut listed, &state);
+        take(
+            Event::InitApply(slice("a", "d-g-0", "10.0.0.1", true)),
+            &mut listed,
+            &state,
+        );
+        take(
+            Event::InitApply(slice("b", "d-g-1", "10.0.0.2", false)),
+            &mut listed,
+            &state,
+        );
+        assert_eq!(asked(&state).0, ResponseCode::ServFail);
+        take(Event::InitDone, &mut listed, &state);
+        // A Service that publishes all its addresses calls all of them ready: `serving` counts.
+        assert_eq!(asked(&state), (ResponseCode::NoError, vec!["10.0.0.1".into()]));
+        take(Event::Apply(slice("b", "d-g-1", "10.0.0.2", true)), &mut listed, &state);
+        assert_eq!(asked(&state).1, ["10.0.0.1", "10.0.0.2"]);
+        take(
+            Event::Delete(slice("a", "d-g-0", "10.0.0.1", true)),
+            &mut listed,
+            &state,
+        );
+        assert_eq!(asked(&state).1, ["10.0.0.2"]);
+        // While a list is being read, the last one holds.
+        take(Event::Init, &mut listed, &state);
+        assert_eq!(asked(&state).1, ["10.0.0.2"]);
+        take(Event::InitDone, &mut listed, &state);
+        assert_eq!(asked(&state), (ResponseCode::NoError, vec![]));
+    }
+}

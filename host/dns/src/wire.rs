@@ -1,0 +1,244 @@
+//! Messages: a question from the network becomes one of [`resolve`], its answer becomes bytes that fit.
+//!
+//! # Guarantees
+//! Any bytes may come in. An answer over UDP is no longer than what the question allows (512 bytes without EDNS, never over [`LARGEST`]), so that
+//! nobody can have a large answer sent to somebody else; it says where it was cut, and the asker comes back over TCP.
+
+use crate::instances::Snapshot;
+use crate::resolve::{Answer, Wanted, resolve};
+use crate::zone::{Authority, Zone, normal};
+use hickory_proto::op::{Edns, Message, MessageType, Metadata, OpCode, Query, ResponseCode};
+use hickory_proto::rr::rdata::{A, AAAA, PTR};
+use hickory_proto::rr::{DNSClass, Name, RData, Record, RecordType};
+use hickory_proto::serialize::binary::{BinDecodable, BinEncodable, BinEncoder};
+use std::net::{IpAddr, SocketAddr};
+
+/// Largest answer over UDP: what passes every network without being split.
+pub const LARGEST: u16 = 1_232;
+/// Largest answer over UDP to who does not say more.
+const SMALLEST: u16 = 512;
+/// Largest question that is read.
+pub const LARGEST_QUESTION: usize = 4_096;
+/// Most addresses of an answer, whatever the transport: as many as fit into a message over TCP.
+const MOST_RECORDS: usize = 2_000;
+
+/// By which way a question came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// In one packet.
+    Udp,
+    /// Over a connection.
+    Tcp,
+}
+
+/// What is done about a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// This is sent back.
+    Reply(Vec<u8>),
+    /// Somebody else is asked.
+    Forward(Forward),
+    /// It is no question.
+    Dropped,
+}
+
+/// A question for somebody else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forward {
+    /// These servers, or none for those of all other names.
+    pub servers: Vec<SocketAddr>,
+    /// How long an answer may be.
+    pub limit: usize,
+    /// What the asker gets where nobody answers.
+    pub failed: Vec<u8>,
+    /// What it gets where the answer is too long.
+    pub cut: Vec<u8>,
+}
+
+/// What this server knows.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'k> {
+    /// Names.
+    pub zone: &'k Zone,
+    /// Pods.
+    pub pods: &'k Snapshot,
+    /// The pods have been listed at least once: before that, none does not mean none.
+    pub is_complete: bool,
+    /// Different for each answer.
+    pub chance: u64,
+}
+
+/// Answers a packet.
+pub fn answer(known: Known<'_>, packet: &[u8], way: Way) -> Outcome {
+    if packet.len() > LARGEST_QUESTION || packet.len() < HEADER {
+        return Outcome::Dropped;
+    }
+    let Ok(message) = Message::from_bytes(packet) else {
+        return malformed(packet);
+    };
+    if message.metadata.message_type != MessageType::Query {
+        // An answer to an answer could go on for ever.
+        return Outcome::Dropped;
+    }
+    let reply = Reply::to(&message, way);
+    if message.metadata.op_code != OpCode::Query {
+        return reply.code(ResponseCode::NotImp);
+    }
+    let [query] = message.queries.as_slice() else {
+        return reply.code(ResponseCode::FormErr);
+    };
+    if message.edns.as_ref().is_some_and(|edns| edns.version() > 0) {
+        return reply.code(ResponseCode::BADVERS);
+    }
+    if query.query_class != DNSClass::IN || matches!(query.query_type, RecordType::AXFR | RecordType::IXFR) {
+        return reply.code(ResponseCode::Refused);
+    }
+    let name = text(query.name());
+    let wanted = match query.query_type {
+        RecordType::A => Wanted::V4,
+        RecordType::AAAA => Wanted::V6,
+        RecordType::ANY => Wanted::Both,
+        RecordType::PTR => Wanted::Names,
+        _ => Wanted::Other,
+    };
+    if !known.is_complete && needs_pods(known.zone, &name) {
+        return reply.code(ResponseCode::ServFail);
+    }
+    match resolve(known.zone, known.pods, &name, wanted) {
+        Answer::Addresses(mut all) => {
+            shuffle(&mut all, known.chance);
+            all.truncate(MOST_RECORDS);
+            reply.records(query, all.into_iter().map(data))
+        }
+        Answer::Names(names) => {
+            let names = names
+                .into_iter()
+                .filter_map(|name| Name::from_ascii(format!("{name}.")).ok());
+            reply.records(query, names.map(|name| RData::PTR(PTR(name))))
+        }
+        Answer::NoSuchName => reply.code(ResponseCode::NXDomain),
+        Answer::Malformed => reply.code(ResponseCode::FormErr),
+        Answer::Refused => reply.code(ResponseCode::Refused),
+        Answer::Ask(servers) => reply.forward(servers),
+    }
+}
+
+/// Length of a message's header.
+const HEADER: usize = 12;
+
+/// An answer to what cannot be read beyond its header.
+fn malformed(packet: &[u8]) -> Outcome {
+    let is_question = packet.get(2).is_some_and(|flags| flags & 0x80 == 0);
+    let (Some(first), Some(second), true) = (packet.first(), packet.get(1), is_question) else {
+        return Outcome::Dropped;
+    };
+    let id = u16::from_be_bytes([*first, *second]);
+    let message = Message::error_msg(id, OpCode::Query, ResponseCode::FormErr);
+    message.to_bytes().map_or(Outcome::Dropped, Outcome::Reply)
+}
+
+fn needs_pods(zone: &Zone, name: &str) -> bool {
+    let name = normal(name);
+    matches!(zone.authority(&name), Some(Authority::Root | Authority::Alias)) || name.ends_with(".arpa")
+}
+
+/// A name as text. Labels may hold any bytes; those with a dot, or with what is no letter of a name, stand for nothing that we know.
+fn text(name: &Name) -> String {
+    let plain = |byte: &u8| byte.is_ascii_graphic() && *byte != b'.' && *byte != b'\\';
+    let label = |label: &[u8]| match label.iter().all(plain) {
+        true => String::from_utf8_lossy(label).into_owned(),
+        false => "\u{fffd}".to_string(),
+    };
+    name.iter().map(label).collect::<Vec<_>>().join(".")
+}
+
+fn data(ip: IpAddr) -> RData {
+    match ip {
+        IpAddr::V4(ip) => RData::A(A(ip)),
+        IpAddr::V6(ip) => RData::AAAA(AAAA(ip)),
+    }
+}
+
+/// Clients take the first address: each answer begins with another.
+fn shuffle(all: &mut [IpAddr], chance: u64) {
+    let mut state = chance | 1;
+    for last in (1..all.len()).rev() {
+        // xorshift64: nothing depends on its quality.
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let other = (state % (last as u64 + 1)) as usize;
+        all.swap(last, other);
+    }
+}
+
+/// An answer in the making.
+struct Reply {
+    message: Message,
+    limit: u16,
+}
+
+// === impl Reply ===
+
+impl Reply {
+    fn to(question: &Message, way: Way) -> Self {
+        let mut message = Message::response(question.metadata.id, question.metadata.op_code);
+        message.metadata = Metadata::response_from_request(&question.metadata);
+        message.metadata.recursion_available = true;
+        message.queries = question.queries.iter().take(1).cloned().collect();
+        let asked = question.edns.as_ref().map_or(SMALLEST, Edns::max_payload);
+        if question.edns.is_some() {
+            let mut edns = Edns::new();
+            edns.set_max_payload(LARGEST);
+            message.edns = Some(edns);
+        }
+        let limit = match way {
+            Way::Udp => asked.clamp(SMALLEST, LARGEST),
+            Way::Tcp => u16::MAX,
+        };
+        Self { message, limit }
+    }
+
+    fn code(mut self, code: ResponseCode) -> Outcome {
+        self.message.metadata.response_code = code;
+        self.message.metadata.authoritative = matches!(code, ResponseCode::NXDomain);
+        self.outcome()
+    }
+
+    fn records(mut self, query: &Query, all: impl Iterator<Item = RData>) -> Outcome {
+        self.message.metadata.authoritative = true;
+        // The name as it was asked for, in its case.
+        let record = |data| Record::from_rdata(query.name().clone(), 0, data);
+        self.message.answers = all.map(record).collect();
+        self.outcome()
+    }
+
+    fn forward(mut self, servers: Vec<SocketAddr>) -> Outcome {
+        self.message.metadata.truncation = true;
+        let cut = self.bytes();
+        self.message.metadata.truncation = false;
+        self.message.metadata.response_code = ResponseCode::ServFail;
+        match (cut, self.bytes()) {
+            (Some(cut), Some(failed)) => Outcome::Forward(Forward {
+                servers,
+                limit: self.limit.into(),
+                failed,
+                cut,
+            }),
+            _ => Outcome::Dropped,
+        }
+    }
+
+    fn outcome(self) -> Outcome {
+        self.bytes().map_or(Outcome::Dropped, Outcome::Reply)
+    }
+
+    /// What does not fit is left out, and said to be.
+    fn bytes(&self) -> Option<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(512);
+        let mut encoder = BinEncoder::new(&mut bytes);
+        encoder.set_max_size(self.limit);
+        self.message.emit(&mut encoder).ok()?;
+        Some(bytes)
+    }
+}

@@ -1,0 +1,326 @@
+//! The names that a deployment has: read from its zone document.
+
+use boson_deployment::dns::{ACCOUNT, Aliases, Recursion};
+use boson_deployment::instances::{Layout, Spread};
+use boson_deployment::names::{NameError, Names, label};
+use serde::Deserialize;
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, SocketAddr};
+
+/// Why a zone cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ZoneError {
+    /// No JSON, or not of this shape.
+    #[error("the zone document cannot be read: {0}")]
+    Malformed(#[from] serde_json::Error),
+    /// Of another host.
+    #[error("the zone document has version {0}, and this program reads version 1")]
+    Version(u32),
+    /// A name that Kubernetes cannot have.
+    #[error("{0}")]
+    Name(NameError),
+    /// Aliases that lead back to themselves, or to too much.
+    #[error("aliases cannot be resolved: '{0}' leads back to itself, or to too many targets")]
+    Recursion(String),
+    /// More than a deployment can have.
+    #[error("the zone has more than {MOST_INSTANCES} instances")]
+    TooLarge,
+}
+
+/// Most instances of a zone.
+const MOST_INSTANCES: u64 = 20_000;
+/// Port of DNS.
+const PORT: u16 = 53;
+
+/// An instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instance {
+    /// Its group's number in [`Zone::groups`].
+    pub group: usize,
+    /// `spec.index`.
+    pub index: u32,
+    /// `spec.id`, in lower case.
+    pub id: String,
+    /// Number of its AZ, from 1; 0: none.
+    pub az: usize,
+    /// Name of its Service.
+    pub service: String,
+}
+
+/// What stands for a set of instances, and answers for a domain that is not the deployment's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Authority {
+    /// BOSH's own names, below this domain.
+    Root,
+    /// An alias, and all below it.
+    Alias,
+    /// Tells that the server answers.
+    Upcheck,
+    /// These servers are asked.
+    Servers(Vec<SocketAddr>),
+    /// There is no such name.
+    Denied,
+    /// It is not answered.
+    Refused,
+}
+
+/// All names of a deployment.
+#[derive(Clone, Debug, Default)]
+pub struct Zone {
+    /// Domain of BOSH's names.
+    pub root: String,
+    /// What templates see as `spec.dns_domain_name`: `svc.<cluster domain>`. Names that they make with it are BOSH's.
+    pub domain: String,
+    /// Namespace of the deployment.
+    pub namespace: String,
+    /// Value of the label that its EndpointSlices have.
+    pub deployment: String,
+    /// Labels that stand for the deployment.
+    pub deployments: Vec<String>,
+    /// Labels of networks.
+    pub networks: Vec<String>,
+    /// Labels of groups in names.
+    pub groups: Vec<String>,
+    /// All instances.
+    pub instances: Vec<Instance>,
+    /// Number of an instance by the name of its Service.
+    pub by_service: HashMap<String, usize>,
+    /// Numbers of instances by id.
+    pub by_id: HashMap<String, Vec<usize>>,
+    /// Numbers of the instances of each group.
+    pub of_group: Vec<Vec<usize>>,
+    /// Service names of groups and instances with their cluster suffix: what templates may give as targets of aliases.
+    pub addresses: HashMap<String, Vec<usize>>,
+    /// Aliases, those of aliases replaced.
+    pub aliases: Aliases,
+    /// Exact aliases by their targets.
+    pub alias_of: HashMap<String, Vec<String>>,
+    /// Who answers below which domain.
+    pub authorities: HashMap<String, Authority>,
+    /// Servers for all other names; none: the cluster's.
+    pub recursors: Vec<SocketAddr>,
+    /// Servers that are not asked.
+    pub excluded: Vec<IpAddr>,
+    /// Other names are refused.
+    pub no_recursion: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Document {
+    version: u32,
+    deployment: String,
+    namespace: String,
+    cluster_domain: String,
+    #[serde(default)]
+    spread: String,
+    root: String,
+    deployments: Vec<String>,
+    networks: Vec<String>,
+    #[serde(default)]
+    azs: Vec<String>,
+    groups: Vec<GroupEntry>,
+    #[serde(default)]
+    aliases: serde_json::Map<String, serde_json::Value>,
+    #[serde(default)]
+    server: ServerEntry,
+}
+
+#[derive(Deserialize)]
+struct GroupEntry {
+    name: String,
+    #[serde(default)]
+    azs: Vec<String>,
+    instances: u32,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ServerEntry {
+    recursors: Vec<String>,
+    excluded: Vec<String>,
+    no_recursion: bool,
+    handlers: Vec<HandlerEntry>,
+    upcheck: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct HandlerEntry {
+    domain: String,
+    #[serde(default)]
+    recursors: Vec<String>,
+    denied: Option<String>,
+}
+
+/// Rendered alias files: of each job its domains with their targets, in the order of the jobs' names.
+pub type AliasFiles = BTreeMap<String, BTreeMap<String, Vec<String>>>;
+
+// === impl Zone ===
+
+impl Zone {
+    /// Reads the document. Alias files of jobs come behind the aliases of the manifest.
+    ///
+    /// # Errors
+    /// See [`ZoneError`].
+    pub fn read(text: &str, files: &AliasFiles) -> Result<Self, ZoneError> {
+        let document: Document = serde_json::from_str(text)?;
+        if document.version != 1 {
+            return Err(ZoneError::Version(document.version));
+        }
+        let names = Names::new(&document.deployment, &document.namespace, &document.cluster_domain);
+        let names = names.map_err(ZoneError::Name)?;
+        let mut zone = Self {
+            root: normal(&document.root),
+            domain: normal(&format!("svc.{}", document.cluster_domain)),
+            namespace: document.namespace.clone(),
+            deployment: names.deployment().to_string(),
+            deployments: document.deployments.clone(),
+            networks: document.networks.clone(),
+            ..Self::default()
+        };
+        zone.add_groups(&document, &names)?;
+        zone.add_aliases(&document, files)?;
+        zone.add_authorities(&document.server);
+        Ok(zone)
+    }
+
+    fn add_groups(&mut self, document: &Document, names: &Names) -> Result<(), ZoneError> {
+        let spread = Spread::named(&document.spread).unwrap_or_default();
+        let mut total = 0;
+        for (number, group) in document.groups.iter().enumerate() {
+            let layout = Layout {
+                group: &group.name,
+                azs: &group.azs,
+                instances: group.instances,
+                spread,
+            };
+            total += layout.count();
+            if total > MOST_INSTANCES {
+                return Err(ZoneError::TooLarge);
+            }
+            let mut members = Vec::new();
+            for instance in layout.instances(names).map_err(ZoneError::Name)? {
+                let service = names
+                    .instance_service(&group.name, instance.index)
+                    .map_err(ZoneError::Name)?;
+                let az = document
+                    .azs
+                    .iter()
+                    .position(|az| *az == instance.az)
+                    .map_or(0, |az| az + 1);
+                let place = self.instances.len();
+                let id = instance.id().to_lowercase();
+                self.by_service.insert(service.clone(), place);
+                self.by_id.entry(id.clone()).or_default().push(place);
+                // `_` is no character of host names, and many a client refuses it.
+                let canonical = label(&id);
+                if canonical != id {
+                    self.by_id.entry(canonical).or_default().push(place);
+                }
+                self.addresses.insert(normal(&instance.address), vec![place]);
+                self.instances.push(Instance {
+                    group: number,
+                    index: instance.index,
+                    id,
+                    az,
+                    service,
+                });
+                members.push(place);
+            }
+            let address = names.group_address(&group.name).map_err(ZoneError::Name)?;
+            self.addresses.insert(normal(&address), members.clone());
+            self.groups.push(label(&group.name));
+            self.of_group.push(members);
+        }
+        Ok(())
+    }
+
+    fn add_aliases(&mut self, document: &Document, files: &AliasFiles) -> Result<(), ZoneError> {
+        let mut all = Aliases::default();
+        for (domain, targets) in &document.aliases {
+            let targets = targets.as_array().into_iter().flatten();
+            let targets: Vec<String> = targets.filter_map(|one| one.as_str().map(String::from)).collect();
+            all.define(domain, targets);
+        }
+        for (domain, targets) in files.values().flatten() {
+            all.define(domain, targets.clone());
+        }
+        self.aliases = all.flattened().map_err(|error| match error {
+            Recursion::Cycle(cycle) => ZoneError::Recursion(cycle.domain),
+            Recursion::TooMany(domain) => ZoneError::Recursion(domain),
+        })?;
+        for (domain, targets) in self.aliases.iter().filter(|(domain, _)| !domain.starts_with("_.")) {
+            for target in targets {
+                self.alias_of
+                    .entry(target.clone())
+                    .or_default()
+                    .push(domain.to_string());
+            }
+        }
+        Ok(())
+    }
+
+    fn add_authorities(&mut self, server: &ServerEntry) {
+        for handler in &server.handlers {
+            let authority = match (handler.denied.as_deref(), addresses(&handler.recursors)) {
+                (Some("REFUSED"), _) => Authority::Refused,
+                (Some(_), _) => Authority::Denied,
+                (None, servers) => Authority::Servers(servers),
+            };
+            self.authorities.insert(normal(&handler.domain), authority);
+        }
+        self.authorities.insert(UPCHECK.into(), Authority::Upcheck);
+        for domain in &server.upcheck {
+            self.authorities.insert(normal(domain), Authority::Upcheck);
+        }
+        // What is registered last replaces a handler of the same domain.
+        for (domain, _) in self.aliases.iter() {
+            let domain = domain.strip_prefix("_.").unwrap_or(domain).to_string();
+            self.authorities.insert(domain, Authority::Alias);
+        }
+        self.authorities.insert(AGENTS.into(), Authority::Root);
+        self.authorities.insert(self.root.clone(), Authority::Root);
+        self.recursors = addresses(&server.recursors);
+        self.excluded = server.excluded.iter().filter_map(|text| text.parse().ok()).collect();
+        self.no_recursion = server.no_recursion;
+    }
+
+    /// Who answers for a name in lower case; none: anybody else.
+    pub fn authority(&self, name: &str) -> Option<&Authority> {
+        let mut rest = name;
+        loop {
+            if let Some(authority) = self.authorities.get(rest) {
+                return Some(authority);
+            }
+            rest = rest.split_once('.')?.1;
+        }
+    }
+
+    /// The full name of an instance.
+    pub fn full_name(&self, instance: &Instance) -> String {
+        let first = |all: &[String]| all.first().cloned().unwrap_or_default();
+        let (network, deployment) = (first(&self.networks), first(&self.deployments));
+        let group = self.groups.get(instance.group).map_or("", String::as_str);
+        format!("{}.{group}.{network}.{deployment}.{}", instance.id, self.root)
+    }
+}
+
+/// Answered by every server, as BOSH's.
+pub const UPCHECK: &str = "upcheck.bosh-dns";
+/// Ids of agents stand for instances: here, the instances' ids.
+pub const AGENTS: &str = "bosh-agent-id";
+/// What Kubernetes calls the account of servers.
+pub const SERVICE_ACCOUNT: &str = ACCOUNT;
+
+/// In lower case, without a dot at the end.
+pub fn normal(name: &str) -> String {
+    name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
+}
+
+fn addresses(all: &[String]) -> Vec<SocketAddr> {
+    let one = |text: &String| {
+        let alone = text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, PORT));
+        text.parse().or(alone).ok()
+    };
+    all.iter().filter_map(one).collect()
+}

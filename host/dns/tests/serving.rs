@@ -1,0 +1,208 @@
+//! The server on real sockets, and servers that it forwards to.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod demo;
+
+use boson_dns::server::{Forwarder, State, read, serve_tcp, serve_udp};
+use boson_dns::upcheck;
+use boson_dns::zone::{AliasFiles, Zone};
+use hickory_proto::op::{Message, MessageType, OpCode, Query, ResponseCode};
+use hickory_proto::rr::{Name, RecordType};
+use hickory_proto::serialize::binary::{BinDecodable, BinEncodable};
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
+
+/// A server with the deployment of the vectors, and these recursors.
+async fn served(recursors: &[SocketAddr]) -> (SocketAddr, Arc<State>) {
+    let mut zone = Zone::read(demo::DOCUMENT, &AliasFiles::new()).unwrap();
+    zone.recursors = recursors.to_vec();
+    let state = Arc::new(State::new(zone));
+    let slices = demo::slices().into_iter().map(|slice| (slice.service.clone(), slice));
+    state.put_all(slices.collect::<HashMap<_, _>>());
+    let udp = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let address = udp.local_addr().unwrap();
+    let tcp = TcpListener::bind(address).await.unwrap();
+    let forwarder = Arc::new(Forwarder::new("/nonexistent/resolv.conf".into()));
+    tokio::spawn(serve_udp(Arc::new(udp), state.clone(), forwarder.clone()));
+    tokio::spawn(serve_tcp(tcp, state.clone(), forwarder));
+    (address, state)
+}
+
+/// A server elsewhere, which gives every question this code, or nothing at all; and how often it was asked.
+async fn elsewhere(code: Option<ResponseCode>) -> (SocketAddr, Arc<AtomicUsize>) {
+    let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let (address, count) = (socket.local_addr().unwrap(), Arc::new(AtomicUsize::new(0)));
+    let asked = count.clone();
+    tokio::spawn(async move {
+        let mut buffer = [0; 1024];
+        while let Ok((length, from)) = socket.recv_from(&mut buffer).await {
+            asked.fetch_add(1, Ordering::Relaxed);
+            let Some(code) = code else { continue };
+            let mut message = Message::from_bytes(&buffer[..length]).unwrap();
+            // Somebody else's answer is not taken for it.
+            let mut foreign = message.clone();
+            foreign.metadata.id = foreign.metadata.id.wrapping_add(1);
+            foreign.metadata.message_type = MessageType::Response;
+            socket.send_to(&foreign.to_bytes().unwrap(), from).await.unwrap();
+            message.metadata.message_type = MessageType::Response;
+            message.metadata.response_code = code;
+            socket.send_to(&message.to_bytes().unwrap(), from).await.unwrap();
+        }
+    });
+    (address, count)
+}
+
+fn question(name: &str) -> Vec<u8> {
+    let mut message = Message::new(4711, MessageType::Query, OpCode::Query);
+    message.add_query(Query::query(Name::from_ascii(name).unwrap(), RecordType::A));
+    message.to_bytes().unwrap()
+}
+
+async fn ask(server: SocketAddr, name: &str) -> Message {
+    let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    socket.send_to(&question(name), server).await.unwrap();
+    let mut buffer = [0; 4096];
+    let received = tokio::time::timeout(Duration::from_secs(20), socket.recv(&mut buffer)).await;
+    let message = Message::from_bytes(&buffer[..received.unwrap().unwrap()]).unwrap();
+    assert_eq!(message.metadata.id, 4711);
+    message
+}
+
+async fn code(server: SocketAddr, name: &str) -> ResponseCode {
+    ask(server, name).await.metadata.response_code
+}
+
+#[tokio::test]
+async fn names_of_the_deployment_are_answered_over_udp_and_tcp() {
+    let (server, _) = served(&[]).await;
+    assert_eq!(ask(server, "web.service.internal.").await.answers.len(), 2);
+    let mut stream = TcpStream::connect(server).await.unwrap();
+    // Two questions over one connection.
+    for name in ["web.service.internal.", "q-s4.web-ui.default.demo.bosh."] {
+        let packet = question(name);
+        stream.write_all(&(packet.len() as u16).to_be_bytes()).await.unwrap();
+        stream.write_all(&packet).await.unwrap();
+        let length = stream.read_u16().await.unwrap();
+        let mut answer = vec![0; length.into()];
+        stream.read_exact(&mut answer).await.unwrap();
+        assert!(Message::from_bytes(&answer).unwrap().answers.len() >= 2, "{name}");
+    }
+    tokio::task::spawn_blocking(move || upcheck::wait(server, Duration::from_secs(5)))
+        .await
+        .unwrap()
+        .unwrap();
+}
+
+#[tokio::test]
+async fn the_next_server_is_asked_where_one_does_not_answer() {
+    let (silent, silent_count) = elsewhere(None).await;
+    let (failing, _) = elsewhere(Some(ResponseCode::ServFail)).await;
+    let (good, good_count) = elsewhere(Some(ResponseCode::NoError)).await;
+    let (server, _) = served(&[silent, failing, good]).await;
+    let began = Instant::now();
+    assert_eq!(code(server, "example.com.").await, ResponseCode::NoError);
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert_eq!(
+        (silent_count.load(Ordering::Relaxed), good_count.load(Ordering::Relaxed)),
+        (1, 1)
+    );
+    // While that one is open others are answered.
+    let waiting = tokio::spawn(async move { code(server, "example.org.").await });
+    let began = Instant::now();
+    assert_eq!(code(server, "web.service.internal.").await, ResponseCode::NoError);
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    assert_eq!(waiting.await.unwrap(), ResponseCode::NoError);
+}
+
+#[tokio::test]
+async fn no_such_name_is_an_answer_and_where_nobody_answers_that_is_said() {
+    let (none, _) = elsewhere(Some(ResponseCode::NXDomain)).await;
+    let (other, other_count) = elsewhere(Some(ResponseCode::NoError)).await;
+    let (server, _) = served(&[none, other]).await;
+    assert_eq!(code(server, "example.com.").await, ResponseCode::NXDomain);
+    assert_eq!(other_count.load(Ordering::Relaxed), 0);
+    let (refusing, _) = elsewhere(Some(ResponseCode::Refused)).await;
+    let (server, state) = served(&[refusing]).await;
+    assert_eq!(code(server, "example.com.").await, ResponseCode::Refused);
+    assert_eq!(state.tally.unanswered.load(Ordering::Relaxed), 0);
+    let (server, state) = served(&[]).await;
+    assert_eq!(code(server, "example.com.").await, ResponseCode::ServFail);
+    assert_eq!(state.tally.unanswered.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn many_open_questions_do_not_keep_names_of_the_deployment_from_being_answered() {
+    let (silent, _) = elsewhere(None).await;
+    let (server, _) = served(&[silent]).await;
+    let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    for number in 0..2000 {
+        socket
+            .send_to(&question(&format!("n{number}.example.com.")), server)
+            .await
+            .unwrap();
+    }
+    assert_eq!(code(server, "web.service.internal.").await, ResponseCode::NoError);
+}
+
+#[test]
+fn a_zone_is_read_with_the_files_of_jobs_and_again_when_they_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    assert!(read(folder.path()).is_err());
+    write("zone.json", demo::DOCUMENT);
+    let (zone, first) = read(folder.path()).unwrap();
+    assert_eq!(zone.aliases.get("more.s"), None);
+    assert_eq!(read(folder.path()).unwrap().1, first);
+    // One that cannot be read, and an alias that cannot be, take nothing away from the others.
+    write(
+        "db.aliases.json",
+        r#"{"adapter": {"more.s": ["*.db.default.demo.bosh"], "bad..s": ["x"]}}"#,
+    );
+    write("web.aliases.json", "{");
+    let (zone, second) = read(folder.path()).unwrap();
+    assert_ne!(first, second);
+    assert_eq!(zone.aliases.get("more.s").unwrap(), ["*.db.default.demo.bosh"]);
+    assert_eq!(zone.aliases.get("bad..s"), None);
+    write("zone.json", "{}");
+    assert!(read(folder.path()).unwrap_err().to_string().contains("zone.json"));
+}
+
+/// Not a promise of this test: it shows what a thousand aliases cost where somebody looks (`--nocapture`).
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_aliases_are_answered_as_fast_as_one() {
+    let mut document: serde_json::Value = serde_json::from_str(demo::DOCUMENT).unwrap();
+    for number in 0..1000 {
+        document["aliases"][format!("a{number}.service.internal")] = serde_json::json!(["*.web-ui.default.demo.bosh"]);
+    }
+    let (server, state) = served(&[]).await;
+    state.put_zone(Zone::read(&document.to_string(), &AliasFiles::new()).unwrap());
+    let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let (mut times, mut buffer) = (Vec::new(), [0; 512]);
+    for number in 0..1000 {
+        let began = Instant::now();
+        socket
+            .send_to(&question(&format!("a{number}.service.internal.")), server)
+            .await
+            .unwrap();
+        socket.recv(&mut buffer).await.unwrap();
+        times.push(began.elapsed());
+    }
+    times.sort();
+    let (half, most) = (times[500], times[990]);
+    #[allow(clippy::print_stderr, reason = "for who asks")]
+    {
+        eprintln!("1,000 aliases: median {half:?}, p99 {most:?}");
+    }
+    assert!(half < Duration::from_millis(20), "{half:?}");
+}

@@ -1,0 +1,192 @@
+//! Users and groups of an image: `/etc/passwd` and `/etc/group` of the topmost layer that has them, with vcap where it is missing.
+
+use boson_oci::Layer;
+use boson_pipeline::Diagnostic;
+use boson_pipeline::release::paths::clean;
+use boson_releases::{Budget, Item, Kind, Limits, each};
+use std::io::Read;
+
+/// The largest file of accounts, in bytes.
+const LARGEST: u64 = 1 << 20;
+/// User and group id of vcap.
+const ID: &str = "1000";
+const ROOT_USER: &str = "root:x:0:0:root:/root:/bin/sh";
+const ROOT_GROUP: &str = "root:x:0:";
+const USER: &str = "vcap:x:1000:1000:BOSH System User:/home/vcap:/bin/bash";
+const GROUP: &str = "vcap:x:1000:";
+
+/// What is known of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Found {
+    /// No layer so far says anything.
+    #[default]
+    Unknown,
+    /// It is deleted, or no file.
+    Absent,
+    /// Its content.
+    Content(String),
+}
+
+/// The files with accounts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Accounts {
+    passwd: Found,
+    group: Found,
+}
+
+// === impl Accounts ===
+
+impl Accounts {
+    /// Finds them in the layers of the image `name`.
+    pub(crate) fn find(name: &str, layers: &[Layer]) -> Result<Self, Diagnostic> {
+        let budget = Budget::new(Limits {
+            scanned: 64 << 30,
+            ..Limits::usual()
+        });
+        let mut known = Self::default();
+        for layer in layers.iter().rev() {
+            if known.passwd != Found::Unknown && known.group != Found::Unknown {
+                break;
+            }
+            let title = format!("{name}:{}", layer.digest);
+            let mut here = Self::default();
+            let mut hidden = [false; 2];
+            each(
+                &title,
+                layer.content.reader(),
+                &budget,
+                &mut |_| {},
+                &mut |item, data| {
+                    let path = clean(item.path.trim_start_matches('/')).unwrap_or_default();
+                    match path.as_str() {
+                        "etc/passwd" => here.passwd = content(item, data),
+                        "etc/group" => here.group = content(item, data),
+                        "etc/.wh.passwd" => hidden[0] = true,
+                        "etc/.wh.group" => hidden[1] = true,
+                        "etc/.wh..wh..opq" | ".wh.etc" | ".wh..wh..opq" => hidden = [true; 2],
+                        _ => {}
+                    }
+                    Ok(())
+                },
+            )?;
+            known.passwd.add_below(here.passwd, hidden[0]);
+            known.group.add_below(here.group, hidden[1]);
+        }
+        Ok(known)
+    }
+
+    /// `/etc/passwd` with vcap; none where the image has it as it is.
+    pub(crate) fn passwd(&self) -> Option<String> {
+        with(self.passwd.content(), ROOT_USER, USER)
+    }
+
+    /// `/etc/group` with vcap; none where the image has it as it is.
+    pub(crate) fn group(&self) -> Option<String> {
+        with(self.group.content(), ROOT_GROUP, GROUP)
+    }
+
+    /// A vcap of another id: processes in pods run as 1000.
+    pub(crate) fn warnings(&self, name: &str) -> Vec<Diagnostic> {
+        let other = |content: Option<&str>| {
+            let id = content.and_then(vcap)?;
+            (id != ID).then(|| id.to_owned())
+        };
+        let found = [
+            (other(self.passwd.content()), "user"),
+            (other(self.group.content()), "group"),
+        ];
+        let told = found.into_iter().filter_map(|(id, what)| {
+            let message = format!(
+                "{what} vcap of the stemcell's image '{name}' has the id {}, and not {ID}",
+                id?
+            );
+            let warning = Diagnostic::warning("image-vcap", message);
+            Some(warning.help("processes run as 1000 unless quarks.run.security_context says otherwise"))
+        });
+        told.collect()
+    }
+}
+
+// === impl Found ===
+
+impl Found {
+    fn content(&self) -> Option<&str> {
+        match self {
+            Self::Content(text) => Some(text),
+            Self::Unknown | Self::Absent => None,
+        }
+    }
+
+    /// Adds what the next lower layer says, which may delete what those below it have.
+    fn add_below(&mut self, lower: Self, hides: bool) {
+        if *self == Self::Unknown {
+            *self = match (lower, hides) {
+                (Self::Unknown, true) => Self::Absent,
+                (lower, _) => lower,
+            };
+        }
+    }
+}
+
+fn content(item: &Item, data: &mut dyn Read) -> Found {
+    let mut text = String::new();
+    let is_file = matches!(item.kind, Kind::File { .. }) && item.size <= LARGEST;
+    match is_file && data.take(LARGEST).read_to_string(&mut text).is_ok() {
+        true => Found::Content(text),
+        false => Found::Absent,
+    }
+}
+
+fn with(content: Option<&str>, first: &str, line: &str) -> Option<String> {
+    match content {
+        Some(text) if vcap(text).is_some() => None,
+        Some(text) if text.is_empty() || text.ends_with('\n') => Some(format!("{text}{line}\n")),
+        Some(text) => Some(format!("{text}\n{line}\n")),
+        None => Some(format!("{first}\n{line}\n")),
+    }
+}
+
+/// The id of vcap, the third field in both files.
+fn vcap(content: &str) -> Option<&str> {
+    let line = content.lines().find(|line| line.starts_with("vcap:"))?;
+    line.split(':').nth(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_topmost_layer_that_says_something_counts() {
+        let text = |text: &str| Found::Content(text.into());
+        for (layers, expected) in [
+            (
+                vec![(Found::Unknown, false), (text("a"), false), (text("b"), false)],
+                text("a"),
+            ),
+            (vec![(Found::Unknown, true), (text("b"), false)], Found::Absent),
+            // What a layer deletes is what lower ones have.
+            (vec![(text("a"), true), (text("b"), false)], text("a")),
+            (vec![(Found::Absent, false), (text("b"), false)], Found::Absent),
+        ] {
+            let mut known = Found::Unknown;
+            for (here, hides) in layers {
+                known.add_below(here, hides);
+            }
+            assert_eq!(known, expected);
+        }
+    }
+
+    #[test]
+    fn vcap_is_added_where_it_is_missing() {
+        let of = |content: Option<&str>| with(content, ROOT_USER, USER);
+        assert_eq!(of(Some("root:x:0:0\nvcap:x:1000:1000:::\n")), None);
+        assert_eq!(of(Some("a:x:1:1")).unwrap(), format!("a:x:1:1\n{USER}\n"));
+        assert_eq!(of(None).unwrap(), format!("{ROOT_USER}\n{USER}\n"));
+        let accounts = Accounts {
+            passwd: Found::Content("vcap:x:7:7:::\n".into()),
+            group: Found::Content("vcap:x:1000:\n".into()),
+        };
+        assert_eq!(accounts.warnings("b").len(), 1);
+    }
+}

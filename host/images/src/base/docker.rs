@@ -1,0 +1,138 @@
+//! Archives: of an OCI image layout, or what `docker save` writes. Both are tars that are not compressed, of which places are noted in one pass.
+
+use super::layout::{self, bytes, json};
+use super::{Part, Parts, bad, manifest_digest};
+use boson_oci::{Section, media};
+use boson_pipeline::Diagnostic;
+use boson_pipeline::release::paths::clean;
+use boson_releases::{Budget, Kind, Limits, each};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Files that an archive of an image may have.
+const FILES: usize = 4096;
+/// Links that are followed from one name of a layer to its file.
+const LINKS: usize = 8;
+
+enum Place {
+    File { begin: u64, size: u64 },
+    Link(String),
+}
+
+/// Reads an archive.
+pub(super) fn archive(path: &Path, name: &str) -> Result<Parts, Diagnostic> {
+    let unreadable = |error: std::io::Error| bad(name, &format!("cannot be read: {error}"));
+    let file = Arc::new(File::open(path).map_err(unreadable)?);
+    let size = file.metadata().map_err(unreadable)?.len();
+    let whole = Section::new(file.clone(), 0, size);
+    if whole.part(0, 2).map_err(unreadable)? == [0x1f, 0x8b] {
+        return Err(bad(name, "is compressed").help("unpack it first: `gunzip`"));
+    }
+    let places = places(name, whole.reader())?;
+    let find = |path: &str| find(&places, &file, path);
+    if places.contains_key("oci-layout") {
+        return layout::read(name, &find);
+    }
+    match find("manifest.json") {
+        Some(manifest) => saved(name, &find, &bytes(name, &manifest)?),
+        None => Err(bad(name, "is no archive of an image")
+            .help("expected what `docker save` or `skopeo copy .. oci-archive:FILE` writes")),
+    }
+}
+
+fn places(name: &str, reader: impl Read) -> Result<BTreeMap<String, Place>, Diagnostic> {
+    let mut places = BTreeMap::new();
+    let budget = Budget::new(Limits {
+        scanned: 64 << 30,
+        ..Limits::usual()
+    });
+    each(name, reader, &budget, &mut |_| {}, &mut |item, _| {
+        let Ok(path) = clean(&item.path) else {
+            return Err(bad(name, "has paths that lead out of it"));
+        };
+        let place = match &item.kind {
+            Kind::File { .. } => Place::File {
+                begin: item.offset,
+                size: item.size,
+            },
+            Kind::Link(target) => Place::Link(beside(&path, target)),
+            Kind::HardLink(target) => Place::Link(target.clone()),
+            Kind::Directory | Kind::Special(_) => return Ok(()),
+        };
+        if places.len() >= FILES {
+            return Err(bad(name, "has too many files for an image"));
+        }
+        places.insert(path, place);
+        Ok(())
+    })?;
+    Ok(places)
+}
+
+/// Where a link at `path` leads: layers that occur twice are links to each other.
+fn beside(path: &str, target: &str) -> String {
+    let mut parts: Vec<&str> = path.split('/').collect();
+    parts.pop();
+    for part in target.split('/') {
+        match part {
+            ".." => drop(parts.pop()),
+            "" | "." => {}
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+fn find(places: &BTreeMap<String, Place>, file: &Arc<File>, path: &str) -> Option<Section> {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        match places.get(&path)? {
+            Place::File { begin, size } => return Some(Section::new(file.clone(), *begin, *size)),
+            Place::Link(target) => path.clone_from(target),
+        }
+    }
+    None
+}
+
+/// The image of a `manifest.json`.
+fn saved(name: &str, find: &layout::Find<'_>, manifest: &[u8]) -> Result<Parts, Diagnostic> {
+    let document = json(name, manifest)?;
+    let image = match document.as_array().map(Vec::as_slice) {
+        Some([one]) => one,
+        _ => return Err(bad(name, "does not hold one image").help("save one image only")),
+    };
+    let file = |value: &Value| {
+        let path = clean(value.as_str().unwrap_or_default()).unwrap_or_default();
+        find(&path).ok_or_else(|| bad(name, &format!("lacks the file '{path}'")))
+    };
+    let config = bytes(name, &file(&image["Config"])?)?;
+    let mut layers = Vec::new();
+    for layer in image["Layers"].as_array().map_or(&[][..], Vec::as_slice) {
+        layers.push(Part {
+            media_type: media::LAYER.to_owned(),
+            digest: None,
+            content: file(layer)?,
+        });
+    }
+    Ok(Parts {
+        // It has no manifest of its own in a registry: its configuration, which names its layers, identifies it.
+        digest: manifest_digest(&config),
+        config,
+        layers,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::beside;
+
+    #[test]
+    fn links_lead_from_their_directory() {
+        assert_eq!(beside("abc/layer.tar", "../def/layer.tar"), "def/layer.tar");
+        assert_eq!(beside("layer.tar", "./x.tar"), "x.tar");
+        assert_eq!(beside("layer.tar", "../../x.tar"), "x.tar");
+    }
+}

@@ -1,0 +1,154 @@
+//! The image that a release's image is made on: a stemcell's, from an OCI layout, an archive of one, an archive of `docker save`, or a registry.
+
+mod accounts;
+mod docker;
+mod layout;
+
+pub(crate) use accounts::Accounts;
+
+use crate::gzip::Pool;
+use boson_oci::{Layer, Section, digest, media};
+use boson_pipeline::Diagnostic;
+use serde_json::Value;
+use std::path::Path;
+
+/// Layers that a base may have: with those of packages, storage drivers take 127.
+const LAYERS: usize = 90;
+
+/// An image to build on.
+#[derive(Clone, Debug)]
+pub struct Base {
+    /// What the user called it.
+    pub name: String,
+    /// `sha256:<hex>` of its manifest.
+    pub digest: String,
+    pub(crate) config: Value,
+    pub(crate) layers: Vec<Layer>,
+    pub(crate) accounts: Accounts,
+}
+
+/// The parts of an image, as some source has them. Layers may be compressed or not.
+pub struct Parts {
+    /// `sha256:<hex>` of its manifest.
+    pub digest: String,
+    /// Its configuration.
+    pub config: Vec<u8>,
+    /// The lowest first.
+    pub layers: Vec<Part>,
+}
+
+/// A layer of a base, checked against its digest.
+pub struct Part {
+    /// Its media type.
+    pub media_type: String,
+    /// `sha256:<hex>` of its bytes; none where it has no name, as in archives of `docker save`.
+    pub digest: Option<String>,
+    /// Its bytes.
+    pub content: Section,
+}
+
+// === impl Base ===
+
+impl Base {
+    /// Reads the image at `path`: a layout, or an archive. `place`: a directory for what has to be compressed.
+    ///
+    /// # Errors
+    /// `image-base`: it is no image, or one that cannot be built on; those of archives that are damaged.
+    pub fn read(path: &Path, place: &Path, pool: &Pool) -> Result<Self, Diagnostic> {
+        let name = path.display().to_string();
+        let parts = match path.is_dir() {
+            true => layout::directory(path, &name)?,
+            false => docker::archive(path, &name)?,
+        };
+        Self::of(&name, parts, place, pool)
+    }
+
+    /// Makes it of its parts.
+    ///
+    /// # Errors
+    /// As [`Base::read`].
+    pub fn of(name: &str, parts: Parts, place: &Path, pool: &Pool) -> Result<Self, Diagnostic> {
+        let config: Value =
+            serde_json::from_slice(&parts.config).map_err(|_| bad(name, "has a configuration that is no JSON"))?;
+        let diff_ids = diff_ids(&config);
+        if diff_ids.len() != parts.layers.len() {
+            return Err(bad(name, "has a configuration that does not fit its layers"));
+        }
+        if parts.layers.len() > LAYERS {
+            return Err(bad(name, "has too many layers").help("squash it: the image of a release adds some"));
+        }
+        let mut layers = Vec::new();
+        for (part, diff_id) in parts.layers.into_iter().zip(diff_ids) {
+            layers.push(layer(name, part, diff_id, place, pool)?);
+        }
+        let accounts = Accounts::find(name, &layers)?;
+        Ok(Self {
+            name: name.to_owned(),
+            digest: parts.digest,
+            config,
+            layers,
+            accounts,
+        })
+    }
+
+    /// What is worth knowing about it.
+    pub fn warnings(&self) -> Vec<Diagnostic> {
+        self.accounts.warnings(&self.name)
+    }
+}
+
+fn layer(name: &str, part: Part, diff_id: String, place: &Path, pool: &Pool) -> Result<Layer, Diagnostic> {
+    if part.media_type.ends_with("zstd") {
+        return Err(bad(name, "has layers compressed with zstd")
+            .help("compress them with gzip: `skopeo copy --dest-compress-format gzip`"));
+    }
+    let unreadable = |error: std::io::Error| bad(name, &format!("cannot be read: {error}"));
+    let magic = part.content.part(0, 2).map_err(unreadable)?;
+    match part.digest.filter(|_| magic == [0x1f, 0x8b]) {
+        Some(digest) => Ok(Layer {
+            media_type: media::LAYER_GZIP.to_owned(),
+            digest,
+            diff_id,
+            content: part.content,
+        }),
+        // Registries would have to store it as large as it is.
+        None if magic != [0x1f, 0x8b] => {
+            let made = crate::layer::compress(part.content.reader(), place, pool)
+                .map_err(|error| crate::failure::unwritable(&error))?;
+            match made.diff_id == diff_id {
+                true => Ok(made),
+                false => Err(bad(name, "has a layer that is not what its configuration says")),
+            }
+        }
+        None => {
+            let digest = digest_of(&part.content).map_err(unreadable)?;
+            Ok(Layer {
+                media_type: media::LAYER_GZIP.to_owned(),
+                digest,
+                diff_id,
+                content: part.content,
+            })
+        }
+    }
+}
+
+/// `sha256:<hex>` of a section.
+pub(crate) fn digest_of(section: &Section) -> std::io::Result<String> {
+    let mut out = boson_oci::Digesting::new(std::io::sink());
+    std::io::copy(&mut section.reader(), &mut out)?;
+    Ok(out.finish().1)
+}
+
+fn diff_ids(config: &Value) -> Vec<String> {
+    let listed = config["rootfs"]["diff_ids"].as_array().map_or(&[][..], Vec::as_slice);
+    listed.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// The digest of a manifest.
+pub(crate) fn manifest_digest(bytes: &[u8]) -> String {
+    digest(bytes)
+}
+
+pub(crate) fn bad(name: &str, what: &str) -> Diagnostic {
+    Diagnostic::error("image-base", format!("the stemcell's image '{name}' {what}")).in_document(name)
+}

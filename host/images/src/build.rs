@@ -1,0 +1,156 @@
+//! The image of a release: the layers of its base, one with accounts and links, some of packages, and one of jobs. What changes seldom is below what
+//! changes often, and a package that did not change is the same layer in every version of the release.
+
+use crate::base::Base;
+use crate::failure::unwritable;
+use crate::gzip::Pool;
+use crate::layer::Draft;
+use crate::{jobs, packages};
+use boson_oci::{Blob, Image, Layer, media};
+use boson_pipeline::Diagnostic;
+use boson_releases::Compiled;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Layers of an image altogether: storage drivers take 127, and others may build on it.
+const LAYERS: usize = 100;
+
+/// What an image is made of.
+pub struct Ingredients<'i> {
+    /// What it is built on.
+    pub base: &'i Base,
+    /// The release.
+    pub release: &'i Compiled,
+    /// `<repository>:<tag>`.
+    pub name: &'i str,
+    /// `<os>/<version>` of the stemcell.
+    pub stemcell: &'i str,
+}
+
+/// Makes the image; bytes of its layers lie in the directory `place`. `tell` hears now and then of the bytes that were unpacked.
+///
+/// # Errors
+/// The tarball is damaged or hostile; the disk is full.
+pub fn build(
+    ingredients: &Ingredients<'_>,
+    place: &Path,
+    pool: &Pool,
+    tell: &mut dyn FnMut(u64),
+) -> Result<Image, Diagnostic> {
+    let Ingredients { base, release, .. } = ingredients;
+    let mut layers = base.layers.clone();
+    layers.push(skeleton(base, place, pool).map_err(|error| unwritable(&error))?);
+    let room = LAYERS.saturating_sub(layers.len() + 1).max(1);
+    layers.extend(of_packages(release, room, place, pool, tell)?);
+    let mut draft = Draft::new(place, pool).map_err(|error| unwritable(&error))?;
+    jobs::add(&mut draft, release.jobs())?;
+    layers.push(draft.finish().map_err(|error| unwritable(&error))?);
+    let config = Blob::json(media::CONFIG, &config(ingredients, &layers));
+    let descriptors: Vec<Value> = layers.iter().map(Layer::descriptor).collect();
+    Ok(Image {
+        name: ingredients.name.to_owned(),
+        manifest: boson_oci::manifest(&config, &descriptors),
+        config,
+        layers,
+    })
+}
+
+/// Accounts, and BOSH's own path of packages for containers without a volume at `/var/vcap/data`.
+fn skeleton(base: &Base, place: &Path, pool: &Pool) -> std::io::Result<Layer> {
+    let mut draft = Draft::new(place, pool)?;
+    if let Some(passwd) = base.accounts.passwd() {
+        draft.system_file("etc/passwd", passwd.as_bytes())?;
+    }
+    if let Some(group) = base.accounts.group() {
+        draft.system_file("etc/group", group.as_bytes())?;
+    }
+    draft.directory("var/vcap/data")?;
+    draft.directory(packages::SOURCES)?;
+    draft.link("var/vcap/data/packages", &format!("/{}", packages::SOURCES))?;
+    draft.finish()
+}
+
+/// A layer for each package, sorted by name. Where there are more packages than layers, those that are next to each other in the tarball share one.
+fn of_packages(
+    release: &Compiled,
+    room: usize,
+    place: &Path,
+    pool: &Pool,
+    tell: &mut dyn FnMut(u64),
+) -> Result<Vec<Layer>, Diagnostic> {
+    let each = release.packages().len().div_ceil(room).max(1);
+    let mut layers = BTreeMap::new();
+    // One at a time: each holds some blocks that are being compressed.
+    let mut open: Option<Shared> = None;
+    release.each_package(
+        &mut |package, content| {
+            let mut shared = match open.take() {
+                Some(shared) => shared,
+                None => Shared {
+                    first: package.name.clone(),
+                    draft: Draft::new(place, pool).map_err(|error| unwritable(&error))?,
+                    packages: 0,
+                },
+            };
+            packages::add(&mut shared.draft, package, content, release.source())?;
+            shared.packages += 1;
+            match shared.packages == each {
+                true => layers.extend([shared.finish()?]),
+                false => open = Some(shared),
+            }
+            Ok(())
+        },
+        tell,
+    )?;
+    layers.extend(open.map(Shared::finish).transpose()?);
+    Ok(layers.into_values().collect())
+}
+
+/// A layer that takes packages.
+struct Shared {
+    first: String,
+    draft: Draft,
+    packages: usize,
+}
+
+// === impl Shared ===
+
+impl Shared {
+    fn finish(self) -> Result<(String, Layer), Diagnostic> {
+        let layer = self.draft.finish().map_err(|error| unwritable(&error))?;
+        Ok((self.first, layer))
+    }
+}
+
+/// The base's configuration with the new layers and with what the image is.
+fn config(ingredients: &Ingredients<'_>, layers: &[Layer]) -> Value {
+    let Ingredients { base, release, .. } = ingredients;
+    let mut config = base.config.clone();
+    let diffs: Vec<&str> = layers.iter().map(|layer| layer.diff_id.as_str()).collect();
+    config["rootfs"] = json!({"type": "layers", "diff_ids": diffs});
+    let own = layers.len() - base.layers.len();
+    match config["history"].as_array_mut() {
+        Some(history) => history.extend((0..own).map(|_| json!({"created_by": "host image"}))),
+        None => drop(config.as_object_mut().map(|config| config.remove("history"))),
+    }
+    if !config["config"].is_object() {
+        config["config"] = json!({});
+    }
+    if !config["config"]["Labels"].is_object() {
+        config["config"]["Labels"] = json!({});
+    }
+    let release = release.release();
+    let version = release.version.as_deref().unwrap_or_default();
+    for (label, value) in [
+        ("bosh.release.name", release.name.as_str()),
+        ("bosh.release.version", version),
+        ("bosh.stemcell", ingredients.stemcell),
+        ("org.opencontainers.image.title", release.name.as_str()),
+        ("org.opencontainers.image.version", version),
+        ("org.opencontainers.image.base.digest", base.digest.as_str()),
+    ] {
+        config["config"]["Labels"][label] = value.into();
+    }
+    config
+}

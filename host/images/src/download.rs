@@ -1,0 +1,371 @@
+//! Release tarballs from web servers: over TLS only, within bounds, resumed where an earlier run was interrupted, and checked against their digest
+//! before anybody reads them.
+
+use boson_pipeline::Diagnostic;
+use boson_releases::{Mismatch, Verifier, to_hex};
+use reqwest::header::{CONTENT_RANGE, RANGE};
+use reqwest::redirect::{Action, Attempt, Policy};
+use reqwest::{Certificate, Client, Response, StatusCode, Url};
+use sha2::{Digest, Sha256};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long a connection may take to come up.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How long a server may be silent in the middle of an answer.
+const SILENCE: Duration = Duration::from_secs(60);
+/// Redirects that are followed: release servers send to the storage where tarballs are.
+const REDIRECTS: usize = 5;
+/// The largest tarball, in bytes; the largest of cf-deployment has 1 GiB.
+const LARGEST: u64 = 8 << 30;
+/// How often a server is asked again after it broke off.
+const ATTEMPTS: u32 = 5;
+
+/// Downloads into a directory of ours.
+#[derive(Clone, Debug)]
+pub struct Downloads {
+    client: Client,
+    directory: PathBuf,
+    largest: u64,
+}
+
+/// What to download.
+#[derive(Clone, Copy, Debug)]
+pub struct Release<'r> {
+    /// Name of the release.
+    pub name: &'r str,
+    /// Where its tarball is.
+    pub url: &'r str,
+    /// Digests of the tarball.
+    pub digests: Option<&'r str>,
+}
+
+/// A tarball that was downloaded. Other processes that want it wait until it is no longer used.
+#[derive(Debug)]
+pub struct Download {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Where it came from, for messages: without query, which may hold a token.
+    pub title: String,
+    lock: File,
+}
+
+/// Hears how many bytes there are, and how many there will be where the server says so.
+pub type Tell<'t> = dyn Fn(u64, Option<u64>) + Send + Sync + 't;
+
+/// Why an attempt ended.
+enum Stop {
+    /// Another may succeed.
+    Broken(String),
+    /// No other will.
+    Final(Diagnostic),
+}
+
+// === impl Downloads ===
+
+impl Downloads {
+    /// `directory` is made where it is missing, for its owner only. `authorities`: PEM, trusted beside the system's.
+    ///
+    /// # Errors
+    /// `image-authority`, `image-cache`.
+    pub fn new(directory: &Path, authorities: &[Vec<u8>]) -> Result<Self, Diagnostic> {
+        let mut certificates = Vec::new();
+        let no_certificate =
+            |_| Diagnostic::error("image-authority", "what is to be trusted of servers is no certificate");
+        for pem in authorities {
+            certificates.extend(Certificate::from_pem_bundle(pem).map_err(no_certificate)?);
+        }
+        let client = Client::builder()
+            .user_agent(concat!("boson/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(CONNECT)
+            .read_timeout(SILENCE)
+            .redirect(Policy::custom(followed))
+            .tls_certs_merge(certificates)
+            .build()
+            .map_err(no_certificate)?;
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
+        made.map_err(|error| uncached(directory, &error))?;
+        Ok(Self {
+            client,
+            directory: directory.to_path_buf(),
+            largest: LARGEST,
+        })
+    }
+
+    /// The tarball of a release, in a file that is to be removed by [`Download::done`] when it is no longer needed.
+    ///
+    /// # Errors
+    /// `image-download`: it cannot be had; `release-digest`: it is not what its digest says.
+    pub async fn get(&self, release: Release<'_>, tell: &Tell<'_>) -> Result<Download, Diagnostic> {
+        let url = address(release)?;
+        let path = self.path(release);
+        let file = self.open(&path).await?;
+        for attempt in 0..ATTEMPTS {
+            if attempt > 0 {
+                tokio::time::sleep(Duration::from_millis(250 << attempt)).await;
+            }
+            let broken = match self.attempt(&url, release, &file, tell).await {
+                Ok(()) => None,
+                Err(Stop::Final(error)) => return Err(error),
+                Err(Stop::Broken(why)) => Some(why),
+            };
+            match (broken, attempt + 1 == ATTEMPTS) {
+                (None, _) => {
+                    self.check(release, &path, &file).await?;
+                    return Ok(Download {
+                        path,
+                        title: shown(release.url).to_owned(),
+                        lock: file,
+                    });
+                }
+                (Some(why), true) => return Err(unread(release, &why)),
+                (Some(_), false) => {}
+            }
+        }
+        Err(unread(release, "breaks off"))
+    }
+
+    fn path(&self, release: Release<'_>) -> PathBuf {
+        let key = Sha256::digest(format!("{}\n{}", release.url, release.digests.unwrap_or_default()));
+        self.directory.join(format!("{}.tgz", to_hex(&key)))
+    }
+
+    /// Opens the file of a tarball, and waits for another process that downloads it.
+    async fn open(&self, path: &Path) -> Result<File, Diagnostic> {
+        let (path, directory) = (path.to_path_buf(), self.directory.clone());
+        let opened = tokio::task::spawn_blocking(move || {
+            let mut options = OpenOptions::new();
+            options.read(true).append(true).create(true).mode(0o600);
+            loop {
+                let file = options.open(&path)?;
+                file.lock()?;
+                // Whoever had it may have used and removed it.
+                if fs::metadata(&path).is_ok_and(|there| file.metadata().is_ok_and(|ours| ours.ino() == there.ino())) {
+                    return Ok(file);
+                }
+            }
+        });
+        let opened = opened.await.unwrap_or_else(|_| Err(io::Error::other("interrupted")));
+        opened.map_err(|error: io::Error| uncached(&directory, &error))
+    }
+
+    /// Asks once for what is missing.
+    async fn attempt(&self, url: &Url, release: Release<'_>, file: &File, tell: &Tell<'_>) -> Result<(), Stop> {
+        let cannot = |error: io::Error| Stop::Final(uncached(&self.directory, &error));
+        let have = file.metadata().map_err(cannot)?.len();
+        let mut request = self.client.get(url.clone());
+        if have > 0 {
+            request = request.header(RANGE, format!("bytes={have}-"));
+        }
+        let answer = request.send().await.map_err(|error| broken(release, &error))?;
+        let have = match answer.status() {
+            StatusCode::OK => 0,
+            StatusCode::PARTIAL_CONTENT if begins_at(&answer, have) => have,
+            // All of it is there, or the file on the server is another one. The digest tells.
+            StatusCode::RANGE_NOT_SATISFIABLE if have > 0 && release.digests.is_some() => return Ok(()),
+            StatusCode::RANGE_NOT_SATISFIABLE if have > 0 => {
+                file.set_len(0).map_err(cannot)?;
+                return Err(Stop::Broken("has another file than before".into()));
+            }
+            status if status.is_server_error() => return Err(Stop::Broken(format!("answers {}", status.as_u16()))),
+            status => return Err(Stop::Final(unread(release, &format!("answers {}", status.as_u16())))),
+        };
+        file.set_len(have).map_err(cannot)?;
+        self.receive(answer, have, release, file, tell).await
+    }
+
+    async fn receive(
+        &self,
+        mut answer: Response,
+        mut have: u64,
+        release: Release<'_>,
+        mut file: &File,
+        tell: &Tell<'_>,
+    ) -> Result<(), Stop> {
+        let whole = answer.content_length().map(|rest| have + rest);
+        let too_large = || Stop::Final(unread(release, &format!("gives more than {} MiB", self.largest >> 20)));
+        if whole.is_some_and(|whole| whole > self.largest) {
+            return Err(too_large());
+        }
+        while let Some(part) = answer.chunk().await.map_err(|error| broken(release, &error))? {
+            have += part.len() as u64;
+            if have > self.largest {
+                return Err(too_large());
+            }
+            // Some KiB into the page cache: handing them to another thread takes longer.
+            let written = file.write_all(&part);
+            written.map_err(|error| Stop::Final(uncached(&self.directory, &error)))?;
+            tell(have, whole);
+        }
+        match whole {
+            Some(whole) if whole != have => Err(Stop::Broken("breaks off".into())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Compares the file with its digest. One that is not what it should be is removed, so that the next run begins anew.
+    async fn check(&self, release: Release<'_>, path: &Path, file: &File) -> Result<(), Diagnostic> {
+        let Some(digests) = release.digests else { return Ok(()) };
+        let refused = |mismatch: &Mismatch| {
+            remove(path);
+            let why = match mismatch {
+                Mismatch::Differs { expected, got } => {
+                    format!("Expected stream to have digest '{expected}' but was '{got}'")
+                }
+                Mismatch::Unknown => format!("Unknown digest '{digests}'"),
+            };
+            let message = format!(
+                "release '{}' from '{}' was not used: {why}",
+                release.name,
+                shown(release.url)
+            );
+            Diagnostic::error("release-digest", message)
+                .help("compare `sha1` in the manifest with what the release's publisher says; the next run downloads it again")
+        };
+        let verifier = Verifier::new(digests).ok_or_else(|| refused(&Mismatch::Unknown))?;
+        let copy = file.try_clone().map_err(|error| uncached(&self.directory, &error))?;
+        let read = tokio::task::spawn_blocking(move || digested(copy, verifier));
+        let verifier = read.await.unwrap_or_else(|_| Err(io::Error::other("interrupted")));
+        let verifier = verifier.map_err(|error| uncached(&self.directory, &error))?;
+        verifier.finish().map_err(|mismatch| refused(&mismatch))
+    }
+}
+
+// === impl Download ===
+
+impl Download {
+    /// Removes it.
+    pub fn done(self) {
+        remove(&self.path);
+        drop(self.lock);
+    }
+}
+
+/// What cannot be removed is found by the next run, which uses it or replaces it.
+fn remove(path: &Path) {
+    let _ = fs::remove_file(path);
+}
+
+fn digested(mut file: File, mut verifier: Verifier) -> io::Result<Verifier> {
+    io::Seek::rewind(&mut file)?;
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(verifier),
+            count => verifier.update(buffer.get(..count).unwrap_or_default()),
+        }
+    }
+}
+
+/// The address, where it may be asked.
+fn address(release: Release<'_>) -> Result<Url, Diagnostic> {
+    let refused = |what: &str| {
+        let message = format!(
+            "release '{}' cannot be downloaded: '{}' {what}",
+            release.name,
+            shown(release.url)
+        );
+        Diagnostic::error("image-download", message).help(format!(
+            "download it by other means, and give it: --release {}=PATH",
+            release.name
+        ))
+    };
+    let url = Url::parse(release.url).map_err(|_| refused("is no address"))?;
+    if url.scheme() != "https" {
+        return Err(refused("does not begin with https://"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(refused("has a user in it"));
+    }
+    Ok(url)
+}
+
+/// Servers may send on to others, over TLS.
+fn followed(attempt: Attempt<'_>) -> Action {
+    if attempt.previous().len() > REDIRECTS {
+        attempt.error("too many redirects")
+    } else if attempt.url().scheme() == "https" {
+        attempt.follow()
+    } else {
+        attempt.error("a redirect without TLS")
+    }
+}
+
+/// Does the part begin where the file ends?
+fn begins_at(answer: &Response, have: u64) -> bool {
+    let range = answer
+        .headers()
+        .get(CONTENT_RANGE)
+        .and_then(|range| range.to_str().ok());
+    range.is_some_and(|range| range.starts_with(&format!("bytes {have}-")))
+}
+
+/// Without query: it may hold a token.
+fn shown(address: &str) -> &str {
+    let end = address.find(['?', '#']).unwrap_or(address.len());
+    let address = address.get(..end).unwrap_or_default();
+    match (address.find("://"), address.rfind('@')) {
+        (Some(scheme), Some(at)) if at > scheme => address.get(at + 1..).unwrap_or_default(),
+        _ => address,
+    }
+}
+
+fn broken(release: Release<'_>, error: &reqwest::Error) -> Stop {
+    if error.is_redirect() {
+        return Stop::Final(unread(release, "redirects too often, or to an address without TLS"));
+    }
+    Stop::Broken(
+        if error.is_timeout() {
+            "does not answer"
+        } else if error.is_connect() {
+            "cannot be connected to"
+        } else {
+            "breaks off"
+        }
+        .to_owned(),
+    )
+}
+
+fn unread(release: Release<'_>, what: &str) -> Diagnostic {
+    let message = format!(
+        "release '{}' cannot be downloaded: the server of '{}' {what}",
+        release.name,
+        shown(release.url)
+    );
+    Diagnostic::error("image-download", message).help("run it again: what is there already is not downloaded twice")
+}
+
+fn uncached(directory: &Path, error: &io::Error) -> Diagnostic {
+    let message = format!("'{}' cannot be used for downloads: {error}", directory.display());
+    Diagnostic::error("image-cache", message).help("is its disk full, or read-only? --cache names another directory")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_with_tls_and_without_users_are_asked() {
+        for (url, good) in [
+            ("https://bosh.io/d/x?v=1", true),
+            ("http://bosh.io/d/x", false),
+            ("file:///etc/passwd", false),
+            ("https://me:CANARY@bosh.io/d/x", false),
+            ("nats.tgz", false),
+        ] {
+            let release = Release {
+                name: "x",
+                url,
+                digests: None,
+            };
+            match address(release) {
+                Ok(_) => assert!(good, "{url}"),
+                Err(error) => assert!(!good && !error.message.contains("CANARY"), "{error:?}"),
+            }
+        }
+        assert_eq!(shown("https://a/b?token=CANARY"), "https://a/b");
+    }
+}

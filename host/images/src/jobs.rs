@@ -1,0 +1,48 @@
+//! The layer of jobs: `/var/vcap/jobs-src/<job>` with `job.MF`, `monit` and templates, as their tarballs have them.
+
+use crate::failure::unwritable;
+use crate::layer::Draft;
+use boson_pipeline::Diagnostic;
+use boson_pipeline::release::{Entry, Files};
+use boson_releases::refuse;
+
+/// Where conversions read jobs.
+const ROOT: &str = "var/vcap/jobs-src";
+
+/// Adds the files of all jobs, which are below `jobs/<job>/`.
+///
+/// # Errors
+/// One of them is too large or no file; the layer cannot be written.
+pub(crate) fn add(draft: &mut Draft, files: &Files) -> Result<(), Diagnostic> {
+    draft.directory(ROOT).map_err(|error| unwritable(&error))?;
+    for (path, entry) in files.iter_below("jobs") {
+        let Some(inner) = path.strip_prefix("jobs/") else {
+            continue;
+        };
+        let full = format!("{ROOT}/{inner}");
+        let bad = |code: &str, what: &str| Err(refuse(code, files.naming().source(), path, what));
+        if inner.split('/').any(|part| part.starts_with(".wh.")) {
+            return bad(
+                "release-archive-entry",
+                "has a name with which layers of images delete files",
+            );
+        }
+        let parent = full.rsplit_once('/').map_or(ROOT, |(parent, _)| parent);
+        let written = draft.directory(parent).and_then(|()| match entry {
+            Entry::Directory => draft.directory(&full),
+            Entry::Link(target) => draft.link(&full, target),
+            Entry::File(file) => {
+                let mode = if file.executable { 0o755 } else { 0o644 };
+                draft.file(&full, mode, file.bytes.len() as u64, file.bytes.as_slice())
+            }
+            Entry::Unread(_) | Entry::Special => Ok(()),
+        });
+        written.map_err(|error| unwritable(&error))?;
+        match entry {
+            Entry::Unread(_) => return bad("release-file-too-large", "is too large"),
+            Entry::Special => return bad("release-archive-entry", "is no file"),
+            _ => {}
+        }
+    }
+    Ok(())
+}

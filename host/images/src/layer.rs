@@ -1,0 +1,109 @@
+//! A layer that is written to a file without a name: it is gone with its last reader, however the process ends.
+
+use crate::gzip::{Gzip, Pool};
+use boson_oci::{Digesting, Layer, Section, header, media};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+use tar::{Builder, EntryType};
+
+/// Group of what is in packages and jobs: vcap's, as BOSH's agent sets it.
+const GROUP: u64 = 1000;
+
+/// A layer that is being written.
+pub(crate) struct Draft {
+    archive: Builder<Digesting<Packed>>,
+    directories: BTreeSet<String>,
+}
+
+type Packed = Gzip<Digesting<BufWriter<File>>>;
+
+// === impl Draft ===
+
+impl Draft {
+    /// Begins a layer whose bytes lie in the directory `place`.
+    pub(crate) fn new(place: &Path, pool: &Pool) -> io::Result<Self> {
+        let packed = packed(place, pool)?;
+        Ok(Self {
+            archive: Builder::new(Digesting::new(packed)),
+            directories: BTreeSet::new(),
+        })
+    }
+
+    /// Adds a directory and those above it, unless they are there.
+    pub(crate) fn directory(&mut self, path: &str) -> io::Result<()> {
+        let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
+        for part in ends.filter_map(|end| path.get(..end)) {
+            if !part.is_empty() && self.directories.insert(part.to_owned()) {
+                let mut header = header(EntryType::Directory, 0o755, 0);
+                self.archive.append_data(&mut header, part, io::empty())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a directory with a mode.
+    pub(crate) fn directory_with(&mut self, path: &str, mode: u32) -> io::Result<()> {
+        let mut header = header(EntryType::Directory, mode, 0);
+        header.set_gid(GROUP);
+        self.archive.append_data(&mut header, path, io::empty())
+    }
+
+    /// Adds a file.
+    pub(crate) fn file(&mut self, path: &str, mode: u32, size: u64, content: impl Read) -> io::Result<()> {
+        let mut header = header(EntryType::Regular, mode, size);
+        header.set_gid(GROUP);
+        self.archive.append_data(&mut header, path, content)
+    }
+
+    /// Adds a file of root's.
+    pub(crate) fn system_file(&mut self, path: &str, content: &[u8]) -> io::Result<()> {
+        let mut header = header(EntryType::Regular, 0o644, content.len() as u64);
+        self.archive.append_data(&mut header, path, content)
+    }
+
+    /// Adds a symbolic link.
+    pub(crate) fn link(&mut self, path: &str, target: &str) -> io::Result<()> {
+        self.archive
+            .append_link(&mut header(EntryType::Symlink, 0o777, 0), path, target)
+    }
+
+    /// Adds another name of a file of this layer.
+    pub(crate) fn hard_link(&mut self, path: &str, target: &str) -> io::Result<()> {
+        self.archive
+            .append_link(&mut header(EntryType::Link, 0o644, 0), path, target)
+    }
+
+    /// Ends it.
+    pub(crate) fn finish(self) -> io::Result<Layer> {
+        let (packed, diff_id, _) = self.archive.into_inner()?.finish();
+        layer(packed, diff_id)
+    }
+}
+
+/// Compresses the bytes of a layer that is not.
+pub(crate) fn compress(mut content: impl Read, place: &Path, pool: &Pool) -> io::Result<Layer> {
+    let mut out = Digesting::new(packed(place, pool)?);
+    io::copy(&mut content, &mut out)?;
+    let (packed, diff_id, _) = out.finish();
+    layer(packed, diff_id)
+}
+
+fn packed(place: &Path, pool: &Pool) -> io::Result<Packed> {
+    let file = tempfile::tempfile_in(place)?;
+    Gzip::new(Digesting::new(BufWriter::new(file)), pool)
+}
+
+fn layer(packed: Packed, diff_id: String) -> io::Result<Layer> {
+    let (mut out, digest, size) = packed.finish()?.finish();
+    out.flush()?;
+    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    Ok(Layer {
+        media_type: media::LAYER_GZIP.to_owned(),
+        digest,
+        diff_id,
+        content: Section::new(Arc::new(file), 0, size),
+    })
+}

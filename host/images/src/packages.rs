@@ -1,0 +1,116 @@
+//! The layers of packages. A package is at `/var/vcap/packages-src/<package>/<fingerprint>`, and `/var/vcap/packages/<package>` leads there: BOSH's
+//! agent has it below `/var/vcap/data/packages`, but in a pod a volume is mounted at `/var/vcap/data` and hides what an image has there.
+
+use crate::failure::{unwritable, which};
+use crate::layer::Draft;
+use boson_pipeline::Diagnostic;
+use boson_pipeline::release::archive::PackageReference;
+use boson_pipeline::release::paths::clean;
+use boson_releases::{Budget, Item, Kind, Limits, each, refuse};
+use std::collections::BTreeSet;
+use std::io::Read;
+
+/// Where packages are.
+pub(crate) const SOURCES: &str = "var/vcap/packages-src";
+/// Where jobs and scripts look for them.
+const LINKS: &str = "var/vcap/packages";
+
+/// What a package may unpack to: the largest have a root filesystem of some GiB.
+const LIMITS: Limits = Limits {
+    scanned: 16 << 30,
+    ..Limits::usual()
+};
+
+struct Unpacking<'u> {
+    draft: &'u mut Draft,
+    archive: String,
+    root: String,
+    budget: &'u Budget,
+    /// Symbolic links so far: nothing may be below one.
+    links: BTreeSet<String>,
+}
+
+/// Adds a package whose tarball is `content`. `source`: the release's, for messages.
+///
+/// # Errors
+/// The tarball is damaged or hostile; the layer cannot be written.
+pub(crate) fn add(
+    draft: &mut Draft,
+    package: &PackageReference,
+    content: &mut dyn Read,
+    source: &str,
+) -> Result<(), Diagnostic> {
+    let name = &package.name;
+    let root = format!("{SOURCES}/{name}/{}", package.fingerprint);
+    draft
+        .directory(&root)
+        .and_then(|()| draft.directory(LINKS))
+        .and_then(|()| draft.link(&format!("{LINKS}/{name}"), &format!("/{root}")))
+        .map_err(|error| unwritable(&error))?;
+    let budget = Budget::new(LIMITS);
+    let mut unpacking = Unpacking {
+        draft,
+        archive: format!("{source}:compiled_packages/{name}.tgz"),
+        root,
+        budget: &budget,
+        links: BTreeSet::new(),
+    };
+    let archive = unpacking.archive.clone();
+    each(&archive, content, &budget, &mut |_| {}, &mut |item, data| {
+        unpacking.entry(item, data)
+    })
+}
+
+// === impl Unpacking ===
+
+impl Unpacking<'_> {
+    fn entry(&mut self, item: &Item, data: &mut dyn Read) -> Result<(), Diagnostic> {
+        let path = self.path(item)?;
+        if path.is_empty() {
+            return Ok(());
+        }
+        let full = format!("{}/{path}", self.root);
+        let written = match &item.kind {
+            Kind::Directory => self.draft.directory_with(&full, item.mode),
+            Kind::File { .. } => self.draft.file(&full, item.mode, item.size, data.take(item.size)),
+            // Where it leads is resolved in the container; links to other packages and to /dev/null are common.
+            Kind::Link(target) => {
+                self.budget.note(&path, &self.archive)?;
+                let target = target.clone();
+                self.links.insert(path);
+                self.draft.link(&full, &target)
+            }
+            Kind::HardLink(target) => {
+                let target = clean(target).map_err(|_| self.refuse(item, "release-archive-link", LEADS_OUT))?;
+                self.draft.hard_link(&full, &format!("{}/{target}", self.root))
+            }
+            Kind::Special(what) => return Err(self.refuse(item, "release-archive-entry", what)),
+        };
+        written.map_err(|error| which(error, &self.archive))
+    }
+
+    fn path(&self, item: &Item) -> Result<String, Diagnostic> {
+        let path = clean(&item.path).map_err(|_| {
+            self.refuse(item, "release-archive-path", "leads out of the archive")
+                .help("no release has such paths: the archive is made to overwrite files of its reader")
+        })?;
+        if path.split('/').any(|part| part.starts_with(".wh.")) {
+            return Err(self.refuse(
+                item,
+                "release-archive-entry",
+                "has a name with which layers of images delete files",
+            ));
+        }
+        let mut above = path.match_indices('/').filter_map(|(end, _)| path.get(..end));
+        if above.any(|part| self.links.contains(part)) {
+            return Err(self.refuse(item, "release-archive-link", "is written through a link"));
+        }
+        Ok(path)
+    }
+
+    fn refuse(&self, item: &Item, code: &str, what: &str) -> Diagnostic {
+        refuse(code, &self.archive, &item.path, what)
+    }
+}
+
+const LEADS_OUT: &str = "is a link that leads out of the archive";

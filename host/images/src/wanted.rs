@@ -1,0 +1,207 @@
+//! The images that a deployment needs, as its manifest says. Pure: nothing is read.
+
+use boson_deployment::images;
+use boson_document::{Pointer, Tree, ruby};
+use boson_pipeline::Diagnostic;
+use std::collections::BTreeSet;
+
+/// A stemcell as images are named by it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stemcell {
+    /// `ubuntu-jammy`
+    pub os: String,
+    /// `1.199`
+    pub version: String,
+}
+
+/// The image of a release.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Name of the release.
+    pub release: String,
+    /// Version of the release.
+    pub version: String,
+    /// Name of the image.
+    pub image: String,
+    /// Where the release's tarball is, as the manifest says.
+    pub url: Option<String>,
+    /// Digests of the tarball, as the manifest says.
+    pub digests: Option<String>,
+    /// What the image is to be built on.
+    pub stemcell: Stemcell,
+    /// Place of the release in the manifest.
+    pub pointer: Pointer,
+}
+
+// === impl Stemcell ===
+
+impl Stemcell {
+    /// Reads `<os>/<version>`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (os, version) = text.split_once('/')?;
+        let good = |part: &str| !part.is_empty() && !part.contains(['/', ' ', ':']);
+        (good(os) && good(version)).then(|| Self {
+            os: os.to_owned(),
+            version: version.to_owned(),
+        })
+    }
+
+    /// `<os>/<version>`
+    pub fn text(&self) -> String {
+        format!("{}/{}", self.os, self.version)
+    }
+
+    /// The image of a release on this stemcell, by the rule with which pods name it.
+    ///
+    /// # Errors
+    /// Why there is no such name, as the end of a sentence.
+    pub fn image(&self, release: &str, version: &str, registry: &str) -> Result<String, String> {
+        let tree = boson_document::json::parse(
+            &serde_json::json!({
+                "name": release,
+                "version": version,
+                "stemcell": {"os": self.os, "version": self.version},
+            })
+            .to_string(),
+        );
+        let tree = tree.map_err(|_| "its name is no text".to_owned())?;
+        images::of_release(&Tree::Null, &tree, None, Some(registry))
+    }
+}
+
+/// Every release with every stemcell that instance groups use it on; with all stemcells where no group uses it.
+///
+/// # Errors
+/// Releases whose image has no name.
+pub fn wanted(document: &str, manifest: &Tree, registry: Option<&str>) -> Result<Vec<Wanted>, Vec<Diagnostic>> {
+    let (mut all, mut errors) = (Vec::new(), Vec::new());
+    for (index, release) in manifest.items("releases").iter().enumerate() {
+        let pointer = Pointer::root().at("releases").at(index);
+        let mut seen = BTreeSet::new();
+        for alias in aliases(manifest, release.str("name").unwrap_or_default()) {
+            match one(manifest, release, alias, registry, &pointer) {
+                Ok(wanted) if seen.insert(wanted.image.clone()) => all.push(wanted),
+                Ok(_) => {}
+                Err(why) => errors.push(
+                    Diagnostic::error("image-unnamed", format!("there is no image to make: {why}"))
+                        .in_document(document)
+                        .at(&pointer)
+                        .help("give the release an exact version, the manifest a stemcell with os and exact version, and --registry"),
+                ),
+            }
+        }
+    }
+    errors.dedup();
+    match errors.is_empty() {
+        true => Ok(all),
+        false => Err(errors),
+    }
+}
+
+fn one(
+    manifest: &Tree,
+    release: &Tree,
+    alias: Option<&str>,
+    registry: Option<&str>,
+    pointer: &Pointer,
+) -> Result<Wanted, String> {
+    let image = images::of_release(manifest, release, alias, registry)?;
+    let listed = manifest.items("stemcells").iter();
+    let stemcell = release.get("stemcell").or_else(|| {
+        listed
+            .clone()
+            .find(|entry| alias.is_some() && entry.str("alias") == alias)
+    });
+    let part = |key: &str| stemcell.and_then(|stemcell| text(stemcell, key)).unwrap_or_default();
+    Ok(Wanted {
+        release: release.str("name").unwrap_or_default().to_owned(),
+        version: text(release, "version").unwrap_or_default(),
+        image,
+        url: release.str("url").filter(|url| url.contains("://")).map(str::to_owned),
+        digests: text(release, "sha1").filter(|digests| !digests.is_empty()),
+        stemcell: Stemcell {
+            os: part("os"),
+            version: part("version"),
+        },
+        pointer: pointer.clone(),
+    })
+}
+
+/// Aliases of the stemcells that a release is used on. One that only addons use is on that of every group.
+fn aliases<'m>(manifest: &'m Tree, release: &str) -> Vec<Option<&'m str>> {
+    let groups = manifest.items("instance_groups");
+    let in_jobs = |group: &Tree| {
+        group
+            .items("jobs")
+            .iter()
+            .any(|job| job.str("release") == Some(release))
+    };
+    let in_addons = manifest.items("addons").iter().any(in_jobs);
+    let using = groups.iter().filter(|group| in_addons || in_jobs(group));
+    let aliases: BTreeSet<Option<&str>> = using.map(|group| group.str("stemcell")).collect();
+    match aliases.is_empty() {
+        false => aliases.into_iter().collect(),
+        true => manifest
+            .items("stemcells")
+            .iter()
+            .map(|entry| entry.str("alias"))
+            .collect(),
+    }
+}
+
+fn text(tree: &Tree, key: &str) -> Option<String> {
+    tree.get(key).and_then(ruby::string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_document::json;
+
+    const MANIFEST: &str = r#"{
+        "releases": [
+            {"name": "nats", "version": "56", "url": "https://x/nats.tgz", "sha1": "sha256:ab"},
+            {"name": "bpm", "version": 1, "stemcell": {"os": "noble", "version": "1.1"}},
+            {"name": "dns", "version": "2"}, {"name": "spare", "version": "3"}],
+        "stemcells": [{"alias": "a", "os": "jammy", "version": "1.5"}, {"alias": "b", "os": "noble", "version": "1.1"}],
+        "addons": [{"jobs": [{"release": "dns"}]}],
+        "instance_groups": [
+            {"stemcell": "a", "jobs": [{"release": "nats"}, {"release": "bpm"}]},
+            {"stemcell": "b", "jobs": [{"release": "nats"}]}, {"stemcell": "b", "jobs": [{"release": "bpm"}]}]}"#;
+
+    #[test]
+    fn every_release_on_the_stemcells_that_it_is_used_on() {
+        let manifest = json::parse(MANIFEST).unwrap();
+        let all = wanted("m", &manifest, Some("r.example/x")).unwrap();
+        let names: Vec<&str> = all.iter().map(|wanted| wanted.image.as_str()).collect();
+        let expected = [
+            "nats:jammy-1.5-56",
+            "nats:noble-1.1-56",
+            "bpm:noble-1.1-1",
+            "dns:jammy-1.5-2",
+            "dns:noble-1.1-2",
+            "spare:jammy-1.5-3",
+            "spare:noble-1.1-3",
+        ];
+        assert_eq!(names, expected.map(|name| format!("r.example/x/{name}")));
+        assert_eq!(
+            (all[0].url.as_deref(), all[0].digests.as_deref()),
+            (Some("https://x/nats.tgz"), Some("sha256:ab"))
+        );
+        assert_eq!(all[2].stemcell.text(), "noble/1.1");
+        let errors = wanted("m", &manifest, None).unwrap_err();
+        assert!(errors.iter().all(|error| error.code == "image-unnamed"), "{errors:?}");
+    }
+
+    #[test]
+    fn images_are_named_as_pods_name_them() {
+        let stemcell = Stemcell::parse("ubuntu-jammy/1.5").unwrap();
+        assert_eq!(
+            stemcell.image("nats", "56+dev.1", "r.example").as_deref(),
+            Ok("r.example/nats:ubuntu-jammy-1.5-56-dev.1")
+        );
+        assert!(stemcell.image("nats", "latest", "r.example").is_err());
+        assert_eq!(Stemcell::parse("jammy"), None);
+        assert_eq!(Stemcell::parse("a/b/c"), None);
+    }
+}

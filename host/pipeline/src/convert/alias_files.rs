@@ -1,0 +1,115 @@
+//! A job's `dns/aliases.json`: names of BOSH DNS that its templates give. In BOSH they hold on the instance that has the file; here one configuration
+//! serves the deployment, so those of all instances come together.
+
+use crate::diagnostic::Diagnostic;
+use crate::release::Job;
+use crate::stage::Rendered;
+use boson_deployment::dns::{ALIAS_FILE, alias_fault};
+use boson_document::{Map, Tree, json};
+
+/// Most aliases of a job.
+const MOST: usize = 5_000;
+
+/// The file among those that were rendered.
+pub(super) fn among(files: &[Rendered], job: &Job) -> Option<Rendered> {
+    let template = job.templates.iter().find(|file| file.destination == ALIAS_FILE)?;
+    let name = job.template_name(template);
+    files.iter().find(|file| file.name == name).cloned()
+}
+
+/// What the files of all instances say, the first definition of a domain first; nothing where one of them cannot be read.
+pub(super) fn read(files: &[Rendered], diagnostics: &mut Vec<Diagnostic>) -> Option<Tree> {
+    let mut all = Map::new();
+    for file in files {
+        let found = match one(&file.content) {
+            Ok(found) => found,
+            Err(why) => {
+                let error = Diagnostic::error(
+                    "convert-dns-aliases",
+                    format!("the file of aliases cannot be read: {why}"),
+                );
+                diagnostics.push(error.in_document(&file.name));
+                return None;
+            }
+        };
+        for (domain, targets) in found {
+            all.entry(domain).or_insert(targets);
+        }
+    }
+    (!all.is_empty()).then_some(Tree::Object(all))
+}
+
+fn one(text: &str) -> Result<Map, String> {
+    let document = json::parse(text).map_err(|_| "it is no JSON".to_string())?;
+    let Tree::Object(map) = document else {
+        return Err("it is no object of domains".into());
+    };
+    if map.len() > MOST {
+        return Err(format!("it has more than {MOST} aliases"));
+    }
+    for (domain, targets) in &map {
+        let names = targets.as_array().map_or(&[][..], Vec::as_slice);
+        let texts: Option<Vec<&str>> = names.iter().map(Tree::as_str).collect();
+        let texts = texts.filter(|texts| !texts.is_empty());
+        let texts = texts.ok_or_else(|| format!("the alias '{domain}' has no list of targets"))?;
+        if let Some((name, fault)) = [domain.as_str()]
+            .into_iter()
+            .chain(texts)
+            .find_map(|name| Some((name, alias_fault(name)?)))
+        {
+            return Err(format!("the name '{name}' {fault}"));
+        }
+    }
+    Ok(map)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(texts: &[&str]) -> (Option<String>, Vec<String>) {
+        let file = |text: &&str| Rendered {
+            name: "j/dns/aliases.json".into(),
+            content: text.to_string(),
+        };
+        let mut said = Vec::new();
+        let found = read(&texts.iter().map(file).collect::<Vec<_>>(), &mut said);
+        let said = said.into_iter().map(|one| one.message).collect();
+        (found.map(|found| json::to_text(&found)), said)
+    }
+
+    #[test]
+    fn files_of_all_instances_come_together() {
+        let (found, said) = of(&[
+            r#"{"a-0.s": ["x.y"], "all.s": ["x.y"]}"#,
+            r#"{"a-1.s": ["x.z"], "all.s": ["z"]}"#,
+        ]);
+        assert_eq!(
+            found.as_deref(),
+            Some(r#"{"a-0.s":["x.y"],"all.s":["x.y"],"a-1.s":["x.z"]}"#)
+        );
+        assert!(said.is_empty());
+        assert_eq!(of(&["{}"]).0, None);
+    }
+
+    #[test]
+    fn what_bosh_would_not_start_with_is_an_error() {
+        for (text, why) in [
+            ("{", "it is no JSON"),
+            ("[]", "it is no object of domains"),
+            (r#"{"a.b": []}"#, "the alias 'a.b' has no list of targets"),
+            (r#"{"a.b": [1]}"#, "the alias 'a.b' has no list of targets"),
+            (
+                r#"{"a..b": ["c"]}"#,
+                "the name 'a..b' has a label that is empty or longer than 63 characters",
+            ),
+        ] {
+            let (found, said) = of(&[text]);
+            assert_eq!(
+                (found, said),
+                (None, vec![format!("the file of aliases cannot be read: {why}")]),
+                "{text}"
+            );
+        }
+    }
+}

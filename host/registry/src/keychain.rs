@@ -1,0 +1,129 @@
+//! Credentials of the user who runs a command: `config.json` of docker, and the helpers that it names.
+
+use crate::credentials::{Credentials, HUB, docker_config};
+use boson_pipeline::Diagnostic;
+use oci_spec::distribution::Reference;
+use serde_json::Value;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The largest configuration, and the largest answer of a helper, in bytes.
+const LARGEST: u64 = 1 << 20;
+/// Docker's name for its hub.
+const HUB_KEY: &str = "https://index.docker.io/v1/";
+
+/// The credentials for `image` in `$DOCKER_CONFIG/config.json`, else in `~/.docker/config.json`; none where there are none. It blocks.
+///
+/// # Errors
+/// `image-credentials`: the file is no configuration, or a helper that it names fails.
+pub fn docker_credentials(image: &str) -> Result<Option<Credentials>, Diagnostic> {
+    let Some(path) = config_path() else { return Ok(None) };
+    let text = match read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(bad(format!("'{}' cannot be read: {error}", path.display()))),
+    };
+    let malformed = || bad(format!("'{}' is no configuration of docker", path.display()));
+    let config: Value = serde_json::from_slice(&text).map_err(|_| malformed())?;
+    match helper(&config, image) {
+        Some((helper, server)) => ask(&helper, &server),
+        None => docker_config(&text, image).map_err(|_| malformed()),
+    }
+}
+
+fn config_path() -> Option<PathBuf> {
+    let variable = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let directory = variable("DOCKER_CONFIG").or_else(|| Some(variable("HOME")?.join(".docker")))?;
+    Some(directory.join("config.json"))
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    File::open(path)?.take(LARGEST).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+/// The helper for an image, and what it calls the registry: the one for this registry before the one for all.
+fn helper(config: &Value, image: &str) -> Option<(String, String)> {
+    let image: Reference = image.parse().ok()?;
+    let server = match image.registry() {
+        HUB => HUB_KEY,
+        registry => registry,
+    };
+    let own = [server, image.registry()]
+        .into_iter()
+        .find_map(|server| Some((config["credHelpers"][server].as_str()?, server)));
+    let (helper, server) = own.or_else(|| Some((config["credsStore"].as_str()?, server)))?;
+    let is_name = !helper.is_empty()
+        && helper
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+    is_name.then(|| (helper.to_owned(), server.to_owned()))
+}
+
+/// Asks a helper, by docker's protocol: the server on standard input, JSON on standard output.
+fn ask(helper: &str, server: &str) -> Result<Option<Credentials>, Diagnostic> {
+    let program = format!("docker-credential-{helper}");
+    let failed = |why: &str| bad(format!("'{program}', which docker's configuration names, {why}"));
+    let started = Command::new(&program)
+        .arg("get")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn();
+    let mut child = started.map_err(|error| failed(&format!("cannot be run: {error}")))?;
+    if let Some(mut input) = child.stdin.take() {
+        // One that does not read its input answers all the same.
+        let _ = input.write_all(server.as_bytes());
+    }
+    let mut answer = Vec::new();
+    if let Some(output) = child.stdout.take() {
+        let read = output.take(LARGEST).read_to_end(&mut answer);
+        read.map_err(|error| failed(&format!("breaks off: {error}")))?;
+    }
+    let ended = child.wait().map_err(|error| failed(&format!("breaks off: {error}")))?;
+    if !ended.success() {
+        // It knows nothing of this registry, which may need no credentials.
+        return Ok(None);
+    }
+    let answer: Value = serde_json::from_slice(&answer).map_err(|_| failed("gives no credentials"))?;
+    let text = |key: &str| answer[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let username = text("Username").ok_or_else(|| failed("gives no user"))?;
+    if username == "<token>" {
+        return Err(failed("gives an identity token, which is not supported")
+            .help("give a user and a password or access token: `docker login --username USER`"));
+    }
+    let password = text("Secret").ok_or_else(|| failed("gives no password"))?;
+    Ok(Some(Credentials { username, password }))
+}
+
+fn bad(message: String) -> Diagnostic {
+    Diagnostic::error("image-credentials", message).help("`docker login` writes it anew")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_helper_of_the_registry_comes_before_that_of_all() {
+        let config = json!({"credsStore": "all", "credHelpers": {"r.example": "own", "https://index.docker.io/v1/": "hub", "bad": "../x"}});
+        for (image, expected) in [
+            ("r.example/a/b:1", Some(("own", "r.example"))),
+            ("other.example:5000/a/b:1", Some(("all", "other.example:5000"))),
+            ("library/nats:1", Some(("hub", HUB_KEY))),
+        ] {
+            let expected = expected.map(|(helper, server)| (helper.to_owned(), server.to_owned()));
+            assert_eq!(helper(&config, image), expected, "{image}");
+        }
+        assert_eq!(helper(&json!({"credsStore": "../x"}), "r.example/a:1"), None);
+        assert_eq!(helper(&json!({}), "r.example/a:1"), None);
+    }
+}

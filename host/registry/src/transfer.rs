@@ -1,0 +1,347 @@
+//! Whole images: from a registry to files, and from files to a registry. What a registry has already is not sent again, and what was interrupted goes
+//! on where it ended.
+
+use crate::client::{Access, Client, Repository};
+use crate::credentials::Credentials;
+use crate::failure::Failure;
+use crate::manifest::{self, Manifest};
+use crate::registry::Settings;
+use crate::upload::Upload;
+use boson_oci::{Image, Section, digest};
+use boson_pipeline::Diagnostic;
+use futures::{TryStreamExt, stream};
+use oci_spec::distribution::Reference;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// Layers of an image that are sent at once.
+const AT_ONCE: usize = 3;
+/// How long a small request may take, signing in included.
+const SMALL: Duration = Duration::from_secs(60);
+/// The largest layer of a stemcell's image, in bytes.
+const LAYER: u64 = 8 << 30;
+/// How often a registry is asked again after it broke off.
+const ATTEMPTS: u32 = 5;
+
+/// Hears of bytes that were sent or received, or that did not need to be.
+pub type Tell<'t> = dyn Fn(u64) + Send + Sync + 't;
+
+/// Moves whole images.
+#[derive(Clone, Debug)]
+pub struct Transfer {
+    client: Client,
+    /// Where blobs are, by registry and digest.
+    sent: Arc<Mutex<HashMap<(String, String), Whereabouts>>>,
+}
+
+/// A repository to mount a blob from. The lock is held while the blob is sent, so that it is sent once.
+type Whereabouts = Arc<tokio::sync::Mutex<Option<String>>>;
+
+/// An image that was received.
+#[derive(Debug)]
+pub struct Pulled {
+    /// `sha256:<hex>` of the manifest.
+    pub digest: String,
+    /// The configuration.
+    pub config: Vec<u8>,
+    /// The lowest first: media type, `sha256:<hex>`, content.
+    pub layers: Vec<(String, String, Section)>,
+}
+
+// === impl Transfer ===
+
+impl Transfer {
+    /// # Errors
+    /// `image-authority`: what is to be trusted is no certificate.
+    pub fn new(settings: &Settings) -> Result<Self, Diagnostic> {
+        let client = Client::new(&settings.without_tls, &settings.authorities).map_err(|_| {
+            Diagnostic::error(
+                "image-authority",
+                "what is to be trusted of registries is no certificate",
+            )
+            .help("give --ca files with certificates in PEM")
+        })?;
+        Ok(Self {
+            client,
+            sent: Arc::default(),
+        })
+    }
+
+    /// The digest of the manifest that the registry has under this name.
+    ///
+    /// # Errors
+    /// Codes `image-*`: no access, no answer.
+    pub async fn present(&self, image: &str, credentials: Option<&Credentials>) -> Result<Option<String>, Diagnostic> {
+        let reference = reference(image)?;
+        let asked = timeout(SMALL, async {
+            let repository = self.client.repository(&reference, credentials).await?;
+            repository.has_manifest(reference.tag().unwrap_or_default()).await
+        });
+        let found = asked.await.unwrap_or(Err(Failure::Odd("does not answer")));
+        match found {
+            Ok(found) => Ok(found),
+            // A repository that does not exist yet, where the registry says so.
+            Err(Failure::Missing) => Ok(None),
+            Err(failure) => Err(failure.explain_push(image)),
+        }
+    }
+
+    /// Receives an image into files of the directory `place`, which is made where it is missing. Layers that are there already are not received again.
+    ///
+    /// # Errors
+    /// Codes `image-*`: there is no such image, no access, no answer, the disk is full.
+    pub async fn pull(
+        &self,
+        image: &str,
+        credentials: Option<&Credentials>,
+        place: &Path,
+        tell: &Tell<'_>,
+    ) -> Result<Pulled, Diagnostic> {
+        let reference = reference(image)?;
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(place);
+        made.map_err(|error| uncached(place, &error))?;
+        let asked = timeout(SMALL, async {
+            let repository = self.client.repository(&reference, credentials).await?;
+            let which = reference.digest().or(reference.tag()).unwrap_or_default();
+            let mut body = repository.manifest(which).await?;
+            if let Manifest::Index(digest) = Manifest::read(&body)? {
+                body = repository.manifest(&digest).await?;
+            }
+            let Manifest::Image(layers) = Manifest::read(&body)? else {
+                return Err(Failure::Format("is an index of indexes", "name the image itself"));
+            };
+            let config = config_digest(&body).ok_or(Failure::Format("has no configuration", "push it again"))?;
+            let config = repository.document(&config).await?;
+            Ok((repository, digest(&body), config, layers))
+        });
+        let (mut repository, digest, config, listed) = asked
+            .await
+            .unwrap_or(Err(Failure::Odd("does not answer")))
+            .map_err(|failure| failure.explain(image))?;
+        let mut layers = Vec::new();
+        for layer in listed {
+            let content = loop {
+                match self.layer(&repository, &layer, place, tell).await {
+                    // Tokens are good for some minutes.
+                    Err(Stop::Failure(Failure::Expired)) => {
+                        let again = self.client.repository(&reference, credentials).await;
+                        repository = again.map_err(|failure| failure.explain(image))?;
+                    }
+                    Err(Stop::Failure(failure)) => return Err(failure.explain(image)),
+                    Err(Stop::Disk(error)) => return Err(uncached(place, &error)),
+                    Ok(content) => break content,
+                }
+            };
+            layers.push((layer.media_type, layer.digest, content));
+        }
+        Ok(Pulled { digest, config, layers })
+    }
+
+    async fn layer(
+        &self,
+        repository: &Repository<'_>,
+        layer: &manifest::Layer,
+        place: &Path,
+        tell: &Tell<'_>,
+    ) -> Result<Section, Stop> {
+        if layer.size > LAYER {
+            return Err(Stop::Failure(Failure::Format(
+                "has a layer of more than 8 GiB",
+                "take another",
+            )));
+        }
+        let path = place.join(layer.digest.replace("sha256:", ""));
+        let file = locked(path).await.map_err(Stop::Disk)?;
+        for attempt in 0..ATTEMPTS {
+            let mut have = file.metadata().map_err(Stop::Disk)?.len();
+            if have > layer.size {
+                // What an earlier run left is something else.
+                have = 0;
+            }
+            if have == layer.size && layer.size > 0 {
+                break;
+            }
+            match receive(repository, layer, &file, have, tell).await {
+                Err(Stop::Failure(failure)) if failure.may_pass() && attempt + 1 < ATTEMPTS => {
+                    tokio::time::sleep(Duration::from_millis(250 << attempt)).await;
+                }
+                Err(stop) => return Err(stop),
+                Ok(()) => break,
+            }
+        }
+        // It is whole, and others may read it, too.
+        file.unlock().map_err(Stop::Disk)?;
+        let section = Section::new(Arc::new(file), 0, layer.size);
+        let (copy, wanted) = (section.clone(), layer.digest.clone());
+        let checked = tokio::task::spawn_blocking(move || digest_of(&copy).map(|got| got == wanted));
+        match checked.await.unwrap_or_else(|_| Err(io::Error::other("interrupted"))) {
+            Ok(true) => Ok(section),
+            Ok(false) => {
+                let _ = fs::remove_file(place.join(layer.digest.replace("sha256:", "")));
+                Err(Stop::Failure(Failure::Odd(
+                    "gives a layer that is not what its digest says",
+                )))
+            }
+            Err(error) => Err(Stop::Disk(error)),
+        }
+    }
+
+    /// Sends an image; gives the digest of its manifest. `from`: a repository of the same registry that may have some of its layers.
+    ///
+    /// # Errors
+    /// Codes `image-*`: no access, no answer.
+    pub async fn push(
+        &self,
+        image: &Image,
+        credentials: Option<&Credentials>,
+        from: Option<&str>,
+        tell: &Tell<'_>,
+    ) -> Result<String, Diagnostic> {
+        let reference = reference(&image.name)?;
+        let pushed = self.send(image, &reference, credentials, from, tell).await;
+        pushed.map_err(|failure| failure.explain_push(&image.name))?;
+        Ok(image.manifest.digest.clone())
+    }
+
+    async fn send(
+        &self,
+        image: &Image,
+        reference: &Reference,
+        credentials: Option<&Credentials>,
+        from: Option<&str>,
+        tell: &Tell<'_>,
+    ) -> Result<(), Failure> {
+        let from = from.and_then(|from| same_registry(from, reference));
+        let access = Access::Push { from: from.as_deref() };
+        let upload = Upload::new(&self.client, reference, credentials, access).await?;
+        let config = section(&image.config.bytes)?;
+        let layers = image.layers.iter().map(|layer| (layer.digest.as_str(), &layer.content));
+        let blobs = layers.chain([(image.config.digest.as_str(), &config)]);
+        stream::iter(blobs.map(Ok::<_, Failure>))
+            .try_for_each_concurrent(AT_ONCE, |(digest, content)| {
+                self.blob(&upload, reference, digest, content, from.as_deref(), tell)
+            })
+            .await?;
+        upload
+            .manifest(reference.tag().unwrap_or_default(), &image.manifest)
+            .await
+    }
+
+    /// Sends one blob, unless the registry has it.
+    async fn blob(
+        &self,
+        upload: &Upload<'_>,
+        reference: &Reference,
+        digest: &str,
+        content: &Section,
+        from: Option<&str>,
+        tell: &Tell<'_>,
+    ) -> Result<(), Failure> {
+        let key = (reference.resolve_registry().to_owned(), digest.to_owned());
+        let place = self
+            .sent
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(key)
+            .or_default()
+            .clone();
+        let mut known = place.lock().await;
+        let from = known.as_deref().or(from).filter(|from| *from != reference.repository());
+        upload.blob(digest, content, from, tell).await?;
+        *known = Some(reference.repository().to_owned());
+        Ok(())
+    }
+}
+
+/// Why a layer was not received.
+enum Stop {
+    Failure(Failure),
+    Disk(io::Error),
+}
+
+async fn receive(
+    repository: &Repository<'_>,
+    layer: &manifest::Layer,
+    file: &File,
+    have: u64,
+    tell: &Tell<'_>,
+) -> Result<(), Stop> {
+    let (mut answer, mut have) = repository.blob_from(&layer.digest, have).await.map_err(Stop::Failure)?;
+    file.set_len(have).map_err(Stop::Disk)?;
+    let mut out: &File = file;
+    loop {
+        let part = answer.chunk().await.map_err(|error| Stop::Failure(error.into()))?;
+        let Some(part) = part else {
+            return match have == layer.size {
+                true => Ok(()),
+                false => Err(Stop::Failure(Failure::Odd("breaks off"))),
+            };
+        };
+        have += part.len() as u64;
+        if have > layer.size {
+            return Err(Stop::Failure(Failure::Odd(
+                "gives a layer that is not what its digest says",
+            )));
+        }
+        io::Write::write_all(&mut out, &part).map_err(Stop::Disk)?;
+        tell(part.len() as u64);
+    }
+}
+
+/// Opens the file of a layer, and waits for another process that receives it.
+async fn locked(path: PathBuf) -> io::Result<File> {
+    let opened = tokio::task::spawn_blocking(move || {
+        let mut options = OpenOptions::new();
+        let file = options.read(true).append(true).create(true).mode(0o600).open(path)?;
+        file.lock()?;
+        Ok(file)
+    });
+    opened.await.unwrap_or_else(|_| Err(io::Error::other("interrupted")))
+}
+
+fn digest_of(section: &Section) -> io::Result<String> {
+    let mut out = boson_oci::Digesting::new(io::sink());
+    io::copy(&mut section.reader(), &mut out)?;
+    Ok(out.finish().1)
+}
+
+/// A document as a section, so that it is sent as layers are.
+fn section(bytes: &[u8]) -> Result<Section, Failure> {
+    let written = tempfile::tempfile().and_then(|mut file| {
+        io::Write::write_all(&mut file, bytes)?;
+        Ok(file)
+    });
+    let file = written.map_err(|_| Failure::Disk)?;
+    Ok(Section::new(Arc::new(file), 0, bytes.len() as u64))
+}
+
+fn config_digest(manifest: &[u8]) -> Option<String> {
+    let manifest: Value = serde_json::from_slice(manifest).ok()?;
+    let digest = manifest["config"]["digest"].as_str()?;
+    manifest::is_digest(digest).then(|| digest.to_owned())
+}
+
+/// The repository of an image, where it is in the same registry.
+fn same_registry(image: &str, reference: &Reference) -> Option<String> {
+    let other: Reference = image.parse().ok()?;
+    (other.resolve_registry() == reference.resolve_registry()).then(|| other.repository().to_owned())
+}
+
+fn reference(image: &str) -> Result<Reference, Diagnostic> {
+    image.parse().map_err(|_| {
+        Diagnostic::error("image-reference", format!("'{image}' is no name of an image"))
+            .help("a name is HOST[:PORT]/PATH:TAG, in lower-case letters")
+    })
+}
+
+fn uncached(place: &Path, error: &io::Error) -> Diagnostic {
+    let message = format!("'{}' cannot be used for layers: {error}", place.display());
+    Diagnostic::error("image-cache", message).help("is its disk full, or read-only? --cache names another directory")
+}

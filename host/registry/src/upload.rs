@@ -1,0 +1,348 @@
+//! Sending blobs and manifests to one repository: small blobs in one request, large ones in parts, each of which may be sent again.
+
+use crate::client::{Access, Client, Repository};
+use crate::credentials::Credentials;
+use crate::failure::Failure;
+use crate::transfer::Tell;
+use boson_oci::{Blob, Section};
+use oci_spec::distribution::Reference;
+use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, LOCATION, RANGE};
+use reqwest::{Body, Method, Response, StatusCode, Url};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Mutex;
+use tokio::time::sleep;
+
+/// Bytes that are sent in one request, and what an upload holds in memory.
+const PART: usize = 4 << 20;
+/// The largest part that a registry may ask for, in bytes.
+const LARGEST_PART: usize = 32 << 20;
+/// Failures of one blob that are borne.
+const FAILURES: u32 = 5;
+/// A registry's own word for the smallest part it takes.
+const LEAST: &str = "oci-chunk-min-length";
+
+/// A repository that is written to.
+pub(crate) struct Upload<'u> {
+    client: &'u Client,
+    reference: &'u Reference,
+    credentials: Option<&'u Credentials>,
+    access: Access<'u>,
+    repository: Mutex<Arc<Repository<'u>>>,
+}
+
+/// An upload that was begun.
+struct Session {
+    /// Where the next part is sent.
+    place: Url,
+    /// Bytes that the registry has.
+    sent: u64,
+    /// Bytes of a part.
+    part: usize,
+}
+
+// === impl Upload ===
+
+impl<'u> Upload<'u> {
+    pub(crate) async fn new(
+        client: &'u Client,
+        reference: &'u Reference,
+        credentials: Option<&'u Credentials>,
+        access: Access<'u>,
+    ) -> Result<Self, Failure> {
+        let repository = client.repository_for(reference, credentials, access).await?;
+        Ok(Self {
+            client,
+            reference,
+            credentials,
+            access,
+            repository: Mutex::new(Arc::new(repository)),
+        })
+    }
+
+    /// Sends a blob, unless the registry has it or can take it from the repository `from`.
+    pub(crate) async fn blob(
+        &self,
+        digest: &str,
+        content: &Section,
+        from: Option<&str>,
+        tell: &Tell<'_>,
+    ) -> Result<(), Failure> {
+        let mut failures = 0;
+        let mut session = None;
+        loop {
+            match self.go_on(&mut session, digest, content, from, tell).await {
+                Err(failure) if failure.may_pass() && failures < FAILURES => {
+                    failures += 1;
+                    sleep(Duration::from_millis(100 << failures)).await;
+                    session = self.found_again(session).await;
+                }
+                ended => return ended,
+            }
+        }
+    }
+
+    /// Does what is left to do.
+    async fn go_on(
+        &self,
+        session: &mut Option<Session>,
+        digest: &str,
+        content: &Section,
+        from: Option<&str>,
+        tell: &Tell<'_>,
+    ) -> Result<(), Failure> {
+        if session.is_none() {
+            if self.has(digest).await? {
+                tell(content.size());
+                return Ok(());
+            }
+            *session = self.begin(digest, from).await?;
+        }
+        let Some(open) = session else {
+            tell(content.size());
+            return Ok(());
+        };
+        if content.size() <= PART as u64 && open.sent == 0 {
+            let bytes = part(content, 0, PART).await?;
+            self.end(open, digest, bytes).await?;
+            tell(content.size());
+            return Ok(());
+        }
+        while open.sent < content.size() {
+            let bytes = part(content, open.sent, open.part).await?;
+            let before = open.sent;
+            self.part(open, bytes).await?;
+            tell(open.sent.saturating_sub(before));
+        }
+        self.end(open, digest, Vec::new()).await
+    }
+
+    async fn has(&self, digest: &str) -> Result<bool, Failure> {
+        let path = format!("blobs/{digest}");
+        let answer = self
+            .send(Method::HEAD, &Address::Path(&path), HeaderMap::new(), Vec::new())
+            .await?;
+        match answer.status() {
+            StatusCode::OK => Ok(true),
+            StatusCode::NOT_FOUND => Ok(false),
+            status => Err(Failure::of(status)),
+        }
+    }
+
+    /// Begins an upload; none where the registry took the blob from elsewhere.
+    async fn begin(&self, digest: &str, from: Option<&str>) -> Result<Option<Session>, Failure> {
+        let path = match from {
+            Some(from) => format!("blobs/uploads/?mount={digest}&from={from}"),
+            None => "blobs/uploads/".to_owned(),
+        };
+        let mut answer = self.post(&path).await?;
+        // Some registries refuse to mount what they do not have, instead of beginning an upload.
+        if from.is_some() && !matches!(answer.status(), StatusCode::CREATED | StatusCode::ACCEPTED) {
+            answer = self.post("blobs/uploads/").await?;
+        }
+        match answer.status() {
+            StatusCode::CREATED if from.is_some() => Ok(None),
+            StatusCode::ACCEPTED => {
+                let least = number(&answer, LEAST).unwrap_or_default();
+                let part = usize::try_from(least).unwrap_or(LARGEST_PART).clamp(PART, LARGEST_PART);
+                Ok(Some(Session {
+                    place: self.place(&answer).await?,
+                    sent: 0,
+                    part,
+                }))
+            }
+            status => Err(Failure::of(status)),
+        }
+    }
+
+    async fn post(&self, path: &str) -> Result<Response, Failure> {
+        self.send(Method::POST, &Address::Path(path), HeaderMap::new(), Vec::new())
+            .await
+    }
+
+    async fn part(&self, session: &mut Session, bytes: Vec<u8>) -> Result<(), Failure> {
+        let end = session.sent + bytes.len() as u64;
+        let mut headers = HeaderMap::new();
+        let range = format!("{}-{}", session.sent, end.saturating_sub(1));
+        headers.insert(CONTENT_RANGE, range.parse().map_err(|_| Failure::Odd("breaks off"))?);
+        let address = Address::Place(session.place.clone());
+        let answer = self.send(Method::PATCH, &address, headers, bytes).await?;
+        match answer.status() {
+            StatusCode::ACCEPTED | StatusCode::CREATED | StatusCode::NO_CONTENT => {
+                session.place = self.place(&answer).await?;
+                session.sent = received(&answer)
+                    .filter(|have| *have > session.sent && *have <= end)
+                    .unwrap_or(end);
+                Ok(())
+            }
+            status => Err(Failure::of(status)),
+        }
+    }
+
+    /// Sends what is left, and says what all of it should be.
+    async fn end(&self, session: &Session, digest: &str, bytes: Vec<u8>) -> Result<(), Failure> {
+        let mut place = session.place.clone();
+        place.query_pairs_mut().append_pair("digest", digest);
+        let answer = self
+            .send(Method::PUT, &Address::Place(place), HeaderMap::new(), bytes)
+            .await?;
+        match answer.status() {
+            StatusCode::CREATED | StatusCode::NO_CONTENT => Ok(()),
+            // What it has is not what it should be: a part was lost, and is sent again with the others.
+            StatusCode::BAD_REQUEST => Err(Failure::Odd("does not take a layer")),
+            status => Err(Failure::of(status)),
+        }
+    }
+
+    /// How far an upload had come; none where it is to begin again.
+    async fn found_again(&self, session: Option<Session>) -> Option<Session> {
+        let session = session.filter(|session| session.sent > 0)?;
+        let address = Address::Place(session.place.clone());
+        let answer = self
+            .send(Method::GET, &address, HeaderMap::new(), Vec::new())
+            .await
+            .ok()?;
+        let is_there = matches!(
+            answer.status(),
+            StatusCode::NO_CONTENT | StatusCode::ACCEPTED | StatusCode::OK
+        );
+        Some(Session {
+            sent: received(&answer).filter(|_| is_there)?,
+            place: self.place(&answer).await.unwrap_or(session.place),
+            part: session.part,
+        })
+    }
+
+    /// Puts a manifest under a tag.
+    pub(crate) async fn manifest(&self, tag: &str, manifest: &Blob) -> Result<(), Failure> {
+        let path = format!("manifests/{tag}");
+        let mut failures = 0;
+        loop {
+            let mut headers = HeaderMap::new();
+            let media_type = manifest.media_type.parse();
+            headers.insert(
+                CONTENT_TYPE,
+                media_type.map_err(|_| Failure::Odd("does not take a manifest"))?,
+            );
+            let address = Address::Path(&path);
+            let sent = self.send(Method::PUT, &address, headers, manifest.bytes.clone());
+            let failure = match sent.await {
+                Ok(answer)
+                    if matches!(
+                        answer.status(),
+                        StatusCode::CREATED | StatusCode::OK | StatusCode::ACCEPTED
+                    ) =>
+                {
+                    return Ok(());
+                }
+                Ok(answer) => Failure::of(answer.status()),
+                Err(failure) => failure,
+            };
+            if !failure.may_pass() || failures == FAILURES {
+                return Err(failure);
+            }
+            failures += 1;
+            sleep(Duration::from_millis(100 << failures)).await;
+        }
+    }
+
+    /// One request. A token that is no longer good is replaced once.
+    async fn send(
+        &self,
+        method: Method,
+        address: &Address<'_>,
+        headers: HeaderMap,
+        body: Vec<u8>,
+    ) -> Result<Response, Failure> {
+        let repository = self.repository.lock().await.clone();
+        let body: bytes::Bytes = body.into();
+        let answer = once(&repository, &method, address, &headers, body.clone()).await?;
+        if answer.status() != StatusCode::UNAUTHORIZED {
+            return Ok(answer);
+        }
+        let fresh = self.renewed(&repository).await?;
+        once(&fresh, &method, address, &headers, body).await
+    }
+
+    async fn renewed(&self, old: &Arc<Repository<'u>>) -> Result<Arc<Repository<'u>>, Failure> {
+        let mut current = self.repository.lock().await;
+        if Arc::ptr_eq(old, &current) {
+            let fresh = self
+                .client
+                .repository_for(self.reference, self.credentials, self.access)
+                .await?;
+            *current = Arc::new(fresh);
+        }
+        Ok(current.clone())
+    }
+
+    /// Where the answer says that the next request is to be sent.
+    async fn place(&self, answer: &Response) -> Result<Url, Failure> {
+        const NOWHERE: Failure = Failure::Odd("does not say where layers are to be sent");
+        let place = answer
+            .headers()
+            .get(LOCATION)
+            .and_then(|place| place.to_str().ok())
+            .ok_or(NOWHERE)?;
+        let place = answer.url().join(place).map_err(|_| NOWHERE)?;
+        let allowed = self.client.may_ask(&place) && place.username().is_empty() && place.password().is_none();
+        match allowed {
+            true => Ok(place),
+            false => Err(Failure::Odd("wants layers to be sent without TLS")),
+        }
+    }
+}
+
+/// Where a request is sent.
+enum Address<'a> {
+    /// A path of the repository.
+    Path(&'a str),
+    /// An address that the registry gave.
+    Place(Url),
+}
+
+async fn once(
+    repository: &Repository<'_>,
+    method: &Method,
+    address: &Address<'_>,
+    headers: &HeaderMap,
+    body: bytes::Bytes,
+) -> Result<Response, Failure> {
+    let request = match address {
+        Address::Path(path) => repository.request(method.clone(), path),
+        Address::Place(url) => repository.request_at(method.clone(), url.clone()),
+    };
+    let mut headers = headers.clone();
+    if *method != Method::HEAD && *method != Method::GET {
+        headers.insert(CONTENT_LENGTH, body.len().into());
+        headers
+            .entry(CONTENT_TYPE)
+            .or_insert(reqwest::header::HeaderValue::from_static("application/octet-stream"));
+        return Ok(request.headers(headers).body(Body::from(body)).send().await?);
+    }
+    Ok(request.headers(headers).send().await?)
+}
+
+/// Reads a part of a file, which may have to come from the disk.
+async fn part(content: &Section, at: u64, most: usize) -> Result<Vec<u8>, Failure> {
+    let content = content.clone();
+    let read = tokio::task::spawn_blocking(move || content.part(at, most));
+    match read.await {
+        Ok(Ok(bytes)) => Ok(bytes),
+        _ => Err(Failure::Disk),
+    }
+}
+
+/// Bytes that the registry has, as `Range: 0-<last>` says. `0-0` is nothing: no part has one byte.
+fn received(answer: &Response) -> Option<u64> {
+    let range = answer.headers().get(RANGE)?.to_str().ok()?;
+    let (_, last) = range.trim_start_matches("bytes=").split_once('-')?;
+    match last.parse::<u64>().ok()? {
+        0 => Some(0),
+        last => last.checked_add(1),
+    }
+}
+
+fn number(answer: &Response, header: &str) -> Option<u64> {
+    answer.headers().get(header)?.to_str().ok()?.parse().ok()
+}

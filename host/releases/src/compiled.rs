@@ -1,0 +1,233 @@
+//! A release tarball with its packages: the jobs are read as for a conversion, and checked; packages pass by as streams, because a release has
+//! gigabytes of them.
+
+use crate::digest::{Mismatch, Verifier};
+use crate::directory::unreadable;
+use crate::entries::{self, Item, Kind, refuse};
+use crate::limits::{Budget, Limits};
+use crate::tarball::{self, Assembled, inner_path, told};
+use boson_pipeline::Diagnostic;
+use boson_pipeline::release::archive::{Manifest, PackageReference};
+use boson_pipeline::release::{Files, Release};
+use boson_pipeline::report::Sources;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Where compiled packages are in a tarball.
+const PACKAGES: &str = "compiled_packages/";
+
+/// What compiled releases may cost: those with root filesystems (cflinuxfs4, buildpacks) unpack to several GiB, once from the outer archive and once
+/// from the package's own.
+const LIMITS: Limits = Limits {
+    scanned: 64 << 30,
+    ..Limits::usual()
+};
+
+/// A release tarball that can be run: its packages are compiled, or it has none.
+pub struct Compiled {
+    file: File,
+    source: String,
+    assembled: Assembled,
+}
+
+/// Reads one package, and digests it.
+struct Checked<'c> {
+    inner: &'c mut dyn Read,
+    verifier: Verifier,
+}
+
+/// Receives a package: its reference, and its tarball.
+pub type VisitPackage<'v> = dyn FnMut(&PackageReference, &mut dyn Read) -> Result<(), Diagnostic> + 'v;
+
+// === impl Compiled ===
+
+impl Compiled {
+    /// Reads what the tarball at `path` says of itself, and its jobs. `title`: what messages call it; none: by its path. `name`: what the user calls
+    /// the release.
+    ///
+    /// # Errors
+    /// All that is wrong with it; `release-not-compiled` where packages would have to be compiled.
+    pub fn open(
+        path: &Path,
+        title: Option<&str>,
+        name: Option<&str>,
+        sources: &mut Sources,
+        tell: &mut dyn FnMut(u64),
+    ) -> Result<Self, Vec<Diagnostic>> {
+        let source = title.map_or_else(|| path.display().to_string(), str::to_owned);
+        let fail = |error: io::Error| vec![unreadable(&source, &error)];
+        if path.is_dir() {
+            let message = format!("'{source}' is a directory, and not a compiled release");
+            return Err(vec![not_compiled(message).in_document(source)]);
+        }
+        let file = File::open(path).map_err(fail)?;
+        let budget = Budget::new(LIMITS);
+        let reader = file.try_clone().map_err(fail)?;
+        let parts = tarball::parts(reader, &source, &budget, tell).map_err(|error| vec![error])?;
+        let assembled = tarball::assemble(&parts, &source, name, &budget, sources)?;
+        check(&assembled.manifest).map_err(|error| {
+            sources.add_document(assembled.manifest.document.clone(), false);
+            vec![error]
+        })?;
+        Ok(Self {
+            file,
+            source,
+            assembled,
+        })
+    }
+
+    /// The release.
+    pub fn release(&self) -> &Release {
+        &self.assembled.release
+    }
+
+    /// What messages call it.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The files of the jobs, below `jobs/<job>/`.
+    pub fn jobs(&self) -> &Files {
+        &self.assembled.files
+    }
+
+    /// The packages, as `release.MF` lists them.
+    pub fn packages(&self) -> &[PackageReference] {
+        &self.assembled.manifest.packages
+    }
+
+    /// `<os>/<version>` of the stemcell that the packages were compiled for, where there are any and all of them agree.
+    pub fn stemcell(&self) -> Option<&str> {
+        let mut stemcells = self.packages().iter().map(|package| package.stemcell.as_deref());
+        let first = stemcells.next()??;
+        stemcells.all(|other| other == Some(first)).then_some(first)
+    }
+
+    /// Goes through the tarball once more. Each package is given to `visit` in the order of the tarball, and checked against its digest when all of
+    /// it was read: what was made of it before that is to be thrown away where this returns an error.
+    ///
+    /// # Errors
+    /// The tarball is damaged or hostile, a package is missing or not what its digest says; or what `visit` says.
+    pub fn each_package(&self, visit: &mut VisitPackage<'_>, tell: &mut dyn FnMut(u64)) -> Result<(), Diagnostic> {
+        let fail = |error: io::Error| unreadable(&self.source, &error);
+        let mut reader = self.file.try_clone().map_err(fail)?;
+        io::Seek::rewind(&mut reader).map_err(fail)?;
+        let mut seen = BTreeSet::new();
+        let budget = Budget::new(LIMITS);
+        entries::each(&self.source, reader, &budget, tell, &mut |item, content| {
+            let Some(package) = self.package(item)? else {
+                return Ok(());
+            };
+            if !seen.insert(package.name.as_str()) {
+                return Err(refuse(
+                    "release-archive-entry",
+                    &self.source,
+                    &item.path,
+                    "is there twice",
+                ));
+            }
+            self.one(package, content, visit)
+        })?;
+        match self
+            .packages()
+            .iter()
+            .find(|package| !seen.contains(package.name.as_str()))
+        {
+            None => Ok(()),
+            Some(package) => {
+                let name = &package.name;
+                Err(self.bad(
+                    package,
+                    "release-package-archive",
+                    format!("there is no '{PACKAGES}{name}.tgz'"),
+                ))
+            }
+        }
+    }
+
+    /// The package whose tarball this is.
+    fn package(&self, item: &Item) -> Result<Option<&PackageReference>, Diagnostic> {
+        let path = inner_path(item, &self.source)?;
+        let name = path.strip_prefix(PACKAGES).and_then(|file| file.strip_suffix(".tgz"));
+        let package = name.and_then(|name| self.packages().iter().find(|package| package.name == name));
+        match (&item.kind, package) {
+            (Kind::File { .. }, found) => Ok(found),
+            (_, Some(_)) => Err(refuse("release-archive-entry", &self.source, &item.path, "is no file")),
+            (_, None) => Ok(None),
+        }
+    }
+
+    fn one(
+        &self,
+        package: &PackageReference,
+        content: &mut dyn Read,
+        visit: &mut VisitPackage<'_>,
+    ) -> Result<(), Diagnostic> {
+        let digests = package.digest.as_deref().unwrap_or_default();
+        let refused = |mismatch: &Mismatch| {
+            self.bad(package, "release-digest", told(mismatch, digests))
+                .help("the tarball is damaged or was changed: get it again")
+        };
+        let verifier = Verifier::new(digests).ok_or_else(|| refused(&Mismatch::Unknown))?;
+        let mut checked = Checked {
+            inner: content,
+            verifier,
+        };
+        let visited = visit(package, &mut checked);
+        let read = io::copy(&mut checked, &mut io::sink());
+        // Content that is not what its digest says is the cause of whatever is wrong with it.
+        if read.is_ok() {
+            checked.verifier.finish().map_err(|mismatch| refused(&mismatch))?;
+        }
+        visited?;
+        read.map(drop).map_err(|error| unreadable(&self.source, &error))
+    }
+
+    fn bad(&self, package: &PackageReference, code: &str, why: String) -> Diagnostic {
+        let message = format!("Reading package '{}' from archive: {why}", package.name);
+        Diagnostic::error(code, message)
+            .in_document(&self.assembled.manifest.document.name)
+            .at(&package.pointer)
+    }
+}
+
+// === impl Checked ===
+
+impl Read for Checked<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.verifier.update(buffer.get(..count).unwrap_or_default());
+        Ok(count)
+    }
+}
+
+/// Can the release run as it is?
+fn check(manifest: &Manifest) -> Result<(), Diagnostic> {
+    let count = manifest.source_packages;
+    if count > 0 {
+        let name = &manifest.name;
+        let packages = if count == 1 { "package" } else { "packages" };
+        let message = format!("Release '{name}' has {count} {packages} that are not compiled");
+        return Err(not_compiled(message).in_document(&manifest.document.name));
+    }
+    let mut names = BTreeSet::new();
+    for package in &manifest.packages {
+        let name = &package.name;
+        if !names.insert(name.as_str()) {
+            let message = format!("Package '{name}' is listed twice in release manifest");
+            return Err(Diagnostic::error("release-manifest", message)
+                .in_document(&manifest.document.name)
+                .at(&package.pointer));
+        }
+    }
+    Ok(())
+}
+
+fn not_compiled(message: String) -> Diagnostic {
+    Diagnostic::error("release-not-compiled", message).help(
+        "compile it with `bosh export-release NAME/VERSION OS/STEMCELL-VERSION`, or take the compiled releases that cf-deployment's \
+         operations/use-compiled-releases.yml names",
+    )
+}

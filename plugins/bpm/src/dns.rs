@@ -1,0 +1,158 @@
+//! The deployment's own DNS: two servers that know BOSH's names, where the manifest asks for them.
+
+use crate::codes;
+use crate::metadata::Metadata;
+use crate::object::{compact, object};
+use crate::report::{Place, Report};
+use crate::request::DeploymentRequest;
+use crate::security;
+use boson_deployment::dns::{self, ACCOUNT, ZONE_KEY};
+use boson_deployment::labels;
+use boson_deployment::names::{NameError, Names, Taken};
+use boson_document::{Tree, json};
+
+/// Label of the servers' pods.
+const COMPONENT: (&str, &str) = ("app.kubernetes.io/component", "dns");
+/// Where the servers listen: below 1024 a process needs more rights than it has.
+const PORT: i64 = 5353;
+/// Where they tell how they are.
+const PROBE: i64 = 8080;
+/// Where they find what they answer.
+const CONFIG: &str = "/etc/boson/dns";
+/// How many there are: one may be away.
+const SERVERS: i64 = 2;
+
+/// ConfigMap, Service, Deployment and PodDisruptionBudget, or nothing.
+pub fn objects(
+    request: &DeploymentRequest,
+    names: &Names,
+    metadata: &Metadata,
+    taken: &mut Taken,
+    report: &mut Report,
+) -> Vec<Tree> {
+    let collected = dns::collect(dns::Request {
+        manifest: &request.document,
+        deployment: &request.deployment.name,
+        namespace: &request.deployment.namespace,
+        cluster_domain: &request.deployment.cluster_domain,
+        spread: request.deployment.spread,
+    });
+    for note in &collected.notes {
+        let place = Place {
+            document: request.document_name.clone(),
+            pointer: note.place.clone(),
+        };
+        match note.is_error {
+            true => report.error(codes::DNS_ALIAS, &place, note.message.clone()),
+            false => report.warning(codes::DNS, &place, note.message.clone()),
+        };
+    }
+    if !collected.wanted {
+        return Vec::new();
+    }
+    let name = dns::object_name(names);
+    if let Err(error) = taken.claim("Service", &name, "the DNS of the deployment") {
+        let help = "rename the instance group: its Service would have the name of the deployment's DNS";
+        let place = Place::new(&request.document_name, "/instance_groups");
+        report.error(codes::NAME_TAKEN, &place, error.to_string()).help(help);
+        return Vec::new();
+    }
+    let files = collected
+        .zone
+        .groups
+        .iter()
+        .map(|group| dns::files_name(names, &group.name));
+    // A group without a name is told elsewhere.
+    let files: Vec<String> = files.collect::<Result<_, NameError>>().unwrap_or_default();
+    let metadata = metadata.clone().label(COMPONENT.0, COMPONENT.1);
+    let text = json::to_text(&collected.zone.document());
+    let config = object! { ZONE_KEY => text };
+    vec![
+        object! { "apiVersion" => "v1", "kind" => "ConfigMap", "metadata" => metadata.named(&name), "data" => config },
+        service(&name, names, &metadata),
+        deployment(request, &name, names, &metadata, &files),
+        object! {
+            "apiVersion" => "policy/v1", "kind" => "PodDisruptionBudget", "metadata" => metadata.named(&name),
+            "spec" => object! { "maxUnavailable" => 1_i64, "selector" => object! { "matchLabels" => selector(names) } },
+        },
+    ]
+}
+
+fn selector(names: &Names) -> Tree {
+    object! { labels::DEPLOYMENT_NAME => names.deployment(), COMPONENT.0 => COMPONENT.1 }
+}
+
+fn service(name: &str, names: &Names, metadata: &Metadata) -> Tree {
+    let port = |name: &str, protocol: &str| object! { "name" => name, "protocol" => protocol, "port" => 53_i64, "targetPort" => PORT };
+    let spec = object! { "selector" => selector(names), "ports" => vec![port("dns", "UDP"), port("dns-tcp", "TCP")] };
+    object! { "apiVersion" => "v1", "kind" => "Service", "metadata" => metadata.named(name), "spec" => spec }
+}
+
+fn deployment(request: &DeploymentRequest, name: &str, names: &Names, metadata: &Metadata, files: &[String]) -> Tree {
+    let spec = object! {
+        "replicas" => SERVERS,
+        "selector" => object! { "matchLabels" => selector(names) },
+        // A server that does not become ready must not replace one that answers.
+        "strategy" => object! { "type" => "RollingUpdate", "rollingUpdate" => object! { "maxUnavailable" => 0_i64, "maxSurge" => 1_i64 } },
+        "template" => object! { "metadata" => metadata.unnamed(), "spec" => pod(request, name, names, files) },
+    };
+    object! { "apiVersion" => "apps/v1", "kind" => "Deployment", "metadata" => metadata.named(name), "spec" => spec }
+}
+
+fn pod(request: &DeploymentRequest, name: &str, names: &Names, files: &[String]) -> Tree {
+    let optional = |name: &String| object! { "configMap" => object! { "name" => name.as_str(), "optional" => true } };
+    let mut sources = vec![object! { "configMap" => object! { "name" => name } }];
+    sources.extend(files.iter().map(optional));
+    let apart = object! {
+        "weight" => 100_i64,
+        "podAffinityTerm" => object! {
+            "topologyKey" => "kubernetes.io/hostname", "labelSelector" => object! { "matchLabels" => selector(names) },
+        },
+    };
+    object! {
+        "serviceAccountName" => ACCOUNT,
+        "enableServiceLinks" => false,
+        "securityContext" => security::of_pod(),
+        "affinity" => object! {
+            "podAntiAffinity" => object! { "preferredDuringSchedulingIgnoredDuringExecution" => vec![apart] },
+        },
+        "containers" => vec![container(request)],
+        "volumes" => vec![object! { "name" => "config", "projected" => object! { "sources" => sources } }],
+    }
+}
+
+fn container(request: &DeploymentRequest) -> Tree {
+    let probe = |path: &str| object! { "httpGet" => object! { "path" => path, "port" => PROBE } };
+    let mut context = security::of_plain();
+    context.set("readOnlyRootFilesystem", true);
+    let port = |name: &str, protocol: &str, port: i64| {
+        object! { "name" => name, "protocol" => protocol, "containerPort" => port }
+    };
+    compact(object! {
+        "name" => "dns",
+        "image" => request.deployment.operator_image.as_str(),
+        "command" => vec!["host", "dns", "serve"],
+        "ports" => vec![port("dns", "UDP", PORT), port("dns-tcp", "TCP", PORT), port("probe", "TCP", PROBE)],
+        "resources" => object! {
+            "requests" => object! { "cpu" => "10m", "memory" => "32Mi" },
+            "limits" => object! { "memory" => "128Mi" },
+        },
+        "readinessProbe" => probe("/ready").with("periodSeconds", 2_i64),
+        "livenessProbe" => probe("/live").with("periodSeconds", 10_i64).with("failureThreshold", 6_i64),
+        "volumeMounts" => vec![object! { "name" => "config", "mountPath" => CONFIG, "readOnly" => true }],
+        "securityContext" => context,
+    })
+}
+
+/// The ConfigMap with the rendered alias files of a group's jobs, where they have some. `files`: job -> (domain -> targets).
+pub fn alias_files(names: &Names, group: &str, metadata: &Metadata, files: &Tree) -> Result<Option<Tree>, NameError> {
+    let Some(files) = files.as_object().filter(|files| !files.is_empty()) else {
+        return Ok(None);
+    };
+    let key = format!("{}.aliases.json", boson_deployment::names::label(group));
+    let data = object! { key => json::to_text(&files.clone().into()) };
+    let name = dns::files_name(names, group)?;
+    Ok(Some(
+        object! { "apiVersion" => "v1", "kind" => "ConfigMap", "metadata" => metadata.named(&name), "data" => data },
+    ))
+}

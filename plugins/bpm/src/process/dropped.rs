@@ -1,0 +1,54 @@
+//! What a bpm.yml asks for and containers have no field for.
+
+use super::Process;
+use crate::codes;
+use crate::report::{Place, Report};
+
+/// Warns of all that containers have no field for.
+pub fn warn(process: &Process, report: &mut Report) {
+    let place = &process.place;
+    let settings = [
+        (
+            &["limits", "processes"][..],
+            process.limits.processes.is_some(),
+            "how many processes a container may have is the node's to say",
+        ),
+        (
+            &["unsafe", "host_pid_namespace"],
+            process.host_pid_namespace,
+            "a container has its own processes",
+        ),
+    ];
+    for (tokens, _, why) in settings.into_iter().filter(|(_, given, _)| *given) {
+        let text = format!(
+            "'{}' of process '{}' has no effect: {why}",
+            tokens.join("."),
+            process.name
+        );
+        report.warning(codes::DROPPED, &below(place, tokens), text);
+    }
+    let lists = [
+        (&["additional_volumes"][..], &process.additional_volumes),
+        (&["unsafe", "unrestricted_volumes"], &process.unrestricted_volumes),
+    ];
+    for (tokens, volumes) in lists {
+        for (index, volume) in volumes.iter().enumerate() {
+            let settings = [
+                ("shared", volume.shared, "containers do not share mounts"),
+                (
+                    "mount_only",
+                    volume.mount_only,
+                    "a volume's directory is made where it is missing",
+                ),
+            ];
+            for (key, _, why) in settings.into_iter().filter(|(_, given, _)| *given) {
+                let text = format!("'{key}' of volume '{}' has no effect: {why}", volume.path);
+                report.warning(codes::DROPPED, &below(place, tokens).at(index).at(key), text);
+            }
+        }
+    }
+}
+
+fn below(place: &Place, tokens: &[&str]) -> Place {
+    tokens.iter().fold(place.clone(), |place, token| place.at(token))
+}

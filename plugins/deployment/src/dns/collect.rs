@@ -1,0 +1,587 @@
+//! Reads the names of a deployment from its manifest.
+
+use super::aliases::{Recursion, alias_fault};
+use super::server::{Handler, Server};
+use super::{Aliases, GroupNames, Place, ROOT, Zone, is_release};
+use crate::instances::{Layout, Spread};
+use crate::names::{Names, label};
+use boson_document::{Map, Pointer, Tree};
+use std::net::{IpAddr, SocketAddr};
+
+/// Most aliases of a deployment.
+const MOST_ALIASES: usize = 5_000;
+/// Most instances that an alias with `placeholder_type: uuid` is made for.
+const MOST_PLACEHOLDERS: u64 = 1_000;
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The manifest.
+    pub manifest: &'a Tree,
+    /// Name of the deployment.
+    pub deployment: &'a str,
+    /// Its namespace.
+    pub namespace: &'a str,
+    /// Domain of the cluster.
+    pub cluster_domain: &'a str,
+    /// What `instances` means.
+    pub spread: Spread,
+}
+
+/// What the manifest says.
+#[derive(Clone, Debug, Default)]
+pub struct Collected {
+    /// The names.
+    pub zone: Zone,
+    /// It asks for BOSH DNS: by a job of its releases, by aliases of links, by a feature.
+    pub wanted: bool,
+    /// What is wrong.
+    pub notes: Vec<Note>,
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The names cannot be made known; else something has no effect.
+    pub is_error: bool,
+    /// Where.
+    pub place: Pointer,
+    /// What.
+    pub message: String,
+}
+
+/// Reads all of it. Nothing fails: what is wrong is in the notes.
+pub fn collect(request: Request<'_>) -> Collected {
+    let mut collected = Collected {
+        zone: Zone {
+            place: Place {
+                deployment: request.deployment.into(),
+                namespace: request.namespace.into(),
+                cluster_domain: request.cluster_domain.into(),
+            },
+            spread: request.spread,
+            ..Zone::default()
+        },
+        ..Collected::default()
+    };
+    let manifest = request.manifest;
+    let both = [Some(request.deployment), manifest.str("name")];
+    for name in both.into_iter().flatten().map(label) {
+        push_new(&mut collected.zone.deployments, name);
+    }
+    groups(manifest, &mut collected.zone);
+    let mut files = dns_jobs(manifest, &mut collected);
+    // The order in which BOSH's server reads the files of an instance.
+    files.sort_by(|one, other| one.job.cmp(&other.job));
+    for file in files {
+        let (place, aliases) = (file.place, file.aliases);
+        define(aliases, &place, &mut collected);
+    }
+    link_aliases(request, &mut collected);
+    checked(&mut collected);
+    let feature = manifest
+        .get("features")
+        .and_then(|features| features.get("use_dns_addresses"));
+    collected.wanted |= feature == Some(&Tree::Bool(true));
+    collected
+}
+
+fn push_new(all: &mut Vec<String>, name: String) {
+    if !name.is_empty() && !all.contains(&name) {
+        all.push(name);
+    }
+}
+
+fn groups(manifest: &Tree, zone: &mut Zone) {
+    for group in manifest.items("instance_groups") {
+        let texts = |key: &str| group.items(key).iter().filter_map(Tree::as_str);
+        for az in texts("azs") {
+            push_new(&mut zone.azs, az.to_string());
+        }
+        let networks = group.items("networks").iter().filter_map(|network| network.str("name"));
+        networks.for_each(|name| push_new(&mut zone.networks, label(name)));
+        let Some(name) = group.str("name") else { continue };
+        // Pods of errands have no Services: nobody asks for them.
+        if !matches!(group.str("lifecycle"), None | Some("service")) {
+            continue;
+        }
+        let instances = group.get("instances").and_then(Tree::as_i64).unwrap_or(0);
+        zone.groups.push(GroupNames {
+            name: name.to_string(),
+            azs: texts("azs").map(String::from).collect(),
+            instances: u32::try_from(instances).unwrap_or(0),
+        });
+    }
+    push_new(&mut zone.networks, "default".into());
+}
+
+/// The aliases of a job, as its file would have them, each with its place.
+struct File {
+    job: String,
+    place: Pointer,
+    aliases: Vec<(String, Vec<String>, Pointer)>,
+}
+
+fn dns_jobs(manifest: &Tree, collected: &mut Collected) -> Vec<File> {
+    let mut files = Vec::new();
+    for section in ["instance_groups", "addons"] {
+        for (number, owner) in manifest.items(section).iter().enumerate() {
+            for (index, job) in owner.items("jobs").iter().enumerate() {
+                if !job.str("release").is_some_and(is_release) {
+                    continue;
+                }
+                collected.wanted = true;
+                let place = Pointer::root()
+                    .at(section)
+                    .at(number)
+                    .at("jobs")
+                    .at(index)
+                    .at("properties");
+                let empty = Tree::object();
+                let properties = job.get("properties").unwrap_or(&empty);
+                if job.str("release") == Some("bosh-dns") {
+                    server(properties, &place, collected);
+                }
+                files.push(File {
+                    job: job.str("name").unwrap_or_default().to_string(),
+                    aliases: listed(properties.get("aliases"), &place.at("aliases"), collected),
+                    place: place.at("aliases"),
+                });
+            }
+        }
+    }
+    files
+}
+
+/// The property `aliases`: a list of maps with `domain` (bosh-dns-aliases), or a map (bosh-dns).
+fn listed(aliases: Option<&Tree>, place: &Pointer, collected: &mut Collected) -> Vec<(String, Vec<String>, Pointer)> {
+    match aliases {
+        None | Some(Tree::Null) => Vec::new(),
+        Some(Tree::Object(map)) => of_map(map, place, collected),
+        Some(Tree::Array(items)) => {
+            let mut all: Vec<(String, Vec<String>, Pointer)> = Vec::new();
+            for (index, item) in items.iter().enumerate() {
+                let place = place.at(index);
+                let Some(domain) = item.str("domain") else {
+                    collected.error(&place, "An alias has no 'domain'".into());
+                    continue;
+                };
+                let targets = item.items("targets").iter().enumerate();
+                let targets =
+                    targets.filter_map(|(nth, target)| query(target, &place.at("targets").at(nth), collected));
+                let entry = (domain.to_string(), targets.collect(), place.clone());
+                // The template makes a map of them: of two the last one stays.
+                all.retain(|(known, ..)| known != domain);
+                all.push(entry);
+            }
+            all
+        }
+        Some(_) => {
+            collected.error(place, "Aliases are a list, or an object of lists".into());
+            Vec::new()
+        }
+    }
+}
+
+fn of_map(map: &Map, place: &Pointer, collected: &mut Collected) -> Vec<(String, Vec<String>, Pointer)> {
+    let mut all = Vec::new();
+    for (domain, targets) in map {
+        let place = place.at(domain);
+        let texts: Option<Vec<String>> = targets
+            .as_array()
+            .map(|items| items.iter().filter_map(Tree::as_str).map(String::from).collect());
+        match texts {
+            Some(texts) if targets.as_array().map_or(0, Vec::len) == texts.len() => {
+                all.push((domain.clone(), texts, place))
+            }
+            _ => collected.error(
+                &place,
+                format!("The targets of alias '{domain}' are not a list of names"),
+            ),
+        }
+    }
+    all
+}
+
+/// A target of bosh-dns-aliases.
+fn query(target: &Tree, place: &Pointer, collected: &mut Collected) -> Option<String> {
+    let query = target.str("query");
+    // An address alone is what some operations files have.
+    if let Some(address) = query.filter(|query| query.parse::<IpAddr>().is_ok()) {
+        return Some(address.to_string());
+    }
+    let part = |key: &str| target.str(key).map(canonical);
+    let (Some(query), Some(group), Some(network), Some(deployment)) =
+        (query, part("instance_group"), part("network"), part("deployment"))
+    else {
+        let message = "A target of an alias needs 'query', 'instance_group', 'network' and 'deployment'";
+        collected.error(place, message.into());
+        return None;
+    };
+    let domain = target.str("domain").unwrap_or(ROOT);
+    Some(format!("{query}.{group}.{network}.{deployment}.{domain}"))
+}
+
+/// BOSH's canonical form, patterns kept.
+fn canonical(name: &str) -> String {
+    let star = |part: &str| match part.is_empty() {
+        true => String::new(),
+        false => label(part),
+    };
+    name.split('*').map(star).collect::<Vec<_>>().join("*")
+}
+
+fn define(aliases: Vec<(String, Vec<String>, Pointer)>, place: &Pointer, collected: &mut Collected) {
+    for (domain, targets, at) in aliases {
+        if collected.zone.aliases.len() >= MOST_ALIASES {
+            return collected.error(place, format!("The deployment has more than {MOST_ALIASES} aliases"));
+        }
+        let faulty = targets.iter().find_map(|target| alias_fault(target));
+        match alias_fault(&domain)
+            .map(|fault| (domain.as_str(), fault))
+            .or(faulty.map(|fault| ("its target", fault)))
+        {
+            Some((name, fault)) => {
+                collected.error(&at, format!("The alias '{domain}' cannot be: {name} {fault}"));
+            }
+            None if targets.is_empty() => collected.error(&at, format!("The alias '{domain}' has no targets")),
+            None => {
+                if !collected.zone.aliases.define(&domain, targets) {
+                    let message = format!("The alias '{domain}' is defined before: this definition has no effect");
+                    collected.warning(&at, message);
+                }
+            }
+        }
+    }
+}
+
+/// `aliases` of provided links.
+fn link_aliases(request: Request<'_>, collected: &mut Collected) {
+    let files = collected.zone.aliases.clone();
+    for (number, group) in request.manifest.items("instance_groups").iter().enumerate() {
+        let place = Pointer::root().at("instance_groups").at(number).at("jobs");
+        for (index, job) in group.items("jobs").iter().enumerate() {
+            let provides = job.get("provides").and_then(Tree::as_object);
+            for (link, given) in provides.into_iter().flatten() {
+                let place = place.at(index).at("provides").at(link).at("aliases");
+                for (nth, alias) in given.items("aliases").iter().enumerate() {
+                    collected.wanted = true;
+                    link_alias(request, group, alias, &files, &place.at(nth), collected);
+                }
+            }
+        }
+    }
+}
+
+fn link_alias(
+    request: Request<'_>,
+    group: &Tree,
+    alias: &Tree,
+    files: &Aliases,
+    place: &Pointer,
+    collected: &mut Collected,
+) {
+    let (Some(domain), Some(name)) = (alias.str("domain"), group.str("name")) else {
+        return collected.error(place, "An alias of a link has no 'domain'".into());
+    };
+    if let Some(fault) = alias_fault(domain) {
+        return collected.error(place, format!("The alias '{domain}' {fault}"));
+    }
+    let health = match alias.str("health_filter") {
+        Some("unhealthy") => 1,
+        Some("healthy") => 3,
+        Some("all") => 4,
+        _ => 0,
+    };
+    let deployment = label(request.deployment);
+    let below = format!("{}.*.{deployment}.{ROOT}", label(name));
+    let made = match alias.str("placeholder_type") {
+        Some("uuid") => of_members(request, group, domain, &below),
+        _ => vec![(domain.to_string(), format!("q-s{health}.{below}"))],
+    };
+    if collected.zone.aliases.len() + made.len() > MOST_ALIASES {
+        return collected.error(place, format!("The deployment has more than {MOST_ALIASES} aliases"));
+    }
+    for (domain, target) in made {
+        // Aliases of files come first, and the first definition wins; those of several links are one.
+        if files.get(&domain.to_ascii_lowercase()).is_none() {
+            collected.zone.aliases.extend(&domain, &[target]);
+        }
+    }
+}
+
+/// One alias for each member of the group: the first `_` of the domain stands for its id.
+fn of_members(request: Request<'_>, group: &Tree, domain: &str, below: &str) -> Vec<(String, String)> {
+    let azs: Vec<String> = group
+        .items("azs")
+        .iter()
+        .filter_map(Tree::as_str)
+        .map(String::from)
+        .collect();
+    let layout = Layout {
+        group: group.str("name").unwrap_or_default(),
+        azs: &azs,
+        instances: group
+            .get("instances")
+            .and_then(Tree::as_i64)
+            .and_then(|count| u32::try_from(count).ok())
+            .unwrap_or(0),
+        spread: request.spread,
+    };
+    if layout.count() > MOST_PLACEHOLDERS {
+        return Vec::new();
+    }
+    let names = Names::new(request.deployment, request.namespace, request.cluster_domain);
+    let instances = names.and_then(|names| layout.instances(&names)).unwrap_or_default();
+    let entry = |id: String| (domain.replacen('_', &id, 1), format!("{id}.{below}"));
+    instances.iter().map(|instance| entry(instance.id())).collect()
+}
+
+/// Properties of the job `bosh-dns` that have an effect here, and those whose absence nobody notices.
+const USED: [&str; 6] = [
+    "aliases",
+    "recursors",
+    "excluded_recursors",
+    "disable_recursors",
+    "handlers",
+    "upcheck_domains",
+];
+
+fn server(properties: &Tree, place: &Pointer, collected: &mut Collected) {
+    for key in properties.as_object().into_iter().flat_map(Map::keys) {
+        if !USED.contains(&key.as_str()) {
+            let message = format!("The property '{key}' of a job of BOSH DNS has no effect in Kubernetes");
+            collected.warning(&place.at(key), message);
+        }
+    }
+    let addresses = |key: &str, collected: &mut Collected| servers(properties.items(key), &place.at(key), collected);
+    let recursors = addresses("recursors", collected);
+    let excluded = addresses("excluded_recursors", collected);
+    let upcheck = properties.items("upcheck_domains").iter().filter_map(Tree::as_str);
+    let handlers = handlers(properties.items("handlers"), &place.at("handlers"), collected);
+    let zone = &mut collected.zone.server;
+    zone.recursors.extend(recursors);
+    zone.excluded.extend(excluded);
+    zone.upcheck
+        .extend(upcheck.filter(|name| alias_fault(name).is_none()).map(String::from));
+    zone.no_recursion |= properties.get("disable_recursors") == Some(&Tree::Bool(true));
+    zone.handlers.extend(handlers);
+    once(zone);
+}
+
+/// The same job may be on every group.
+fn once(server: &mut Server) {
+    let mut seen = std::collections::HashSet::new();
+    for all in [&mut server.recursors, &mut server.excluded, &mut server.upcheck] {
+        seen.clear();
+        all.retain(|one| seen.insert(one.clone()));
+    }
+    let mut seen = std::collections::HashSet::new();
+    server.handlers.retain(|one| seen.insert(one.domain.clone()));
+}
+
+fn servers(items: &[Tree], place: &Pointer, collected: &mut Collected) -> Vec<String> {
+    let mut all = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        match item.as_str().filter(|text| is_server(text)) {
+            Some(text) => all.push(text.to_string()),
+            None => collected.error(
+                &place.at(index),
+                "A recursor is an IP address, with or without a port".into(),
+            ),
+        }
+    }
+    all
+}
+
+fn is_server(text: &str) -> bool {
+    text.parse::<IpAddr>().is_ok() || text.parse::<SocketAddr>().is_ok()
+}
+
+fn handlers(items: &[Tree], place: &Pointer, collected: &mut Collected) -> Vec<Handler> {
+    let mut all = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        let (place, source) = (place.at(index), item.get("source"));
+        let Some(domain) = item.str("domain").filter(|domain| alias_fault(domain).is_none()) else {
+            collected.error(&place, "A handler has no 'domain', or none that DNS can have".into());
+            continue;
+        };
+        let mut handler = Handler {
+            domain: domain.trim_end_matches('.').to_ascii_lowercase(),
+            recursors: Vec::new(),
+            denied: None,
+        };
+        match source.and_then(|source| source.str("type")) {
+            Some("dns") => {
+                let items = source.map_or(&[][..], |source| source.items("recursors"));
+                handler.recursors = servers(items, &place.at("source").at("recursors"), collected);
+            }
+            Some("deny") => {
+                let refused = source.and_then(|source| source.str("response")) == Some("REFUSED");
+                handler.denied = Some(if refused { "REFUSED" } else { "NXDOMAIN" }.into());
+            }
+            other => {
+                let kind = other.unwrap_or("none");
+                let message =
+                    format!("The handler of '{domain}' has no effect: sources of type '{kind}' are not supported");
+                collected.warning(&place.at("source"), message);
+                continue;
+            }
+        }
+        all.push(handler);
+    }
+    all
+}
+
+/// A cycle keeps BOSH's server from starting.
+fn checked(collected: &mut Collected) {
+    let message = match collected.zone.aliases.flattened() {
+        Ok(_) => return,
+        Err(Recursion::Cycle(cycle)) => format!("The alias '{}' leads back to itself", cycle.domain),
+        Err(Recursion::TooMany(domain)) => format!("The alias '{domain}' has too many targets"),
+    };
+    collected.error(&Pointer::root(), message);
+}
+
+// === impl Collected ===
+
+impl Collected {
+    fn error(&mut self, place: &Pointer, message: String) {
+        self.note(true, place, message);
+    }
+
+    fn warning(&mut self, place: &Pointer, message: String) {
+        self.note(false, place, message);
+    }
+
+    fn note(&mut self, is_error: bool, place: &Pointer, message: String) {
+        let place = place.clone();
+        self.notes.push(Note {
+            is_error,
+            place,
+            message,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_document::json;
+
+    fn collected(text: &str) -> Collected {
+        let manifest = json::parse(text).unwrap();
+        collect(Request {
+            manifest: &manifest,
+            deployment: "demo",
+            namespace: "ns",
+            cluster_domain: "cluster.local",
+            spread: Spread::Total,
+        })
+    }
+
+    fn aliases(found: &Collected) -> Vec<String> {
+        let line = |(domain, targets): (&str, &[String])| format!("{domain} -> {}", targets.join(" "));
+        found.zone.aliases.iter().map(line).collect()
+    }
+
+    fn messages(found: &Collected) -> Vec<String> {
+        found
+            .notes
+            .iter()
+            .map(|note| {
+                format!(
+                    "{} {} {}",
+                    if note.is_error { "e" } else { "w" },
+                    note.place,
+                    note.message
+                )
+            })
+            .collect()
+    }
+
+    #[test]
+    fn aliases_of_files_and_links_are_collected() {
+        let found = collected(
+            r#"{"name": "cf", "instance_groups": [
+              {"name": "web_ui", "instances": 2, "azs": ["z1", "z2"], "networks": [{"name": "Net_1"}],
+               "jobs": [{"name": "w", "release": "r", "provides": {"l": {"aliases": [{"domain": "w.S", "health_filter": "all"}, {"domain": "_.w.S", "placeholder_type": "uuid"}]}}}]},
+              {"name": "api", "instances": 1, "jobs": [{"name": "x", "release": "r", "provides": {"m": {"aliases": [{"domain": "w.s"}, {"domain": "uaa.s"}]}}}]},
+              {"name": "smoke", "instances": 1, "lifecycle": "errand", "jobs": []}],
+             "addons": [{"name": "dns", "jobs": [{"name": "bosh-dns-aliases", "release": "bosh-dns-aliases", "properties": {"aliases": [
+               {"domain": "UAA.s", "targets": [{"query": "*", "instance_group": "u_a", "network": "default", "deployment": "cf", "domain": "bosh"}]},
+               {"domain": "uaa.s2", "targets": [{"query": "q-s4", "instance_group": "uaa", "network": "default", "deployment": "cf"}, {"query": "10.0.0.1"}]}]}}]}]}"#,
+        );
+        assert_eq!(messages(&found), [""; 0]);
+        assert!(found.wanted);
+        assert_eq!(
+            aliases(&found),
+            [
+                "uaa.s -> *.u-a.default.cf.bosh",
+                "uaa.s2 -> q-s4.uaa.default.cf.bosh 10.0.0.1",
+                "w.s -> q-s4.web-ui.*.demo.bosh q-s0.api.*.demo.bosh",
+                "web_ui-0.w.s -> web_ui-0.web-ui.*.demo.bosh",
+                "web_ui-1.w.s -> web_ui-1.web-ui.*.demo.bosh",
+            ]
+        );
+        assert_eq!(found.zone.deployments, ["demo", "cf"]);
+        assert_eq!(found.zone.networks, ["net-1", "default"]);
+        assert_eq!(found.zone.groups.len(), 2);
+    }
+
+    #[test]
+    fn what_cannot_be_is_told_with_its_place() {
+        let found = collected(
+            r#"{"instance_groups": [{"name": "g", "jobs": [
+              {"name": "bosh-dns", "release": "bosh-dns", "properties": {
+                "aliases": {"a.s": ["b.s"], "b.s": ["a.s"], "empty.s": [], "bad..s": ["x.s"], "list.s": "x"},
+                "recursors": ["8.8.8.8", "dns.example.com"], "health": {"enabled": true},
+                "handlers": [{"domain": "h.", "source": {"type": "http", "url": "u"}}, {"domain": "Deny.", "source": {"type": "deny", "response": "REFUSED"}}]}},
+              {"name": "bosh-dns-aliases", "release": "bosh-dns-aliases", "properties": {"aliases": [
+                {"targets": []}, {"domain": "q.s", "targets": [{"query": "*"}]}, {"domain": "b.s", "targets": [{"query": "1.1.1.1"}]}]}}]}]}"#,
+        );
+        let p = "/instance_groups/0/jobs/0/properties";
+        let q = "/instance_groups/0/jobs/1/properties";
+        assert_eq!(
+            messages(&found),
+            [
+                format!("w {p}/health The property 'health' of a job of BOSH DNS has no effect in Kubernetes"),
+                format!("e {p}/recursors/1 A recursor is an IP address, with or without a port"),
+                format!(
+                    "w {p}/handlers/0/source The handler of 'h.' has no effect: sources of type 'http' are not supported"
+                ),
+                format!("e {p}/aliases/list.s The targets of alias 'list.s' are not a list of names"),
+                format!("e {q}/aliases/0 An alias has no 'domain'"),
+                format!(
+                    "e {q}/aliases/1/targets/0 A target of an alias needs 'query', 'instance_group', 'network' and 'deployment'"
+                ),
+                format!("e {p}/aliases/empty.s The alias 'empty.s' has no targets"),
+                format!(
+                    "e {p}/aliases/bad..s The alias 'bad..s' cannot be: bad..s has a label that is empty or longer than 63 characters"
+                ),
+                format!("e {q}/aliases/1 The alias 'q.s' has no targets"),
+                format!("w {q}/aliases/2 The alias 'b.s' is defined before: this definition has no effect"),
+                "e  The alias 'a.s' leads back to itself".into(),
+            ]
+        );
+        assert_eq!(found.zone.server.handlers[0].denied.as_deref(), Some("REFUSED"));
+        assert_eq!(found.zone.server.recursors, ["8.8.8.8"]);
+    }
+
+    #[test]
+    fn a_deployment_without_any_of_it_wants_none() {
+        assert!(!collected(r#"{"instance_groups": [{"name": "g", "jobs": [{"name": "j", "release": "r"}]}]}"#).wanted);
+        assert!(collected(r#"{"features": {"use_dns_addresses": true}}"#).wanted);
+    }
+
+    #[test]
+    fn documents_of_any_shape_are_read() {
+        for text in [
+            "1",
+            "{}",
+            r#"{"instance_groups": 1, "addons": [1, {"jobs": [1, {"release": "bosh-dns", "properties": 1}]}]}"#,
+        ] {
+            collected(text);
+        }
+    }
+}

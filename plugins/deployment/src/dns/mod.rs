@@ -1,0 +1,141 @@
+//! The names of BOSH DNS that a deployment has: its groups, networks and zones, and the aliases that its manifest gives them.
+//!
+//! Three readers share the [zone document](Zone::document): the DNS server of the deployment, the stage that makes its objects, and the pods, which
+//! find their own names in a [part](Zone::part_of) of it.
+
+mod aliases;
+mod collect;
+mod server;
+
+pub use aliases::{Aliases, Cycle, Recursion, alias_fault};
+pub use collect::{Collected, Note, Request, collect};
+pub use server::{Handler, Server};
+
+use crate::instances::Spread;
+use crate::names::{LABEL_LIMIT, NameError, Names, cut, label};
+use boson_document::Tree;
+
+/// Releases whose jobs configure name resolution; they are no workload of the deployment.
+pub const RELEASES: [&str; 2] = ["bosh-dns", "bosh-dns-aliases"];
+/// The domain of BOSH's own names.
+pub const ROOT: &str = "bosh";
+/// ServiceAccount of the DNS servers of a namespace, its Role and its RoleBinding.
+pub const ACCOUNT: &str = "boson-dns";
+/// Key of the zone document in the ConfigMap of a deployment.
+pub const ZONE_KEY: &str = "zone.json";
+/// Key of the part of the zone that concerns a group, in the group's resolved document.
+pub const RESOLVED_KEY: &str = "dns";
+/// Where rendered alias files of jobs are, relative to the job.
+pub const ALIAS_FILE: &str = "dns/aliases.json";
+/// Extension of the contract's `deployment` record: rendered alias files of a group's jobs, an object: job -> (domain -> targets).
+pub const ALIAS_FILES_EXTENSION: &str = "dns-aliases";
+/// Version of the zone document.
+const VERSION: i64 = 1;
+
+/// An instance group, as far as names go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupNames {
+    /// As in the manifest.
+    pub name: String,
+    /// Names of its AZs.
+    pub azs: Vec<String>,
+    /// Its `instances`.
+    pub instances: u32,
+}
+
+/// All names of a deployment.
+#[derive(Clone, Debug, Default)]
+pub struct Zone {
+    /// Name, namespace and cluster domain.
+    pub place: Place,
+    /// What `instances` means.
+    pub spread: Spread,
+    /// Names that stand for the deployment in its names: that of the resource, and the manifest's `name`.
+    pub deployments: Vec<String>,
+    /// Names of networks: `n1` is the first.
+    pub networks: Vec<String>,
+    /// Names of AZs: `a1` is the first.
+    pub azs: Vec<String>,
+    /// Service groups. `g1` is the first.
+    pub groups: Vec<GroupNames>,
+    /// The aliases of files first, then those of links.
+    pub aliases: Aliases,
+    /// What the job `bosh-dns` says of the server.
+    pub server: Server,
+}
+
+/// Where a deployment is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Name of the deployment.
+    pub deployment: String,
+    /// Namespace.
+    pub namespace: String,
+    /// Domain of the cluster.
+    pub cluster_domain: String,
+}
+
+/// Is this a release of BOSH DNS?
+pub fn is_release(release: &str) -> bool {
+    RELEASES.contains(&release)
+}
+
+/// Name of the Deployment, the Service and the ConfigMap of a deployment's DNS.
+pub fn object_name(names: &Names) -> String {
+    cut(&format!("{}-dns", names.deployment()), "", LABEL_LIMIT)
+}
+
+/// Name of the ConfigMap with the alias files of a group's jobs.
+///
+/// # Errors
+/// A group name of which nothing is left.
+pub fn files_name(names: &Names, group: &str) -> Result<String, NameError> {
+    Ok(cut(
+        &format!("{}-dns-{}", names.deployment(), label(group)),
+        "",
+        LABEL_LIMIT,
+    ))
+}
+
+// === impl Zone ===
+
+impl Zone {
+    /// The document that the DNS server reads.
+    pub fn document(&self) -> Tree {
+        let document = self.with_groups(&self.groups, &self.aliases);
+        match self.server.is_empty() {
+            true => document,
+            false => document.with("server", self.server.tree()),
+        }
+    }
+
+    /// The part that pods of a group need to know their own names: the group, and the aliases that may lead to it. A change elsewhere does not
+    /// change it.
+    pub fn part_of(&self, group: &str) -> Tree {
+        let own: Vec<GroupNames> = self.groups.iter().filter(|one| one.name == group).cloned().collect();
+        let aliases = self.aliases.leading_to(&label(group));
+        self.with_groups(&own, &aliases)
+    }
+
+    fn with_groups(&self, groups: &[GroupNames], aliases: &Aliases) -> Tree {
+        let texts = |all: &[String]| all.iter().map(|text| Tree::from(text.as_str())).collect::<Vec<_>>();
+        let group = |group: &GroupNames| {
+            Tree::object()
+                .with("name", group.name.as_str())
+                .with("azs", texts(&group.azs))
+                .with("instances", i64::from(group.instances))
+        };
+        Tree::object()
+            .with("version", VERSION)
+            .with("deployment", self.place.deployment.as_str())
+            .with("namespace", self.place.namespace.as_str())
+            .with("clusterDomain", self.place.cluster_domain.as_str())
+            .with("spread", self.spread.name())
+            .with("root", ROOT)
+            .with("deployments", texts(&self.deployments))
+            .with("networks", texts(&self.networks))
+            .with("azs", texts(&self.azs))
+            .with("groups", groups.iter().map(group).collect::<Vec<_>>())
+            .with("aliases", aliases.tree())
+    }
+}

@@ -1,0 +1,297 @@
+//! A bpm.yml as BPM's reader sees it: scalars become strings, unknown keys have no effect, lists and objects must be where they belong.
+
+use crate::{Findings, Kind, Limits, Monit, Place, Process, Volume, monit};
+use boson_document::{Map, Tree, escape, go};
+
+const PROCESS: [&str; 15] = [
+    monit::MARK,
+    "name",
+    "executable",
+    "args",
+    "env",
+    "workdir",
+    "hooks",
+    "capabilities",
+    "limits",
+    "requests",
+    "ephemeral_disk",
+    "persistent_disk",
+    "additional_volumes",
+    "unsafe",
+    "shutdown_signal",
+];
+const LIMITS: [&str; 5] = ["memory", "cpu", "open_files", "processes", "core_file_size"];
+const UNSAFE: [&str; 3] = ["privileged", "unrestricted_volumes", "host_pid_namespace"];
+const VOLUME: [&str; 5] = ["path", "writable", "allow_executions", "mount_only", "shared"];
+
+/// The processes of a document, each with its place.
+pub fn document(tree: &Tree, place: &Place, findings: &mut Findings) -> Vec<(Process, Place)> {
+    let mut reader = Reader { findings };
+    let Some(map) = reader.map(tree, "config.JobConfig", place) else {
+        return Vec::new();
+    };
+    // BPM knows no such key: the host makes the document of a monit file.
+    let monit = map.get(monit::MARK) == Some(&Tree::Bool(true));
+    reader.known(
+        map,
+        if monit {
+            &["processes", monit::MARK]
+        } else {
+            &["processes"]
+        },
+        place,
+    );
+    let place = place.at("processes");
+    let Some(list) = map
+        .get("processes")
+        .and_then(|value| reader.list(value, "[]*config.ProcessConfig", &place))
+    else {
+        return Vec::new();
+    };
+    let items = list.iter().enumerate().map(|(index, item)| (item, place.at(index)));
+    items
+        .map(|(item, place)| (reader.process(item, monit, &place), place))
+        .collect()
+}
+
+/// What [`monit::document`] wrote.
+fn of_monit(tree: &Tree) -> Monit {
+    let words = |key: &str| {
+        let words = tree.items(key).iter().filter_map(Tree::as_str);
+        words.map(String::from).collect()
+    };
+    let text = |key: &str| tree.str(key).map(String::from);
+    let seconds = |key: &str| {
+        tree.get(key)
+            .and_then(Tree::as_i64)
+            .and_then(|seconds| u64::try_from(seconds).ok())
+    };
+    Monit {
+        start: words("start"),
+        stop: words("stop"),
+        pidfile: text("pidfile").unwrap_or_default(),
+        start_timeout: seconds("start_timeout").unwrap_or(monit::TIMEOUT),
+        stop_timeout: seconds("stop_timeout").unwrap_or(monit::TIMEOUT),
+        uid: text("uid"),
+        gid: text("gid"),
+    }
+}
+
+struct Reader<'r> {
+    findings: &'r mut Findings,
+}
+
+// === impl Reader ===
+
+impl Reader<'_> {
+    /// Go's tag of the value's kind. The value itself is not told: it may come from a property.
+    fn wrong(&mut self, value: &Tree, wanted: &str, place: &Place) {
+        let tag = go::tag(value);
+        let text =
+            format!("failed to parse job configuration: yaml: unmarshal errors: cannot unmarshal {tag} into {wanted}");
+        self.findings.add(Kind::Schema, place, text);
+    }
+
+    fn map<'t>(&mut self, tree: &'t Tree, wanted: &str, place: &Place) -> Option<&'t Map> {
+        match tree {
+            Tree::Null => None,
+            other => {
+                let map = other.as_map();
+                if map.is_none() {
+                    self.wrong(other, wanted, place);
+                }
+                map
+            }
+        }
+    }
+
+    fn list<'t>(&mut self, tree: &'t Tree, wanted: &str, place: &Place) -> Option<&'t Vec<Tree>> {
+        match tree {
+            Tree::Array(items) => Some(items),
+            Tree::Null => None,
+            other => {
+                self.wrong(other, wanted, place);
+                None
+            }
+        }
+    }
+
+    fn known(&mut self, map: &Map, names: &[&str], place: &Place) {
+        for name in map.keys().filter(|name| !names.contains(&name.as_str())) {
+            let shown = go::text(&escape::unkey(name)).unwrap_or_else(|| "...".into());
+            let text = format!("Key '{shown}' is not known to BPM and has no effect");
+            self.findings.add(Kind::Ignored, &place.at(name), text);
+        }
+    }
+
+    fn string(&mut self, value: &Tree, place: &Place) -> String {
+        let text = go::text(value);
+        if text.is_none() {
+            self.wrong(value, "string", place);
+        }
+        text.unwrap_or_default()
+    }
+
+    fn member(&mut self, map: &Map, key: &str, place: &Place) -> String {
+        map.get(key)
+            .map(|value| self.string(value, &place.at(key)))
+            .unwrap_or_default()
+    }
+
+    fn strings(&mut self, map: &Map, key: &str, place: &Place) -> Vec<String> {
+        let place = place.at(key);
+        let Some(items) = map.get(key).and_then(|value| self.list(value, "[]string", &place)) else {
+            return Vec::new();
+        };
+        items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| self.string(item, &place.at(index)))
+            .collect()
+    }
+
+    /// A string that is YAML 1.1's idea of a boolean counts where a boolean is wanted.
+    fn boolean(&mut self, map: &Map, key: &str, place: &Place) -> bool {
+        match map.get(key) {
+            None | Some(Tree::Null) => false,
+            Some(Tree::Bool(value)) => *value,
+            Some(Tree::String(text))
+                if matches!(text.as_str(), "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON") =>
+            {
+                true
+            }
+            Some(Tree::String(text))
+                if matches!(text.as_str(), "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF") =>
+            {
+                false
+            }
+            Some(other) => {
+                self.wrong(other, "bool", &place.at(key));
+                false
+            }
+        }
+    }
+
+    fn number(&mut self, map: &Map, key: &str, wanted: &str, place: &Place) -> Option<String> {
+        match map.get(key)? {
+            Tree::Null => None,
+            Tree::Number(number) if wanted == "int64" || !number.text().starts_with('-') => Some(number.text().into()),
+            other => {
+                self.wrong(other, wanted, &place.at(key));
+                None
+            }
+        }
+    }
+
+    fn process(&mut self, tree: &Tree, monit: bool, place: &Place) -> Process {
+        let Some(map) = self.map(tree, "config.ProcessConfig", place) else {
+            return Process::default();
+        };
+        let members = if monit { &PROCESS[..] } else { &PROCESS[1..] };
+        self.known(map, members, place);
+        let mut process = Process {
+            name: self.member(map, "name", place),
+            executable: self.member(map, "executable", place),
+            args: self.strings(map, "args", place),
+            env: self.env(map, place),
+            workdir: self.member(map, "workdir", place),
+            pre_start: self.pre_start(map, place),
+            capabilities: self.strings(map, "capabilities", place),
+            limits: self.limits(map, place),
+            requests: map.get("requests").cloned().unwrap_or_default(),
+            ephemeral_disk: self.boolean(map, "ephemeral_disk", place),
+            persistent_disk: self.boolean(map, "persistent_disk", place),
+            additional_volumes: self.volumes(map, "additional_volumes", place),
+            shutdown_signal: self.member(map, "shutdown_signal", place),
+            monit: map.get(monit::MARK).filter(|_| monit).map(of_monit),
+            ..Process::default()
+        };
+        let place = place.at("unsafe");
+        if let Some(map) = map
+            .get("unsafe")
+            .and_then(|value| self.map(value, "config.Unsafe", &place))
+        {
+            self.known(map, &UNSAFE, &place);
+            process.privileged = self.boolean(map, "privileged", &place);
+            process.host_pid_namespace = self.boolean(map, "host_pid_namespace", &place);
+            process.unrestricted_volumes = self.volumes(map, "unrestricted_volumes", &place);
+        }
+        process
+    }
+
+    fn env(&mut self, map: &Map, place: &Place) -> Vec<(String, String)> {
+        let place = place.at("env");
+        let Some(env) = map
+            .get("env")
+            .and_then(|value| self.map(value, "map[string]string", &place))
+        else {
+            return Vec::new();
+        };
+        let name = |key: &String| go::text(&escape::unkey(key)).unwrap_or_default();
+        env.iter()
+            .map(|(key, value)| (name(key), self.string(value, &place.at(key))))
+            .collect()
+    }
+
+    fn pre_start(&mut self, map: &Map, place: &Place) -> Option<String> {
+        let place = place.at("hooks");
+        let hooks = map
+            .get("hooks")
+            .and_then(|value| self.map(value, "config.Hooks", &place))?;
+        self.known(hooks, &["pre_start"], &place);
+        Some(self.member(hooks, "pre_start", &place))
+    }
+
+    fn limits(&mut self, map: &Map, place: &Place) -> Limits {
+        let place = place.at("limits");
+        let Some(map) = map
+            .get("limits")
+            .and_then(|value| self.map(value, "config.Limits", &place))
+        else {
+            return Limits::default();
+        };
+        self.known(map, &LIMITS, &place);
+        let mut text = |key| {
+            map.get(key)
+                .filter(|value| !value.is_null())
+                .map(|value| self.string(value, &place.at(key)))
+        };
+        let (memory, cpu) = (text("memory"), text("cpu"));
+        Limits {
+            memory,
+            cpu,
+            open_files: self.number(map, "open_files", "uint64", &place),
+            processes: self.number(map, "processes", "int64", &place),
+            core_file_size: self.number(map, "core_file_size", "uint64", &place),
+        }
+    }
+
+    fn volumes(&mut self, map: &Map, key: &str, place: &Place) -> Vec<Volume> {
+        let place = place.at(key);
+        let Some(items) = map
+            .get(key)
+            .and_then(|value| self.list(value, "[]config.Volume", &place))
+        else {
+            return Vec::new();
+        };
+        items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| self.volume(item, &place.at(index)))
+            .collect()
+    }
+
+    fn volume(&mut self, tree: &Tree, place: &Place) -> Volume {
+        let Some(map) = self.map(tree, "config.Volume", place) else {
+            return Volume::default();
+        };
+        self.known(map, &VOLUME, place);
+        Volume {
+            path: self.member(map, "path", place),
+            writable: self.boolean(map, "writable", place),
+            allow_executions: self.boolean(map, "allow_executions", place),
+            mount_only: self.boolean(map, "mount_only", place),
+            shared: self.boolean(map, "shared", place),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What is wrong with a description of processes, as data: each side has codes and diagnostics of its own.
+
+use boson_document::Pointer;
+
+/// A place in one of the documents.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Name of the document.
+    pub document: String,
+    /// Where in it.
+    pub pointer: Pointer,
+}
+
+// === impl Place ===
+
+impl Place {
+    /// A place by the text of its pointer; a text that is none is the whole document.
+    pub fn new(document: &str, pointer: &str) -> Self {
+        Self {
+            document: document.into(),
+            pointer: Pointer::parse(pointer).unwrap_or_default(),
+        }
+    }
+
+    /// The place below.
+    #[must_use]
+    pub fn at(&self, token: impl ToString) -> Self {
+        Self {
+            document: self.document.clone(),
+            pointer: self.pointer.at(token),
+        }
+    }
+}
+
+/// What kind of finding it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// BPM would refuse the file.
+    Schema,
+    /// A name or path holds the pod's address, which is not known when the pod is made.
+    PodIp,
+    /// A key, or a process, without effect. Not an error.
+    Ignored,
+    /// A monit file does not say how to run a process.
+    Monit,
+    /// A statement of a monit file without effect. Not an error.
+    MonitIgnored,
+}
+
+/// One thing to tell the user. Never holds a value of a property.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Its kind.
+    pub kind: Kind,
+    /// Where.
+    pub place: Place,
+    /// One sentence.
+    pub message: String,
+}
+
+/// Collects findings, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings(pub Vec<Finding>);
+
+// === impl Kind ===
+
+impl Kind {
+    /// Whether the processes cannot run because of it.
+    pub fn is_error(self) -> bool {
+        !matches!(self, Self::Ignored | Self::MonitIgnored)
+    }
+}
+
+// === impl Findings ===
+
+impl Findings {
+    /// Adds one.
+    pub fn add(&mut self, kind: Kind, place: &Place, message: impl Into<String>) {
+        self.0.push(Finding {
+            kind,
+            place: place.clone(),
+            message: message.into(),
+        });
+    }
+}

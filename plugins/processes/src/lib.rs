@@ -1,0 +1,117 @@
+//! Processes of a job: what `bpm.yml` says, as BPM reads it, with the job property `quarks.bpm` merged over it, or what a `monit` file says. Pure.
+//!
+//! The conversion reads them to shape a pod's containers; the pod reads them again from the files that it rendered, and
+//! [`document`](mod@document) is what it then leaves to the process wrapper. Both go through [`read`], so that they cannot disagree.
+
+pub mod bytes;
+pub mod cpu;
+mod decode;
+pub mod document;
+mod findings;
+mod merge;
+pub mod monit;
+mod read;
+mod rules;
+
+pub use decode::document as decode;
+pub use findings::{Finding, Findings, Kind, Place};
+pub use read::{Given, of_monit, read, unique};
+pub use rules::{clean, is_env_name};
+
+use boson_document::Tree;
+
+/// Where a job's processes are described, below its directory.
+pub const FILE: &str = "config/bpm.yml";
+
+/// The text that stands for `spec.ip` until the pod exists.
+pub const POD_IP: &str = "$(POD_IP)";
+
+/// One process: one container.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Process {
+    /// Name.
+    pub name: String,
+    /// Path of the program.
+    pub executable: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Its environment, in the order of the file.
+    pub env: Vec<(String, String)>,
+    /// Working directory; empty: the job's.
+    pub workdir: String,
+    /// Path of a program to run first.
+    pub pre_start: Option<String>,
+    /// Without `CAP_`.
+    pub capabilities: Vec<String>,
+    /// Limits.
+    pub limits: Limits,
+    /// Requests, as Kubernetes has them. The predecessor's.
+    pub requests: Tree,
+    /// Wants `/var/vcap/data/<job>`.
+    pub ephemeral_disk: bool,
+    /// Wants `/var/vcap/store/<job>`.
+    pub persistent_disk: bool,
+    /// Below `/var/vcap`.
+    pub additional_volumes: Vec<Volume>,
+    /// Anywhere.
+    pub unrestricted_volumes: Vec<Volume>,
+    /// Runs as root with everything allowed.
+    pub privileged: bool,
+    /// Sees the node's processes.
+    pub host_pid_namespace: bool,
+    /// `TERM`, `INT` or empty.
+    pub shutdown_signal: String,
+    /// How monit runs it, where BPM does not.
+    pub monit: Option<Monit>,
+    /// Where it is described.
+    pub place: Place,
+}
+
+/// A `check process` of a monit file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Monit {
+    /// The start program and its arguments.
+    pub start: Vec<String>,
+    /// The stop program and its arguments.
+    pub stop: Vec<String>,
+    /// The file that names the process.
+    pub pidfile: String,
+    /// Seconds to start in.
+    pub start_timeout: u64,
+    /// Seconds to stop in.
+    pub stop_timeout: u64,
+    /// Who runs the programs, where not root.
+    pub uid: Option<String>,
+    /// Its group.
+    pub gid: Option<String>,
+}
+
+/// Limits of a process.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// As written, BPM's units.
+    pub memory: Option<String>,
+    /// A Kubernetes quantity. The predecessor's.
+    pub cpu: Option<String>,
+    /// Open files.
+    pub open_files: Option<String>,
+    /// Processes and threads.
+    pub processes: Option<String>,
+    /// Bytes of a core file.
+    pub core_file_size: Option<String>,
+}
+
+/// A volume of a process.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Volume {
+    /// Where.
+    pub path: String,
+    /// May be written.
+    pub writable: bool,
+    /// Programs in it may be run.
+    pub allow_executions: bool,
+    /// Is not made, nor its owner changed.
+    pub mount_only: bool,
+    /// Shares mounts.
+    pub shared: bool,
+}

@@ -1,0 +1,140 @@
+//! The cluster's DNS: Services by their full names. A real one would be one more program to build; this one asks the API server each time.
+
+use anyhow::{Context, Result};
+use std::net::{Ipv4Addr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+/// Where names of Services end.
+const ENDING: &str = ".svc.cluster.local";
+/// Length of a message's header.
+const HEADER: usize = 12;
+
+/// Answers at port 53 of this address for as long as this process runs.
+///
+/// # Errors
+/// Somebody else does.
+pub(super) fn serve(address: Ipv4Addr, kubectl: PathBuf, kubeconfig: &Path) -> Result<()> {
+    let socket = UdpSocket::bind((address, 53)).with_context(|| format!("cannot answer names at {address}"))?;
+    let kubeconfig = kubeconfig.to_path_buf();
+    thread::spawn(move || {
+        let mut buffer = [0; 512];
+        while let Ok((length, from)) = socket.recv_from(&mut buffer) {
+            let (packet, kubectl, kubeconfig) = (buffer[..length].to_vec(), kubectl.clone(), kubeconfig.clone());
+            let Ok(socket) = socket.try_clone() else { return };
+            thread::spawn(move || {
+                if let Some(answer) = answer(&packet, |service, namespace| {
+                    ask(&kubectl, &kubeconfig, service, namespace)
+                }) {
+                    // A pod that is gone waits for nothing.
+                    let _ = socket.send_to(&answer, from);
+                }
+            });
+        }
+    });
+    Ok(())
+}
+
+/// The answer to a question, by what `find` says of Service and namespace.
+fn answer(packet: &[u8], find: impl Fn(&str, &str) -> Vec<Ipv4Addr>) -> Option<Vec<u8>> {
+    let (name, end) = name(packet)?;
+    let kind = packet.get(end..end + 2)?;
+    let question = packet.get(HEADER..end + 4)?;
+    let service = name.strip_suffix(ENDING).and_then(|rest| rest.split_once('.'));
+    let found = service
+        .map(|(service, namespace)| find(service, namespace))
+        .unwrap_or_default();
+    let mut reply = packet.get(..2)?.to_vec();
+    // A name that is there is there for all types.
+    let code = if found.is_empty() { 0x83 } else { 0x80 };
+    let addresses = if kind == [0, 1] { found } else { Vec::new() };
+    reply.extend([
+        0x84 | (packet.get(2)? & 1),
+        code,
+        0,
+        1,
+        0,
+        u8::try_from(addresses.len()).ok()?,
+        0,
+        0,
+        0,
+        0,
+    ]);
+    reply.extend(question);
+    for address in addresses {
+        reply.extend([0xc0, 0x0c, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4]);
+        reply.extend(address.octets());
+    }
+    Some(reply)
+}
+
+/// The name of the first question in lower case, and where it ends.
+fn name(packet: &[u8]) -> Option<(String, usize)> {
+    let (mut labels, mut at) = (Vec::new(), HEADER);
+    loop {
+        let length = usize::from(*packet.get(at)?);
+        let label = packet.get(at + 1..at + 1 + length).filter(|_| length < 64)?;
+        at += length + 1;
+        if length == 0 {
+            return Some((labels.join(".").to_lowercase(), at));
+        }
+        labels.push(String::from_utf8_lossy(label).into_owned());
+    }
+}
+
+/// The address of a Service, or those of its pods where it has none itself.
+fn ask(kubectl: &Path, kubeconfig: &Path, service: &str, namespace: &str) -> Vec<Ipv4Addr> {
+    let get = |arguments: &[&str]| {
+        let output = Command::new(kubectl)
+            .arg("--kubeconfig")
+            .arg(kubeconfig)
+            .args(["--namespace", namespace, "get"])
+            .args(arguments)
+            .output();
+        let output = output.ok().filter(|output| output.status.success());
+        output
+            .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+            .unwrap_or_default()
+    };
+    let mut found = get(&["service", service, "--output=jsonpath={.spec.clusterIP}"]);
+    if found == "None" {
+        let selector = format!("--selector=kubernetes.io/service-name={service}");
+        found = get(&[
+            "endpointslices",
+            &selector,
+            "--output=jsonpath={.items[*].endpoints[*].addresses[*]}",
+        ]);
+    }
+    found
+        .split_whitespace()
+        .filter_map(|address| address.parse().ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_is_found_by_its_full_name() {
+        let mut question = vec![7, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+        for label in ["web", "ns", "svc", "cluster", "local"] {
+            question.push(label.len() as u8);
+            question.extend(label.bytes());
+        }
+        question.extend([0, 0, 1, 0, 1]);
+        let found = answer(&question, |service, namespace| {
+            assert_eq!((service, namespace), ("web", "ns"));
+            vec![Ipv4Addr::new(10, 0, 0, 1)]
+        });
+        let found = found.unwrap();
+        assert_eq!(
+            (found[3] & 0x0f, found[7], &found[found.len() - 4..]),
+            (0, 1, &[10, 0, 0, 1][..])
+        );
+        let none = answer(&question, |_, _| Vec::new()).unwrap();
+        assert_eq!((none[3] & 0x0f, none[7]), (3, 0));
+        assert_eq!(answer(&question[..20], |_, _| Vec::new()), None);
+    }
+}

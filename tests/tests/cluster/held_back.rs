@@ -1,0 +1,94 @@
+//! An instance group that cannot be converted keeps the objects of the conversion before, is reported by name, and does not affect the other groups.
+
+use crate::desk::{Desk, Room, condition, is};
+use serde_json::Value;
+
+const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
+
+/// Two groups; a group without `app.domain` cannot be rendered.
+fn manifest(web: u32, db_properties: &str) -> String {
+    format!(
+        r#"releases:
+- {{name: demo, version: "1", url: registry.example.com/demo}}
+stemcells:
+- {{alias: default, os: ubuntu-jammy, version: "1.1"}}
+variables:
+- {{name: pw, type: password}}
+instance_groups:
+- name: web
+  instances: {web}
+  stemcell: default
+  jobs:
+  - name: app
+    release: demo
+    properties: {{app: {{domain: example.com, token: ((pw))}}}}
+- name: db
+  instances: 1
+  stemcell: default
+  jobs:
+  - name: app
+    release: demo
+    properties: {db_properties}
+"#
+    )
+}
+
+const GOOD: &str = "{app: {domain: example.org, token: ((pw))}}";
+const BAD: &str = "{app: {token: ((pw))}}";
+
+async fn spec(room: &Room, group: &str) -> Value {
+    let set = room.get(OURS, "QuarksStatefulSet", &format!("d-{group}")).await;
+    set.map(|set| set["spec"].clone()).unwrap_or_default()
+}
+
+async fn held_back(room: &Room) -> Value {
+    room.until("d", "a group that is held back", |deployment| {
+        is(deployment, "Converted", "False") && is(deployment, "Applied", "Unknown") && is(deployment, "Ready", "False")
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_that_fails_to_convert_holds_back_only_itself() {
+    let desk = Desk::set("held-back", false, &[]).await;
+    let room = desk.room("held-back");
+    // From the beginning: the other group is made.
+    room.config_map("d-manifest", "manifest", &manifest(1, BAD)).await;
+    room.deployment("d", &[]).await;
+    let deployment = held_back(&room).await;
+    let message = condition(&deployment, "Converted").unwrap()["message"]
+        .as_str()
+        .unwrap();
+    assert!(
+        message.starts_with("instance group 'db' is held back; the other groups are applied"),
+        "{message}"
+    );
+    assert!(message.contains("app.domain"), "{message}");
+    assert_eq!(deployment["status"]["totalInstanceGroups"], 2);
+    assert_eq!(room.names(OURS, "QuarksStatefulSet", "d").await, ["d-web"]);
+    assert!(
+        room.events()
+            .await
+            .iter()
+            .any(|(_, note)| note.contains("'db' is held back"))
+    );
+    // Once it can be converted, it is.
+    room.config_map("d-manifest", "manifest", &manifest(1, GOOD)).await;
+    room.applied("d").await;
+    let db = spec(&room, "db").await;
+    assert!(db.is_object());
+    let services = room.names("v1", "Service", "d").await;
+    // When it fails again, its objects stay, and the other group follows the manifest.
+    room.config_map("d-manifest", "manifest", &manifest(2, BAD)).await;
+    held_back(&room).await;
+    assert_eq!(spec(&room, "db").await, db);
+    assert_eq!(spec(&room, "web").await["template"]["spec"]["replicas"], 2);
+    let now = room.names("v1", "Service", "d").await;
+    assert!(
+        services.iter().all(|service| now.contains(service)),
+        "{services:?} {now:?}"
+    );
+    room.config_map("d-manifest", "manifest", &manifest(2, GOOD)).await;
+    let deployment = room.applied("d").await;
+    assert!(is(&deployment, "Converted", "True"), "{:#}", deployment["status"]);
+}

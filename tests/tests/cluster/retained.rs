@@ -1,0 +1,396 @@
+//! Generated values of deployments that are deleted: with claims they outlive them, whether or not an operator runs, and come back with them.
+
+use crate::desk::{Desk, PATIENCE, Room, is};
+use crate::line::{Death, Line};
+use crate::small::Small;
+use crate::stage::Stage;
+use boson_controllers::api::QuarksSecret;
+use boson_tests::{Ran, host};
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
+const DISK: &str = "persistent_disk: 1024";
+/// One of each type, and a CA with what it signs.
+const VARIABLES: &str = "
+- {name: word, type: password}
+- {name: user, type: user}
+- {name: key, type: rsa}
+- {name: shell, type: ssh}
+- {name: ca, type: certificate, options: {is_ca: true, common_name: ca}}
+- {name: leaf, type: certificate, options: {ca: ca, common_name: leaf}}";
+const NAMES: [&str; 6] = [
+    "d.var-ca",
+    "d.var-key",
+    "d.var-leaf",
+    "d.var-shell",
+    "d.var-user",
+    "d.var-word",
+];
+
+fn manifest(disk: &str, variables: &str) -> String {
+    let small = Small {
+        variables,
+        group: disk,
+        ..Small::default()
+    };
+    small.manifest()
+}
+
+async fn until<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(began.elapsed() < PATIENCE, "{what} does not come");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+/// The generated Secrets, by name.
+async fn secrets(room: &Room) -> BTreeMap<String, Value> {
+    let all = room.list("v1", "Secret").await.into_iter();
+    let named = all.map(|secret| (secret["metadata"]["name"].as_str().unwrap().to_string(), secret));
+    named.filter(|(name, _)| name.starts_with("d.var-")).collect()
+}
+
+async fn values(room: &Room) -> BTreeMap<String, Value> {
+    let all = secrets(room).await.into_iter();
+    all.map(|(name, secret)| (name, secret["data"].clone())).collect()
+}
+
+fn is_owned(secret: &Value) -> bool {
+    secret["metadata"]["ownerReferences"]
+        .as_array()
+        .is_some_and(|owners| !owners.is_empty())
+}
+
+async fn deploy(room: &Room, disk: &str, variables: &str) {
+    room.config_map("d-manifest", "manifest", &manifest(disk, variables))
+        .await;
+    room.deployment("d", &[]).await;
+    room.applied("d").await;
+}
+
+/// With all that Kubernetes deletes with it.
+async fn delete(room: &Room) {
+    room.delete(OURS, "BOSHDeployment", "d").await;
+    until("the end of the QuarksSecrets", async || {
+        room.list(OURS, "QuarksSecret").await.is_empty().then_some(())
+    })
+    .await;
+}
+
+fn prune(room: &Room, arguments: &[&str]) -> Ran {
+    let kubeconfig = boson_tests::cluster::shared().unwrap().kubeconfig();
+    let kubeconfig = kubeconfig.to_str().unwrap();
+    let fixed = ["prune", "d", "--namespace", &room.namespace, "--kubeconfig", kubeconfig];
+    let scratch = tempfile::tempdir().unwrap();
+    host(scratch.path(), fixed.into_iter().chain(arguments.iter().copied())).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn values_of_a_deployment_with_claims_come_back_with_it_until_they_are_pruned() {
+    let mut desk = Desk::set("retained", false, &[]).await;
+    let room = desk.room("d");
+    deploy(&room, DISK, VARIABLES).await;
+    let claims = until("a claim", async || {
+        let claims = room.list("v1", "PersistentVolumeClaim").await;
+        (!claims.is_empty()).then_some(claims)
+    })
+    .await;
+    let before = values(&room).await;
+    assert_eq!(before.keys().collect::<Vec<_>>(), NAMES);
+    for (name, secret) in secrets(&room).await {
+        assert!(!is_owned(&secret), "{name}: {}", secret["metadata"]);
+    }
+
+    // Nobody is there to look after them.
+    desk.kill();
+    delete(&room).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(values(&room).await, before);
+    assert_eq!(room.list("v1", "PersistentVolumeClaim").await.len(), claims.len());
+
+    // What a user made in the meantime is not ours, whatever its name is.
+    desk.start();
+    let mine = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "d.var-mine"}, "stringData": {"password": "mine"}});
+    room.apply(mine).await;
+    let more = format!("{VARIABLES}\n- {{name: mine, type: password}}");
+    deploy(&room, DISK, &more).await;
+    let mut after = values(&room).await;
+    let mine = after.remove("d.var-mine").unwrap();
+    assert_eq!(after, before, "generated again");
+    assert_eq!(mine, json!({"password": "bWluZQ=="}));
+    let ran = prune(&room, &["--yes"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+
+    // Another request is another value, as for a variable that never went.
+    delete(&room).await;
+    deploy(
+        &room,
+        DISK,
+        &more.replace(
+            "{name: word, type: password}",
+            "{name: word, type: password, options: {length: 40}}",
+        ),
+    )
+    .await;
+    let changed = values(&room).await;
+    assert_ne!(changed["d.var-word"], before["d.var-word"]);
+    assert_eq!(changed["d.var-leaf"], before["d.var-leaf"]);
+
+    delete(&room).await;
+    let listed: String = NAMES.iter().map(|name| format!("secret \"{name}\"\n")).collect();
+    let ran = prune(&room, &["--dry-run"]);
+    assert_eq!((ran.code, ran.stdout), (0, listed.clone()), "{}", ran.stderr);
+    let claim = claims[0]["metadata"]["name"].as_str().unwrap();
+    assert!(
+        ran.stderr
+            .contains(&format!("persistentvolumeclaim \"{claim}\" is still there")),
+        "{}",
+        ran.stderr
+    );
+    let ran = prune(&room, &["--yes"]);
+    assert_eq!(
+        (ran.code, ran.stdout),
+        (0, listed.replace("\"\n", "\" deleted\n")),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(values(&room).await.keys().collect::<Vec<_>>(), ["d.var-mine"]);
+    let ran = prune(&room, &["--yes"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("there is no BOSHDeployment 'd'"), "{}", ran.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn claims_decide_unless_the_specification_does() {
+    let desk = Desk::set("retain", false, &[]).await;
+    for (name, disk, retain, stays) in [
+        ("none", "", None, false),
+        ("always", "", Some("Always"), true),
+        ("never", DISK, Some("Never"), false),
+    ] {
+        let room = desk.room(name);
+        room.config_map(
+            "d-manifest",
+            "manifest",
+            &manifest(disk, "[{name: word, type: password}]"),
+        )
+        .await;
+        let mut spec = json!({
+            "manifest": {"type": "configmap", "name": "d-manifest"},
+            "conversion": {"mode": "InProcess", "registry": format!("{}/bosh", room.registry)}
+        });
+        if let Some(retain) = retain {
+            spec["variables"] = json!({"retain": retain});
+        }
+        room.apply(json!({"apiVersion": OURS, "kind": "BOSHDeployment", "metadata": {"name": "d"}, "spec": spec}))
+            .await;
+        room.applied("d").await;
+        assert_eq!(is_owned(&secrets(&room).await["d.var-word"]), !stays, "{name}");
+        delete(&room).await;
+        if stays {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            assert_eq!(secrets(&room).await.len(), 1, "{name}");
+            // A namespace goes with what was retained in it.
+            let cluster = boson_tests::cluster::shared().unwrap();
+            let gone = cluster.kubectl(["delete", "namespace", &room.namespace, "--timeout=60s"]);
+            gone.unwrap();
+        } else {
+            until("the end of the Secret", async || {
+                secrets(&room).await.is_empty().then_some(())
+            })
+            .await;
+        }
+    }
+}
+
+/// A disk that comes later: no claim is there before the values are safe. And without disk and claims, they go with the deployment again.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "the claims do not end since pods have their process wrapper"]
+async fn values_are_retained_before_the_first_claim_is_made() {
+    let desk = Desk::set("later", false, &[]).await;
+    let room = desk.room("d");
+    let variables = "[{name: word, type: password}, {name: old, type: password}]";
+    deploy(&room, "", variables).await;
+    let before = values(&room).await;
+    assert!(secrets(&room).await.values().all(is_owned));
+    let less = "[{name: word, type: password}]";
+    room.config_map("d-manifest", "manifest", &manifest(DISK, less)).await;
+    until("the claim", async || {
+        let has_claims = |set: &Value| set["spec"]["volumeClaimTemplates"].is_array();
+        let sets = room.list("apps/v1", "StatefulSet").await;
+        if !sets.iter().any(has_claims) {
+            return None;
+        }
+        let owned: Vec<String> = secrets(&room)
+            .await
+            .into_iter()
+            .filter(|(_, one)| is_owned(one))
+            .map(|(name, _)| name)
+            .collect();
+        // That of the variable that is no more may follow.
+        assert!(!owned.contains(&"d.var-word".to_string()), "{owned:?}");
+        owned.is_empty().then_some(())
+    })
+    .await;
+    room.until("d", "no variable but one", |deployment| {
+        is(deployment, "Applied", "True") && deployment["status"]["removedVariables"] == json!(["old"])
+    })
+    .await;
+    assert_eq!(values(&room).await, before);
+
+    // Its Secret has no owner with which it would go.
+    let ran = prune(&room, &["--yes"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(values(&room).await.keys().collect::<Vec<_>>(), ["d.var-word"]);
+
+    room.config_map("d-manifest", "manifest", &manifest("", less)).await;
+    room.until("d", "a group without claims", |deployment| {
+        is(deployment, "Applied", "True")
+    })
+    .await;
+    until("the end of the claims", async || {
+        for claim in room.list("v1", "PersistentVolumeClaim").await {
+            let api = room.api("v1", "PersistentVolumeClaim");
+            let name = claim["metadata"]["name"].as_str().unwrap();
+            let finalizers = json!({"metadata": {"finalizers": null}});
+            let _ = api.delete(name, &DeleteParams::default()).await;
+            let _ = api
+                .patch(name, &PatchParams::default(), &Patch::Merge(&finalizers))
+                .await;
+        }
+        is_owned(&secrets(&room).await["d.var-word"]).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_value_that_is_generated_again_is_an_event_of_the_deployment() {
+    let desk = Desk::set("again", false, &[]).await;
+    let room = desk.room("d");
+    deploy(&room, "", "[{name: word, type: password}]").await;
+    let told = async || {
+        let events = room.list("events.k8s.io/v1", "Event").await;
+        let again =
+            |event: &&Value| event["reason"] == "GeneratedAgain" && event["regarding"]["kind"] == "BOSHDeployment";
+        events.iter().filter(again).cloned().collect::<Vec<_>>()
+    };
+    assert!(told().await.is_empty());
+    for times in 1..=2 {
+        let before = values(&room).await;
+        // Events of one second are one.
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+        room.delete("v1", "Secret", "d.var-word").await;
+        let events = until("an event", async || {
+            let told = told().await;
+            (told.len() == times).then_some(told)
+        })
+        .await;
+        let note = events[0]["note"].as_str().unwrap();
+        assert!(
+            note.starts_with("Secret 'd.var-word' was deleted; variable 'word' was generated again at "),
+            "{note}"
+        );
+        assert_eq!(events[0]["regarding"]["name"], "d");
+        assert_ne!(values(&room).await, before);
+    }
+}
+
+// --- deaths ---
+
+fn asked(policy: &str) -> String {
+    format!(
+        r"
+{{spec: {{type: certificate, secretName: root, reclaimPolicy: {policy}, request: {{certificate: {{commonName: root, isCA: true, keyLength: 2048}}}}}}, metadata: {{name: root}}}}
+---
+{{spec: {{type: password, secretName: word, reclaimPolicy: {policy}}}, metadata: {{name: word}}}}
+"
+    )
+}
+
+async fn stored(stage: &Stage) -> BTreeMap<String, Secret> {
+    let list = stage.api::<Secret>().list(&ListParams::default()).await.unwrap();
+    let named = list
+        .items
+        .into_iter()
+        .map(|one| (one.metadata.name.clone().unwrap(), one));
+    named
+        .filter(|(name, _)| ["root", "word"].contains(&name.as_str()))
+        .collect()
+}
+
+/// Made, said to be retained, deleted without an operator, made again: with a death in the second life. How many writes that had.
+async fn three_lives(stage: &Stage, death: Death) -> usize {
+    let names = ["root", "word"];
+    let line = Line::default();
+    let operator = stage.operator("first");
+    stage.apply(&asked("Delete")).await;
+    stage.ready(&names).await;
+    operator.stop().await;
+    let before = stage.values().await;
+
+    let operator = stage.operator_through(line.client(stage.client.clone(), death), "second");
+    stage.apply(&asked("Retain")).await;
+    match death {
+        Death::Never => stage.ready(&names).await,
+        _ => {
+            let began = Instant::now();
+            while !line.is_cut() && began.elapsed() < Duration::from_secs(10) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        }
+    }
+    operator.kill().await;
+    let operator = stage.operator("third");
+    stage.ready(&names).await;
+    operator.stop().await;
+    for (name, secret) in stored(stage).await {
+        assert_eq!(secret.metadata.owner_references, None, "{death:?}: {name}");
+    }
+    let all = stage.api::<QuarksSecret>();
+    all.delete_collection(&DeleteParams::background(), &ListParams::default())
+        .await
+        .unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+
+    // Another QuarksSecret that asks for such a Secret does not get it.
+    let operator = stage.operator("fourth");
+    stage
+        .apply("{spec: {type: password, secretName: word}, metadata: {name: thief}}")
+        .await;
+    stage
+        .until("thief", |thief| {
+            let conditions = thief.status.iter().flat_map(|status| &status.conditions);
+            conditions.into_iter().any(|one| one.reason == "NameTaken")
+        })
+        .await;
+    stage.apply(&asked("Retain")).await;
+    stage.ready(&names).await;
+    let after = stage.values().await;
+    for name in names {
+        assert_eq!(
+            after[name].data, before[name].data,
+            "{death:?}: {name} has another value"
+        );
+    }
+    operator.stop().await;
+    line.writes.load(std::sync::atomic::Ordering::SeqCst)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_death_while_values_are_retained_loses_none() {
+    let writes = three_lives(&Stage::set("retain-never").await, Death::Never).await;
+    assert!(writes >= 4, "two Secrets and two statuses: {writes}");
+    for at in 0..writes {
+        for (word, death) in [("before", Death::Before(at)), ("after", Death::After(at))] {
+            three_lives(&Stage::set(&format!("retain-{word}-{at}")).await, death).await;
+        }
+    }
+}

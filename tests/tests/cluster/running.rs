@@ -1,0 +1,236 @@
+//! Processes and scripts of jobs in real pods: what BOSH starts runs, in its order, as its users, and what fails starts again.
+
+use anyhow::{Context, Result, ensure};
+use boson_tests::cluster::image::Image;
+use boson_tests::cluster::{Cluster, with_node};
+use boson_tests::{host, root};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long pods may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(180);
+const IMAGE: &str = "boson.test/lifecycle:busybox-1-1";
+/// What the group's pods share with their next lives: a disk, on which everything notes that it ran.
+const NOTES: &str = "/var/vcap/store/order";
+
+#[test]
+fn everything_that_bosh_starts_runs_in_its_order_and_as_its_user() {
+    let Some(stage) = Stage::set().unwrap() else { return };
+    stage.deploy().unwrap();
+    for pod in 0..2 {
+        stage.ready(pod).unwrap();
+        check_start(&stage.notes(pod).unwrap(), pod).unwrap();
+    }
+    no_secret_is_in_a_workload(&stage).unwrap();
+    logs_are_those_of_kubectl_and_of_bosh(&stage).unwrap();
+    a_killed_process_starts_again(&stage).unwrap();
+    a_deleted_pod_stops_in_order_and_finds_its_disk_again(&stage).unwrap();
+    an_errand_gives_its_exit_status_and_log(&stage).unwrap();
+}
+
+/// Every line once, and those that wait for others behind them.
+fn check_start(notes: &[String], index: usize) -> Result<()> {
+    let at = |start: &str| {
+        let found = notes.iter().position(|line| line.starts_with(start));
+        found.with_context(|| format!("no '{start}' in {notes:#?}"))
+    };
+    ensure!(notes[0] == "first pre-start 0 server", "{notes:#?}");
+    let starts = at("first starts 1000 --word ")?;
+    let expected = format!(" --index {index} hello /var/vcap/data/first /var/vcap/data/first/tmp");
+    ensure!(notes[starts].ends_with(&expected), "{notes:#?}");
+    // CAP_NET_BIND_SERVICE is number 10.
+    let second = at("second starts 1000 CapAmb: 0000000000000400")?;
+    ensure!(at("second hook 0")? < second, "{notes:#?}");
+    let post_start = at("first post-start 0 /usr/sbin:/usr/bin:/sbin:/bin")?;
+    for start in [starts, second, at("by-monit starts 0")?] {
+        ensure!(start < post_start, "{notes:#?}");
+    }
+    Ok(())
+}
+
+/// The word is in an argument of bpm.yml.
+fn no_secret_is_in_a_workload(stage: &Stage) -> Result<()> {
+    let notes = stage.notes(0)?;
+    let line = notes
+        .iter()
+        .find(|line| line.starts_with("first starts"))
+        .context("no start")?;
+    let word = line.split(' ').nth(4).context("no word")?;
+    ensure!(word.len() == 20, "{line}");
+    let workloads = stage.kubectl(&["get", "statefulsets,jobs,pods,services", "--output", "yaml"])?;
+    ensure!(!workloads.contains(word), "a workload holds the password");
+    Ok(())
+}
+
+fn logs_are_those_of_kubectl_and_of_bosh(stage: &Stage) -> Result<()> {
+    let log = stage.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "first-server"])?;
+    ensure!(log.contains("stdout of first"), "{log}");
+    let file = stage.inside(0, "first-server", "cat /var/vcap/sys/log/first/server.stdout.log")?;
+    ensure!(file.contains("stdout of first"), "{file}");
+    let log = stage.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "bosh-pre-start-first"])?;
+    ensure!(log.contains("log of pre-start"), "{log}");
+    stage.until("a line of a log file in the log of the sidecar", || {
+        let log = stage.kubectl(&["logs", "lifecycle-server-v1-0", "--container", "logs"])?;
+        Ok(log.contains("a line of first"))
+    })
+}
+
+fn a_killed_process_starts_again(stage: &Stage) -> Result<()> {
+    let starts = |notes: Vec<String>| notes.iter().filter(|line| line.starts_with("first starts")).count();
+    let before = starts(stage.notes(1)?);
+    stage.inside(
+        1,
+        "first-server",
+        "kill -9 $(cat /var/vcap/sys/run/bpm/first/server.pid)",
+    )?;
+    stage.until("another start", || Ok(starts(stage.notes(1)?) == before + 1))?;
+    stage.ready(1)
+}
+
+fn a_deleted_pod_stops_in_order_and_finds_its_disk_again(stage: &Stage) -> Result<()> {
+    let before = stage.notes(0)?.len();
+    stage.kubectl(&["delete", "pod", "lifecycle-server-v1-0", "--timeout=120s"])?;
+    stage.ready(0)?;
+    let all = stage.notes(0)?;
+    ensure!(all.len() > before, "the disk is another one: {all:#?}");
+    let lines = &all[before..];
+    let end = lines.iter().position(|line| line.starts_with("first pre-start"));
+    let end = end.with_context(|| format!("no new life in {lines:#?}"))?;
+    let (stop, start) = lines.split_at(end);
+    check_start(start, 0)?;
+    let words: Vec<&str> = stop
+        .iter()
+        .map(|line| line.split(" /").next().unwrap_or_default())
+        .collect();
+    let drained = [
+        "first pre-stop 0",
+        "first drain 0 job_shutdown hash_unchanged pid there",
+        "first drain 0 job_check_status hash_unchanged pid there",
+    ];
+    ensure!(words.starts_with(&drained), "{stop:#?}");
+    let mut stopped = words[drained.len()..].to_vec();
+    ensure!(stopped.pop() == Some("first post-stop 0"), "{stop:#?}");
+    stopped.sort_unstable();
+    ensure!(
+        stopped == ["by-monit stops 0", "first stops 1000", "second stops 1000"],
+        "{stop:#?}"
+    );
+    Ok(())
+}
+
+fn an_errand_gives_its_exit_status_and_log(stage: &Stage) -> Result<()> {
+    let run = r#"{"spec": {"suspend": false}}"#;
+    stage.kubectl(&["patch", "job", "lifecycle-check", "--patch", run])?;
+    let pods = ["get", "pods", "--selector", "job-name=lifecycle-check", "--output"];
+    let code = "jsonpath={.items[0].status.containerStatuses[0].state.terminated.exitCode}";
+    stage.until("the end of the errand", || {
+        Ok(stage
+            .kubectl(&[&pods[..], &[code]].concat())
+            .is_ok_and(|code| !code.is_empty()))
+    })?;
+    let ended = stage.kubectl(&[&pods[..], &[code]].concat())?;
+    ensure!(ended == "7", "{ended}");
+    let log = stage.kubectl(&["logs", "job/lifecycle-check", "--container", "check-check"])?;
+    ensure!(log == "errand of 0 in lifecycle\n", "{log}");
+    // A sidecar keeps no errand from ending.
+    let failed = "jsonpath={.status.failed}";
+    stage.until("the failure of the job", || {
+        Ok(stage.kubectl(&["get", "job", "lifecycle-check", "--output", failed])? == "1")
+    })
+}
+
+/// A namespace with the release of `tests/releases/lifecycle`.
+struct Stage {
+    cluster: &'static Cluster,
+    namespace: String,
+}
+
+// === impl Stage ===
+
+impl Stage {
+    fn set() -> Result<Option<Self>> {
+        let Some(cluster) = with_node()? else { return Ok(None) };
+        cluster.load_image(&Image::release(IMAGE, &release())?)?;
+        cluster.disks(2)?;
+        let namespace = cluster.namespace("running")?;
+        Ok(Some(Self { cluster, namespace }))
+    }
+
+    /// By plain objects: no operator is needed for pods.
+    fn deploy(&self) -> Result<()> {
+        let image = self.cluster.operator_image()?;
+        let scratch = tempfile::tempdir()?;
+        let release = release();
+        let manifest = release.join("manifest.yml");
+        let [release, manifest] = [&release, &manifest].map(|path| path.display().to_string());
+        let arguments = [
+            "convert",
+            &manifest,
+            "--release",
+            &release,
+            "--vars-store",
+            "vars.yml",
+            "--namespace",
+            &self.namespace,
+            "--operator-image",
+            image,
+            "--registry",
+            "boson.test",
+        ];
+        let converted = host(scratch.path(), arguments)?;
+        ensure!(converted.code == 0, "{}", converted.stderr);
+        let apply = ["--namespace", &self.namespace, "apply", "--server-side", "--filename=-"];
+        let applied = self.cluster.try_kubectl(apply, &converted.stdout)?;
+        ensure!(applied.success, "{}", applied.stderr);
+        Ok(())
+    }
+
+    fn kubectl(&self, arguments: &[&str]) -> Result<String> {
+        let namespace = ["--namespace", &self.namespace];
+        self.cluster.kubectl(namespace.iter().chain(arguments))
+    }
+
+    fn until(&self, what: &str, mut holds: impl FnMut() -> Result<bool>) -> Result<()> {
+        let began = Instant::now();
+        while !holds()? {
+            ensure!(
+                began.elapsed() < PATIENCE,
+                "{what} did not come:\n{}\n{}",
+                self.kubectl(&["describe", "pods"])?,
+                self.kubectl(&[
+                    "logs",
+                    "--selector",
+                    "quarks.cloudfoundry.org/instance-group-name",
+                    "--all-containers",
+                    "--prefix",
+                    "--tail=20"
+                ])?
+            );
+            std::thread::sleep(Duration::from_millis(500));
+        }
+        Ok(())
+    }
+
+    fn ready(&self, pod: usize) -> Result<()> {
+        let name = format!("pod/lifecycle-server-v1-{pod}");
+        self.until(&format!("a ready {name}"), || {
+            let wait = ["wait", &name, "--for=condition=Ready", "--timeout=5s"];
+            Ok(self.kubectl(&wait).is_ok())
+        })
+    }
+
+    fn inside(&self, pod: usize, container: &str, script: &str) -> Result<String> {
+        let name = format!("lifecycle-server-v1-{pod}");
+        self.kubectl(&["exec", &name, "--container", container, "--", "sh", "-c", script])
+    }
+
+    fn notes(&self, pod: usize) -> Result<Vec<String>> {
+        let text = self.inside(pod, "by-monit-by-monit", &format!("cat {NOTES}"))?;
+        Ok(text.lines().map(String::from).collect())
+    }
+}
+
+fn release() -> std::path::PathBuf {
+    let path: &Path = &root();
+    path.join("tests/releases/lifecycle")
+}

@@ -1,0 +1,123 @@
+//! Images on disk.
+
+use crate::desk::{Desk, Layout, NAME};
+use boson_tests::compiled::{Entry, Release};
+use std::fs;
+
+#[test]
+fn an_image_has_jobs_packages_and_vcap_in_layers_of_their_own() {
+    let desk = Desk::new();
+    let made = desk.made(&["release.tgz", "--out", "image", "--registry", "r.example/cf"]);
+    let layout = Layout::read(&desk.path("image"));
+    assert!(made.starts_with(&format!("r.example/cf/{NAME}@sha256:")), "{made}");
+    let server = "var/vcap/packages-src/server/f-server";
+    for (path, expected) in [
+        ("bin/sh", (0, "644 0 #!")),
+        ("var/vcap/data/packages", (1, "777 0 -> /var/vcap/packages-src")),
+        (
+            "var/vcap/packages/bash",
+            (2, "777 0 -> /var/vcap/packages-src/bash/f-bash"),
+        ),
+        ("var/vcap/packages-src/bash/f-bash/lib/libbash.so", (2, "640 1000")),
+        (
+            "var/vcap/packages/server",
+            (3, "777 0 -> /var/vcap/packages-src/server/f-server"),
+        ),
+        (&format!("{server}/bin"), (3, "750 1000")),
+        (&format!("{server}/bin/server"), (3, "755 1000 #!/bin/sh")),
+        (
+            &format!("{server}/bin/again"),
+            (3, "644 0 -> var/vcap/packages-src/server/f-server/./bin/server"),
+        ),
+        (&format!("{server}/lib"), (3, "777 0 -> /var/vcap/packages/bash/lib")),
+        ("var/vcap/jobs-src/server/templates/greeting.erb", (4, "644 1000 hello")),
+        ("var/vcap/jobs-src/server/monit", (4, "644 1000")),
+    ] {
+        let found = layout.find(path).map(|(nth, line)| (nth, line.replace("/./", "/")));
+        let expected = (expected.0, expected.1.replace("/./", "/"));
+        assert_eq!(found, Some(expected), "{path}");
+    }
+    let (_, passwd) = layout.find("etc/passwd").unwrap();
+    assert!(
+        passwd.contains("syslog:x:101") && passwd.contains("vcap:x:1000:1000:"),
+        "{passwd}"
+    );
+    assert!(layout.find("etc/group").unwrap().1.contains("vcap:x:1000:"));
+    let labels = &layout.config["config"]["Labels"];
+    assert_eq!(labels["bosh.release.name"], "messaging");
+    assert_eq!(labels["bosh.release.version"], "1.4.0");
+    assert_eq!(labels["bosh.stemcell"], "ubuntu-jammy/1.584");
+    // What the stemcell's image says stays.
+    assert_eq!(layout.config["config"]["Env"][0], "PATH=/bin");
+}
+
+#[test]
+fn the_same_release_gives_the_same_digest_and_a_changed_job_one_other_layer() {
+    let desk = Desk::new();
+    let one = desk.made(&["release.tgz", "--out", "one"]);
+    assert_eq!(one, desk.made(&["release.tgz", "--out", "two.tar"]));
+    let before = Layout::read(&desk.path("one"));
+    desk.release(&Release::small("good day"));
+    // Into the same directory: a layer of the image that was there before is removed.
+    assert_ne!(one, desk.made(&["release.tgz", "--out", "one"]));
+    let after = Layout::read(&desk.path("one"));
+    let digests = |layout: &Layout| layout.manifest["layers"].as_array().unwrap().clone();
+    let (mut before, mut after) = (digests(&before), digests(&after));
+    let (old, new) = (before.pop().unwrap(), after.pop().unwrap());
+    assert_eq!(before, after);
+    assert_ne!(old, new);
+    assert!(new["size"].as_u64().unwrap() < 1024, "{new}");
+    assert_eq!(
+        fs::read_dir(desk.path("one/blobs/sha256")).unwrap().count(),
+        after.len() + 3
+    );
+}
+
+#[test]
+fn layouts_and_archives_are_read_as_releases_and_built_on() {
+    let desk = Desk::new();
+    desk.made(&["release.tgz", "--out", "image.tar"]);
+    let release = boson_releases::read(&desk.path("image.tar"), None, &mut |_| {}).unwrap();
+    assert_eq!(
+        (release.name.as_str(), release.version.as_deref()),
+        ("messaging", Some("1.4.0"))
+    );
+    assert_eq!(release.jobs[0].templates[0].text, "hello");
+    // An image with vcap needs no other; an archive does as a stemcell's image.
+    fs::remove_dir_all(desk.path("stemcell")).unwrap();
+    fs::rename(desk.path("image.tar"), desk.path("stemcell")).unwrap();
+    desk.made(&["release.tgz", "--out", "again"]);
+    let layout = Layout::read(&desk.path("again"));
+    assert_eq!(layout.find("etc/passwd").unwrap().0, 1);
+    assert_eq!(layout.layers.len(), 9);
+}
+
+#[test]
+fn a_release_without_packages_needs_a_stemcell_to_be_named_by() {
+    let desk = Desk::new();
+    let mut release = Release::small("x");
+    release.packages.clear();
+    release.jobs[0].1[0].1 = Entry::text("name: server\ntemplates: {greeting.erb: config/greeting}\n");
+    desk.release(&release);
+    let said = desk.refused(&["release.tgz", "--out", "image"]);
+    assert!(
+        said.contains("error[image-unnamed]") && said.contains("--stemcell OS/VERSION"),
+        "{said}"
+    );
+    let made = desk.made(&["release.tgz", "--out", "image", "--stemcell", "ubuntu-noble/1.1"]);
+    assert!(
+        made.starts_with("localhost/messaging:ubuntu-noble-1.1-1.4.0@sha256:"),
+        "{made}"
+    );
+}
+
+#[test]
+fn files_of_others_are_not_overwritten() {
+    let desk = Desk::new();
+    fs::create_dir(desk.path("mine")).unwrap();
+    fs::write(desk.path("mine/notes"), "keep").unwrap();
+    let said = desk.refused(&["release.tgz", "--out", "mine"]);
+    assert!(said.contains("error[image-out-taken]"), "{said}");
+    let said = desk.refused(&["release.tgz", "--out", "stemcell"]);
+    assert!(said.contains("error[image-out-taken]"), "{said}");
+}

@@ -1,0 +1,21 @@
+//! Memory does not grow with the release.
+
+use crate::desk::Desk;
+use boson_tests::compiled::write_large;
+use wait4::Wait4;
+
+/// Bytes of the package's tarball. `make bench` does the same with 2 GiB.
+const LARGE: u64 = 256 << 20;
+/// KiB that a run may have at most.
+const MOST: u64 = 200 << 10;
+
+#[test]
+fn packages_pass_through_as_streams() {
+    let desk = Desk::new();
+    write_large(&desk.path("release.tgz"), LARGE).unwrap();
+    let child = desk.command(&["release.tgz", "--out", "image"]).spawn().unwrap();
+    let ended = child.wait4().unwrap();
+    assert!(ended.status.success());
+    let peak = ended.rusage.maxrss >> 10;
+    assert!(peak < MOST, "{peak} KiB for {} MiB", LARGE >> 20);
+}
