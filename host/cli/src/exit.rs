@@ -59,7 +59,7 @@ pub fn code(result: Result<(), Failed>) -> ExitCode {
         Ok(()) | Err(Failed::BrokenPipe) => ExitCode::SUCCESS,
         Err(Failed::Input) => ExitCode::from(1),
         Err(Failed::Bug) => ExitCode::from(70),
-        Err(Failed::Told) => ExitCode::from(in_pod::TOLD),
+        Err(Failed::Told) => ExitCode::from(in_pod::REPORTED),
         Err(Failed::Again) => ExitCode::from(in_pod::TRY_AGAIN),
         // As timeout(1) has it.
         Err(Failed::TimedOut) => ExitCode::from(124),

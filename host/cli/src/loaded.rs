@@ -4,7 +4,7 @@
 use crate::unpack;
 use boson_budget::{Class, Share};
 use boson_controllers::api::PluginUse;
-use boson_controllers::conversion::{Chosen, Package, Rules, Ruling, Settings};
+use boson_controllers::conversion::{Chosen, Package, PluginHost, ResolvedPlugins, Settings};
 use boson_controllers::plugins::NO_MEMORY;
 use boson_document::{Tree, json};
 use boson_pipeline::settings;
@@ -64,7 +64,7 @@ impl Loaded {
     }
 }
 
-impl Rules for Loaded {
+impl PluginHost for Loaded {
     fn built_in(&self) -> Vec<PluginUse> {
         self.shared.built_in.iter().map(|known| known.used.clone()).collect()
     }
@@ -94,7 +94,7 @@ impl Rules for Loaded {
         });
     }
 
-    fn with(&self, chosen: &[Chosen], namespace: &str) -> Result<Ruling, Vec<Diagnostic>> {
+    fn with(&self, chosen: &[Chosen], namespace: &str) -> Result<ResolvedPlugins, Vec<Diagnostic>> {
         self.shared.with(chosen, namespace)
     }
 }
@@ -149,7 +149,7 @@ impl Shared {
         Ok(known)
     }
 
-    fn with(&self, chosen: &[Chosen], namespace: &str) -> Result<Ruling, Vec<Diagnostic>> {
+    fn with(&self, chosen: &[Chosen], namespace: &str) -> Result<ResolvedPlugins, Vec<Diagnostic>> {
         let mut rules: BTreeMap<Stage, Known> = BTreeMap::new();
         let mut hooks = Vec::new();
         for known in &self.built_in {
@@ -176,7 +176,7 @@ impl Shared {
             return Err(told);
         }
         let all: Vec<Known> = rules.into_values().chain(hooks).collect();
-        Ok(self.ruling(all, told, namespace))
+        Ok(self.resolved(all, told, namespace))
     }
 
     fn find(&self, chosen: &Chosen) -> Option<Known> {
@@ -189,7 +189,7 @@ impl Shared {
         }
     }
 
-    fn ruling(&self, all: Vec<Known>, warnings: Vec<Diagnostic>, namespace: &str) -> Ruling {
+    fn resolved(&self, all: Vec<Known>, warnings: Vec<Diagnostic>, namespace: &str) -> ResolvedPlugins {
         let account = Account::new(namespace, self.sandbox.limits().conversion_fuel);
         let mut stages = Plugins::new(self.sandbox.clone()).with_account(account);
         let (mut uses, mut texts) = (Vec::new(), String::new());
@@ -205,7 +205,7 @@ impl Shared {
             uses.push(known.used);
             stages.insert(known.plugin);
         }
-        Ruling {
+        ResolvedPlugins {
             stages: Arc::new(stages),
             uses,
             digest: Digest::of(texts.as_bytes()).hex(),

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Who runs the rules: the installation's, and plugins that are loaded while it runs.
-pub trait Rules: Send + Sync + 'static {
+pub trait PluginHost: Send + Sync + 'static {
     /// The rules of the installation: what is used where nobody puts something in its place.
     fn built_in(&self) -> Vec<PluginUse>;
     /// Takes a component in: unpacked, checked, compiled apart, and its settings held against its schema. One at a time; what it says of itself.
@@ -25,7 +25,7 @@ pub trait Rules: Send + Sync + 'static {
     ///
     /// # Errors
     /// A component that was not loaded, or settings against its schema.
-    fn with(&self, chosen: &[Chosen], namespace: &str) -> Result<Ruling, Vec<Diagnostic>>;
+    fn with(&self, chosen: &[Chosen], namespace: &str) -> Result<ResolvedPlugins, Vec<Diagnostic>>;
 }
 
 /// A component as ConfigMaps hold it.
@@ -71,7 +71,7 @@ pub struct Chosen {
 
 /// The rules for one deployment.
 #[derive(Clone)]
-pub struct Ruling {
+pub struct ResolvedPlugins {
     /// To be called.
     pub stages: Arc<dyn Stages + Send + Sync>,
     /// What they are: for the status.

@@ -24,6 +24,7 @@ pub mod plugins;
 mod pod_problems;
 pub mod prune;
 mod quarks_secret;
+mod requeue;
 mod run;
 mod running;
 mod scope;
@@ -35,7 +36,6 @@ mod turns;
 mod used;
 mod versioned;
 pub mod waiting;
-mod woken;
 
 pub use codes::CODES;
 pub use deployment::Conversion;

@@ -90,7 +90,7 @@ pub async fn run(
     };
     let end = tokio::select! {
         end = config.election.lead(&cluster, &health, running.stopped(), work) => end,
-        never = look_around(&config, &cluster, &scope, &plugins, &health) => match never {},
+        never = follow_namespaces_and_plugins(&config, &cluster, &scope, &plugins, &health) => match never {},
     };
     for task in serving.into_iter().chain(reviewing).chain([asking]) {
         task.abort();
@@ -114,15 +114,15 @@ async fn serve(config: &Config, health: &Health, metrics: &Arc<Metrics>) -> Resu
 }
 
 /// What every process does, leader or not, because each answers reviews: knows the namespaces, and loads plugins.
-async fn look_around(
+async fn follow_namespaces_and_plugins(
     config: &Config,
     cluster: &Cluster,
     scope: &Scope,
     plugins: &Plugins,
     health: &Health,
 ) -> Infallible {
-    let rules = &config.conversion.rules;
-    let loading = plugins.run(cluster, rules, &config.namespaces, scope, health);
+    let host = &config.conversion.plugin_host;
+    let loading = plugins.run(cluster, host, &config.namespaces, scope, health);
     match &config.namespaces {
         Namespaces::Fixed(_) => loading.await,
         Namespaces::Monitored(id) => {

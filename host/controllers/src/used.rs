@@ -41,9 +41,9 @@ impl Used {
         let mut open: BTreeSet<String> = candidates.into_iter().map(str::to_string).collect();
         let mut used = Self::default();
         for (api_version, kind) in WORKLOADS {
-            let look = |object: Value| used.note(&object, &mut open);
+            let note = |object: Value| used.note(&object, &mut open);
             let kind = resource(api_version, kind);
-            cluster.each_any(&kind, namespace, labels, look).await?;
+            cluster.each_any(&kind, namespace, labels, note).await?;
         }
         Ok(used)
     }
@@ -70,8 +70,8 @@ impl Used {
 /// See [`Error`].
 pub(crate) async fn rolls(cluster: &Cluster, namespace: &str, labels: &str) -> Result<bool, Error> {
     let (sets, mut rolls) = (resource(STATEFUL_SET.0, STATEFUL_SET.1), false);
-    let look = |set: Value| rolls |= is_rolling(&set);
-    cluster.each_any(&sets, namespace, labels, look).await?;
+    let note = |set: Value| rolls |= is_rolling(&set);
+    cluster.each_any(&sets, namespace, labels, note).await?;
     Ok(rolls)
 }
 

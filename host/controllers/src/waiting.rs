@@ -95,11 +95,11 @@ impl Waiting {
         let Some(deployment) = cluster.get::<BoshDeployment>(namespace, name).await? else {
             return Err(WaitError::NoDeployment(name.clone(), namespace.clone()));
         };
-        let seen = deployment
+        let observed = deployment
             .status
             .as_ref()
             .and_then(|status| status.inputs_digest.as_ref());
-        let is_about = |(digest, at): &(String, Instant)| Some(digest) == seen || at.elapsed() < REREAD;
+        let is_about = |(digest, at): &(String, Instant)| Some(digest) == observed || at.elapsed() < REREAD;
         if !expected.as_ref().is_some_and(is_about) {
             let digest = digest_now(cluster, namespace, &deployment.spec).await?;
             *expected = Some((digest, Instant::now()));
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn seen(observed: i64, conditions: &Value) -> View {
+    fn view_of(observed: i64, conditions: &Value) -> View {
         let deployment = json!({
             "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment",
             "metadata": {"name": "d", "generation": 2},
@@ -162,8 +162,8 @@ mod tests {
     #[test]
     fn only_conditions_about_what_there_is_now_count() {
         let ready = json!([condition("Ready", "True")]);
-        assert_eq!(seen(2, &ready), View::Met);
-        assert!(matches!(seen(1, &ready), View::NotYet(_)));
+        assert_eq!(view_of(2, &ready), View::Met);
+        assert!(matches!(view_of(1, &ready), View::NotYet(_)));
         let mut deployment: BoshDeployment = serde_json::from_value(json!({
             "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "d", "generation": 2},
             "spec": {"manifest": {"type": "configmap", "name": "m"}},
@@ -178,12 +178,12 @@ mod tests {
 
     #[test]
     fn a_failure_that_stays_ends_it_and_what_takes_its_time_does_not() {
-        let told = seen(
+        let view = view_of(
             2,
             &json!([condition("Converted", "False"), condition("Ready", "False")]),
         );
-        assert_eq!(told, View::Failed("Why: words".into()));
-        let told = seen(2, &json!([condition("Converted", "True"), condition("Ready", "False")]));
-        assert_eq!(told, View::NotYet("Why: words".into()));
+        assert_eq!(view, View::Failed("Why: words".into()));
+        let view = view_of(2, &json!([condition("Converted", "True"), condition("Ready", "False")]));
+        assert_eq!(view, View::NotYet("Why: words".into()));
     }
 }

@@ -4,7 +4,7 @@ use crate::line::{AGENT, Death, Line};
 use crate::stage::{Operator, PATIENCE, Stage};
 use boson_controllers::api::PluginUse;
 use boson_controllers::client::resource;
-use boson_controllers::conversion::{Chosen, Images, Package, ReleaseImage, Rules, Ruling, Web};
+use boson_controllers::conversion::{Chosen, Images, Package, PluginHost, ReleaseImage, ResolvedPlugins, Web};
 use boson_controllers::{Conversion, Namespaces};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::Release;
@@ -76,7 +76,7 @@ pub struct Example {
 /// The rules of the installation.
 struct BuiltIn(Arc<Plugins>);
 
-impl Rules for BuiltIn {
+impl PluginHost for BuiltIn {
     fn built_in(&self) -> Vec<PluginUse> {
         Vec::new()
     }
@@ -87,8 +87,8 @@ impl Rules for BuiltIn {
 
     fn keep(&self, _: &BTreeSet<String>) {}
 
-    fn with(&self, _: &[Chosen], _: &str) -> Result<Ruling, Vec<Diagnostic>> {
-        Ok(Ruling {
+    fn with(&self, _: &[Chosen], _: &str) -> Result<ResolvedPlugins, Vec<Diagnostic>> {
+        Ok(ResolvedPlugins {
             stages: self.0.clone(),
             uses: Vec::new(),
             digest: String::new(),
@@ -162,7 +162,7 @@ impl Example {
     pub fn operator_of(&self, client: Client, image: &str, roll_outdated: usize, lease: &str) -> Operator {
         let here = Namespaces::Fixed([self.stage.namespace.clone()].into());
         let conversion = Conversion {
-            rules: Arc::new(BuiltIn(plugins())),
+            plugin_host: Arc::new(BuiltIn(plugins())),
             images: Arc::new(Directories(self.conversions.clone())),
             web: Arc::new(NoWeb),
             cluster_domain: "cluster.local".into(),

@@ -2,7 +2,7 @@
 
 use crate::at_hand::{ClusterAtHand, documents};
 use boson_controllers::api::{Condition, ConditionStatus, QuarksSecret};
-use boson_controllers::conversion::{Chosen, Images, Package, ReleaseImage, Rules, Ruling, Web};
+use boson_controllers::conversion::{Chosen, Images, Package, PluginHost, ReleaseImage, ResolvedPlugins, Web};
 use boson_controllers::lease::Election;
 use boson_controllers::{Config, Conversion, Namespaces, OWN_SIGNER, run};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
@@ -27,7 +27,7 @@ pub struct Stage {
 /// No deployments are converted here.
 struct Nothing;
 
-impl Rules for Nothing {
+impl PluginHost for Nothing {
     fn built_in(&self) -> Vec<boson_controllers::api::PluginUse> {
         Vec::new()
     }
@@ -42,7 +42,7 @@ impl Rules for Nothing {
 
     fn keep(&self, _: &BTreeSet<String>) {}
 
-    fn with(&self, _: &[Chosen], _: &str) -> Result<Ruling, Vec<boson_pipeline::Diagnostic>> {
+    fn with(&self, _: &[Chosen], _: &str) -> Result<ResolvedPlugins, Vec<boson_pipeline::Diagnostic>> {
         unreachable!("there is no deployment")
     }
 }
@@ -112,7 +112,7 @@ impl Stage {
     /// One whose certificates with `signerType: cluster` are signed by this signer.
     pub fn operator_signed_by(&self, signer: &str, client: Client, namespaces: Namespaces, lease: &str) -> Operator {
         let conversion = Conversion {
-            rules: Arc::new(Nothing),
+            plugin_host: Arc::new(Nothing),
             images: Arc::new(Nothing),
             web: Arc::new(Nothing),
             cluster_domain: "cluster.local".into(),

@@ -259,7 +259,7 @@ async fn operate(
         concurrency: arguments.concurrency,
         spare_keys: SPARE_KEYS,
         conversion: Conversion {
-            rules: Arc::new(rules),
+            plugin_host: Arc::new(rules),
             images: Arc::new(images),
             web: Arc::new(web),
             budget,

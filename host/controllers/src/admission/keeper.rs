@@ -60,7 +60,7 @@ impl Keeper {
 
     /// Keeps both as they should be, for ever. For the process that leads: two of different versions would take turns in writing.
     pub(crate) async fn keep(&self) {
-        let mut news = pin!(self.news());
+        let mut changes = pin!(self.changes());
         loop {
             let wake = match self.settle().await {
                 Ok(wake) => wake,
@@ -70,7 +70,7 @@ impl Keeper {
                     AGAIN
                 }
             };
-            let _ = tokio::time::timeout(wake, news.next()).await;
+            let _ = tokio::time::timeout(wake, changes.next()).await;
         }
     }
 
@@ -78,8 +78,8 @@ impl Keeper {
     pub(super) fn secrets(&self) -> impl Stream<Item = Option<Secret>> + Send + use<> {
         let api: Api<Secret> = Api::namespaced(self.cluster.client(), &self.namespace);
         let secrets = watch_object(api, SECRET).default_backoff();
-        secrets.filter_map(|seen| {
-            ready(match seen {
+        secrets.filter_map(|event| {
+            ready(match event {
                 Ok(secret) => Some(secret),
                 Err(error) => {
                     tracing::warn!(%error, "cannot watch the Secret of the webhook");
@@ -100,10 +100,10 @@ impl Keeper {
     }
 
     /// An item whenever one of the two may have changed.
-    fn news(&self) -> impl Stream<Item = ()> + Send + use<> {
+    fn changes(&self) -> impl Stream<Item = ()> + Send + use<> {
         let api: Api<ValidatingWebhookConfiguration> = Api::all(self.cluster.client());
         let configurations = watch_object(api, &self.name()).default_backoff();
-        let configurations = configurations.filter_map(|seen| ready(seen.ok().map(drop)));
+        let configurations = configurations.filter_map(|event| ready(event.ok().map(drop)));
         stream::select(self.secrets().map(drop), configurations)
     }
 

@@ -19,7 +19,7 @@ const DEADLINE: Duration = Duration::from_millis(PATIENCE * 1000 - 700);
 /// Checks at a time; each may hold the memory of a manifest several times.
 pub(crate) const PLACES: usize = 4;
 /// Between two looks whether the namespace has a place.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL: Duration = Duration::from_millis(50);
 /// Characters of a warning: the API server cuts those that have more than 256.
 const WARNING: usize = 250;
 /// Warnings of an answer; it passes on 4 KiB of them.
@@ -109,7 +109,7 @@ impl Reviewer {
         let turn = loop {
             match self.turns.take(&namespace) {
                 Some(turn) => break turn,
-                None => tokio::time::sleep(LOOK).await,
+                None => tokio::time::sleep(POLL).await,
             }
         };
         let Ok(place) = self.places.clone().acquire_owned().await else {

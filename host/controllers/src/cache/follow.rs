@@ -1,7 +1,7 @@
 //! Fills the cache: a watch for each kind, of metadata only, and for what deployments make only of what carries their label.
 
-use super::sight::homes;
-use super::{Cache, Entry, Place, Print, Says};
+use super::selector::homes;
+use super::{Cache, Digest, Entry, Place, Says};
 use crate::api::QuarksStatefulSet;
 use crate::client::resource;
 use crate::running::api;
@@ -29,7 +29,7 @@ pub(crate) struct Touched {
 }
 
 /// Metadata, and what the status says.
-type Seen = (ObjectMeta, Says);
+type Observed = (ObjectMeta, Says);
 
 /// A watch of one kind.
 struct Feed {
@@ -73,36 +73,40 @@ fn objects(
     kind: &str,
     namespace: &Option<String>,
     config: watcher::Config,
-) -> BoxStream<'static, watcher::Result<Event<Seen>>> {
+) -> BoxStream<'static, watcher::Result<Event<Observed>>> {
     let resource = resource(api_version, kind);
     let api: Api<PartialObjectMeta<DynamicObject>> = match namespace {
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
         None => Api::all_with(client.clone(), &resource),
     };
-    let seen = |object: PartialObjectMeta<DynamicObject>| (object.metadata, Says::default());
+    let observed = |object: PartialObjectMeta<DynamicObject>| (object.metadata, Says::default());
     let events = watcher::watcher(api, config).default_backoff();
-    events.map(move |event| event.map(|event| mapped(event, seen))).boxed()
+    events
+        .map(move |event| event.map(|event| mapped(event, observed)))
+        .boxed()
 }
 
 fn sets(
     client: &kube::Client,
     namespace: &Option<String>,
     config: watcher::Config,
-) -> BoxStream<'static, watcher::Result<Event<Seen>>> {
-    let seen = |set: QuarksStatefulSet| {
+) -> BoxStream<'static, watcher::Result<Event<Observed>>> {
+    let observed = |set: QuarksStatefulSet| {
         let says = Says::of(&set);
         (set.metadata, says)
     };
     let events = watcher::watcher(api::<QuarksStatefulSet>(client, namespace), config).default_backoff();
-    events.map(move |event| event.map(|event| mapped(event, seen))).boxed()
+    events
+        .map(move |event| event.map(|event| mapped(event, observed)))
+        .boxed()
 }
 
-fn mapped<K>(event: Event<K>, seen: impl Fn(K) -> Seen) -> Event<Seen> {
+fn mapped<K>(event: Event<K>, observed: impl Fn(K) -> Observed) -> Event<Observed> {
     match event {
-        Event::Apply(object) => Event::Apply(seen(object)),
-        Event::Delete(object) => Event::Delete(seen(object)),
+        Event::Apply(object) => Event::Apply(observed(object)),
+        Event::Delete(object) => Event::Delete(observed(object)),
         Event::Init => Event::Init,
-        Event::InitApply(object) => Event::InitApply(seen(object)),
+        Event::InitApply(object) => Event::InitApply(observed(object)),
         Event::InitDone => Event::InitDone,
     }
 }
@@ -111,7 +115,7 @@ fn feed(
     cache: &Arc<Cache>,
     kind: &'static str,
     namespace: &Option<String>,
-    events: BoxStream<'static, watcher::Result<Event<Seen>>>,
+    events: BoxStream<'static, watcher::Result<Event<Observed>>>,
 ) -> BoxStream<'static, watcher::Result<Touched>> {
     let mut feed = Feed {
         cache: cache.clone(),
@@ -132,7 +136,7 @@ fn feed(
 pub(super) fn keep(cache: &Cache, kind: &'static str, meta: &ObjectMeta, says: Says) -> Touched {
     let (place, homes) = (place(kind, meta), homes(kind, meta));
     let entry = Entry {
-        print: Print::of(meta),
+        digest: Digest::of(meta),
         homes: homes.clone(),
         says,
     };
@@ -151,7 +155,7 @@ fn place(kind: &'static str, meta: &ObjectMeta) -> Place {
 // === impl Feed ===
 
 impl Feed {
-    fn take(&mut self, event: Event<Seen>) -> Vec<Touched> {
+    fn take(&mut self, event: Event<Observed>) -> Vec<Touched> {
         match event {
             Event::Init => {
                 self.listed.clear();
@@ -190,7 +194,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn meta(name: &str) -> Seen {
+    fn meta(name: &str) -> Observed {
         let value = serde_json::json!({"name": name, "namespace": "n", "uid": name, "resourceVersion": "1"});
         (serde_json::from_value(value).unwrap(), Says::default())
     }

@@ -4,17 +4,17 @@
 //! on this; it only tells that nothing has happened since all was well, and then there is nothing to decide. One watch a kind fills it, and
 //! wakes the controller after it did, never before: a look that an event causes sees what the event was about.
 
+mod digest;
 mod follow;
-mod print;
-mod sight;
+mod selector;
 
+pub(crate) use digest::Digest;
 pub(crate) use follow::{Touched, follow};
-pub(crate) use print::Print;
-pub(crate) use sight::{Sight, World};
+pub(crate) use selector::{Digests, Selector};
 
 use crate::api::QuarksStatefulSet;
 use crate::stateful_set;
-use sight::claims;
+use selector::claims;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock};
@@ -51,7 +51,7 @@ pub(crate) struct Place {
 /// What is known of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
-    print: Print,
+    digest: Digest,
     /// Whose it is: UIDs of its owners; of a claim, namespace and deployment.
     homes: Vec<String>,
     says: Says,
@@ -108,13 +108,13 @@ impl Default for Cache {
 
 impl Cache {
     /// What is there now of what a deployment sees.
-    pub fn world(&self, sight: &Sight) -> World {
+    pub fn digests(&self, selector: &Selector) -> Digests {
         let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
-        let mut world = World::new();
+        let mut digests = Digests::new();
         let mut take = |place: &Place, entry: &Entry| {
-            world.insert((place.kind.into(), place.name.clone()), entry.print);
+            digests.insert((place.kind.into(), place.name.clone()), entry.digest);
         };
-        for home in [sight.uid.clone(), claims(&sight.namespace, &sight.label)] {
+        for home in [selector.uid.clone(), claims(&selector.namespace, &selector.label)] {
             for place in tables.homes.get(&home).into_iter().flatten() {
                 if let Some(entry) = tables.entries.get(place) {
                     take(place, entry);
@@ -123,22 +123,24 @@ impl Cache {
         }
         let place = |kind, name: &str| Place {
             kind,
-            namespace: sight.namespace.clone(),
+            namespace: selector.namespace.clone(),
             name: name.into(),
         };
-        for (kind, name) in &sight.refers {
+        for (kind, name) in &selector.refers {
             if let Some((place, entry)) = tables.entries.get_key_value(&place(kind, name)) {
                 take(place, entry);
             }
         }
-        for (place, entry) in tables.entries.range(place("Secret", &sight.variables)..) {
-            if place.kind != "Secret" || place.namespace != sight.namespace || !place.name.starts_with(&sight.variables)
+        for (place, entry) in tables.entries.range(place("Secret", &selector.variables)..) {
+            if place.kind != "Secret"
+                || place.namespace != selector.namespace
+                || !place.name.starts_with(&selector.variables)
             {
                 break;
             }
             take(place, entry);
         }
-        world
+        digests
     }
 
     /// What the objects of a kind with this owner say, by name.
@@ -169,11 +171,11 @@ impl Cache {
     }
 
     /// Waits until this is what a deployment sees, but no longer than so.
-    pub async fn shows(&self, sight: &Sight, world: &World, within: Duration) {
+    pub async fn wait_for(&self, selector: &Selector, digests: &Digests, within: Duration) {
         let mut changed = self.changed.subscribe();
         let shown = async {
             // Marks what has happened as seen, so that nothing falls between the look and the wait.
-            while self.world(sight) != *world && changed.changed().await.is_ok() {}
+            while self.digests(selector) != *digests && changed.changed().await.is_ok() {}
         };
         // Somebody else's change comes between, or a watch is slow: then there is another look.
         let _ = timeout(within, shown).await;
@@ -237,7 +239,7 @@ impl Tables {
 
 #[cfg(test)]
 mod tests {
-    use super::sight::CLAIM;
+    use super::selector::CLAIM;
     use super::*;
     use crate::client::written::Written;
     use boson_deployment::labels;
@@ -262,8 +264,8 @@ mod tests {
         follow::keep(cache, kind, meta, Says::default());
     }
 
-    fn sight() -> Sight {
-        Sight {
+    fn selector() -> Selector {
+        Selector {
             namespace: "n".into(),
             uid: "u".into(),
             label: "d".into(),
@@ -297,7 +299,7 @@ mod tests {
             put(&cache, kind, &meta(name, "1", more));
         }
         let names: Vec<String> = cache
-            .world(&sight())
+            .digests(&selector())
             .into_keys()
             .map(|(kind, name)| format!("{kind} {name}"))
             .collect();
@@ -316,7 +318,7 @@ mod tests {
         let cache = Cache::default();
         put(&cache, "Service", &meta("a", "1", owned("u")));
         put(&cache, "Service", &meta("b", "1", owned("u")));
-        let before = cache.world(&sight());
+        let before = cache.digests(&selector());
         let wrote = |name: &str, now| Written {
             kind: "Service".into(),
             name: name.into(),
@@ -333,15 +335,15 @@ mod tests {
             wrote("c", Some(new.clone())),
             wrote("e", Some(event)),
         ];
-        let after = sight().after(before.clone(), &written);
+        let after = selector().after(before.clone(), &written);
         assert_ne!(after, before);
         put(&cache, "Service", &changed);
         put(&cache, "Service", &new);
-        assert_ne!(cache.world(&sight()), after, "b is still there");
+        assert_ne!(cache.digests(&selector()), after, "b is still there");
         cache.remove(&cache.places("Service", Some("n"))[1]);
-        assert_eq!(cache.world(&sight()), after);
+        assert_eq!(cache.digests(&selector()), after);
         put(&cache, "Service", &meta("c", "4", owned("u")));
-        assert_ne!(cache.world(&sight()), after, "somebody changed c");
+        assert_ne!(cache.digests(&selector()), after, "somebody changed c");
     }
 
     #[test]
@@ -349,7 +351,7 @@ mod tests {
         let cache = Cache::default();
         put(&cache, "Service", &meta("a", "1", owned("u")));
         put(&cache, "Service", &meta("a", "2", owned("v")));
-        assert!(cache.world(&sight()).is_empty());
+        assert!(cache.digests(&selector()).is_empty());
         for place in cache.places("Service", None) {
             cache.remove(&place);
         }

@@ -54,7 +54,7 @@ impl Events {
     ///
     /// # Errors
     /// See [`Error`]. Nothing depends on an event: log it and go on.
-    pub async fn tell<K>(&self, about: &K, notice: &Notice) -> Result<(), Error>
+    pub async fn emit<K>(&self, about: &K, notice: &Notice) -> Result<(), Error>
     where
         K: Resource<DynamicType = ()>,
     {
@@ -74,7 +74,7 @@ impl Events {
                 reason: reason.into(),
                 note: note.clone(),
             };
-            if let Err(error) = self.tell(about, &notice).await {
+            if let Err(error) = self.emit(about, &notice).await {
                 tracing::warn!(%error, "an event was lost");
             }
         }

@@ -1,12 +1,12 @@
 //! What there is to say of a deployment while the API server does not answer as it should.
 
-use super::status::{Outcome, Seen};
+use super::status::{Observed, Outcome};
 use crate::api::BoshDeploymentStatus;
 use crate::plugins::Fault;
 
 // === impl Seen ===
 
-impl Seen {
+impl Observed {
     /// As it was when it was seen last, but for how this reconcile ended, before its first step.
     pub(super) fn as_before(
         old: &BoshDeploymentStatus,
@@ -54,8 +54,8 @@ mod tests {
             warned: Some("digest".into()),
             ..BoshDeploymentStatus::default()
         };
-        let seen = Seen::as_before(&old, Some(2), Outcome::Waiting("an answer".into()), Vec::new());
-        let new = after(&old, &seen, &Time(Timestamp::UNIX_EPOCH));
+        let observed = Observed::as_before(&old, Some(2), Outcome::Waiting("an answer".into()), Vec::new());
+        let new = after(&old, &observed, &Time(Timestamp::UNIX_EPOCH));
         assert_eq!(new.message.as_deref(), Some("waiting for an answer"));
         let applied = |one: &&Condition| one.kind == "Applied";
         assert_eq!(

@@ -35,11 +35,11 @@ impl Context {
         // One that is about to be made need not have one yet; nothing of what is made here is written.
         object.metadata.uid.get_or_insert_default();
         let progress = Progress::default();
-        let rules = match self.ruled(&object, namespace) {
-            Some(ruled) => ruled.rules,
+        let active = match self.resolve_plugins(&object, namespace) {
+            Some(resolution) => resolution.active,
             None => Err(Stop::Waiting("the plugins".into())),
         };
-        let checked = match rules.and_then(|rules| self.flow(&object, namespace, rules, &progress)) {
+        let checked = match active.and_then(|active| self.flow(&object, namespace, active, &progress)) {
             Ok(flow) => flow.check().await,
             Err(stop) => Err(stop),
         };
@@ -62,16 +62,16 @@ impl Context {
 
 impl Flow<'_> {
     async fn check(&self) -> Result<Vec<String>, Stop> {
-        let mut looked = self.look().await?;
-        let (later, wrong) = parted(std::mem::take(&mut looked.errors));
+        let mut read = self.read_documents().await?;
+        let (later, wrong) = parted(std::mem::take(&mut read.errors));
         if !wrong.is_empty() {
-            return Err(Stop::wrong(wrong, &looked.sources));
+            return Err(Stop::wrong(wrong, &read.sources));
         }
         if !later.is_empty() {
-            return Ok(sentences(&later, &looked.sources));
+            return Ok(sentences(&later, &read.sources));
         }
-        let stages = self.ruling.stages.clone();
-        let manifest = manifest::with_ops(stages.clone(), looked.whole()?).await?;
+        let stages = self.plugins.stages.clone();
+        let manifest = manifest::with_ops(stages.clone(), read.whole()?).await?;
         let (given, errors) = self.at_hand(stages.clone(), &manifest).await?;
         let (later, wrong) = parted(errors);
         if !wrong.is_empty() {

@@ -50,7 +50,7 @@ pub(super) struct Source {
 }
 
 /// What was found of them.
-pub(super) struct Looked {
+pub(super) struct ReadDocuments {
     /// Those that could be read: the manifest, ops files, cloud configs.
     pub read: Vec<Arc<Document>>,
     /// How many of the documents are ops files.
@@ -79,7 +79,7 @@ pub(super) struct Found {
 
 impl Flow<'_> {
     /// Reads all documents, and notes what they are.
-    pub(super) async fn look(&self) -> Result<Looked, Stop> {
+    pub(super) async fn read_documents(&self) -> Result<ReadDocuments, Stop> {
         let (conversion, spec) = (&self.context.conversion, &self.object.spec);
         let reader = Reader {
             cluster: &self.context.cluster,
@@ -87,12 +87,12 @@ impl Flow<'_> {
             budget: &conversion.budget,
             namespace: self.namespace,
         };
-        let looked = reader.look(spec).await?;
-        self.progress.uses(looked.inputs());
-        let mut all = looked.found.clone();
+        let read = reader.read(spec).await?;
+        self.progress.uses(read.inputs());
+        let mut all = read.found.clone();
         all.extend(given(reader.cluster, self.namespace, spec).await?);
         self.progress.has_read(inputs::digest(&all));
-        Ok(looked)
+        Ok(read)
     }
 }
 
@@ -153,7 +153,7 @@ pub(crate) async fn digest_now(cluster: &Cluster, namespace: &str, spec: &BoshDe
 
 // === impl Looked ===
 
-impl Looked {
+impl ReadDocuments {
     /// The documents, as what a deployment is made from.
     pub(super) fn inputs(&self) -> impl Iterator<Item = Input> {
         let kind = |nth| match nth {

@@ -3,7 +3,7 @@
 //! Each says one thing, and none contradicts another: Ready implies Applied, and that implies Converted.
 
 use super::errands::Errands;
-use super::status::{Outcome, STEPS, Seen};
+use super::status::{Observed, Outcome, STEPS};
 use crate::api::deployment::DeploymentState;
 use crate::api::{BoshDeploymentStatus, ConditionStatus};
 use crate::conditions::Finding;
@@ -19,16 +19,16 @@ pub(super) const REFUSED: &str = "GroupsRefused";
 const FAILED: &str = "ErrandsFailed";
 
 /// All conditions. `status`: with everything else of its new form.
-pub(super) fn findings(seen: &Seen, status: &BoshDeploymentStatus) -> Vec<Finding> {
+pub(super) fn findings(observed: &Observed, status: &BoshDeploymentStatus) -> Vec<Finding> {
     let message = status.message.as_deref().unwrap_or_default();
-    let is_converted = seen.steps == STEPS;
-    let converted = match &seen.outcome {
+    let is_converted = observed.steps == STEPS;
+    let converted = match &observed.outcome {
         Outcome::Partly(wrong) | Outcome::Wrong(wrong) => finding("Converted", False, &wrong.reason, message),
         _ if is_converted => finding("Converted", True, "Converted", "the manifest was converted"),
         Outcome::Refused(wrong) => finding("Converted", False, &wrong.reason, message),
         _ => finding("Converted", Unknown, "Waiting", message),
     };
-    let applied = match &seen.outcome {
+    let applied = match &observed.outcome {
         Outcome::Applied => finding("Applied", True, "Applied", "all objects are as the manifest says"),
         Outcome::Partly(_) => finding(
             "Applied",
@@ -49,10 +49,10 @@ pub(super) fn findings(seen: &Seen, status: &BoshDeploymentStatus) -> Vec<Findin
     let all = [
         converted,
         applied,
-        ready(seen, status),
-        healthy(&seen.faults, &seen.loading),
+        ready(observed, status),
+        healthy(&observed.faults, &observed.loading),
     ];
-    let errands = seen.errands.as_ref().and_then(errands);
+    let errands = observed.errands.as_ref().and_then(errands);
     all.into_iter().chain(errands).collect()
 }
 
@@ -65,21 +65,21 @@ fn finding(kind: &'static str, status: ConditionStatus, reason: &str, message: &
     }
 }
 
-fn ready(seen: &Seen, status: &BoshDeploymentStatus) -> Finding {
+fn ready(observed: &Observed, status: &BoshDeploymentStatus) -> Finding {
     let message = status.message.as_deref().unwrap_or_default();
     let no = |reason: &str| finding("Ready", False, reason, message);
-    match &seen.outcome {
+    match &observed.outcome {
         Outcome::Waiting(_) => return no("Waiting"),
         Outcome::Partly(wrong) | Outcome::Wrong(wrong) | Outcome::Refused(wrong) => return no(&wrong.reason),
         Outcome::Applied => {}
     }
     let has_failed = |errands: &Errands| !errands.auto.failed.is_empty();
-    let mut troubles = seen.troubles.iter();
+    let mut troubles = observed.troubles.iter();
     if status.state == Some(DeploymentState::Deployed) {
         finding("Ready", True, "Deployed", "all instance groups are ready")
     } else if troubles.any(|(_, trouble)| stateful_set::is_refusal(&trouble.reason)) {
         no(REFUSED)
-    } else if seen.errands.as_ref().is_some_and(has_failed) {
+    } else if observed.errands.as_ref().is_some_and(has_failed) {
         no(FAILED)
     } else if status.total_instance_groups == status.deployed_instance_groups {
         no("ErrandsNotCompleted")

@@ -14,7 +14,7 @@ use super::{Context, MANAGER};
 use crate::api::deployment::ConversionMode;
 use crate::api::{BoshDeployment, OutdatedGroup};
 use crate::client::{Created, Error};
-use crate::conversion::Ruling;
+use crate::conversion::ResolvedPlugins;
 use crate::in_pod::Values;
 use crate::objects;
 use crate::plugins::Copies;
@@ -41,7 +41,7 @@ pub(super) struct Flow<'a> {
     pub names: Names,
     pub owner: OwnerReference,
     /// The rules of this deployment.
-    pub ruling: Ruling,
+    pub plugins: ResolvedPlugins,
     /// What its pods need of them.
     pub copies: Copies,
     pub progress: &'a Progress,
@@ -67,8 +67,8 @@ pub(super) struct Done {
 
 impl Flow<'_> {
     pub(super) async fn run(&self) -> Result<Done, Stop> {
-        let documents = self.look().await?.whole()?;
-        let stages = traced(self.ruling.stages.clone());
+        let documents = self.read_documents().await?.whole()?;
+        let stages = traced(self.plugins.stages.clone());
         let manifest = manifest::with_ops(stages.clone(), documents).await?;
         self.progress.counted(services(&manifest.tree));
         let mut held = self.given(stages.clone(), &manifest).await?;
@@ -110,8 +110,8 @@ impl Flow<'_> {
             true => self.existing().await?,
             false => work.existing,
         };
-        self.sweep(&work.series, &existing).await?;
-        let mut warnings = self.ruling.warnings.clone();
+        self.collect_garbage(&work.series, &existing).await?;
+        let mut warnings = self.plugins.warnings.clone();
         warnings.extend(manifest.secrets.scrub(manifest.warnings, &manifest.sources));
         Ok(Done {
             objects,
@@ -155,11 +155,11 @@ impl Flow<'_> {
         content: Content,
         provenance: Option<&str>,
     ) -> Result<Secret, Stop> {
-        let look = || Stop::Waiting(format!("a look at the versions of {}", series.name));
+        let changed = || Stop::Waiting(format!("the new version of {}", series.name));
         let greatest = match series.greatest(existing) {
             None => None,
             // One that went meanwhile: its number is not to be given again.
-            Some(name) => Some(self.secret(name).await?.ok_or_else(look)?),
+            Some(name) => Some(self.secret(name).await?.ok_or_else(changed)?),
         };
         let mut secret = match series.next(greatest.as_ref(), content) {
             Next::Keep(_, secret) => return Ok(*secret),
@@ -174,7 +174,7 @@ impl Flow<'_> {
             Created::Exists => {
                 let name = secret.metadata.name.as_deref().unwrap_or_default();
                 self.not_of_others(self.secret(name).await?.as_ref())?;
-                Err(look())
+                Err(changed())
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::flow::{Flow, unnamed};
 use super::inputs;
-use super::manifest::{Manifest, Rules, blocking};
+use super::manifest::{Manifest, SharedStages, blocking};
 use super::retain;
 use super::stop::Stop;
 use super::values;
@@ -40,7 +40,7 @@ pub(super) struct Asked {
 
 impl Flow<'_> {
     /// The values that the user gave: `spec.vars`, and the Secrets of implicit variables.
-    pub(super) async fn given(&self, stages: Rules, manifest: &Manifest) -> Result<Vec<Held>, Stop> {
+    pub(super) async fn given(&self, stages: SharedStages, manifest: &Manifest) -> Result<Vec<Held>, Stop> {
         let (held, errors) = self.at_hand(stages, manifest).await?;
         match errors.is_empty() {
             true => Ok(held),
@@ -51,7 +51,7 @@ impl Flow<'_> {
     /// Those of them that are there, and what is wrong with the others.
     pub(super) async fn at_hand(
         &self,
-        stages: Rules,
+        stages: SharedStages,
         manifest: &Manifest,
     ) -> Result<(Vec<Held>, Vec<Diagnostic>), Stop> {
         let (mut held, mut errors) = (Vec::new(), Vec::new());
@@ -104,7 +104,7 @@ impl Flow<'_> {
     /// a variable that is added again is to have the value that it had.
     pub(super) async fn generate(
         &self,
-        stages: Rules,
+        stages: SharedStages,
         manifest: Manifest,
         given: &Table,
     ) -> Result<(Manifest, Vec<Variable>, Vec<String>), Stop> {
@@ -125,7 +125,12 @@ impl Flow<'_> {
     }
 
     /// What is to be asked for, with all checks of a manifest that need no release.
-    pub(super) async fn asked(&self, stages: Rules, mut manifest: Manifest, given: &Table) -> Result<Asked, Stop> {
+    pub(super) async fn asked(
+        &self,
+        stages: SharedStages,
+        mut manifest: Manifest,
+        given: &Table,
+    ) -> Result<Asked, Stop> {
         // Given values stand in what is checked now, and checks may quote what they refuse.
         manifest.secrets.add(Secrets::of(&given.to_tree()));
         let (deployment, given) = (self.deployment.clone(), given.clone());

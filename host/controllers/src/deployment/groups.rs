@@ -2,7 +2,7 @@
 
 use super::flow::Flow;
 use super::held_back::HeldBack;
-use super::manifest::{Manifest, Rules, blocking};
+use super::manifest::{Manifest, SharedStages, blocking};
 use super::steps::Gathered;
 use super::stop::Stop;
 use boson_document::Tree;
@@ -25,7 +25,7 @@ impl Flow<'_> {
     /// The objects of the deployment, ours by label and owner.
     pub(super) async fn convert(
         &self,
-        stages: Rules,
+        stages: SharedStages,
         mut manifest: Manifest,
         variables: Vec<Variable>,
         gathered: Vec<Gathered>,
@@ -62,7 +62,7 @@ impl Flow<'_> {
 
 /// Resolves links.
 pub(super) async fn gather(
-    stages: Rules,
+    stages: SharedStages,
     mut manifest: Manifest,
     deployment: Deployment,
     releases: Arc<Vec<Release>>,
@@ -84,7 +84,7 @@ pub(super) async fn gather(
 
 /// Renders the templates of all groups: for each its jobs with their bpm, or what is wrong with it.
 pub(super) async fn render(
-    stages: Rules,
+    stages: SharedStages,
     mut manifest: Manifest,
     groups: Vec<ResolvedGroup>,
     releases: Arc<Vec<Release>>,

@@ -14,7 +14,7 @@ use boson_pipeline::{Diagnostic, StageError, Stages, cloud_config, variables};
 use std::sync::Arc;
 
 /// Stages that any thread may call.
-pub(super) type Rules = Arc<dyn Stages + Send + Sync>;
+pub(super) type SharedStages = Arc<dyn Stages + Send + Sync>;
 
 /// The manifest on its way.
 pub(super) struct Manifest {
@@ -73,7 +73,7 @@ pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 }
 
 /// The manifest with its ops files applied, and the cloud config that says what its names stand for.
-pub(super) async fn with_ops(stages: Rules, documents: Documents) -> Result<Manifest, Stop> {
+pub(super) async fn with_ops(stages: SharedStages, documents: Documents) -> Result<Manifest, Stop> {
     blocking(move || {
         let Documents {
             manifest,
@@ -147,7 +147,7 @@ fn applied(
 }
 
 /// The manifest with all values.
-pub(super) async fn desired(stages: Rules, mut manifest: Manifest, values: Values) -> Result<Manifest, Stop> {
+pub(super) async fn desired(stages: SharedStages, mut manifest: Manifest, values: Values) -> Result<Manifest, Stop> {
     blocking(move || {
         let result = variables::desired(&*stages, manifest.named(), &values.given, &values.generated);
         let (done, said) = result.map_err(|error| manifest.wrong(error))?;

@@ -3,7 +3,7 @@
 //! Kept in this process only. A new one converts each deployment once, because its rules may be others.
 
 use super::WAIT;
-use crate::cache::Print;
+use crate::cache::Digest;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ pub(super) type Key = (String, String);
 struct Remembered {
     last: Option<Last>,
     /// Another sight that waits for a pause: what, since when, and when the first of them came.
-    other: Option<(Print, Instant, Instant)>,
+    other: Option<(Digest, Instant, Instant)>,
     /// Version of the object whose status was replaced: whoever still holds it comes too early.
     replaced: Option<String>,
 }
@@ -41,7 +41,7 @@ struct Remembered {
 #[derive(Clone, Copy, Debug)]
 struct Last {
     /// What was seen.
-    seen: Print,
+    observed: Digest,
     /// When that was.
     at: Instant,
     /// How often it has failed where this was seen; 0: all was well.
@@ -78,14 +78,14 @@ impl Memory {
     /// What to do where this is seen now.
     ///
     /// A first change is acted upon at once, whatever follows it. Only what comes soon after a conversion waits.
-    pub fn due(&self, key: &Key, seen: Print, now: Instant) -> Due {
+    pub fn due(&self, key: &Key, observed: Digest, now: Instant) -> Due {
         let mut deployments = self.deployments.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(known) = deployments.get_mut(key) else {
             return Due::Now;
         };
         let Some(last) = known.last else { return Due::Now };
         let passed = now.saturating_duration_since(last.at);
-        if last.seen == seen {
+        if last.observed == observed {
             known.other = None;
             return match last.failures {
                 0 => Due::Nothing,
@@ -96,18 +96,18 @@ impl Memory {
         if known.other.is_none() && (passed >= CALM || last.failures > 0) {
             return Due::Now;
         }
-        let (print, since, first) = known.other.unwrap_or((seen, now, now));
-        let since = if print == seen { since } else { now };
-        known.other = Some((seen, since, first));
+        let (digest, since, first) = known.other.unwrap_or((observed, now, now));
+        let since = if digest == observed { since } else { now };
+        known.other = Some((observed, since, first));
         let until = (since + PAUSE).min(first + LONGEST);
         due_in(until.saturating_duration_since(now))
     }
 
     /// All is well where this is seen.
-    pub fn good(&self, key: &Key, seen: Print, now: Instant) {
+    pub fn good(&self, key: &Key, observed: Digest, now: Instant) {
         self.ended(key, |_| {
             Some(Last {
-                seen,
+                observed,
                 at: now,
                 failures: 0,
             })
@@ -115,13 +115,13 @@ impl Memory {
     }
 
     /// Something is wrong where this is seen. When to look again by itself.
-    pub fn bad(&self, key: &Key, seen: Print, now: Instant) -> Duration {
+    pub fn bad(&self, key: &Key, observed: Digest, now: Instant) -> Duration {
         let mut failures = 1;
         self.ended(key, |last| {
-            let before = last.filter(|last| last.seen == seen);
+            let before = last.filter(|last| last.observed == observed);
             failures = before.map_or(0, |last| last.failures).saturating_add(1);
             Some(Last {
-                seen,
+                observed,
                 at: now,
                 failures,
             })
@@ -176,47 +176,47 @@ mod tests {
         ("n".into(), "d".into())
     }
 
-    fn print(text: &str) -> Print {
-        Print::of_bytes(text.as_bytes())
+    fn digest(text: &str) -> Digest {
+        Digest::of_bytes(text.as_bytes())
     }
 
     #[test]
     fn what_was_never_well_is_always_due() {
         let memory = Memory::default();
         let now = Instant::now();
-        assert_eq!(memory.due(&key(), print("a"), now), Due::Now);
-        memory.good(&key(), print("a"), now);
-        assert_eq!(memory.due(&key(), print("a"), now), Due::Nothing);
+        assert_eq!(memory.due(&key(), digest("a"), now), Due::Now);
+        memory.good(&key(), digest("a"), now);
+        assert_eq!(memory.due(&key(), digest("a"), now), Due::Nothing);
         memory.open(&key());
-        assert_eq!(memory.due(&key(), print("a"), now), Due::Now);
+        assert_eq!(memory.due(&key(), digest("a"), now), Due::Now);
     }
 
     #[test]
     fn a_change_is_due_at_once_and_those_that_follow_wait_for_a_pause() {
         let memory = Memory::default();
         let start = Instant::now();
-        memory.good(&key(), print("0"), start);
+        memory.good(&key(), digest("0"), start);
         let later = start + CALM;
-        assert_eq!(memory.due(&key(), print("1"), later), Due::Now);
-        memory.good(&key(), print("1"), later);
+        assert_eq!(memory.due(&key(), digest("1"), later), Due::Now);
+        memory.good(&key(), digest("1"), later);
         let step = PAUSE / 2;
         for nth in 2..12_u32 {
-            let due = memory.due(&key(), print(&nth.to_string()), later + step * nth);
+            let due = memory.due(&key(), digest(&nth.to_string()), later + step * nth);
             assert_eq!(due, Due::In(PAUSE), "{nth}");
         }
         let last = later + step * 11;
-        assert_eq!(memory.due(&key(), print("11"), last + step), Due::In(step));
-        assert_eq!(memory.due(&key(), print("11"), last + PAUSE), Due::Now);
+        assert_eq!(memory.due(&key(), digest("11"), last + step), Due::In(step));
+        assert_eq!(memory.due(&key(), digest("11"), last + PAUSE), Due::Now);
     }
 
     #[test]
     fn changes_that_never_pause_are_not_put_off_for_ever() {
         let memory = Memory::default();
         let start = Instant::now();
-        memory.good(&key(), print("0"), start);
+        memory.good(&key(), digest("0"), start);
         let step = Duration::from_millis(500);
         let waited =
-            (1..100_u32).find(|nth| memory.due(&key(), print(&nth.to_string()), start + step * *nth) == Due::Now);
+            (1..100_u32).find(|nth| memory.due(&key(), digest(&nth.to_string()), start + step * *nth) == Due::Now);
         assert_eq!(waited, Some(21));
     }
 
@@ -226,18 +226,18 @@ mod tests {
         let mut now = Instant::now();
         let mut pauses = Vec::new();
         for _ in 0..15 {
-            let pause = memory.bad(&key(), print("a"), now);
-            assert_eq!(memory.due(&key(), print("a"), now + pause / 2), Due::In(pause / 2));
-            assert_eq!(memory.due(&key(), print("b"), now), Due::Now);
+            let pause = memory.bad(&key(), digest("a"), now);
+            assert_eq!(memory.due(&key(), digest("a"), now + pause / 2), Due::In(pause / 2));
+            assert_eq!(memory.due(&key(), digest("b"), now), Due::Now);
             now += pause;
-            assert_eq!(memory.due(&key(), print("a"), now), Due::Now);
+            assert_eq!(memory.due(&key(), digest("a"), now), Due::Now);
             pauses.push(pause.as_secs());
         }
         assert_eq!(pauses[..10], [30; 10]);
         assert_eq!(pauses[10..], [60, 120, 240, 300, 300]);
-        assert_eq!(memory.bad(&key(), print("b"), now), WAIT, "another mistake");
-        memory.good(&key(), print("b"), now);
-        assert_eq!(memory.bad(&key(), print("b"), now), WAIT);
+        assert_eq!(memory.bad(&key(), digest("b"), now), WAIT, "another mistake");
+        memory.good(&key(), digest("b"), now);
+        assert_eq!(memory.bad(&key(), digest("b"), now), WAIT);
     }
 
     #[test]
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn what_is_gone_is_forgotten() {
         let memory = Memory::default();
-        memory.good(&key(), print("a"), Instant::now());
+        memory.good(&key(), digest("a"), Instant::now());
         memory.replaced(&key(), Some("7".into()));
         assert!(memory.is_replaced(&key(), Some(&"7".into())) && !memory.is_replaced(&key(), Some(&"8".into())));
         memory.forget(&key());

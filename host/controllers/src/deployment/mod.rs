@@ -11,16 +11,18 @@ mod check;
 mod dns;
 mod documents;
 mod errands;
+mod events;
 mod findings;
 mod flow;
+mod garbage;
 mod given;
 mod groups;
 mod held_back;
 mod inputs;
 mod jobs;
-mod look;
 mod manifest;
 mod memory;
+mod observe;
 mod pod_image;
 mod progress;
 mod provenance;
@@ -28,16 +30,14 @@ mod pulls;
 mod quota;
 mod reading;
 mod releases;
+mod resolved_plugins;
 mod retain;
-mod ruled;
 mod secrets;
-mod seeing;
 mod sizes;
+mod snapshot;
 mod status;
 mod steps;
 mod stop;
-mod sweep;
-mod telling;
 mod traced;
 mod trail;
 mod unserved;
@@ -48,7 +48,7 @@ use crate::api::deployment::ConversionMode;
 use crate::api::{BoshDeployment, ConditionStatus};
 use crate::cache::Cache;
 use crate::client::{Cluster, Error, Events, FieldManager, written};
-use crate::conversion::{Images, Rules, Web};
+use crate::conversion::{Images, PluginHost, Web};
 use crate::plugins;
 use crate::plugins::{Fault, Plugins};
 use crate::scope::Scope;
@@ -60,21 +60,21 @@ use boson_pipeline::report::Sources;
 use boson_pipeline::stage::Deployment;
 use boson_pipeline::{Diagnostic, Stage};
 use flow::Flow;
+use garbage::Garbage;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::runtime::controller::Action;
 use kube::{Resource, ResourceExt};
-use look::Look;
 use memory::{Due, Memory};
 use pod_image::Rolls;
 use progress::Progress;
 use pulls::Pulls;
-use ruled::{OwnRules, Ruled};
-use status::{Outcome, Seen};
+use resolved_plugins::{ActivePlugins, Resolution};
+use snapshot::Snapshot;
+use status::{Observed, Outcome};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stop::Stop;
-use sweep::Sweeps;
 use tokio::sync::OnceCell;
 
 pub(crate) use check::Checked;
@@ -92,7 +92,7 @@ const WAIT: Duration = Duration::from_secs(30);
 /// How long a look waits for the cache to be filled. Without it everything works, and costs more.
 const FILLED: Duration = Duration::from_secs(5);
 /// How long the news of what was written may take.
-const NEWS: Duration = Duration::from_secs(1);
+const EVENT_DELAY: Duration = Duration::from_secs(1);
 
 /// Until a deployment whose namespace has its half of the places is looked at again.
 const TURN: Duration = Duration::from_secs(1);
@@ -110,7 +110,7 @@ pub(crate) struct Context {
     pulls: Pulls,
     cache: Arc<Cache>,
     memory: Memory,
-    sweeps: Sweeps,
+    garbage: Garbage,
     rolls: Rolls,
     plugins: Plugins,
     turns: Turns,
@@ -120,7 +120,7 @@ pub(crate) struct Context {
 #[derive(Clone)]
 pub struct Conversion {
     /// Who runs rules.
-    pub rules: Arc<dyn Rules>,
+    pub plugin_host: Arc<dyn PluginHost>,
     /// Who reads release images.
     pub images: Arc<dyn Images>,
     /// Who reads documents from web servers.
@@ -159,7 +159,7 @@ impl Context {
             pulls: Pulls::default(),
             cache: Arc::default(),
             memory: Memory::default(),
-            sweeps: Sweeps::default(),
+            garbage: Garbage::default(),
             rolls: Rolls::default(),
             plugins,
             turns,
@@ -186,23 +186,23 @@ impl Context {
         if self.memory.is_replaced(&key, object.meta().resource_version.as_ref()) {
             return Ok(Action::await_change());
         }
-        let Some(ruled) = self.ruled(object, &key.0) else {
+        let Some(resolution) = self.resolve_plugins(object, &key.0) else {
             // The plugins have yet to be listed; their news brings us back, and nothing is written for a mere restart.
             return Ok(Action::requeue(WAIT));
         };
-        let look = self.look(object, &ruled).await;
-        let due = look
-            .as_ref()
-            .map_or(Due::Now, |look| self.memory.due(&key, look.print(), Instant::now()));
+        let snapshot = self.snapshot(object, &resolution).await;
+        let due = snapshot.as_ref().map_or(Due::Now, |snapshot| {
+            self.memory.due(&key, snapshot.digest(), Instant::now())
+        });
         let due = match due {
-            Due::Nothing if self.can_sweep(&key).await? || self.can_roll(object, &key) => Due::Now,
+            Due::Nothing if self.can_collect_garbage(&key).await? || self.can_roll(object, &key) => Due::Now,
             due => due,
         };
-        let faults = ruled.faults.clone();
-        let (seen, wait) = match due {
-            Due::Nothing => (self.unchanged(object, &key.0, ruled).await?, None),
+        let faults = resolution.faults.clone();
+        let (observed, wait) = match due {
+            Due::Nothing => (self.unchanged(object, &key.0, resolution).await?, None),
             Due::In(pause) => return Ok(Action::requeue(pause)),
-            Due::Now => match self.in_turn(object, &key, look, ruled).await {
+            Due::Now => match self.in_turn(object, &key, snapshot, resolution).await {
                 Ok(Some(converted)) => converted,
                 // It is converted as soon as another one of its namespace is done.
                 Ok(None) => return Ok(Action::requeue(TURN)),
@@ -214,11 +214,11 @@ impl Context {
                 }
             },
         };
-        self.tell(object, &seen).await;
-        self.report(object, &seen, &key).await?;
+        self.emit_events(object, &observed).await;
+        self.report(object, &observed, &key).await?;
         Ok(match (wait, documents::on_the_web(&object.spec)) {
             (Some(wait), _) => Action::requeue(wait),
-            (None, _) if self.sweeps.is_later(&key) || self.rolls_later(object) => Action::requeue(WAIT),
+            (None, _) if self.garbage.is_later(&key) || self.rolls_later(object) => Action::requeue(WAIT),
             (None, true) => Action::requeue(REREAD),
             (None, false) => Action::await_change(),
         })
@@ -243,11 +243,11 @@ impl Context {
         &self,
         object: &BoshDeployment,
         key: &memory::Key,
-        look: Option<Look>,
-        ruled: Ruled,
-    ) -> Result<Option<(Seen, Option<Duration>)>, Error> {
+        snapshot: Option<Snapshot>,
+        resolution: Resolution,
+    ) -> Result<Option<(Observed, Option<Duration>)>, Error> {
         match self.turns.take(&key.0) {
-            Some(_turn) => self.converted(object, key, look, ruled).await.map(Some),
+            Some(_turn) => self.converted(object, key, snapshot, resolution).await.map(Some),
             None => Ok(None),
         }
     }
@@ -257,31 +257,33 @@ impl Context {
         &self,
         object: &BoshDeployment,
         key: &memory::Key,
-        look: Option<Look>,
-        ruled: Ruled,
-    ) -> Result<(Seen, Option<Duration>), Error> {
+        snapshot: Option<Snapshot>,
+        resolution: Resolution,
+    ) -> Result<(Observed, Option<Duration>), Error> {
         self.cluster.metrics().conversions.inc();
-        let (seen, written) = written::during(self.seen(object, &key.0, ruled)).await;
-        let (seen, look) = match (seen, look) {
-            (Ok(seen), Some(look)) if ends(object, &seen.outcome) => (seen, look.after(&written)),
-            (seen, _) => {
+        let (observed, written) = written::during(self.observe(object, &key.0, resolution)).await;
+        let (observed, snapshot) = match (observed, snapshot) {
+            (Ok(observed), Some(snapshot)) if ends(object, &observed.outcome) => (observed, snapshot.after(&written)),
+            (observed, _) => {
                 self.memory.open(key);
-                return seen.map(|seen| {
-                    let wait = (seen.outcome != Outcome::Applied).then_some(WAIT);
-                    (seen, wait)
+                return observed.map(|observed| {
+                    let wait = (observed.outcome != Outcome::Applied).then_some(WAIT);
+                    (observed, wait)
                 });
             }
         };
-        let wait = match seen.outcome {
+        let wait = match observed.outcome {
             Outcome::Applied => {
-                self.memory.good(key, look.print(), Instant::now());
+                self.memory.good(key, snapshot.digest(), Instant::now());
                 None
             }
-            _ => Some(self.memory.bad(key, look.print(), Instant::now())),
+            _ => Some(self.memory.bad(key, snapshot.digest(), Instant::now())),
         };
         // Else the news of what we wrote ourselves would be taken for a change.
-        self.cache.shows(&look.sight, &look.world, NEWS).await;
-        Ok((seen, wait))
+        self.cache
+            .wait_for(&snapshot.selector, &snapshot.digests, EVENT_DELAY)
+            .await;
+        Ok((observed, wait))
     }
 
     /// Says that a change is not acted upon yet, where the conditions would go on about what was before it.
@@ -294,8 +296,8 @@ impl Context {
         else {
             return;
         };
-        let seen = Seen::as_before(old, generation, Outcome::Waiting(error.to_string()), faults);
-        let new = status::after(old, &seen, &Time(Timestamp::now()));
+        let observed = Observed::as_before(old, generation, Outcome::Waiting(error.to_string()), faults);
+        let new = status::after(old, &observed, &Time(Timestamp::now()));
         if let Err(error) = self.cluster.set_status(MANAGER, object, &new).await {
             tracing::debug!(%error, "the delay is not told either");
         }
@@ -305,7 +307,7 @@ impl Context {
         &'a self,
         object: &'a BoshDeployment,
         namespace: &'a str,
-        rules: OwnRules,
+        active: ActivePlugins,
         progress: &'a Progress,
     ) -> Result<Flow<'a>, Stop> {
         let wrong = |error: Diagnostic| Stop::wrong(vec![error], &Sources::default());
@@ -333,9 +335,9 @@ impl Context {
                 monit: conversion.monit,
             },
             mode: conversion.mode,
-            copies: plugins::copies(&rules.picks, in_pods, namespace, &names.deployment(), &owner),
+            copies: plugins::copies(&active.picks, in_pods, namespace, &names.deployment(), &owner),
             names,
-            ruling: rules.ruling,
+            plugins: active.resolved,
             owner,
             releases: OnceCell::new(),
             progress,
@@ -347,10 +349,10 @@ impl Context {
         self.cluster.metrics().deployments.set(&key, ready);
     }
 
-    async fn report(&self, object: &BoshDeployment, seen: &Seen, key: &memory::Key) -> Result<(), Error> {
+    async fn report(&self, object: &BoshDeployment, observed: &Observed, key: &memory::Key) -> Result<(), Error> {
         let now = Time(Timestamp::now());
         let old = object.status.clone().unwrap_or_else(|| status::created(&now));
-        let new = status::after(&old, seen, &now);
+        let new = status::after(&old, observed, &now);
         let ready = new
             .conditions
             .iter()

@@ -1,7 +1,7 @@
 //! Reading the documents of a deployment: each once, however often it is referred to, and all of them together bounded: in bytes, and by the memory
 //! that the namespace may have.
 
-use super::documents::{Found, Looked, Source, fetch, find, references, source};
+use super::documents::{Found, ReadDocuments, Source, fetch, find, references, source};
 use super::manifest::blocking;
 use super::sizes::{self, Size};
 use super::stop::Stop;
@@ -42,14 +42,14 @@ struct Fetched {
 
 impl Reader<'_> {
     /// Reads those that are there, and says what is wrong with the others.
-    pub(super) async fn look(&self, spec: &BoshDeploymentSpec) -> Result<Looked, Stop> {
+    pub(super) async fn read(&self, spec: &BoshDeploymentSpec) -> Result<ReadDocuments, Stop> {
         let most = sizes::MOST.min(self.budget.most(Class::Reading));
         let reading = self.hold(Class::Reading, most).await?;
         let fetched = self.fetch_all(spec, most).await?;
         let (weight, most) = (fetched.weight(), self.budget.most(Class::Documents));
         let heavy = (weight > most).then(|| sizes::too_heavy(&fetched.sized(), weight, most));
         if let Some(error) = fetched.excess.clone().or(heavy) {
-            return Ok(Looked {
+            return Ok(ReadDocuments {
                 read: Vec::new(),
                 ops: spec.ops.len(),
                 errors: vec![error],
@@ -62,9 +62,9 @@ impl Reader<'_> {
         // Who holds documents reads none, so this wait ends.
         let share = self.hold(Class::Documents, weight).await?;
         let ops = spec.ops.len();
-        let looked = blocking(move || parse(fetched, ops, share)).await;
+        let read = blocking(move || parse(fetched, ops, share)).await;
         drop(reading);
-        looked
+        read
     }
 
     async fn hold(&self, class: Class, bytes: u64) -> Result<Share, Stop> {
@@ -154,7 +154,7 @@ impl Fetched {
 }
 
 /// Reads each as YAML, once. `ops`: how many of the references are to ops files.
-fn parse(fetched: Fetched, ops: usize, share: Share) -> Looked {
+fn parse(fetched: Fetched, ops: usize, share: Share) -> ReadDocuments {
     let (mut sources, mut errors, mut secrets) = (Sources::default(), Vec::new(), Secrets::default());
     let mut documents: Vec<Option<Arc<Document>>> = Vec::new();
     for found in fetched.found {
@@ -172,7 +172,7 @@ fn parse(fetched: Fetched, ops: usize, share: Share) -> Looked {
         .order
         .iter()
         .filter_map(|at| documents.get(*at).cloned().flatten());
-    Looked {
+    ReadDocuments {
         read: read.collect(),
         ops,
         errors,

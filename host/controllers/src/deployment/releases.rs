@@ -1,7 +1,7 @@
 //! The releases that the manifest's jobs are in, read from their images.
 
 use super::flow::Flow;
-use super::manifest::{Manifest, Rules, blocking};
+use super::manifest::{Manifest, SharedStages, blocking};
 use super::pulls;
 use super::reading::hold;
 use super::stop::Stop;
@@ -127,7 +127,7 @@ impl Flow<'_> {
     }
 
     /// Pods of the conversion need the Secrets that images are pulled with before the deployment has its objects.
-    pub(super) async fn keep_pull_secrets(&self, stages: &Rules, manifest: &Manifest) -> Result<(), Stop> {
+    pub(super) async fn keep_pull_secrets(&self, stages: &SharedStages, manifest: &Manifest) -> Result<(), Stop> {
         if !manifest.tree.items("releases").iter().any(has_credentials) {
             return Ok(());
         }

@@ -15,7 +15,7 @@ pub(super) const STEPS: i32 = 3;
 
 /// What a reconcile found.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
+pub(super) struct Observed {
     pub generation: Option<i64>,
     /// How it ended.
     pub outcome: Outcome,
@@ -73,35 +73,35 @@ pub(super) fn created(now: &Time) -> BoshDeploymentStatus {
 }
 
 /// The status after a reconcile. Equal to the old one where nothing has changed.
-pub(super) fn after(old: &BoshDeploymentStatus, seen: &Seen, now: &Time) -> BoshDeploymentStatus {
+pub(super) fn after(old: &BoshDeploymentStatus, observed: &Observed, now: &Time) -> BoshDeploymentStatus {
     let mut status = old.clone();
-    let total = seen.groups.or(old.total_instance_groups);
-    let (started, completed) = errands(old, seen);
+    let total = observed.groups.or(old.total_instance_groups);
+    let (started, completed) = errands(old, observed);
     status.total_job_count = Some(STEPS + started);
-    status.completed_job_count = Some(seen.steps + completed);
+    status.completed_job_count = Some(observed.steps + completed);
     status.total_instance_groups = total;
-    status.deployed_instance_groups = Some(seen.ready);
-    status.state = Some(state(seen, total));
-    if seen.inputs_digest.is_some() {
-        status.inputs_digest.clone_from(&seen.inputs_digest);
+    status.deployed_instance_groups = Some(observed.ready);
+    status.state = Some(state(observed, total));
+    if observed.inputs_digest.is_some() {
+        status.inputs_digest.clone_from(&observed.inputs_digest);
     }
-    if let Some(inputs) = &seen.inputs {
+    if let Some(inputs) = &observed.inputs {
         status.inputs.clone_from(inputs);
     }
-    let message = conditions::cut(&message(seen, total));
+    let message = conditions::cut(&message(observed, total));
     status.message = Some(message).filter(|message| !message.is_empty());
-    status.observed_generation = seen.generation;
-    status.warned.clone_from(&seen.warned);
-    if seen.outcome == Outcome::Applied {
-        status.plugins.clone_from(&seen.plugins);
+    status.observed_generation = observed.generation;
+    status.warned.clone_from(&observed.warned);
+    if observed.outcome == Outcome::Applied {
+        status.plugins.clone_from(&observed.plugins);
     }
-    if let Some(outdated) = &seen.outdated {
+    if let Some(outdated) = &observed.outdated {
         status.outdated_groups.clone_from(outdated);
     }
-    if let Some(removed) = &seen.removed {
+    if let Some(removed) = &observed.removed {
         status.removed_variables.clone_from(removed);
     }
-    if seen.wrote {
+    if observed.wrote {
         status.last_reconcile = Some(now.clone());
     }
     let counts = |status: &BoshDeploymentStatus| {
@@ -116,53 +116,60 @@ pub(super) fn after(old: &BoshDeploymentStatus, seen: &Seen, now: &Time) -> Bosh
     if counts(old) != counts(&status) {
         status.state_timestamp = Some(now.clone());
     }
-    for finding in findings(seen, &status) {
-        conditions::set(&mut status.conditions, finding, seen.generation, now);
+    for finding in findings(observed, &status) {
+        conditions::set(&mut status.conditions, finding, observed.generation, now);
     }
-    if seen.errands.as_ref().is_some_and(|errands| errands.all().started == 0) {
+    if observed
+        .errands
+        .as_ref()
+        .is_some_and(|errands| errands.all().started == 0)
+    {
         status.conditions.retain(|one| one.kind != findings::ERRANDS);
     }
     status
 }
 
 /// Errands that were started, and those of them that are completed.
-fn errands(old: &BoshDeploymentStatus, seen: &Seen) -> (i32, i32) {
+fn errands(old: &BoshDeploymentStatus, observed: &Observed) -> (i32, i32) {
     let beyond_steps = |count: Option<i32>| count.unwrap_or(STEPS).saturating_sub(STEPS).max(0);
-    match &seen.errands {
+    match &observed.errands {
         Some(errands) => (errands.all().started, errands.all().completed),
         None => (beyond_steps(old.total_job_count), beyond_steps(old.completed_job_count)),
     }
 }
 
 /// `Deployed` is exactly what the condition Ready says, too. A manual errand changes nothing of it.
-fn state(seen: &Seen, total: Option<i32>) -> DeploymentState {
-    let errands = seen.errands.as_ref();
-    let converted = seen.steps == STEPS && errands.is_none_or(|errands| errands.auto.are_completed());
-    match (converted, total == Some(seen.ready)) {
-        (true, true) if seen.outcome == Outcome::Applied => DeploymentState::Deployed,
+fn state(observed: &Observed, total: Option<i32>) -> DeploymentState {
+    let errands = observed.errands.as_ref();
+    let converted = observed.steps == STEPS && errands.is_none_or(|errands| errands.auto.are_completed());
+    match (converted, total == Some(observed.ready)) {
+        (true, true) if observed.outcome == Outcome::Applied => DeploymentState::Deployed,
         (false, false) => DeploymentState::ResolvingManifest,
         _ => DeploymentState::Converting,
     }
 }
 
-fn message(seen: &Seen, total: Option<i32>) -> String {
-    match &seen.outcome {
+fn message(observed: &Observed, total: Option<i32>) -> String {
+    match &observed.outcome {
         Outcome::Partly(wrong) | Outcome::Wrong(wrong) | Outcome::Refused(wrong) => wrong.message.clone(),
         Outcome::Waiting(what) => format!("waiting for {what}"),
-        Outcome::Applied => unfinished(seen, total),
+        Outcome::Applied => unfinished(observed, total),
     }
 }
 
 /// What is waited for, or has failed, where all objects are as they should be.
-fn unfinished(seen: &Seen, total: Option<i32>) -> String {
-    let errands = seen.errands.clone().unwrap_or_default().auto;
+fn unfinished(observed: &Observed, total: Option<i32>) -> String {
+    let errands = observed.errands.clone().unwrap_or_default().auto;
     let started = errands.started;
     let mut parts = Vec::new();
     match total {
-        Some(total) if total > seen.ready => {
-            parts.push(format!("waiting for {} of {total} instance groups", total - seen.ready));
+        Some(total) if total > observed.ready => {
+            parts.push(format!(
+                "waiting for {} of {total} instance groups",
+                total - observed.ready
+            ));
             let named = |(group, trouble): &(String, Trouble)| format!("{group}: {}", trouble.message);
-            parts.extend(seen.troubles.iter().map(named));
+            parts.extend(observed.troubles.iter().map(named));
         }
         _ => {
             let waits = errands.running();
@@ -187,8 +194,8 @@ mod tests {
         Time(Timestamp::from_second(second).unwrap())
     }
 
-    fn seen(outcome: Outcome, steps: i32, ready: i32) -> Seen {
-        Seen {
+    fn observed(outcome: Outcome, steps: i32, ready: i32) -> Observed {
+        Observed {
             generation: Some(1),
             outcome,
             wrote: false,
@@ -211,7 +218,7 @@ mod tests {
     #[test]
     fn every_state_has_its_exact_text() {
         let text = |steps, ready| {
-            let status = after(&created(&at(1)), &seen(Outcome::Applied, steps, ready), &at(2));
+            let status = after(&created(&at(1)), &observed(Outcome::Applied, steps, ready), &at(2));
             serde_json::to_value(status.state).unwrap()
         };
         assert_eq!(serde_json::to_value(created(&at(1)).state).unwrap(), "Created");
@@ -223,17 +230,17 @@ mod tests {
 
     #[test]
     fn errands_count_as_jobs() {
-        let mut seen = seen(Outcome::Applied, 3, 2);
+        let mut observed = observed(Outcome::Applied, 3, 2);
         let auto = Runs {
             started: 3,
             completed: 2,
             failed: Vec::new(),
         };
-        seen.errands = Some(Errands {
+        observed.errands = Some(Errands {
             auto,
             ..Errands::default()
         });
-        let status = after(&created(&at(1)), &seen, &at(2));
+        let status = after(&created(&at(1)), &observed, &at(2));
         assert_eq!((status.total_job_count, status.completed_job_count), (Some(6), Some(5)));
         assert_eq!(status.state, Some(DeploymentState::Converting));
         assert_eq!(status.message.as_deref(), Some("waiting for 1 of 3 errands"));
@@ -257,31 +264,31 @@ mod tests {
 
     #[test]
     fn auto_errands_that_failed_are_told_with_why() {
-        let mut seen = seen(Outcome::Applied, 3, 2);
-        seen.errands = Some(Errands::of(
+        let mut observed = observed(Outcome::Applied, 3, 2);
+        observed.errands = Some(Errands::of(
             [job("d-smoke", "once", "True"), job("d-load", "once", "False")].iter(),
         ));
-        let told = |seen: &Seen| {
-            let status = after(&created(&at(1)), seen, &at(2));
+        let told = |observed: &Observed| {
+            let status = after(&created(&at(1)), observed, &at(2));
             let (_, reason, message) = condition(&status, "Ready").unwrap();
             assert_eq!(Some(&message), status.message.as_ref());
             (reason, message)
         };
         let all = "waiting for 1 of 2 errands; 1 of 2 errands failed; d-smoke: 'smoke' ended with 1";
-        assert_eq!(told(&seen), ("ErrandsFailed".into(), all.into()));
-        seen.ready = 1;
+        assert_eq!(told(&observed), ("ErrandsFailed".into(), all.into()));
+        observed.ready = 1;
         let all = "waiting for 1 of 2 instance groups; 1 of 2 errands failed; d-smoke: 'smoke' ended with 1";
-        assert_eq!(told(&seen), ("ErrandsFailed".into(), all.into()));
+        assert_eq!(told(&observed), ("ErrandsFailed".into(), all.into()));
         // It has ended well since, and runs again.
-        seen.errands = Some(Errands::of([job("d-smoke", "once", "False")].iter()));
-        assert_eq!(told(&seen).0, "GroupsNotReady");
+        observed.errands = Some(Errands::of([job("d-smoke", "once", "False")].iter()));
+        assert_eq!(told(&observed).0, "GroupsNotReady");
     }
 
     #[test]
     fn a_manual_errand_has_a_condition_of_its_own_and_changes_no_other() {
-        let quiet = after(&created(&at(1)), &seen(Outcome::Applied, 3, 2), &at(2));
+        let quiet = after(&created(&at(1)), &observed(Outcome::Applied, 3, 2), &at(2));
         assert_eq!(condition(&quiet, "ErrandsSucceeded"), None);
-        let mut failed = seen(Outcome::Applied, 3, 2);
+        let mut failed = observed(Outcome::Applied, 3, 2);
         failed.errands = Some(Errands::of([job("d-smoke", "manual", "True")].iter()));
         let status = after(&quiet, &failed, &at(3));
         assert_eq!(
@@ -303,7 +310,7 @@ mod tests {
         );
         assert_eq!(
             condition(
-                &after(&running, &seen(Outcome::Applied, 3, 2), &at(5)),
+                &after(&running, &observed(Outcome::Applied, 3, 2), &at(5)),
                 "ErrandsSucceeded"
             ),
             None
@@ -324,7 +331,7 @@ mod tests {
             Outcome::Wrong(wrong()),
             Outcome::Refused(wrong()),
         ];
-        let old = after(&created(&at(1)), &seen(Outcome::Applied, 3, 2), &at(2));
+        let old = after(&created(&at(1)), &observed(Outcome::Applied, 3, 2), &at(2));
         for (outcome, steps, ready) in outcomes
             .iter()
             .flat_map(|outcome| (0..=3).flat_map(move |steps| (0..=2).map(move |ready| (outcome, steps, ready))))
@@ -332,7 +339,7 @@ mod tests {
             if *outcome == Outcome::Applied && steps < 3 {
                 continue;
             }
-            let status = after(&old, &seen(outcome.clone(), steps, ready), &at(3));
+            let status = after(&old, &observed(outcome.clone(), steps, ready), &at(3));
             let of = |kind| condition(&status, kind).unwrap().0;
             let case = format!("{outcome:?}, {steps} steps, {ready} ready: {:?}", status.conditions);
             assert_eq!(
@@ -356,18 +363,18 @@ mod tests {
 
     #[test]
     fn nothing_changes_when_nothing_has_changed() {
-        let first = after(&created(&at(1)), &seen(Outcome::Applied, 3, 2), &at(2));
-        assert_eq!(after(&first, &seen(Outcome::Applied, 3, 2), &at(9)), first);
+        let first = after(&created(&at(1)), &observed(Outcome::Applied, 3, 2), &at(2));
+        assert_eq!(after(&first, &observed(Outcome::Applied, 3, 2), &at(9)), first);
     }
 
     #[test]
     fn a_deployment_goes_back_from_deployed() {
-        let deployed = after(&created(&at(1)), &seen(Outcome::Applied, 3, 2), &at(2));
+        let deployed = after(&created(&at(1)), &observed(Outcome::Applied, 3, 2), &at(2));
         let wrong = Wrong {
             reason: "OpsMissingKey".into(),
             message: "no such key".into(),
         };
-        let status = after(&deployed, &seen(Outcome::Wrong(wrong), 0, 2), &at(3));
+        let status = after(&deployed, &observed(Outcome::Wrong(wrong), 0, 2), &at(3));
         assert_ne!(status.state, Some(DeploymentState::Deployed));
         assert_eq!(status.message.as_deref(), Some("no such key"));
         let ready = status.conditions.iter().find(|one| one.kind == "Ready").unwrap();
@@ -380,7 +387,7 @@ mod tests {
 
     #[test]
     fn a_broken_change_leaves_no_claim_that_the_objects_are_as_the_manifest_says() {
-        let deployed = after(&created(&at(1)), &seen(Outcome::Applied, 3, 2), &at(2));
+        let deployed = after(&created(&at(1)), &observed(Outcome::Applied, 3, 2), &at(2));
         let wrong = || Wrong {
             reason: "X".into(),
             message: "é".repeat(5000),
@@ -389,14 +396,14 @@ mod tests {
             let (status, _, message) = condition(status, kind).unwrap();
             (status, message.chars().count())
         };
-        let status = after(&deployed, &seen(Outcome::Wrong(wrong()), 0, 2), &at(3));
+        let status = after(&deployed, &observed(Outcome::Wrong(wrong()), 0, 2), &at(3));
         assert_eq!(condition(&status, "Applied").0, ConditionStatus::Unknown);
         assert_eq!(condition(&status, "Converted"), (ConditionStatus::False, 2000));
         assert_eq!(status.message.unwrap().chars().count(), 2000);
-        let status = after(&deployed, &seen(Outcome::Refused(wrong()), 3, 2), &at(3));
+        let status = after(&deployed, &observed(Outcome::Refused(wrong()), 3, 2), &at(3));
         assert_eq!(condition(&status, "Applied").0, ConditionStatus::False);
         assert_eq!(condition(&status, "Converted").0, ConditionStatus::True);
-        let mut stuck = seen(Outcome::Applied, 3, 1);
+        let mut stuck = observed(Outcome::Applied, 3, 1);
         let reason = |status: &BoshDeploymentStatus| {
             let ready = status.conditions.iter().find(|one| one.kind == "Ready").unwrap();
             (ready.reason.clone(), ready.message.clone())
@@ -416,14 +423,14 @@ mod tests {
 
     #[test]
     fn a_refused_plugin_is_told_and_changes_nothing_else() {
-        let fine = seen(Outcome::Applied, 3, 2);
+        let fine = observed(Outcome::Applied, 3, 2);
         let fault = Fault {
             reason: "PluginRefused".into(),
             message: "imports a function".into(),
         };
         let status = after(
             &created(&at(1)),
-            &Seen {
+            &Observed {
                 faults: vec![fault],
                 ..fine.clone()
             },
@@ -444,8 +451,8 @@ mod tests {
 
     #[test]
     fn a_deployment_that_waits_for_a_plugin_is_not_ready() {
-        let ready = after(&created(&at(1)), &seen(Outcome::Applied, 3, 2), &at(2));
-        let mut waits = seen(Outcome::Waiting("plugin 'labels', which is being loaded".into()), 0, 2);
+        let ready = after(&created(&at(1)), &observed(Outcome::Applied, 3, 2), &at(2));
+        let mut waits = observed(Outcome::Waiting("plugin 'labels', which is being loaded".into()), 0, 2);
         waits.loading = vec!["labels".into()];
         let status = after(&ready, &waits, &at(3));
         let condition = |kind: &str| {
@@ -463,7 +470,7 @@ mod tests {
 
     #[test]
     fn the_message_says_what_is_waited_for() {
-        let message = |outcome, steps, ready| after(&created(&at(1)), &seen(outcome, steps, ready), &at(2)).message;
+        let message = |outcome, steps, ready| after(&created(&at(1)), &observed(outcome, steps, ready), &at(2)).message;
         assert_eq!(
             message(Outcome::Applied, 3, 1).as_deref(),
             Some("waiting for 1 of 2 instance groups")

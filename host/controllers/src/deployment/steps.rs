@@ -5,7 +5,7 @@ use super::flow::{Flow, unnamed};
 use super::groups;
 use super::held_back::HeldBack;
 use super::jobs::{self, Group, PodPlugins, Site};
-use super::manifest::{self, Manifest, Rules};
+use super::manifest::{self, Manifest, SharedStages};
 use super::provenance;
 use super::secrets;
 use super::stop::Stop;
@@ -75,7 +75,7 @@ impl Flow<'_> {
     /// The manifest with all values.
     pub(super) async fn interpolate(
         &self,
-        stages: &Rules,
+        stages: &SharedStages,
         manifest: Manifest,
         work: &mut Work,
     ) -> Result<Manifest, Stop> {
@@ -119,7 +119,7 @@ impl Flow<'_> {
     /// Every group with properties bound and links resolved.
     pub(super) async fn gather(
         &self,
-        stages: &Rules,
+        stages: &SharedStages,
         manifest: Manifest,
         work: &mut Work,
     ) -> Result<(Manifest, Vec<Gathered>), Stop> {
@@ -171,7 +171,7 @@ impl Flow<'_> {
     /// The rendered bpm of every group; that all other templates can be rendered is known then, too.
     pub(super) async fn render(
         &self,
-        stages: &Rules,
+        stages: &SharedStages,
         manifest: Manifest,
         gathered: Vec<Gathered>,
         work: &mut Work,

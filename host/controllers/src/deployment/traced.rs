@@ -3,7 +3,7 @@
 //! A conversion calls its stages from threads of its own, which know nothing of the reconcile that they work for: so what a line of the log is
 //! about is kept here, and not found by looking around.
 
-use super::manifest::Rules;
+use super::manifest::SharedStages;
 use boson_document::Tree;
 use boson_pipeline::stage::{
     Applied, Deployment, Edits, GroupRequest, Interpolated, JobSpec, Named, Rendered, Reply, Resolved, Template,
@@ -16,13 +16,13 @@ use tracing::Span;
 
 /// Stages, for one reconcile.
 struct Traced {
-    inner: Rules,
+    inner: SharedStages,
     /// Of the reconcile.
     span: Span,
 }
 
 /// These stages, called in the name of what happens now.
-pub(super) fn traced(inner: Rules) -> Rules {
+pub(super) fn traced(inner: SharedStages) -> SharedStages {
     let span = Span::current();
     Arc::new(Traced { inner, span })
 }

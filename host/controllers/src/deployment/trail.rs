@@ -113,7 +113,7 @@ impl Flow<'_> {
             reason: "Changed".into(),
             note: text,
         };
-        if let Err(error) = self.context.events.tell(self.object, &notice).await {
+        if let Err(error) = self.context.events.emit(self.object, &notice).await {
             tracing::warn!(%error, "an event was lost");
         }
     }
@@ -132,7 +132,7 @@ impl Flow<'_> {
         }
         let mut causes = inputs::changes(before, &self.progress.inputs());
         let used = old.map_or(&[][..], |status| &status.plugins);
-        causes.extend(plugins(used, &self.ruling.uses));
+        causes.extend(plugins(used, &self.plugins.uses));
         causes.extend(change.images.iter().cloned());
         if causes.is_empty() {
             let same = old.and_then(|status| status.observed_generation) == self.object.metadata.generation;

@@ -55,7 +55,7 @@ impl Context {
             reason: REASON.into(),
             note: message,
         };
-        if let Err(error) = self.events.tell(object, &notice).await {
+        if let Err(error) = self.events.emit(object, &notice).await {
             tracing::warn!(%error, "an event was lost");
         }
         Ok(())

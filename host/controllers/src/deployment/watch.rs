@@ -1,13 +1,13 @@
 //! What wakes the controller: deployments, what they own, what they refer to, and what tells why a step does not go on.
 
 use super::Context;
-use super::look::sight;
 use super::pulls::Source;
+use super::snapshot::selector;
 use crate::api::BoshDeployment;
 use crate::cache::{Touched, follow};
 use crate::client::Kind;
+use crate::requeue::{self, own};
 use crate::running::{Running, api};
-use crate::woken::{self, own};
 use boson_deployment::labels;
 use futures::stream::{self, Stream, StreamExt};
 use k8s_openapi::api::core::v1::{Pod, ServiceAccount};
@@ -22,24 +22,24 @@ const NAME: &str = "deployment";
 const CONCURRENCY: u16 = 2;
 
 /// A deployment to look at.
-type Woken = woken::Woken<BoshDeployment>;
+type Requeued = requeue::Requeued<BoshDeployment>;
 
 /// Runs until it is asked to stop, for one namespace or for all.
 pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Option<String>) {
     let concurrency = running.concurrency.min(CONCURRENCY);
     let (store, objects) = objects(&context, &namespace);
     let touched = touched(&context, &namespace, store.clone());
-    let ruled = ruled(&context, store.clone());
-    let others = stream::select(others(&context, &namespace), ruled);
+    let all = on_plugin_change(&context, store.clone());
+    let others = stream::select(others(&context, &namespace), all);
     let queue = stream::select(stream::select(objects, touched), others);
     let forgetting = context.clone();
-    let gone = move |namespace: &str, name: &str| {
+    let forget = move |namespace: &str, name: &str| {
         let key = (namespace.into(), name.into());
         forgetting.memory.forget(&key);
         forgetting.count(&key, None);
         forgetting.rolls.release(&key);
         forgetting.pulls.forget(namespace, name);
-        forgetting.sweeps.forget(namespace, name);
+        forgetting.garbage.forget(namespace, name);
     };
     let reconcile =
         |object: Arc<BoshDeployment>, context: Arc<Context>| async move { context.reconcile(&object).await };
@@ -50,7 +50,7 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
             (store, queue),
             context,
             reconcile,
-            (concurrency, gone),
+            (concurrency, forget),
         )
         .await;
 }
@@ -59,7 +59,7 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
 fn objects(
     context: &Context,
     namespace: &Option<String>,
-) -> (Store<BoshDeployment>, impl Stream<Item = Woken> + Send + use<>) {
+) -> (Store<BoshDeployment>, impl Stream<Item = Requeued> + Send + use<>) {
     let (store, writer) = reflector::store();
     let all = api::<BoshDeployment>(&context.cluster.client(), namespace);
     let events = watcher(all, watcher::Config::default()).default_backoff();
@@ -72,23 +72,23 @@ fn touched(
     context: &Arc<Context>,
     namespace: &Option<String>,
     store: Store<BoshDeployment>,
-) -> impl Stream<Item = Woken> + Send + use<> {
+) -> impl Stream<Item = Requeued> + Send + use<> {
     let touched = follow(&context.cache, &context.cluster.client(), namespace);
     let context = context.clone();
     touched.flat_map(move |touched| {
-        let woken = match touched {
+        let requeued = match touched {
             Ok(touched) => {
-                let mut woken = concerned(&store.state(), &touched);
+                let mut requeued = concerned(&store.state(), &touched);
                 if touched.place.kind == "Secret" {
                     let place = touched.place;
                     let source = Source::Secret(place.name);
-                    woken.extend(context.pulling(Some(place.namespace), &source));
+                    requeued.extend(context.pulling(Some(place.namespace), &source));
                 }
-                woken.into_iter().map(Ok).collect()
+                requeued.into_iter().map(Ok).collect()
             }
             Err(error) => vec![Err(error)],
         };
-        stream::iter(woken)
+        stream::iter(requeued)
     })
 }
 
@@ -107,10 +107,10 @@ impl Context {
 }
 
 /// All of them, each time that the plugins change: which of them a plugin serves, each finds out by itself.
-fn ruled(context: &Context, store: Store<BoshDeployment>) -> impl Stream<Item = Woken> + Send + use<> {
+fn on_plugin_change(context: &Context, store: Store<BoshDeployment>) -> impl Stream<Item = Requeued> + Send + use<> {
     context.plugins.changes().flat_map(move |()| {
         let all = store.state();
-        let all: Vec<Woken> = all.iter().map(|object| Ok(ObjectRef::from_obj(&**object))).collect();
+        let all: Vec<Requeued> = all.iter().map(|object| Ok(ObjectRef::from_obj(&**object))).collect();
         stream::iter(all)
     })
 }
@@ -121,14 +121,14 @@ fn concerned(deployments: &[Arc<BoshDeployment>], touched: &Touched) -> Vec<Obje
         deployment.metadata.namespace.as_deref() == Some(touched.place.namespace.as_str())
     };
     let concerns = |deployment: &&Arc<BoshDeployment>| {
-        sight(deployment).is_some_and(|sight| sight.sees(&touched.place, &touched.homes))
+        selector(deployment).is_some_and(|selector| selector.matches(&touched.place, &touched.homes))
     };
     let concerned = deployments.iter().filter(here).filter(concerns);
     concerned.map(|deployment| ObjectRef::from_obj(&**deployment)).collect()
 }
 
 /// Each time that a pod of a conversion changes, since an image that cannot be pulled is seen there only, or an account that images are pulled with.
-fn others(context: &Arc<Context>, namespace: &Option<String>) -> impl Stream<Item = Woken> + Send + use<> {
+fn others(context: &Arc<Context>, namespace: &Option<String>) -> impl Stream<Item = Requeued> + Send + use<> {
     let client = context.cluster.client();
     let ours = watcher::Config::default().labels(labels::QUARKS_JOB_NAME);
     let pods = changes::<PartialObjectMeta<Pod>>(&client, namespace, ours);

@@ -14,6 +14,6 @@ pub const OUTPUT: &str = "/mnt/quarks/output.json";
 /// Where a container leaves what it has to say.
 pub const TERMINATION_LOG: &str = "/dev/termination-log";
 /// Exit code of a command that has told what is wrong: another try would tell the same.
-pub const TOLD: u8 = 65;
+pub const REPORTED: u8 = 65;
 /// Exit code of a command whose mounts are not those that it was started for: a new pod gets the new ones.
 pub const TRY_AGAIN: u8 = 75;

@@ -2,7 +2,7 @@
 
 /// On the Job: number of the run.
 pub(super) const RUN: &str = "quarks.cloudfoundry.org/run";
-/// On the Job: digest of what it was made from ([`super::observe::Seen::digest`]).
+/// On the Job: digest of what it was made from ([`super::observe::Observed::digest`]).
 pub(super) const CONFIG: &str = "quarks.cloudfoundry.org/config-digest";
 /// On the Job: it was started. It is made suspended.
 pub(super) const STARTED: &str = "quarks.cloudfoundry.org/started";

@@ -4,13 +4,13 @@ mod account;
 mod act;
 mod desired;
 mod failure;
+mod garbage;
 mod marks;
 mod observe;
 mod output;
 mod plan;
 mod references;
 mod status;
-mod sweep;
 mod watch;
 
 #[cfg(test)]
@@ -28,7 +28,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::runtime::controller::Action;
 use kube::{Resource, ResourceExt};
-use observe::{Seen, is_renewed, observe};
+use observe::{Observed, is_renewed, observe};
 use plan::{Step, plan};
 use status::State;
 use std::time::Duration;
@@ -96,9 +96,9 @@ impl Context {
 
     /// One write. None: look again.
     async fn step(&self, object: &QuarksJob) -> Result<Option<Action>, Error> {
-        let seen = observe(&self.cluster, &self.interest, object).await?;
-        match plan(object, &seen, &self.operator_image) {
-            Step::Create(number) => return self.create(object, &seen, number).await,
+        let observed = observe(&self.cluster, &self.interest, object).await?;
+        match plan(object, &observed, &self.operator_image) {
+            Step::Create(number) => return self.create(object, &observed, number).await,
             Step::Turn(strategy, number) => act::turn(&self.cluster, object, strategy, number).await?,
             Step::Begin(number, digest) => {
                 let count = |status: &mut QuarksJobStatus| {
@@ -110,14 +110,14 @@ impl Context {
             Step::Start(job) => act::start(&self.cluster, object, &job).await?,
             Step::End(state) => {
                 if state == State::Succeeded {
-                    self.sweep(object).await;
+                    self.collect_garbage(object).await;
                 }
                 let end = |status: &mut QuarksJobStatus| status.ended_runs = status.runs;
                 self.report(object, &state, end).await?;
             }
             Step::Delete(job) => self.cluster.delete(&*job).await?,
             Step::Rest(state) => {
-                self.report(object, &state, |status| baseline(object, &seen, status))
+                self.report(object, &state, |status| baseline(object, &observed, status))
                     .await?;
                 return Ok(Some(Action::await_change()));
             }
@@ -126,15 +126,17 @@ impl Context {
     }
 
     /// Before the end is noted, so that a death in between leaves nothing undone.
-    async fn sweep(&self, object: &QuarksJob) {
-        if let Err(error) = sweep::sweep(&self.cluster, object, self.keep_versions).await {
+    async fn collect_garbage(&self, object: &QuarksJob) {
+        if let Err(error) = garbage::collect(&self.cluster, object, self.keep_versions).await {
             // The run succeeded all the same, and the next one sweeps again.
             tracing::warn!(%error, "cannot delete old versions of output");
         }
     }
 
-    async fn create(&self, object: &QuarksJob, seen: &Seen, number: i64) -> Result<Option<Action>, Error> {
-        let Some(config) = &seen.config else { return Ok(None) };
+    async fn create(&self, object: &QuarksJob, observed: &Observed, number: i64) -> Result<Option<Action>, Error> {
+        let Some(config) = &observed.config else {
+            return Ok(None);
+        };
         let (state, action) = match act::create(&self.cluster, object, config, number, &self.operator_image).await {
             Ok(Creation::Made) => return Ok(None),
             Ok(Creation::Waiting(what)) => (State::Waiting(what), Ok(Some(Action::requeue(LATER)))),
@@ -162,7 +164,7 @@ impl Context {
         };
         self.cluster.set_status(MANAGER, object, &status).await?;
         for notice in notices {
-            if let Err(error) = self.events.tell(object, &notice).await {
+            if let Err(error) = self.events.emit(object, &notice).await {
                 // An event that is lost changes nothing.
                 tracing::warn!(%error, "cannot write an event");
             }
@@ -172,8 +174,8 @@ impl Context {
 }
 
 /// What later changes are told from, where no run did it.
-fn baseline(object: &QuarksJob, seen: &Seen, status: &mut QuarksJobStatus) {
-    let digest = seen.config.as_ref().and_then(|config| config.digest.clone());
+fn baseline(object: &QuarksJob, observed: &Observed, status: &mut QuarksJobStatus) {
+    let digest = observed.config.as_ref().and_then(|config| config.digest.clone());
     let done = object.spec.trigger.strategy == crate::api::job::Strategy::Done;
     if done && is_renewed(object) && status.config_digest.is_none() {
         status.config_digest = digest;

@@ -21,7 +21,7 @@ const REFERENCES: usize = 256;
 
 /// What a plan is made from.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct Observed {
     /// Its Jobs, each with the number of its run.
     pub jobs: Vec<(i64, Job)>,
     /// The pods of these.
@@ -45,7 +45,7 @@ pub(super) struct Config {
 
 // === impl Seen ===
 
-impl Seen {
+impl Observed {
     /// The Job of this run.
     pub(super) fn job(&self, number: i64) -> Option<&Job> {
         let found = self.jobs.iter().find(|(run, _)| *run == number);
@@ -62,7 +62,7 @@ pub(super) fn made_from(job: &Job) -> Option<&str> {
 ///
 /// # Errors
 /// See [`Error`].
-pub(super) async fn observe(cluster: &Cluster, interest: &Interest, object: &QuarksJob) -> Result<Seen, Error> {
+pub(super) async fn observe(cluster: &Cluster, interest: &Interest, object: &QuarksJob) -> Result<Observed, Error> {
     let namespace = object.namespace().unwrap_or_default();
     let name = object.name_any();
     let references = references(&object.spec.template);
@@ -74,21 +74,21 @@ pub(super) async fn observe(cluster: &Cluster, interest: &Interest, object: &Qua
     let label = format!("{}={}", labels::QUARKS_JOB_NAME, cut(&name, "", LABEL_LIMIT));
     let uid = object.uid().unwrap_or_default();
     let jobs: Vec<Job> = cluster.list(&namespace, &label).await?;
-    let mut seen = Seen {
+    let mut observed = Observed {
         jobs: jobs.into_iter().filter_map(|job| numbered(job, &uid)).collect(),
-        ..Seen::default()
+        ..Observed::default()
     };
     if is_wanted(object) || is_renewed(object) {
-        seen.config = Some(config(cluster, &namespace, object, references).await?);
+        observed.config = Some(config(cluster, &namespace, object, references).await?);
     }
-    if !seen.jobs.is_empty() || may_run(object, &seen) {
+    if !observed.jobs.is_empty() || may_run(object, &observed) {
         let pods: Vec<Pod> = cluster.list(&namespace, &label).await?;
-        seen.pods = pods
+        observed.pods = pods
             .into_iter()
             .filter(|pod| pod.annotations().get(QUARKS_JOB) == Some(&name))
             .collect();
     }
-    Ok(seen)
+    Ok(observed)
 }
 
 /// Whether it runs again when its configuration changes.
@@ -102,8 +102,8 @@ fn is_wanted(object: &QuarksJob) -> bool {
 }
 
 /// Whether its pods matter: a run may be about to begin.
-fn may_run(object: &QuarksJob, seen: &Seen) -> bool {
-    let digest = seen.config.as_ref().and_then(|config| config.digest.as_ref());
+fn may_run(object: &QuarksJob, observed: &Observed) -> bool {
+    let digest = observed.config.as_ref().and_then(|config| config.digest.as_ref());
     let last = object.status.as_ref().and_then(|status| status.config_digest.as_ref());
     is_wanted(object) || digest.is_some() && digest != last
 }

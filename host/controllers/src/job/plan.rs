@@ -8,7 +8,7 @@
 use super::desired::name;
 use super::failure;
 use super::marks::{DELETE, STARTED, TAKEN};
-use super::observe::{Seen, is_renewed, made_from};
+use super::observe::{Observed, is_renewed, made_from};
 use super::status::State;
 use crate::api::QuarksJob;
 use crate::api::job::{QuarksJobStatus, Strategy};
@@ -42,20 +42,20 @@ enum Ending {
 }
 
 /// `operator_image`: of whose containers messages can be shown.
-pub(super) fn plan(object: &QuarksJob, seen: &Seen, operator_image: &str) -> Step {
+pub(super) fn plan(object: &QuarksJob, observed: &Observed, operator_image: &str) -> Step {
     let status = object.status.clone().unwrap_or_default();
-    if let Some(job) = leftover(seen, &status) {
+    if let Some(job) = leftover(observed, &status) {
         return Step::Delete(Box::new(job.clone()));
     }
     if status.runs > status.ended_runs {
-        return running(object, seen, &status, operator_image);
+        return running(object, observed, &status, operator_image);
     }
-    idle(object, seen, &status)
+    idle(object, observed, &status)
 }
 
 /// A Job of a run that has ended and that nobody needs to see any more.
-fn leftover<'s>(seen: &'s Seen, status: &QuarksJobStatus) -> Option<&'s Job> {
-    let over = seen.jobs.iter().filter(|(number, _)| *number <= status.ended_runs);
+fn leftover<'s>(observed: &'s Observed, status: &QuarksJobStatus) -> Option<&'s Job> {
+    let over = observed.jobs.iter().filter(|(number, _)| *number <= status.ended_runs);
     let mut gone = over.filter(|(number, job)| {
         let newest = *number == status.runs;
         let kept = match ending(job) {
@@ -69,20 +69,20 @@ fn leftover<'s>(seen: &'s Seen, status: &QuarksJobStatus) -> Option<&'s Job> {
     gone.next().map(|(_, job)| job)
 }
 
-fn running(object: &QuarksJob, seen: &Seen, status: &QuarksJobStatus, operator_image: &str) -> Step {
-    let Some(job) = seen.job(status.runs) else {
+fn running(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus, operator_image: &str) -> Step {
+    let Some(job) = observed.job(status.runs) else {
         let message = "its Job was deleted before it ended; set the trigger to run it again".to_string();
         return Step::End(State::Failed("JobGone".into(), message));
     };
     match ending(job) {
         Some(Ending::Complete) => return Step::End(State::Succeeded),
         Some(Ending::Failed) => {
-            let (reason, message) = failure::of_job(job, &seen.pods, operator_image);
+            let (reason, message) = failure::of_job(job, &observed.pods, operator_image);
             return Step::End(State::Failed(reason, message));
         }
         None => {}
     }
-    let digest = seen.config.as_ref().and_then(|config| config.digest.as_ref());
+    let digest = observed.config.as_ref().and_then(|config| config.digest.as_ref());
     if is_renewed(object) && digest.is_some() && digest.map(String::as_str) != made_from(job) {
         return Step::End(State::Superseded);
     }
@@ -90,12 +90,12 @@ fn running(object: &QuarksJob, seen: &Seen, status: &QuarksJobStatus, operator_i
     if suspended && !job.annotations().contains_key(STARTED) {
         return Step::Start(Box::new(job.clone()));
     }
-    Step::Rest(State::Running(failure::waits(&seen.pods, job)))
+    Step::Rest(State::Running(failure::waits(&observed.pods, job)))
 }
 
-fn idle(object: &QuarksJob, seen: &Seen, status: &QuarksJobStatus) -> Step {
+fn idle(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) -> Step {
     let strategy = object.spec.trigger.strategy;
-    let digest = seen.config.as_ref().and_then(|config| config.digest.as_deref());
+    let digest = observed.config.as_ref().and_then(|config| config.digest.as_deref());
     let last = status.config_digest.as_deref();
     let renews =
         strategy == Strategy::Done && is_renewed(object) && last.is_some() && digest.is_some() && digest != last;
@@ -105,7 +105,7 @@ fn idle(object: &QuarksJob, seen: &Seen, status: &QuarksJobStatus) -> Step {
         Strategy::Manual | Strategy::Done => None,
     };
     let next = status.runs + 1;
-    if let Some(job) = seen.job(next) {
+    if let Some(job) = observed.job(next) {
         // Whatever the configuration is by now: if this Job went, and with it the trigger that another operator takes back, nothing would run.
         let taken = object.annotations().get(TAKEN) == Some(&name(object, next));
         return match turned.filter(|_| !taken) {
@@ -113,10 +113,10 @@ fn idle(object: &QuarksJob, seen: &Seen, status: &QuarksJobStatus) -> Step {
             None => Step::Begin(next, made_from(job).map(str::to_string)),
         };
     }
-    if let Some(why) = seen.config.as_ref().and_then(|config| config.refused.clone()) {
+    if let Some(why) = observed.config.as_ref().and_then(|config| config.refused.clone()) {
         return Step::Rest(State::Refused(why));
     }
-    let missing = seen.config.as_ref().map_or(&[][..], |config| &config.missing);
+    let missing = observed.config.as_ref().map_or(&[][..], |config| &config.missing);
     if turned.is_none() && !renews {
         return Step::Rest(State::Idle);
     }
@@ -124,7 +124,7 @@ fn idle(object: &QuarksJob, seen: &Seen, status: &QuarksJobStatus) -> Step {
         return Step::Rest(State::Waiting(format!("waiting for {}", missing.join(", "))));
     }
     // Its containers could write an older output after a newer one.
-    if seen.pods.iter().any(failure::is_alive) {
+    if observed.pods.iter().any(failure::is_alive) {
         return Step::Rest(State::Waiting("waiting for the pods of the run before".into()));
     }
     Step::Create(next)

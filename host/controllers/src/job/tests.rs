@@ -5,7 +5,7 @@ use super::act::is_current;
 use super::desired::name;
 use super::made::asked;
 use super::marks::{CONFIG, STARTED, TAKEN};
-use super::observe::{Config, Seen};
+use super::observe::{Config, Observed};
 use super::plan::{Step, plan};
 use super::status::{State, status};
 use crate::api::QuarksJob;
@@ -54,8 +54,8 @@ impl World {
         self.object.metadata.resource_version = Some(self.next());
     }
 
-    fn seen(&self) -> Seen {
-        Seen {
+    fn observed(&self) -> Observed {
+        Observed {
             jobs: self.jobs.clone(),
             pods: Vec::new(),
             config: Some(Config {
@@ -157,8 +157,8 @@ impl World {
     fn settle(&mut self) -> Vec<&'static str> {
         let mut did = Vec::new();
         for _ in 0..40 {
-            let (object, seen) = (self.object.clone(), self.seen());
-            let step = plan(&object, &seen, "boson");
+            let (object, observed) = (self.object.clone(), self.observed());
+            let step = plan(&object, &observed, "boson");
             let landed = self.write(&object, &step);
             did.push(word(&step));
             if matches!(step, Step::Rest(_)) {
@@ -198,13 +198,13 @@ fn word(step: &Step) -> &'static str {
 #[test]
 fn what_cannot_be_read_is_refused_and_starts_nothing() {
     let world = World::new("now", false);
-    let mut seen = world.seen();
-    seen.config = Some(Config {
+    let mut observed = world.observed();
+    observed.config = Some(Config {
         refused: Some("too many".into()),
         ..Config::default()
     });
     assert_eq!(
-        plan(&world.object, &seen, "boson"),
+        plan(&world.object, &observed, "boson"),
         Step::Rest(State::Refused("too many".into()))
     );
 }
@@ -297,7 +297,7 @@ impl Operator {
         match (self.object.take(), self.step.take()) {
             (None, _) => self.object = Some(world.object.clone()),
             (Some(object), None) => {
-                self.step = Some(plan(&object, &world.seen(), "boson"));
+                self.step = Some(plan(&object, &world.observed(), "boson"));
                 self.object = Some(object);
             }
             (Some(object), Some(step)) => {

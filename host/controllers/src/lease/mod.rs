@@ -70,7 +70,7 @@ enum Turn {
 }
 
 /// The lease as it was seen last.
-struct Seen {
+struct Observed {
     lease: Option<Lease>,
     /// When it last changed, by our own clock: another machine's may show any time.
     changed: Instant,
@@ -89,13 +89,13 @@ impl Election {
         health.set(PART, State::Starting);
         let cluster = &cluster.clone().answering_within(ANSWER);
         tokio::pin!(stop);
-        let mut seen = Seen {
+        let mut observed = Observed {
             lease: None,
             changed: Instant::now(),
         };
         let taken = tokio::select! {
             () = &mut stop => return End::Done,
-            taken = self.acquire(cluster, health, &mut seen) => taken,
+            taken = self.acquire(cluster, health, &mut observed) => taken,
         };
         tracing::info!(me = self.me, "leading");
         cluster.metrics().leading.set(1);
@@ -108,22 +108,22 @@ impl Election {
                     (&mut stop).await;
                     tokio::time::sleep(GRACE).await;
                 } => End::Done,
-                () = self.keep(cluster, &mut seen, taken) => End::Lost,
+                () = self.keep(cluster, &mut observed, taken) => End::Lost,
             }
         };
         cluster.metrics().leading.set(0);
         match end {
-            End::Done => self.give_back(cluster, &seen).await,
+            End::Done => self.give_back(cluster, &observed).await,
             End::Lost => health.set(PART, State::Ended),
         }
         end
     }
 
     /// Waits until it is ours. From when on: before it was written, because the answer may be slow.
-    async fn acquire(&self, cluster: &Cluster, health: &Health, seen: &mut Seen) -> Instant {
+    async fn acquire(&self, cluster: &Cluster, health: &Health, observed: &mut Observed) -> Instant {
         loop {
             let began = Instant::now();
-            let step = self.step(cluster, seen).await;
+            let step = self.step(cluster, observed).await;
             // Waiting for one's turn is being ready, a rolling update waits for it; not to be heard is not.
             health.set(PART, if step.is_ok() { State::Working } else { State::Starting });
             match step {
@@ -140,7 +140,7 @@ impl Election {
     }
 
     /// Renews until that is no longer possible. `renewed`: since when it is ours.
-    async fn keep(&self, cluster: &Cluster, seen: &mut Seen, mut renewed: Instant) {
+    async fn keep(&self, cluster: &Cluster, observed: &mut Observed, mut renewed: Instant) {
         let mut pause = BEAT;
         loop {
             let left = GIVE_UP.saturating_sub(renewed.elapsed());
@@ -152,7 +152,7 @@ impl Election {
             pause = BEAT;
             // The lease runs from before the write: its answer may be slow.
             let began = Instant::now();
-            match tokio::time::timeout(GIVE_UP.saturating_sub(renewed.elapsed()), self.step(cluster, seen)).await {
+            match tokio::time::timeout(GIVE_UP.saturating_sub(renewed.elapsed()), self.step(cluster, observed)).await {
                 Ok(Ok(Turn::Mine)) => renewed = began,
                 // Somebody may have put a label on it.
                 Ok(Ok(Turn::Unclear)) => {}
@@ -173,15 +173,15 @@ impl Election {
     }
 
     /// One look, and one write where it is our turn.
-    async fn step(&self, cluster: &Cluster, seen: &mut Seen) -> Result<Turn, Error> {
+    async fn step(&self, cluster: &Cluster, observed: &mut Observed) -> Result<Turn, Error> {
         let found: Option<Lease> = cluster.get(&self.namespace, &self.name).await?;
         let version = |lease: &Option<Lease>| lease.as_ref().and_then(|lease| lease.metadata.resource_version.clone());
-        if version(&found) != version(&seen.lease) {
-            seen.changed = Instant::now();
+        if version(&found) != version(&observed.lease) {
+            observed.changed = Instant::now();
         }
-        seen.lease = found;
-        let spec = seen.lease.as_ref().and_then(|lease| lease.spec.as_ref());
-        let step = decide(&self.me, seen.lease.is_some(), spec, seen.changed.elapsed());
+        observed.lease = found;
+        let spec = observed.lease.as_ref().and_then(|lease| lease.spec.as_ref());
+        let step = decide(&self.me, observed.lease.is_some(), spec, observed.changed.elapsed());
         let now = MicroTime(Timestamp::now());
         let written =
             match step {
@@ -193,13 +193,13 @@ impl Election {
                         Created::Made(lease) => Some(lease),
                         Created::Exists => None,
                     }),
-                Step::Take { changes } => self.replace(cluster, seen, now, true, changes).await,
-                Step::Renew => self.replace(cluster, seen, now, false, 0).await,
+                Step::Take { changes } => self.replace(cluster, observed, now, true, changes).await,
+                Step::Renew => self.replace(cluster, observed, now, false, 0).await,
             };
         match written {
             Ok(Some(lease)) => {
-                seen.lease = Some(lease);
-                seen.changed = Instant::now();
+                observed.lease = Some(lease);
+                observed.changed = Instant::now();
                 Ok(Turn::Mine)
             }
             Ok(None) => Ok(Turn::Unclear),
@@ -212,12 +212,12 @@ impl Election {
     async fn replace(
         &self,
         cluster: &Cluster,
-        seen: &Seen,
+        observed: &Observed,
         now: MicroTime,
         taken: bool,
         changes: i32,
     ) -> Result<Option<Lease>, Error> {
-        let lease = self.lease(seen.lease.as_ref(), now, taken, changes);
+        let lease = self.lease(observed.lease.as_ref(), now, taken, changes);
         cluster.replace(MANAGER, &lease).await.map(Some)
     }
 
@@ -255,8 +255,8 @@ impl Election {
     }
 
     /// Lets the next one begin without waiting.
-    async fn give_back(&self, cluster: &Cluster, seen: &Seen) {
-        let Some(mut lease) = seen.lease.clone() else {
+    async fn give_back(&self, cluster: &Cluster, observed: &Observed) {
+        let Some(mut lease) = observed.lease.clone() else {
             return;
         };
         let Some(spec) = lease

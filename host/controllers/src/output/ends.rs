@@ -16,7 +16,7 @@ pub enum End {
 ///
 /// # Errors
 /// See [`Error`].
-pub async fn look(cluster: &Cluster, namespace: &str, pod: &str) -> Result<Option<Pod>, Error> {
+pub async fn get_pod(cluster: &Cluster, namespace: &str, pod: &str) -> Result<Option<Pod>, Error> {
     cluster.get(namespace, pod).await
 }
 

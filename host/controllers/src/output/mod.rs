@@ -6,7 +6,7 @@ mod keep;
 mod order;
 mod parsed;
 
-pub use ends::{End, ends, look};
+pub use ends::{End, ends, get_pod};
 pub use keep::{Failure, keep};
 pub use order::Order;
 pub use parsed::{FILE_LIMIT, Wanted, secrets};

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What a watch tells of a ConfigMap.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct Observed {
     /// Changes with everything.
     pub version: String,
     /// Seconds.
@@ -23,7 +23,7 @@ pub struct Seen {
 /// All of them.
 #[derive(Debug, Default)]
 pub struct Listing {
-    maps: BTreeMap<Key, Seen>,
+    maps: BTreeMap<Key, Observed>,
     /// What each watch has listed so far, of a list that is not complete.
     listed: BTreeMap<usize, BTreeSet<Key>>,
     /// Watches that have listed everything once.
@@ -77,24 +77,24 @@ impl Listing {
     /// The plugins, each with its parts.
     pub fn plugins(&self) -> BTreeMap<Key, Plugin> {
         let mut plugins = BTreeMap::new();
-        for (key, seen) in self.maps.iter().filter(|(_, seen)| seen.part_of.is_none()) {
+        for (key, observed) in self.maps.iter().filter(|(_, observed)| observed.part_of.is_none()) {
             let plugin = Plugin {
-                created: seen.created,
-                label: seen.label.clone(),
+                created: observed.created,
+                label: observed.label.clone(),
                 more: Vec::new(),
-                version: seen.version.clone(),
+                version: observed.version.clone(),
             };
             plugins.insert(key.clone(), plugin);
         }
-        for (key, seen) in &self.maps {
-            let whole = seen.part_of.as_ref().map(|name| Key {
+        for (key, observed) in &self.maps {
+            let whole = observed.part_of.as_ref().map(|name| Key {
                 namespace: key.namespace.clone(),
                 name: name.clone(),
             });
             if let Some(plugin) = whole.and_then(|whole| plugins.get_mut(&whole)) {
                 plugin.more.push(key.name.clone());
                 plugin.version.push(' ');
-                plugin.version.push_str(&seen.version);
+                plugin.version.push_str(&observed.version);
             }
         }
         plugins
@@ -105,14 +105,14 @@ impl Listing {
             |all: &Option<BTreeMap<String, String>>, key: &str| all.as_ref().and_then(|all| all.get(key)).cloned();
         let meta = &map.metadata;
         let created = meta.creation_timestamp.as_ref();
-        let seen = Seen {
+        let observed = Observed {
             version: meta.resource_version.clone().unwrap_or_default(),
             created: created.map_or(0, |time| time.0.as_second()),
             label: text(&meta.labels, PLUGIN).unwrap_or_default(),
             part_of: text(&meta.annotations, PART_OF),
         };
-        let old = self.maps.insert(key(map), seen.clone());
-        old.as_ref() != Some(&seen)
+        let old = self.maps.insert(key(map), observed.clone());
+        old.as_ref() != Some(&observed)
     }
 }
 

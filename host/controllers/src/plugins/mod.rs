@@ -31,7 +31,7 @@ pub use pack::{Packing, pack};
 pub(crate) use selection::{Asking, Pick, Selection, Waiting, select};
 
 use crate::client::{Cluster, Error};
-use crate::conversion::Rules;
+use crate::conversion::PluginHost;
 use crate::running::api;
 use crate::scope::{Namespaces, Scope};
 use crate::serving::{Health, State};
@@ -90,7 +90,7 @@ impl Plugins {
     pub async fn run(
         &self,
         cluster: &Cluster,
-        rules: &Arc<dyn Rules>,
+        host: &Arc<dyn PluginHost>,
         namespaces: &Namespaces,
         scope: &Scope,
         health: &Health,
@@ -113,14 +113,14 @@ impl Plugins {
         let worker = worker::Worker {
             plugins: self,
             cluster,
-            rules,
+            host,
             scope,
             followed: &followed,
             watches,
         };
         // A namespace that is served from now on may bring plugins.
         let widened = scope.changes().for_each(|()| {
-            followed.news.send_replace(());
+            followed.changed.send_replace(());
             std::future::ready(())
         });
         futures::join!(futures::future::join_all(following), worker.run(), widened);
@@ -131,14 +131,14 @@ impl Plugins {
 #[derive(Debug)]
 struct Followed {
     listing: Mutex<Listing>,
-    news: watch::Sender<()>,
+    changed: watch::Sender<()>,
 }
 
 impl Default for Followed {
     fn default() -> Self {
         Self {
             listing: Mutex::default(),
-            news: watch::Sender::new(()),
+            changed: watch::Sender::new(()),
         }
     }
 }
@@ -156,7 +156,7 @@ async fn follow(cluster: &Cluster, nth: usize, namespace: &Option<String>, follo
                 }
                 let mut listing = followed.listing.lock().unwrap_or_else(PoisonError::into_inner);
                 if listing.take(nth, namespace.as_deref(), event) {
-                    followed.news.send_replace(());
+                    followed.changed.send_replace(());
                 }
             }
             Err(error) => match Error::of_watch(&error) {

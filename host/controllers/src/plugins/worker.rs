@@ -9,7 +9,7 @@ use super::queue::{Queue, Queued};
 use super::registry::{Entry, Good, Key, Registry, State};
 use super::{Followed, Plugins};
 use crate::client::{Cluster, Error};
-use crate::conversion::{Package, Rules, Settings};
+use crate::conversion::{Package, PluginHost, Settings};
 use crate::scope::Scope;
 use boson_pipeline::{Diagnostic, Stage};
 use futures::FutureExt;
@@ -25,7 +25,7 @@ const AGAIN: Duration = Duration::from_secs(5);
 pub(super) struct Worker<'a> {
     pub plugins: &'a Plugins,
     pub cluster: &'a Cluster,
-    pub rules: &'a Arc<dyn Rules>,
+    pub host: &'a Arc<dyn PluginHost>,
     pub scope: &'a Scope,
     pub followed: &'a Followed,
     pub watches: usize,
@@ -57,14 +57,14 @@ struct Loaded {
 impl Worker<'_> {
     /// For ever.
     pub async fn run(&self) {
-        let mut news = self.followed.news.subscribe();
+        let mut changes = self.followed.changed.subscribe();
         let mut progress = Progress::default();
         let mut loading: Option<BoxFuture<'_, Loaded>> = None;
         let mut failed = false;
         loop {
             let again = failed.then(|| tokio::time::sleep(AGAIN));
             let loaded = tokio::select! {
-                changed = news.changed() => match changed {
+                changed = changes.changed() => match changed {
                     Ok(()) => None,
                     Err(_) => return,
                 },
@@ -211,7 +211,7 @@ impl Worker<'_> {
                         document: format!("configmap/{}/{DOCUMENT}", key.name),
                     },
                 };
-                self.rules.load(package).await.map(|_| packed)
+                self.host.load(package).await.map(|_| packed)
             }
             Err(error) => Err(vec![error]),
         };
@@ -258,7 +258,7 @@ impl Worker<'_> {
         let metrics = self.cluster.metrics();
         metrics.plugins_loaded.set(loaded);
         metrics.plugins_refused.set(refused);
-        self.rules.keep(&registry.digests());
+        self.host.keep(&registry.digests());
         self.plugins.publish(registry);
     }
 }

@@ -4,7 +4,7 @@
 //! Nothing is written into a namespace that did not agree to this very QuarksSecret, and no Secret there is replaced that does not say
 //! itself that it is a copy. Of a namespace that did not agree nothing is told, not even which Secrets it has.
 
-use super::observe::{Seen, SeenCopy};
+use super::observe::{Observed, ObservedCopy};
 use super::secret::reference;
 use crate::api::secret::{Copy, SecretType};
 use crate::api::{ConditionStatus, QuarksSecret};
@@ -26,9 +26,9 @@ pub enum CopyStep {
 }
 
 /// What to do, and what to say about it; nothing where no copies are asked for.
-pub fn plan(object: &QuarksSecret, seen: &Seen, secret: &Secret) -> (Vec<CopyStep>, Option<Finding>) {
+pub fn plan(object: &QuarksSecret, observed: &Observed, secret: &Secret) -> (Vec<CopyStep>, Option<Finding>) {
     let (mut steps, mut missing) = (Vec::new(), Vec::new());
-    for (copy, there) in object.spec.copies.iter().zip(&seen.copies) {
+    for (copy, there) in object.spec.copies.iter().zip(&observed.copies) {
         match one(object, secret, copy, there) {
             Ok(step) => steps.extend(step),
             Err(why) => missing.push(format!("{}/{}: {why}", copy.namespace, copy.name)),
@@ -50,7 +50,7 @@ pub fn plan(object: &QuarksSecret, seen: &Seen, secret: &Secret) -> (Vec<CopySte
     (steps, finding)
 }
 
-fn one(object: &QuarksSecret, secret: &Secret, copy: &Copy, there: &SeenCopy) -> Result<Option<CopyStep>, String> {
+fn one(object: &QuarksSecret, secret: &Secret, copy: &Copy, there: &ObservedCopy) -> Result<Option<CopyStep>, String> {
     if let Some(why) = &there.hidden {
         return Err(why.clone());
     }

@@ -1,6 +1,6 @@
 //! What a value is to be made from: pure, and complete. What is missing for it is said by name.
 
-use super::observe::{Seen, entry};
+use super::observe::{Observed, entry};
 use super::recipe::{self, Recipe, digest, recipe, request_digest};
 use super::secret::{self, Marks};
 use super::signing::{self, Prior};
@@ -90,14 +90,14 @@ impl Cause {
 }
 
 /// For types that are made from other Secrets: the draft, if what they give is not what is there.
-pub fn derived(object: &QuarksSecret, seen: &Seen, secret: &Secret) -> Result<Option<Draft>, Trouble> {
+pub fn derived(object: &QuarksSecret, observed: &Observed, secret: &Secret) -> Result<Option<Draft>, Trouble> {
     if !matches!(
         object.spec.kind,
         SecretType::DockerConfigJson | SecretType::TemplatedConfig
     ) {
         return Ok(None);
     }
-    let draft = draft(object, seen, Cause::Source, Some(secret))?;
+    let draft = draft(object, observed, Cause::Source, Some(secret))?;
     let value = match &draft.value {
         Value::Known(value) => value.clone(),
         Value::Image {
@@ -117,7 +117,7 @@ pub fn derived(object: &QuarksSecret, seen: &Seen, secret: &Secret) -> Result<Op
 }
 
 /// What to make; or what is missing for it. `old`: the Secret that it replaces.
-pub fn draft(object: &QuarksSecret, seen: &Seen, cause: Cause, old: Option<&Secret>) -> Result<Draft, Trouble> {
+pub fn draft(object: &QuarksSecret, observed: &Observed, cause: Cause, old: Option<&Secret>) -> Result<Draft, Trouble> {
     let waiting = |message| Trouble {
         reason: "Waiting",
         message,
@@ -129,32 +129,33 @@ pub fn draft(object: &QuarksSecret, seen: &Seen, cause: Cause, old: Option<&Secr
                 .filter(|_| cause == Cause::Source)
                 .and_then(|old| entry(old, image::KEY));
             let known = known.and_then(|file| image::credentials(&file)).unzip();
-            let given = |reference: &Option<_>| reference.as_ref().map(|reference| seen.text(reference)).transpose();
+            let given =
+                |reference: &Option<_>| reference.as_ref().map(|reference| observed.text(reference)).transpose();
             Value::Image {
                 username: given(&asked.username).map_err(waiting)?.or(known.0),
                 password: given(&asked.password).map_err(waiting)?.or(known.1),
                 asked: asked.clone(),
             }
         }
-        (SecretType::TemplatedConfig, _, Some(asked)) => Value::Known(rendered(asked, seen)?),
-        _ => match seen.request.as_ref().and_then(signing::collected) {
+        (SecretType::TemplatedConfig, _, Some(asked)) => Value::Known(rendered(asked, observed)?),
+        _ => match observed.request.as_ref().and_then(signing::collected) {
             Some(value) => Value::Known(value),
-            None => Value::Generated(certified(object, seen, cause, old)?),
+            None => Value::Generated(certified(object, observed, cause, old)?),
         },
     };
-    let marks = marks_of(object, seen);
+    let marks = marks_of(object, observed);
     Ok(Draft { value, cause, marks })
 }
 
 /// All templates, with one budget.
-fn rendered(asked: &TemplatedConfig, seen: &Seen) -> Result<Tree, Trouble> {
+fn rendered(asked: &TemplatedConfig, observed: &Observed) -> Result<Tree, Trouble> {
     let trouble = |reason| move |message| Trouble { reason, message };
     let (waiting, bad) = (trouble("Waiting"), trouble("BadTemplate"));
     let mut budget = Budget::new();
     let mut values = Values::new();
     for (name, reference) in &asked.values {
         // Any number of them may refer to the same large entry.
-        let value = seen.str(reference).map_err(waiting)?;
+        let value = observed.str(reference).map_err(waiting)?;
         budget.look_at(value.len()).map_err(bad)?;
         values.insert(name, value);
     }
@@ -169,21 +170,28 @@ fn rendered(asked: &TemplatedConfig, seen: &Seen) -> Result<Tree, Trouble> {
 /// What has to be done before the value can be written, where somebody else signs it.
 pub fn prior(
     object: &QuarksSecret,
-    seen: &Seen,
+    observed: &Observed,
     cause: Cause,
     old: Option<&Secret>,
     now: SystemTime,
 ) -> Result<Option<Prior>, Trouble> {
-    let Some(request) = &seen.request else { return Ok(None) };
-    let recipe = certified(object, seen, cause, None)?;
+    let Some(request) = &observed.request else {
+        return Ok(None);
+    };
+    let recipe = certified(object, observed, cause, None)?;
     if request.signer.is_built_in() {
-        own_names::check(object, seen, &recipe.options, &request.signer.cluster_domain)?;
+        own_names::check(object, observed, &recipe.options, &request.signer.cluster_domain)?;
     }
     signing::prior(object, request, &recipe, cause, old, now)
 }
 
 /// The recipe, with what a certificate needs.
-fn certified(object: &QuarksSecret, seen: &Seen, cause: Cause, old: Option<&Secret>) -> Result<Recipe, Trouble> {
+fn certified(
+    object: &QuarksSecret,
+    observed: &Observed,
+    cause: Cause,
+    old: Option<&Secret>,
+) -> Result<Recipe, Trouble> {
     let trouble = |reason, message: String| Trouble { reason, message };
     let Some(mut recipe) = recipe(&object.spec) else {
         return Err(trouble(
@@ -199,19 +207,19 @@ fn certified(object: &QuarksSecret, seen: &Seen, cause: Cause, old: Option<&Secr
     else {
         return Ok(recipe);
     };
-    if let Some((name, _)) = seen.services.iter().find(|(_, service)| service.is_none()) {
+    if let Some((name, _)) = observed.services.iter().find(|(_, service)| service.is_none()) {
         return Err(trouble("Waiting", format!("there is no Service '{name}'")));
     }
-    recipe::add_names(&mut recipe.options, &service_names(seen));
+    recipe::add_names(&mut recipe.options, &service_names(observed));
     if asked.activate_eks_workaround_for_san {
-        let address = first_address(seen).map_err(|message| trouble("Waiting", message))?;
+        let address = first_address(observed).map_err(|message| trouble("Waiting", message))?;
         recipe.options.set("common_name", address);
     }
     if asked.signer_type == SignerType::Cluster {
         return Ok(recipe);
     }
     if let (Some(ca), Some(key)) = (&asked.ca_ref, &asked.ca_key_ref) {
-        let text = |reference| seen.text(reference).map_err(|message| trouble("Waiting", message));
+        let text = |reference| observed.text(reference).map_err(|message| trouble("Waiting", message));
         let signer = Tree::object()
             .with("certificate", text(ca)?)
             .with("private_key", text(key)?);
@@ -225,20 +233,20 @@ fn certified(object: &QuarksSecret, seen: &Seen, cause: Cause, old: Option<&Secr
 }
 
 /// The address of the first Service.
-fn first_address(seen: &Seen) -> Result<String, String> {
-    let (_, service) = seen.services.first().cloned().unzip();
+fn first_address(observed: &Observed) -> Result<String, String> {
+    let (_, service) = observed.services.first().cloned().unzip();
     let address = service.flatten().and_then(|service| service.spec?.cluster_ip);
     let address = address.filter(|address| !address.is_empty() && address != "None");
     address.ok_or_else(|| "the first Service has no address to be common name".to_string())
 }
 
-fn service_names(seen: &Seen) -> Vec<String> {
-    let services: Vec<_> = seen
+fn service_names(observed: &Observed) -> Vec<String> {
+    let services: Vec<_> = observed
         .services
         .iter()
         .filter_map(|(_, service)| service.clone())
         .collect();
-    match seen.request.as_ref().filter(|request| request.signer.is_built_in()) {
+    match observed.request.as_ref().filter(|request| request.signer.is_built_in()) {
         Some(request) => own_names::of_services(&services, &request.signer.cluster_domain),
         None => recipe::service_names(&services),
     }
@@ -246,28 +254,30 @@ fn service_names(seen: &Seen) -> Vec<String> {
 
 /// Digest of what signs and of what Services add; none where neither is asked for, or not all of it is there. That our own authority is not there
 /// is an answer, too: whoever deletes it wants another.
-pub fn signature(object: &QuarksSecret, seen: &Seen) -> Option<String> {
+pub fn signature(object: &QuarksSecret, observed: &Observed) -> Option<String> {
     let asked = object.spec.request.as_ref()?.certificate.as_ref()?;
-    let by_us = seen.request.as_ref().and_then(signing::fingerprint);
+    let by_us = observed.request.as_ref().and_then(signing::fingerprint);
     if asked.ca_ref.is_none() && asked.service_ref.is_empty() && by_us.is_none() {
         return None;
     }
-    if seen.services.iter().any(|(_, service)| service.is_none()) {
+    if observed.services.iter().any(|(_, service)| service.is_none()) {
         return None;
     }
     let ca = match (by_us, &asked.ca_ref) {
         (Some(fingerprint), _) => fingerprint,
-        (None, Some(reference)) if seen.request.is_none() => Issued::from_pem(&seen.text(reference).ok()?)?.fingerprint,
+        (None, Some(reference)) if observed.request.is_none() => {
+            Issued::from_pem(&observed.text(reference).ok()?)?.fingerprint
+        }
         _ => String::new(),
     };
-    let names = service_names(seen).join(" ");
+    let names = service_names(observed).join(" ");
     Some(digest(&[&ca, &names]))
 }
 
 /// What a value that is made now is to be remembered by.
-pub fn marks_of(object: &QuarksSecret, seen: &Seen) -> Marks {
+pub fn marks_of(object: &QuarksSecret, observed: &Observed) -> Marks {
     Marks {
         request: request_digest(object),
-        signed: signature(object, seen),
+        signed: signature(object, observed),
     }
 }

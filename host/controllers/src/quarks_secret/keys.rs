@@ -83,13 +83,13 @@ mod tests {
                 tokio::task::yield_now().await;
             }
         };
-        let mut seen = BTreeSet::new();
+        let mut observed = BTreeSet::new();
         for _ in 0..2 {
             keys.fill();
             ready().await;
-            seen.insert(keys.source().key(SIZE).unwrap().private_pem());
+            observed.insert(keys.source().key(SIZE).unwrap().private_pem());
         }
-        assert_eq!(seen.len(), 2);
+        assert_eq!(observed.len(), 2);
         let none = Arc::new(Keys::new(0));
         none.fill();
         assert_eq!((none.lacks(), none.source.spare(SIZE)), (false, 0));

@@ -1,7 +1,7 @@
 //! Objects for tests, as a cluster would have them.
 
 use super::draft::{Draft, Value};
-use super::observe::Seen;
+use super::observe::Observed;
 use super::plan::Step;
 use super::secret;
 use crate::api::{QuarksSecret, QuarksSecretSpec};
@@ -19,9 +19,9 @@ pub fn asked(spec: &str) -> QuarksSecret {
 }
 
 /// What a plan's step leaves behind; the Secret that was there, where it keeps it.
-pub fn after(object: &QuarksSecret, seen: &Seen, step: &Step) -> Option<Secret> {
+pub fn after(object: &QuarksSecret, observed: &Observed, step: &Step) -> Option<Secret> {
     match step {
-        Step::Keep | Step::Prior(_) => seen.secret.clone(),
+        Step::Keep | Step::Prior(_) => observed.secret.clone(),
         Step::Mark(secret) => Some((**secret).clone()),
         Step::Create(draft) | Step::Recreate(draft, _) => Some(stored(made(object, draft))),
         Step::Replace(draft, old) => {

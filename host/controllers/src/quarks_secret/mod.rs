@@ -113,8 +113,8 @@ impl Context {
     async fn settle(&self, cached: Arc<QuarksSecret>, namespace: &str, name: &str) -> Result<Action, Error> {
         let mut object = cached;
         for _ in 0..ROUNDS {
-            let seen = observe(&self.cluster, &self.interest, &self.signer, &object).await?;
-            let mut plan = plan(&object, &seen, SystemTime::now());
+            let observed = observe(&self.cluster, &self.interest, &self.signer, &object).await?;
+            let mut plan = plan(&object, &observed, SystemTime::now());
             let writes = plan.step != plan::Step::Keep || !plan.copies.is_empty();
             if writes || status::status(&object, &plan, SystemTime::now()).is_some() {
                 let Some(fresh) = self.cluster.get::<QuarksSecret>(namespace, name).await? else {
@@ -154,14 +154,14 @@ impl Context {
             return Ok(());
         };
         if let Some(notice) = status::again(object, plan) {
-            self.tell(object, &notice).await;
+            self.emit(object, &notice).await;
             if let Some(deployment) = deployment(object) {
-                self.tell(&deployment, &notice).await;
+                self.emit(&deployment, &notice).await;
             }
         }
         self.cluster.set_status(MANAGER, object, &status).await?;
         for notice in notices {
-            self.tell(object, &notice).await;
+            self.emit(object, &notice).await;
         }
         Ok(())
     }
@@ -174,7 +174,7 @@ impl Context {
         match rotation::rotate(&self.cluster, map).await {
             Ok(notice) => {
                 if let Some(notice) = notice {
-                    self.tell(map, &notice).await;
+                    self.emit(map, &notice).await;
                 }
                 Ok(Action::await_change())
             }
@@ -183,8 +183,8 @@ impl Context {
         }
     }
 
-    async fn tell<K: Resource<DynamicType = ()>>(&self, about: &K, notice: &Notice) {
-        if let Err(error) = self.events.tell(about, notice).await {
+    async fn emit<K: Resource<DynamicType = ()>>(&self, about: &K, notice: &Notice) {
+        if let Err(error) = self.events.emit(about, notice).await {
             // An event that is lost changes nothing.
             tracing::warn!(%error, "cannot write an event");
         }

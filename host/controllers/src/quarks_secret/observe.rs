@@ -1,6 +1,6 @@
 //! What there is: reads only. All reads are quorum reads, because a stale one could make us replace a value that was just made.
 
-use super::signing::{self, AUTHORITY_SECRET, SeenRequest, Signer};
+use super::signing::{self, AUTHORITY_SECRET, ObservedRequest, Signer};
 use crate::api::QuarksSecret;
 use crate::api::request::KeyReference;
 use crate::api::secret::SecretType;
@@ -14,7 +14,7 @@ const ROOT: &str = "kube-root-ca.crt";
 
 /// What a plan is made from.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct Observed {
     /// The Secret that the QuarksSecret asks for.
     pub secret: Option<Secret>,
     /// Secrets that it refers to, by name; none where there is none.
@@ -22,14 +22,14 @@ pub struct Seen {
     /// Services that it refers to, in order; none where there is none.
     pub services: Vec<(String, Option<Service>)>,
     /// What is where the copies go, in their order.
-    pub copies: Vec<SeenCopy>,
+    pub copies: Vec<ObservedCopy>,
     /// Of a certificate that somebody else signs: how far that is.
-    pub request: Option<SeenRequest>,
+    pub request: Option<ObservedRequest>,
 }
 
 /// What is where a copy goes.
 #[derive(Clone, Debug, Default)]
-pub struct SeenCopy {
+pub struct ObservedCopy {
     /// A Secret of the copy's name.
     pub secret: Option<Secret>,
     /// A QuarksSecret of the original's name.
@@ -47,7 +47,7 @@ pub async fn observe(
     interest: &Interest,
     signer: &Signer,
     object: &QuarksSecret,
-) -> Result<Seen, Error> {
+) -> Result<Observed, Error> {
     let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
     let name = object.metadata.name.as_deref().unwrap_or_default();
     let spec = &object.spec;
@@ -55,26 +55,27 @@ pub async fn observe(
     let services = services(object);
     note(interest, signer, object, &references, &services);
 
-    let mut seen = Seen::default();
+    let mut observed = Observed::default();
     if spec.kind != SecretType::Copy {
-        seen.secret = cluster.get(namespace, &spec.secret_name).await?;
+        observed.secret = cluster.get(namespace, &spec.secret_name).await?;
     }
     for reference in references {
         let found = cluster.get(namespace, &reference).await?;
-        seen.referred.insert(reference, found);
+        observed.referred.insert(reference, found);
     }
     for service in services {
         let found = cluster.get(namespace, &service).await?;
-        seen.services.push((service, found));
+        observed.services.push((service, found));
     }
     for copy in &spec.copies {
-        seen.copies
+        observed
+            .copies
             .push(look_at_copy(cluster, &copy.namespace, &copy.name, name).await?);
     }
     if signing::asked(object).is_some() {
-        seen.request = Some(look_at_request(cluster, signer, object).await?);
+        observed.request = Some(look_at_request(cluster, signer, object).await?);
     }
-    Ok(seen)
+    Ok(observed)
 }
 
 /// What will be looked at.
@@ -100,9 +101,9 @@ fn note(
     interest.note((namespace, name), here.chain(there).chain(meanwhile).chain(authority));
 }
 
-async fn look_at_request(cluster: &Cluster, signer: &Signer, object: &QuarksSecret) -> Result<SeenRequest, Error> {
+async fn look_at_request(cluster: &Cluster, signer: &Signer, object: &QuarksSecret) -> Result<ObservedRequest, Error> {
     let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
-    let mut seen = SeenRequest {
+    let mut observed = ObservedRequest {
         signer: signer.clone(),
         key: cluster.get(namespace, &signing::key_name(object)).await?,
         request: None,
@@ -111,32 +112,32 @@ async fn look_at_request(cluster: &Cluster, signer: &Signer, object: &QuarksSecr
     };
     if signer.name.is_none() {
         // The operator has no permission for CertificateSigningRequests then.
-        return Ok(seen);
+        return Ok(observed);
     }
-    seen.request = cluster.get_global(&signing::name(object)).await?;
+    observed.request = cluster.get_global(&signing::name(object)).await?;
     if signer.is_built_in() {
-        seen.authority = cluster.get(&signer.namespace, AUTHORITY_SECRET).await?;
-    } else if seen.request.as_ref().is_some_and(signing::is_signed) {
+        observed.authority = cluster.get(&signer.namespace, AUTHORITY_SECRET).await?;
+    } else if observed.request.as_ref().is_some_and(signing::is_signed) {
         let root: Option<ConfigMap> = cluster.get(namespace, ROOT).await?;
-        seen.root = root.and_then(|root| root.data?.remove("ca.crt"));
+        observed.root = root.and_then(|root| root.data?.remove("ca.crt"));
     }
-    Ok(seen)
+    Ok(observed)
 }
 
-async fn look_at_copy(cluster: &Cluster, namespace: &str, copy: &str, original: &str) -> Result<SeenCopy, Error> {
-    let look = async {
+async fn look_at_copy(cluster: &Cluster, namespace: &str, copy: &str, original: &str) -> Result<ObservedCopy, Error> {
+    let read = async {
         // Also without consent: the Secret may say itself that it is to be a copy.
-        Ok::<_, Error>(SeenCopy {
+        Ok::<_, Error>(ObservedCopy {
             consent: cluster.get(namespace, original).await?,
             secret: cluster.get(namespace, copy).await?,
             hidden: None,
         })
     };
-    match look.await {
+    match read.await {
         // The Secret itself must not wait for a copy that will never be.
-        Err(error) if error.fault == Fault::Forbidden => Ok(SeenCopy {
+        Err(error) if error.fault == Fault::Forbidden => Ok(ObservedCopy {
             hidden: Some(error.to_string()),
-            ..SeenCopy::default()
+            ..ObservedCopy::default()
         }),
         other => other,
     }
@@ -177,7 +178,7 @@ fn services(object: &QuarksSecret) -> Vec<String> {
 
 // === impl Seen ===
 
-impl Seen {
+impl Observed {
     /// The text of an entry; what is missing, otherwise.
     pub fn text(&self, reference: &KeyReference) -> Result<String, String> {
         self.str(reference).map(str::to_string)
@@ -216,7 +217,7 @@ mod tests {
                 r#"{{"type": "certificate", "secretName": "s", "request": {certificate}}}"#
             ))
         };
-        let woken = |signer: &str, object: &QuarksSecret| {
+        let requeued = |signer: &str, object: &QuarksSecret| {
             let (interest, namespace) = (Interest::default(), "o".to_string());
             let signer = Signer {
                 name: Some(signer.to_string()),
@@ -226,8 +227,11 @@ mod tests {
             note(&interest, &signer, object, &BTreeSet::new(), &[]);
             interest.of::<QuarksSecret>("o", AUTHORITY_SECRET)
         };
-        assert_eq!(woken(OWN_SIGNER, &spec("cluster")), [ObjectRef::new("a").within("n")]);
-        assert_eq!(woken(OWN_SIGNER, &spec("local")), []);
-        assert_eq!(woken("example.com/signer", &spec("cluster")), []);
+        assert_eq!(
+            requeued(OWN_SIGNER, &spec("cluster")),
+            [ObjectRef::new("a").within("n")]
+        );
+        assert_eq!(requeued(OWN_SIGNER, &spec("local")), []);
+        assert_eq!(requeued("example.com/signer", &spec("cluster")), []);
     }
 }

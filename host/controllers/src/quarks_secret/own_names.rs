@@ -4,7 +4,7 @@
 //! namespace only, in the forms that contain the namespace: a short name, such as `nats`, exists in every namespace.
 
 use super::draft::Trouble;
-use super::observe::Seen;
+use super::observe::Observed;
 use crate::api::QuarksSecret;
 use boson_document::Tree;
 use k8s_openapi::api::core::v1::Service;
@@ -28,10 +28,10 @@ pub fn of_services(services: &[Service], cluster_domain: &str) -> Vec<String> {
 ///
 /// # Errors
 /// The first such name, and what is allowed.
-pub fn check(object: &QuarksSecret, seen: &Seen, options: &Tree, cluster_domain: &str) -> Result<(), Trouble> {
+pub fn check(object: &QuarksSecret, observed: &Observed, options: &Tree, cluster_domain: &str) -> Result<(), Trouble> {
     let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
     let suffixes = suffixes(namespace, cluster_domain);
-    let addresses: Vec<String> = seen
+    let addresses: Vec<String> = observed
         .services
         .iter()
         .filter_map(|(_, service)| cluster_ip(service.as_ref()?))
@@ -95,14 +95,14 @@ mod tests {
     #[test]
     fn only_names_of_the_namespace_are_signed() {
         let object = asked(r#"{"type": "certificate", "secretName": "s"}"#);
-        let seen = Seen {
+        let observed = Observed {
             services: vec![("broker".into(), Some(service("10.0.0.7")))],
-            ..Seen::default()
+            ..Observed::default()
         };
         let allowed = |name: &str| {
             let common = Tree::object().with("common_name", name);
             let alternative = Tree::object().with("alternative_names", vec![Tree::from("a.n.svc"), Tree::from(name)]);
-            let check = |options| check(&object, &seen, &options, "cluster.local").is_ok();
+            let check = |options| check(&object, &observed, &options, "cluster.local").is_ok();
             assert_eq!(check(common.clone()), check(alternative), "{name}");
             check(common)
         };
@@ -134,13 +134,13 @@ mod tests {
     fn names_of_services_are_among_what_is_signed() {
         let names = of_services(&[service("10.0.0.7"), service("None")], "cluster.local");
         let object = asked(r#"{"type": "certificate", "secretName": "s"}"#);
-        let seen = Seen {
+        let observed = Observed {
             services: vec![("broker".into(), Some(service("10.0.0.7")))],
-            ..Seen::default()
+            ..Observed::default()
         };
         let all: Vec<Tree> = names.iter().map(|name| Tree::from(name.as_str())).collect();
         let options = Tree::object().with("alternative_names", all);
-        assert!(check(&object, &seen, &options, "cluster.local").is_ok());
+        assert!(check(&object, &observed, &options, "cluster.local").is_ok());
         assert!(names.contains(&"broker.n.svc.cluster.local".to_string()), "{names:?}");
         assert!(!names.iter().any(|name| name.contains("192.0.2")), "{names:?}");
     }

@@ -7,7 +7,7 @@
 use super::copies::{self, CopyStep};
 use super::draft::{Cause, Draft, Trouble, derived, draft, marks_of, prior, signature};
 use super::marks;
-use super::observe::{Seen, entry};
+use super::observe::{Observed, entry};
 use super::recipe::{self, request_digest};
 use super::secret::{self, Owner};
 use super::signing::{self, Prior};
@@ -82,13 +82,13 @@ impl Plan {
 }
 
 /// Decides.
-pub fn plan(object: &QuarksSecret, seen: &Seen, now: SystemTime) -> Plan {
+pub fn plan(object: &QuarksSecret, observed: &Observed, now: SystemTime) -> Plan {
     if object.spec.kind == SecretType::Copy {
         let message = "agrees to copies; makes nothing itself";
         return silent(ready(true, "Agreed", message.into()), false);
     }
-    let Some(secret) = &seen.secret else {
-        return match valued(object, seen, Cause::Absent, None, now) {
+    let Some(secret) = &observed.secret else {
+        return match valued(object, observed, Cause::Absent, None, now) {
             Ok(step) => write(step),
             Err(trouble) => silent(ready(false, trouble.reason, trouble.message), false),
         };
@@ -97,7 +97,13 @@ pub fn plan(object: &QuarksSecret, seen: &Seen, now: SystemTime) -> Plan {
     match secret::owner(object, secret) {
         Owner::User => {
             let message = format!("Secret '{name}' was made by somebody else and stays as it is");
-            kept(object, seen, secret, Step::Keep, ready(true, "UserProvided", message))
+            kept(
+                object,
+                observed,
+                secret,
+                Step::Keep,
+                ready(true, "UserProvided", message),
+            )
         }
         Owner::Other(other) => {
             let message = format!("Secret '{name}' belongs to {other}; give this one another name");
@@ -107,26 +113,26 @@ pub fn plan(object: &QuarksSecret, seen: &Seen, now: SystemTime) -> Plan {
             let message = format!("Secret '{name}' is of an earlier object and about to go");
             silent(ready(false, "Waiting", message), false)
         }
-        Owner::Us => ours(object, seen, secret, now),
+        Owner::Us => ours(object, observed, secret, now),
     }
 }
 
 /// About a Secret that we made.
-fn ours(object: &QuarksSecret, seen: &Seen, secret: &Secret, now: SystemTime) -> Plan {
+fn ours(object: &QuarksSecret, observed: &Observed, secret: &Secret, now: SystemTime) -> Plan {
     let renew = issued(object, secret).map(|issued| renewal(&issued));
-    let trouble = match cause(object, seen, secret, renew, now) {
-        Some(cause) => match valued(object, seen, cause, Some(secret), now) {
+    let trouble = match cause(object, observed, secret, renew, now) {
+        Some(cause) => match valued(object, observed, cause, Some(secret), now) {
             Ok(step) => return write(step),
             Err(trouble) => Some(trouble),
         },
-        None => match derived(object, seen, secret) {
+        None => match derived(object, observed, secret) {
             Ok(Some(draft)) => return write(replacement(object, draft, secret)),
             Ok(None) => None,
             Err(trouble) => Some(trouble),
         },
     };
-    let marked = secret::marked(object, secret, &marks_of(object, seen));
-    let step = match (&trouble, signing::leftovers(seen)) {
+    let marked = secret::marked(object, secret, &marks_of(object, observed));
+    let step = match (&trouble, signing::leftovers(observed)) {
         (None, _) if marked != *secret => Step::Mark(Box::new(marked)),
         (None, Some(leftovers)) => Step::Prior(Box::new(leftovers)),
         // With its marks it would look as if what was asked for had been done.
@@ -136,7 +142,7 @@ fn ours(object: &QuarksSecret, seen: &Seen, secret: &Secret, now: SystemTime) ->
         Some(trouble) => ready(false, trouble.reason, trouble.message),
         None => ready(true, "Generated", generated_message(object)),
     };
-    let mut plan = kept(object, seen, secret, step, finding);
+    let mut plan = kept(object, observed, secret, step, finding);
     if let Some(at) = renew {
         let left = at.duration_since(now).unwrap_or_default();
         plan.wake = plan.wake.min(left.max(Duration::from_secs(60)));
@@ -147,15 +153,15 @@ fn ours(object: &QuarksSecret, seen: &Seen, secret: &Secret, now: SystemTime) ->
 /// How a value comes to be: made and written, or first signed by somebody else.
 fn valued(
     object: &QuarksSecret,
-    seen: &Seen,
+    observed: &Observed,
     cause: Cause,
     old: Option<&Secret>,
     now: SystemTime,
 ) -> Result<Step, Trouble> {
-    if let Some(prior) = prior(object, seen, cause, old, now)? {
+    if let Some(prior) = prior(object, observed, cause, old, now)? {
         return Ok(Step::Prior(Box::new(prior)));
     }
-    let draft = draft(object, seen, cause, old)?;
+    let draft = draft(object, observed, cause, old)?;
     Ok(match old {
         None => Step::Create(Box::new(draft)),
         Some(old) => replacement(object, draft, old),
@@ -177,7 +183,7 @@ fn generated_message(object: &QuarksSecret) -> String {
 /// Why the value is to be replaced, if it is.
 fn cause(
     object: &QuarksSecret,
-    seen: &Seen,
+    observed: &Observed,
     secret: &Secret,
     renew: Option<SystemTime>,
     now: SystemTime,
@@ -199,7 +205,7 @@ fn cause(
     if !frozen && other(marks::REQUEST, request_digest(object)) {
         return Some(Cause::Request);
     }
-    if signature(object, seen).is_some_and(|signature| other(marks::SIGNED, signature)) {
+    if signature(object, observed).is_some_and(|signature| other(marks::SIGNED, signature)) {
         return Some(Cause::Signature);
     }
     renew.filter(|at| *at <= now).map(|_| Cause::Expiry)
@@ -252,8 +258,8 @@ fn silent(finding: Finding, generated: bool) -> Plan {
 }
 
 /// The Secret is there: what remains are its copies.
-fn kept(object: &QuarksSecret, seen: &Seen, secret: &Secret, step: Step, finding: Finding) -> Plan {
-    let (copies, copied) = copies::plan(object, seen, secret);
+fn kept(object: &QuarksSecret, observed: &Observed, secret: &Secret, step: Step, finding: Finding) -> Plan {
+    let (copies, copied) = copies::plan(object, observed, secret);
     let mut plan = Plan {
         step,
         copies,

@@ -7,7 +7,7 @@
 //! The built-in signer is off unless the administrator names it, and signs names of the QuarksSecret's own namespace only (see [`super::own_names`]).
 
 use super::draft::{Cause, Trouble};
-use super::observe::{Seen, entry};
+use super::observe::{Observed, entry};
 use super::recipe::Recipe;
 use super::{request, secret};
 use crate::api::QuarksSecret;
@@ -45,7 +45,7 @@ pub struct Signer {
 
 /// What was seen of a request that is on its way.
 #[derive(Clone, Debug)]
-pub struct SeenRequest {
+pub struct ObservedRequest {
     /// Who signs.
     pub signer: Signer,
     /// The Secret with the private key.
@@ -117,14 +117,14 @@ pub fn key_name(object: &QuarksSecret) -> String {
 /// Secret that is to be replaced.
 pub fn prior(
     object: &QuarksSecret,
-    seen: &SeenRequest,
+    observed: &ObservedRequest,
     recipe: &Recipe,
     cause: Cause,
     old: Option<&Secret>,
     now: SystemTime,
 ) -> Result<Option<Prior>, Trouble> {
     let Some(asked) = asked(object) else { return Ok(None) };
-    let Some(signer) = &seen.signer.name else {
+    let Some(signer) = &observed.signer.name else {
         return Err(trouble("NoSigner", NO_SIGNER.into()));
     };
     if asked.is_ca {
@@ -132,7 +132,7 @@ pub fn prior(
             "a signer of the cluster certifies no authorities; use signerType local",
         ));
     }
-    if seen
+    if observed
         .request
         .as_ref()
         .is_some_and(|request| !request::is_ours(object, request))
@@ -140,46 +140,46 @@ pub fn prior(
         let message = format!("CertificateSigningRequest '{}' was made by somebody else", name(object));
         return Err(trouble("NameTaken", message));
     }
-    if is_spent(object, seen, old) {
+    if is_spent(object, observed, old) {
         return Ok(Some(Prior::Clear { key: true }));
     }
     let before = old.and_then(|old| entry(old, secret::certificate_keys(object.spec.kind)?.private_key));
-    let key = match key(seen, size(asked)?, cause, before) {
+    let key = match key(observed, size(asked)?, cause, before) {
         Ok(key) => key,
         Err(prior) => return Ok(Some(prior)),
     };
     let wanted = request::wanted(object, signer, &recipe.options, asked, &key)?;
-    match &seen.request {
+    match &observed.request {
         None => Ok(Some(Prior::Ask(Box::new(wanted)))),
-        Some(request) if request::asks_the_same(request, &wanted) => signed(seen, recipe, request, &key, now),
+        Some(request) if request::asks_the_same(request, &wanted) => signed(observed, recipe, request, &key, now),
         Some(_) => Ok(Some(Prior::Clear { key: false })),
     }
 }
 
 /// Whether the certificate of the request is the very one that is to be replaced: written again, it would be as wrong as before, for ever.
-fn is_spent(object: &QuarksSecret, seen: &SeenRequest, old: Option<&Secret>) -> bool {
+fn is_spent(object: &QuarksSecret, observed: &ObservedRequest, old: Option<&Secret>) -> bool {
     let held = old.and_then(|old| entry(old, secret::certificate_keys(object.spec.kind)?.certificate));
-    let came = collected(seen);
+    let came = collected(observed);
     held.is_some_and(|held| came.is_some_and(|came| came.str("certificate") == Some(held.as_str())))
 }
 
 /// The key that is to be certified, or what has to be done before there is one. `before`: the key of the certificate that is to be replaced.
-fn key(seen: &SeenRequest, size: KeySize, cause: Cause, before: Option<String>) -> Result<String, Prior> {
-    let held = seen.key.as_ref().and_then(|secret| entry(secret, KEY));
+fn key(observed: &ObservedRequest, size: KeySize, cause: Cause, before: Option<String>) -> Result<String, Prior> {
+    let held = observed.key.as_ref().and_then(|secret| entry(secret, KEY));
     let fits = |key: &String| RsaKey::from_pem(key).is_some_and(|key| key.size() == size);
     // Left over from an earlier certificate: somebody wants another key.
     let stale = !cause.keeps_key() && held.is_some() && held == before;
     let kept = before.filter(|key| cause.keeps_key() && fits(key));
     match held.filter(|key| fits(key) && !stale) {
         Some(key) => Ok(key),
-        None if seen.key.is_some() || seen.request.is_some() => Err(Prior::Clear { key: true }),
+        None if observed.key.is_some() || observed.request.is_some() => Err(Prior::Clear { key: true }),
         None => Err(Prior::Key(size, kept)),
     }
 }
 
 /// What becomes of a request that is as we would make it.
 fn signed(
-    seen: &SeenRequest,
+    observed: &ObservedRequest,
     recipe: &Recipe,
     request: &CertificateSigningRequest,
     key: &str,
@@ -199,17 +199,17 @@ fn signed(
         }
     }
     let approved = request::said(request, "Approved").is_some();
-    if !seen.signer.is_built_in() {
+    if !observed.signer.is_built_in() {
         let whom = if approved { "its signer" } else { "approval" };
         let signer = &request.spec.signer_name;
         return Err(about("Waiting", format!("waits for {whom} ('{signer}')")));
     }
-    if !authority(seen).is_some_and(|(certificate, _)| lasts(&certificate, now)) {
-        return Ok(Some(Prior::Authority(seen.authority.clone().map(Box::new))));
+    if !authority(observed).is_some_and(|(certificate, _)| lasts(&certificate, now)) {
+        return Ok(Some(Prior::Authority(observed.authority.clone().map(Box::new))));
     }
     let request = Box::new(request.clone());
     Ok(Some(match approved {
-        true => Prior::Sign(request, Box::new(by_us(seen, recipe, key))),
+        true => Prior::Sign(request, Box::new(by_us(observed, recipe, key))),
         false => Prior::Approve(request),
     }))
 }
@@ -218,11 +218,14 @@ const END: &str = "-----END CERTIFICATE-----";
 
 /// The value, once its certificate is there. Its `ca` is the authority that the certificate names, of those that are known; else the rest of
 /// the signer's chain, if it gave one.
-pub fn collected(seen: &SeenRequest) -> Option<Tree> {
-    let key = entry(seen.key.as_ref()?, KEY)?;
-    let chain = certificate(seen.request.as_ref()?)?;
+pub fn collected(observed: &ObservedRequest) -> Option<Tree> {
+    let key = entry(observed.key.as_ref()?, KEY)?;
+    let chain = certificate(observed.request.as_ref()?)?;
     let (leaf, rest) = chain.split_once(END)?;
-    let issuers = [authority(seen).map(|(certificate, _)| certificate), seen.root.clone()];
+    let issuers = [
+        authority(observed).map(|(certificate, _)| certificate),
+        observed.root.clone(),
+    ];
     let issuer = issuers
         .into_iter()
         .flatten()
@@ -242,24 +245,24 @@ pub fn is_signed(request: &CertificateSigningRequest) -> bool {
 }
 
 /// Whether something is left over once the Secret is as it should be.
-pub fn leftovers(seen: &Seen) -> Option<Prior> {
-    let seen = seen.request.as_ref()?;
-    (seen.key.is_some() || seen.request.is_some()).then_some(Prior::Clear { key: true })
+pub fn leftovers(observed: &Observed) -> Option<Prior> {
+    let observed = observed.request.as_ref()?;
+    (observed.key.is_some() || observed.request.is_some()).then_some(Prior::Clear { key: true })
 }
 
 /// Fingerprint of the authority of our own signer, if that is who signs: another one means that all is signed again. Empty where it is gone,
 /// which is another one.
-pub fn fingerprint(seen: &SeenRequest) -> Option<String> {
-    if !seen.signer.is_built_in() {
+pub fn fingerprint(observed: &ObservedRequest) -> Option<String> {
+    if !observed.signer.is_built_in() {
         return None;
     }
-    let issued = authority(seen).and_then(|(certificate, _)| Issued::from_pem(&certificate));
+    let issued = authority(observed).and_then(|(certificate, _)| Issued::from_pem(&certificate));
     Some(issued.map_or_else(String::new, |issued| issued.fingerprint))
 }
 
 /// By our own authority, for the key that lies there.
-fn by_us(seen: &SeenRequest, recipe: &Recipe, key: &str) -> Recipe {
-    let signer = authority(seen)
+fn by_us(observed: &ObservedRequest, recipe: &Recipe, key: &str) -> Recipe {
+    let signer = authority(observed)
         .map(|(certificate, key)| Tree::object().with("certificate", certificate).with("private_key", key));
     let mut recipe = recipe.clone();
     recipe.options.set("ca", OWN_SIGNER);
@@ -268,8 +271,8 @@ fn by_us(seen: &SeenRequest, recipe: &Recipe, key: &str) -> Recipe {
     recipe
 }
 
-fn authority(seen: &SeenRequest) -> Option<(String, String)> {
-    let secret = seen.authority.as_ref()?;
+fn authority(observed: &ObservedRequest) -> Option<(String, String)> {
+    let secret = observed.authority.as_ref()?;
     let [certificate, key] = AUTHORITY;
     Some((entry(secret, certificate)?, entry(secret, key)?))
 }

@@ -3,9 +3,9 @@
 use super::act::generated;
 use super::made::{after, asked};
 use super::marks;
-use super::observe::{Seen, entry};
+use super::observe::{Observed, entry};
 use super::plan::{Plan, Step, plan};
-use super::signing::{self, AUTHORITY, KEY, OWN_SIGNER, Prior, SeenRequest, Signer};
+use super::signing::{self, AUTHORITY, KEY, OWN_SIGNER, ObservedRequest, Prior, Signer};
 use crate::api::QuarksSecret;
 use boson_credentials::{KeySize, RsaKey, System, names_as_issuer};
 use boson_document::json::parse;
@@ -17,21 +17,21 @@ use std::time::{Duration, SystemTime};
 const SPEC: &str = r#"{"type": "certificate", "secretName": "s", "secretLabels": {"a": "b"}, "request": {"certificate":
     {"commonName": "a.n.svc", "alternativeNames": ["a.n.svc"], "keyLength": 2048, "signerType": "cluster"}}}"#;
 
-fn seen(signer: &str) -> Seen {
+fn observed(signer: &str) -> Observed {
     let signer = Signer {
         name: (!signer.is_empty()).then(|| signer.into()),
         namespace: "o".into(),
         cluster_domain: "cluster.local".into(),
     };
-    Seen {
-        request: Some(SeenRequest {
+    Observed {
+        request: Some(ObservedRequest {
             signer,
             key: None,
             request: None,
             authority: None,
             root: None,
         }),
-        ..Seen::default()
+        ..Observed::default()
     }
 }
 
@@ -55,10 +55,10 @@ fn condition(request: &mut CertificateSigningRequest, kind: &str) {
 }
 
 /// What a cluster holds after the plan's step; the step's name.
-fn done(object: &QuarksSecret, seen: &mut Seen, step: &Step) -> &'static str {
-    let next = after(object, seen, step);
-    seen.secret = next;
-    let request = seen.request.as_mut().unwrap();
+fn done(object: &QuarksSecret, observed: &mut Observed, step: &Step) -> &'static str {
+    let next = after(object, observed, step);
+    observed.secret = next;
+    let request = observed.request.as_mut().unwrap();
     let Step::Prior(prior) = step else {
         return if matches!(step, Step::Keep) { "keep" } else { "write" };
     };
@@ -117,31 +117,31 @@ fn authority() -> super::recipe::Recipe {
 }
 
 /// Plans and does until there is nothing to do; the names of the steps.
-fn settle(object: &QuarksSecret, seen: &mut Seen, at: SystemTime) -> (Vec<&'static str>, Plan) {
+fn settle(object: &QuarksSecret, observed: &mut Observed, at: SystemTime) -> (Vec<&'static str>, Plan) {
     let mut steps = Vec::new();
     for _ in 0..12 {
-        let plan = plan(object, seen, at);
+        let plan = plan(object, observed, at);
         if plan.step == Step::Keep {
             return (steps, plan);
         }
-        steps.push(done(object, seen, &plan.step));
+        steps.push(done(object, observed, &plan.step));
     }
     panic!("it never comes to rest: {steps:?}");
 }
 
-fn key(seen: &Seen) -> String {
-    entry(seen.secret.as_ref().unwrap(), "private_key").unwrap()
+fn key(observed: &Observed) -> String {
+    entry(observed.secret.as_ref().unwrap(), "private_key").unwrap()
 }
 
 #[test]
 fn our_own_signer_goes_all_the_way_and_renews_for_the_same_key() {
     let object = asked(SPEC);
-    let mut seen = seen(OWN_SIGNER);
+    let mut observed = observed(OWN_SIGNER);
     let now = SystemTime::now();
-    let (steps, settled) = settle(&object, &mut seen, now);
+    let (steps, settled) = settle(&object, &mut observed, now);
     assert_eq!(steps, ["key", "ask", "authority", "approve", "sign", "write", "clear"]);
     assert!(settled.generated && settled.not_after.is_some());
-    let secret = seen.secret.clone().unwrap();
+    let secret = observed.secret.clone().unwrap();
     assert_eq!(
         secret.metadata.labels.as_ref().unwrap()["a"],
         "b",
@@ -151,10 +151,10 @@ fn our_own_signer_goes_all_the_way_and_renews_for_the_same_key() {
     assert!(names_as_issuer(&text("certificate"), &text("ca")));
     assert_eq!(text("is_ca"), "false");
 
-    let before = key(&seen);
+    let before = key(&observed);
     let late = now + Duration::from_secs(340 * 86_400);
     let kept = Prior::Key(KeySize::Rsa2048, Some(before.clone()));
-    assert_eq!(plan(&object, &seen, late).step, Step::Prior(Box::new(kept)));
+    assert_eq!(plan(&object, &observed, late).step, Step::Prior(Box::new(kept)));
 
     let mut rotated = object.clone();
     rotated
@@ -162,27 +162,27 @@ fn our_own_signer_goes_all_the_way_and_renews_for_the_same_key() {
         .annotations
         .get_or_insert_default()
         .insert(marks::ROTATION.into(), "1".into());
-    settle(&rotated, &mut seen, now);
-    assert_ne!(key(&seen), before);
+    settle(&rotated, &mut observed, now);
+    assert_ne!(key(&observed), before);
 }
 
 #[test]
 fn another_authority_signs_all_certificates_again() {
     let object = asked(SPEC);
-    let mut seen = seen(OWN_SIGNER);
+    let mut observed = observed(OWN_SIGNER);
     let now = SystemTime::now();
-    settle(&object, &mut seen, now);
-    let before = seen.secret.clone().unwrap();
+    settle(&object, &mut observed, now);
+    let before = observed.secret.clone().unwrap();
     let other = generated(&System::new(), "ca", &authority()).unwrap();
     let text = |key: &str| other.str(key).unwrap().to_string();
     let other = holding(&[
         (AUTHORITY[0], &text("certificate")),
         (AUTHORITY[1], &text("private_key")),
     ]);
-    seen.request.as_mut().unwrap().authority = Some(other);
-    let (steps, _) = settle(&object, &mut seen, now);
+    observed.request.as_mut().unwrap().authority = Some(other);
+    let (steps, _) = settle(&object, &mut observed, now);
     assert_eq!(steps, ["key", "ask", "approve", "sign", "write", "clear"]);
-    let after = seen.secret.unwrap();
+    let after = observed.secret.unwrap();
     assert_ne!(entry(&after, "ca"), entry(&before, "ca"));
     assert_eq!(entry(&after, "private_key"), entry(&before, "private_key"));
 }
@@ -192,17 +192,17 @@ fn without_its_authority_a_certificate_is_signed_again_by_a_new_one() {
     let with_service = SPEC.replace("\"keyLength\"", r#""serviceRef": [{"name": "x"}], "keyLength""#);
     for spec in [SPEC, &with_service] {
         let object = asked(spec);
-        let mut seen = seen(OWN_SIGNER);
-        seen.services = services(&object);
+        let mut observed = observed(OWN_SIGNER);
+        observed.services = services(&object);
         let now = SystemTime::now();
-        settle(&object, &mut seen, now);
-        let before = seen.secret.clone().unwrap();
+        settle(&object, &mut observed, now);
+        let before = observed.secret.clone().unwrap();
         for lost in [None, Some(holding(&[(AUTHORITY[0], "no certificate")]))] {
-            seen.request.as_mut().unwrap().authority = lost;
-            let (steps, _) = settle(&object, &mut seen, now);
+            observed.request.as_mut().unwrap().authority = lost;
+            let (steps, _) = settle(&object, &mut observed, now);
             assert_eq!(steps, ["key", "ask", "authority", "approve", "sign", "write", "clear"]);
         }
-        let after = seen.secret.unwrap();
+        let after = observed.secret.unwrap();
         assert_ne!(entry(&after, "ca"), entry(&before, "ca"));
         assert_eq!(entry(&after, "private_key"), entry(&before, "private_key"));
     }
@@ -224,30 +224,30 @@ fn services(object: &QuarksSecret) -> Vec<(String, Option<Service>)> {
 #[test]
 fn another_signer_is_waited_for_and_never_approved_by_us() {
     let object = asked(SPEC);
-    let mut seen = seen("example.com/signer");
-    let (steps, plan) = settle(&object, &mut seen, SystemTime::now());
+    let mut observed = observed("example.com/signer");
+    let (steps, plan) = settle(&object, &mut observed, SystemTime::now());
     assert_eq!(steps, ["key", "ask"]);
     assert!(
         plan.findings[0].message.contains("waits for approval"),
         "{:?}",
         plan.findings
     );
-    condition(seen.request.as_mut().unwrap().request.as_mut().unwrap(), "Approved");
-    let (steps, plan) = settle(&object, &mut seen, SystemTime::now());
+    condition(observed.request.as_mut().unwrap().request.as_mut().unwrap(), "Approved");
+    let (steps, plan) = settle(&object, &mut observed, SystemTime::now());
     assert!(
         steps.is_empty() && plan.findings[0].message.contains("its signer"),
         "{:?}",
         plan.findings
     );
-    condition(seen.request.as_mut().unwrap().request.as_mut().unwrap(), "Failed");
-    let (_, plan) = settle(&object, &mut seen, SystemTime::now());
+    condition(observed.request.as_mut().unwrap().request.as_mut().unwrap(), "Failed");
+    let (_, plan) = settle(&object, &mut observed, SystemTime::now());
     assert_eq!(plan.findings[0].reason, "Failed");
 }
 
 #[test]
 fn the_built_in_signer_refuses_names_of_other_namespaces_before_it_makes_a_key() {
     let object = asked(&SPEC.replace(r#"["a.n.svc"]"#, r#"["a.n.svc", "a.other.svc"]"#));
-    let mut built_in = seen(OWN_SIGNER);
+    let mut built_in = observed(OWN_SIGNER);
     let (steps, plan) = settle(&object, &mut built_in, SystemTime::now());
     assert_eq!((steps.len(), plan.findings[0].reason.as_ref()), (0, "NameRefused"));
     assert!(
@@ -256,13 +256,13 @@ fn the_built_in_signer_refuses_names_of_other_namespaces_before_it_makes_a_key()
         plan.findings
     );
     // Other signers have rules of their own.
-    let (steps, _) = settle(&object, &mut seen("example.com/signer"), SystemTime::now());
+    let (steps, _) = settle(&object, &mut observed("example.com/signer"), SystemTime::now());
     assert_eq!(steps, ["key", "ask"]);
 }
 
 #[test]
 fn without_a_signer_nothing_is_made() {
-    let (steps, plan) = settle(&asked(SPEC), &mut seen(""), SystemTime::now());
+    let (steps, plan) = settle(&asked(SPEC), &mut observed(""), SystemTime::now());
     assert_eq!((steps.len(), plan.findings[0].reason.as_ref()), (0, "NoSigner"));
     assert!(
         plan.findings[0].message.contains("--signer-name"),
@@ -274,33 +274,33 @@ fn without_a_signer_nothing_is_made() {
 #[test]
 fn what_somebody_else_asks_in_our_name_is_not_signed() {
     let object = asked(SPEC);
-    let mut seen = seen(OWN_SIGNER);
+    let mut observed = observed(OWN_SIGNER);
     for _ in 0..2 {
-        let step = plan(&object, &seen, SystemTime::now()).step;
-        done(&object, &mut seen, &step);
+        let step = plan(&object, &observed, SystemTime::now()).step;
+        done(&object, &mut observed, &step);
     }
-    let request = |seen: &mut Seen| seen.request.as_mut().unwrap().request.take().unwrap();
-    let mut forged = request(&mut seen);
+    let request = |observed: &mut Observed| observed.request.as_mut().unwrap().request.take().unwrap();
+    let mut forged = request(&mut observed);
     forged.spec.request = ByteString(b"another key".to_vec());
-    seen.request.as_mut().unwrap().request = Some(forged.clone());
-    let step = plan(&object, &seen, SystemTime::now()).step;
+    observed.request.as_mut().unwrap().request = Some(forged.clone());
+    let step = plan(&object, &observed, SystemTime::now()).step;
     assert_eq!(step, Step::Prior(Box::new(Prior::Clear { key: false })));
     forged.metadata.annotations = None;
-    seen.request.as_mut().unwrap().request = Some(forged);
-    let plan = plan(&object, &seen, SystemTime::now());
+    observed.request.as_mut().unwrap().request = Some(forged);
+    let plan = plan(&object, &observed, SystemTime::now());
     assert_eq!((plan.step, plan.findings[0].reason.as_ref()), (Step::Keep, "NameTaken"));
 }
 
 #[test]
 fn a_certificate_for_another_key_is_not_written() {
     let object = asked(SPEC);
-    let mut seen = seen("example.com/signer");
-    settle(&object, &mut seen, SystemTime::now());
+    let mut observed = observed("example.com/signer");
+    settle(&object, &mut observed, SystemTime::now());
     let stranger = generated(&System::new(), "ca", &authority()).unwrap();
-    let request = seen.request.as_mut().unwrap().request.as_mut().unwrap();
+    let request = observed.request.as_mut().unwrap().request.as_mut().unwrap();
     let certificate = stranger.str("certificate").unwrap().as_bytes().to_vec();
     request.status.get_or_insert_default().certificate = Some(ByteString(certificate));
-    let (steps, plan) = settle(&object, &mut seen, SystemTime::now());
+    let (steps, plan) = settle(&object, &mut observed, SystemTime::now());
     assert!(steps.is_empty());
     assert_eq!(plan.findings[0].reason, "Refused");
 }

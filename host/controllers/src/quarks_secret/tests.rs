@@ -3,7 +3,7 @@
 use super::draft::Cause;
 use super::made::{after, asked};
 use super::marks;
-use super::observe::{Seen, SeenCopy, entry};
+use super::observe::{Observed, ObservedCopy, entry};
 use super::plan::{Plan, Step, plan};
 use super::status::status;
 use crate::api::secret::ReclaimPolicy;
@@ -30,26 +30,26 @@ fn now() -> SystemTime {
 }
 
 /// With this Secret under the name of a CA.
-fn seen(ca: Option<&Secret>) -> Seen {
-    let mut seen = Seen::default();
-    seen.referred.insert("ca".into(), ca.cloned());
-    seen
+fn observed(ca: Option<&Secret>) -> Observed {
+    let mut observed = Observed::default();
+    observed.referred.insert("ca".into(), ca.cloned());
+    observed
 }
 
 /// Plans and does, until there is nothing to do.
-fn settle(object: &QuarksSecret, seen: &mut Seen, at: SystemTime) -> Plan {
+fn settle(object: &QuarksSecret, observed: &mut Observed, at: SystemTime) -> Plan {
     for _ in 0..4 {
-        let plan = plan(object, seen, at);
+        let plan = plan(object, observed, at);
         if plan.step == Step::Keep {
             return plan;
         }
-        seen.secret = after(object, seen, &plan.step);
+        observed.secret = after(object, observed, &plan.step);
     }
-    panic!("it never comes to rest: {:?}", plan(object, seen, at).step);
+    panic!("it never comes to rest: {:?}", plan(object, observed, at).step);
 }
 
 fn ca() -> Secret {
-    let mut all = Seen::default();
+    let mut all = Observed::default();
     settle(&asked(CA), &mut all, now());
     all.secret.unwrap()
 }
@@ -94,15 +94,15 @@ fn every_type_is_made_once() {
         .chain([CA, LEAF, &tls, PASSWORD, IMAGE, TEMPLATES]);
     for spec in all {
         let object = asked(spec);
-        let mut seen = seen(Some(&ca));
-        assert_eq!(cause(&plan(&object, &seen, now())), Some(Cause::Absent), "{spec}");
-        let rest = settle(&object, &mut seen, now());
+        let mut observed = observed(Some(&ca));
+        assert_eq!(cause(&plan(&object, &observed, now())), Some(Cause::Absent), "{spec}");
+        let rest = settle(&object, &mut observed, now());
         assert!(
             rest.generated && rest.findings[0].status == ConditionStatus::True,
             "{}",
             message(&rest)
         );
-        let secret = seen.secret.unwrap();
+        let secret = observed.secret.unwrap();
         assert!(!secret.data.unwrap().is_empty());
         assert_eq!(secret.metadata.owner_references.unwrap()[0].uid, "uid-a");
     }
@@ -124,9 +124,9 @@ fn keys_are_those_that_users_know() {
         (IMAGE, "kubernetes.io/dockerconfigjson", ".dockerconfigjson"),
         (TEMPLATES, "Opaque", "a"),
     ] {
-        let mut seen = seen(Some(&ca));
-        settle(&asked(spec), &mut seen, now());
-        let secret = seen.secret.unwrap();
+        let mut observed = observed(Some(&ca));
+        settle(&asked(spec), &mut observed, now());
+        let secret = observed.secret.unwrap();
         let found: Vec<String> = secret.data.unwrap().into_keys().collect();
         assert_eq!((secret.type_.as_deref(), found.join(" ").as_str()), (Some(kind), keys));
     }
@@ -138,12 +138,12 @@ fn a_secret_of_the_user_is_left_as_it_is() {
         data: Some([("password".to_string(), ByteString(b"mine".to_vec()))].into()),
         ..Secret::default()
     };
-    let seen = Seen {
+    let observed = Observed {
         secret: Some(secret),
-        ..Seen::default()
+        ..Observed::default()
     };
     let object = annotated(asked(PASSWORD), marks::ROTATION, "1");
-    let plan = plan(&object, &seen, now());
+    let plan = plan(&object, &observed, now());
     assert_eq!(plan.step, Step::Keep);
     assert!(plan.generated && message(&plan).starts_with("UserProvided"));
 }
@@ -151,28 +151,28 @@ fn a_secret_of_the_user_is_left_as_it_is() {
 #[test]
 fn a_secret_without_our_marks_is_adopted_and_not_replaced() {
     let object = asked(PASSWORD);
-    let mut seen = Seen::default();
-    settle(&object, &mut seen, now());
-    let made = seen.secret.clone().unwrap();
-    let secret = seen.secret.as_mut().unwrap();
+    let mut observed = Observed::default();
+    settle(&object, &mut observed, now());
+    let made = observed.secret.clone().unwrap();
+    let secret = observed.secret.as_mut().unwrap();
     secret.metadata.annotations = None;
     secret.metadata.owner_references = None;
-    settle(&object, &mut seen, now());
-    let adopted = seen.secret.unwrap();
+    settle(&object, &mut observed, now());
+    let adopted = observed.secret.unwrap();
     assert_eq!(adopted.data, made.data);
     assert_eq!(adopted.metadata, made.metadata);
 }
 
 #[test]
 fn a_secret_of_another_object_or_of_one_that_goes_is_not_touched() {
-    let mut seen = Seen::default();
-    settle(&asked(PASSWORD), &mut seen, now());
+    let mut observed = Observed::default();
+    settle(&asked(PASSWORD), &mut observed, now());
     let mut other = asked(PASSWORD);
     other.metadata.uid = Some("uid-b".into());
-    let plan_of_heir = plan(&other, &seen, now());
+    let plan_of_heir = plan(&other, &observed, now());
     assert_eq!((plan_of_heir.step, plan_of_heir.generated), (Step::Keep, false));
     other.metadata.name = Some("b".into());
-    let plan_of_other = plan(&other, &seen, now());
+    let plan_of_other = plan(&other, &observed, now());
     assert_eq!(plan_of_other.step, Step::Keep);
     assert!(
         message(&plan_of_other).contains("belongs to QuarksSecret 'a'"),
@@ -183,52 +183,52 @@ fn a_secret_of_another_object_or_of_one_that_goes_is_not_touched() {
 
 #[test]
 fn another_request_makes_another_value_unless_the_variable_says_no_overwrite() {
-    let mut seen = Seen::default();
-    settle(&asked(PASSWORD), &mut seen, now());
+    let mut observed = Observed::default();
+    settle(&asked(PASSWORD), &mut observed, now());
     let longer = PASSWORD.replace("\"s\"", r#""s", "request": {"password": {"length": 40}}"#);
-    assert_eq!(cause(&plan(&asked(&longer), &seen, now())), Some(Cause::Request));
+    assert_eq!(cause(&plan(&asked(&longer), &observed, now())), Some(Cause::Request));
     let frozen = annotated(asked(&longer), labels::UPDATE_MODE, "no-overwrite");
-    let before = seen.secret.clone().unwrap().data;
-    settle(&frozen, &mut seen, now());
-    assert_eq!(seen.secret.clone().unwrap().data, before);
-    settle(&asked(&longer), &mut seen, now());
-    assert_eq!(entry(&seen.secret.unwrap(), "password").unwrap().len(), 40);
+    let before = observed.secret.clone().unwrap().data;
+    settle(&frozen, &mut observed, now());
+    assert_eq!(observed.secret.clone().unwrap().data, before);
+    settle(&asked(&longer), &mut observed, now());
+    assert_eq!(entry(&observed.secret.unwrap(), "password").unwrap().len(), 40);
 }
 
 #[test]
 fn another_type_of_secret_is_made_anew() {
     let ca = ca();
-    let mut seen = seen(Some(&ca));
-    settle(&asked(LEAF), &mut seen, now());
+    let mut observed = observed(Some(&ca));
+    settle(&asked(LEAF), &mut observed, now());
     let tls = asked(&LEAF.replacen("certificate", "tls", 1));
-    assert!(matches!(plan(&tls, &seen, now()).step, Step::Recreate(..)));
-    settle(&tls, &mut seen, now());
+    assert!(matches!(plan(&tls, &observed, now()).step, Step::Recreate(..)));
+    settle(&tls, &mut observed, now());
 }
 
 #[test]
 fn a_rotation_is_one_new_value() {
-    let mut seen = Seen::default();
-    settle(&asked(PASSWORD), &mut seen, now());
-    let first = seen.secret.clone().unwrap().data;
+    let mut observed = Observed::default();
+    settle(&asked(PASSWORD), &mut observed, now());
+    let first = observed.secret.clone().unwrap().data;
     let rotated = annotated(asked(PASSWORD), marks::ROTATION, "1");
-    assert_eq!(cause(&plan(&rotated, &seen, now())), Some(Cause::Rotation));
-    settle(&rotated, &mut seen, now());
-    let second = seen.secret.clone().unwrap().data;
+    assert_eq!(cause(&plan(&rotated, &observed, now())), Some(Cause::Rotation));
+    settle(&rotated, &mut observed, now());
+    let second = observed.secret.clone().unwrap().data;
     assert_ne!(first, second);
-    settle(&rotated, &mut seen, now());
-    assert_eq!(seen.secret.unwrap().data, second);
+    settle(&rotated, &mut observed, now());
+    assert_eq!(observed.secret.unwrap().data, second);
 }
 
 #[test]
 fn leaves_are_signed_again_with_their_own_key_when_the_ca_rotates() {
     let (old, new) = (ca(), ca());
-    let mut seen = seen(Some(&old));
-    settle(&asked(LEAF), &mut seen, now());
-    let before = seen.secret.clone().unwrap();
-    seen.referred.insert("ca".into(), Some(new.clone()));
-    assert_eq!(cause(&plan(&asked(LEAF), &seen, now())), Some(Cause::Signature));
-    settle(&asked(LEAF), &mut seen, now());
-    let leaf = seen.secret.unwrap();
+    let mut observed = observed(Some(&old));
+    settle(&asked(LEAF), &mut observed, now());
+    let before = observed.secret.clone().unwrap();
+    observed.referred.insert("ca".into(), Some(new.clone()));
+    assert_eq!(cause(&plan(&asked(LEAF), &observed, now())), Some(Cause::Signature));
+    settle(&asked(LEAF), &mut observed, now());
+    let leaf = observed.secret.unwrap();
     assert_eq!(entry(&leaf, "private_key"), entry(&before, "private_key"));
     assert_ne!(entry(&leaf, "certificate"), entry(&before, "certificate"));
     assert_eq!(entry(&leaf, "ca"), entry(&new, "certificate"));
@@ -236,16 +236,16 @@ fn leaves_are_signed_again_with_their_own_key_when_the_ca_rotates() {
 
 #[test]
 fn a_certificate_is_renewed_before_it_expires_for_the_same_key() {
-    let mut seen = Seen::default();
-    let rest = settle(&asked(CA), &mut seen, now());
+    let mut observed = Observed::default();
+    let rest = settle(&asked(CA), &mut observed, now());
     assert!(rest.wake <= Duration::from_secs(12 * 3600));
-    let before = seen.secret.clone().unwrap();
+    let before = observed.secret.clone().unwrap();
     let days = |days: u64| now() + Duration::from_secs(days * 86_400);
-    assert_eq!(plan(&asked(CA), &seen, days(330)).step, Step::Keep);
-    let due = plan(&asked(CA), &seen, days(336));
+    assert_eq!(plan(&asked(CA), &observed, days(330)).step, Step::Keep);
+    let due = plan(&asked(CA), &observed, days(336));
     assert_eq!(cause(&due), Some(Cause::Expiry));
-    seen.secret = after(&asked(CA), &seen, &due.step);
-    let renewed = seen.secret.unwrap();
+    observed.secret = after(&asked(CA), &observed, &due.step);
+    let renewed = observed.secret.unwrap();
     assert_eq!(entry(&renewed, "private_key"), entry(&before, "private_key"));
     let fingerprint = |secret: &Secret| {
         Issued::from_pem(&entry(secret, "certificate").unwrap())
@@ -257,46 +257,49 @@ fn a_certificate_is_renewed_before_it_expires_for_the_same_key() {
 
 #[test]
 fn what_is_missing_is_named_and_a_rotation_is_not_lost_meanwhile() {
-    let waiting = plan(&asked(LEAF), &seen(None), now());
+    let waiting = plan(&asked(LEAF), &observed(None), now());
     assert_eq!((waiting.step.clone(), waiting.generated), (Step::Keep, false));
     assert_eq!(message(&waiting), "Waiting: there is no Secret 'ca'");
 
     let ca = ca();
-    let mut seen = seen(Some(&ca));
-    settle(&asked(LEAF), &mut seen, now());
-    seen.referred.insert("ca".into(), None);
+    let mut observed = observed(Some(&ca));
+    settle(&asked(LEAF), &mut observed, now());
+    observed.referred.insert("ca".into(), None);
     let rotated = annotated(asked(LEAF), marks::ROTATION, "1");
-    let waiting = settle(&rotated, &mut seen, now());
+    let waiting = settle(&rotated, &mut observed, now());
     assert!(waiting.generated && message(&waiting).starts_with("Waiting"));
-    seen.referred.insert("ca".into(), Some(ca));
-    assert_eq!(cause(&plan(&rotated, &seen, now())), Some(Cause::Rotation));
+    observed.referred.insert("ca".into(), Some(ca));
+    assert_eq!(cause(&plan(&rotated, &observed, now())), Some(Cause::Rotation));
 }
 
 #[test]
 fn what_is_made_from_other_secrets_follows_them() {
     let mut source = ca();
-    let mut seen = seen(Some(&source));
-    settle(&asked(IMAGE), &mut seen, now());
-    let before = super::image::credentials(&entry(seen.secret.as_ref().unwrap(), super::image::KEY).unwrap()).unwrap();
+    let mut observed = observed(Some(&source));
+    settle(&asked(IMAGE), &mut observed, now());
+    let before =
+        super::image::credentials(&entry(observed.secret.as_ref().unwrap(), super::image::KEY).unwrap()).unwrap();
     source
         .data
         .as_mut()
         .unwrap()
         .insert("is_ca".into(), ByteString(b"maybe".to_vec()));
-    seen.referred.insert("ca".into(), Some(source));
-    assert_eq!(cause(&plan(&asked(IMAGE), &seen, now())), Some(Cause::Source));
-    settle(&asked(IMAGE), &mut seen, now());
-    let after = super::image::credentials(&entry(seen.secret.as_ref().unwrap(), super::image::KEY).unwrap()).unwrap();
+    observed.referred.insert("ca".into(), Some(source));
+    assert_eq!(cause(&plan(&asked(IMAGE), &observed, now())), Some(Cause::Source));
+    settle(&asked(IMAGE), &mut observed, now());
+    let after =
+        super::image::credentials(&entry(observed.secret.as_ref().unwrap(), super::image::KEY).unwrap()).unwrap();
     assert_eq!(after, ("maybe".to_string(), before.1), "the generated half stays");
 }
 
 #[test]
 fn labels_follow_the_request_and_those_of_others_stay() {
     let labelled = |labels: &str| asked(&PASSWORD.replace("\"s\"", &format!(r#""s", "secretLabels": {labels}"#)));
-    let mut seen = Seen::default();
-    settle(&labelled(r#"{"a": "1", "b": "1"}"#), &mut seen, now());
-    let before = seen.secret.clone().unwrap();
-    seen.secret
+    let mut observed = Observed::default();
+    settle(&labelled(r#"{"a": "1", "b": "1"}"#), &mut observed, now());
+    let before = observed.secret.clone().unwrap();
+    observed
+        .secret
         .as_mut()
         .unwrap()
         .metadata
@@ -304,8 +307,8 @@ fn labels_follow_the_request_and_those_of_others_stay() {
         .as_mut()
         .unwrap()
         .insert("theirs".into(), "x".into());
-    settle(&labelled(r#"{"b": "2"}"#), &mut seen, now());
-    let secret = seen.secret.unwrap();
+    settle(&labelled(r#"{"b": "2"}"#), &mut observed, now());
+    let secret = observed.secret.unwrap();
     let labels: Vec<String> = secret
         .metadata
         .labels
@@ -323,58 +326,58 @@ fn labels_follow_the_request_and_those_of_others_stay() {
 #[test]
 fn nothing_goes_where_nobody_agreed() {
     let object = asked(&PASSWORD.replace("\"s\"", r#""s", "copies": [{"name": "c", "namespace": "m"}]"#));
-    let mut seen = Seen {
-        copies: vec![SeenCopy::default()],
-        ..Seen::default()
+    let mut observed = Observed {
+        copies: vec![ObservedCopy::default()],
+        ..Observed::default()
     };
-    settle(&object, &mut seen, now());
-    let refused = plan(&object, &seen, now());
+    settle(&object, &mut observed, now());
+    let refused = plan(&object, &observed, now());
     assert!(refused.copies.is_empty() && message(&refused).contains("m/c: nobody there agrees"));
     let mut there = Secret::default();
     for kind in ["Opaque", "kubernetes.io/tls"] {
         there.type_ = Some(kind.into());
-        seen.copies[0].secret = Some(there.clone());
-        let silent = plan(&object, &seen, now());
+        observed.copies[0].secret = Some(there.clone());
+        let silent = plan(&object, &observed, now());
         assert_eq!(silent.findings, refused.findings, "it tells which Secrets others have");
     }
-    seen.copies[0].secret = None;
+    observed.copies[0].secret = None;
 
     let mut consent = asked(r#"{"type": "copy", "secretName": "c"}"#);
-    seen.copies[0].consent = Some(consent.clone());
+    observed.copies[0].consent = Some(consent.clone());
     assert!(
-        plan(&object, &seen, now()).copies.is_empty(),
+        plan(&object, &observed, now()).copies.is_empty(),
         "of the type, and no word of us"
     );
     consent = annotated(consent, labels::SECRET_COPY_OF, "n/a");
-    seen.copies[0].consent = Some(consent);
-    let agreed = plan(&object, &seen, now());
+    observed.copies[0].consent = Some(consent);
+    let agreed = plan(&object, &observed, now());
     let super::copies::CopyStep::Create(copy) = &agreed.copies[0] else {
         panic!("{:?}", agreed.copies);
     };
-    assert_eq!(copy.data, seen.secret.as_ref().unwrap().data);
+    assert_eq!(copy.data, observed.secret.as_ref().unwrap().data);
 
-    seen.copies[0].hidden = Some("the operator may not get secrets".into());
-    assert!(message(&plan(&object, &seen, now())).contains("m/c: the operator may not get secrets"));
-    seen.copies[0].hidden = None;
+    observed.copies[0].hidden = Some("the operator may not get secrets".into());
+    assert!(message(&plan(&object, &observed, now())).contains("m/c: the operator may not get secrets"));
+    observed.copies[0].hidden = None;
 
-    seen.copies[0].secret = Some(Secret::default());
-    let own = plan(&object, &seen, now());
+    observed.copies[0].secret = Some(Secret::default());
+    let own = plan(&object, &observed, now());
     assert!(own.copies.is_empty(), "a Secret there that is somebody's own");
     assert!(
         message(&own).contains("does not say it is this copy"),
         "{}",
         message(&own)
     );
-    seen.copies[0].secret = Some((**copy).clone());
-    let done = plan(&object, &seen, now());
+    observed.copies[0].secret = Some((**copy).clone());
+    let done = plan(&object, &observed, now());
     assert!(done.copies.is_empty() && message(&done).ends_with("Copied: 1 copies"));
 }
 
 #[test]
 fn a_status_that_says_the_same_is_not_written() {
     let mut object = asked(PASSWORD);
-    let mut seen = Seen::default();
-    let plan = settle(&object, &mut seen, now());
+    let mut observed = Observed::default();
+    let plan = settle(&object, &mut observed, now());
     let (first, told) = status(&object, &plan, now()).unwrap();
     assert_eq!(told.len(), 1);
     object.status = Some(first);
@@ -410,10 +413,10 @@ proptest! {
     #[test]
     fn a_value_changes_for_a_cause_only(history in proptest::collection::vec(happens(), 1..12)) {
         let mut object = asked(PASSWORD);
-        let mut seen = Seen::default();
-        settle(&object, &mut seen, now());
+        let mut observed = Observed::default();
+        settle(&object, &mut observed, now());
         for event in history {
-            let before = seen.secret.clone().unwrap();
+            let before = observed.secret.clone().unwrap();
             let asked_before = object.clone();
             match event {
                 Happens::Length(length) => {
@@ -425,15 +428,15 @@ proptest! {
                 }
                 Happens::UpdateMode => object = annotated(object, labels::UPDATE_MODE, "no-overwrite"),
                 Happens::MarksLost => {
-                    let annotations = seen.secret.as_mut().unwrap().metadata.annotations.as_mut().unwrap();
+                    let annotations = observed.secret.as_mut().unwrap().metadata.annotations.as_mut().unwrap();
                     annotations.retain(|key, _| key == marks::ROTATION);
                 }
-                Happens::SecretDeleted => seen.secret = None,
+                Happens::SecretDeleted => observed.secret = None,
                 Happens::Nothing => {}
             }
-            let deleted = seen.secret.is_none();
-            settle(&object, &mut seen, now());
-            let secret = seen.secret.clone().unwrap();
+            let deleted = observed.secret.is_none();
+            settle(&object, &mut observed, now());
+            let secret = observed.secret.clone().unwrap();
             let rotated = object.metadata.annotations.as_ref().and_then(|all| all.get(marks::ROTATION))
                 != before.metadata.annotations.as_ref().and_then(|all| all.get(marks::ROTATION));
             let may = deleted || rotated || object.spec.request != asked_before.spec.request;
@@ -456,9 +459,9 @@ fn owners(secret: &Secret) -> Vec<&str> {
 
 #[test]
 fn a_retained_secret_has_no_owner_and_only_its_namesake_adopts_it() {
-    let (object, mut seen) = (reclaimed(asked(PASSWORD), ReclaimPolicy::Retain), Seen::default());
-    settle(&object, &mut seen, now());
-    let made = seen.secret.clone().unwrap();
+    let (object, mut observed) = (reclaimed(asked(PASSWORD), ReclaimPolicy::Retain), Observed::default());
+    settle(&object, &mut observed, now());
+    let made = observed.secret.clone().unwrap();
     assert_eq!(owners(&made), [""; 0]);
     let by = |secret: &Secret| {
         let annotations = secret.metadata.annotations.as_ref().unwrap();
@@ -469,20 +472,20 @@ fn a_retained_secret_has_no_owner_and_only_its_namesake_adopts_it() {
     // The deployment is gone, and so is the object. One that comes back writes the Secret, which a prune under way must not delete then.
     let mut again = object.clone();
     again.metadata.uid = Some("uid-b".into());
-    let step = plan(&again, &seen, now()).step;
+    let step = plan(&again, &observed, now()).step;
     assert!(
         matches!(&step, Step::Mark(secret) if secret.data == made.data),
         "{step:?}"
     );
-    settle(&again, &mut seen, now());
-    let adopted = seen.secret.clone().unwrap();
+    settle(&again, &mut observed, now());
+    let adopted = observed.secret.clone().unwrap();
     assert_eq!(by(&adopted).unwrap(), "a/uid-b");
     assert_eq!(adopted.data, made.data);
 
     let mut other = object.clone();
     other.metadata.name = Some("thief".into());
     other.metadata.uid = Some("uid-c".into());
-    let refused = plan(&other, &seen, now());
+    let refused = plan(&other, &observed, now());
     assert_eq!(
         (refused.step, refused.findings[0].reason.as_ref()),
         (Step::Keep, "NameTaken")
@@ -491,38 +494,38 @@ fn a_retained_secret_has_no_owner_and_only_its_namesake_adopts_it() {
     assert!(message.contains("QuarksSecret 'a', which retained it"), "{message}");
 
     // And back.
-    settle(&reclaimed(again, ReclaimPolicy::Delete), &mut seen, now());
-    let deleted = seen.secret.unwrap();
+    settle(&reclaimed(again, ReclaimPolicy::Delete), &mut observed, now());
+    let deleted = observed.secret.unwrap();
     assert_eq!((owners(&deleted), by(&deleted)), (vec!["uid-b"], None));
     assert_eq!(deleted.data, made.data);
 }
 
 #[test]
 fn what_others_own_of_a_retained_secret_stays_theirs() {
-    let (object, mut seen) = (asked(PASSWORD), Seen::default());
-    settle(&object, &mut seen, now());
+    let (object, mut observed) = (asked(PASSWORD), Observed::default());
+    settle(&object, &mut observed, now());
     let other = OwnerReference {
         uid: "other".into(),
         ..OwnerReference::default()
     };
-    let secret = seen.secret.as_mut().unwrap();
+    let secret = observed.secret.as_mut().unwrap();
     secret.metadata.owner_references.as_mut().unwrap().push(other);
-    settle(&reclaimed(object, ReclaimPolicy::Retain), &mut seen, now());
-    assert_eq!(owners(seen.secret.as_ref().unwrap()), ["other"]);
+    settle(&reclaimed(object, ReclaimPolicy::Retain), &mut observed, now());
+    assert_eq!(owners(observed.secret.as_ref().unwrap()), ["other"]);
 }
 
 #[test]
 fn a_secret_that_was_generated_again_is_told_once() {
-    let (mut object, mut seen) = (asked(PASSWORD), Seen::default());
-    let first = settle(&object, &mut seen, now());
+    let (mut object, mut observed) = (asked(PASSWORD), Observed::default());
+    let first = settle(&object, &mut observed, now());
     assert_eq!(super::status::again(&object, &first), None);
     object.status = status(&object, &first, now()).map(|(status, _)| status);
     // As act makes one in place of another.
-    let secret = seen.secret.as_mut().unwrap();
+    let secret = observed.secret.as_mut().unwrap();
     secret.metadata.uid = Some("another".into());
     let annotations = secret.metadata.annotations.as_mut().unwrap();
     annotations.insert(marks::AGAIN.into(), "true".into());
-    let again = settle(&object, &mut seen, now());
+    let again = settle(&object, &mut observed, now());
     let notice = super::status::again(&object, &again).unwrap();
     assert!(
         notice

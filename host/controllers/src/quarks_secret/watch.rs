@@ -2,8 +2,8 @@
 
 use super::{Context, marks};
 use crate::api::QuarksSecret;
+use crate::requeue::Watches;
 use crate::running::Running;
-use crate::woken::Watches;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};

@@ -13,7 +13,7 @@ pub(super) struct Disks {
     /// To apply: claims with more storage than before.
     pub raise: Vec<Value>,
     /// In what others are not as they should be.
-    pub told: Vec<String>,
+    pub mismatches: Vec<String>,
     /// Whether time may change that.
     pub waits: bool,
 }
@@ -50,7 +50,7 @@ impl Disks {
         {
             let text =
                 format!("'{name}' stays in StorageClass '{theirs}': Kubernetes moves no claim to another ('{ours}')");
-            self.told.push(text);
+            self.mismatches.push(text);
         }
         let (Some(ours), Some(theirs)) = (storage(wanted), storage(&claim["spec"])) else {
             return;
@@ -60,12 +60,12 @@ impl Disks {
         };
         if new < old {
             let text = format!("'{name}' stays at {theirs}: Kubernetes makes no claim smaller ({ours})");
-            self.told.push(text);
+            self.mismatches.push(text);
         } else if new > old && claim["status"]["phase"] == "Bound" {
             self.raise.push(raised(claim, &ours));
         } else if new > old {
             let text = format!("'{name}' gets {ours} once it is bound to a volume");
-            self.told.push(text);
+            self.mismatches.push(text);
             self.waits = true;
         }
     }
@@ -128,22 +128,22 @@ mod tests {
         let larger = of("2Gi", "Bound");
         assert_eq!(larger.raise[0]["spec"]["resources"]["requests"]["storage"], "2Gi");
         assert_eq!(larger.raise[0]["metadata"]["uid"], "1");
-        assert!(larger.told.is_empty() && !larger.waits);
+        assert!(larger.mismatches.is_empty() && !larger.waits);
         let smaller = of("512Mi", "Bound");
         assert!(smaller.raise.is_empty() && !smaller.waits);
         assert!(
-            smaller.told[0].starts_with("'data-d-g-v1-0' stays at 1Gi"),
+            smaller.mismatches[0].starts_with("'data-d-g-v1-0' stays at 1Gi"),
             "{smaller:?}"
         );
         let early = of("2Gi", "Pending");
-        assert!(early.raise.is_empty() && early.waits && early.told.len() == 1);
+        assert!(early.raise.is_empty() && early.waits && early.mismatches.len() == 1);
     }
 
     #[test]
     fn another_class_is_told_and_claims_of_others_are_left_alone() {
         let of = |name: &str| Disks::of(&[set("2Gi", Some("slow"))], &[claim(name, "Bound")]);
         let ours = of("data-d-g-v1-12");
-        assert_eq!((ours.raise.len(), ours.told.len()), (1, 1));
+        assert_eq!((ours.raise.len(), ours.mismatches.len()), (1, 1));
         for other in ["data-d-g-v1-x", "data-d-g-v10-0", "more-d-g-v1-0", "data-d-g-v1-2-0"] {
             assert_eq!(of(other), Disks::default(), "{other}");
         }

@@ -240,7 +240,7 @@ impl Context {
             ready: plan.ready && removed.is_empty(),
             versions: plan.versions.clone(),
             again: disks.waits || equipping || !plan.renew.is_empty() || live.iter().any(objects::is_going),
-            disks: plan.wanted.iter().any(plan::has_claims).then_some(disks.told),
+            disks: plan.wanted.iter().any(plan::has_claims).then_some(disks.mismatches),
             problems: Vec::new(),
             missing: false,
         })
@@ -255,7 +255,9 @@ impl Context {
                 Err(error) if error.is_lasting() => {
                     // Kubernetes goes on for pages about how the claim would differ.
                     let text = error.to_string();
-                    disks.told.push(text.lines().next().unwrap_or_default().to_string());
+                    disks
+                        .mismatches
+                        .push(text.lines().next().unwrap_or_default().to_string());
                     disks.waits = true;
                 }
                 Err(error) => return Err(error),
@@ -295,7 +297,9 @@ impl Context {
             any |= step != Step::Done;
             if let Step::Delete(pod) = step {
                 match self.cluster.delete_any(pod).await {
-                    Err(error) if error.fault == Fault::Forbidden => disks.told.push(lacking::to_delete(pod, &error)),
+                    Err(error) if error.fault == Fault::Forbidden => {
+                        disks.mismatches.push(lacking::to_delete(pod, &error))
+                    }
                     done => done?,
                 }
             }

@@ -156,10 +156,10 @@ pub(super) fn has_claims(stateful_set: &Value) -> bool {
 pub(super) fn is_ready(stateful_set: &Value) -> bool {
     let number = |path: [&str; 2]| stateful_set[path[0]][path[1]].as_i64();
     let wanted = number(["spec", "replicas"]).unwrap_or(1);
-    let seen = number(["status", "observedGeneration"]).unwrap_or(0);
+    let observed = number(["status", "observedGeneration"]).unwrap_or(0);
     let ready = number(["status", "readyReplicas"]).unwrap_or(0);
     let updated = number(["status", "updatedReplicas"]).unwrap_or(0);
-    seen >= number(["metadata", "generation"]).unwrap_or(0) && ready == wanted && (updated == wanted || wanted == 0)
+    observed >= number(["metadata", "generation"]).unwrap_or(0) && ready == wanted && (updated == wanted || wanted == 0)
 }
 
 #[cfg(test)]

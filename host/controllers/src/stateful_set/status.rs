@@ -33,7 +33,7 @@ impl Context {
             return Ok(());
         }
         for notice in notices(set, &status, done) {
-            if let Err(error) = self.events.tell(set, &notice).await {
+            if let Err(error) = self.events.emit(set, &notice).await {
                 tracing::warn!(%error, "an event was lost");
             }
         }
@@ -79,8 +79,8 @@ fn notices(set: &QuarksStatefulSet, status: &QuarksStatefulSetStatus, done: &Res
             let trouble = told.map(|(reason, message)| warning(reason, message));
             let old = set.status.as_ref().and_then(|status| disks(&status.conditions));
             let new = disks(&status.conditions).filter(|new| new.status == ConditionStatus::False);
-            let news = new.filter(|new| old.is_none_or(|old| old.message != new.message));
-            let disks = news.map(|new| warning(&new.reason, &new.message));
+            let changed = new.filter(|new| old.is_none_or(|old| old.message != new.message));
+            let disks = changed.map(|new| warning(&new.reason, &new.message));
             trouble.into_iter().chain(disks).collect()
         }
     }

@@ -2,8 +2,8 @@
 
 use super::Context;
 use crate::api::QuarksStatefulSet;
+use crate::requeue::{Watches, owners};
 use crate::running::Running;
-use crate::woken::{Watches, owners};
 use boson_deployment::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;

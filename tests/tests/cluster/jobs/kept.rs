@@ -5,7 +5,7 @@ use crate::at_hand::connection;
 use crate::stage::Stage;
 use boson_controllers::api::job::{Output, OutputSecret};
 use boson_controllers::client::{Cluster, Connection};
-use boson_controllers::output::{Failure, keep, look, secrets};
+use boson_controllers::output::{Failure, get_pod, keep, secrets};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{ListParams, PostParams};
@@ -63,7 +63,7 @@ async fn output_is_kept_in_versions_and_never_over_what_is_another_s() {
     operator.stop().await;
     let cluster = as_account(&stage).await;
     assert!(
-        look(&cluster, &stage.namespace, "none").await.unwrap().is_none(),
+        get_pod(&cluster, &stage.namespace, "none").await.unwrap().is_none(),
         "it may read pods"
     );
 

@@ -4,7 +4,7 @@ use crate::exit::{self, Failed};
 use crate::output::{self, Color};
 use anyhow::Context;
 use boson_controllers::client::{Cluster, Connection, Fault, connect};
-use boson_controllers::output::{DIRECTORY, End, FILE_LIMIT, Failure, Order, ends, keep, look, secrets};
+use boson_controllers::output::{DIRECTORY, End, FILE_LIMIT, Failure, Order, ends, get_pod, keep, secrets};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources};
 use clap::Args;
@@ -104,7 +104,7 @@ async fn all(arguments: &PersistOutputArguments, cluster: &Cluster, order: &Orde
     let mut open: BTreeSet<&String> = order.output.output_map.keys().collect();
     let (began, mut failures) = (Instant::now(), 0);
     loop {
-        match look(cluster, &arguments.namespace, &arguments.pod).await {
+        match get_pod(cluster, &arguments.namespace, &arguments.pod).await {
             Ok(Some(pod)) => {
                 failures = 0;
                 for container in open.clone() {

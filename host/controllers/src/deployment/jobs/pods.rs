@@ -167,11 +167,11 @@ fn phase(pod: &Pod) -> &str {
 
 /// Each once: the containers of several groups find the same in one manifest.
 fn dedup(all: &mut Vec<Diagnostic>) {
-    let mut seen: Vec<Diagnostic> = Vec::new();
+    let mut unique: Vec<Diagnostic> = Vec::new();
     all.retain(|one| {
-        let is_new = !seen.contains(one);
+        let is_new = !unique.contains(one);
         if is_new {
-            seen.push(one.clone());
+            unique.push(one.clone());
         }
         is_new
     });

@@ -1,7 +1,7 @@
 //! What is told about a deployment in events: what is wrong, and what in its manifest has no effect.
 
 use super::findings;
-use super::status::{Outcome, Seen};
+use super::status::{Observed, Outcome};
 use super::{Context, stop};
 use crate::api::BoshDeployment;
 use crate::client::Notice;
@@ -14,14 +14,14 @@ use serde_json::Value;
 
 impl Context {
     /// What is wrong, as an event.
-    pub(super) async fn tell(&self, object: &BoshDeployment, seen: &Seen) {
-        let wrong = match &seen.outcome {
+    pub(super) async fn emit_events(&self, object: &BoshDeployment, observed: &Observed) {
+        let wrong = match &observed.outcome {
             Outcome::Partly(wrong) | Outcome::Wrong(wrong) | Outcome::Refused(wrong) => {
                 Some((wrong.reason.clone(), wrong.message.clone()))
             }
             _ => None,
         };
-        let troubles = seen
+        let troubles = observed
             .troubles
             .iter()
             .filter(|(_, trouble)| stateful_set::is_worth_an_event(&trouble.reason));
@@ -32,7 +32,7 @@ impl Context {
             };
             (reason.to_string(), format!("{group}: {}", trouble.message))
         });
-        let refused = seen
+        let refused = observed
             .faults
             .iter()
             .map(|fault| (fault.reason.clone(), fault.message.clone()));
@@ -42,7 +42,7 @@ impl Context {
                 reason: reason.into(),
                 note,
             };
-            if let Err(error) = self.events.tell(object, &notice).await {
+            if let Err(error) = self.events.emit(object, &notice).await {
                 tracing::warn!(%error, "an event was lost");
             }
         }
@@ -57,7 +57,7 @@ impl Context {
             return warned;
         }
         for notice in notices {
-            if let Err(error) = self.events.tell(object, &notice).await {
+            if let Err(error) = self.events.emit(object, &notice).await {
                 tracing::warn!(%error, "an event was lost");
                 return None;
             }

@@ -6,7 +6,7 @@ use super::stop::Stop;
 use super::{MANAGER, plugins};
 use crate::api::BoshDeployment;
 use crate::client::Error;
-use crate::conversion::{Chosen, Ruling};
+use crate::conversion::{Chosen, ResolvedPlugins};
 use crate::objects;
 use crate::plugins::{Asking, COPY, Fault, Pick, Selection, Waiting, select};
 use crate::used::Used;
@@ -17,19 +17,19 @@ use kube::ResourceExt;
 use std::sync::Arc;
 
 /// What came of the selection.
-pub(super) struct Ruled {
+pub(super) struct Resolution {
     /// Plugins that are refused.
     pub faults: Vec<Fault>,
     /// Names of plugins that are being loaded.
     pub loading: Vec<String>,
     /// The rules, or why there are none now.
-    pub rules: Result<OwnRules, Stop>,
+    pub active: Result<ActivePlugins, Stop>,
 }
 
 /// The rules of a deployment.
-pub(super) struct OwnRules {
+pub(super) struct ActivePlugins {
     /// To be called.
-    pub ruling: Ruling,
+    pub resolved: ResolvedPlugins,
     /// The plugins among them.
     pub picks: Vec<Pick>,
 }
@@ -38,7 +38,7 @@ pub(super) struct OwnRules {
 
 impl Context {
     /// None: it is too early to tell, and nothing is to be said about that.
-    pub(super) fn ruled(&self, object: &BoshDeployment, namespace: &str) -> Option<Ruled> {
+    pub(super) fn resolve_plugins(&self, object: &BoshDeployment, namespace: &str) -> Option<Resolution> {
         let registry = self.plugins.now();
         if !registry.covered.contains(namespace) {
             return None;
@@ -53,24 +53,24 @@ impl Context {
             used: used.map(Vec::as_slice).unwrap_or_default(),
             operator_namespace: &self.plugins.operator_namespace,
         };
-        let selection = select(&registry, &asking, &self.conversion.rules.built_in());
+        let selection = select(&registry, &asking, &self.conversion.plugin_host.built_in());
         // After a restart the plugins that were in use are loaded again; the status says so only where that takes long.
         let again =
             |one: &Waiting| asking.used.iter().any(|used| used.name == one.name) && one.since.elapsed() < super::WAIT;
         if !selection.waiting.is_empty() && selection.waiting.iter().all(again) {
             return None;
         }
-        let ruled = self.rules_of(selection, namespace);
+        let resolution = self.active_plugins(selection, namespace);
         // What was dropped meanwhile is no mistake of anybody; the news of it brings us back.
-        let outdated = ruled.rules.is_err() && !Arc::ptr_eq(&registry, &self.plugins.now());
-        (!outdated).then_some(ruled)
+        let outdated = resolution.active.is_err() && !Arc::ptr_eq(&registry, &self.plugins.now());
+        (!outdated).then_some(resolution)
     }
 
-    fn rules_of(&self, selection: Selection, namespace: &str) -> Ruled {
+    fn active_plugins(&self, selection: Selection, namespace: &str) -> Resolution {
         let mut faults = selection.faults;
         let loading = selection.waiting.iter().map(|one| one.name.clone()).collect();
         let wrong = |errors| Stop::wrong(errors, &Sources::default());
-        let rules = if !selection.errors.is_empty() {
+        let active = if !selection.errors.is_empty() {
             faults.extend(
                 selection
                     .errors
@@ -82,9 +82,9 @@ impl Context {
             Err(Stop::Waiting(format!("plugin '{}', which is being loaded", first.name)))
         } else {
             let chosen: Vec<Chosen> = selection.chosen.iter().map(|pick| pick.chosen.clone()).collect();
-            match self.conversion.rules.with(&chosen, namespace) {
-                Ok(ruling) => Ok(OwnRules {
-                    ruling,
+            match self.conversion.plugin_host.with(&chosen, namespace) {
+                Ok(resolved) => Ok(ActivePlugins {
+                    resolved,
                     picks: selection.chosen,
                 }),
                 Err(errors) => {
@@ -93,7 +93,11 @@ impl Context {
                 }
             }
         };
-        Ruled { faults, loading, rules }
+        Resolution {
+            faults,
+            loading,
+            active,
+        }
     }
 }
 
@@ -123,7 +127,7 @@ impl Flow<'_> {
     }
 
     /// Deletes those of them that no workload names any more.
-    pub(super) async fn sweep_copies(&self, copies: &[ConfigMap], used: &Used) -> Result<(), Error> {
+    pub(super) async fn delete_copies(&self, copies: &[ConfigMap], used: &Used) -> Result<(), Error> {
         for copy in copies.iter().filter(|copy| !used.holds(&copy.name_any())) {
             self.note_write();
             self.context.cluster.delete(copy).await?;

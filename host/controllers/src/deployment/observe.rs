@@ -3,8 +3,8 @@
 use super::Context;
 use super::errands::Errands;
 use super::progress::Progress;
-use super::ruled::Ruled;
-use super::status::{Outcome, STEPS, Seen};
+use super::resolved_plugins::Resolution;
+use super::status::{Observed, Outcome, STEPS};
 use super::stop::{Stop, Wrong};
 use crate::api::{BoshDeployment, QuarksJob, QuarksStatefulSet};
 use crate::cache::{Says, Trouble};
@@ -23,8 +23,8 @@ impl Context {
         &self,
         object: &BoshDeployment,
         namespace: &str,
-        ruled: Ruled,
-    ) -> Result<Seen, Error> {
+        resolution: Resolution,
+    ) -> Result<Observed, Error> {
         let status = object.status.as_ref();
         let uid = object.uid().unwrap_or_default();
         let (ready, troubles) = ready(self.cache.says("QuarksStatefulSet", &uid));
@@ -32,7 +32,7 @@ impl Context {
             true => self.errands(object, namespace).await?,
             false => Errands::default(),
         };
-        Ok(Seen {
+        Ok(Observed {
             generation: object.meta().generation,
             outcome: Outcome::Applied,
             wrote: false,
@@ -46,20 +46,29 @@ impl Context {
             outdated: None,
             removed: None,
             warned: status.and_then(|status| status.warned.clone()),
-            plugins: ruled.rules.map(|rules| rules.ruling.uses).unwrap_or_default(),
-            faults: ruled.faults,
-            loading: ruled.loading,
+            plugins: resolution.active.map(|active| active.resolved.uses).unwrap_or_default(),
+            faults: resolution.faults,
+            loading: resolution.loading,
         })
     }
 
-    pub(super) async fn seen(&self, object: &BoshDeployment, namespace: &str, ruled: Ruled) -> Result<Seen, Error> {
+    pub(super) async fn observe(
+        &self,
+        object: &BoshDeployment,
+        namespace: &str,
+        resolution: Resolution,
+    ) -> Result<Observed, Error> {
         let progress = Progress::default();
-        let Ruled { faults, loading, rules } = ruled;
-        let plugins = rules
+        let Resolution {
+            faults,
+            loading,
+            active,
+        } = resolution;
+        let plugins = active
             .as_ref()
-            .map(|rules| rules.ruling.uses.clone())
+            .map(|active| active.resolved.uses.clone())
             .unwrap_or_default();
-        let result = match rules.and_then(|rules| self.flow(object, namespace, rules, &progress)) {
+        let result = match active.and_then(|active| self.flow(object, namespace, active, &progress)) {
             Ok(flow) => flow.run().await,
             Err(stop) => Err(stop),
         };
@@ -87,7 +96,7 @@ impl Context {
             Err(Stop::Api(error)) => return Err(error),
         };
         let (ready, troubles) = self.ready(object, namespace).await?;
-        Ok(Seen {
+        Ok(Observed {
             generation: object.meta().generation,
             steps: match outcome {
                 Outcome::Applied | Outcome::Partly(_) => STEPS,

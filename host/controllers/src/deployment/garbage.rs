@@ -17,13 +17,13 @@ type Key = (String, String);
 
 /// The deployments that have something to delete when their StatefulSets have rolled.
 #[derive(Debug, Default)]
-pub(super) struct Sweeps {
+pub(super) struct Garbage {
     later: Mutex<HashSet<Key>>,
 }
 
 // === impl Sweeps ===
 
-impl Sweeps {
+impl Garbage {
     fn note(&self, key: Key, later: bool) {
         let mut all = self.later.lock().unwrap_or_else(PoisonError::into_inner);
         match later {
@@ -47,12 +47,12 @@ impl Sweeps {
 
 impl Context {
     /// Whether something was left for later, and can go by now. Nothing else tells: what rolls changes its status only.
-    pub(super) async fn can_sweep(&self, key: &Key) -> Result<bool, Error> {
+    pub(super) async fn can_collect_garbage(&self, key: &Key) -> Result<bool, Error> {
         // What has a name for its objects has one without a cluster, too.
         let Ok(names) = Names::new(&key.1, "", "") else {
             return Ok(false);
         };
-        if !self.sweeps.is_later(key) {
+        if !self.garbage.is_later(key) {
             return Ok(false);
         }
         let labels = format!("{}={}", labels::DEPLOYMENT_NAME, names.deployment());
@@ -64,7 +64,11 @@ impl Context {
 
 impl Flow<'_> {
     /// Deletes what no workload names any more. `series`: names of those that the deployment has.
-    pub(super) async fn sweep(&self, series: &BTreeSet<String>, existing: &[ObjectMeta]) -> Result<(), Error> {
+    pub(super) async fn collect_garbage(
+        &self,
+        series: &BTreeSet<String>,
+        existing: &[ObjectMeta],
+    ) -> Result<(), Error> {
         let key = (self.namespace.to_string(), self.object.name_any());
         let uid = &self.owner.uid;
         let copies = self.old_copies().await?;
@@ -74,7 +78,7 @@ impl Flow<'_> {
         let keep = self.context.conversion.keep_versions;
         let garbage = versioned::garbage(&existing, uid, series, keep, |_| false);
         if garbage.is_empty() && copies.is_empty() {
-            self.context.sweeps.note(key, false);
+            self.context.garbage.note(key, false);
             return Ok(());
         }
         let labels = format!("{}={}", labels::DEPLOYMENT_NAME, self.names.deployment());
@@ -88,10 +92,10 @@ impl Flow<'_> {
             self.note_write();
             self.context.cluster.delete(&versioned::around(meta)).await?;
         }
-        self.context.sweeps.note(key, used.rolls);
+        self.context.garbage.note(key, used.rolls);
         match used.rolls {
             true => Ok(()),
-            false => self.sweep_copies(&copies, &used).await,
+            false => self.delete_copies(&copies, &used).await,
         }
     }
 }
@@ -111,13 +115,13 @@ mod tests {
 
     #[test]
     fn what_is_left_for_later_is_remembered_until_it_is_done() {
-        let (sweeps, key) = (Sweeps::default(), ("n".to_string(), "d".to_string()));
-        sweeps.note(key.clone(), true);
-        assert!(sweeps.is_later(&key) && !sweeps.is_later(&("n".into(), "e".into())));
-        sweeps.note(key.clone(), false);
-        assert!(!sweeps.is_later(&key));
-        sweeps.note(key.clone(), true);
-        sweeps.forget("n", "d");
-        assert!(!sweeps.is_later(&key));
+        let (garbage, key) = (Garbage::default(), ("n".to_string(), "d".to_string()));
+        garbage.note(key.clone(), true);
+        assert!(garbage.is_later(&key) && !garbage.is_later(&("n".into(), "e".into())));
+        garbage.note(key.clone(), false);
+        assert!(!garbage.is_later(&key));
+        garbage.note(key.clone(), true);
+        garbage.forget("n", "d");
+        assert!(!garbage.is_later(&key));
     }
 }

@@ -21,14 +21,14 @@ use std::collections::HashSet;
 use std::fmt::Debug;
 
 /// An object to look at.
-pub(crate) type Woken<K> = watcher::Result<ObjectRef<K>>;
+pub(crate) type Requeued<K> = watcher::Result<ObjectRef<K>>;
 
 /// The watches of one controller, in one namespace or in all.
 pub(crate) struct Watches<K: Kind + 'static> {
     client: Client,
     namespace: Option<String>,
     store: Store<K>,
-    all: Vec<BoxStream<'static, Woken<K>>>,
+    all: Vec<BoxStream<'static, Requeued<K>>>,
 }
 
 // === impl Watches ===
@@ -80,7 +80,7 @@ impl<K: Kind + Send + Sync + 'static> Watches<K> {
     }
 
     /// The objects, and which of them to look at now.
-    pub fn queue(self) -> (Store<K>, impl Stream<Item = Woken<K>> + Send + use<K>) {
+    pub fn queue(self) -> (Store<K>, impl Stream<Item = Requeued<K>> + Send + use<K>) {
         (self.store, stream::select_all(self.all))
     }
 }
@@ -89,9 +89,9 @@ impl<K: Kind + Send + Sync + 'static> Watches<K> {
 pub(crate) fn own<K: Kind + Send + Sync + 'static>(
     store: Store<K>,
     events: impl Stream<Item = watcher::Result<Event<K>>> + Send,
-) -> impl Stream<Item = Woken<K>> + Send {
+) -> impl Stream<Item = Requeued<K>> + Send {
     let mut before = HashSet::new();
-    woken(events, move |event| match event {
+    requeued(events, move |event| match event {
         Event::Apply(object) | Event::Delete(object) => vec![ObjectRef::from_obj(&object)],
         Event::Init => {
             before = known(&store);
@@ -113,8 +113,8 @@ fn foreign<K: Kind + Send + Sync + 'static, O: Send + 'static>(
     store: Store<K>,
     events: impl Stream<Item = watcher::Result<Event<PartialObjectMeta<O>>>> + Send,
     concerned: impl Fn(&ObjectMeta) -> Vec<ObjectRef<K>> + Send,
-) -> impl Stream<Item = Woken<K>> + Send {
-    woken(events, move |event| match event {
+) -> impl Stream<Item = Requeued<K>> + Send {
+    requeued(events, move |event| match event {
         Event::Apply(object) | Event::Delete(object) => concerned(&object.metadata),
         Event::Init | Event::InitApply(_) => Vec::new(),
         Event::InitDone => known(&store).into_iter().collect(),
@@ -127,10 +127,10 @@ fn within<K: Kind + 'static>(here: &Option<String>, mut objects: Vec<ObjectRef<K
     objects
 }
 
-fn woken<K: Kind + Send + 'static, E: Send>(
+fn requeued<K: Kind + Send + 'static, E: Send>(
     events: impl Stream<Item = watcher::Result<E>> + Send,
     mut whom: impl FnMut(E) -> Vec<ObjectRef<K>> + Send,
-) -> impl Stream<Item = Woken<K>> + Send {
+) -> impl Stream<Item = Requeued<K>> + Send {
     events.flat_map(move |event| {
         stream::iter(match event {
             Ok(event) => whom(event).into_iter().map(Ok).collect(),
@@ -174,8 +174,8 @@ mod tests {
         secret
     }
 
-    fn name(woken: Option<Woken<ConfigMap>>) -> String {
-        woken.unwrap().unwrap().name
+    fn name(requeued: Option<Requeued<ConfigMap>>) -> String {
+        requeued.unwrap().unwrap().name
     }
 
     #[tokio::test]
@@ -192,9 +192,9 @@ mod tests {
             Event::InitDone,
         ];
         let events = stream::iter(events.map(Ok)).reflect(writer);
-        let mut woken = std::pin::pin!(own(store.clone(), events));
+        let mut requeued = std::pin::pin!(own(store.clone(), events));
         let mut looks = Vec::new();
-        while let Some(object) = woken.next().await {
+        while let Some(object) = requeued.next().await {
             let object = object.unwrap();
             let found = store.get(&object).and_then(|map| map.metadata.resource_version.clone());
             looks.push((object.name, found.unwrap_or_default()));
@@ -220,8 +220,8 @@ mod tests {
             Event::InitDone,
         ];
         let concerned = |meta: &ObjectMeta| vec![ObjectRef::new(meta.name.as_deref().unwrap()).within("n")];
-        let woken = foreign(store, stream::iter(events.map(Ok)), concerned);
-        let names: Vec<String> = woken.map(|woken| name(Some(woken))).collect().await;
+        let requeued = foreign(store, stream::iter(events.map(Ok)), concerned);
+        let names: Vec<String> = requeued.map(|requeued| name(Some(requeued))).collect().await;
         assert_eq!(names, ["s", "s", "a"]);
     }
 
@@ -242,10 +242,10 @@ mod tests {
         let good = stream::repeat_with(|| Ok(Event::Apply(secret("s")))).take(1000);
         let good = foreign(store, good, |_| vec![ObjectRef::<ConfigMap>::new("a").within("n")]);
         let queue = stream::select_all([failing.boxed(), good.boxed()]);
-        let woken = queue
-            .filter(|woken| std::future::ready(woken.is_ok()))
+        let requeued = queue
+            .filter(|requeued| std::future::ready(requeued.is_ok()))
             .take(1000)
             .count();
-        assert_eq!(timeout(Duration::from_millis(500), woken).await, Ok(1000));
+        assert_eq!(timeout(Duration::from_millis(500), requeued).await, Ok(1000));
     }
 }

@@ -1,24 +1,24 @@
 //! A look at everything that a deployment is made from and made of, without a call to the API server.
 
 use super::Context;
-use super::ruled::Ruled;
+use super::resolved_plugins::Resolution;
 use crate::api::{BoshDeployment, ReferenceType};
-use crate::cache::{Print, Sight, World};
+use crate::cache::{Digest, Digests, Selector};
 use crate::client::written::Written;
 use boson_deployment::names::Names;
 use kube::{Resource, ResourceExt};
 
 /// What was seen.
 #[derive(Debug)]
-pub(super) struct Look {
-    pub sight: Sight,
-    pub world: World,
+pub(super) struct Snapshot {
+    pub selector: Selector,
+    pub digests: Digests,
     /// What shapes the conversion besides: the specification, the rules, settings of the operator.
-    rules: Vec<u8>,
+    settings: Vec<u8>,
 }
 
 /// What a deployment sees; none where its name is none.
-pub(super) fn sight(object: &BoshDeployment) -> Option<Sight> {
+pub(super) fn selector(object: &BoshDeployment) -> Option<Selector> {
     let name = object.name_any();
     let names = Names::new(&name, "", "").ok()?;
     let spec = &object.spec;
@@ -33,7 +33,7 @@ pub(super) fn sight(object: &BoshDeployment) -> Option<Sight> {
     }
     refers.extend(spec.vars.iter().map(|variable| ("Secret", variable.secret.clone())));
     let with_ops = names.with_ops();
-    Some(Sight {
+    Some(Selector {
         namespace: object.namespace()?,
         uid: object.uid()?,
         label: names.deployment(),
@@ -44,27 +44,27 @@ pub(super) fn sight(object: &BoshDeployment) -> Option<Sight> {
 
 // === impl Look ===
 
-impl Look {
+impl Snapshot {
     /// All of it, in 16 bytes.
-    pub fn print(&self) -> Print {
-        self.print_of(&self.world)
+    pub fn digest(&self) -> Digest {
+        self.digest_of(&self.digests)
     }
 
     /// The same, with what was written since.
     pub fn after(mut self, written: &[Written]) -> Self {
-        self.world = self.sight.after(self.world, written);
+        self.digests = self.selector.after(self.digests, written);
         self
     }
 
-    fn print_of(&self, world: &World) -> Print {
-        let mut bytes = self.rules.clone();
-        for ((kind, name), print) in world {
-            for part in [kind.as_bytes(), name.as_bytes(), print.bytes()] {
+    fn digest_of(&self, digests: &Digests) -> Digest {
+        let mut bytes = self.settings.clone();
+        for ((kind, name), digest) in digests {
+            for part in [kind.as_bytes(), name.as_bytes(), digest.bytes()] {
                 bytes.extend_from_slice(part);
                 bytes.push(0);
             }
         }
-        Print::of_bytes(&bytes)
+        Digest::of_bytes(&bytes)
     }
 }
 
@@ -72,7 +72,7 @@ impl Look {
 
 impl Context {
     /// What there is now; none where it cannot be known.
-    pub(super) async fn look(&self, object: &BoshDeployment, ruled: &Ruled) -> Option<Look> {
+    pub(super) async fn snapshot(&self, object: &BoshDeployment, resolution: &Resolution) -> Option<Snapshot> {
         if !self.cache.is_filled(super::FILLED).await {
             return None;
         }
@@ -84,22 +84,22 @@ impl Context {
             // Nothing tells when what is there changes.
             return None;
         }
-        let own = ruled.rules.as_ref().ok()?;
-        let faults: Vec<_> = ruled.faults.iter().map(|fault| &fault.message).collect();
-        let sight = sight(object)?;
+        let own = resolution.active.as_ref().ok()?;
+        let faults: Vec<_> = resolution.faults.iter().map(|fault| &fault.message).collect();
+        let selector = selector(object)?;
         let conversion = &self.conversion;
-        let rules = serde_json::json!([
-            sight.uid,
+        let settings = serde_json::json!([
+            selector.uid,
             object.meta().generation,
-            own.ruling.digest,
+            own.resolved.digest,
             faults,
             conversion.cluster_domain,
             conversion.operator_image
         ]);
-        Some(Look {
-            world: self.cache.world(&sight),
-            sight,
-            rules: rules.to_string().into_bytes(),
+        Some(Snapshot {
+            digests: self.cache.digests(&selector),
+            selector,
+            settings: settings.to_string().into_bytes(),
         })
     }
 }
@@ -125,15 +125,15 @@ mod tests {
 
     #[test]
     fn a_deployment_sees_what_it_refers_to_and_the_values_of_its_variables() {
-        let sight = sight(&deployment("configmap")).unwrap();
-        let sees = |kind, name: &str, homes: &[&str]| {
+        let selector = selector(&deployment("configmap")).unwrap();
+        let matches = |kind, name: &str, homes: &[&str]| {
             let place = Place {
                 kind,
                 namespace: "n".into(),
                 name: name.into(),
             };
             let homes: Vec<String> = homes.iter().map(|home| (*home).to_string()).collect();
-            sight.sees(&place, &homes)
+            selector.matches(&place, &homes)
         };
         for (kind, name, wanted) in [
             ("ConfigMap", "m", true),
@@ -147,9 +147,9 @@ mod tests {
             ("Secret", "nats.with-ops", false),
             ("Secret", "other.var-password", false),
         ] {
-            assert_eq!(sees(kind, name, &[]), wanted, "{name}");
+            assert_eq!(matches(kind, name, &[]), wanted, "{name}");
         }
-        assert!(sees("Service", "any", &["u"]) && sees("PersistentVolumeClaim", "any", &["n/nats"]));
-        assert!(!sees("Service", "any", &["v"]) && !sees("PersistentVolumeClaim", "any", &["m/nats"]));
+        assert!(matches("Service", "any", &["u"]) && matches("PersistentVolumeClaim", "any", &["n/nats"]));
+        assert!(!matches("Service", "any", &["v"]) && !matches("PersistentVolumeClaim", "any", &["m/nats"]));
     }
 }

@@ -1,6 +1,6 @@
 //! What one deployment sees of the cluster: what it owns, what it refers to, the values of its variables. Pure.
 
-use super::{Place, Print};
+use super::{Digest, Place};
 use crate::client::written::Written;
 use boson_deployment::labels;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -11,7 +11,7 @@ pub(super) const CLAIM: &str = "PersistentVolumeClaim";
 
 /// What one deployment sees of the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Sight {
+pub(crate) struct Selector {
     pub namespace: String,
     pub uid: String,
     /// Value of the label that its objects have.
@@ -23,31 +23,31 @@ pub(crate) struct Sight {
 }
 
 /// Prints of everything in a sight, by kind and name.
-pub(crate) type World = BTreeMap<(String, String), Print>;
+pub(crate) type Digests = BTreeMap<(String, String), Digest>;
 
 // === impl Sight ===
 
-impl Sight {
+impl Selector {
     /// The world as it is to become: with what was written in the meantime.
-    pub fn after(&self, mut world: World, written: &[Written]) -> World {
+    pub fn after(&self, mut digests: Digests, written: &[Written]) -> Digests {
         for one in written {
             let key = (one.kind.clone(), one.name.clone());
             match &one.now {
                 Some(meta) if self.holds(&one.kind, &one.name, &homes(&one.kind, meta)) => {
-                    world.insert(key, Print::of(meta));
+                    digests.insert(key, Digest::of(meta));
                 }
                 // News of it, and what else nobody looks at.
                 Some(_) => {}
                 None => {
-                    world.remove(&key);
+                    digests.remove(&key);
                 }
             }
         }
-        world
+        digests
     }
 
     /// Whether it sees what is there, with these homes.
-    pub fn sees(&self, place: &Place, homes: &[String]) -> bool {
+    pub fn matches(&self, place: &Place, homes: &[String]) -> bool {
         place.namespace == self.namespace && self.holds(place.kind, &place.name, homes)
     }
 

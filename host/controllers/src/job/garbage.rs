@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 ///
 /// # Errors
 /// See [`Error`].
-pub(super) async fn sweep(cluster: &Cluster, object: &QuarksJob, keep: usize) -> Result<(), Error> {
+pub(super) async fn collect(cluster: &Cluster, object: &QuarksJob, keep: usize) -> Result<(), Error> {
     let Some(output) = object.spec.output.as_ref().filter(|output| is_versioned(output)) else {
         return Ok(());
     };

@@ -2,15 +2,15 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 
 /// A digest of what tells one state of an object from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Print([u8; 16]);
+pub(crate) struct Digest([u8; 16]);
 
 // === impl Print ===
 
-impl Print {
+impl Digest {
     /// Of an object with this metadata.
     ///
     /// Where the server counts generations, a new status is no other state: pods that come and go would cost a conversion each time.
@@ -30,11 +30,11 @@ impl Print {
 
     /// Of any bytes.
     pub fn of_bytes(bytes: &[u8]) -> Self {
-        let mut print = [0; 16];
-        for (to, from) in print.iter_mut().zip(Sha256::digest(bytes)) {
+        let mut digest = [0; 16];
+        for (to, from) in digest.iter_mut().zip(Sha256::digest(bytes)) {
             *to = from;
         }
-        Self(print)
+        Self(digest)
     }
 
     /// Its bytes.
@@ -47,8 +47,8 @@ impl Print {
 mod tests {
     use super::*;
 
-    fn meta(value: serde_json::Value) -> Print {
-        Print::of(&serde_json::from_value(value).unwrap())
+    fn meta(value: serde_json::Value) -> Digest {
+        Digest::of(&serde_json::from_value(value).unwrap())
     }
 
     #[test]
