@@ -1,7 +1,7 @@
-//! Cloud configs: merged as the director merges them, and added to the manifest, where the stages find what its names stand for.
+//! Cloud configs: merged as the director merges them, and added to the manifest, where the stages look up the names that it uses.
 //!
-//! Every part of the result keeps the place that it comes from, so that an error about a VM type names the line of the cloud config.
-//! Placeholders are replaced with the manifest's: a cloud config is interpolated for the deployment that uses it.
+//! Every part of the result keeps its place, so that an error about a VM type names the line of the cloud config. Placeholders are replaced together
+//! with the manifest's: a cloud config is interpolated for each deployment that uses it.
 
 use crate::codes::Code;
 use crate::diagnostic::Diagnostic;
@@ -14,7 +14,7 @@ use std::borrow::Borrow;
 
 /// Lists that the director concatenates.
 const LISTS: [&str; 5] = ["azs", "vm_types", "vm_extensions", "disk_types", "networks"];
-/// Only compilation VMs need it, and there are none.
+/// Only compilation VMs need it, and a conversion compiles nothing.
 const COMPILATION: &str = "compilation";
 
 /// Diagnostics of merging, explained.
@@ -40,16 +40,16 @@ pub const CODES: &[Code] = &[
 
 /// A manifest that may refer to cloud configs.
 pub struct Combined {
-    /// The manifest, with the merged cloud config under a key of its own where there is any.
+    /// The manifest, with the merged cloud config under its own key, if there is a cloud config.
     pub manifest: Tree,
-    /// What was left out.
+    /// Warnings about parts that were left out.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Adds the merged cloud configs to a manifest whose ops files are applied, and registers with `sources` where their parts come from.
+/// Adds the merged cloud configs to a manifest whose ops files are applied, and registers the places of their parts with `sources`.
 ///
 /// # Errors
-/// A cloud config that is no map, has a list that is none, or conflicts with another.
+/// A cloud config that is not a map, has a value of another type where a list is expected, or conflicts with another.
 pub fn combine(
     name: &str,
     mut manifest: Tree,
@@ -106,7 +106,7 @@ impl Merging {
             match key.as_str() {
                 list if LISTS.contains(&list) => self.list(list, value, config),
                 COMPILATION => self.compilation(config),
-                // Only its name is reported: what it holds has no effect, and must not ask for variables.
+                // Only its name is reported: its content has no effect, and must not require variables.
                 other => {
                     self.origin(Pointer::root().at(KEY).at(other), config, Pointer::root().at(other));
                     self.merged.insert(other.to_string(), Tree::Null);
@@ -178,7 +178,8 @@ impl Merging {
     }
 }
 
-/// What is checked of a network: which AZs it reaches. Its ranges and gateways are not for this cluster, and may need variables that nobody gives.
+/// The part of a network that is checked: which AZs it reaches. Ranges and gateways do not apply to this cluster, and may need variables that have no
+/// value.
 fn network(entry: &Tree) -> Tree {
     let Some(members) = entry.as_map() else {
         return entry.clone();
@@ -199,7 +200,7 @@ fn network(entry: &Tree) -> Tree {
     reduced.collect()
 }
 
-/// As Ruby prints it, where that can hold no secret.
+/// As Ruby prints it, unless it could hold a secret.
 fn shown(value: &Tree) -> String {
     match value {
         Tree::String(_) | Tree::Array(_) | Tree::Object(_) => "...".to_string(),

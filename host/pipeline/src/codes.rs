@@ -1,17 +1,17 @@
-//! The host's own diagnostic codes, for `host explain`. Plugins describe theirs themselves.
+//! The host's own diagnostic codes, for `host explain`. Plugins describe their codes themselves.
 
-/// What one diagnostic code means.
+/// Meaning of one diagnostic code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
     /// Name, as in `error[NAME]`.
     pub name: &'static str,
     /// One line.
     pub title: &'static str,
-    /// Some sentences: why it happens, an example, what to do. Markdown.
+    /// Several sentences: why it happens, an example, what to do. Markdown.
     pub explanation: &'static str,
 }
 
-/// One table for each room that has codes.
+/// One table for each module that has codes.
 const TABLES: &[&[Code]] = &[
     crate::yaml::CODES,
     crate::release::CODES,
@@ -23,7 +23,7 @@ const TABLES: &[&[Code]] = &[
     crate::settings::CODES,
 ];
 
-/// All of them, sorted by name.
+/// All codes, sorted by name.
 pub fn all() -> Vec<Code> {
     let mut codes: Vec<Code> = TABLES.concat();
     codes.sort_by_key(|code| code.name);

@@ -420,7 +420,7 @@ fn operations_that_do_not_apply_say_which_and_why() {
         (r#"{"op":"remove","path":"/a~2"}"#, "its path is no JSON pointer"),
         (
             r#"{"op":"merge","path":"/a"}"#,
-            "its 'op' is none of add, remove, replace, move, copy and test",
+            "its 'op' is not one of add, remove, replace, move, copy and test",
         ),
     ] {
         let error = patch::apply(

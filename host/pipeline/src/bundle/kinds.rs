@@ -1,4 +1,4 @@
-//! Which kinds a conversion may make, and how long their names are. The one table of it.
+//! The kinds of objects that a conversion may create, and the rules for their names.
 
 use crate::Diagnostic;
 use crate::object::{fault, name};
@@ -6,7 +6,7 @@ use boson_deployment::labels;
 use boson_deployment::names::{LABEL_LIMIT, STATEFUL_SET_LIMIT, SUBDOMAIN_LIMIT};
 use boson_document::Tree;
 
-/// What a name has to be.
+/// The rule for names of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameRule {
     /// RFC 1123 subdomain: labels joined by dots.
@@ -17,14 +17,14 @@ pub enum NameRule {
     Service,
 }
 
-/// A kind.
+/// An object kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// `apps/v1`
     pub api_version: &'static str,
     /// `StatefulSet`
     pub kind: &'static str,
-    /// Its names.
+    /// Its rule for names.
     pub names: NameRule,
 }
 
@@ -36,9 +36,9 @@ const fn kind(api_version: &'static str, kind: &'static str, names: NameRule) ->
     }
 }
 
-/// All kinds. No roles, ServiceAccounts or webhooks: a plugin must not gain rights through what it returns.
+/// All allowed kinds. No Roles, ServiceAccounts or webhooks: a plugin must not gain permissions through the objects that it returns.
 pub const KINDS: &[Kind] = &[
-    // Both become names of what carries more characters: a Job's pods, a StatefulSet's version.
+    // Both become part of longer names: a Job's pods, a StatefulSet's version.
     kind(labels::API_VERSION, "QuarksStatefulSet", NameRule::Label(LABEL_LIMIT)),
     kind(labels::API_VERSION, "QuarksJob", NameRule::Label(LABEL_LIMIT)),
     kind(
@@ -50,7 +50,7 @@ pub const KINDS: &[Kind] = &[
     kind("v1", "ConfigMap", NameRule::Subdomain(SUBDOMAIN_LIMIT)),
     kind("v1", "Service", NameRule::Service),
     kind("v1", "PersistentVolumeClaim", NameRule::Subdomain(SUBDOMAIN_LIMIT)),
-    // Longer ones are accepted and make no pod: name and revision go into one label.
+    // Kubernetes accepts longer names but then creates no pods: name and revision go into one label.
     kind("apps/v1", "StatefulSet", NameRule::Label(STATEFUL_SET_LIMIT)),
     kind("apps/v1", "Deployment", NameRule::Label(LABEL_LIMIT)),
     kind("batch/v1", "Job", NameRule::Label(LABEL_LIMIT)),
@@ -69,10 +69,10 @@ pub const KINDS: &[Kind] = &[
     kind("networking.k8s.io/v1", "Ingress", NameRule::Subdomain(SUBDOMAIN_LIMIT)),
 ];
 
-/// Types of Secrets that Kubernetes answers with rights: a plugin would read a token of any account.
+/// Types of Secrets that Kubernetes treats as credentials: with one, a plugin could read a token of any account.
 const SECRET_TYPES_REFUSED: [&str; 2] = ["kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token"];
 
-/// Is the object of an allowed kind, and is its name one?
+/// Checks that the object's kind is allowed and its name valid.
 pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
     let (version, kind) = (
         object.str("apiVersion").unwrap_or_default(),
@@ -106,10 +106,10 @@ pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
 // === impl NameRule ===
 
 impl NameRule {
-    /// Is it such a name?
+    /// Checks a name.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why the name is invalid.
     pub fn check(self, name: &str) -> Result<(), String> {
         let limit = match self {
             Self::Subdomain(limit) | Self::Label(limit) => limit,
@@ -129,7 +129,7 @@ impl NameRule {
         if good {
             Ok(())
         } else {
-            Err("its name is none that Kubernetes takes for this kind".into())
+            Err("its name is not valid for this kind".into())
         }
     }
 }

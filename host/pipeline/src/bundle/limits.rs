@@ -1,4 +1,4 @@
-//! How large objects may be, and the parts of them that Kubernetes checks by hand.
+//! Limits on the size of objects, and the parts of objects that Kubernetes checks in code rather than by schema.
 
 use crate::Diagnostic;
 use crate::object::{fault, is_label_value, is_qualified, map};
@@ -6,16 +6,16 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_document::{Tree, json};
 
-/// Bytes in all values of a Secret or ConfigMap: Kubernetes refuses more.
+/// Limit on all values of a Secret or ConfigMap together, in bytes, as in Kubernetes.
 pub const DATA_LIMIT: usize = 1 << 20;
-/// Bytes of an object as JSON: etcd refuses requests above 1.5 MiB, of which the server needs some. Base64 makes 4/3 of a full Secret.
+/// Limit on an object as JSON, in bytes. etcd refuses requests above 1.5 MiB, and the API server adds some bytes. A full Secret takes 4/3 as base64.
 pub const OBJECT_LIMIT: usize = 1_500_000;
-/// Objects of a deployment; one of 1,000 groups has fewer. Keeps a runaway plugin from filling a cluster.
+/// Limit on the objects of a deployment; one with 1,000 groups has fewer. Keeps a runaway plugin from filling a cluster.
 pub const OBJECTS: usize = 20_000;
-/// Bytes of all annotations of an object.
+/// Limit on all annotations of an object together, in bytes.
 pub const ANNOTATIONS_LIMIT: usize = 256 << 10;
 
-/// Is the object within all limits?
+/// Checks all limits.
 pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
     let too_large = |why: String| Err(fault(object, "bundle-object-too-large", &why));
     if let Some(kind @ ("Secret" | "ConfigMap")) = object.str("kind") {
@@ -69,7 +69,7 @@ fn check_metadata(object: &Tree) -> Result<(), Box<Diagnostic>> {
     Ok(())
 }
 
-/// Is nothing in it escaped as `wit/types` says? Kubernetes would store the escape.
+/// Whether the tree is plain JSON, without the escapes of `wit/types`: Kubernetes would store the escape.
 fn is_json(tree: &Tree) -> bool {
     match tree {
         Tree::Array(items) => items.iter().all(is_json),
@@ -78,7 +78,7 @@ fn is_json(tree: &Tree) -> bool {
     }
 }
 
-/// Bytes of all values.
+/// Size of all values, in bytes.
 fn data_size(object: &Tree, kind: &str) -> Result<usize, Box<Diagnostic>> {
     let invalid = |why: &str| fault(object, "bundle-invalid-data", why);
     let is_base64 = |member: &str| (kind == "Secret" && member == "data") || member == "binaryData";
@@ -103,7 +103,7 @@ fn data_size(object: &Tree, kind: &str) -> Result<usize, Box<Diagnostic>> {
     Ok(size)
 }
 
-/// At most 253 letters, digits, `-`, `_`, `.`; neither `.` nor `..` nor what begins with the latter.
+/// At most 253 letters, digits, `-`, `_`, `.`; not `.`, `..` or anything that begins with `..`.
 pub(crate) fn is_data_key(key: &str) -> bool {
     let inside = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     (1..=253).contains(&key.len()) && key.bytes().all(inside) && key != "." && !key.starts_with("..")

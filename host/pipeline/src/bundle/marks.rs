@@ -1,15 +1,15 @@
-//! Labels and annotations of the operator: a plugin sets those that rules set, and no others. With the others it could take part in what the
-//! operator does: have a ConfigMap loaded as a plugin, a Secret used as a version, other Secrets rotated.
+//! The operator's labels and annotations. A plugin may set only those that the built-in plugins set. With the others it could make the operator load
+//! a ConfigMap as a plugin, use a Secret as a version, or rotate other Secrets.
 
 use crate::Diagnostic;
 use crate::object::fault;
 use boson_deployment::labels;
 use boson_document::Tree;
 
-/// Checks all labels and annotations in an object, those of its templates included. `deployment`: the one that the object belongs to.
+/// Checks all labels and annotations of an object and of its templates. `deployment`: the deployment that the object belongs to.
 ///
 /// # Errors
-/// The first that a plugin may not set.
+/// The first label or annotation that a plugin may not set.
 pub(crate) fn check(object: &Tree, deployment: &str) -> Result<(), Box<Diagnostic>> {
     match find(object, deployment) {
         None => Ok(()),
@@ -40,7 +40,8 @@ fn find<'t>(tree: &'t Tree, deployment: &str) -> Option<(&'t str, Why)> {
     }
 }
 
-/// `labels`, `annotations`, and members such as `secretLabels`, which become labels of another object. What selects by labels sets none.
+/// `labels`, `annotations`, and members such as `secretLabels`, which become labels of another object. Selectors are not included: they set no
+/// labels.
 fn are_marks(member: &str) -> bool {
     let ends = |end: &str| member.strip_suffix(end).is_some_and(|rest| rest != "match");
     ["labels", "annotations", "Labels", "Annotations"].into_iter().any(ends)

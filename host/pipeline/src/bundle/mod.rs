@@ -1,9 +1,9 @@
-//! The objects of a conversion, checked as they come back from plugins: nothing gets past here that the host would not write itself.
+//! The objects of a conversion. Whatever a plugin returns is checked here before the host writes it.
 //!
 //! # Guarantees
-//! Every object is of an [allowed kind](kinds::KINDS), has a name that Kubernetes takes and no other object of its kind has, belongs to the
-//! deployment by namespace and label, has no label or annotation that is reserved for the operator, makes no pods with [rights](privileges) that
-//! nobody gave them, and is within the [limits]. A call that fails changes nothing.
+//! Every object is of an [allowed kind](kinds::KINDS), has a valid name that no other object of its kind has, belongs to the deployment by namespace
+//! and label, has no label or annotation that is reserved for the operator, gives its pods no [privileges](privileges) beyond the granted ones, and
+//! is within the [limits]. A call that fails changes nothing.
 
 mod codes;
 pub mod kinds;
@@ -25,22 +25,22 @@ use privileges::Rights;
 use std::collections::{BTreeSet, HashMap};
 use writers::Writers;
 
-/// Label on every object: what made it.
+/// Label on every object: the tool that created it.
 pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 /// Label on every object: the deployment, for tools that do not know the operator's labels.
 pub const PART_OF: &str = "app.kubernetes.io/part-of";
 /// Value of [`MANAGED_BY`].
 pub const MANAGER: &str = "boson";
 
-/// The objects of one deployment, in the order in which they came.
+/// The objects of one deployment, in the order in which they were added.
 #[derive(Clone, Debug)]
 pub struct Bundle {
     namespace: String,
     deployment: String,
-    /// What pods may have; none: the host makes the objects itself, of those that were checked.
+    /// Privileges that pods may have. `None`: the host creates the objects itself from checked ones.
     rights: Option<Rights>,
     objects: Vec<Tree>,
-    /// Where each object is, by group, kind and name.
+    /// Index of each object, by group, kind and name.
     index: HashMap<Identity, usize>,
     writers: Writers,
 }
@@ -50,12 +50,12 @@ type Identity = (String, String, String);
 // === impl Bundle ===
 
 impl Bundle {
-    /// Without objects. Its pods have no rights that others do not have.
+    /// An empty bundle whose pods get no extra privileges.
     pub fn new(deployment: &Deployment) -> Self {
         Self::with_rights(deployment, Rights::default())
     }
 
-    /// For pods with these rights.
+    /// An empty bundle whose pods may have these privileges.
     pub fn with_rights(deployment: &Deployment, rights: Rights) -> Self {
         Self {
             rights: Some(rights),
@@ -63,7 +63,7 @@ impl Bundle {
         }
     }
 
-    /// For objects that the host makes itself.
+    /// An empty bundle for objects that the host creates itself.
     pub fn of_host(deployment: &Deployment) -> Self {
         Self {
             namespace: deployment.namespace.clone(),
@@ -75,7 +75,7 @@ impl Bundle {
         }
     }
 
-    /// The objects so far.
+    /// The objects added so far.
     pub fn objects(&self) -> &[Tree] {
         &self.objects
     }
@@ -85,10 +85,10 @@ impl Bundle {
         self.objects
     }
 
-    /// Takes what a plugin made. `from` names it in diagnostics.
+    /// Adds the objects that a plugin returned. `from` names the plugin in diagnostics.
     ///
     /// # Errors
-    /// All that is wrong with any of the objects.
+    /// Every fault of every object.
     pub fn add(&mut self, objects: Vec<Tree>, from: &str) -> Result<(), Vec<Diagnostic>> {
         let before = self.objects.len();
         let errors = objects.into_iter().filter_map(|object| self.add_one(object).err());
@@ -101,10 +101,10 @@ impl Bundle {
         Err(errors)
     }
 
-    /// Applies what a plugin of the resources stage wants: patches, then removals, then additions. Warns where it overrides another plugin.
+    /// Applies the edits of a plugin of the resources stage: patches, then removals, then additions. Warns if it overrides another plugin.
     ///
     /// # Errors
-    /// All that is wrong with any of the edits.
+    /// Every fault of every edit.
     pub fn edit(&mut self, edits: Edits, from: &str) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         let mut edited = self.clone();
         let touched: BTreeSet<Identity> = edits.patches.iter().map(|(object, _)| referred(object)).collect();
@@ -124,7 +124,7 @@ impl Bundle {
         let mut writers = std::mem::take(&mut edited.writers);
         let warnings = touched.union(&added).filter_map(|object| {
             let after = edited.object(object)?;
-            // What is removed and added again is new.
+            // An object that is removed and added again counts as new.
             let before = self.object(object).filter(|_| !added.contains(object));
             Some(writers.note(object, before, after, from))
         });
@@ -203,7 +203,7 @@ impl Bundle {
         Ok(())
     }
 
-    /// Checks an object by itself, and makes it the deployment's.
+    /// Checks one object, and adds the deployment's namespace and labels.
     fn accept(&self, object: &mut Tree) -> Result<(), Box<Diagnostic>> {
         kinds::check(object)?;
         self.own(object)?;
@@ -224,7 +224,7 @@ impl Bundle {
         })
     }
 
-    /// Makes the object the deployment's.
+    /// Adds the deployment's namespace and labels.
     fn own(&self, object: &mut Tree) -> Result<(), Box<Diagnostic>> {
         let metadata = object.get("metadata").cloned().unwrap_or_else(Tree::object);
         let foreign = |what: &str| Err(fault(object, "bundle-foreign-object", what));
@@ -265,7 +265,7 @@ impl Bundle {
     }
 }
 
-/// The deployment's name in the labels of its objects.
+/// Value of the labels that name the deployment.
 pub fn owner(deployment: &Deployment) -> String {
     cut(&label(&deployment.name), "", LABEL_LIMIT)
 }

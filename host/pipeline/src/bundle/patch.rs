@@ -1,26 +1,26 @@
 //! JSON Patch (RFC 6902) on a tree.
 //!
-//! Our own six operations and not json-patch's, which the tests compare with: that one rounds numbers, reorders members on removal, lets a
-//! patch of forty `copy` operations fill the memory, and panics while it undoes some patches that failed.
+//! Written by hand instead of using json-patch, which the tests compare with: json-patch rounds numbers, reorders members on removal, lets a patch of
+//! forty `copy` operations fill the memory, and panics while it undoes some failed patches.
 
 use boson_document::{MAX_DEPTH, Map, Pointer, Tree, json};
 use std::fmt;
 
-/// Operations in one patch.
+/// Limit on the operations in one patch.
 const OPERATIONS: usize = 10_000;
-/// Bytes, as JSON, of the objects that a plugin patches and of all that its patches add.
+/// Limit on the objects that a plugin patches plus everything that its patches add, in bytes of JSON.
 const BYTES: usize = 128 << 20;
-/// Bytes, as JSON, that one patch may add; more than any object has.
+/// Limit on what one patch may add, in bytes of JSON; more than any object has.
 const GROWTH: usize = 4 << 20;
-/// Members and items that all removals and insertions of a plugin may shift: half a second or so.
+/// Limit on the members and items that removals and insertions of one plugin may shift: about half a second.
 const SHIFTS: usize = 20_000_000;
 
-/// What the patches of one plugin may still use up.
+/// What the patches of one plugin may still use.
 #[derive(Debug)]
 pub struct Budget {
     bytes: usize,
     shifts: usize,
-    /// Of the patch at hand.
+    /// Of the current patch.
     growth: usize,
 }
 
@@ -113,7 +113,7 @@ fn apply_one(tree: &mut Tree, operation: &Tree, budget: &mut Budget) -> Result<(
             let moved = remove(tree, &from, budget)?;
             add(tree, &path, budget.grow(moved, &path)?, budget)
         }
-        _ => Err("its 'op' is none of add, remove, replace, move, copy and test"),
+        _ => Err("its 'op' is not one of add, remove, replace, move, copy and test"),
     }
 }
 

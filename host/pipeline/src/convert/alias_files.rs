@@ -1,5 +1,5 @@
-//! A job's `dns/aliases.json`: names of BOSH DNS that its templates give. In BOSH they hold on the instance that has the file; here one configuration
-//! serves the deployment, so those of all instances come together.
+//! A job's `dns/aliases.json`: names of BOSH DNS that its templates define. In BOSH they apply to the instance that has the file. Here one
+//! configuration serves the whole deployment, so the aliases of all instances are merged.
 
 use crate::diagnostic::Diagnostic;
 use crate::release::Job;
@@ -7,17 +7,17 @@ use crate::stage::Rendered;
 use boson_deployment::dns::{ALIAS_FILE, alias_fault};
 use boson_document::{Map, Tree, json};
 
-/// Most aliases of a job.
+/// Limit on the aliases of a job.
 const MOST: usize = 5_000;
 
-/// The file among those that were rendered.
+/// The alias file among the rendered files.
 pub(super) fn among(files: &[Rendered], job: &Job) -> Option<Rendered> {
     let template = job.templates.iter().find(|file| file.destination == ALIAS_FILE)?;
     let name = job.template_name(template);
     files.iter().find(|file| file.name == name).cloned()
 }
 
-/// What the files of all instances say, the first definition of a domain first; nothing where one of them cannot be read.
+/// Merges the files of all instances; the first definition of a domain wins. `None` if one of them cannot be read.
 pub(super) fn read(files: &[Rendered], diagnostics: &mut Vec<Diagnostic>) -> Option<Tree> {
     let mut all = Map::new();
     for file in files {
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_all_instances_come_together() {
+    fn alias_files_of_all_instances_are_merged() {
         let (found, said) = of(&[
             r#"{"a-0.s": ["x.y"], "all.s": ["x.y"]}"#,
             r#"{"a-1.s": ["x.z"], "all.s": ["z"]}"#,
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_bosh_would_not_start_with_is_an_error() {
+    fn a_file_with_which_bosh_dns_would_not_start_is_an_error() {
         for (text, why) in [
             ("{", "it is no JSON"),
             ("[]", "it is no object of domains"),

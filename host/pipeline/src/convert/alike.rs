@@ -1,9 +1,10 @@
-//! Templates that give the same for every instance of a job: rendered once, they are known for all.
+//! Templates whose result is the same for every instance of a job: they are rendered only once.
 //!
-//! Of what a template sees, only `spec` and `index` differ between instances; properties and links do not. A template whose text has neither
-//! word, nor one by which Ruby gets at what it does not name, cannot tell its instance. Most are of this kind: certificates, keys, scripts.
+//! Of the data of a template, only `spec` and `index` differ between instances; properties and links do not. A template whose text has neither word,
+//! nor a word by which Ruby reaches objects that it does not name, does not depend on the instance. Most templates are of this kind: certificates,
+//! keys, scripts.
 
-/// Words without which a template cannot tell which instance it is on. `self` and the like are there for what is computed from a name.
+/// A template without any of these words does not depend on the instance. `self` and the like are listed because a name may be computed with them.
 const TELLING: [&str; 10] = [
     "spec",
     "index",
@@ -17,13 +18,13 @@ const TELLING: [&str; 10] = [
     "ObjectSpace",
 ];
 
-/// May the template give something else on another instance?
+/// Whether the result of the template may differ on another instance.
 pub fn may_differ(text: &str) -> bool {
     tags(text).any(|code| TELLING.iter().any(|word| code.contains(word)))
 }
 
-/// Words with which a template changes what all templates see that are rendered behind it: classes of Ruby, of its libraries and of BOSH. A plain
-/// `class X` or `def x` is gone with the template.
+/// Words with which a template changes what all later templates see: classes of Ruby, of its libraries and of BOSH. A plain `class X` or `def x` ends
+/// with the template.
 const REACHING: [&str; 21] = [
     "_eval",
     "_exec",
@@ -48,7 +49,7 @@ const REACHING: [&str; 21] = [
     "trace_func",
 ];
 
-/// May templates that are rendered behind this one give something else than without it?
+/// Whether templates that are rendered after this one may give another result because of it.
 pub fn may_reach_others(text: &str) -> bool {
     tags(text).any(|code| {
         REACHING.iter().any(|word| code.contains(word))
@@ -58,7 +59,7 @@ pub fn may_reach_others(text: &str) -> bool {
     })
 }
 
-/// What follows each of these words.
+/// The text after each of these words.
 fn behind<'c>(code: &'c str, words: &'c [&str]) -> impl Iterator<Item = &'c str> {
     let rest = move |word: &&'c str| {
         code.match_indices(*word)
@@ -73,7 +74,7 @@ fn path(name: &str) -> &str {
     end.map_or(name, |end| &name[..end])
 }
 
-/// Is it the name of a global variable that gets another value?
+/// Whether this is the name of a global variable that is assigned.
 fn is_assigned(name: &str) -> bool {
     let rest = name.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
     let rest = rest.trim_start();
@@ -81,13 +82,13 @@ fn is_assigned(name: &str) -> bool {
     is_name && (rest.starts_with("<<") || rest.starts_with("||=") || (rest.starts_with('=') && !rest.starts_with("==")))
 }
 
-/// What stands between `<%` and `%>`, which is all that is evaluated; one that does not end goes on to the end of the text.
+/// The text between `<%` and `%>`, the only text that is evaluated; an unclosed tag reaches to the end.
 fn tags(text: &str) -> impl Iterator<Item = &str> {
     let after = text.split("<%").skip(1);
     after.map(|tag| tag.split_once("%>").map_or(tag, |(code, _)| code))
 }
 
-/// Can it fail at all? Without a tag nothing is evaluated.
+/// Whether the template can fail. Without a tag nothing is evaluated.
 pub fn is_evaluated(text: &str) -> bool {
     text.contains("<%")
 }
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_cannot_tell_its_instance_is_alike() {
+    fn only_templates_that_do_not_depend_on_the_instance_are_rendered_once() {
         for text in [
             "<%= p('tls.certificate') %>",
             "<% if_link('db') { |db| %><%= db.p('port') %><% } %>",

@@ -1,6 +1,6 @@
-//! The document of a group's Secret `<deployment>.bpm.<group>`: what the bpm stage has to know of the files of the group's jobs, their rendered
-//! bpm.yml above all. It is written where templates are rendered, and read where objects are made; the files are kept as texts, so that what
-//! is found wrong with them later is told with its line.
+//! The document of a group's Secret `<deployment>.bpm.<group>`: what the bpm stage needs of the files of the group's jobs, mainly their rendered
+//! bpm.yml. Written after templates are rendered, and read when objects are created. The files are stored as text, so that later diagnostics can name
+//! their lines.
 
 #![allow(
     clippy::result_large_err,
@@ -17,10 +17,10 @@ pub fn write(jobs: &[JobFiles]) -> Tree {
     Tree::object().with("jobs", jobs.iter().map(job).collect::<Vec<_>>())
 }
 
-/// The jobs of a document, and their rendered files.
+/// Reads a document: its jobs, and their rendered files.
 ///
 /// # Errors
-/// A file that is no YAML; a document that is none of ours.
+/// A file is not YAML, or the document is not of this format.
 pub fn read(document: &Document) -> Result<(Vec<JobFiles>, Vec<Document>), Diagnostic> {
     let mut files = Vec::new();
     let jobs = document.tree.get("jobs").and_then(Tree::as_array);
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_through_yaml() {
+    fn a_written_document_is_read_back_from_yaml() {
         let text =
             "# rendered\nprocesses:\n- name: a\n  env: {PORT: \"1\", RATIO: 1.50}\t\n  args: [\"\\x00\", .nan]\r\n\n";
         let name = "b (rendered for g)";

@@ -1,8 +1,8 @@
-//! Diagnostics of the conversion itself, explained.
+//! Explanations of the diagnostics of the conversion.
 
 use crate::codes::Code;
 
-/// All of them.
+/// All codes.
 pub const CODES: &[Code] = &[
     Code {
         name: "convert-create-env",
@@ -13,18 +13,18 @@ pub const CODES: &[Code] = &[
     },
     Code {
         name: "convert-foreign-document",
-        title: "A Secret between two steps holds something else than the step leaves",
-        explanation: "A newer or older version of this program made it, or somebody changed it by hand. Delete this version of the Secret: the step \
+        title: "A Secret between two conversion steps has the wrong content",
+        explanation: "A newer or older version of this program made it, or a user changed it. Delete this version of the Secret: the step \
                       makes it again.",
     },
     Code {
         name: "convert-no-group",
-        title: "The manifest has no such instance group",
-        explanation: "A pod of the conversion works on one instance group, by name, and the manifest that it mounts has none of that name.",
+        title: "No such instance group in the manifest",
+        explanation: "A pod of the conversion works on one instance group, by name, and the manifest that it mounts has no group of that name.",
     },
     Code {
         name: "convert-no-name",
-        title: "Something has no name that Kubernetes takes",
+        title: "Something has no valid Kubernetes name",
         explanation: "The deployment needs a name: the manifest's `name:`, or `--name`. Names of Services begin with a letter, so the \
                       deployment's name has to. Two things whose names become the same are refused rather than mixed up.",
     },
@@ -43,13 +43,13 @@ pub const CODES: &[Code] = &[
     Code {
         name: "render-failed",
         title: "All errors of templates, as BOSH prints them",
-        explanation: "The text of the director: instance groups, in them jobs, in them templates. Each error is also told on its own, with its \
-                      place and what to do. Of a group only the first instance that fails is told, as BOSH does.",
+        explanation: "The text of the director: instance groups, their jobs, and the jobs' templates. Each error is also reported on its own, with its \
+                      place and a fix. Of a group only the first instance that fails is reported, as in BOSH.",
     },
     Code {
         name: "render-no-instance",
         title: "The instance group has no such instance",
-        explanation: "AZ_INDEX, REPLICAS and POD_ORDINAL give the index of the pod's instance, and the manifest has none of that index. \
+        explanation: "AZ_INDEX, REPLICAS and POD_ORDINAL give the index of the pod's instance, and the manifest has no instance with that index. \
                       The StatefulSet was scaled by hand, or the pod runs with the Secret of another version.",
     },
     Code {
@@ -80,8 +80,8 @@ pub const CODES: &[Code] = &[
     },
     Code {
         name: "release-other-version",
-        title: "The release at hand has another version than the manifest names",
-        explanation: "Templates and specs come from the release at hand, but the image is named after the manifest's version. \
+        title: "The given release has another version than the manifest names",
+        explanation: "Templates and specs come from the given release, but the image is named after the manifest's version. \
                       Both should be of one version.",
     },
     Code {

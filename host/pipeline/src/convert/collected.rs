@@ -1,35 +1,35 @@
-//! All that failed in rendering as one text, nested as BOSH's director prints it.
+//! All errors of rendering as one text, nested as BOSH's director prints it.
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::release::Job;
 
-/// What failed in the templates of one job.
+/// Errors of the templates of one job.
 pub struct JobErrors<'a> {
     /// Instance group.
     pub group: &'a str,
     /// Job.
     pub job: &'a Job,
-    /// Of [`super::filling::fill`].
+    /// Result of [`super::filling::fill`].
     pub errors: Vec<&'a Diagnostic>,
 }
 
-/// Of a whole deployment. Neighbors of one group belong together.
+/// The errors of a deployment. Neighbors of the same group are listed together.
 pub fn of_deployment(failed: &[JobErrors<'_>]) -> Diagnostic {
     let groups = failed.chunk_by(|a, b| a.group == b.group).map(group);
     note(list("Unable to render instance groups for deployment.", groups))
 }
 
-/// Of one instance.
+/// The errors of one instance.
 pub fn of_group(failed: &[JobErrors<'_>]) -> Diagnostic {
     note(group(failed))
 }
 
-/// Of one job.
+/// The errors of one job.
 pub fn of_job(failed: &JobErrors<'_>) -> Diagnostic {
     note(job(failed))
 }
 
-/// Not an error once more: each of them has a diagnostic of its own.
+/// Not an error: each error has its own diagnostic.
 fn note(text: String) -> Diagnostic {
     let text = text.strip_prefix("- ").unwrap_or(&text);
     Diagnostic {
@@ -44,7 +44,7 @@ fn group(failed: &[JobErrors<'_>]) -> String {
     list(&header, failed.iter().map(job))
 }
 
-/// `monit` is no template among the others: BOSH's line for it stands beside those of the jobs.
+/// BOSH lists `monit` not among the templates of its job but on the level of the jobs.
 fn job(failed: &JobErrors<'_>) -> String {
     let document = Some(&failed.job.monit_document);
     let (monit, others): (Vec<&Diagnostic>, Vec<_>) = failed
@@ -59,7 +59,7 @@ fn job(failed: &JobErrors<'_>) -> String {
     texts.join("\n")
 }
 
-/// A header with everything under it moved to the right.
+/// A header with everything below it indented.
 fn list(header: &str, entries: impl Iterator<Item = String>) -> String {
     let mut text = format!("{header} Errors are:");
     for line in entries.collect::<Vec<_>>().join("\n").lines() {

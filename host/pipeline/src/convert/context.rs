@@ -1,19 +1,19 @@
-//! What templates see: the spec hash of one job on one instance, taken from the ig-resolved document.
+//! The data of templates: the spec hash of one job on one instance, taken from the ig-resolved document.
 
 use boson_document::{Map, Tree};
 use std::collections::HashMap;
 
-/// The text that stands for the instance's address until its pod exists. Kubernetes expands it in `args` and `env`.
+/// Stands for the instance's address until its pod exists. Kubernetes expands it in `args` and `env`.
 pub const POD_IP: &str = "$(POD_IP)";
 
-/// The context of `job` (an entry of the resolved group's `jobs`) on its instance number `nth`, with `ip` for the pod's address.
-/// `None` where there is no such instance.
+/// The context of `job` (an entry of the resolved group's `jobs`) on its instance number `nth`, with `ip` as the pod's address. `None` if there is no
+/// such instance.
 pub fn context(job: &Tree, nth: usize, ip: &str) -> Option<Tree> {
     let quarks = job.get("properties")?.get("quarks")?;
     whole(job, quarks, quarks.items("instances").get(nth)?.clone(), ip)
 }
 
-/// The same on the first instance that a group without any would have.
+/// The context on the first instance that a group with no instances would have.
 pub fn hypothetical(job: &Tree, ip: &str) -> Option<Tree> {
     let quarks = job.get("properties")?.get("quarks")?;
     whole(job, quarks, quarks.get("hypothetical")?.clone(), ip)
@@ -30,14 +30,14 @@ fn whole(job: &Tree, quarks: &Tree, mut context: Tree, ip: &str) -> Option<Tree>
     Some(context)
 }
 
-/// How many instances the job has.
+/// Number of instances of the job.
 pub fn instances(job: &Tree) -> usize {
     job.get("properties")
         .and_then(|properties| properties.get("quarks"))
         .map_or(0, |quarks| quarks.items("instances").len())
 }
 
-/// Instances in the fullest zone of a resolved group, with which pods count their index; none where it has no job.
+/// Instances in the largest zone of a resolved group, from which pods compute their index; `None` if the group has no job.
 pub fn replicas(document: &Tree) -> Option<u32> {
     let job = document.items("instance_groups").first()?.items("jobs").first()?;
     let quarks = job.get("properties")?.get("quarks")?;
@@ -57,7 +57,7 @@ pub fn index(job: &Tree, nth: usize) -> Option<u32> {
         .and_then(|index| u32::try_from(index).ok())
 }
 
-/// The bound properties, without what is for us alone.
+/// The bound properties, without the property `quarks`, which is for the conversion only.
 fn properties(job: &Tree) -> Tree {
     let Some(Tree::Object(all)) = job.get("properties") else {
         return Tree::object();
@@ -66,16 +66,16 @@ fn properties(job: &Tree) -> Tree {
         .get("properties")
         .and_then(|properties| properties.get("quarks"))
         .and_then(|quarks| quarks.get("declared"));
-    let mut seen: Map = all
+    let mut visible: Map = all
         .iter()
         .filter(|(name, _)| *name != "quarks")
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     if let Some(value) = declared {
-        // A job that declares a property of our name sees its own value.
-        seen.insert("quarks".into(), value.clone());
+        // A job that declares a property named `quarks` gets its own value.
+        visible.insert("quarks".into(), value.clone());
     }
-    Tree::Object(seen)
+    Tree::Object(visible)
 }
 
 fn replace_ip(tree: &mut Tree, ip: &str) {
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_without_instances_has_the_context_of_the_first_that_would_be() {
+    fn a_group_without_instances_has_the_context_of_its_first_possible_instance() {
         let quarks = r#"{"instances":[],"hypothetical":{"index":0,"ip":"$(POD_IP)"}}"#;
         let job = parse(&format!(r#"{{"name":"app","properties":{{"quarks":{quarks}}}}}"#)).unwrap();
         let wanted = parse(r#"{"index":0,"ip":"$(POD_IP)","release":{},"properties":{},"links":{}}"#);

@@ -1,4 +1,4 @@
-//! What rendering gave, job by job, as the bpm stage wants it: of the bpm file one copy for each different text, with its instances.
+//! Groups the rendered files of each job for the bpm stage: one copy of the bpm file for each different text, with its instances.
 
 use super::alias_files;
 use super::context;
@@ -10,14 +10,14 @@ use crate::yaml;
 use boson_document::Tree;
 use std::collections::{BTreeSet, HashMap};
 
-/// The bpm files of a job: `spec.index` of each instance, and what was rendered for it. By the job's place in memory, which is its identity
-/// for the time of a conversion.
+/// The bpm files of a job: `spec.index` of each instance, and its rendered file. The key is the job's address in memory, which identifies it during a
+/// conversion.
 pub(super) type BpmFiles = HashMap<*const Tree, Vec<(u32, Rendered)>>;
 
-/// The rendered alias files of a job, of its instances in order, by the job's place in memory.
+/// The rendered alias files of a job, in the order of its instances, by the job's address in memory.
 pub(super) type AliasFiles = HashMap<*const Tree, Vec<Rendered>>;
 
-/// Puts the bpm files of all instances together: one copy for each different text, read as YAML.
+/// Merges the bpm files of all instances: one copy for each different text, read as YAML.
 pub(super) fn collect(
     groups: &[ResolvedGroup],
     releases: &[Release],
@@ -52,7 +52,7 @@ pub(super) fn collect(
     (all, documents)
 }
 
-/// The file of each instance: one that cannot tell its instance was rendered for the first only.
+/// The file of each instance: one that does not depend on the instance was rendered for the first only.
 fn on_all(rendered: &[(u32, Rendered)], job: &Tree) -> Vec<(u32, Rendered)> {
     let [(_, only)] = rendered else {
         return rendered.to_vec();

@@ -1,26 +1,25 @@
-//! What rendering costs, job by job: the fuel that templates use, added up over the instances that render them. Fuel is no time, so what is told
-//! here is the same on every machine.
+//! The fuel that rendering uses, by job, added up over the instances. Fuel does not depend on time, so the messages are the same on every machine.
 
 use crate::diagnostic::Diagnostic;
 
-/// Units of fuel from which on a job is slow, all its instances together: a tenth of what a conversion has.
+/// Fuel above which a job counts as slow, all its instances together: a tenth of the fuel of a conversion.
 const MUCH: u64 = 100_000_000_000;
-/// Jobs that are named where a conversion has used up its fuel.
+/// Number of jobs that are named if a conversion runs out of fuel.
 const NAMED: usize = 3;
-/// Code of a call that was not made, or not to its end, because the conversion has no fuel left.
+/// Code of a call that was not made or not completed because the conversion ran out of fuel.
 const EXHAUSTED: &str = "conversion-out-of-fuel";
 
-/// What a job of an instance group cost.
+/// The fuel that a job of an instance group used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cost<'a> {
     pub group: &'a str,
     pub job: &'a str,
     pub instances: u32,
-    /// Of all of them.
+    /// Of all instances.
     pub fuel: u64,
 }
 
-/// The cost of each job, the dearest first. `one`: group, job and fuel of one instance, those of a job in a row or not.
+/// The cost of each job, the most expensive first. `one`: group, job and fuel of one instance, in any order.
 pub(super) fn of<'a>(all: impl Iterator<Item = (&'a str, &'a str, u64)>) -> Vec<Cost<'a>> {
     let mut costs: Vec<Cost<'a>> = Vec::new();
     for (group, job, fuel) in all {
@@ -45,20 +44,20 @@ pub(super) fn of<'a>(all: impl Iterator<Item = (&'a str, &'a str, u64)>) -> Vec<
 pub(super) fn warnings(costs: &[Cost<'_>]) -> Vec<Diagnostic> {
     let slow = costs.iter().filter(|cost| cost.fuel >= MUCH);
     let warning = |cost: &Cost<'_>| {
-        Diagnostic::warning("render-slow", format!("Rendering {}", cost.told()))
+        Diagnostic::warning("render-slow", format!("Rendering {}", cost.described()))
             .help("every conversion takes as long; look for what the job's templates compute")
     };
     slow.map(warning).collect()
 }
 
-/// The one error where a conversion has used up its fuel, in the place of one for each template that could not be rendered any more.
+/// The one error of a conversion that ran out of fuel, in place of one for each template that could not be rendered.
 pub(super) fn exhausted<'d>(mut said: impl Iterator<Item = &'d Diagnostic>, costs: &[Cost<'_>]) -> Option<Diagnostic> {
     let mut error = said.find(|one| one.code == EXHAUSTED)?.clone();
-    let dearest: Vec<String> = costs.iter().take(NAMED).map(Cost::told).collect();
+    let most_expensive: Vec<String> = costs.iter().take(NAMED).map(Cost::described).collect();
     error.message = format!(
         "{}; most of it went into {}",
         error.message,
-        dearest.join(", and into ")
+        most_expensive.join(", and into ")
     );
     error.place = crate::diagnostic::Place::default();
     Some(error)
@@ -67,7 +66,7 @@ pub(super) fn exhausted<'d>(mut said: impl Iterator<Item = &'d Diagnostic>, cost
 // === impl Cost ===
 
 impl Cost<'_> {
-    fn told(&self) -> String {
+    fn described(&self) -> String {
         format!(
             "job '{}' of instance group '{}' ({} instance{} rendered, {} million units of fuel)",
             self.job,
@@ -84,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn instances_of_a_job_are_added_up_and_the_dearest_is_told_first() {
+    fn instances_of_a_job_are_added_up_and_the_most_expensive_job_comes_first() {
         let all = [
             ("web", "a", 60_000_000_000),
             ("db", "b", 1),

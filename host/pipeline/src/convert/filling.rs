@@ -1,5 +1,5 @@
-//! Filling in the templates of one job on one instance. One call renders them all; where that call breaks down (a template loops, or eats
-//! all memory), each is rendered alone, so that every error has the name of its template and the others still tell theirs.
+//! Renders the templates of one job on one instance. One call renders them all. If that call breaks down (a template loops or uses all memory), each
+//! template is rendered alone, so that every error names its template and the other templates still report theirs.
 
 use crate::diagnostic::Diagnostic;
 use crate::release::{Job, TemplateFile};
@@ -8,16 +8,16 @@ use crate::stage::{Rendered, StageError, Stages, Template};
 use boson_document::Tree;
 use std::slice;
 
-/// What the templates of one job gave.
+/// The rendered templates of one job.
 #[derive(Debug, Default)]
 pub struct Filled {
-    /// In the order of the templates; without errors, all of them.
+    /// In the order of the templates; all of them if there are no errors.
     pub files: Vec<Rendered>,
     /// Errors in BOSH's words, and notes; each names the template's file.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Codes of a call's end that a template can bring about.
+/// Codes with which a call ends because of a template.
 const BROUGHT_ABOUT: [&str; 6] = [
     "plugin-out-of-fuel",
     "plugin-over-memory",
@@ -27,10 +27,10 @@ const BROUGHT_ABOUT: [&str; 6] = [
     "plugin-trapped",
 ];
 
-/// The context is no instance's spec hash.
+/// The context is not the spec hash of an instance.
 const CONTEXT: &str = "render-context-invalid";
 
-/// Ruby's compiler has no line of the template in its backtrace, which is what BOSH looks at.
+/// BOSH takes the line from the backtrace, and the backtrace of a syntax error has no line of the template.
 const SYNTAX: &str = "render-template-syntax";
 
 // === impl Filled ===
@@ -42,18 +42,18 @@ impl Filled {
     }
 }
 
-/// Renders `templates` of `job`, which are named as [`Job::template_name`] does. `filter`: what their errors may quote.
+/// Renders `templates` of `job`, named as [`Job::template_name`] names them. `filter`: what their errors may quote.
 pub fn fill(stages: &dyn Stages, job: &Job, templates: &[Template<'_>], context: &Tree, filter: Filter<'_>) -> Filled {
     let mut filled = call(stages, templates, context);
     let exception = Exception::of(job, context, filter);
     for said in &mut filled.diagnostics {
         hide_values(said, &exception);
-        tell(said, job);
+        complete(said, job);
     }
     filled
 }
 
-/// Exceptions quote what they were given. What the host says of the plugin itself quotes nothing.
+/// Exceptions quote their input. Diagnostics of the host about the plugin itself quote nothing.
 fn hide_values(said: &mut Diagnostic, exception: &Exception<'_>) {
     if said.code.starts_with("plugin-") {
         return;
@@ -64,7 +64,7 @@ fn hide_values(said: &mut Diagnostic, exception: &Exception<'_>) {
     }
 }
 
-/// Who may do what with the file, as in BOSH's jobs directory: all may run what lies in a `bin`, the group may read the rest.
+/// File mode, as in BOSH's jobs directory: files in a `bin` are executable for all, the group may read the rest.
 pub fn mode(file: &TemplateFile) -> u32 {
     let in_bin = file.destination.starts_with("bin/") || file.destination.contains("/bin/");
     if in_bin || file.executable { 0o755 } else { 0o640 }
@@ -93,12 +93,12 @@ fn call(stages: &dyn Stages, templates: &[Template<'_>], context: &Tree) -> Fill
     }
 }
 
-/// Puts BOSH's words around an error, and the file in the place of the template's name.
-fn tell(said: &mut Diagnostic, job: &Job) {
+/// Adds BOSH's words to an error, and replaces the template's name by its file.
+fn complete(said: &mut Diagnostic, job: &Job) {
     let prefix = format!("{}/", job.name);
     let Some(name) = said.place.document.take() else { return };
     let source = name.strip_prefix(&prefix).unwrap_or(&name);
-    // The context is made before any template is looked at.
+    // The context is built before any template is rendered.
     if said.is_error() && said.code != CONTEXT {
         let line = said.place.line.filter(|_| said.code != SYNTAX);
         let line = line.map_or("(unknown)".to_string(), |line| line.to_string());

@@ -1,5 +1,5 @@
-//! What the steps of a conversion leave for the next: texts under keys, which are the data of a Secret each. The operator and its pods write
-//! and read them here, so that it does not matter which of them did a step.
+//! The results that one step of a conversion stores for the next: texts by key, each the data of a Secret. Both the operator and its pods write and
+//! read them here, so it does not matter which of them did a step.
 
 #![allow(
     clippy::result_large_err,
@@ -25,7 +25,7 @@ pub const BPM: &str = "bpm.yaml";
 /// Texts by key.
 pub type Texts = BTreeMap<String, String>;
 
-/// A manifest, be it with its ops or with its values.
+/// A manifest, with its ops applied or with its values.
 pub fn manifest(document: &Tree) -> Texts {
     [(MANIFEST.to_string(), text(document))].into()
 }
@@ -40,10 +40,10 @@ pub fn bpm(jobs: &[JobFiles]) -> Texts {
     [(BPM.to_string(), text(&bpm_document::write(jobs)))].into()
 }
 
-/// Reads a document back. `name`: how diagnostics call it; `bytes`: of the Secret or a mounted file, compressed or not.
+/// Reads a document back. `name`: its name in diagnostics; `bytes`: content of the Secret or of a mounted file, compressed or not.
 ///
 /// # Errors
-/// It is no YAML, or damaged.
+/// It is not YAML, or damaged.
 pub fn read(name: &str, bytes: &[u8]) -> Result<yaml::Document, Diagnostic> {
     let damaged = |_| {
         Diagnostic::error("convert-foreign-document", "its compressed text is damaged")
@@ -106,11 +106,11 @@ mod tests {
     }
 
     proptest! {
-        // Both modes go on with what was read. Numbers that YAML spells in another way (`1e3`) get that spelling when they
-        // are written first; from then on nothing changes: order, numbers, kinds of scalars, bytes.
-        // Not for integers of more than 64 bits, which only JSON values have: the reader takes them as floats, as yaml.v2 does.
+        // Both modes continue with the document that was read. Numbers that YAML spells in another way (`1e3`) get that spelling when they are first
+        // written; after that nothing changes: order, numbers, kinds of scalars, bytes. Integers of more than 64 bits are excluded: only JSON values
+        // have them, and the reader takes them as floats, as yaml.v2 does.
         #[test]
-        fn what_was_read_is_written_to_the_same_bytes_and_read_again_as_it_was(tree in trees()) {
+        fn a_document_that_was_read_is_written_to_the_same_bytes_and_read_back_unchanged(tree in trees()) {
             let texts = manifest(&Tree::object().with("instance_groups", tree));
             let first = read("m", texts[MANIFEST].as_bytes()).unwrap().tree;
             prop_assert_eq!(&manifest(&first), &texts);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_json_lacks_comes_back_too() {
+    fn values_that_json_lacks_are_read_back_too() {
         let text = "{1: one, 1.5: x, true: y, ~: z, nan: .nan, inf: -.inf, big: 0x7fffffffffffffff, date: 2020-01-02}";
         let tree = yaml::read("m", text).unwrap().tree;
         let again = read("m", manifest(&tree)[MANIFEST].as_bytes()).unwrap().tree;

@@ -1,5 +1,5 @@
-//! From a manifest to Kubernetes objects: the flow after ops and variables. Decides nothing that a rule decides; calls the stages in order, in
-//! parallel where groups are independent, and gathers what they say.
+//! From a manifest to Kubernetes objects: the flow after ops and variables. Makes no decision that belongs to a plugin. Calls the stages in order, in
+//! parallel for independent groups, and collects their diagnostics.
 
 mod alias_files;
 mod alike;
@@ -33,7 +33,7 @@ use crate::yaml;
 use boson_deployment::names::Names;
 use boson_document::Tree;
 
-/// What to make.
+/// The kind of objects to create.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Objects of the operator, as it would create them.
@@ -42,7 +42,7 @@ pub enum Target {
     Kubernetes,
 }
 
-/// All that a conversion starts from.
+/// Inputs of a conversion.
 pub struct Inputs<'a> {
     /// Name and place of the deployment.
     pub deployment: &'a Deployment,
@@ -52,33 +52,33 @@ pub struct Inputs<'a> {
     pub variables: &'a [Variable],
     /// Value of every variable, by name: for the plain target's Secrets.
     pub values: &'a Tree,
-    /// Releases at hand.
+    /// The given releases.
     pub releases: &'a [Release],
     /// What messages may quote.
     pub filter: Filter<'a>,
-    /// What to make.
+    /// The kind of objects to create.
     pub target: Target,
-    /// Threads to work on.
+    /// Number of threads.
     pub threads: usize,
-    /// Rights that an administrator allows all pods.
+    /// Privileges that an administrator allows for all pods.
     pub allowed: &'a Privileges,
 }
 
-/// What a conversion gave: objects, or why there are none.
+/// Result of a conversion: objects, or the diagnostics that say why there are none.
 pub struct Conversion {
     /// In a stable order.
     pub result: Result<Vec<Tree>, Failed>,
-    /// Errors, where it failed, and the warnings of all stages that were reached.
+    /// Errors, if it failed, and the warnings of all stages that ran.
     pub diagnostics: Vec<Diagnostic>,
-    /// Rendered documents that diagnostics name. They may hold secrets: places only, no excerpts.
+    /// Rendered documents that diagnostics name. They may hold secrets, so only places are shown, no excerpts.
     pub rendered: Vec<yaml::Document>,
 }
 
-/// The diagnostics say why.
+/// The conversion failed; the diagnostics say why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failed;
 
-/// Converts. `progress` is told what is being done. A stage that fails ends it, with everything that it has found and the warnings of those before.
+/// Converts a manifest and reports each step to `progress`. If a stage fails, the result holds all its errors and the warnings of the stages before.
 pub fn convert(stages: &dyn Stages, inputs: &Inputs<'_>, progress: &dyn Fn(&str)) -> Conversion {
     let mut run = Run {
         stages,
@@ -87,7 +87,7 @@ pub fn convert(stages: &dyn Stages, inputs: &Inputs<'_>, progress: &dyn Fn(&str)
         rendered: Vec::new(),
     };
     let result = run.objects(progress).map_err(|errors| {
-        // Errors first: nobody scrolls past two hundred warnings to find out what failed.
+        // Errors first, so that no user has to scroll past two hundred warnings.
         run.diagnostics.splice(0..0, errors);
         Failed
     });
@@ -98,10 +98,10 @@ pub fn convert(stages: &dyn Stages, inputs: &Inputs<'_>, progress: &dyn Fn(&str)
     }
 }
 
-/// What is wrong with the manifest whatever its values are: everything up to the templates.
+/// Finds mistakes of the manifest that do not depend on values: runs all stages before the templates.
 ///
 /// # Errors
-/// What the stages find that would end the conversion, too.
+/// Errors of the stages that would also end the conversion.
 pub fn check(
     stages: &dyn Stages,
     deployment: &Deployment,
@@ -130,10 +130,10 @@ struct Run<'a> {
 /// The instance groups of a deployment.
 struct Groups {
     resolved: Vec<ResolvedGroup>,
-    /// What their pods mount, for the plain target.
+    /// The Secrets that their pods mount, for the plain target.
     secrets: Vec<Tree>,
     objects: Vec<Tree>,
-    /// What their pods may have.
+    /// The privileges that their pods may have.
     rights: Rights,
 }
 
@@ -149,7 +149,7 @@ impl Run<'_> {
         if !missing.is_empty() {
             return Err(missing);
         }
-        // It needs the manifest only: what it finds is told together with whatever else is wrong.
+        // It needs only the manifest, so its diagnostics are reported together with all others.
         let deployment = self
             .stages
             .convert_deployment(inputs.deployment, inputs.manifest, inputs.variables);
@@ -166,7 +166,7 @@ impl Run<'_> {
         let inputs = self.inputs;
         let resolved = steps::gather(self.stages, inputs.deployment, inputs.manifest, inputs.releases);
         let resolved = self.keep(resolved)?;
-        // One that is too large is told now: to render what made it so takes minutes.
+        // Refuses a document that is too large now: rendering it would take minutes.
         let secrets = match inputs.target {
             Target::Kubernetes => resolved_secrets(names, &resolved)?,
             Target::Quarks => Vec::new(),
@@ -186,14 +186,14 @@ impl Run<'_> {
         })
     }
 
-    /// Warnings are kept, errors end it.
+    /// Collects warnings; an error ends the conversion.
     fn keep<T>(&mut self, reply: Reply<T>) -> Outcome<T> {
         let (value, said) = reply.map_err(StageError::into_diagnostics)?;
         self.diagnostics.extend(said);
         Ok(value)
     }
 
-    /// Two stages that do not need each other: errors of both are told at once.
+    /// Joins the results of two independent stages, so that the errors of both are reported at once.
     fn both<A, B>(&mut self, a: Reply<A>, b: Outcome<B>) -> Outcome<(A, B)> {
         match (self.keep(a), b) {
             (Ok(a), Ok(b)) => Ok((a, b)),
@@ -246,7 +246,7 @@ impl Run<'_> {
         if errors.is_empty() { Ok(objects) } else { Err(errors) }
     }
 
-    /// Checks what the plugins made, and lets the hooks at it, in order, each on the result of the one before.
+    /// Checks the objects of the plugins, and runs the hooks in order, each on the result of the one before.
     fn bundle(&mut self, objects: Vec<Tree>, rights: Rights) -> Outcome<Bundle> {
         let mut bundle = Bundle::with_rights(self.inputs.deployment, rights);
         bundle.add(objects, &self.stages.called(Stage::Bpm, 0))?;
@@ -276,7 +276,7 @@ impl Run<'_> {
         self.diagnostics.extend(said);
         plain::resolved::mark_pods(&mut plain, names, groups, plain::FIRST_VERSION).map_err(|error| vec![*error])?;
         let mut whole = Bundle::of_host(inputs.deployment);
-        // What pods mount comes first.
+        // The Secrets that pods mount come first.
         whole.add(secrets, "the host")?;
         whole.add(plain, "the host")?;
         Ok(whole.into_objects())
@@ -290,7 +290,7 @@ fn together(mut one: Vec<Diagnostic>, other: Vec<Diagnostic>) -> Vec<Diagnostic>
     causes(one)
 }
 
-/// Two stages look at one fault of the manifest: `links-wrong-type` and `bpm-wrong-type` of one place.
+/// Whether two stages report the same fault of the manifest: `links-wrong-type` and `bpm-wrong-type` of one place.
 fn same_fault(one: &Diagnostic, other: &Diagnostic) -> bool {
     let fault = |code: &str| code.split_once('-').map(|(_, fault)| fault.to_owned());
     one.place == other.place && fault(&one.code) == fault(&other.code)

@@ -1,4 +1,4 @@
-//! Which jobs of which releases a manifest needs, and whether they are at hand.
+//! Which jobs of which releases a manifest needs, and whether the releases are given.
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::release::Release;
@@ -6,7 +6,7 @@ use crate::stage::{JobSpec, Named};
 use boson_document::{Pointer, Tree, ruby};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The error for a manifest that is not for a director at all: everything else that would be said of it misleads.
+/// The error for a manifest that is not for a director at all; any other diagnostic would be misleading.
 pub fn create_env(manifest: Named<'_>) -> Option<Diagnostic> {
     manifest.tree.get("cloud_provider")?;
     let message =
@@ -16,9 +16,9 @@ pub fn create_env(manifest: Named<'_>) -> Option<Diagnostic> {
     Some(error.at(Pointer::root().at("cloud_provider")).help(help))
 }
 
-/// An error for every release that jobs need and that is not at hand. Worth asking before variables are generated: keys take time.
+/// An error for every release that jobs need and that is not given. Call it before variables are generated: keys take time.
 ///
-/// A manifest for `bosh create-env` is refused here, too, before anything else is said of it.
+/// A manifest for `bosh create-env` is refused here, too, before any other check.
 pub fn missing(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
     if let Some(refused) = create_env(manifest) {
         return vec![refused];
@@ -29,7 +29,7 @@ pub fn missing(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
         .items("releases")
         .iter()
         .filter_map(|release| release.str("name"));
-    // One that the manifest does not list is the links stage's to refuse, in BOSH's words.
+    // A release that the manifest does not list is refused by the links stage, in BOSH's words.
     let wanted: BTreeSet<&str> = listed
         .filter(|name| releases.iter().all(|release| release.name != *name))
         .collect();
@@ -40,7 +40,7 @@ pub fn missing(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
     let say = |(release, pointer): (&str, &Pointer)| {
         Diagnostic::error(
             "release-not-at-hand",
-            format!("release '{release}' is needed and not at hand"),
+            format!("no source given for release '{release}'"),
         )
         .in_document(manifest.name)
         .at(pointer)
@@ -62,15 +62,15 @@ pub fn releases(manifest: &Tree) -> BTreeMap<&str, Option<&str>> {
                 .any(|job| job.str("release") == Some(release))
         };
         let groups = manifest.items("instance_groups");
-        // One that only addons use has the stemcell of whatever it is added to.
+        // A release that only addons use has the stemcell of the group that the addon is added to.
         let group = groups.iter().find(uses).or(groups.first());
         found.insert(release, group.and_then(|group| group.str("stemcell")));
     }
     found
 }
 
-/// Specs of the jobs that the manifest uses. Others are left out: large releases have a hundred jobs, and each spec is
-/// read and written once more on its way into the links stage.
+/// Specs of the jobs that the manifest uses. The others are left out: large releases have a hundred jobs, and each spec is parsed and serialized
+/// again on its way into the links stage.
 pub fn specs<'r>(manifest: Named<'_>, releases: &'r [Release]) -> Vec<JobSpec<'r>> {
     let mut specs = Vec::new();
     for (release, job) in used(manifest.tree).into_keys() {
@@ -89,8 +89,8 @@ pub fn specs<'r>(manifest: Named<'_>, releases: &'r [Release]) -> Vec<JobSpec<'r
     specs
 }
 
-/// Replaces `latest` and `<prefix>.latest` of the manifest's releases by the versions of the releases given, as a director does by what is
-/// uploaded. Says what it replaced; a release without a known version, or of another line, leaves the text as it is.
+/// Replaces `latest` and `<prefix>.latest` in the manifest's releases by the versions of the given releases, as a director does with uploaded ones.
+/// Reports each replacement. If a release has no known version, or one of another line, the text stays as it is.
 pub fn resolve_latest(manifest_name: &str, manifest: &mut Tree, releases: &[Release]) -> Vec<Diagnostic> {
     let mut said = Vec::new();
     let listed = manifest.get_mut("releases").and_then(Tree::as_array_mut);
@@ -124,22 +124,22 @@ pub fn resolve_latest(manifest_name: &str, manifest: &mut Tree, releases: &[Rele
     said
 }
 
-/// Warnings about releases at hand of another version than the manifest names.
+/// Warnings about given releases whose version is not the one in the manifest.
 pub fn versions(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     for (index, listed) in manifest.tree.items("releases").iter().enumerate() {
         let found = releases
             .iter()
             .find(|release| Some(release.name.as_str()) == listed.str("name"));
-        let Some((at_hand, wanted)) =
+        let Some((given, wanted)) =
             found.and_then(|release| Some((release.version.as_deref()?, listed.get("version")?)))
         else {
             continue;
         };
         let Some(wanted) = ruby::string(wanted) else { continue };
-        if wanted != at_hand {
+        if wanted != given {
             let name = listed.str("name").unwrap_or_default();
-            let message = format!("release '{name}' at hand is version {at_hand}, the manifest names {wanted}");
+            let message = format!("release '{name}' has version {given}, but the manifest names {wanted}");
             let place = Pointer::root().at("releases").at(index).at("version");
             warnings.push(
                 Diagnostic::warning("release-other-version", message)
@@ -151,13 +151,13 @@ pub fn versions(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
     warnings
 }
 
-/// Warnings about releases at hand that no job comes from: most often a name is misspelt.
+/// Warnings about given releases that no job comes from: most often a name is misspelled.
 pub fn unused(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
     let named: BTreeSet<&str> = all(manifest.tree).map(|(release, ..)| release).collect();
     let unused = releases.iter().filter(|release| !named.contains(release.name.as_str()));
     let say = |release: &Release| {
         let name = &release.name;
-        let message = format!("release '{name}' at hand is not used: no job of the manifest comes from it");
+        let message = format!("release '{name}' is not used: no job of the manifest comes from it");
         let mut warning = Diagnostic::warning("release-unused", message)
             .help("leave it out, or check its name: --release NAME=PATH calls it as the manifest does");
         warning.place.document = Some(release.source.clone());
@@ -166,7 +166,7 @@ pub fn unused(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
     unused.map(say).collect()
 }
 
-/// Releases whose jobs never become containers: the links stage drops them with a warning, so nobody has to bring their source.
+/// Releases whose jobs never become containers: the links stage drops them with a warning, so their source is not needed.
 const DNS_RELEASES: [&str; 2] = ["bosh-dns", "bosh-dns-aliases"];
 
 /// Release and job of every job of groups and addons, with the first place that names it.

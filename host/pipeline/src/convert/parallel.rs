@@ -1,4 +1,4 @@
-//! Work on every core: results in the order of the items, whichever thread made them.
+//! Work on every core. Results are in the order of the items, whichever thread computed them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -36,7 +36,7 @@ fn take<'t, T>(next: &AtomicUsize, items: &'t [T]) -> Option<(usize, &'t T)> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn order_is_that_of_the_items() {
+    fn results_are_in_the_order_of_the_items() {
         let items: Vec<u32> = (0..1000).collect();
         for threads in [1, 2, 7] {
             assert_eq!(

@@ -1,14 +1,14 @@
-//! Places of the resolved document in the manifest that the user wrote.
+//! Maps places of the resolved document to the manifest that the user wrote.
 
 use crate::diagnostic::{Diagnostic, Place};
 use crate::stage::{JobFiles, Named};
 use boson_document::{Pointer, Tree};
 
-/// The job property for us, and its older name, which the resolved document does not keep.
+/// The job property for the conversion, and its older name, which the resolved document does not have.
 const QUARKS: &str = "quarks";
 const OLDER: &str = "bosh_containerization";
 
-/// Where the group of this name is in the manifest.
+/// The place of the group with this name in the manifest.
 pub fn of_group(manifest: &Tree, group: &str) -> String {
     let index = manifest
         .items("instance_groups")
@@ -18,8 +18,8 @@ pub fn of_group(manifest: &Tree, group: &str) -> String {
     index.map_or(root.clone(), |index| root.at(index)).to_string()
 }
 
-/// Leads what is said of a resolved group's jobs to where the manifest has these jobs: the resolved document has the jobs of addons after the
-/// group's own, and leaves some out. What is said of the bpm.yml of an addon's job leads to the addon as well: it is the same in all groups.
+/// Moves diagnostics about a resolved group's jobs to the place of these jobs in the manifest: the resolved document has the jobs of addons after the
+/// group's own, and leaves some out. Diagnostics about the bpm.yml of an addon's job point to the addon as well: it is the same in all groups.
 pub fn of_jobs(diagnostics: &mut [Diagnostic], manifest: Named<'_>, group: &Tree, pointer: &str, jobs: &[JobFiles]) {
     let origins: Vec<Origin> = jobs
         .iter()
@@ -58,7 +58,7 @@ pub fn of_jobs(diagnostics: &mut [Diagnostic], manifest: Named<'_>, group: &Tree
     }
 }
 
-/// Where the manifest has a job of a resolved group.
+/// The place of a resolved group's job in the manifest.
 struct Origin {
     at: Option<Pointer>,
     addon: bool,
@@ -73,7 +73,7 @@ fn origin(manifest: &Tree, group: &Tree, pointer: &str, job: &JobFiles) -> Origi
         return Origin { at, addon: false };
     }
     let name = group.str("name");
-    // One that names this group before one that applies to all: the same job may be in several addons.
+    // An addon that names this group comes before one that applies to all: the same job may be in several addons.
     let names = |addon: &Tree| {
         let included = addon
             .get("include")
@@ -97,7 +97,7 @@ fn moved(pointer: &Pointer, listed: &Pointer, origins: &[Origin]) -> Option<Poin
     Some(origin.at.as_ref()?.join(below))
 }
 
-/// Leads diagnostics about the property for us to the name that it has in the manifest.
+/// Moves diagnostics about the property `quarks` to the name that it has in the manifest.
 pub fn as_written(diagnostics: &mut [Diagnostic], manifest_name: &str, manifest: &Tree) {
     for one in diagnostics {
         if one.place.document.as_deref() != Some(manifest_name) {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_an_addons_job_leads_to_the_addon() {
+    fn diagnostics_about_an_addons_job_point_to_the_addon() {
         let manifest = r#"{"instance_groups": [{"name": "web", "jobs": [{"name": "dns", "release": "bosh-dns"}, {"name": "app", "release": "r"}]}],
             "addons": [{"jobs": [{"name": "agent", "release": "r"}], "include": {"instance_groups": ["db"]}},
                        {"jobs": [{"name": "other", "release": "r"}, {"name": "agent", "release": "r"}], "include": {"instance_groups": ["web"]}}]}"#;
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_older_name_of_our_property_is_found() {
+    fn the_older_name_of_the_property_quarks_is_found() {
         let manifest =
             r#"{"jobs": [{"properties": {"bosh_containerization": {"run": 1}}}, {"properties": {"quarks": {}}}]}"#;
         let manifest = json::parse(manifest).unwrap();

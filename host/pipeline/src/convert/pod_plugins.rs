@@ -1,12 +1,12 @@
-//! Plugins that pods run, too: templates are rendered a second time in each pod, by the same rule. The plugin comes from ConfigMaps that are
-//! mounted, whichever rule made the pod.
+//! Plugins for pods: each pod renders its templates again, with the same plugin as the conversion. The plugin comes from mounted ConfigMaps,
+//! whichever plugin created the pod.
 
 use crate::stage::Stage;
 use boson_document::{Map, Tree};
 
 /// The init container that renders templates.
 const RENDERER: &str = "template-render";
-/// Where plugins are mounted, in a folder for each stage.
+/// Mount point of the plugins, with a folder for each stage.
 const FOLDER: &str = "/var/run/boson/plugins";
 /// File with the plugin's settings.
 pub const SETTINGS: &str = "settings.json";
@@ -20,14 +20,14 @@ pub struct PodPlugin {
     pub stage: Stage,
     /// ConfigMaps that hold the files of [`crate::packed`] and [`SETTINGS`].
     pub config_maps: Vec<String>,
-    /// Whether there is a component in them; else only settings, for the built-in rule.
+    /// Whether they hold a component. If not, they hold only settings for the built-in plugin.
     pub component: bool,
 }
 
 // === impl PodPlugin ===
 
 impl PodPlugin {
-    /// What a command in the pod is to be told.
+    /// Arguments for a command in the pod.
     pub fn arguments(&self) -> Vec<String> {
         let (stage, folder) = (self.stage, self.folder());
         let mut arguments = Vec::new();
@@ -67,7 +67,7 @@ impl PodPlugin {
     }
 }
 
-/// Gives the plugins that render to every pod of these objects that does.
+/// Mounts the plugins in every pod of these objects that renders templates.
 pub fn give(objects: &mut [Tree], plugins: &[PodPlugin]) {
     let rendering = plugins.iter().filter(|plugin| plugin.stage == Stage::Render);
     let plugins: Vec<PodPlugin> = rendering.cloned().collect();
@@ -76,7 +76,7 @@ pub fn give(objects: &mut [Tree], plugins: &[PodPlugin]) {
     }
 }
 
-/// Pods are found by their shape, so that every kind that has a template of one is served.
+/// Finds pods by their shape, so that every kind with a pod template is covered.
 fn pods(tree: &mut Tree, plugins: &[PodPlugin]) {
     match tree {
         Tree::Object(map) => {

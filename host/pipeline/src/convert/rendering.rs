@@ -1,4 +1,4 @@
-//! Rendering a deployment: the bpm templates, whose text shapes the pods, and all others, to find out now rather than in a pod what fails.
+//! Renders a deployment: the bpm templates, whose text shapes the pods, and all others, so that errors are found now rather than in a pod.
 
 use super::alias_files;
 use super::collected::{self, JobErrors};
@@ -17,10 +17,10 @@ use boson_document::{Tree, json};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Stands for the pod's address where a file is rendered only to see whether it can be: BOSH's own placeholder.
+/// Stands for the pod's address where a file is rendered only to find errors: BOSH's own placeholder.
 const ANY_IP: &str = "127.0.0.1";
 
-/// What rendering a deployment gave.
+/// Result of rendering a deployment.
 pub struct Rendering {
     /// For each group its jobs, in order.
     pub files: Vec<Vec<JobFiles>>,
@@ -37,24 +37,24 @@ struct Work<'a> {
     job: &'a Tree,
     files: &'a Job,
     nth: usize,
-    /// The group has no instances: only what shapes its pods is rendered, for the first that it would have.
+    /// The group has no instances: only the files that shape its pods are rendered, for its first possible instance.
     hypothetical: bool,
 }
 
-/// What one instance of a job gave.
+/// Result of rendering one instance of a job.
 #[derive(Default)]
 struct Outcome {
     bpm: Option<(u32, Rendered)>,
-    /// Its file of aliases.
+    /// The rendered alias file.
     aliases: Option<Rendered>,
     diagnostics: Vec<Diagnostic>,
-    /// Units that its templates used.
+    /// Fuel that its templates used.
     fuel: u64,
 }
 
-/// What rendering each group for itself gave.
+/// Result of rendering each group separately.
 pub struct Each {
-    /// For each group its jobs, in order, or what is wrong with it.
+    /// For each group its jobs, in order, or its errors.
     pub groups: Vec<Result<Vec<JobFiles>, Vec<Diagnostic>>>,
     /// Warnings about the groups that can be rendered.
     pub warnings: Vec<Diagnostic>,
@@ -62,11 +62,11 @@ pub struct Each {
     pub documents: Vec<yaml::Document>,
 }
 
-/// Renders every job of every group on every instance. `groups`: those of links.resolve, in order; the result has one entry for each: its jobs, in order.
-/// `filter`: what errors may quote.
+/// Renders every job of every group on every instance. `groups`: those of links.resolve, in order; the result has one entry for each: its jobs, in
+/// order. `filter`: what errors may quote.
 ///
 /// # Errors
-/// All templates that fail, of all groups; of a group those of its first failing instance, as BOSH does.
+/// All templates that fail, of all groups; of a group only those of its first failing instance, as in BOSH.
 pub fn render(
     stages: &dyn Stages,
     groups: &[ResolvedGroup],
@@ -102,7 +102,7 @@ pub fn render(
 /// Like [`render`], but an error of one group does not affect the others.
 ///
 /// # Errors
-/// The conversion has no fuel left.
+/// The conversion ran out of fuel.
 pub fn render_each(
     stages: &dyn Stages,
     groups: &[ResolvedGroup],
@@ -135,11 +135,11 @@ pub fn render_each(
     })
 }
 
-/// All jobs of all groups, with what rendering each gave.
+/// All jobs of all groups, with the result of rendering each.
 struct Attempt<'a> {
     work: Vec<Work<'a>>,
     outcomes: Vec<Outcome>,
-    /// By group its first failing instance, or the greatest number where none fails.
+    /// By group its first failing instance; the greatest number if none fails.
     failing: Vec<usize>,
 }
 
@@ -149,7 +149,7 @@ impl<'a> Attempt<'a> {
     /// Renders all of `work`.
     ///
     /// # Errors
-    /// The conversion has no fuel left.
+    /// The conversion ran out of fuel.
     fn run(
         stages: &dyn Stages,
         work: Vec<Work<'a>>,
@@ -157,7 +157,7 @@ impl<'a> Attempt<'a> {
         filter: Filter<'_>,
         threads: usize,
     ) -> Result<Self, Vec<Diagnostic>> {
-        // No later instance of a group is rendered once one has failed: a template that loops takes its time on each.
+        // Once an instance of a group has failed, no later one is rendered: a template that loops would take its time on each.
         let failing: Vec<AtomicUsize> = (0..groups).map(|_| AtomicUsize::new(usize::MAX)).collect();
         let outcomes = parallel::map(&work, threads, |one| {
             let first = failing.get(one.group);
@@ -189,7 +189,7 @@ impl<'a> Attempt<'a> {
         costs::of(each.map(|(one, outcome)| (one.group_name, one.files.name.as_str(), outcome.fuel)))
     }
 
-    /// Of each of these groups what its first failing instance reports, or its first instance where none fails; and the jobs that fail.
+    /// For each of these groups the diagnostics of its first failing instance, or of its first instance if none fails; and the jobs that fail.
     fn report(&self, of: impl Fn(usize) -> bool) -> (Vec<Diagnostic>, Vec<JobErrors<'_>>) {
         let (mut diagnostics, mut failed) = (Vec::new(), Vec::new());
         let each = self.work.iter().zip(&self.outcomes);
@@ -234,7 +234,7 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// Warnings about jobs whose schemas nobody looks at, each job once.
+/// Warnings about jobs whose schemas are not checked, each job once.
 fn unchecked(work: &[Work<'_>]) -> Vec<Diagnostic> {
     let jobs: BTreeSet<&str> = work
         .iter()
@@ -274,7 +274,7 @@ fn work<'a>(groups: &'a [ResolvedGroup], releases: &'a [Release]) -> Vec<Work<'a
     let mut work = Vec::new();
     for (group, resolved) in groups.iter().enumerate() {
         let jobs = jobs(resolved);
-        // Instance by instance, so that the first failing instance of the group is met first.
+        // Instance by instance, so that the first failing instance of the group is rendered first.
         let most = jobs.iter().map(context::instances).max().unwrap_or(0);
         let hypothetical = most == 0;
         for nth in 0..most.max(1) {
@@ -349,7 +349,7 @@ fn run(stages: &dyn Stages, filter: Filter<'_>, work: &Work<'_>) -> Outcome {
     outcome
 }
 
-/// A rendered monit file, as a document that stands for bpm.yml: the bpm stage reads it.
+/// A rendered monit file, as a document in place of bpm.yml: the bpm stage reads it.
 fn as_bpm(file: Rendered) -> Rendered {
     Rendered {
         content: json::to_text(&Tree::object().with("monit", file.content)),
@@ -357,7 +357,8 @@ fn as_bpm(file: Rendered) -> Rendered {
     }
 }
 
-/// The rendered bpm file, behind the templates that may reach it. One of those that fails only where the pod's address is not known is no error.
+/// The rendered bpm file, after the templates that may affect it. A failure of those that occurs only because the pod's address is unknown is no
+/// error.
 fn bpm_file(
     stages: &dyn Stages,
     filter: Filter<'_>,
@@ -380,15 +381,15 @@ fn bpm_file(
     filled
 }
 
-/// Of a group without instances nothing fails in BOSH: what would fail once it has some is a warning.
+/// In BOSH nothing fails in a group without instances: an error that would occur once it has some becomes a warning.
 fn forgive(said: &mut Diagnostic) {
     if said.is_error() {
         said.severity = Severity::Warning;
-        said.help = Some("the group has no instances now; this must be mended before it gets some".into());
+        said.help = Some("the group has no instances now; fix this before adding instances".into());
     }
 }
 
-/// Says which job it was, on which instance of which group.
+/// Adds the job, the instance and the group.
 fn attribute(said: &Diagnostic, work: &Work<'_>) -> Diagnostic {
     let mut said = said.clone();
     if said.is_error() || work.hypothetical {

@@ -1,4 +1,4 @@
-//! Which templates of a job are rendered together, and on which instances: as few as the result allows, which is that of rendering all of them, in
+//! Which templates of a job are rendered together, and on which instances: as few as possible, with the same result as rendering all of them, in
 //! order, on every instance.
 
 use super::alike;
@@ -7,11 +7,11 @@ use crate::release::{Job, TemplateFile};
 use crate::stage::Template;
 use boson_document::Tree;
 
-/// What is rendered of a job on an instance.
+/// The templates of a job that are rendered on an instance.
 pub(super) struct Selection<'t> {
-    /// To find out whether it can be.
+    /// Rendered only to find errors.
     pub others: Vec<Template<'t>>,
-    /// What shapes the pods, and the templates in front of it whose changes to Ruby's classes it sees.
+    /// The templates that shape the pods, and those before them whose changes to Ruby's classes may affect them.
     pub bpm: Option<Template<'t>>,
     pub before_bpm: Vec<Template<'t>>,
 }
@@ -19,8 +19,8 @@ pub(super) struct Selection<'t> {
 // === impl Selection ===
 
 impl<'t> Selection<'t> {
-    /// On the instance number `nth`. Names: of the job's templates, in order, and of `monit`. `hypothetical`: the group has no instances. `by_monit`:
-    /// see [`by_monit`].
+    /// The selection for instance number `nth`. Names: of the job's templates, in order, and of `monit`. `hypothetical`: the group has no instances.
+    /// For `by_monit`, see [`by_monit`].
     pub fn of(
         job: &'t Job,
         (names, monit): (&'t [String], &'t str),
@@ -30,7 +30,8 @@ impl<'t> Selection<'t> {
     ) -> Self {
         let all = in_order(job, names, (monit, by_monit));
         let reaches = all.iter().any(|(_, one)| alike::may_reach_others(one.text));
-        // What does not fail on the first instance, and cannot tell on which it is, does not fail on any; unless one of those in front of it could.
+        // A template that does not fail on the first instance and does not depend on the instance fails on none, unless a template before it could
+        // depend on it.
         let is_needed = |one: &Template<'_>| nth == 0 || reaches || alike::may_differ(one.text);
         let mut selected = Self {
             others: Vec::new(),
@@ -44,7 +45,7 @@ impl<'t> Selection<'t> {
             if before_bpm && alike::may_reach_others(one.text) {
                 selected.before_bpm.push(one.clone());
             }
-            // Nothing else is needed of a group without instances, and BOSH renders nothing for it.
+            // A group without instances needs nothing else, and BOSH renders nothing for it.
             let is_other = !hypothetical && alike::is_evaluated(one.text) && (!is_first_bpm || reaches);
             if is_other && is_needed(&one) {
                 selected.others.push(one.clone());
@@ -56,13 +57,13 @@ impl<'t> Selection<'t> {
         selected
     }
 
-    /// Errors of the bpm file are those that it has with the pod's address.
+    /// Whether the diagnostic is about the bpm file. Only its errors with the pod's address count.
     pub fn is_about_bpm(&self, said: &Diagnostic, job: &Job) -> bool {
         self.bpm.as_ref().is_some_and(|bpm| is_about(said, bpm.name, job))
     }
 }
 
-/// Is it about this template of the job?
+/// Whether the diagnostic is about this template of the job.
 pub(super) fn is_about(said: &Diagnostic, template: &str, job: &Job) -> bool {
     if template.strip_prefix(&job.name) == Some("/monit") {
         return said.place.document.as_deref() == Some(job.monit_document.as_str());
@@ -71,7 +72,7 @@ pub(super) fn is_about(said: &Diagnostic, template: &str, job: &Job) -> bool {
     file.is_some_and(|file| said.place.document.as_deref() == Some(file.document_name.as_str()))
 }
 
-/// Whether a job of a resolved group runs by its monit file: the user asks for it, and nothing else says what its processes are.
+/// Whether a job of a resolved group runs by its monit file: the user asks for it, and nothing else describes its processes.
 pub fn by_monit(job: &Tree, files: &Job) -> bool {
     let quarks = job.get("properties").and_then(|all| all.get("quarks"));
     let member = |key: &str| {
@@ -94,12 +95,12 @@ pub fn monit(job: &Job) -> Option<TemplateFile> {
     })
 }
 
-/// `monit` as a template, where those behind it may need what it does to Ruby's classes.
+/// `monit` as a template, if later templates may need its changes to Ruby's classes.
 pub fn reaching_monit(job: &Job) -> Option<TemplateFile> {
     monit(job).filter(|file| alike::may_reach_others(&file.text))
 }
 
-/// All templates, and which of them are bpm files. BOSH renders them in one process, `monit` first.
+/// All templates, and whether each is a bpm file. BOSH renders them in one process, `monit` first.
 fn in_order<'t>(job: &'t Job, names: &'t [String], (monit, by_monit): (&'t str, bool)) -> Vec<(bool, Template<'t>)> {
     let template = |name: &'t str, text: &'t str| Template { name, text };
     let monit = job.monit.as_deref().map(|text| (by_monit, template(monit, text)));

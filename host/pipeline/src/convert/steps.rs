@@ -1,4 +1,4 @@
-//! The parts of a conversion, each with its result as data: the operator keeps what lies between them in Secrets, and its pods do one each.
+//! The parts of a conversion, each with its result as data: the operator stores the results in Secrets, and each of its pods does one part.
 
 use super::{needed, places};
 use crate::bundle::privileges::{self, Privileges, Rights};
@@ -11,7 +11,7 @@ use boson_document::Tree;
 /// The resolved document of every group: its part of the manifest, bound properties, links, instances.
 ///
 /// # Errors
-/// Releases that are not at hand; those of the links stage.
+/// Releases that are not given; errors of the links stage.
 pub fn gather(
     stages: &dyn Stages,
     deployment: &Deployment,
@@ -33,13 +33,13 @@ pub fn gather(
             }
             Ok((resolved.groups, diagnostics))
         }
-        // A release that nobody uses may be the one whose name was mistyped.
+        // An unused release may be one whose name was mistyped.
         Err(StageError::Input(errors)) => Err(StageError::Input(errors.into_iter().chain(diagnostics).collect())),
         Err(error) => Err(error),
     }
 }
 
-/// Asks for all jobs of a group what `quarks.monit: true` asks for one; where a job says something else, that holds.
+/// Sets `quarks.monit: true` for all jobs of a group; a job's own setting wins.
 fn by_monit(group: &mut ResolvedGroup) {
     let groups = group.document.get_mut("instance_groups").and_then(Tree::as_array_mut);
     for job in groups.into_iter().flatten().filter_map(|group| group.get_mut("jobs")) {
@@ -56,8 +56,8 @@ fn by_monit(group: &mut ResolvedGroup) {
     }
 }
 
-/// What the pods of a deployment may have: what an administrator allows, and what each group asks for. `groups`: name, resolved document and
-/// rendered bpm of each.
+/// The privileges that the pods of a deployment may have: those that an administrator allows, and those that each group asks for. `groups`: name,
+/// resolved document and rendered bpm of each.
 pub fn rights<'g>(
     names: &Names,
     allowed: &Privileges,
@@ -66,7 +66,7 @@ pub fn rights<'g>(
     let mut rights = Rights::new(allowed.clone());
     rights.grant_dns(dns::object_name(names));
     for (group, document, jobs) in groups {
-        // One without a name has no workload either: the bpm stage says so.
+        // A group without a name has no workload: the bpm stage reports it.
         if let Ok(workload) = names.group(group) {
             rights.grant(workload, privileges::of_group(document, jobs));
         }
@@ -74,11 +74,10 @@ pub fn rights<'g>(
     rights
 }
 
-/// The objects of one group. `jobs`: what rendering its bpm files gave; `resolved_secret`: name of the Secret that holds its resolved document,
-/// which its pods mount.
+/// The objects of one group. `jobs`: its rendered bpm files; `resolved_secret`: name of the Secret with its resolved document, which its pods mount.
 ///
 /// # Errors
-/// Of the bpm stage.
+/// Errors of the bpm stage.
 pub fn group_objects(
     stages: &dyn Stages,
     deployment: &Deployment,

@@ -1,14 +1,14 @@
-//! Finds the rights that a deployment asks for: in the bpm.yml of its jobs, in the job property `quarks`, and in the `env` of a group.
+//! Finds the privileges that a deployment asks for: in the bpm.yml of its jobs, in the job property `quarks`, and in the `env` of a group.
 
 use super::requested::{of_container, of_volume};
 use super::{Privilege, Privileges, capability};
 use crate::stage::JobFiles;
 use boson_document::Tree;
 
-/// Names of the job property with what only Kubernetes knows: the second is an older one.
+/// Names of the job property with Kubernetes settings; the second is an older one.
 const QUARKS: [&str; 2] = ["quarks", "bosh_containerization"];
 
-/// Those of an instance group. `document`: its resolved document; `jobs`: its rendered bpm.
+/// Privileges of an instance group. `document`: its resolved document; `jobs`: its rendered bpm.
 pub fn of_group(document: &Tree, jobs: &[JobFiles]) -> Privileges {
     let mut granted = Privileges::default();
     for copy in jobs.iter().flat_map(|job| &job.bpm) {
@@ -108,7 +108,7 @@ fn capabilities(names: &[Tree]) -> Vec<Privilege> {
     granted
 }
 
-/// What a privileged container has anyway.
+/// Privileges that a privileged container has anyway.
 fn privileged() -> [Privilege; 5] {
     [
         Privilege::any("privileged"),

@@ -1,5 +1,5 @@
-//! What pods may ask for beyond what every pod has. A plugin decides what pods look like, and must not thereby gain rights on nodes or in the
-//! cluster: a pod gets what the deployment asks for (its bpm.yml, the job property `quarks`, the group's `env`) and what an administrator allows.
+//! Privileges of pods beyond those that every pod has. A plugin decides how pods look, but must not thereby gain access to nodes or the cluster: a
+//! pod gets only what the deployment asks for (its bpm.yml, the job property `quarks`, the group's `env`) and what an administrator allows.
 
 mod granted;
 mod requested;
@@ -14,15 +14,15 @@ use std::str::FromStr;
 
 pub use granted::of_group;
 
-/// A right of a pod: `privileged`, or with a value `capabilities=NET_ADMIN`.
+/// A privilege of a pod: `privileged`, or with a value `capabilities=NET_ADMIN`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Privilege {
     field: &'static str,
-    /// None: any.
+    /// `None`: any value.
     value: Option<String>,
 }
 
-/// All of them, by the names of Kubernetes' fields.
+/// All privileges, by the names of the Kubernetes fields.
 pub const FIELDS: [&str; 17] = [
     "allowPrivilegeEscalation",
     "appArmorProfile",
@@ -43,22 +43,22 @@ pub const FIELDS: [&str; 17] = [
     "sysctls",
 ];
 
-/// A set of rights.
+/// A set of privileges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Privileges(BTreeSet<Privilege>);
 
-/// What the pods of a deployment may have.
+/// The privileges that the pods of a deployment may have.
 #[derive(Clone, Debug, Default)]
 pub struct Rights {
     /// Allowed by an administrator, for all pods.
     allowed: Privileges,
-    /// By the name of the workload: what its instance group asks for.
+    /// By workload name: what its instance group asks for.
     groups: HashMap<String, Privileges>,
-    /// Name of the Deployment of the deployment's DNS servers: its pods run as their own account.
+    /// Name of the Deployment that runs the deployment's DNS servers: its pods use their own account.
     dns: Option<String>,
 }
 
-/// Who asks for a right.
+/// The part of a pod that asks for a privilege.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asker<'t> {
     Pod,
@@ -66,7 +66,7 @@ enum Asker<'t> {
     InitContainer(&'t str),
 }
 
-/// A right that a pod asks for.
+/// A privilege that a pod asks for.
 #[derive(Clone, Debug)]
 struct Request<'t> {
     privilege: Privilege,
@@ -114,7 +114,7 @@ impl FromStr for Privilege {
     }
 }
 
-/// Kubernetes and BPM take capabilities with and without the prefix.
+/// Kubernetes and BPM accept capabilities with and without the prefix.
 fn capability(name: &str) -> String {
     let name = name.to_ascii_uppercase();
     name.strip_prefix("CAP_").map(str::to_string).unwrap_or(name)
@@ -123,7 +123,7 @@ fn capability(name: &str) -> String {
 // === impl Privileges ===
 
 impl Privileges {
-    /// Whether it holds this one, or all of its field.
+    /// Whether the set has this privilege, or every value of its field.
     pub fn hold(&self, privilege: &Privilege) -> bool {
         self.0.contains(privilege) || self.0.contains(&Privilege::any(privilege.field))
     }
@@ -142,7 +142,7 @@ impl FromIterator<Privilege> for Privileges {
 // === impl Rights ===
 
 impl Rights {
-    /// Those that an administrator allows.
+    /// Only the privileges that an administrator allows.
     pub fn new(allowed: Privileges) -> Self {
         Self {
             allowed,
@@ -151,20 +151,20 @@ impl Rights {
         }
     }
 
-    /// And the account of the DNS servers for the Deployment of this name.
+    /// Also lets the Deployment of this name use the account of the DNS servers.
     pub fn grant_dns(&mut self, deployment: String) {
         self.dns = Some(deployment);
     }
 
-    /// And those of a group's workload.
+    /// Also grants a workload the privileges that its group asks for.
     pub fn grant(&mut self, workload: String, privileges: Privileges) {
         self.groups.insert(workload, privileges);
     }
 
-    /// Checks the pods that an object makes.
+    /// Checks the pods that an object creates.
     ///
     /// # Errors
-    /// The first right that a pod asks for and may not have.
+    /// The first privilege that a pod asks for and may not have.
     pub(crate) fn check(&self, object: &Tree) -> Result<(), Box<Diagnostic>> {
         let group = match object.str("kind") {
             Some("QuarksStatefulSet" | "QuarksJob") => self.groups.get(name(object)),
@@ -184,7 +184,7 @@ impl Rights {
     }
 }
 
-/// Whether a workload of a group with these privileges may have it.
+/// Whether a workload of a group with these privileges may have this one.
 fn may(group: &Privileges, request: &Request<'_>) -> bool {
     // As in BOSH, pre-start scripts run as root, and so do the containers that copy releases.
     let is_of_scripts =

@@ -1,9 +1,10 @@
-//! Finds the rights that a pod template asks for: all that Kubernetes' Pod Security Standard `baseline` restricts, root, and accounts of the cluster.
+//! Finds the privileges that a pod template asks for: everything that the Pod Security Standard `baseline` restricts, root, and accounts of the
+//! cluster.
 
 use super::{Asker, Privilege, Request, capability};
 use boson_document::Tree;
 
-/// Kernel parameters that the standard lets every pod set.
+/// Kernel parameters that the standard allows in every pod.
 const SAFE_SYSCTLS: [&str; 10] = [
     "kernel.shm_rmid_forced",
     "net.ipv4.ip_local_port_range",
@@ -16,10 +17,10 @@ const SAFE_SYSCTLS: [&str; 10] = [
     "net.ipv4.tcp_keepalive_intvl",
     "net.ipv4.tcp_keepalive_probes",
 ];
-/// Annotation of older clusters, and the name of a container.
+/// The AppArmor annotation of older clusters, to which the container's name is added.
 const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
-/// The template of the pods that an object makes.
+/// The pod template of an object.
 pub(super) fn template(object: &Tree) -> Option<&Tree> {
     let path: &[&str] = match object.str("kind")? {
         "StatefulSet" | "Deployment" | "Job" => &["spec", "template"],
@@ -30,7 +31,7 @@ pub(super) fn template(object: &Tree) -> Option<&Tree> {
     path.iter().try_fold(object, |tree, member| tree.get(member))
 }
 
-/// The rights that a template asks for.
+/// The privileges that a template asks for.
 pub(super) fn of_template(template: &Tree) -> Vec<Request<'_>> {
     let mut requests = Vec::new();
     let of_pod = |privilege| Request {
@@ -67,7 +68,7 @@ pub(super) fn of_template(template: &Tree) -> Vec<Request<'_>> {
     requests
 }
 
-/// Those of a pod as a whole.
+/// Privileges of the pod as a whole.
 fn of_spec(spec: &Tree) -> Vec<Privilege> {
     let mut asked = Vec::new();
     for field in ["hostIPC", "hostNetwork", "hostPID", "automountServiceAccountToken"] {
@@ -90,7 +91,7 @@ fn of_spec(spec: &Tree) -> Vec<Privilege> {
     asked
 }
 
-/// Those of a volume.
+/// Privileges of a volume.
 pub(super) fn of_volume(volume: &Tree) -> Vec<Privilege> {
     let mut asked = Vec::new();
     if let Some(host) = volume.get("hostPath").filter(|host| !host.is_null()) {
@@ -106,7 +107,7 @@ pub(super) fn of_volume(volume: &Tree) -> Vec<Privilege> {
     asked
 }
 
-/// Those of a container.
+/// Privileges of a container.
 pub(super) fn of_container(container: &Tree) -> Vec<Privilege> {
     let mut asked: Vec<Privilege> = container.get("securityContext").map(of_context).unwrap_or_default();
     for port in container.items("ports") {
@@ -116,7 +117,7 @@ pub(super) fn of_container(container: &Tree) -> Vec<Privilege> {
     asked
 }
 
-/// Those of the security context of a pod or a container.
+/// Privileges of the security context of a pod or a container.
 fn of_context(context: &Tree) -> Vec<Privilege> {
     let mut asked = Vec::new();
     for field in ["privileged", "allowPrivilegeEscalation"] {
@@ -150,7 +151,7 @@ fn of_context(context: &Tree) -> Vec<Privilege> {
     asked
 }
 
-/// Anything but `false` asks for it: what Kubernetes does not take as a boolean, it refuses.
+/// Anything but `false` counts: Kubernetes refuses values that are not booleans.
 fn is_set(tree: &Tree, field: &str) -> bool {
     !matches!(tree.get(field), None | Some(Tree::Null | Tree::Bool(false)))
 }
