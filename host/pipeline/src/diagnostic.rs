@@ -8,13 +8,13 @@ use std::collections::HashSet;
 pub enum Severity {
     /// The conversion fails.
     Error,
-    /// Something of the input has no effect, or not the effect one would expect.
+    /// A part of the input has no effect, or an unexpected one.
     Warning,
     /// Something worth knowing.
     Info,
 }
 
-/// A place in one of the documents at hand.
+/// A place in one of the input documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Name of the document; of a file: its path as the user gave it.
@@ -27,7 +27,7 @@ pub struct Place {
     pub column: Option<u32>,
 }
 
-/// Something to tell the user. Never holds a value of a variable or a property.
+/// A message for the user. Never holds the value of a variable or a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// How bad.
@@ -40,9 +40,9 @@ pub struct Diagnostic {
     pub place: Place,
     /// What to do next.
     pub help: Option<String>,
-    /// Code of the error that this one follows from: where that one is reported, this one says nothing new.
+    /// Code of the error that this one follows from; if that one is reported, this one is dropped.
     pub follows: Option<String>,
-    /// Who said so, where it is a plugin that does not ship with the host: `plugin 'mine.wasm', sha256:0123456789ab`. Any part may quote a value then.
+    /// The plugin that reported it, unless it ships with the host: `plugin 'mine.wasm', sha256:0123456789ab`. Any part may then quote a value.
     pub plugin: Option<String>,
 }
 
@@ -106,7 +106,7 @@ impl Diagnostic {
         self
     }
 
-    /// The message, with the plugin that it comes from.
+    /// The message, with the plugin that reported it.
     pub fn sentence(&self) -> Cow<'_, str> {
         match &self.plugin {
             Some(plugin) => format!("{} (reported by {plugin})", self.message).into(),
@@ -114,13 +114,13 @@ impl Diagnostic {
         }
     }
 
-    /// Is it an error?
+    /// Whether it is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
 }
 
-/// The diagnostics without errors that follow from others among them: people repair the cause.
+/// Drops errors that follow from others among them: the user fixes the cause.
 pub fn causes(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let codes: HashSet<String> = diagnostics
         .iter()

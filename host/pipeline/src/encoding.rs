@@ -1,7 +1,7 @@
-//! Large texts in a Secret: compressed with gzip where they are too many for comfort, and marked by an annotation
-//! ([`boson_deployment::labels::ENCODING`]). The same texts give the same bytes, so that nothing is written anew.
+//! Large texts in a Secret: compressed with gzip above a threshold, and marked by an annotation ([`boson_deployment::labels::ENCODING`]). The same
+//! texts give the same bytes, so that unchanged Secrets are not rewritten.
 //!
-//! What is compressed can be told from the value itself, too, as a file in a pod must be: no text begins with the two bytes of gzip.
+//! A compressed value can also be recognized without the annotation, as a file in a pod must be: no text begins with the two bytes of gzip.
 
 use crate::bundle::limits::DATA_LIMIT;
 use crate::yaml::MAX_BYTES;
@@ -13,35 +13,37 @@ use std::io::{Read, Write};
 
 /// Value of the annotation of a Secret whose large values are compressed.
 pub const GZIP: &str = "gzip";
-/// Bytes of all values of a Secret that stay as they are.
+/// Limit up to which the values of a Secret, together, are not compressed, in bytes.
 pub const THRESHOLD: usize = 256 << 10;
-/// Bytes of one value that stay as they are in any Secret: numbers of instances and the like, which containers take as environment variables.
+/// Limit up to which a single value is not compressed, in any Secret, in bytes: short values such as numbers of instances become environment
+/// variables of containers.
 pub const SHORT: usize = 1 << 10;
-/// Most bytes that a value may have when it is unpacked: what a YAML document may have. A few bytes can unpack to gigabytes.
+/// Limit on an unpacked value, in bytes; the same as for a YAML document. A few bytes can unpack to gigabytes.
 pub const UNPACKED_LIMIT: usize = MAX_BYTES;
 
-/// How gzip files begin. The second byte begins no character of UTF-8.
+/// The first two bytes of gzip files. The second begins no character of UTF-8.
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
-/// Not the zlib default by chance: the level is part of the bytes.
+/// Fixed instead of zlib's default: the level affects the bytes.
 const LEVEL: u32 = 6;
 
-/// More than a Secret holds.
+/// The values do not fit into a Secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLarge {
     /// Bytes of all values.
     pub size: usize,
-    /// Bytes after compression; none where one value is too large to be read again.
+    /// Bytes after compression; `None` if one value is too large to be read again.
     pub packed: Option<usize>,
 }
 
-/// A value is no complete gzip file, or unpacks to more than [`UNPACKED_LIMIT`].
+/// A value is not a complete gzip file, or unpacks to more than [`UNPACKED_LIMIT`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged;
 
-/// Compresses the values of one Secret where they have more than [`THRESHOLD`] bytes together. Whether it did: then the Secret is to be marked.
+/// Compresses the values of one Secret if they have more than [`THRESHOLD`] bytes together. Returns whether it did: then the Secret needs the
+/// annotation.
 ///
 /// # Errors
-/// They do not fit into a Secret even so; some may be compressed then.
+/// They do not fit into a Secret even when compressed; some may be compressed then.
 pub fn pack<'v>(values: impl IntoIterator<Item = &'v mut Vec<u8>>) -> Result<bool, TooLarge> {
     let mut values: Vec<&mut Vec<u8>> = values.into_iter().collect();
     let size = values.iter().map(|value| value.len()).sum();
@@ -89,13 +91,13 @@ pub fn is_packed(value: &[u8]) -> bool {
     value.starts_with(&MAGIC)
 }
 
-/// Whether two values are the same text: two versions of this program may compress it to different bytes.
+/// Whether two values hold the same text: two versions of this program may compress it to different bytes.
 pub fn is_same(one: &[u8], other: &[u8]) -> bool {
     let packed = is_packed(one) || is_packed(other);
     one == other || packed && matches!((unpack(one), unpack(other)), (Ok(one), Ok(other)) if one == other)
 }
 
-/// Neither time, file name nor system: nothing but the content shapes the bytes. A vector takes all that is written, so there is always one.
+/// No time, file name or system: only the content determines the bytes. Writing to a vector does not fail, so there is always a result.
 fn compress(value: &[u8]) -> Option<Vec<u8>> {
     let mut encoder = GzBuilder::new()
         .mtime(0)
@@ -134,7 +136,7 @@ mod tests {
             .collect()
     }
 
-    /// Nothing that gzip makes smaller.
+    /// Bytes that gzip cannot make smaller.
     fn noise(bytes: usize) -> Vec<u8> {
         let mut state = 1_u64;
         let next = || {
@@ -172,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_compressed_is_told_with_both_sizes() {
+    fn a_secret_that_does_not_fit_compressed_is_reported_with_both_sizes() {
         let error = pack([&mut noise(DATA_LIMIT + 1)]).unwrap_err();
         assert_eq!(error.size, DATA_LIMIT + 1);
         assert!(error.packed.is_some_and(|packed| packed > DATA_LIMIT), "{error:?}");
@@ -182,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_or_unpacks_to_too_much_is_refused() {
+    fn a_value_that_is_damaged_or_unpacks_to_too_much_is_refused() {
         let mut values = [text(THRESHOLD + 1)];
         pack(&mut values).unwrap();
         assert_eq!(unpack(&values[0][..values[0].len() - 9]), Err(Damaged));

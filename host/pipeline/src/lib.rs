@@ -1,4 +1,4 @@
-//! The thinking room of the host: inputs, stage order, bundle, diagnostics. No tokio, kube, wasmtime, file system or clock.
+//! The pure part of the host: inputs, stage order, bundle, diagnostics. No tokio, kube, wasmtime, file system or clock.
 
 pub mod bundle;
 pub mod cloud_config;

@@ -28,11 +28,11 @@ pub(crate) fn map(object: &Tree, member: &str) -> Tree {
         .unwrap_or_else(Tree::object)
 }
 
-/// Annotations that an object passes on to those made from it.
+/// Annotations that an object passes on to the objects created from it.
 pub(crate) fn annotations(object: &Tree) -> Tree {
     let mut annotations = map(object, "annotations");
     if let Some(map) = annotations.as_object_mut() {
-        // What kubectl remembers of one object would make it undo changes of the other.
+        // The annotation by which kubectl remembers one object would make it undo changes of the other.
         map.retain(|key, _| !key.starts_with("kubectl.kubernetes.io/"));
     }
     annotations

@@ -1,15 +1,15 @@
-//! A plugin as files of bounded size: `plugin.wasm`, or compressed `plugin.wasm.zst`, or either of them cut into parts `plugin.wasm.0`,
-//! `plugin.wasm.1`, ... How ConfigMaps hold a component, and how pods see it.
+//! A plugin as files of limited size: `plugin.wasm`, or compressed `plugin.wasm.zst`, or either of them split into parts `plugin.wasm.0`,
+//! `plugin.wasm.1`, ... ConfigMaps hold components in this form, and pods mount them in it.
 
 /// The component's file.
 pub const COMPONENT: &str = "plugin.wasm";
-/// Follows the name of a compressed one.
+/// Suffix of a compressed component.
 pub const COMPRESSED: &str = ".zst";
-/// Bytes of a component as it is packed: what all operators, pods and the API server have to carry.
+/// Limit on a packed component, in bytes: all operators, pods and the API server have to store or transfer it.
 pub const MAX_PACKED: usize = 32 << 20;
-/// Bytes of a component. CRuby has 43 MB.
+/// Limit on a component, in bytes. CRuby has 43 MB.
 pub const MAX_COMPONENT: usize = 96 << 20;
-/// Parts of a component: more than `MAX_PACKED` fills.
+/// Limit on the parts of a component: more than `MAX_PACKED` fills.
 pub const MAX_PARTS: usize = 256;
 
 /// Which files make up the component.
@@ -17,11 +17,11 @@ pub const MAX_PARTS: usize = 256;
 pub struct Layout {
     /// In order.
     pub files: Vec<String>,
-    /// They are one zstd stream.
+    /// Whether they are one zstd stream.
     pub compressed: bool,
 }
 
-/// What part a file is: its number (none: the whole), and whether it is compressed. None: it is no part of a component.
+/// The number of a part (`None`: the whole component), and whether it is compressed. `None` if the file is not part of a component.
 pub fn part(name: &str) -> Option<(Option<usize>, bool)> {
     let rest = name.strip_prefix(COMPONENT)?;
     let (rest, compressed) = rest.strip_prefix(COMPRESSED).map_or((rest, false), |rest| (rest, true));
@@ -30,11 +30,11 @@ pub fn part(name: &str) -> Option<(Option<usize>, bool)> {
     }
     let digits = rest.strip_prefix('.')?;
     let number: usize = digits.parse().ok()?;
-    // `01` and `+1` would be second names of one part.
+    // `01` and `+1` would be second names of the same part.
     (number.to_string() == digits && number < MAX_PARTS).then_some((Some(number), compressed))
 }
 
-/// The name of a part; of the whole where there is one only.
+/// The name of a part, or of the whole if there is only one.
 pub fn name(part: usize, parts: usize, compressed: bool) -> String {
     let end = if compressed { COMPRESSED } else { "" };
     match parts {
@@ -43,10 +43,10 @@ pub fn name(part: usize, parts: usize, compressed: bool) -> String {
     }
 }
 
-/// The layout of these files; others than parts of a component are passed over.
+/// The layout of these files; other files than parts of a component are ignored.
 ///
 /// # Errors
-/// A sentence: there is none, one part is missing, or two forms are mixed.
+/// A sentence: no component, a missing part, or two mixed forms.
 pub fn layout<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Layout, String> {
     let mut found: Vec<(Option<usize>, bool, &str)> = names
         .into_iter()
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_put_together_is_told() {
+    fn files_that_cannot_be_joined_are_reported() {
         for (names, why) in [
             (&["plugin.yaml"][..], "there is no"),
             (&["plugin.wasm.0", "plugin.wasm.2"], "part 1 is missing"),

@@ -257,11 +257,11 @@ fn sets_that_can_not_be_are_refused() {
         (set(r#""zones": ["z1", "z1"],"#, "", ""), "the zone 'z1' occurs twice"),
         (
             set(r#""zones": ["a b"],"#, "", ""),
-            "a zone's name is not one that a node label holds",
+            "a zone's name is not a valid label value",
         ),
         (
             set(r#""zones": [7],"#, "", ""),
-            "a zone's name is not one that a node label holds",
+            "a zone's name is not a valid label value",
         ),
         (
             set(r#""zones": ["z1"], "zoneValues": {"z1": "a b"},"#, "", ""),

@@ -1,12 +1,12 @@
-//! Active pods: Services of a group with active/passive probes lead to the pods that carry a label. Nobody runs the probes yet, neither in a cluster
-//! with the operator nor in one without, so nobody sets the label, and such Services would lead nowhere.
+//! Active pods: Services of a group with active/passive probes select the pods with a certain label. Neither the operator nor Kubernetes runs the
+//! probes yet, so no pod gets the label, and such Services would have no endpoints.
 
 use crate::object::fault;
 use crate::{Diagnostic, Severity};
 use boson_deployment::labels;
 use boson_document::Tree;
 
-/// Lets Services lead to all pods of their group, in place; a warning for each group that asks for something else.
+/// Changes these Services to select all pods of their group. Returns a warning for each group that asks for something else.
 pub fn lead_to_all(objects: &mut [Tree]) -> Vec<Diagnostic> {
     objects.iter_mut().for_each(without_active);
     objects

@@ -1,4 +1,4 @@
-//! What the diagnostics of the plain target mean.
+//! Explanations of the diagnostics of the plain target.
 
 use crate::codes::Code;
 
@@ -7,8 +7,8 @@ pub const CODES: &[Code] = &[
     Code {
         name: "plain-active-passive",
         title: "Active/passive probes have no effect yet",
-        explanation: "Nobody finds out yet which pods of the group are active, with or without the operator. Its Services lead to all of \
-                      its pods; what must reach the active one only has to find it by itself, or the group has one instance.",
+        explanation: "The probes are not run yet, with or without the operator, so it is unknown which pods of the group are active. Its Services select all of \
+                      its pods. A client that must reach the active pod has to find it itself, or the group must have one instance.",
     },
     Code {
         name: "plain-invalid-key",
@@ -20,7 +20,7 @@ pub const CODES: &[Code] = &[
         name: "plain-invalid-object",
         title: "An object of the operator is incomplete",
         explanation: "A QuarksStatefulSet needs `spec.template`, a QuarksJob a `spec.trigger.strategy` of `manual`, `now`, `once` or \
-                      `done`. The built-in plugins make such objects; look at the hooks and plugins that were added.",
+                      `done`. The built-in plugins make such objects; check the hooks and plugins that were added.",
     },
     Code {
         name: "plain-invalid-value",
@@ -30,14 +30,14 @@ pub const CODES: &[Code] = &[
     },
     Code {
         name: "plain-invalid-zone",
-        title: "The name of a zone is none that nodes can have",
+        title: "Nodes cannot have the name of a zone as label",
         explanation: "Zones (`azs`) are matched with a label of the nodes: at most 63 letters, digits, `-`, `_` and `.`, each zone once. \
                       `zoneReplicas` of a QuarksStatefulSet has a number for each zone, or is left out.",
     },
     Code {
         name: "plain-missing-value",
         title: "A variable has no value",
-        explanation: "Without the operator nobody generates values in the cluster: each Secret is made now. Keep a store with \
+        explanation: "Without the operator no values are generated in the cluster: each Secret is made now. Keep a store with \
                       `--vars-store FILE`, or give the value with `-v` or `-l`.",
     },
     Code {

@@ -1,4 +1,4 @@
-//! The account of a deployment's DNS servers: the operator makes it in each namespace, and nobody does without it.
+//! The account of a deployment's DNS servers. With the operator, the operator creates it in each namespace; the plain target has to include it.
 //!
 //! # Guarantees
 //! It reads EndpointSlices of its namespace, nothing else: no Secret, no pod.
@@ -6,7 +6,7 @@
 use boson_deployment::dns::ACCOUNT;
 use boson_document::Tree;
 
-/// ServiceAccount, Role and RoleBinding, where one of the objects is a Deployment that runs as it.
+/// ServiceAccount, Role and RoleBinding, if one of the objects is a Deployment that uses the account.
 pub fn accounts(objects: &[Tree]) -> Vec<Tree> {
     let is_server = |object: &Tree| {
         let spec = ["spec", "template", "spec"]
@@ -59,7 +59,7 @@ mod tests {
     use boson_document::json::parse;
 
     #[test]
-    fn the_account_comes_with_the_servers_only() {
+    fn the_account_is_created_only_with_the_servers() {
         let server = |account: &str| {
             let text = format!(
                 r#"{{"kind": "Deployment", "metadata": {{"name": "d-dns", "namespace": "n"}}, "spec": {{"template": {{"spec": {{"serviceAccountName": "{account}"}}}}}}}}"#

@@ -5,7 +5,7 @@ use crate::object::{annotations, fault, map, merge, metadata, namespace};
 use boson_deployment::{labels, names};
 use boson_document::Tree;
 
-/// Whether a Job starts by itself.
+/// Whether a Job starts on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Run {
     /// At once: an auto-errand.
@@ -17,10 +17,10 @@ pub enum Run {
 // === impl Run ===
 
 impl Run {
-    /// What the trigger of a QuarksJob says.
+    /// Reads the trigger of a QuarksJob.
     ///
     /// # Errors
-    /// A strategy that does not exist.
+    /// An unknown strategy.
     pub fn of(job: &Tree) -> Result<Self, Box<Diagnostic>> {
         let strategy = job
             .get("spec")
@@ -32,13 +32,13 @@ impl Run {
             _ => Err(fault(
                 job,
                 "plain-invalid-object",
-                "its trigger's strategy is none of manual, now, once and done",
+                "its trigger's strategy is not one of manual, now, once and done",
             )),
         }
     }
 }
 
-/// The Job that a QuarksJob asks for, under this name.
+/// The Job of a QuarksJob, with this name.
 pub fn job(job: &Tree, name: &str, run: Run) -> Tree {
     let template = job
         .get("spec")
@@ -64,7 +64,7 @@ pub fn job(job: &Tree, name: &str, run: Run) -> Tree {
     if let Some(pod) = pods.get_mut("spec")
         && pod.get("restartPolicy").is_none_or(Tree::is_null)
     {
-        // The pods' default, Always, is refused in a Job. An errand runs once, as BOSH runs it.
+        // The default of pods, Always, is refused in a Job. An errand runs once, as in BOSH.
         pod.set("restartPolicy", "Never");
     }
     spec.set("template", pods);

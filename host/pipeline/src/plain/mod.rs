@@ -1,7 +1,7 @@
-//! The plain target: objects of the operator become objects that any cluster accepts.
+//! The plain target: the operator's objects are converted to objects that any cluster accepts.
 //!
-//! Each kind has a pure plan function of its own (what a controller would make of one object); [`lower`] applies them to a whole conversion and
-//! says what has no effect without the operator.
+//! Each kind has its own pure plan function (what a controller would create from one object). [`lower`] applies them to a whole conversion and
+//! reports what has no effect without the operator.
 
 pub mod active;
 mod codes;
@@ -19,13 +19,13 @@ use crate::{Diagnostic, Severity};
 use boson_deployment::labels;
 use boson_document::Tree;
 
-/// Version of all that a conversion makes: there is no earlier one on a desk.
+/// Version of everything that a conversion creates: the command line knows no earlier one.
 pub const FIRST_VERSION: u32 = 1;
 
-/// Replaces every object of the operator, in place; the others stay as they are. `values`: object of variable -> value.
+/// Replaces every object of the operator, in place; the others stay unchanged. `values`: object of variable -> value.
 ///
 /// # Errors
-/// A QuarksSecret whose variable has no value, and objects that their own controllers would refuse; all of them at once.
+/// A QuarksSecret whose variable has no value, and objects that their controllers would refuse; all of them at once.
 pub fn lower(objects: Vec<Tree>, values: &Tree) -> Result<(Vec<Tree>, Vec<Diagnostic>), Vec<Diagnostic>> {
     let (mut plain, mut diagnostics) = (Vec::with_capacity(objects.len()), Vec::new());
     for object in objects {
@@ -39,7 +39,7 @@ pub fn lower(objects: Vec<Tree>, values: &Tree) -> Result<(Vec<Tree>, Vec<Diagno
         }
         diagnostics.extend(unheeded(&object));
     }
-    // Checked objects only: what else runs as the account was refused before.
+    // Only checked objects: any other use of the account was refused before.
     let accounts = dns::accounts(&plain);
     plain.splice(0..0, accounts);
     if diagnostics.iter().any(Diagnostic::is_error) {
@@ -64,7 +64,7 @@ fn lower_one(object: &Tree, values: &Tree) -> Result<Vec<Tree>, Box<Diagnostic>>
     }
 }
 
-/// What the operator would do and nobody does without it.
+/// Warnings about work that only the operator does.
 fn unheeded(object: &Tree) -> Vec<Diagnostic> {
     let is_set = |path: &[&str]| {
         let value = path

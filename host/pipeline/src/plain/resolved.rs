@@ -14,17 +14,18 @@ use std::slice;
 
 /// Key of the document in the Secret.
 pub const KEY: &str = "properties.yaml";
-/// Key of the number of instances in the fullest zone: pods take it from here, so that scaling changes no more of their template than the Secret's version.
+/// Key of the number of instances in the largest zone. Pods read it from here, so that scaling changes nothing in their template but the Secret's
+/// version.
 pub const REPLICAS: &str = "replicas";
-/// Annotation of a pod template: digest of what its pods render. A change of it restarts them; more or fewer instances are none.
+/// Annotation of a pod template: digest of the data that its pods render. A change restarts them; a changed number of instances does not count.
 pub const DIGEST: &str = "quarks.cloudfoundry.org/resolved-digest";
 
 /// The Secret of a group at one version.
 ///
-/// Its document is compressed where it is large. It is not marked as immutable: who keeps several versions does that.
+/// Its document is compressed if it is large. It is not marked as immutable: callers that store several versions do that.
 ///
 /// # Errors
-/// A group without a name that Kubernetes takes, more text than a Secret holds.
+/// A group without a valid Kubernetes name, or more text than a Secret holds.
 pub fn resolved_secret(names: &Names, group: &ResolvedGroup, version: u32) -> Result<Tree, Box<Diagnostic>> {
     let unnamed = |error: NameError| Box::new(Diagnostic::error("plain-no-name", error.to_string()));
     let name = names.resolved(&group.name, Some(version)).map_err(unnamed)?;
@@ -46,16 +47,16 @@ pub fn resolved_secret(names: &Names, group: &ResolvedGroup, version: u32) -> Re
     })
 }
 
-/// What the Secret of a group holds, as texts.
+/// The content of a group's Secret, as texts.
 pub fn entries(group: &ResolvedGroup) -> Vec<(String, String)> {
-    // Members in their order: templates that walk over a hash give the same text here and in the pod.
+    // Members keep their order: templates that iterate over a hash give the same text here and in the pod.
     let mut entries = vec![(KEY.into(), yaml::write_manifest(slice::from_ref(&group.document)))];
     let replicas = context::replicas(&group.document);
     entries.extend(replicas.map(|replicas| (REPLICAS.into(), replicas.to_string())));
     entries
 }
 
-/// Tags of the deployment and the group: annotations, as on every object. The bpm stage has checked them.
+/// Tags of the deployment and the group, as annotations, as on every object. The bpm stage has checked them.
 fn tags(document: &Tree) -> Tree {
     let group = document.items("instance_groups").first();
     let tags = [document.get("tags"), group.and_then(|group| group.get("tags"))];
@@ -65,12 +66,12 @@ fn tags(document: &Tree) -> Tree {
         .collect()
 }
 
-/// Marks the pods of StatefulSets that mount the Secret of one of these groups with the digest of what they render from it.
+/// Annotates the pods of StatefulSets that mount the Secret of one of these groups with the digest of the data that they render.
 ///
-/// Not those of Jobs: their templates cannot be changed.
+/// Pods of Jobs are not annotated: a Job's template cannot be changed.
 ///
 /// # Errors
-/// A group without a name that Kubernetes takes.
+/// A group without a valid Kubernetes name.
 pub fn mark_pods(
     objects: &mut [Tree],
     names: &Names,
@@ -111,18 +112,19 @@ fn mark(set: &mut Tree, digests: &HashMap<String, Rendered>) {
     }
 }
 
-/// What the files of a group's pods are rendered from.
+/// The data from which the files of a group's pods are rendered.
 struct Rendered {
-    /// The document, but for how many instances there are and what each of them is.
+    /// The document, without the number of instances and the data of each instance.
     document: String,
-    /// Instances in the fullest zone.
+    /// Instances in the largest zone.
     replicas: u32,
 }
 
 // === impl Rendered ===
 
 impl Rendered {
-    /// A pod sees its own instance only, so that more of them restart none; links hold the instances of their groups and do.
+    /// A pod gets only its own instance, so more instances in its group restart no pod. Links hold the instances of their groups, so those changes
+    /// do.
     fn of(group: &ResolvedGroup) -> Self {
         let (mut document, replicas) = (group.document.clone(), context::replicas(&group.document));
         let groups = document.get_mut("instance_groups").and_then(Tree::as_array_mut);
@@ -141,7 +143,7 @@ impl Rendered {
         }
     }
 
-    /// For the zone number `zone`, from 0. Its first index moves with the number of instances in the fullest.
+    /// For the zone number `zone`, from 0. Its first index depends on the number of instances in the largest zone.
     fn digest(&self, zone: u32) -> String {
         let first = instances::index(zone.saturating_add(1), self.replicas, 0);
         let digest = Sha256::digest(format!("{first}\n{}", self.document));

@@ -1,4 +1,4 @@
-//! QuarksSecret and a value to Secret.
+//! Converts a QuarksSecret and a value to a Secret.
 
 use crate::Diagnostic;
 use crate::bundle::limits::{DATA_LIMIT, is_data_key};
@@ -9,22 +9,22 @@ use base64::engine::general_purpose::STANDARD;
 use boson_deployment::labels;
 use boson_document::{Tree, json};
 
-/// Keys without which Kubernetes refuses a Secret of a type.
+/// Keys that Kubernetes requires in a Secret of a type.
 const REQUIRED: &[(&str, &[&str])] = &[
     ("kubernetes.io/tls", &["tls.crt", "tls.key"]),
     ("kubernetes.io/basic-auth", &["username"]),
 ];
 
-/// The variable that a QuarksSecret stands for, by the name that it has in the manifest.
+/// The variable of a QuarksSecret, by its name in the manifest.
 pub fn variable(object: &Tree) -> Option<&str> {
     let member = |map: &str, key: &str| object.get("metadata")?.get(map)?.str(key);
     member("annotations", labels::VARIABLE).or_else(|| member("labels", labels::VARIABLE_NAME))
 }
 
-/// The Secret that a QuarksSecret asks for, with the value that was generated for it or that the user gave.
+/// The Secret of a QuarksSecret, with the value that was generated for it or given by the user.
 ///
 /// # Errors
-/// A type that has no value of its own, keys that a Secret does not take, more than it holds.
+/// A type without its own value, invalid keys, or more data than a Secret holds.
 pub fn secret(object: &Tree, value: &Tree) -> Result<Tree, Box<Diagnostic>> {
     let spec = object.get("spec").unwrap_or(&Tree::Null);
     let name = spec.str("secretName").unwrap_or_else(|| crate::object::name(object));
@@ -35,7 +35,7 @@ pub fn secret(object: &Tree, value: &Tree) -> Result<Tree, Box<Diagnostic>> {
     let labels = labels.with(labels::SECRET_KIND, labels::secret_kind::GENERATED);
     let mut annotations = annotations(object);
     if let Some(map) = annotations.as_object_mut() {
-        // It tells when to generate a value, which is no property of the value.
+        // It says when to generate a value, which does not describe the value.
         map.shift_remove(labels::UPDATE_MODE);
     }
     let annotations = merge(annotations, spec.get("secretAnnotations").unwrap_or(&Tree::Null));
@@ -115,7 +115,7 @@ fn text(value: &Tree) -> String {
     }
 }
 
-/// Sets `data` to values that pods read: compressed where they are large.
+/// Sets `data` to values that pods read: compressed if they are large.
 pub(crate) fn with_packed_data(mut secret: Tree, entries: Vec<(String, String)>) -> Result<Tree, Box<Diagnostic>> {
     let mut entries: Vec<(String, Vec<u8>)> = entries
         .into_iter()
@@ -132,7 +132,7 @@ pub(crate) fn with_packed_data(mut secret: Tree, entries: Vec<(String, String)>)
     Ok(secret.with("data", encoded(&entries)))
 }
 
-/// Sets `data` to values that users read: as they are.
+/// Sets `data` to values that users read: never compressed.
 fn with_data(secret: Tree, entries: &[(String, String)]) -> Result<Tree, Box<Diagnostic>> {
     if let Some((key, _)) = entries.iter().find(|(key, _)| !is_data_key(key)) {
         return Err(fault(

@@ -1,4 +1,4 @@
-//! QuarksStatefulSet to StatefulSets: one a zone.
+//! Converts a QuarksStatefulSet to StatefulSets, one for each zone.
 
 use super::zone::{NODE_LABEL, Zone};
 use crate::Diagnostic;
@@ -7,12 +7,12 @@ use boson_deployment::{labels, names};
 use boson_document::{Tree, json};
 use std::collections::HashSet;
 
-/// The StatefulSets of a QuarksStatefulSet at one version: one for each zone, or one where it has none.
+/// The StatefulSets of a QuarksStatefulSet at one version: one for each zone, or a single one without zones.
 ///
-/// Names are `<name>[-z<zone, from 0>]-v<version>`, cut to what Kubernetes takes.
+/// Names are `<name>[-z<zone, from 0>]-v<version>`, cut to the length that Kubernetes allows.
 ///
 /// # Errors
-/// No template, zones that are no label values or occur twice.
+/// No template, or zones that are invalid label values or occur twice.
 pub fn stateful_sets(set: &Tree, version: u32) -> Result<Vec<Tree>, Box<Diagnostic>> {
     let spec = set.get("spec").unwrap_or(&Tree::Null);
     let template = spec
@@ -45,7 +45,7 @@ fn zones<'t>(set: &Tree, spec: &'t Tree) -> Result<Vec<Zone<'t>>, Box<Diagnostic
         }]);
     }
     let count = u32::try_from(names.len()).unwrap_or(u32::MAX);
-    let mut seen = HashSet::new();
+    let mut distinct = HashSet::new();
     (0..)
         .zip(names)
         .map(|(index, name)| {
@@ -54,10 +54,10 @@ fn zones<'t>(set: &Tree, spec: &'t Tree) -> Result<Vec<Zone<'t>>, Box<Diagnostic
                 fault(
                     set,
                     "plain-invalid-zone",
-                    "a zone's name is not one that a node label holds",
+                    "a zone's name is not a valid label value",
                 )
             })?;
-            if !seen.insert(name) {
+            if !distinct.insert(name) {
                 return Err(fault(
                     set,
                     "plain-invalid-zone",
@@ -85,7 +85,7 @@ fn zones<'t>(set: &Tree, spec: &'t Tree) -> Result<Vec<Zone<'t>>, Box<Diagnostic
         .collect()
 }
 
-/// Replicas of each zone, where they are given one by one.
+/// Replicas of each zone, if they are given separately.
 fn zone_replicas(set: &Tree, spec: &Tree, zones: usize) -> Result<Option<Vec<i64>>, Box<Diagnostic>> {
     let given = spec.items("zoneReplicas");
     if given.is_empty() {
@@ -120,9 +120,9 @@ fn stateful_set(set: &Tree, spec: &Tree, template: &Tree, zone: &Zone<'_>, versi
 }
 
 fn stateful_set_spec(set: &Tree, spec: &Tree, inner: &Tree, zone: &Zone<'_>, own: Tree) -> Tree {
-    let told = spec.get("injectReplicasEnv").and_then(Tree::as_bool).unwrap_or(true);
+    let inject_replicas = spec.get("injectReplicasEnv").and_then(Tree::as_bool).unwrap_or(true);
     let mut pods = inner.get("template").cloned().unwrap_or_default();
-    // Not the other labels of the pods: they may change, and a selector can not.
+    // Not the other labels of the pods: they may change, and a selector cannot.
     let selector = [labels::AZ_INDEX, labels::STATEFUL_SET_NAME].map(|key| (key, own.get(key).cloned()));
     let selector: Tree = selector.into_iter().collect();
     pods.set(
@@ -133,7 +133,7 @@ fn stateful_set_spec(set: &Tree, spec: &Tree, inner: &Tree, zone: &Zone<'_>, own
             .with("labels", merge(map(&pods, "labels"), &own)),
     );
     if let Some(pod) = pods.get_mut("spec") {
-        zone.set_environment(pod, told);
+        zone.set_environment(pod, inject_replicas);
         zone.set_affinity(pod, spec.str("zoneNodeLabel").unwrap_or(NODE_LABEL));
     }
     let mut result = inner.clone();
@@ -149,7 +149,7 @@ fn stateful_set_spec(set: &Tree, spec: &Tree, inner: &Tree, zone: &Zone<'_>, own
     result
 }
 
-/// What a template may leave open.
+/// Defaults for fields that a template may omit.
 fn defaults(set: &Tree) -> [(&'static str, Tree); 3] {
     [
         ("serviceName", name(set).into()),

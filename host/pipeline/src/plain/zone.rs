@@ -1,9 +1,9 @@
-//! What makes the pods of one zone: node affinity, environment, labels.
+//! The parts of a pod that depend on its zone: node affinity, environment, labels.
 
 use boson_deployment::labels;
 use boson_document::Tree;
 
-/// Node label that says where a node is, where nothing else was asked for.
+/// Node label with the zone, unless another one was configured.
 pub(crate) const NODE_LABEL: &str = "topology.kubernetes.io/zone";
 
 /// One zone of a QuarksStatefulSet.
@@ -11,22 +11,22 @@ pub(crate) const NODE_LABEL: &str = "topology.kubernetes.io/zone";
 pub(crate) struct Zone<'t> {
     /// From 0.
     pub index: u32,
-    /// None: the set has no zones.
+    /// `None`: the set has no zones.
     pub name: Option<&'t str>,
     /// Value of the zone label of its nodes.
     pub value: Option<&'t str>,
-    /// How many there are, at least 1.
+    /// Number of zones, at least 1.
     pub count: u32,
-    /// Its pods.
+    /// Number of its pods.
     pub replicas: i64,
-    /// Pods of the zone that has most: what containers are told, because indexes are counted with it.
+    /// Number of pods in the largest zone: containers get this number, because indexes are computed with it.
     pub fullest: i64,
 }
 
 // === impl Zone ===
 
 impl Zone<'_> {
-    /// Ending of the StatefulSet's name, before its version.
+    /// Suffix of the StatefulSet's name, before its version.
     pub fn ending(&self) -> String {
         self.name.map_or_else(String::new, |_| format!("-z{}", self.index))
     }
@@ -40,8 +40,8 @@ impl Zone<'_> {
         }
     }
 
-    /// Tells every container of a pod its zone, and the replicas where the template leaves that to us.
-    pub fn set_environment(&self, pod: &mut Tree, replicas_told: bool) {
+    /// Sets the zone in every container of a pod, and the replicas if the template does not set them.
+    pub fn set_environment(&self, pod: &mut Tree, inject_replicas: bool) {
         let zone = self.name.unwrap_or_default();
         let (index, count) = ((self.index + 1).to_string(), self.count.to_string());
         let mut rules = vec![
@@ -49,12 +49,12 @@ impl Zone<'_> {
             ("BOSH_AZ", zone, Rule::WhereFree),
             ("CF_OPERATOR_AZ", zone, Rule::WhereFree),
             ("AZ_INDEX", &index, Rule::Always),
-            // The oldest source's names: only where the conversion asked for them.
+            // Names used by the oldest source: only if the conversion asked for them.
             ("BOSH_AZ_INDEX", &index, Rule::WhereSet),
             ("BOSH_AZ_COUNT", &count, Rule::WhereSet),
         ];
         let replicas = self.fullest.to_string();
-        if replicas_told && !knows_replicas(pod) {
+        if inject_replicas && !knows_replicas(pod) {
             rules.push(("REPLICAS", &replicas, Rule::Always));
             rules.push(("BOSH_REPLICA_COUNT", &replicas, Rule::WhereSet));
         }
@@ -65,7 +65,7 @@ impl Zone<'_> {
         }
     }
 
-    /// Pins a pod to the zone's nodes, whatever else it asks of its nodes.
+    /// Pins a pod to the zone's nodes, in addition to its other node constraints.
     pub fn set_affinity(&self, pod: &mut Tree, node_label: &str) {
         let Some(value) = self.value else { return };
         let expression = Tree::object()
@@ -89,7 +89,7 @@ impl Zone<'_> {
     }
 }
 
-/// The term and the zone. A term without conditions matches no node at all and stays so.
+/// Adds the zone to a term. A term without conditions matches no node at all and stays unchanged.
 fn pinned(term: &Tree, expression: &Tree) -> Tree {
     if term.items("matchExpressions").is_empty() && term.items("matchFields").is_empty() {
         return term.clone();
@@ -109,15 +109,15 @@ fn member(tree: &Tree, key: &str) -> Tree {
 /// When a variable is set.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rule {
-    /// Whatever is there.
+    /// Always.
     Always,
-    /// Only where a container has none of this name.
+    /// Only if the container has no variable of this name.
     WhereFree,
-    /// Only where a container has one of this name.
+    /// Only if the container has a variable of this name.
     WhereSet,
 }
 
-/// Does the template say itself where the number comes from? As text in it, scaling would restart every pod.
+/// Whether the template itself says where the number comes from. As text in the template, scaling would restart every pod.
 fn knows_replicas(pod: &Tree) -> bool {
     let containers = ["initContainers", "containers"]
         .into_iter()

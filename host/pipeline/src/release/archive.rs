@@ -1,7 +1,7 @@
 //! A release tarball: `release.MF`, and `jobs/<job>.tgz` with `job.MF`, `monit` and templates. Final, dev and compiled releases alike.
 //!
-//! Read in two steps, because only `release.MF` tells which of the tarball's jobs count: [`Manifest::read`], then [`read`] with the
-//! content of each job's tarball under `jobs/<job>/`.
+//! Read in two steps, because only `release.MF` says which of the tarball's jobs count: first [`Manifest::read`], then [`read`] with the content of
+//! each job's tarball under `jobs/<job>/`.
 
 use super::job::{self, Layout};
 use super::open;
@@ -17,7 +17,7 @@ use std::collections::HashSet;
 /// Name of the release manifest in the tarball.
 pub const MANIFEST: &str = "release.MF";
 
-/// What `release.MF` says.
+/// Content of `release.MF`.
 #[derive(Clone, Debug)]
 pub struct Manifest {
     /// Name of the release.
@@ -30,7 +30,7 @@ pub struct Manifest {
     pub packages: Vec<PackageReference>,
     /// Its packages are compiled.
     pub compiled: bool,
-    /// How many packages it has as source.
+    /// Number of packages that it has as source.
     pub source_packages: usize,
     /// The file, with positions.
     pub document: Document,
@@ -41,7 +41,7 @@ pub struct Manifest {
 pub struct JobReference {
     /// Name of the job.
     pub name: String,
-    /// Digests of the job's tarball, as written: `<sha1>`, `sha256:<hex>`, or several with `;` between. None: not given.
+    /// Digests of the job's tarball, as written: `<sha1>`, `sha256:<hex>`, or several separated by `;`. `None`: not given.
     pub digest: Option<String>,
     /// Place of the entry in `release.MF`.
     pub pointer: Pointer,
@@ -52,7 +52,7 @@ pub struct JobReference {
 pub struct PackageReference {
     /// Name of the package.
     pub name: String,
-    /// Identifies the package's content: its fingerprint, else its version.
+    /// Identifies the package's content: its fingerprint, or else its version.
     pub fingerprint: String,
     /// Digests of the package's tarball, as written.
     pub digest: Option<String>,
@@ -62,11 +62,11 @@ pub struct PackageReference {
     pub pointer: Pointer,
 }
 
-/// Reads the release that `manifest` describes from `files`, where every job that could be unpacked is under `jobs/<job>/`.
-/// `failed`: jobs that could not, whose errors have been reported.
+/// Reads the release that `manifest` describes from `files`, where every job that could be unpacked is under `jobs/<job>/`. `failed`: jobs that could
+/// not be unpacked; their errors have been reported.
 ///
 /// # Errors
-/// All that is wrong with it.
+/// All its faults.
 pub fn read(
     manifest: &Manifest,
     files: &Files,
@@ -123,10 +123,10 @@ pub fn read(
 // === impl Manifest ===
 
 impl Manifest {
-    /// Reads `release.MF`; `document` is its name. It goes to `sources` where it is wrong.
+    /// Reads `release.MF`; `document` is its name. If it is faulty, it is added to `sources`.
     ///
     /// # Errors
-    /// All that is wrong with it.
+    /// All its faults.
     pub fn read(document: &str, bytes: &[u8], sources: &mut Sources) -> Result<Self, Vec<Diagnostic>> {
         let document = open::yaml(document, &standard_binary(bytes), sources).map_err(|error| vec![error])?;
         let tree = &document.tree;
@@ -191,10 +191,10 @@ impl Check<'_> {
     }
 
     fn jobs(&mut self, tree: &Tree) -> Vec<JobReference> {
-        let mut seen = HashSet::new();
+        let mut names = HashSet::new();
         let mut jobs = Vec::new();
         for (name, pointer, entry) in self.entries(tree, "jobs", "job") {
-            if is_identifier(&name) && !seen.insert(name.clone()) {
+            if is_identifier(&name) && !names.insert(name.clone()) {
                 self.say(
                     pointer.at("name"),
                     format!("Job '{name}' is listed twice in release manifest"),
@@ -246,7 +246,7 @@ fn text(entry: &Tree, key: &str) -> Option<String> {
     entry.get(key).and_then(spec::text).filter(|text| !text.is_empty())
 }
 
-/// Old Ruby writers marked digests with `!binary`, which is no YAML tag; `!!binary` is meant.
+/// Old Ruby writers marked digests with `!binary`, which is not a YAML tag; `!!binary` is meant.
 fn standard_binary(bytes: &[u8]) -> Cow<'_, [u8]> {
     match std::str::from_utf8(bytes) {
         Ok(text) if text.contains(": !binary ") => Cow::Owned(text.replace(": !binary ", ": !!binary ").into_bytes()),

@@ -1,4 +1,4 @@
-//! What the diagnostics about releases mean: those of the rules here and those of whoever reads releases from disk.
+//! Explanations of the diagnostics about releases, both of the checks here and of the code that reads releases from disk.
 
 use crate::codes::Code;
 
@@ -26,13 +26,13 @@ pub const CODES: &[Code] = &[
         name: "release-archive-entry",
         title: "An archive holds something that releases do not have",
         explanation: "Releases hold files, directories and links. Devices, named pipes, sparse files and headers of absurd size \
-                      are refused: no tool that makes releases writes them.",
+                      are refused: no tool for building releases writes them.",
     },
     Code {
         name: "release-archive-format",
         title: "The file is no archive",
         explanation: "A release is a gzip-compressed tar (`.tgz`) or a plain tar. The file is neither. A download that failed \
-                      often leaves an HTML page under the archive's name: look at its first lines.",
+                      often leaves an HTML page under the archive's name: check its first lines.",
     },
     Code {
         name: "release-archive-link",
@@ -43,13 +43,13 @@ pub const CODES: &[Code] = &[
     Code {
         name: "release-archive-path",
         title: "A path in an archive leads out of it",
-        explanation: "Paths in an archive are relative and do not climb with `..`. Others are made to overwrite files of whoever \
+        explanation: "Paths in an archive are relative and do not climb with `..`. Other paths are meant to overwrite files of the user who \
                       unpacks the archive. Get the release from its author.",
     },
     Code {
         name: "release-archive-size",
         title: "An archive is too large",
-        explanation: "Releases unpack to 8 GiB at most, and their jobs to 256 MiB. Jobs hold templates; large files belong into \
+        explanation: "Releases unpack to 8 GiB at most, and their jobs to 256 MiB. Jobs hold templates; large files belong in \
                       packages, which are never read here.",
     },
     Code {
@@ -84,7 +84,7 @@ pub const CODES: &[Code] = &[
     Code {
         name: "release-file-too-large",
         title: "A file of a job is too large",
-        explanation: "Files of jobs are read up to 32 MiB. Templates have some kilobytes; large files belong into packages.",
+        explanation: "Files of jobs are read up to 32 MiB. Templates have some kilobytes; large files belong in packages.",
     },
     Code {
         name: "release-too-large",
@@ -107,7 +107,7 @@ pub const CODES: &[Code] = &[
         name: "release-image",
         title: "An image can't be read",
         explanation: "Expected is an OCI image layout of one image, as a directory or as a plain tar, with layers compressed by \
-                      gzip or not at all. `skopeo copy docker://<image> oci:<directory>` makes one.",
+                      gzip or not at all. `skopeo copy docker://<image> oci:<directory>` creates one.",
     },
     Code {
         name: "release-index",
@@ -215,7 +215,7 @@ pub const CODES: &[Code] = &[
     },
     Code {
         name: "release-renamed",
-        title: "A release is given another name than its own",
+        title: "A release is given a name that is not its own",
         explanation: "`--release NAME=PATH` calls the release NAME, whatever its `config/final.yml` or `release.MF` says: right for a fork \
                       that the manifest lists under the old name, and wrong where the path belongs to another release.",
     },
@@ -227,9 +227,9 @@ pub const CODES: &[Code] = &[
     },
     Code {
         name: "release-template-destination",
-        title: "A template goes to an odd place",
+        title: "A template has an unusual destination",
         explanation: "In a job's spec, `templates` maps each file below the job's `templates` to its place below \
-                      `/var/vcap/jobs/<job>`. The place must not lead out of there, nor have characters such as line breaks or NUL in it; and two templates should not go to the same one: \
+                      `/var/vcap/jobs/<job>`. The place must not lead out of there, nor have characters such as line breaks or NUL in it; and two templates should not have the same one: \
                       the later one wins.",
     },
     Code {

@@ -1,26 +1,26 @@
-//! The files of a release in memory: a tree of paths, its symbolic links, and the names that users know them by.
+//! The files of a release in memory: a tree of paths, its symbolic links, and the names that users know for them.
 //!
-//! Readers fill it, whatever the release came in; everything else only asks for paths. A path has no empty, `.` or `..` component and
-//! no leading `/`, so it can't leave the tree, and links are followed inside of it only.
+//! Filled by the readers, whatever the format of the release; all other code only asks for paths. A path has no empty, `.` or `..` component and no
+//! leading `/`, so it cannot leave the tree, and links are followed only inside the tree.
 
 use super::paths::{Naming, parent_length, push};
 use super::weight;
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Links followed on the way to one file, as Linux does. More is a loop.
+/// Limit on the links followed on the way to one file, as in Linux. More is a loop.
 const MAX_LINKS: usize = 40;
 
-/// Something at a path.
+/// What is at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// A file that was read.
     File(File),
     /// A symbolic link and its target, relative to the directory that the link is in.
     Link(String),
-    /// A directory, empty ones included.
+    /// A directory, possibly empty.
     Directory,
-    /// A file that was not read because it is over the limit; its size in bytes.
+    /// A file over the limit, which was not read; its size in bytes.
     Unread(u64),
     /// A device, a socket or a named pipe.
     Special,
@@ -35,14 +35,14 @@ pub struct File {
     pub executable: bool,
 }
 
-/// Why there is no file to be had at a path.
+/// Why the file at a path cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// There is nothing.
     Missing,
     /// The link at this path leads out of the release.
     Escapes(String),
-    /// Links lead to each other.
+    /// The links form a loop.
     Loop,
     /// It is a directory.
     Directory,
@@ -50,7 +50,7 @@ pub enum Fault {
     TooLarge(u64),
     /// It is a device, a socket or a named pipe.
     Special,
-    /// What was read before it takes all the memory that a release may.
+    /// The files read before it use all the memory that a release may use.
     Excess,
 }
 
@@ -59,7 +59,7 @@ pub enum Fault {
 pub struct Files {
     entries: BTreeMap<String, Entry>,
     naming: Naming,
-    /// Bytes of memory that may still go into what is made of them.
+    /// Memory that data built from the files may still use, in bytes.
     room: Cell<u64>,
 }
 
@@ -80,13 +80,13 @@ impl Files {
         self.entries.insert(path.into(), entry);
     }
 
-    /// Removes the entry and all below it.
+    /// Removes the entry and everything below it.
     pub fn remove(&mut self, path: &str) {
         self.entries.remove(path);
         self.remove_below(path);
     }
 
-    /// Removes all below this path.
+    /// Removes everything below this path.
     pub fn remove_below(&mut self, path: &str) {
         let below: Vec<String> = self.below(path).map(|(path, _)| path.clone()).collect();
         for path in below {
@@ -104,7 +104,7 @@ impl Files {
         self.naming.document(path)
     }
 
-    /// What is at this very path, links not followed.
+    /// The entry at exactly this path; links are not followed.
     pub fn entry(&self, path: &str) -> Option<&Entry> {
         self.entries.get(path)
     }
@@ -133,12 +133,12 @@ impl Files {
         names
     }
 
-    /// Is there a directory at `path`, links followed?
+    /// Whether there is a directory at `path`, links followed.
     pub fn is_directory(&self, path: &str) -> bool {
         self.follow(path).is_ok_and(|path| self.holds_directory(&path))
     }
 
-    /// Is there anything at this very path?
+    /// Whether there is an entry at exactly this path.
     pub fn holds(&self, path: &str) -> bool {
         self.entries.contains_key(path) || self.holds_directory(path)
     }
@@ -146,7 +146,7 @@ impl Files {
     /// The file at `path`, links followed.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why it cannot be read.
     pub fn file(&self, path: &str) -> Result<&File, Fault> {
         let path = self.follow(path)?;
         match self.entries.get(&path) {
@@ -160,8 +160,8 @@ impl Files {
         }
     }
 
-    /// The same, of which something is made that stays: `weight` tells how many bytes of memory that takes. Links let a small release name one
-    /// file many times, so that the sizes of its files say little.
+    /// Like [`Self::file`], for a file from which data is built that stays in memory: `weight` computes the size of that data in bytes. The sizes of
+    /// the files alone say little: with links, a small release can name one file many times.
     ///
     /// # Errors
     /// As [`Self::file`], and [`Fault::Excess`].
@@ -172,10 +172,10 @@ impl Files {
         Ok(file)
     }
 
-    /// Where `path` leads, links followed. There may be nothing at the end. `path` may hold `..`, unlike those of entries.
+    /// The target of `path`, links followed. It may not exist. Unlike the paths of entries, `path` may hold `..`.
     ///
     /// # Errors
-    /// Links that lead to each other or out of the tree.
+    /// Links that form a loop or lead out of the tree.
     pub fn follow(&self, path: &str) -> Result<String, Fault> {
         let mut here = String::new();
         let mut ahead: VecDeque<String> = path.split('/').map(str::to_owned).collect();
@@ -262,7 +262,7 @@ mod tests {
             ("deep/out", link("../../etc/passwd")),
             ("one", link("two")),
             ("two", link("one")),
-            ("gone", link("nowhere")),
+            ("missing", link("nowhere")),
             ("big", Entry::Unread(7)),
             ("pipe", Entry::Special),
         ]);
@@ -275,7 +275,7 @@ mod tests {
             ("deep/out", Fault::Escapes("deep/out".into())),
             ("../a/file", Fault::Escapes("../a/file".into())),
             ("one", Fault::Loop),
-            ("gone", Fault::Missing),
+            ("missing", Fault::Missing),
             ("a", Fault::Directory),
             ("dir", Fault::Directory),
             ("big", Fault::TooLarge(7)),
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_links_multiply_counts_each_time() {
+    fn a_file_behind_several_links_counts_each_time() {
         let files = tree(&[("a", text("x")), ("b", link("a")), ("c", link("a"))]);
         let half = |_: &[u8]| weight::ONE / 2;
         assert!(files.taken("a", half).is_ok() && files.taken("b", half).is_ok());
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_removed_is_gone_with_all_below() {
+    fn an_entry_is_removed_with_everything_below_it() {
         let mut files = tree(&[
             ("a", Entry::Directory),
             ("a/b", text("")),

@@ -1,5 +1,4 @@
-//! The `jobs-src` tree of release images: `jobs-src/<job>/job.MF`, or `jobs-src/<release>/<job>/job.MF` where several releases were
-//! gathered in one place.
+//! The `jobs-src` tree of release images: `jobs-src/<job>/job.MF`, or `jobs-src/<release>/<job>/job.MF` if it holds several releases.
 
 use super::files::Fault;
 use super::job::{self, Layout};
@@ -7,11 +6,11 @@ use super::{Files, Release, checked_name};
 use crate::diagnostic::Diagnostic;
 use crate::report::Sources;
 
-/// Reads every release in the tree at `root`. `name`: of the one release of a tree that does not name releases, or the one to pick of a
-/// tree that does. `known`: name and version, where the image tells.
+/// Reads every release in the tree at `root`. `name`: the name of the one release if the tree does not name releases, or the release to pick if it
+/// does. `known`: name and version, if the image has them.
 ///
 /// # Errors
-/// All that is wrong with them.
+/// All their faults.
 pub fn read(
     files: &Files,
     root: &str,
@@ -80,12 +79,12 @@ fn one(
 }
 
 fn jobs_below<'f>(files: &'f Files, root: &str) -> Vec<&'f str> {
-    // One that is there but can't be had is a job all the same: its error is told.
+    // A job that cannot be read is listed all the same, so that its error is reported.
     let has_manifest = |name: &&str| files.file(&format!("{}/job.MF", join(root, name))) != Err(Fault::Missing);
     files.names(root).into_iter().filter(has_manifest).collect()
 }
 
-/// Directories among the jobs that are none: a warning each, since a job whose manifest got lost would go unnoticed.
+/// A warning for each directory among the jobs that is not a job: otherwise a job whose manifest got lost would go unnoticed.
 fn no_jobs(files: &Files, root: &str, jobs: &[&str]) -> Vec<Diagnostic> {
     let others = files
         .names(root)

@@ -10,7 +10,7 @@ use crate::yaml::{self, Document};
 use boson_document::{Pointer, Tree, json};
 use std::collections::HashMap;
 
-/// The layouts that a job comes in.
+/// The layouts of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// `jobs/<job>/spec` of a source directory.
@@ -21,10 +21,10 @@ pub enum Layout {
     Image,
 }
 
-/// Reads the job `name` from the directory `directory`. What is odd but no error goes to `warnings`, what errors are about to `sources`.
+/// Reads the job `name` from the directory `directory`. Unusual but valid parts are added to `warnings`, documents with errors to `sources`.
 ///
 /// # Errors
-/// All that is wrong with it.
+/// All its faults.
 pub fn read(
     files: &Files,
     directory: &str,
@@ -75,7 +75,7 @@ struct Reader<'a> {
 // === impl Layout ===
 
 impl Layout {
-    /// What the spec is called.
+    /// Name of the spec file.
     fn spec_file(self) -> &'static str {
         match self {
             Self::Source => "spec",
@@ -139,7 +139,7 @@ impl Reader<'_> {
     }
 
     fn check_name(&mut self, spec: &Document) {
-        // A spec that is no map has been reported.
+        // A spec that is not a map has been reported.
         if spec.tree.as_object().is_none() {
             return;
         }
@@ -207,7 +207,7 @@ impl Reader<'_> {
         let error = match self.files.taken(&path, of_text) {
             Ok(file) => match open::text(self.files, &path, file) {
                 Ok(text) => {
-                    // The file that a link leads to is the one that the user will edit.
+                    // The target of the link: that is the file that the user will edit.
                     let real = self.files.follow(&path).unwrap_or(path);
                     return Some((text, file.executable, self.files.document(&real)));
                 }
@@ -223,7 +223,7 @@ impl Reader<'_> {
                         self.files.document(&path)
                     ))
             }
-            // Once for a job: there is no room for any other template either.
+            // Once for a job: there is no memory left for any other template either.
             Err(Fault::Excess) if self.errors.iter().any(|error| error.code == "release-too-large") => return None,
             Err(why) => open::fault(self.files, &path, &why),
         };
@@ -259,7 +259,7 @@ impl Reader<'_> {
                 Ok(text) => return (Some(text), document),
                 Err(error) => self.errors.push(error),
             },
-            // Builders of images leave it out where they make one container of one process.
+            // Image builders leave it out if they build one container for one process.
             Err(Fault::Missing) if self.layout == Layout::Image || self.has_other_monit() => {}
             Err(Fault::Missing) => {
                 let message = format!("Job '{}' is missing monit file", self.name);
@@ -275,7 +275,7 @@ impl Reader<'_> {
         (None, document)
     }
 
-    /// A director also takes `*.monit` files.
+    /// A director also accepts `*.monit` files.
     fn has_other_monit(&self) -> bool {
         self.files
             .names(self.directory)

@@ -1,7 +1,7 @@
 //! Releases: jobs, their specs and templates, from a source directory, a release tarball or the `jobs-src` tree of an image.
 //!
-//! Pure: whoever reads a release fills a [`Files`] tree and calls the function of its layout ([`source`], [`archive`], [`image`]). All
-//! that is wrong with a release is reported at once, in BOSH's words where BOSH has some.
+//! Pure: the reader of a release fills a [`Files`] tree and calls the function of its layout ([`source`], [`archive`], [`image`]). All faults of a
+//! release are reported at once, in BOSH's words where BOSH reports them.
 
 #![allow(
     clippy::result_large_err,
@@ -34,13 +34,13 @@ use boson_document::Tree;
 pub struct Release {
     /// Name, as manifests refer to it.
     pub name: String,
-    /// Version; of a source directory: its newest final version. None where nothing tells.
+    /// Version; of a source directory: its newest final version. `None` if it is unknown.
     pub version: Option<String>,
     /// Sorted by name.
     pub jobs: Vec<Job>,
-    /// Where it comes from: the path that the user gave.
+    /// Its source: the path that the user gave.
     pub source: String,
-    /// What is odd about it, but no error.
+    /// Warnings about unusual parts.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -88,15 +88,15 @@ impl Release {
 // === impl Job ===
 
 impl Job {
-    /// Where the bpm template goes.
+    /// Destination of the bpm template.
     pub const BPM: &str = "config/bpm.yml";
 
-    /// Where all templates go, in the order of the spec.
+    /// Destinations of all templates, in the order of the spec.
     pub fn destinations(&self) -> impl Iterator<Item = &str> {
         self.templates.iter().map(|template| template.destination.as_str())
     }
 
-    /// The template that goes to this place.
+    /// The template with this destination.
     pub fn template_for(&self, destination: &str) -> Option<&TemplateFile> {
         self.templates
             .iter()
@@ -108,26 +108,26 @@ impl Job {
         self.template_for(Self::BPM)
     }
 
-    /// What the job is called as an errand's only process: it has a `bin/run`.
+    /// Whether the job can run as an errand: it has a `bin/run`.
     pub fn is_errand_capable(&self) -> bool {
         self.destinations()
             .any(|destination| matches!(destination, "bin/run" | "bin/run.ps1"))
     }
 
-    /// Does `monit` name a process?
+    /// Whether `monit` names a process.
     ///
     /// # Caveats
-    /// Looks at the template, not at what it renders to: a `check process` under an ERB condition counts.
+    /// Reads the template, not the rendered text: a `check process` under an ERB condition counts.
     pub fn is_monitored(&self) -> bool {
         self.monit.as_deref().is_some_and(names_a_process)
     }
 
-    /// What `monit` starts: its first `start program`, as the template has it.
+    /// The first `start program` of `monit`, as written in the template.
     pub fn start_program(&self) -> Option<String> {
         start_program(self.monit.as_deref()?)
     }
 
-    /// The name that BOSH gives to a template in errors, and that the render stage gets: `<job>/<source>`.
+    /// The name of a template in BOSH's errors, which the render stage gets, too: `<job>/<source>`.
     pub fn template_name(&self, template: &TemplateFile) -> String {
         format!("{}/{}", self.name, template.source)
     }
@@ -141,7 +141,7 @@ fn names_a_process(monit: &str) -> bool {
     })
 }
 
-/// `start program = "/var/vcap/jobs/x/bin/ctl start"`, whose quotes may be single and whose `=` may be left out.
+/// `start program = "/var/vcap/jobs/x/bin/ctl start"`; the quotes may be single, and the `=` may be missing.
 fn start_program(monit: &str) -> Option<String> {
     monit.lines().find_map(|line| {
         let line = line.split('#').next().unwrap_or_default().trim_start();
@@ -168,7 +168,7 @@ fn without_erb(text: &str) -> String {
     out
 }
 
-/// `[-0-9A-Za-z_+.]+`: what BOSH takes as a name or version of a release, job or package.
+/// `[-0-9A-Za-z_+.]+`: what BOSH accepts as a name or version of a release, job or package.
 pub fn is_identifier(text: &str) -> bool {
     // Identifiers become names of files and directories.
     !matches!(text, "" | "." | "..")
@@ -177,7 +177,7 @@ pub fn is_identifier(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"-_+.".contains(&byte))
 }
 
-/// The name that a user or a file gave, or why it can't be one.
+/// The name given by a user or a file, or why it is invalid.
 fn checked_name(name: &str) -> Result<String, Diagnostic> {
     if is_identifier(name) {
         return Ok(name.to_owned());
@@ -188,7 +188,7 @@ fn checked_name(name: &str) -> Result<String, Diagnostic> {
     )
 }
 
-/// A warning where the user calls a release otherwise than it calls itself.
+/// A warning if the user gives a release another name than its own.
 fn renamed(given: Option<&str>, own: &str, document: &str) -> Option<Diagnostic> {
     let given = given.filter(|given| *given != own)?;
     let message = format!("The release '{own}' is taken as '{given}', which is not what it calls itself");

@@ -1,11 +1,11 @@
-//! Content of a release's files, and what to tell where there is none to be had.
+//! Content of a release's files, and the diagnostics for files that cannot be read.
 
 use super::files::{Fault, File, Files};
 use crate::diagnostic::Diagnostic;
 use crate::report::Sources;
 use crate::yaml::{self, Document};
 
-/// What to tell where a file can't be had.
+/// The diagnostic for a file that cannot be read.
 pub fn fault(files: &Files, path: &str, fault: &Fault) -> Diagnostic {
     let document = files.document(path);
     match fault {
@@ -30,10 +30,10 @@ pub fn fault(files: &Files, path: &str, fault: &Fault) -> Diagnostic {
     .in_document(document)
 }
 
-/// Reads a YAML file; of one that can't be read, the text goes to `sources`.
+/// Reads a YAML file. If that fails, its text is added to `sources`.
 ///
 /// # Errors
-/// It is no YAML.
+/// It is not YAML.
 pub fn yaml(document: &str, bytes: &[u8], sources: &mut Sources) -> Result<Document, Diagnostic> {
     yaml::read_bytes(document, bytes).inspect_err(|_| sources.add_text(document, &String::from_utf8_lossy(bytes)))
 }

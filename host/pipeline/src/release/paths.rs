@@ -1,6 +1,6 @@
-//! Paths inside of a release, and the names that users know its files by.
+//! Paths inside a release, and the names that users know for its files.
 
-/// A path that names no place inside a tree.
+/// A path that leads out of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadPath {
     /// Begins with `/`.
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_documents_tell_where_to_look() {
+    fn names_of_documents_hold_the_path_that_the_user_gave() {
         assert_eq!(
             Naming::Directory("../nats/".into()).document("jobs/n/spec"),
             "../nats/jobs/n/spec"

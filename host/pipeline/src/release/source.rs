@@ -10,15 +10,14 @@ use crate::yaml;
 use boson_document::{Pointer, Tree};
 use std::collections::HashSet;
 
-/// Where the name is.
+/// The file with the name.
 const CONFIG: &str = "config/final.yml";
 
-/// Reads a release from its source directory. Of `packages` only the names are looked at (in the spec of each), of `releases` the indexes
-/// and names of files.
-/// Documents that errors are about go to `sources`.
+/// Reads a release from its source directory. Of `packages`, only the names are read (in the spec of each); of `releases`, only the indexes and names
+/// of files. Documents with errors are added to `sources`.
 ///
 /// # Errors
-/// All that is wrong with it.
+/// All its faults.
 pub fn read(files: &Files, name: Option<&str>, sources: &mut Sources) -> Result<Release, Vec<Diagnostic>> {
     let mut errors = Vec::new();
     let mut warnings = Vec::new();
@@ -39,7 +38,7 @@ pub fn read(files: &Files, name: Option<&str>, sources: &mut Sources) -> Result<
             sources,
         ) {
             Ok(job) => {
-                // With one of them unknown, others would seem to be missing.
+                // If one of the names is unknown, other packages would seem to be missing.
                 if named.is_ok() {
                     errors.extend(missing_packages(&job, &packages, sources));
                 }
@@ -63,7 +62,7 @@ pub fn read(files: &Files, name: Option<&str>, sources: &mut Sources) -> Result<
     }
 }
 
-/// The packages that a job's spec lists and that are not there.
+/// Errors for packages that a job's spec lists and that do not exist.
 pub(super) fn missing_packages(job: &Job, packages: &HashSet<&str>, sources: &mut Sources) -> Vec<Diagnostic> {
     let mut missing = Vec::new();
     for (index, package) in job.spec.tree.items("packages").iter().enumerate() {
@@ -85,7 +84,7 @@ pub(super) fn missing_packages(job: &Job, packages: &HashSet<&str>, sources: &mu
     missing
 }
 
-/// What packages are called: the `name` in `spec.lock` or `spec`, which need not be that of the directory.
+/// Names of packages: the `name` in `spec.lock` or `spec`, which may differ from the directory's.
 fn package_names(files: &Files, sources: &mut Sources) -> Result<Vec<String>, Vec<Diagnostic>> {
     let (mut names, mut errors) = (Vec::new(), Vec::new());
     for directory in files.names("packages") {
@@ -100,7 +99,7 @@ fn package_names(files: &Files, sources: &mut Sources) -> Result<Vec<String>, Ve
 fn package_name(files: &Files, directory: &str, sources: &mut Sources) -> Result<String, Diagnostic> {
     for file in ["spec.lock", "spec"] {
         let path = format!("packages/{directory}/{file}");
-        // Not there, or behind a link into sources that are not checked out: the content of packages is not needed here.
+        // It does not exist, or is behind a link into sources that are not checked out: the content of packages is not needed here.
         let Ok(file) = files.file(&path) else { continue };
         let document = open::yaml(&files.document(&path), &file.bytes, sources)?;
         return Ok(document.tree.get("name").and_then(spec::text).unwrap_or_default());
@@ -108,7 +107,7 @@ fn package_name(files: &Files, directory: &str, sources: &mut Sources) -> Result
     Ok(directory.to_owned())
 }
 
-/// An error for each link in the directory `path` that can't be followed: what it leads to would be left out unseen.
+/// An error for each link in the directory `path` that cannot be followed: otherwise its target would be left out silently.
 fn out_of_reach(files: &Files, path: &str) -> Vec<Diagnostic> {
     let links = files.names(path).into_iter().map(|name| format!("{path}/{name}"));
     let links = links.filter(|link| matches!(files.entry(link), Some(Entry::Link(_))));
@@ -159,7 +158,7 @@ fn configured_name(files: &Files, sources: &mut Sources) -> Result<String, Diagn
     }
 }
 
-/// The newest final version that the directory knows of. An index that can't be read is a warning: nothing depends on it.
+/// The newest final version in the directory. An index that cannot be read is only a warning: nothing depends on it.
 fn newest_version(files: &Files, name: &str, warnings: &mut Vec<Diagnostic>) -> Option<String> {
     let indexed = indexed_versions(files, &format!("releases/{name}/index.yml"), warnings);
     let named = || named_versions(files, &format!("releases/{name}"), name);

@@ -1,4 +1,4 @@
-//! Checks of a job's `spec` (or `job.MF`) that a director makes when a release is uploaded, in its words; all of them at once.
+//! Checks of a job's `spec` (or `job.MF`) that a director performs when a release is uploaded, in its words; all of them at once.
 
 use crate::diagnostic::Diagnostic;
 use boson_document::{Pointer, Tree};
@@ -25,7 +25,7 @@ pub fn check(job: &str, spec: &Tree, document: &str) -> Vec<Diagnostic> {
     check.found
 }
 
-/// A value that Ruby takes as given: all but null and `false`.
+/// A value that counts as true in Ruby: anything but null and `false`.
 pub fn given<'t>(spec: &'t Tree, key: &str) -> Option<&'t Tree> {
     spec.get(key)
         .filter(|value| !matches!(value, Tree::Null | Tree::Bool(false)))
@@ -89,13 +89,13 @@ impl Check<'_> {
             );
             return self.say("release-job-link", at, message);
         };
-        let mut seen = HashSet::new();
+        let mut names = HashSet::new();
         for (index, link) in links.iter().enumerate() {
-            self.link(link, section, at.at(index), &mut seen);
+            self.link(link, section, at.at(index), &mut names);
         }
     }
 
-    fn link(&mut self, link: &Tree, section: &str, at: Pointer, seen: &mut HashSet<String>) {
+    fn link(&mut self, link: &Tree, section: &str, at: Pointer, names: &mut HashSet<String>) {
         let provides = section == "provides";
         if link.as_object().is_none() {
             let title = if provides { "Provides" } else { "Consumes" };
@@ -117,7 +117,7 @@ impl Check<'_> {
                 format!("Link '{name}' of type '{kind}' is a provides link, not allowed to have 'optional' key");
             self.say("release-job-link", at.at("optional"), message);
         }
-        if !seen.insert(name.clone()) {
+        if !names.insert(name.clone()) {
             let job = self.job;
             let message = format!("Job '{job}' specifies duplicate {section} link with name '{name}'");
             self.say("release-job-link", at.at("name"), message);

@@ -1,15 +1,15 @@
-//! Order of release versions: BOSH's semi-semantic versions, of which semantic versions and plain numbers are cases.
+//! Order of release versions: BOSH's semi-semantic versions, which include semantic versions and plain numbers.
 
 use std::cmp::Ordering;
 
-/// Compares `[release][-prerelease][+postrelease]`: by number where both pieces are numbers, a number before a word, a prerelease before
-/// its release, a postrelease after. Missing pieces of the release count as 0.
+/// Compares `[release][-prerelease][+postrelease]`: two numbers by value, a number before a word, a prerelease before its release, a postrelease
+/// after it. Missing parts of the release count as 0.
 pub fn compare(a: &str, b: &str) -> Ordering {
     let (a, b) = (parts(a), parts(b));
     segments(a.release, b.release, true)
         .then_with(|| match (a.pre, b.pre) {
             (Some(a), Some(b)) => segments(a, b, false),
-            // Without a prerelease comes after with one.
+            // A version without a prerelease comes after one with a prerelease.
             (a, b) => b.is_some().cmp(&a.is_some()),
         })
         .then_with(|| match (a.post, b.post) {

@@ -1,19 +1,19 @@
-//! How much memory releases take, and how much they may: one while it is read, and all of a deployment together.
+//! How much memory releases use, and the limits: for one while it is read, and for all of a deployment together.
 
 use super::Release;
 use crate::diagnostic::Diagnostic;
 use crate::yaml;
 
 const MIB: u64 = 1 << 20;
-/// Bytes of memory that one release may take.
+/// Limit on the memory of one release, in bytes.
 pub(super) const ONE: u64 = 96 * MIB;
-/// Releases that an error names.
+/// Number of releases that an error names.
 const NAMED: usize = 5;
 
 // === impl Release ===
 
 impl Release {
-    /// Bytes of memory that it takes, generously.
+    /// Its memory in bytes; an upper estimate.
     pub fn weight(&self) -> u64 {
         let jobs = self.jobs.iter().map(|job| {
             let texts = job.templates.iter().map(|file| file.text.len());
@@ -24,12 +24,12 @@ impl Release {
     }
 }
 
-/// Bytes that a template takes: held twice, as it is rendered and as messages show it.
+/// Memory of a template, in bytes: stored twice, for rendering and for messages.
 pub(super) fn of_text(bytes: usize) -> u64 {
     2 * bytes as u64
 }
 
-/// Refuses releases that together take more than `most` bytes of memory.
+/// Refuses releases that use more than `most` bytes of memory together.
 ///
 /// # Errors
 /// `release-total-too-large`, with the largest of them.
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn releases_that_take_too_much_together_are_named_the_largest_first() {
+    fn releases_that_use_too_much_memory_together_are_named_the_largest_first() {
         let releases = [
             release("small", 10),
             release("large", 3 << 20),

@@ -1,6 +1,6 @@
-//! Text of strangers made harmless: what a terminal would obey, and what would hide or reorder text, becomes visible.
+//! Makes foreign text harmless: characters that control a terminal, and those that hide or reorder text, become visible.
 
-/// Longest text that is shown, in characters.
+/// Limit on a text that is shown, in characters.
 const LONGEST: usize = 8192;
 
 /// Text that may have several lines.
@@ -8,7 +8,7 @@ pub(super) fn text(text: &str) -> String {
     clean(text, true)
 }
 
-/// Text that stands in the middle of a line.
+/// Text within a line.
 pub(super) fn line(text: &str) -> String {
     clean(text, false)
 }
@@ -31,14 +31,14 @@ fn clean(text: &str, lines: bool) -> String {
     out
 }
 
-/// Controls, and characters without a width or with an effect on the direction of others.
+/// Control characters, and characters without a width or with an effect on the direction of others.
 pub(super) fn is_harmful(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
         || matches!(c, '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// A harmful character as one can see it.
+/// A visible form of a harmful character.
 pub(super) fn visible(c: char) -> String {
     match c {
         '\0'..='\u{1f}' => char::from_u32(0x2400 + c as u32).unwrap_or('␀').to_string(),

@@ -1,11 +1,11 @@
-//! One line of a document, cut to what fits, and where in it the underline goes.
+//! One line of a document, cut to a limited width, and the position of the underline.
 
 use super::clean;
 use unicode_width::UnicodeWidthChar;
 
 /// Characters of a line that are shown; longer lines are cut around the place.
 const SHOWN: usize = 120;
-/// Characters before the place that stay.
+/// Characters before the place that are shown.
 const BEFORE: usize = 40;
 
 /// A line to show.
@@ -56,7 +56,7 @@ impl Excerpt {
     }
 }
 
-/// How a character is shown, and how many columns that takes.
+/// The visible form of a character, and its columns.
 fn cell(c: char) -> (String, usize) {
     match c {
         '\t' => ("    ".to_string(), 4),
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_underline_stands_below_its_text() {
+    fn the_underline_is_below_its_text() {
         let at = |line: &str, column, length| {
             let Excerpt { shown, before, under } = Excerpt::of(line, column, length);
             (shown, before, under)

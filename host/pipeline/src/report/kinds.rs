@@ -1,7 +1,7 @@
-//! Diagnostics of one kind: those that differ in nothing but a place or a name, so that a person reads them once.
+//! Groups diagnostics that differ only in a place or a name, so that a person reads them once.
 //!
-//! A large manifest has `vm_type` in every group: seventeen warnings of five lines each would hide the one that matters. Errors are
-//! put together only where they say the very same, since each is to be mended.
+//! A large manifest has `vm_type` in every group: seventeen warnings of five lines each would hide the one that matters. Errors are grouped only if
+//! their messages are the same, since each has to be fixed.
 
 use crate::diagnostic::{Diagnostic, Severity};
 use indexmap::IndexMap;
@@ -10,13 +10,13 @@ use std::collections::{HashMap, HashSet};
 
 /// Diagnostics of one kind.
 pub(super) struct Kind<'d> {
-    /// The first, which is told in full.
+    /// The first, which is shown in full.
     pub first: &'d Diagnostic,
     /// All others, in order.
     pub others: Vec<&'d Diagnostic>,
 }
 
-/// Warnings and notes by kind, whatever their help says: for a summary.
+/// Warnings and notes by kind, ignoring their help texts: for a summary.
 pub(super) fn coarse<'d>(diagnostics: impl IntoIterator<Item = &'d Diagnostic>) -> Vec<Kind<'d>> {
     let mut kinds: IndexMap<(Severity, &str, String), Kind<'d>> = IndexMap::new();
     for diagnostic in diagnostics {
@@ -40,7 +40,7 @@ pub(super) fn coarse<'d>(diagnostics: impl IntoIterator<Item = &'d Diagnostic>) 
     kinds
 }
 
-/// The names by which the messages of a kind differ, each once, in order; empty where all say the same.
+/// The names by which the messages of a kind differ, each once, in order; empty if all are the same.
 pub(super) fn names(kind: &Kind<'_>) -> Vec<String> {
     let all = || std::iter::once(kind.first).chain(kind.others.iter().copied());
     let quoted: Vec<Vec<&str>> = all().map(|one| quoted(&one.message)).collect();
@@ -64,12 +64,12 @@ fn numberless(text: &str) -> String {
     text.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// What stands in single quotes, in order.
+/// The texts in single quotes, in order.
 fn quoted(text: &str) -> Vec<&str> {
     text.split('\'').skip(1).step_by(2).collect()
 }
 
-/// What diagnostics of one kind share: severity, code, message and help.
+/// The key of a kind: severity, code, message and help.
 type Key<'d> = (Severity, &'d str, String, Option<String>);
 
 /// All diagnostics, errors first, each in exactly one kind.
@@ -86,7 +86,7 @@ pub(super) fn kinds(diagnostics: &[Diagnostic]) -> Vec<Kind<'_>> {
             }),
         }
     }
-    // Nobody scrolls past two hundred warnings to find out what failed.
+    // So that no user has to scroll past two hundred warnings to find out what failed.
     kinds.sort_by_key(|kind| kind.first.severity);
     kinds
 }
@@ -104,13 +104,13 @@ fn key(diagnostic: &Diagnostic) -> Key<'_> {
     )
 }
 
-/// The text without what stands in single quotes: the names it is about.
+/// The text without its parts in single quotes: the names that it is about.
 fn nameless(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, quoted)) = rest.split_once('\'') {
         out.push_str(before);
-        // No closing quote: an apostrophe, which is a part of the text.
+        // No closing quote: an apostrophe, which belongs to the text.
         let Some((_, after)) = quoted.split_once('\'') else {
             out.push_str(quoted);
             return out;
@@ -126,7 +126,7 @@ fn nameless(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn told(severity: Severity, message: &str) -> Diagnostic {
+    fn diagnostic_of(severity: Severity, message: &str) -> Diagnostic {
         Diagnostic {
             severity,
             ..Diagnostic::error("code", message)
@@ -142,8 +142,8 @@ mod tests {
     }
 
     #[test]
-    fn warnings_of_one_kind_come_together_and_none_is_lost() {
-        let warn = |message: &str| told(Severity::Warning, message);
+    fn warnings_of_one_kind_are_grouped_and_none_is_lost() {
+        let warn = |message: &str| diagnostic_of(Severity::Warning, message);
         let all = [
             warn("Key 'a' has no effect"),
             warn("other"),
@@ -163,8 +163,8 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_names_what_differs() {
-        let warn = |message: &str| told(Severity::Warning, message).help(message);
+    fn a_summary_lists_the_names_that_differ() {
+        let warn = |message: &str| diagnostic_of(Severity::Warning, message).help(message);
         let all = [
             warn("Volume 'a' of 'x' is new"),
             warn("Volume 'b' of 'x' is new"),
@@ -179,12 +179,12 @@ mod tests {
     }
 
     #[test]
-    fn errors_come_first_and_only_the_same_words_together() {
+    fn errors_come_first_and_are_grouped_only_if_their_words_are_the_same() {
         let all = [
-            told(Severity::Warning, "w"),
-            told(Severity::Error, "no 'a'"),
-            told(Severity::Error, "no 'b'"),
-            told(Severity::Error, "no 'a'"),
+            diagnostic_of(Severity::Warning, "w"),
+            diagnostic_of(Severity::Error, "no 'a'"),
+            diagnostic_of(Severity::Error, "no 'b'"),
+            diagnostic_of(Severity::Error, "no 'a'"),
         ];
         assert_eq!(sizes(&all), [("no 'a'", 1), ("no 'b'", 0), ("w", 0)]);
     }

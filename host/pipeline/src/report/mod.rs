@@ -1,7 +1,7 @@
-//! Diagnostics as text, as a person reads them: what is wrong, file, line and column, the line itself, what to do next.
+//! Diagnostics as text for people: what is wrong, file, line and column, the line itself, and the next step.
 //!
-//! Guarantees: nothing of a document that was registered as secret is shown, only places in it; no control character of
-//! a document, a plugin or a user reaches the terminal; every diagnostic takes a bounded number of columns per line.
+//! Guarantees: of a document that was registered as secret, only places are shown, no text; no control character of a document, a plugin or a user
+//! reaches the terminal; every diagnostic has a limited number of columns per line.
 
 mod clean;
 mod excerpt;
@@ -40,7 +40,7 @@ pub struct Entry {
     /// The place in the document, as an ops file would name it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// What to do next.
+    /// The next step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
 }
@@ -63,7 +63,7 @@ pub fn entries(diagnostics: &[Diagnostic], sources: &Sources) -> Vec<Entry> {
     diagnostics.iter().map(entry).collect()
 }
 
-/// The diagnostics for people, errors first, an empty line after each. Those that say the same of several places are told once, with all places.
+/// The diagnostics for people, errors first, an empty line after each. Those that differ only in their place are shown once, with all places.
 pub fn text(diagnostics: &[Diagnostic], sources: &Sources, color: bool) -> String {
     let mut out = String::new();
     for kind in kinds::kinds(diagnostics) {
@@ -75,7 +75,7 @@ pub fn text(diagnostics: &[Diagnostic], sources: &Sources, color: bool) -> Strin
     out
 }
 
-/// The same with errors in full, and of warnings and notes one entry for each kind: its message, how many there are, and the first places.
+/// Like [`text`], but with one entry for each kind of warnings and notes: its message, their number, and the first places.
 pub fn summary(diagnostics: &[Diagnostic], sources: &Sources, color: bool) -> String {
     let (errors, others): (Vec<&Diagnostic>, Vec<&Diagnostic>) = diagnostics.iter().partition(|one| one.is_error());
     let errors: Vec<Diagnostic> = errors.into_iter().cloned().collect();
@@ -87,13 +87,13 @@ pub fn summary(diagnostics: &[Diagnostic], sources: &Sources, color: bool) -> St
     out
 }
 
-/// How many kinds of warnings and notes a summary has of these.
+/// Number of kinds of warnings and notes in a summary.
 pub fn kinds_of_warnings(diagnostics: &[Diagnostic]) -> usize {
     let warnings = diagnostics.iter().filter(|one| one.severity == Severity::Warning);
     kinds::coarse(warnings).len()
 }
 
-/// Places, or names, of a kind that a summary shows.
+/// Number of places, or names, of a kind that a summary shows.
 const SHOWN: usize = 3;
 
 fn short(kind: &Kind<'_>, sources: &Sources, paint: Paint, out: &mut String) {
@@ -130,12 +130,12 @@ fn short(kind: &Kind<'_>, sources: &Sources, paint: Paint, out: &mut String) {
 
 /// The places of a kind, each once; the file is named where it changes.
 fn places(kind: &Kind<'_>, sources: &Sources) -> Vec<String> {
-    let (mut seen, mut out, mut before) = (HashSet::new(), Vec::new(), None);
+    let (mut shown, mut out, mut before) = (HashSet::new(), Vec::new(), None);
     for one in std::iter::once(kind.first).chain(kind.others.iter().copied()) {
         let located = sources.locate(one);
         let Some(file) = located.file.clone() else { continue };
         let whole = place(&file, &located);
-        if !seen.insert(whole.clone()) {
+        if !shown.insert(whole.clone()) {
             continue;
         }
         let short = whole.strip_prefix(&format!("{}:", clean::line(&file)));
@@ -162,7 +162,7 @@ fn first_of(names: Vec<String>) -> String {
     first_of_places(&names).join(", ")
 }
 
-/// A line for each of those that are like the first: its place, and its words where they are others.
+/// A line for each further diagnostic of a kind: its place, and its message if it differs.
 fn others(kind: &Kind<'_>, sources: &Sources, paint: Paint, out: &mut String) {
     if kind.others.is_empty() {
         return;

@@ -1,8 +1,8 @@
-//! Colors, where the terminal has them.
+//! Colors, if the terminal supports them.
 
 use crate::diagnostic::Severity;
 
-/// How the parts of one diagnostic look.
+/// Colors of the parts of one diagnostic.
 #[derive(Clone, Copy)]
 pub(super) struct Paint {
     color: bool,
@@ -21,12 +21,12 @@ impl Paint {
         Self { color, severity }
     }
 
-    /// The head and what is underlined.
+    /// The head and the underline.
     pub(super) fn severity(self, text: &str) -> String {
         self.with(self.severity, text)
     }
 
-    /// What is read first.
+    /// The message.
     pub(super) fn strong(self, text: &str) -> String {
         self.with("1", text)
     }

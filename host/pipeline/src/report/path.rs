@@ -1,11 +1,11 @@
-//! Places as users of ops files write them: `/instance_groups/name=api/jobs/0`.
+//! Places as users write them in ops files: `/instance_groups/name=api/jobs/0`.
 
 use boson_document::{Pointer, Tree, escape, json};
 
-/// Longest name that stands in a path, in characters.
+/// Longest name in a path, in characters.
 const LONGEST_NAME: usize = 64;
 
-/// A pointer as an ops file would write it, as far as the tree has it. `named`: items go by their name, not their number.
+/// A pointer in the notation of ops files, as far as it exists in the tree. `named`: items are written by name instead of number.
 pub(super) fn path(tree: &Tree, pointer: &Pointer, named: bool) -> Option<String> {
     if pointer.tokens().is_empty() {
         return None;
@@ -35,7 +35,7 @@ fn is_short(name: &str) -> bool {
     !name.is_empty() && name.chars().count() <= LONGEST_NAME
 }
 
-/// A member's name; of a key that is no string, what it is.
+/// A member's name; for a key that is not a string, its kind.
 fn readable(token: &str) -> String {
     match escape::unkey(token) {
         Tree::String(text) => text,
@@ -52,14 +52,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn items_go_by_name_where_they_have_one() {
+    fn items_are_written_by_name_if_they_have_one() {
         let tree = json::parse(r#"{"a/b":[{"name":"x:y","\u00007":[1]},{"name":""},{"name":7}]}"#).unwrap();
         for (pointer, named, plain) in [
             ("/a~1b/0", "/a~1b/name=x~7y", "/a~1b/0"),
             ("/a~1b/0/\u{0}7/0", "/a~1b/name=x~7y/7/0", "/a~1b/0/7/0"),
             ("/a~1b/1/name", "/a~1b/1/name", "/a~1b/1/name"),
             ("/a~1b/2", "/a~1b/2", "/a~1b/2"),
-            ("/gone/0", "/gone/0", "/gone/0"),
+            ("/missing/0", "/missing/0", "/missing/0"),
         ] {
             let pointer = Pointer::parse(pointer).unwrap();
             assert_eq!(path(&tree, &pointer, true).as_deref(), Some(named));

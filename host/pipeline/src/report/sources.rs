@@ -1,4 +1,4 @@
-//! The documents that diagnostics speak of: where a pointer leads in them, and which of their lines may be shown.
+//! The documents that diagnostics refer to: resolves pointers in them, and decides which of their lines may be shown.
 
 use super::path::path;
 use crate::diagnostic::Diagnostic;
@@ -14,7 +14,7 @@ pub struct Sources {
     documents: HashMap<String, Source>,
     results: HashMap<String, Derived>,
     main: Option<String>,
-    /// What they may take, if that is bounded.
+    /// Limit on their memory, if there is one.
     room: Option<Room>,
 }
 
@@ -31,23 +31,23 @@ enum Source {
         document: Arc<Document>,
         secret: bool,
     },
-    /// A document that has no text of its own: lines of it can be shown, but have no numbers.
+    /// A document without a text: lines of it can be shown, but have no numbers.
     Tree(Box<Document>),
     Text(Arc<str>),
 }
 
-/// What the ops stage made of a document.
+/// Result of the ops stage for a document.
 #[derive(Clone, Debug)]
 struct Derived {
     base: String,
     tree: Tree,
-    /// Pointer into the result, document, pointer into that.
+    /// Pointer in the result, document, pointer in that document.
     origins: HashMap<Pointer, (String, Pointer)>,
-    /// Those of them whose document is no ops file: people know them by their paths there.
+    /// Those of them whose document is not an ops file: users know them by their paths there.
     parts: HashSet<Pointer>,
 }
 
-/// Where a diagnostic leads.
+/// A resolved place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Located {
     /// Name of the document.
@@ -56,18 +56,18 @@ pub struct Located {
     pub line: Option<u32>,
     /// Column, from 1, in characters.
     pub column: Option<u32>,
-    /// Characters to underline; 0 where only the place is known.
+    /// Characters to underline; 0 if only the place is known.
     pub length: u32,
     /// The place as an ops file would name it: `/instance_groups/name=api/jobs/0`.
     pub path: Option<String>,
-    /// The line, where it may be shown.
+    /// The line, if it may be shown.
     pub excerpt: Option<String>,
 }
 
 // === impl Sources ===
 
 impl Sources {
-    /// For documents that take so many bytes of memory together.
+    /// An empty set whose documents may use this much memory together, in bytes.
     pub fn within(bytes: u64) -> Self {
         Self {
             room: Some(Room {
@@ -78,22 +78,22 @@ impl Sources {
         }
     }
 
-    /// Takes memory for a document that is about to be read: those that were registered stay for as long as this does.
+    /// Reserves memory for a document that is about to be read. Registered documents stay in memory as long as this value.
     ///
     /// # Errors
-    /// There is less left: how much there is for all documents.
+    /// The limit for all documents, if there is not enough memory left.
     pub fn take(&mut self, bytes: u64) -> Result<(), u64> {
         let Some(room) = &mut self.room else { return Ok(()) };
         room.left = room.left.checked_sub(bytes).ok_or(room.all)?;
         Ok(())
     }
 
-    /// What all documents may take, in bytes.
+    /// Limit on the memory of all documents, in bytes.
     pub fn room(&self) -> u64 {
         self.room.map_or(u64::MAX, |room| room.all)
     }
 
-    /// Registers a YAML document. Of a `secret` one, diagnostics show places but no text.
+    /// Registers a YAML document. If it is `secret`, diagnostics show places in it but no text.
     pub fn add_document(&mut self, document: impl Into<Arc<Document>>, secret: bool) {
         let document = document.into();
         let name = document.name.clone();
@@ -104,7 +104,7 @@ impl Sources {
         self.documents.insert(name, Source::Yaml { document, secret });
     }
 
-    /// Registers a text that may be shown: a template, or YAML that can't be read.
+    /// Registers a text that may be shown: a template, or YAML that cannot be read.
     pub fn add_text(&mut self, name: &str, text: &str) {
         self.documents.insert(name.to_string(), Source::Text(text.into()));
     }
@@ -117,8 +117,8 @@ impl Sources {
         }
     }
 
-    /// Registers what the ops stage made of the document `base`. From now on, diagnostics about `name` (which may be `base`
-    /// itself) are about the result, and are shown at the place in the manifest or the ops file that the value comes from.
+    /// Registers the result of the ops stage for the document `base`. From now on, diagnostics about `name` (which may be `base` itself) are about
+    /// the result, and are shown at the place in the manifest or the ops file that the value comes from.
     pub fn add_result(&mut self, name: &str, base: &str, tree: Tree, origins: &[Origin]) {
         let origins = origins.iter().filter_map(|origin| {
             let (pointer, source) = (Pointer::parse(&origin.pointer)?, Pointer::parse(&origin.source)?);
@@ -133,8 +133,8 @@ impl Sources {
         self.results.insert(name.to_string(), derived);
     }
 
-    /// Registers that `tree`, what a document or the ops stage's result of this name has become, has parts that come from other documents as they
-    /// are: their paths are those in their own document.
+    /// Registers that `tree`, which a document or the ops stage's result of this name has become, contains unchanged parts of other documents: their
+    /// paths are those in their own document.
     pub fn add_parts(&mut self, name: &str, tree: &Tree, origins: &[Origin]) {
         let derived = self.results.entry(name.to_string()).or_insert_with(|| Derived {
             base: name.to_string(),
@@ -153,12 +153,12 @@ impl Sources {
         }
     }
 
-    /// The document that diagnostics without one are about.
+    /// The document for diagnostics without a document.
     pub fn set_main(&mut self, name: &str) {
         self.main = Some(name.to_string());
     }
 
-    /// The texts of the documents of which lines may be shown; templates are no documents.
+    /// The texts of the documents of which lines may be shown, without templates.
     pub fn documents(&self) -> impl Iterator<Item = &str> {
         self.documents.values().filter_map(|source| match source {
             Source::Yaml {
@@ -193,7 +193,7 @@ impl Sources {
     /// Where a diagnostic leads.
     pub fn locate(&self, diagnostic: &Diagnostic) -> Located {
         let place = &diagnostic.place;
-        // About nothing in a document: a flag, a plugin.
+        // Not about a document: a flag, a plugin.
         let nowhere = place.document.is_none() && place.pointer.is_none() && place.line.is_none();
         let main = self.main.as_ref().filter(|_| !nowhere);
         let Some(name) = place.document.as_ref().or(main) else {
@@ -222,7 +222,7 @@ impl Sources {
         };
         let excerpt = line_of(text, line);
         let length = match (column, &excerpt) {
-            // Without a column, all of the line.
+            // Without a column, the whole line.
             (None, Some(line)) => count(line.trim().chars().count()),
             _ => 0,
         };
@@ -305,7 +305,7 @@ impl Sources {
 // === impl Derived ===
 
 impl Derived {
-    /// Is the value at a pointer, or one above it, a part of another document?
+    /// Whether the value at a pointer, or one above it, is a part of another document.
     fn is_part(&self, pointer: &Pointer) -> bool {
         let mut prefix = pointer.clone();
         loop {
@@ -333,7 +333,7 @@ impl Derived {
     }
 }
 
-/// A document with its places, and without any of its values.
+/// A document with its places, but without values.
 fn hollow(document: &Document) -> Document {
     Document {
         name: document.name.clone(),
@@ -365,7 +365,7 @@ fn keys<'t>(tree: &'t Tree, found: &mut Vec<&'t str>) {
     }
 }
 
-/// The value, where it is a scalar that stands there; else the key, which names it.
+/// The span of a scalar value; else of the key, which names the value.
 fn underlined(document: &Document, pointer: &Pointer) -> Span {
     match pointer.find(&document.tree) {
         Some(Tree::Null | Tree::Object(_) | Tree::Array(_)) | None => document.key_place(pointer),
@@ -373,7 +373,7 @@ fn underlined(document: &Document, pointer: &Pointer) -> Span {
     }
 }
 
-/// A line of a text, from 1, by the same line breaks that the YAML reader counts.
+/// A line of a text, from 1, with the same line breaks as in the YAML reader.
 fn line_of(text: &str, line: u32) -> Option<String> {
     let mut rest = text;
     for _ in 1..line {
