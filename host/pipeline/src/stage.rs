@@ -1,6 +1,6 @@
-//! The stages as the pipeline calls them: requests and replies in our own nouns (the contract of `wit/`, without its bindings).
+//! The stages as the pipeline calls them: requests and replies in the pipeline's own types (the contract of `wit/`, without its bindings).
 //!
-//! `Stages` is implemented by whoever can run plugins; the pipeline does not know how.
+//! `Stages` is implemented by the code that runs plugins; the pipeline does not depend on it.
 
 use crate::diagnostic::{Diagnostic, Severity};
 use boson_deployment::instances::{self, Spread};
@@ -8,7 +8,7 @@ use boson_document::Tree;
 use std::fmt;
 use std::sync::Arc;
 
-/// The stages, in the order of the flow. The one table of it.
+/// The stages, in the order of the flow. Defined only here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stage {
     /// Operations change the manifest.
@@ -21,14 +21,14 @@ pub enum Stage {
     Render,
     /// An instance group becomes Kubernetes objects.
     Bpm,
-    /// Hook over the finished objects.
+    /// Hook that edits the finished objects.
     Resources,
 }
 
 // === impl Stage ===
 
 impl Stage {
-    /// All of them, in order.
+    /// All stages, in order.
     pub const ALL: [Self; 6] = [
         Self::Ops,
         Self::Variables,
@@ -67,14 +67,14 @@ impl fmt::Display for Stage {
 pub enum StageError {
     /// The user's input is wrong: at least one diagnostic is an error.
     Input(Vec<Diagnostic>),
-    /// The plugin is: it trapped, ran into a limit, or its reply was malformed. One diagnostic, made by whoever ran it.
+    /// The plugin is at fault: it trapped, exceeded a limit, or gave a malformed reply. One diagnostic, written by the host.
     Plugin(Box<Diagnostic>),
 }
 
 // === impl StageError ===
 
 impl StageError {
-    /// What to tell.
+    /// The diagnostics.
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {
         match self {
             Self::Input(diagnostics) => diagnostics,
@@ -83,7 +83,7 @@ impl StageError {
     }
 }
 
-/// What a call gives.
+/// Reply of a call.
 pub type Reply<T> = Result<(T, Vec<Diagnostic>), StageError>;
 
 /// A named document.
@@ -120,7 +120,7 @@ pub struct Applied {
 pub struct Definition {
     /// Name.
     pub name: String,
-    /// Type; none: expected from elsewhere.
+    /// Type; `None`: the value is expected from elsewhere.
     pub kind: Option<String>,
     /// Options as written, or null.
     pub options: Tree,
@@ -161,7 +161,7 @@ pub struct Interpolated {
     pub used: Vec<String>,
 }
 
-/// The deployment at hand and where it goes.
+/// The deployment and its target.
 #[derive(Clone, Debug)]
 pub struct Deployment {
     /// Name.
@@ -172,9 +172,9 @@ pub struct Deployment {
     pub cluster_domain: String,
     /// Image with the `host` binary.
     pub operator_image: String,
-    /// Stands in for every release's `url`.
+    /// Replaces the `url` of every release.
     pub registry: Option<String>,
-    /// What `instances` of a group means.
+    /// Meaning of `instances` of a group.
     pub spread: Spread,
     /// Jobs without bpm information run by their monit files.
     pub monit: bool,
@@ -183,7 +183,7 @@ pub struct Deployment {
 // === impl Deployment ===
 
 impl Deployment {
-    /// What the contract's record has no field for; the defaults are left out.
+    /// Fields for which the contract's record has no member; defaults are left out.
     pub fn extensions(&self) -> Vec<(String, String)> {
         match self.spread {
             Spread::Total => Vec::new(),
@@ -256,7 +256,7 @@ pub struct Rendered {
     pub content: String,
 }
 
-/// A rendered bpm.yml and the instances it holds for.
+/// A rendered bpm.yml and the instances that it applies to.
 #[derive(Clone, Debug)]
 pub struct BpmCopy {
     /// Name, for diagnostics.
@@ -265,11 +265,11 @@ pub struct BpmCopy {
     pub instances: Vec<u32>,
     /// Content.
     pub bpm: Tree,
-    /// The file as it was rendered: what is kept of it, so that places in it stay known.
+    /// The rendered file, of which the text is stored so that places in it stay known.
     pub text: Arc<str>,
 }
 
-/// What the bpm stage has to know of a job's files.
+/// What the bpm stage needs of a job's files.
 #[derive(Clone, Debug)]
 pub struct JobFiles {
     /// Job.
@@ -280,9 +280,9 @@ pub struct JobFiles {
     pub templates: Vec<String>,
     /// `monit` names a process.
     pub monitored: bool,
-    /// What `monit` starts, of a job without bpm information: its first `start program`, as the template has it.
+    /// For a job without bpm information, the first `start program` of `monit`, as written in the template.
     pub start_program: Option<String>,
-    /// Names of BOSH DNS that its file `dns/aliases.json` gives, on any of the instances: domain -> targets.
+    /// Names of BOSH DNS that its file `dns/aliases.json` defines, on any of the instances: domain -> targets.
     pub aliases: Option<Tree>,
     /// One for each different rendering.
     pub bpm: Vec<BpmCopy>,
@@ -305,7 +305,7 @@ pub struct GroupRequest<'a> {
     pub resolved_secret: &'a str,
 }
 
-/// A variable that wants an object.
+/// A variable that needs an object.
 #[derive(Clone, Debug)]
 pub struct Variable {
     /// Name.
@@ -342,7 +342,7 @@ pub struct Edits {
     pub additions: Vec<Tree>,
 }
 
-/// The six stages. Every call is a fresh instance of a sealed plugin; calls may come from several threads at once.
+/// The six stages. Every call uses a fresh instance of a sandboxed plugin; several threads may call at once.
 pub trait Stages: Sync {
     /// ops.apply. `files`: name and operations of each ops file.
     fn apply(&self, document: Named<'_>, files: &[Named<'_>]) -> Reply<Applied>;
@@ -354,8 +354,8 @@ pub trait Stages: Sync {
     fn interpolate(&self, document: Named<'_>, values: &Tree, rules: VariableRules) -> Reply<Interpolated>;
     /// links.resolve.
     fn resolve(&self, document: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Resolved>;
-    /// links.resolve with the setting `only: variables`: addresses that variables consume, before there are values. Object, name of the variable ->
-    /// `alternative_names`, `common_name`.
+    /// links.resolve with the setting `only: variables`: addresses of links that variables consume, before there are values. Object, name of the
+    /// variable -> `alternative_names`, `common_name`.
     fn variable_addresses(&self, document: Named<'_>, deployment: &Deployment, jobs: &[JobSpec<'_>]) -> Reply<Tree>;
     /// render.render.
     fn render(&self, templates: &[Template<'_>], context: &Tree) -> Reply<Vec<Rendered>>;
@@ -368,15 +368,15 @@ pub trait Stages: Sync {
     ) -> Reply<Vec<Tree>>;
     /// bpm.convert-group.
     fn convert_group(&self, request: &GroupRequest<'_>) -> Reply<Vec<Tree>>;
-    /// Units of fuel that the calls of this thread have used so far: what a part of a conversion costs is the difference.
+    /// Units of fuel that the calls of this thread have used so far: the cost of a part of a conversion is the difference.
     fn spent_here(&self) -> u64 {
         0
     }
-    /// How many plugins of the resources stage there are.
+    /// Number of plugins of the resources stage.
     fn transforms(&self) -> usize;
     /// resources.transform of the plugin number `nth` (from 0) of that stage.
     fn transform(&self, nth: usize, deployment: &Deployment, objects: &[Tree]) -> Reply<Edits>;
-    /// What messages call a stage's plugin; `nth` counts those of `resources`. One that does not ship with the host has a digest in its name.
+    /// Name of a stage's plugin in messages; `nth` counts those of `resources`. If it does not ship with the host, the name has its digest.
     fn called(&self, stage: Stage, nth: usize) -> String {
         match stage {
             Stage::Resources => format!("resources {}", nth + 1),
@@ -394,7 +394,7 @@ pub enum VariableRules {
     Cli,
 }
 
-/// Splits off the errors: a stage whose diagnostics hold one has failed.
+/// Separates the errors: a stage with an error among its diagnostics has failed.
 pub fn fail_on_errors<T>(value: T, diagnostics: Vec<Diagnostic>) -> Reply<T> {
     if diagnostics.iter().any(|d| d.severity == Severity::Error) {
         return Err(StageError::Input(diagnostics));

@@ -265,7 +265,7 @@ fn sets_that_can_not_be_are_refused() {
         ),
         (
             set(r#""zones": ["z1"], "zoneValues": {"z1": "a b"},"#, "", ""),
-            "the value of zone 'z1' is not one that a node label holds",
+            "the value of zone 'z1' is not a valid label value",
         ),
         (
             tree(r#"{"kind": "QuarksStatefulSet", "metadata": {"name": "x"}, "spec": {}}"#),

@@ -50,13 +50,8 @@ fn zones<'t>(set: &Tree, spec: &'t Tree) -> Result<Vec<Zone<'t>>, Box<Diagnostic
         .zip(names)
         .map(|(index, name)| {
             let name = name.as_str().filter(|name| is_label_value(name) && !name.is_empty());
-            let name = name.ok_or_else(|| {
-                fault(
-                    set,
-                    "plain-invalid-zone",
-                    "a zone's name is not a valid label value",
-                )
-            })?;
+            let name =
+                name.ok_or_else(|| fault(set, "plain-invalid-zone", "a zone's name is not a valid label value"))?;
             if !distinct.insert(name) {
                 return Err(fault(
                     set,
@@ -66,7 +61,7 @@ fn zones<'t>(set: &Tree, spec: &'t Tree) -> Result<Vec<Zone<'t>>, Box<Diagnostic
             }
             let value = spec.get("zoneValues").and_then(|values| values.str(name));
             if value.is_some_and(|value| !is_label_value(value)) {
-                let what = format!("the value of zone '{name}' is not one that a node label holds");
+                let what = format!("the value of zone '{name}' is not a valid label value");
                 return Err(fault(set, "plain-invalid-zone", &what));
             }
             Ok(Zone {

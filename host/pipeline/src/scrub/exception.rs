@@ -1,5 +1,5 @@
-//! What a template's exception may say: the words of Ruby and BOSH, of the job's own files, of the documents that anybody may read, names of
-//! properties, and what the template knows of its instance. Everything else may be a property's value, or be computed from one.
+//! What a template's exception may quote: the words of Ruby and BOSH, of the job's own files, of the public documents, names of properties, and the
+//! data of its instance. Everything else may be a property's value, or be computed from one.
 
 use super::public::{holds, is_inner, words};
 use super::{Filter, INSTEAD};
@@ -9,19 +9,19 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
-/// One on each line: words of the exceptions of Ruby's core and its libraries, of BOSH, and of the render plugin.
+/// One per line: words of the exceptions of Ruby's core and libraries, of BOSH, and of the render plugin.
 const WORDING: &str = include_str!("wording.txt");
 
-/// Numbers of more digits may be a secret; ports, sizes and counts have fewer.
+/// Longer numbers may be a secret; ports, sizes and counts are shorter.
 const DIGITS: usize = 5;
 
-/// Member of a context, and of its links and their instances, whose values are the user's.
+/// Member of a context, and of its links and their instances, that holds the user's values.
 const PROPERTIES: &str = "properties";
 
-/// Separates what is judged by itself: a secret that holds one of these is judged in parts.
+/// Separators of the parts that are checked separately; a secret that contains one is checked in parts.
 const SEPARATORS: &str = "=,;()[]{}<>|\"'`\\";
 
-/// What the exceptions of a job's templates may say.
+/// Filters the exceptions of a job's templates.
 pub struct Exception<'a> {
     job: &'a Job,
     context: &'a Tree,
@@ -32,7 +32,7 @@ pub struct Exception<'a> {
 // === impl Exception ===
 
 impl<'a> Exception<'a> {
-    /// Of this job's templates, evaluated with this context.
+    /// A filter for this job's templates, evaluated with this context.
     pub fn of(job: &'a Job, context: &'a Tree, filter: Filter<'a>) -> Self {
         Self {
             job,
@@ -42,7 +42,7 @@ impl<'a> Exception<'a> {
         }
     }
 
-    /// The message without what else it says. Secrets that are known go first, while they are whole: a word of one may be a word of ours.
+    /// The message with everything else redacted. Known secrets are redacted first, while they are whole: a word of one may be a public word.
     pub fn clean(&self, message: &str) -> String {
         let message = self.filter.secrets.scrub_text(message, self.filter.sources);
         let mut out = String::with_capacity(message.len());
@@ -68,7 +68,7 @@ impl<'a> Exception<'a> {
             return;
         }
         let (before, after) = segment.split_once(core).unwrap_or_default();
-        // Words of one value, mostly.
+        // Mostly words of one value.
         if out.trim_end().ends_with(INSTEAD) && before.is_empty() {
             out.truncate(out.trim_end().len());
         } else {
@@ -115,7 +115,7 @@ impl<'a> Exception<'a> {
     }
 }
 
-/// Is it a word of Ruby, of BOSH, or of ours?
+/// Whether it is a word of Ruby, of BOSH, or of our own messages.
 pub(super) fn is_our_word(word: &str) -> bool {
     let lower = |word: &str| word.to_ascii_lowercase();
     let is_capitalized = || word.len() > 1 && word.bytes().skip(1).all(|byte| byte.is_ascii_lowercase());
@@ -127,7 +127,7 @@ fn our_words() -> &'static HashSet<&'static str> {
     WORDS.get_or_init(|| WORDING.lines().collect())
 }
 
-/// All keys, and the texts that are no properties.
+/// All keys, and the texts outside of properties.
 fn names<'t>(tree: &'t Tree, shown: bool, found: &mut Vec<&'t str>) {
     match tree {
         Tree::String(text) if shown => found.push(text),
@@ -142,7 +142,8 @@ fn names<'t>(tree: &'t Tree, shown: bool, found: &mut Vec<&'t str>) {
     }
 }
 
-/// Bytes of white space, a separator, or an escape like `\n` that the text begins with.
+/// Length of the white space, separator, or escape like `
+/// ` at the start of the text, in bytes.
 fn separator(text: &str) -> usize {
     let mut chars = text.chars();
     match (chars.next(), chars.next()) {

@@ -1,31 +1,31 @@
-//! Where messages repeat secrets, whole or eight bytes of them.
+//! Finds where messages repeat secrets, whole or in part (at least eight bytes).
 //!
-//! Messages are few and short, secrets may be many and long: what is kept are the windows of the messages, and the secrets pass by once.
+//! Messages are few and short, secrets may be many and long. So the windows of the messages are stored, and the secrets are read once.
 
 use super::views::{self, View};
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
-/// Bytes that two texts do not share by accident.
+/// Length that two texts do not share by accident, in bytes.
 pub(super) const WINDOW: usize = 8;
-/// Bytes of messages that are looked at together: all views of them and their windows may take a thousand times as many.
+/// Bytes of messages that are searched together: all their views and windows may need a thousand times as much memory.
 const AT_ONCE: usize = 32 << 10;
 
 /// A part of a message that repeats a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stretch {
     pub place: Range<usize>,
-    /// A whole secret stands there.
+    /// It repeats a whole secret.
     pub whole: bool,
 }
 
-/// Windows, with a filter before them: nearly all that are asked for are not there.
+/// Windows with a filter in front: most windows that are looked up are not in the set.
 struct Windows {
     filter: Vec<u64>,
     known: HashSet<u64>,
 }
 
-/// For each text what it repeats of the secrets, which are [folded](views::folded); in order, without overlaps.
+/// For each text the parts that repeat one of the secrets, which are [folded](views::folded); in order, without overlaps.
 pub(super) fn find(secrets: &BTreeSet<Vec<u8>>, texts: &[&str]) -> Vec<Vec<Stretch>> {
     let mut found = Vec::new();
     let mut rest = texts;
@@ -104,7 +104,7 @@ fn stretches(view: &View, repeated: &HashSet<u64>, whole: &[&[u8]]) -> Vec<Stret
     found.into_iter().map(stretch).collect()
 }
 
-/// In order, with those that overlap as one.
+/// In order, with overlapping ones joined.
 fn joined(mut all: Vec<Stretch>) -> Vec<Stretch> {
     all.sort_by_key(|one| (one.place.start, one.place.end));
     let mut joined: Vec<Stretch> = Vec::new();
@@ -124,7 +124,7 @@ fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
     !wanted.is_empty() && bytes.windows(wanted.len()).any(|window| window == wanted)
 }
 
-/// Every window as a number.
+/// Each window as a number.
 fn rolling(bytes: &[u8]) -> impl Iterator<Item = u64> {
     let mut window = 0_u64;
     bytes.iter().enumerate().filter_map(move |(at, byte)| {

@@ -1,10 +1,10 @@
-//! Takes secret values out of messages, in two ways (decision 8).
+//! Removes secret values from messages, in two ways (decision 8).
 //!
-//! [`Secrets`] knows values that came from variables, generated or given, and finds them in whatever form a message repeats them
-//! ([`views`], [`matches`]). [`Exception`] knows what a template's exception may say, and takes out the rest: it needs no list of secrets, and
-//! holds also for what was computed from one.
+//! [`Secrets`] knows the values of variables, generated or given, and finds them in whatever form a message repeats them ([`views`], [`matches`]).
+//! [`Exception`] knows what a template's exception may quote, and removes the rest: it needs no list of secrets, and also covers values that were
+//! computed from one.
 //!
-//! Both leave alone what is [`Public`]: to take a word out of a message that anybody can read in the manifest would only tell what the secret is.
+//! Neither removes what is [`Public`]: to redact a word that can be read in the manifest would only reveal that it is the secret.
 
 mod exception;
 mod matches;
@@ -20,19 +20,19 @@ use boson_document::Tree;
 use matches::Stretch;
 use std::collections::BTreeSet;
 
-/// Shorter values are left alone: `8080` or `true` would make holes in every message.
+/// Shorter values are not redacted: `8080` or `true` would make holes in every message.
 const SHORTEST: usize = 6;
 
-/// What stands in a message instead.
+/// Replaces a removed text.
 const INSTEAD: &str = "<redacted>";
 
-/// Below members of these names a resolved document holds values of the manifest.
+/// Members of a resolved document that hold values of the manifest.
 const VALUES: [&str; 4] = ["properties", "value", "env", "options"];
 
-/// Members among them that the host computed, or that name things.
+/// Members among them that the host computed, or that are names.
 const COMPUTED: [&str; 6] = ["instances", "address", "domain", "name", "release", "instance_group"];
 
-/// Members of a manifest that name things; objects and messages have these names.
+/// Members of a manifest that are names; objects and messages contain these names.
 const NAMES: [&str; 11] = [
     "name",
     "release",
@@ -54,7 +54,7 @@ pub struct Secrets {
     texts: BTreeSet<Vec<u8>>,
 }
 
-/// What messages are held against.
+/// What messages are filtered with.
 #[derive(Clone, Copy, Debug)]
 pub struct Filter<'a> {
     /// What is known to be secret.
@@ -68,7 +68,7 @@ pub struct Filter<'a> {
 impl Secrets {
     /// All texts in the values of variables: an object of name -> value.
     ///
-    /// A value that is the name of a host or a domain is none where the variable says that it is one: objects are named after it.
+    /// A host or domain name is not a secret if the variable says that it is one: objects are named after it.
     pub fn of(values: &Tree) -> Self {
         let mut secrets = Self::default();
         match values {
@@ -86,7 +86,7 @@ impl Secrets {
         secrets
     }
 
-    /// All values in the properties of a document: where nobody knows any more which of them came from variables, each may be a secret.
+    /// All values in the properties of a document: it does not say which of them came from variables, so each may be a secret.
     pub fn suspected(document: &Tree) -> Self {
         let mut secrets = Self::default();
         secrets.suspect(document);
@@ -94,7 +94,7 @@ impl Secrets {
         secrets
     }
 
-    /// Without what names things in this document: a deployment, a group or a zone that is called as a value is no secret, and objects bear its name.
+    /// Removes names in this document: a deployment, a group or a zone with the same name as a value is not a secret, and objects have its name.
     pub fn except_names(&mut self, document: &Tree) {
         match document {
             Tree::Array(items) => items.iter().for_each(|item| self.except_names(item)),
@@ -119,12 +119,12 @@ impl Secrets {
         }
     }
 
-    /// Takes others in.
+    /// Adds other secrets.
     pub fn add(&mut self, others: Self) {
         self.texts.extend(others.texts);
     }
 
-    /// Without these texts, which are no secrets.
+    /// Without these texts, which are not secrets.
     #[must_use]
     pub fn except<'t>(mut self, texts: impl IntoIterator<Item = &'t str>) -> Self {
         for text in texts {
@@ -133,9 +133,9 @@ impl Secrets {
         self
     }
 
-    /// The diagnostics without them. `sources` tells what anybody may read.
+    /// Redacts the secrets in diagnostics. `sources` says which texts are public.
     ///
-    /// Of what the host itself says only the message is looked at: the help of our own rules never quotes a value.
+    /// Of the host's own diagnostics only the message is checked: their help texts never quote a value.
     pub fn scrub(&self, mut diagnostics: Vec<Diagnostic>, sources: &Sources) -> Vec<Diagnostic> {
         let public = Public::of(sources);
         let texts: Vec<&str> = diagnostics.iter().flat_map(parts).collect();
@@ -148,7 +148,7 @@ impl Secrets {
         diagnostics
     }
 
-    /// A text without them.
+    /// Redacts the secrets in a text.
     fn scrub_text(&self, text: &str, sources: &Sources) -> String {
         let found = matches::find(&self.texts, &[text]);
         cut(text, found.first().map_or(&[], Vec::as_slice), &Public::of(sources))
@@ -169,7 +169,7 @@ impl Secrets {
         }
     }
 
-    /// The text, in the parts between lines like `-----BEGIN CERTIFICATE-----`, which are no secrets.
+    /// Adds the text without lines like `-----BEGIN CERTIFICATE-----`, which are not secrets.
     fn text(&mut self, text: &str) {
         let mut part = String::new();
         for line in text.lines().chain(["-----"]) {
@@ -220,7 +220,7 @@ impl std::fmt::Debug for Secrets {
     }
 }
 
-/// The texts of a diagnostic that may quote a value: of one that a foreign plugin wrote, all of them.
+/// The texts of a diagnostic that may quote a value; if a foreign plugin wrote it, all texts.
 fn parts(one: &Diagnostic) -> impl Iterator<Item = &str> {
     let place = [
         one.place.document.as_deref(),
@@ -249,7 +249,7 @@ fn clean(one: &mut Diagnostic, found: &[Vec<Stretch>], public: &Public<'_>) {
     }
     let mut nothing = String::new();
     next(one.place.document.as_mut().unwrap_or(&mut nothing));
-    // Half a pointer would lead to another place.
+    // Half of a pointer would point to another place.
     if next(one.place.pointer.as_mut().unwrap_or(&mut nothing)) {
         one.place.pointer = None;
     }
@@ -259,7 +259,7 @@ fn clean(one: &mut Diagnostic, found: &[Vec<Stretch>], public: &Public<'_>) {
     }
 }
 
-/// The text without these stretches, except for those that are public anyway.
+/// The text without these parts, unless they are public.
 fn cut(text: &str, stretches: &[Stretch], public: &Public<'_>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut end = 0;
@@ -269,7 +269,7 @@ fn cut(text: &str, stretches: &[Stretch], public: &Public<'_>) -> String {
             continue;
         }
         let between = &text[end..place.start];
-        // Neighbors are one value, mostly.
+        // Neighbors mostly belong to one value.
         let goes_on = out.ends_with(INSTEAD) && between.trim().is_empty();
         if !goes_on {
             out.push_str(between);

@@ -1,4 +1,4 @@
-//! What anybody may read: the documents of which excerpts may be shown, and the keys of the others.
+//! Public texts: the documents of which excerpts may be shown, and the keys of the others.
 
 use super::exception;
 use crate::report::Sources;
@@ -6,7 +6,7 @@ use std::cell::{Cell, OnceCell};
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Phrases that are looked for in all documents, for one run: each costs a walk over them.
+/// Limit on the phrases that are searched in all documents, for one run: each search reads all of them.
 const PHRASES: u32 = 1000;
 
 /// Documents that messages may quote.
@@ -19,7 +19,7 @@ pub struct Public<'a> {
 // === impl Public ===
 
 impl<'a> Public<'a> {
-    /// What these show.
+    /// The public texts of these sources.
     pub fn of(sources: &'a Sources) -> Self {
         Self {
             sources,
@@ -28,9 +28,10 @@ impl<'a> Public<'a> {
         }
     }
 
-    /// May this part of a message stay, although it repeats a secret?
+    /// Whether this part of a message may stay, although it repeats a secret.
     ///
-    /// Where it repeats only a part of one, its words have to be public, in our own words or in a document; a whole one has to stand in a document.
+    /// If it repeats only a part of a secret, its words have to be public, as words of our messages or in a document; a whole secret has to occur in
+    /// a document.
     pub(super) fn shows(&self, text: &str, place: &Range<usize>, whole: bool) -> bool {
         let phrase = &text[whole_words(text, place)];
         let mut words = words(phrase).peekable();
@@ -68,7 +69,7 @@ pub(super) fn is_inner(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Does the phrase stand in the text, between ends of words?
+/// Whether the text contains the phrase as whole words.
 pub(super) fn holds(text: &str, phrase: &str) -> bool {
     let (begins, ends) = (phrase.starts_with(is_inner), phrase.ends_with(is_inner));
     text.match_indices(phrase).any(|(at, _)| {
@@ -78,7 +79,7 @@ pub(super) fn holds(text: &str, phrase: &str) -> bool {
     })
 }
 
-/// The range with the words whole at its ends.
+/// The range, extended to whole words at its ends.
 fn whole_words(text: &str, place: &Range<usize>) -> Range<usize> {
     let before = text[..place.start]
         .chars()

@@ -79,7 +79,7 @@ fn every_form_of_a_value_and_eight_bytes_of_it_are_found() {
 }
 
 #[test]
-fn what_is_public_stays() {
+fn public_texts_are_not_redacted() {
     let mut sources = Sources::default();
     sources.add_document(
         yaml::read("m.yml", "releases: [{name: concourse}]\njobs: {admin-password: x}").unwrap(),
@@ -95,9 +95,9 @@ fn what_is_public_stays() {
         Diagnostic::error("x", "hidden-value, property-of-mine, see https://docs.bosh.io").help("use hidden-value"),
     ];
     let said = secrets.scrub(said, &sources);
-    let told: Vec<&str> = said.iter().map(|one| one.message.as_str()).collect();
+    let messages: Vec<&str> = said.iter().map(|one| one.message.as_str()).collect();
     assert_eq!(
-        told,
+        messages,
         [
             "Release 'concourse' has a 'url'",
             "Can't find property 'admin-password'",
@@ -112,7 +112,7 @@ fn what_is_public_stays() {
 }
 
 #[test]
-fn of_what_a_foreign_plugin_says_all_parts_are_looked_at() {
+fn all_parts_of_a_foreign_plugins_diagnostic_are_redacted() {
     let mut said = Diagnostic::error(format!("resources-{}", "s3cr3tt0k3n"), "no")
         .in_document("s3cr3tt0k3n.yml")
         .at("/data/s3cr3tt0k3n")
@@ -126,7 +126,7 @@ fn of_what_a_foreign_plugin_says_all_parts_are_looked_at() {
 }
 
 #[test]
-fn among_properties_every_value_is_suspected_and_names_are_not() {
+fn every_value_among_properties_is_suspected_but_no_name() {
     let document = parse(
         r#"{"instance_groups":[{"name":"brokers","jobs":[{"name":"broker","properties":{
             "a":"s3cr3t0s3cr3t","b":"lower.case.value","c":"brokers","quarks":{"instances":[{"address":"broker-0.svc"}]}}}]}]}"#,
@@ -142,7 +142,7 @@ fn among_properties_every_value_is_suspected_and_names_are_not() {
 }
 
 #[test]
-fn what_names_things_in_the_manifest_is_no_secret() {
+fn names_in_the_manifest_are_no_secrets() {
     let mut secrets =
         values(r#"{"deployment_name":"concourse-eu","password":"hidden-in-properties","url":"token-in-url"}"#);
     secrets.except_names(

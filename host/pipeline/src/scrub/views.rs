@@ -1,26 +1,27 @@
-//! A message as its readers could decode it: the escapes of Ruby and JSON, of shells and URLs, entities, base64 and hexadecimal digits.
+//! A message in the forms to which its readers could decode it: escapes of Ruby and JSON, of shells and URLs, entities, base64 and hexadecimal
+//! digits.
 //!
-//! Every byte of a view remembers the bytes of the message that it was read from, so that a secret found in a view can be cut out of the
-//! message. Case, white space, control characters, quotes and backslashes do not count: they are what escaping, folding and cleaning change.
+//! Every byte of a view has the position of the bytes in the message that it was decoded from, so that a secret found in a view can be cut out of the
+//! message. Case, white space, control characters, quotes and backslashes are ignored: escaping, folding and cleaning change them.
 
 use std::ops::Range;
 
-/// Separates what must not be read as one: it stands in no UTF-8 text.
+/// Separates parts that must not be joined; it occurs in no UTF-8 text.
 const GAP: u8 = 0xff;
-/// Encoded characters that may hold a secret: eight bytes of it.
+/// Length of encoded runs that may hold a secret: eight bytes of it.
 const BASE64_RUN: usize = 11;
 const HEX_RUN: usize = 16;
-/// How often escapes may be escaped again.
+/// How often escapes may be nested.
 const NESTED: usize = 3;
 
-/// Bytes, and for each the bytes of the message it was read from.
+/// Bytes, and for each the bytes of the message that it was decoded from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct View {
     pub bytes: Vec<u8>,
     places: Vec<Range<u32>>,
 }
 
-/// What somebody may read in a message. The first view is the message itself.
+/// The views of a message. The first view is the message itself.
 pub(super) fn of(text: &str) -> Vec<View> {
     let mut raw = vec![View::plain(text)];
     for decode in [View::unescaped, View::percent_decoded, View::without_entities] {
@@ -37,7 +38,7 @@ pub(super) fn of(text: &str) -> Vec<View> {
     raw.into_iter().chain(runs).map(View::folded).collect()
 }
 
-/// The bytes of a text that count.
+/// The bytes of a text that are compared.
 pub(super) fn folded(text: &str) -> Vec<u8> {
     View::plain(text).folded().bytes
 }
@@ -58,7 +59,7 @@ impl View {
         self.places.push(place);
     }
 
-    /// The bytes of the message that these bytes of the view were read from, and all between them.
+    /// The bytes of the message that these bytes of the view were decoded from, and all between them.
     pub fn place(&self, range: Range<usize>) -> Range<usize> {
         let places = &self.places[range];
         let start = places.iter().map(|place| place.start).min().unwrap_or(0);
@@ -70,7 +71,7 @@ impl View {
         self.places[range.start].start..self.places[range.end - 1].end
     }
 
-    /// Without what does not count, in lower case.
+    /// Without ignored characters, in lower case.
     fn folded(self) -> Self {
         let mut view = Self::default();
         let mut skip = false;
@@ -89,7 +90,7 @@ impl View {
         view
     }
 
-    /// Escapes that begin with a backslash are read once; none where there is none.
+    /// Decodes escapes that begin with a backslash, once; `None` if there are none.
     fn unescaped(&self) -> Option<Self> {
         self.replaced(|rest| (rest[0] == b'\\').then(|| escape(rest)).flatten())
     }
@@ -128,7 +129,7 @@ impl View {
         })
     }
 
-    /// `read` tells what stands at the begin of its argument in place of how many bytes. None where it never tells anything.
+    /// `read` returns the replacement for the start of its argument, and the length of the replaced bytes. `None` if it never replaces anything.
     fn replaced(&self, read: impl Fn(&[u8]) -> Option<(Vec<u8>, usize)>) -> Option<Self> {
         let (mut view, mut at, mut any) = (Self::default(), 0, false);
         while at < self.bytes.len() {
@@ -146,14 +147,14 @@ impl View {
         any.then_some(view)
     }
 
-    /// Long runs of base64 and of hexadecimal digits, decoded from each position at which an encoder may have begun.
+    /// Decodes long runs of base64 and of hexadecimal digits, from each position at which an encoder may have begun.
     fn decoded_runs(&self) -> Vec<Self> {
         let base64 = (0..4).map(|skip| self.runs(skip, 6, BASE64_RUN, sextet));
         let hex = (0..2).map(|skip| self.runs(skip, 4, HEX_RUN, nibble));
         base64.chain(hex).filter(|view| !view.bytes.is_empty()).collect()
     }
 
-    /// Digits of `bits` bits each. Line breaks in a run do not end it: encoders fold.
+    /// Decodes digits of `bits` bits each. Line breaks do not end a run: encoders fold lines.
     fn runs(&self, skip: usize, bits: u32, least: usize, digit: fn(u8) -> Option<u8>) -> Self {
         let mut view = Self::default();
         let mut run: Vec<(u8, Range<u32>)> = Vec::new();
@@ -208,7 +209,7 @@ fn nibble(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
-/// What the escape at the begin of `rest` stands for, and its length. As Ruby and JSON write them; of others the backslash goes.
+/// The meaning of the escape at the start of `rest`, and its length, as in Ruby and JSON; of unknown escapes the backslash is dropped.
 fn escape(rest: &[u8]) -> Option<(Vec<u8>, usize)> {
     let number = |digits: &[u8], radix| u32::from_str_radix(std::str::from_utf8(digits).ok()?, radix).ok();
     let text = |number: u32, length| Some((char::from_u32(number)?.to_string().into_bytes(), length));
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_encoded_is_read_again() {
+    fn encoded_texts_are_decoded() {
         let secret = "P@ss w0rd#$tr\u{1b}ong/é+\"x\"";
         for text in [
             secret,
@@ -289,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_view_leads_back_to_the_message() {
+    fn a_view_maps_back_to_the_message() {
         let text = r"a \u00e9\n b";
         let view = of(text)
             .into_iter()

@@ -1,14 +1,14 @@
-//! What the diagnostics about settings mean.
+//! Explanations of the diagnostics about settings.
 
 use crate::codes::Code;
 
-/// All of them.
+/// All codes.
 pub const CODES: &[Code] = &[
     Code {
         name: "plugin-settings",
         title: "Settings do not fit the plugin",
-        explanation: "Every plugin describes its settings by a JSON Schema. What it is given is checked against it before the first call, and so is `{}` \
-                      where it is given nothing: a plugin may require settings. `host plugin list` shows the plugins, \
+        explanation: "Every plugin describes its settings by a JSON Schema. The given settings are checked against it before the first call, and so is `{}` \
+                      if none are given: a plugin may require settings. `host plugin list` shows the plugins, \
                       `host run-plugin PLUGIN --call describe` the schema.",
     },
     Code {
@@ -19,7 +19,7 @@ pub const CODES: &[Code] = &[
     },
     Code {
         name: "plugin-settings-unchecked",
-        title: "A part of a plugin's schema of settings was not looked at",
+        title: "A part of a plugin's settings schema was not checked",
         explanation: "Types, members, items, ranges and choices of JSON Schema are checked; patterns, references and conditions are not. The plugin gets the \
                       settings as they are.",
     },

@@ -1,11 +1,11 @@
-//! A schema that is none: found when a plugin is loaded, not when its first settings come.
+//! Checks the schema of a plugin itself: a faulty schema is reported when the plugin is loaded, not when its first settings arrive.
 
 use boson_document::{Pointer, Tree};
 
 /// The types of JSON Schema.
 const TYPES: [&str; 7] = ["null", "boolean", "integer", "number", "string", "array", "object"];
 
-/// What is wrong with a schema itself, where something is: its place, and why. Keywords that are not known are not looked at.
+/// The first fault of a schema: its place and the reason. Unknown keywords are ignored.
 pub fn schema_fault(schema: &Tree) -> Option<String> {
     fault(schema, &mut Pointer::root()).err()
 }
@@ -86,7 +86,7 @@ mod tests {
     use boson_document::json;
 
     #[test]
-    fn schemas_that_are_none_are_found() {
+    fn invalid_schemas_are_reported() {
         for (schema, place) in [
             ("7", ""),
             ("[]", ""),
@@ -104,8 +104,8 @@ mod tests {
             (r#"{"minimum": "1"}"#, "/minimum"),
             (r#"{"maxItems": -1}"#, "/maxItems"),
         ] {
-            let told = schema_fault(&json::parse(schema).unwrap()).unwrap_or_default();
-            assert!(told.starts_with(&format!("at '{place}': ")), "{schema}: {told}");
+            let fault = schema_fault(&json::parse(schema).unwrap()).unwrap_or_default();
+            assert!(fault.starts_with(&format!("at '{place}': ")), "{schema}: {fault}");
         }
         for schema in [
             "true",

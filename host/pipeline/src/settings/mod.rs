@@ -1,5 +1,5 @@
-//! Settings of a plugin, checked against the JSON Schema that it describes, before its first call. The schema is foreign text, and so a bounded part
-//! of draft 2020-12 is read: types, members, items, ranges and choices. Keywords beyond that are named in a warning, not skipped in silence.
+//! Settings of a plugin, checked against the JSON Schema that it describes, before its first call. The schema is foreign text, so only a limited part
+//! of draft 2020-12 is supported: types, members, items, ranges and choices. Other keywords are named in a warning, not ignored silently.
 
 mod codes;
 mod meta;
@@ -14,18 +14,18 @@ use crate::yaml::Document;
 use boson_document::{Pointer, Tree};
 use schema::Checker;
 
-/// Settings as a file gives them.
+/// Settings from a file.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// For plugins of this stage.
     pub stage: Stage,
-    /// For the one of this name only.
+    /// Only for the plugin of this name.
     pub plugin: Option<String>,
     /// The file.
     pub document: Document,
 }
 
-/// Settings that the host sets itself in some calls: a value of the user's would change what a call is for, or be overwritten in silence.
+/// Settings that the host sets itself in some calls: a user's value would change the purpose of the call, or be overwritten silently.
 const HOST_SET: [(Stage, &str, &str); 2] = [
     (
         Stage::Variables,
@@ -39,14 +39,14 @@ const HOST_SET: [(Stage, &str, &str); 2] = [
     ),
 ];
 
-/// What is wrong with settings for the plugin of this stage and name, and what of its schema was not looked at. Values are not told: they may
+/// Faults of the settings for the plugin of this stage and name, and the parts of its schema that were not checked. Values are not reported: they may
 /// be secrets.
 pub fn check(settings: &Document, schema: &Tree, stage: Stage, plugin: &str) -> Vec<Diagnostic> {
-    let mut told = host_set(settings, stage, plugin);
-    let reserved: Vec<Place> = told.iter().map(|one| one.place.clone()).collect();
+    let mut diagnostics = host_set(settings, stage, plugin);
+    let reserved: Vec<Place> = diagnostics.iter().map(|one| one.place.clone()).collect();
     let misfits = fit(settings, schema, plugin);
-    told.extend(misfits.into_iter().filter(|one| !reserved.contains(&one.place)));
-    told
+    diagnostics.extend(misfits.into_iter().filter(|one| !reserved.contains(&one.place)));
+    diagnostics
 }
 
 fn host_set(settings: &Document, stage: Stage, plugin: &str) -> Vec<Diagnostic> {
@@ -62,7 +62,7 @@ fn host_set(settings: &Document, stage: Stage, plugin: &str) -> Vec<Diagnostic> 
     set.map(error).collect()
 }
 
-/// What of the settings does not fit the schema, and what of the schema was not looked at.
+/// Settings that do not fit the schema, and parts of the schema that were not checked.
 pub fn fit(settings: &Document, schema: &Tree, plugin: &str) -> Vec<Diagnostic> {
     let mut checker = Checker::default();
     checker.check(&settings.tree, schema);
@@ -71,16 +71,16 @@ pub fn fit(settings: &Document, schema: &Tree, plugin: &str) -> Vec<Diagnostic> 
             .in_document(&settings.name)
             .at(place)
     };
-    let mut told: Vec<Diagnostic> = checker.faults.into_iter().map(error).collect();
+    let mut diagnostics: Vec<Diagnostic> = checker.faults.into_iter().map(error).collect();
     if !checker.unknown.is_empty() {
         let names: Vec<&str> = checker.unknown.iter().map(String::as_str).collect();
         let message = format!(
             "settings of plugin '{plugin}' are not checked against these parts of its schema: {}",
             names.join(", ")
         );
-        told.push(Diagnostic::warning("plugin-settings-unchecked", message).in_document(&settings.name));
+        diagnostics.push(Diagnostic::warning("plugin-settings-unchecked", message).in_document(&settings.name));
     }
-    told
+    diagnostics
 }
 
 #[cfg(test)]
@@ -89,7 +89,7 @@ mod tests {
     use crate::yaml;
     use boson_document::json;
 
-    fn told(settings: &str, schema: &str) -> Vec<String> {
+    fn diagnostics(settings: &str, schema: &str) -> Vec<String> {
         let settings = yaml::read("s.yml", settings).unwrap();
         let line = |one: Diagnostic| format!("{} {}", one.place.pointer.unwrap_or_default(), one.message);
         check(&settings, &json::parse(schema).unwrap(), Stage::Bpm, "p")
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_held_against_the_schema() {
+    fn settings_are_checked_against_the_schema() {
         let schema = r#"{"$schema": "x", "type": "object", "additionalProperties": false, "required": ["mode"], "properties": {
             "mode": {"enum": ["a", "b"], "description": "d"},
             "uids": {"type": "object", "maxProperties": 2, "additionalProperties": {"type": "integer", "minimum": 1, "exclusiveMaximum": 10}},
@@ -134,42 +134,42 @@ mod tests {
                 ],
             ),
         ] {
-            assert_eq!(told(settings, schema), wanted, "{settings}");
+            assert_eq!(diagnostics(settings, schema), wanted, "{settings}");
         }
     }
 
     #[test]
     fn choices_and_booleans_are_schemas_too() {
         let schema = r#"{"anyOf": [{"const": 1}, {"type": "string"}], "not": {"enum": ["x"]}}"#;
-        assert_eq!(told("1", schema), Vec::<String>::new());
+        assert_eq!(diagnostics("1", schema), Vec::<String>::new());
         assert_eq!(
-            told("2", schema),
+            diagnostics("2", schema),
             [" settings of plugin 'p': it fits none of the forms that are possible here"]
         );
         assert_eq!(
-            told("x", schema),
+            diagnostics("x", schema),
             [" settings of plugin 'p': it has a form that is not possible here"]
         );
-        assert_eq!(told("1", "true"), Vec::<String>::new());
+        assert_eq!(diagnostics("1", "true"), Vec::<String>::new());
         assert_eq!(
-            told("1", "false"),
+            diagnostics("1", "false"),
             [" settings of plugin 'p': nothing is possible here"]
         );
         let both = r#"{"oneOf": [{"type": "integer"}, {"minimum": 5}]}"#;
         assert_eq!(
-            told("7", both),
+            diagnostics("7", both),
             [" settings of plugin 'p': it fits several of the forms that exclude each other here"]
         );
         assert_eq!(
-            told("7", r#"{"allOf": [{"maximum": 5}]}"#),
+            diagnostics("7", r#"{"allOf": [{"maximum": 5}]}"#),
             [" settings of plugin 'p': it should be at most 5"]
         );
     }
 
     #[test]
-    fn what_is_not_checked_is_named() {
+    fn unchecked_keywords_are_named() {
         assert_eq!(
-            told(
+            diagnostics(
                 "{a: x}",
                 r##"{"properties": {"a": {"pattern": "^y", "$ref": "#/x"}}, "title": "t"}"##
             ),
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_host_sets_is_not_for_users() {
+    fn users_may_not_set_what_the_host_sets() {
         for (stage, settings, wanted) in [
             (Stage::Links, "{only: variables}", "the host sets 'only' itself"),
             (Stage::Links, "{only: 7}", "the host sets 'only' itself"),
@@ -187,16 +187,16 @@ mod tests {
             let schema =
                 json::parse(r#"{"properties": {"only": {"enum": ["variables"]}, "rules": {"enum": ["cli"]}}}"#);
             let settings = yaml::read("s.yml", settings).unwrap();
-            let told = check(&settings, &schema.unwrap(), stage, "p");
-            assert_eq!(told.len(), 1, "{told:?}");
+            let diagnostics = check(&settings, &schema.unwrap(), stage, "p");
+            assert_eq!(diagnostics.len(), 1, "{diagnostics:?}");
             assert_eq!(
-                (told[0].code.as_str(), told[0].is_error()),
+                (diagnostics[0].code.as_str(), diagnostics[0].is_error()),
                 ("plugin-settings-reserved", true)
             );
-            assert_eq!(told[0].message, format!("settings of plugin 'p': {wanted}"));
+            assert_eq!(diagnostics[0].message, format!("settings of plugin 'p': {wanted}"));
         }
         assert_eq!(
-            told("{only: variables, rules: cli}", "{}"),
+            diagnostics("{only: variables, rules: cli}", "{}"),
             Vec::<String>::new(),
             "other stages may call theirs so"
         );

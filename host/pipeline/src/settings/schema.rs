@@ -1,9 +1,9 @@
-//! A document against a schema, keyword by keyword. Recursion follows both, and neither nests deeper than documents may.
+//! Checks a document against a schema, keyword by keyword. Recursion follows both, and both have the depth limit of documents.
 
 use boson_document::{Map, Pointer, Tree, json};
 use std::collections::BTreeSet;
 
-/// Keywords that say something to people only.
+/// Keywords that are only for people.
 const ANNOTATIONS: [&str; 12] = [
     "$schema",
     "$id",
@@ -19,7 +19,7 @@ const ANNOTATIONS: [&str; 12] = [
     "format",
 ];
 
-/// Collects what is found.
+/// Collects the faults.
 #[derive(Default)]
 pub struct Checker {
     place: Pointer,
@@ -32,12 +32,12 @@ pub struct Checker {
 // === impl Checker ===
 
 impl Checker {
-    /// Holds the value against the schema.
+    /// Checks the value against the schema.
     pub fn check(&mut self, value: &Tree, schema: &Tree) {
         match schema {
             Tree::Bool(false) => self.fault("nothing is possible here"),
             Tree::Object(keywords) => {
-                // What has the wrong type fails everything else, too.
+                // A value of the wrong type would fail everything else, too.
                 if !keywords.get("type").is_none_or(|wanted| self.has_type(value, wanted)) {
                     return;
                 }
@@ -182,7 +182,7 @@ impl Checker {
         }
     }
 
-    /// Whether the value fits, without telling what does not.
+    /// Whether the value fits, without reporting faults.
     fn fits(&mut self, value: &Tree, schema: &Tree) -> bool {
         let mut inner = Self::default();
         inner.check(value, schema);
@@ -197,7 +197,7 @@ impl Checker {
     }
 }
 
-/// Keywords that are known and say nothing of a value of another type.
+/// Known keywords that do not apply to a value of this type.
 fn is_for_another_type(keyword: &str) -> bool {
     let sizes = ["Length", "Items", "Properties"];
     let bounds = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];

@@ -1,5 +1,5 @@
-//! What is wrong with a manifest whatever its variables' values are: found before any is made, because keys take seconds and a store that was
-//! written for a manifest that cannot be converted helps nobody.
+//! Finds mistakes of a manifest that do not depend on the values of its variables, before any value is generated: keys take seconds, and a store is
+//! of no use if the manifest cannot be converted.
 
 use super::flow::{Inputs, Options};
 use super::resolver;
@@ -7,10 +7,10 @@ use crate::stage::{Definition, Named, StageError, Stages, VariablesPlan};
 use crate::yaml;
 use boson_document::Tree;
 
-/// Looks for mistakes in the manifest. Values that are still to be made are in it as texts that name them.
+/// Checks the manifest for mistakes. Values that are not generated yet are texts that name them.
 pub type CheckAhead<'a> = dyn Fn(Named<'_>) -> Result<(), StageError> + 'a;
 
-/// The members that a value of a type has; other types have none.
+/// The members of a value, by type; other types have none.
 const MEMBERS: [(&str, &[&str]); 4] = [
     ("certificate", &["ca", "certificate", "private_key"]),
     ("rsa", &["private_key", "public_key"]),
@@ -18,10 +18,10 @@ const MEMBERS: [(&str, &[&str]); 4] = [
     ("user", &["username", "password", "password_hash"]),
 ];
 
-/// Checks the document where values will be made. Where all are there, the conversion that follows finds the same.
+/// Checks the document if values have to be generated. If all values exist, the conversion finds the same mistakes.
 ///
 /// # Errors
-/// What the check finds.
+/// The mistakes.
 pub fn check(
     stages: &dyn Stages,
     document: Named<'_>,
@@ -54,13 +54,13 @@ pub fn check(
                 ..document
             })
         }
-        // Whatever it is, the values themselves will show it.
+        // Whatever the error is, it will occur with the real values, too.
         Err(StageError::Input(_)) => Ok(()),
         Err(error @ StageError::Plugin(_)) => Err(error),
     }
 }
 
-/// A value of the shape that the variable will have.
+/// A placeholder of the same shape as the variable's value.
 fn stand_in(definition: &Definition) -> Tree {
     let name = &definition.name;
     let kind = definition.kind.as_deref().unwrap_or_default();

@@ -1,17 +1,17 @@
-//! Addresses of links that certificates consume: they become names in the certificate's options.
+//! Adds the addresses of links that certificates consume to the certificates' options.
 
 use crate::stage::{Named, Reply};
 use boson_document::Tree;
 use std::collections::BTreeMap;
 
-/// What variables consume, by the variable's name.
+/// Addresses of the links that variables consume, by the variable's name.
 pub type Addresses = BTreeMap<String, Consumed>;
 
-/// Asks the links stage for the addresses that variables of this document consume. They are not known before given values are put in: the
-/// name of the deployment may be one.
+/// Asks the links stage for the addresses of the links that variables of this document consume. They are unknown before given values are put in: the
+/// deployment's name may be one.
 pub type AskAddresses<'a> = dyn Fn(Named<'_>) -> Reply<Addresses> + 'a;
 
-/// Addresses of the links that one variable consumes, shaped as the links stage shapes them (wildcards).
+/// Addresses of the links that one variable consumes, in the form of the links stage (wildcards).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Consumed {
     /// Of the link `alternative_name`.
@@ -20,21 +20,21 @@ pub struct Consumed {
     pub common_name: Option<String>,
 }
 
-/// Reads what the links stage tells: name of a variable -> `alternative_names` and `common_name`.
-pub fn read_addresses(told: &Tree) -> Addresses {
+/// Reads the reply of the links stage: name of a variable -> `alternative_names` and `common_name`.
+pub fn read_addresses(reply: &Tree) -> Addresses {
     let text = |tree: &Tree| tree.as_str().map(str::to_string);
     let consumed = |options: &Tree| Consumed {
         alternative_names: options.items("alternative_names").iter().filter_map(text).collect(),
         common_name: options.str("common_name").map(str::to_string),
     };
-    let all = told.as_object().into_iter().flatten();
+    let all = reply.as_object().into_iter().flatten();
     all.map(|(name, options)| (name.clone(), consumed(options))).collect()
 }
 
 // === impl Consumed ===
 
 impl Consumed {
-    /// Puts the addresses into options: the ones appended to `alternative_names`, the other as `common_name` where there is none.
+    /// Adds the addresses to options: appends those of `alternative_names`, and sets `common_name` if it is missing.
     pub fn amend(&self, options: &mut Tree) {
         let names = self.alternative_names.iter().map(|name| Tree::from(name.as_str()));
         match options.get_mut("alternative_names").and_then(Tree::as_array_mut) {
@@ -55,8 +55,8 @@ mod tests {
 
     #[test]
     fn addresses_become_names() {
-        let told = r#"{"c": {"alternative_names": ["api.ns", "api-0.ns"], "common_name": "db.ns"}, "d": {}}"#;
-        let addresses = read_addresses(&json::parse(told).unwrap());
+        let reply = r#"{"c": {"alternative_names": ["api.ns", "api-0.ns"], "common_name": "db.ns"}, "d": {}}"#;
+        let addresses = read_addresses(&json::parse(reply).unwrap());
         for (name, options, want) in [
             (
                 "c",

@@ -1,4 +1,4 @@
-//! What has no value, and what has no use.
+//! Variables without a value, and values that nothing uses.
 
 use super::flow::Check;
 use super::store::Store;
@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::stage::Reference;
 use std::collections::BTreeSet;
 
-/// What there is to tell about variables without a value.
+/// Diagnostics about variables without a value.
 pub fn missing(references: &[Reference], document: &str, check: Check) -> Vec<Diagnostic> {
     let help = "define it in `variables`, or give it a value with -v, -l or --vars-store";
     let each = |reference: &Reference| {
@@ -27,8 +27,8 @@ pub fn missing(references: &[Reference], document: &str, check: Check) -> Vec<Di
     }
 }
 
-/// What there is to tell about values that nothing refers to: an error about all, as BOSH has it, or a warning about each
-/// one that was given (what was generated once may come of use again).
+/// Diagnostics about values that nothing refers to: one error about all of them, as in BOSH, or a warning about each given one (a generated value may
+/// be needed again).
 pub fn unused(table: &Table, store: &Store, used: &BTreeSet<&str>, check: Check) -> Vec<Diagnostic> {
     let given: BTreeSet<&str> = table.names().filter(|name| !used.contains(name)).collect();
     match check {
@@ -58,7 +58,7 @@ pub fn unused(table: &Table, store: &Store, used: &BTreeSet<&str>, check: Check)
     }
 }
 
-/// Each name on a line of its own, as BOSH's command line prints them.
+/// Each name on its own line, as BOSH's command line prints them.
 fn listed(names: &BTreeSet<&str>) -> String {
     names.iter().map(|name| format!("\n- {name}")).collect()
 }

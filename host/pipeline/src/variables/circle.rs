@@ -1,15 +1,16 @@
-//! CAs that sign each other: none of them can be generated first. Found before anything is generated where others do that, as in a cluster.
+//! CAs that sign each other, so that none of them can be generated first. Reported before anything is generated when another program generates the
+//! values, as in a cluster.
 
 use super::generate::signer_name;
 use crate::diagnostic::Diagnostic;
 use crate::stage::Variable;
 use std::collections::HashMap;
 
-/// What to report of variables whose CAs lead back to themselves: each circle once, at its first variable.
+/// An error for each circle of CAs, at its first variable.
 pub fn circles(variables: &[Variable], document: &str) -> Vec<Diagnostic> {
     let mut signers: HashMap<&str, &str> = HashMap::new();
     for one in variables.iter().rev() {
-        // The first of a name counts.
+        // The first definition of a name counts.
         signers.remove(one.name.as_str());
         signers.extend(signer_name(&one.kind, &one.options).map(|signer| (one.name.as_str(), signer)));
     }
@@ -29,17 +30,17 @@ pub fn circles(variables: &[Variable], document: &str) -> Vec<Diagnostic> {
     errors
 }
 
-/// Shows which variables need each other, from one back to itself.
+/// Help text: the variables of a circle, from one back to itself.
 pub fn recursion_help<'n>(circle: impl Iterator<Item = &'n str>) -> String {
     let names: Vec<&str> = circle.collect();
     format!("break the circle: {}", names.join(" -> "))
 }
 
-/// The way from a variable over its CAs back to itself, where they lead there.
+/// The path from a variable over its CAs back to itself, if there is one.
 fn circle<'v>(name: &'v str, signers: &HashMap<&'v str, &'v str>) -> Option<Vec<&'v str>> {
     let mut way = vec![name];
     let mut signer = *signers.get(name)?;
-    // One that leads into a circle of others is no part of it.
+    // A variable that only leads into a circle of others is not part of it.
     while !way.contains(&signer) {
         way.push(signer);
         signer = signers.get(signer)?;
@@ -75,15 +76,15 @@ mod tests {
             signed("root", ""),
             signed("good", "good"),
         ];
-        let told = circles(&variables, "m.yml");
-        let helps: Vec<_> = told.iter().filter_map(|one| one.help.as_deref()).collect();
+        let diagnostics = circles(&variables, "m.yml");
+        let helps: Vec<_> = diagnostics.iter().filter_map(|one| one.help.as_deref()).collect();
         assert_eq!(
             helps,
             ["break the circle: a -> b -> c -> a", "break the circle: own -> own"]
         );
-        assert_eq!(told[0].place.pointer.as_deref(), Some("/variables/name=a"));
+        assert_eq!(diagnostics[0].place.pointer.as_deref(), Some("/variables/name=a"));
         assert_eq!(
-            told[0].message,
+            diagnostics[0].message,
             "Variable 'a' cannot be generated: its CAs sign each other"
         );
     }

@@ -1,8 +1,8 @@
-//! What the diagnostics about values mean.
+//! Explanations of the diagnostics about values.
 
 use crate::codes::Code;
 
-/// Codes of this room. Those of definitions and placeholders are the plugin's.
+/// Codes of this module. The codes of definitions and placeholders are the plugin's.
 pub const CODES: &[Code] = &[
     Code {
         name: "variables-malformed-flag",
@@ -49,12 +49,12 @@ pub const CODES: &[Code] = &[
         name: "variables-ignored-option",
         title: "An option of a variable has no effect",
         explanation: "Variables of the type `rsa` take the option `key_length` (2048, 3072 or 4096), of the type `ssh` also `ssh_comment`. A certificate with `is_ca: true` takes no `alternative_names` and no `extended_key_usage`. \
-                      BOSH ignores them without a word.",
+                      BOSH ignores them silently.",
     },
     Code {
         name: "variables-update-mode",
         title: "No such update mode",
-        explanation: "`no-overwrite` keeps the value that there is, `overwrite` makes another one every time, `converge` makes another one where type or options of the \
+        explanation: "`no-overwrite` keeps an existing value, `overwrite` makes another one every time, `converge` makes another one where type or options of the \
                       variable, or the CA of a certificate, have changed since. The default is `no-overwrite`, or `converge` with `features.converge_variables: true`.",
     },
     Code {

@@ -1,4 +1,4 @@
-//! What flags say about variables: their forms, and BOSH's words where they have another one. Values are left out of the words.
+//! Parses the flags for variables, with BOSH's error texts. Values are left out of the texts.
 
 use crate::diagnostic::Diagnostic;
 use crate::yaml;
@@ -39,19 +39,19 @@ impl FilePath {
     }
 }
 
-/// A `--var-file` that cannot be read.
+/// The error for a `--var-file` that cannot be read.
 pub fn unreadable_variable(path: &str, why: impl std::fmt::Display) -> Diagnostic {
     let message = format!("Reading variable from file '{path}': {why}");
     Diagnostic::error("variables-unreadable-file", message).help("check the path")
 }
 
-/// A `--var-file` that is no text.
+/// The error for a `--var-file` that is not text.
 pub fn binary_variable(path: &str) -> Diagnostic {
     unreadable_variable(path, "the file is not UTF-8")
         .help("documents hold text: encode the file as base64 and decode it in the template")
 }
 
-/// A `--vars-file` that cannot be read.
+/// The error for a `--vars-file` that cannot be read.
 pub fn unreadable_variables_file(path: &str, why: impl std::fmt::Display) -> Diagnostic {
     let message = match path {
         "" => "Expected file path to be non-empty".to_string(),
@@ -60,8 +60,7 @@ pub fn unreadable_variables_file(path: &str, why: impl std::fmt::Display) -> Dia
     Diagnostic::error("variables-unreadable-file", message).help("check the path")
 }
 
-/// Reads `-v name=value`. The value is YAML; but a string is taken as it is written, so that its line breaks survive,
-/// without the quotes around it.
+/// Reads `-v name=value`. The value is YAML, but a string is taken as it is written, without its quotes, so that its line breaks are preserved.
 pub fn variable(argument: &str) -> Result<(String, Tree), Diagnostic> {
     let fail = |shown: &str, what: &str| Err(flag(format!("Expected var '{shown}' {what}"), "write -v NAME=VALUE"));
     let (name, value) = match argument.split_once('=') {
@@ -101,14 +100,14 @@ fn flag(message: String, help: &str) -> Diagnostic {
     Diagnostic::error("variables-malformed-flag", message).help(help)
 }
 
-/// Why a value is no YAML. The reader quotes names of anchors and tags: here they can be a part of a secret.
+/// Why a value is not YAML. The reader quotes names of anchors and tags: here they can be a part of a secret.
 fn wrapped(error: &Diagnostic, value: &str, context: &str) -> Diagnostic {
     let why = match error.code.as_str() {
         "yaml-anchor" => "unknown anchor referenced",
         "yaml-tag" => "the tag does not fit the value",
         _ => error.message.trim_start_matches("yaml: "),
     };
-    // What ends too early is missed on the line after the last one.
+    // For a text that ends too early, the error is on the line after the last one.
     let last = u32::try_from(value.lines().count()).unwrap_or(u32::MAX);
     let line = error
         .place
@@ -188,32 +187,37 @@ mod tests {
             "Expected file path to be non-empty"
         );
         assert_eq!(
-            unreadable_variables_file("p", "gone").message,
-            "Reading variables file 'p': gone"
+            unreadable_variables_file("p", "missing").message,
+            "Reading variables file 'p': missing"
         );
         assert_eq!(
-            unreadable_variable("p", "gone").message,
-            "Reading variable from file 'p': gone"
+            unreadable_variable("p", "missing").message,
+            "Reading variable from file 'p': missing"
         );
     }
 
     #[test]
-    fn what_is_no_yaml_is_told_without_the_value() {
+    fn a_value_that_is_not_yaml_is_reported_without_the_value() {
         for value in ["*hunter2", "{hunter2", "!!int hunter2", "a: [hunter2", "\"hunter2"] {
-            let told = variable(&format!("x={value}")).unwrap_err();
+            let error = variable(&format!("x={value}")).unwrap_err();
             assert!(
-                told.message
+                error
+                    .message
                     .starts_with("Deserializing variables 'x=<redacted>': yaml: "),
                 "{}",
-                told.message
+                error.message
             );
-            let told_too = environment("PFX_y", value).unwrap_err();
+            let second_error = environment("PFX_y", value).unwrap_err();
             assert!(
-                told_too
+                second_error
                     .message
                     .starts_with("Deserializing YAML from environment variable 'PFX_y': yaml: ")
             );
-            assert!(!format!("{told:?}{told_too:?}").contains("hunter2"), "{}", told.message);
+            assert!(
+                !format!("{error:?}{second_error:?}").contains("hunter2"),
+                "{}",
+                error.message
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The flow of interpolation: plan, find or generate, put in, check.
+//! The flow of interpolation: plan, find or generate values, put them in, check.
 
 use super::ahead::{self, CheckAhead};
 use super::amend::{Addresses, AskAddresses};
@@ -15,48 +15,48 @@ use crate::yaml;
 use boson_document::Tree;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// What becomes of variables without a value, or of values without use.
+/// How to handle variables without a value, or values that nothing uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
     /// Nothing.
     Ignore,
-    /// One error about all of them, as `bosh interpolate --var-errs` has it.
+    /// One error about all of them, as with `bosh interpolate --var-errs`.
     Together,
-    /// Each of them is told: an error where it has no value, a warning where it has no use.
+    /// One diagnostic about each: an error if it has no value, a warning if it has no use.
     Each,
 }
 
-/// How variables are treated.
+/// How variables are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Whose rules hold.
     pub rules: VariableRules,
-    /// Are given values put in first, by the command line's rules, as `bosh deploy` does? Definitions of given variables then
-    /// are no variables of the deployment.
+    /// Whether given values are put in first, by the command line's rules, as in `bosh deploy`. Definitions of given variables then do not count as
+    /// variables of the deployment.
     pub given_first: bool,
-    /// Is a CA generated before what it signs, wherever it is defined? Else the order is that of the document, as with BOSH.
+    /// Whether a CA is generated before the certificates it signs, wherever it is defined. If not, the document's order applies, as in BOSH.
     pub signers_first: bool,
     /// Variables without a value.
     pub missing: Check,
-    /// Values without use.
+    /// Values that nothing uses.
     pub unused: Check,
-    /// Do update modes have an effect on the store? The bosh command line does not look at them.
+    /// Whether update modes affect the store. The bosh command line ignores them.
     pub update_modes: bool,
-    /// Does the result go on to the stages that a director stands for? Its keys are sorted then, as `bosh deploy` sends them.
+    /// Whether the result is for the stages that replace a director. Its keys are sorted then, as `bosh deploy` sends them.
     pub sent: bool,
 }
 
-/// Where values come from.
+/// Sources of values.
 pub struct Inputs<'a> {
-    /// Values that were given.
+    /// Given values.
     pub table: &'a Table,
-    /// Values that were generated, and will be. To be written where it has changed, also when the flow fails.
+    /// Generated values, old and new. To be written if it has changed, even if the flow fails.
     pub store: &'a mut Store,
-    /// Who makes new ones; none: nothing is generated.
+    /// Generates values; `None`: nothing is generated.
     pub generator: Option<&'a mut dyn Generator>,
-    /// Who knows the addresses of links that variables consume; none: they are not looked at.
+    /// Returns the addresses of links that variables consume; `None`: they are ignored.
     pub addresses: Option<&'a AskAddresses<'a>>,
-    /// Who knows what is wrong with the document before values are made; none: nothing is checked.
+    /// Checks the document before values are generated; `None`: no check.
     pub check: Option<&'a CheckAhead<'a>>,
 }
 
@@ -65,8 +65,8 @@ pub struct Inputs<'a> {
 pub struct Interpolation {
     /// The result.
     pub document: Tree,
-    /// The variables that the document defined with a type, in its order; those without a type are expected from elsewhere.
-    /// Options have their values, except where some are missing.
+    /// The variables that the document defines with a type, in its order; variables without a type get their values from elsewhere. Options have
+    /// their values, except for missing ones.
     pub variables: Vec<Variable>,
     /// The values of all that the document defines or refers to, by name.
     pub values: Tree,
@@ -77,7 +77,7 @@ pub struct Interpolation {
 // === impl Options ===
 
 impl Options {
-    /// Those of `bosh interpolate`, with its flags `--var-errs` and `--var-errs-unused`.
+    /// Options of `bosh interpolate`, with its flags `--var-errs` and `--var-errs-unused`.
     pub fn interpolate(var_errs: bool, var_errs_unused: bool) -> Self {
         let check = |flag| if flag { Check::Together } else { Check::Ignore };
         let (missing, unused) = (check(var_errs), check(var_errs_unused));
@@ -93,7 +93,7 @@ impl Options {
         }
     }
 
-    /// Those of a conversion: the director's rules, any order, everything needs a value.
+    /// Options of a conversion: the director's rules, any order, every variable needs a value.
     pub fn convert() -> Self {
         Self {
             rules: VariableRules::Director,
@@ -110,8 +110,8 @@ impl Options {
 /// Finds or generates values, and puts them into the document.
 ///
 /// # Errors
-/// What is wrong with definitions, placeholders, options or values. With the director's rules all variables that cannot be
-/// generated are told, else the first.
+/// Errors in definitions, placeholders, options or values. With the director's rules, all variables that cannot be generated are reported, otherwise
+/// only the first.
 pub fn interpolate(
     stages: &dyn Stages,
     document: Named<'_>,
@@ -130,7 +130,7 @@ pub fn interpolate(
     diagnostics.extend(said);
     let (addresses, refused) = addresses(document, &inputs, options, &plan)?;
     if options.missing == Check::Each {
-        // Keys take seconds: what will be missing anyway is told before any is made.
+        // Keys take seconds: report values that will be missing anyway before any is generated.
         let mut hopeless = checks::missing(&hopeless(&plan, &inputs), document.name, options.missing);
         hopeless.extend(refused);
         if !hopeless.is_empty() {
@@ -147,7 +147,7 @@ pub fn interpolate(
     diagnostics.extend(found.warnings);
     let (mut done, said) = stages.interpolate(document, &found.values, options.rules)?;
     diagnostics.extend(said);
-    // Of the others something in the options is told already.
+    // For the others, an error in their options is reported already.
     done.missing
         .retain(|reference| !found.blocked.contains(&reference.name));
     diagnostics.extend(checks::missing(&done.missing, document.name, options.missing));
@@ -169,7 +169,7 @@ pub fn interpolate(
     crate::stage::fail_on_errors(interpolation, diagnostics)
 }
 
-/// The addresses that variables consume, and why there is no use in going on: links that are not found, update modes that there are not.
+/// The addresses of the links that variables consume, and the errors that end the flow: unknown links and update modes.
 fn addresses(
     document: Named<'_>,
     inputs: &Inputs<'_>,
@@ -181,11 +181,11 @@ fn addresses(
         false => Vec::new(),
     };
     let asked = inputs.addresses.filter(|_| plan.definitions.iter().any(consumes));
-    let told = match asked.map(|ask| ask(document)) {
+    let resolved = match asked.map(|ask| ask(document)) {
         None => Addresses::new(),
-        Some(Ok((told, said))) => {
+        Some(Ok((resolved, said))) => {
             refused.extend(said);
-            told
+            resolved
         }
         Some(Err(StageError::Input(errors))) => {
             refused.extend(errors);
@@ -193,14 +193,14 @@ fn addresses(
         }
         Some(Err(error @ StageError::Plugin(_))) => return Err(error),
     };
-    Ok((told, refused))
+    Ok((resolved, refused))
 }
 
 fn consumes(definition: &Definition) -> bool {
     definition.consumes.as_object().is_some_and(|map| !map.is_empty())
 }
 
-/// What the document refers to and nobody will have a value for.
+/// References to variables that will have no value.
 fn hopeless(plan: &VariablesPlan, inputs: &Inputs<'_>) -> Vec<Reference> {
     let typed = plan.definitions.iter().filter(|definition| definition.kind.is_some());
     let defined: HashSet<&str> = typed.map(|definition| definition.name.as_str()).collect();
@@ -212,11 +212,11 @@ fn hopeless(plan: &VariablesPlan, inputs: &Inputs<'_>) -> Vec<Reference> {
     hopeless.cloned().collect()
 }
 
-/// What there is before values are put in.
+/// The values that are known before they are put in.
 struct Found {
     values: Tree,
     variables: Vec<Variable>,
-    /// Names that have no value because of their options.
+    /// Names without a value because of their options.
     blocked: HashSet<String>,
     warnings: Vec<Diagnostic>,
 }
@@ -275,7 +275,7 @@ fn resolve_all(resolver: &mut Resolver<'_>, plan: &VariablesPlan, rules: Variabl
     }
 }
 
-/// Values of all that the document defines or refers to. Others would only make the call slower.
+/// Values of everything that the document defines or refers to. Others would only slow down the call.
 fn values(resolver: &Resolver<'_>, plan: &VariablesPlan) -> Tree {
     let defined = plan.definitions.iter().map(|definition| &definition.name);
     let names = defined.chain(plan.references.iter().map(|reference| &reference.name));
@@ -297,7 +297,7 @@ fn variable(definition: &Definition, options: &HashMap<&str, Tree>) -> Option<Va
     })
 }
 
-/// Variables that consume links whose address nobody has told. `bosh interpolate` ignores the links of all.
+/// Variables that consume links whose address is unknown. `bosh interpolate` ignores all links.
 fn unamended(plan: &VariablesPlan, addresses: &Addresses, document: &str, rules: VariableRules) -> Vec<Diagnostic> {
     let consuming = plan.definitions.iter().filter(|one| consumes(one));
     let untold = consuming.filter(|one| rules == VariableRules::Director && !addresses.contains_key(&one.name));

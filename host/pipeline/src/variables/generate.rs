@@ -1,12 +1,12 @@
-//! Where new values come from. The pipeline has no source of randomness: whoever calls it brings one.
+//! The interface for generating values. The pipeline has no source of randomness: the caller provides one.
 
 use crate::diagnostic::Diagnostic;
 use crate::stage::Definition;
 use boson_document::Tree;
 
-/// Makes values of variables.
+/// Generates values of variables.
 pub trait Generator {
-    /// Told once, before the first value is asked for, which variables will need one: keys can be made in parallel.
+    /// Called once, before the first value is generated, with all variables that need one: keys can be generated in parallel.
     ///
     /// # Errors
     /// No randomness.
@@ -14,20 +14,20 @@ pub trait Generator {
         Ok(())
     }
 
-    /// Which of the options have no effect on a value of this type.
+    /// The options that have no effect on a value of this type.
     fn ignored<'o>(&self, _kind: &str, _options: &'o Tree) -> Vec<&'o str> {
         Vec::new()
     }
 
-    /// Makes the value of a variable. `options` are those of the definition, placeholders replaced (null for none); `signer` is
-    /// the value of the CA that they name, where that has one.
+    /// Generates the value of a variable. `options` are those of the definition, placeholders replaced (null for none); `signer` is the value of the
+    /// CA that they name, if it has one.
     ///
     /// # Errors
-    /// In BOSH's words, beginning with `Generating variable '<name>': `; a CA that is named and has no value is one, too.
+    /// In BOSH's words, beginning with `Generating variable '<name>': `; also if the named CA has no value.
     fn generate(&mut self, definition: &Definition, options: &Tree, signer: Option<&Tree>) -> Result<Tree, Diagnostic>;
 }
 
-/// The variable that has to have a value before this one can be generated: the CA of a certificate.
+/// The variable that must have a value before this one can be generated: the CA of a certificate.
 pub fn signer_name<'o>(kind: &str, options: &'o Tree) -> Option<&'o str> {
     options
         .str("ca")

@@ -1,5 +1,5 @@
-//! What `bosh deploy` does before the director gets the manifest: given values are put in by the command line's rules. Spaces in
-//! placeholders and indices of lists work for them, and placeholders in them are left for the director.
+//! What `bosh deploy` does before it sends the manifest: given values are put in by the command line's rules. Spaces in placeholders and indices of
+//! lists work for them, and placeholders in the values are left to the director.
 
 use super::table::Table;
 use crate::stage::{Interpolated, Named, Reply, Stages, VariableRules};
@@ -7,10 +7,10 @@ use boson_document::{Map, Tree};
 
 const SECTION: &str = "variables";
 
-/// Puts given values into a manifest, except into its definitions: these stay as they are, so that places in them stay the same.
+/// Puts given values into a manifest, except into its definitions: these do not change, so that their places stay the same.
 ///
 /// # Errors
-/// Of the variables stage.
+/// Errors of the variables stage.
 pub fn put_in(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<Interpolated> {
     if table.is_empty() {
         return Ok((untouched(document), Vec::new()));
@@ -27,7 +27,7 @@ pub fn put_in(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<
     Ok((done, said))
 }
 
-/// The manifest as it is.
+/// The unchanged manifest.
 pub fn untouched(document: Named<'_>) -> Interpolated {
     Interpolated {
         document: document.tree.clone(),
@@ -36,7 +36,7 @@ pub fn untouched(document: Named<'_>) -> Interpolated {
     }
 }
 
-/// The document, and its definitions with their place among the members.
+/// The document without its definitions, and the definitions with their position among the members.
 fn without_section(document: &Tree) -> (Tree, Option<(usize, Tree)>) {
     let Tree::Object(map) = document else {
         return (document.clone(), None);

@@ -1,6 +1,6 @@
 //! Values of variables: from flags, files, environment and store, and the flow of interpolation.
 //!
-//! Pure: whoever calls has read the files, makes the values ([`Generator`]) and writes the store, where it has changed.
+//! Pure: the caller reads the files, generates the values ([`Generator`]), and writes the store if it has changed.
 
 #![allow(
     clippy::result_large_err,

@@ -1,13 +1,13 @@
-//! Names of variables in a YAML mapping: the text of each key as it is written, as Go reads keys into strings.
+//! Names of variables in a YAML mapping: the text of each key as written, as Go reads keys into strings.
 
 use crate::diagnostic::Diagnostic;
 use crate::yaml::{Document, Span};
 use boson_document::{Map, Pointer, Tree, escape, go};
 
-/// The members of a document that is a mapping of names to values; none for an empty one.
+/// The members of a document that maps names to values; an empty document has none.
 ///
 /// # Errors
-/// A document that is something else. `context` is what BOSH says before: `Deserializing variables file 'p'`.
+/// The document is something else. `context` is BOSH's prefix of the error: `Deserializing variables file 'p'`.
 pub fn members(document: &Document, context: &str) -> Result<Map, Diagnostic> {
     let root = Diagnostic::error("variables-malformed-file", "")
         .in_document(&document.name)
@@ -43,7 +43,7 @@ fn text(document: &Document, name: &str) -> String {
     }
 }
 
-/// What stands at a place, where it can be the plain text of a key.
+/// The text at a place, if it can be the plain text of a key.
 fn written(text: &str, place: Span) -> Option<String> {
     let line = text.lines().nth(usize::try_from(place.line.checked_sub(1)?).ok()?)?;
     let skip = usize::try_from(place.column.checked_sub(1)?).ok()?;
@@ -91,13 +91,13 @@ mod tests {
             (".inf", "!!float"),
             ("1.5", "!!float"),
         ] {
-            let told = members(
+            let error = members(
                 &yaml::read("v.yml", text).unwrap(),
                 "Deserializing variables file 'v.yml'",
             )
             .unwrap_err();
             let why = format!("yaml: unmarshal errors: cannot unmarshal {tag} into template.StaticVariables");
-            assert_eq!(told.message, format!("Deserializing variables file 'v.yml': {why}"));
+            assert_eq!(error.message, format!("Deserializing variables file 'v.yml': {why}"));
         }
         assert!(members(&yaml::read("v.yml", "---\n").unwrap(), "").unwrap().is_empty());
     }

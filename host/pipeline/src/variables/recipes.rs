@@ -1,12 +1,12 @@
-//! How values of the store were made: type and options of each, with a digest of the value itself. Kept in a file beside the store, because
-//! the store's own form is the bosh command line's. It is what the update mode `converge` compares with.
+//! How values of the store were generated: type and options of each, with a digest of the value. Stored in a file beside the store, because the store
+//! has the format of the bosh command line. The update mode `converge` compares with them.
 
 use crate::diagnostic::Diagnostic;
 use crate::yaml::Document;
 use boson_document::{Map, Tree, go, json};
 use sha2::{Digest, Sha256};
 
-/// Recipes by name of the variable.
+/// Recipes by the variable's name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recipes {
     entries: Map,
@@ -16,10 +16,10 @@ pub struct Recipes {
 // === impl Recipes ===
 
 impl Recipes {
-    /// Takes the recipes of a file.
+    /// Reads the recipes of a file.
     ///
     /// # Errors
-    /// A document that is no mapping.
+    /// The document is not a mapping.
     pub fn read(document: &Document) -> Result<Self, Diagnostic> {
         let entries = match &document.tree {
             Tree::Null => Map::new(),
@@ -37,14 +37,14 @@ impl Recipes {
         })
     }
 
-    /// Remembers how a value was made.
+    /// Records how a value was generated.
     pub fn note(&mut self, name: &str, kind: &str, options: &Tree, value: &Tree) {
         let recipe = recipe(kind, options).with("value", digest(value));
         self.entries.insert(name.to_string(), recipe);
         self.changed = true;
     }
 
-    /// Takes the recipe of this name from `others`.
+    /// Copies the recipe of this name from `others`.
     pub fn adopt(&mut self, name: &str, others: &Self) {
         if let Some(recipe) = others.entries.get(name) {
             self.entries.insert(name.to_string(), recipe.clone());
@@ -52,7 +52,7 @@ impl Recipes {
         }
     }
 
-    /// Was this very value made from another type or other options? Of one that came from elsewhere nobody knows: no.
+    /// Whether exactly this value was generated from another type or other options. For a value from elsewhere this is unknown: no.
     pub fn differ(&self, name: &str, kind: &str, options: &Tree, value: &Tree) -> bool {
         let Some(held) = self.entries.get(name).filter(|held| made(held, value)) else {
             return false;
@@ -61,17 +61,17 @@ impl Recipes {
         ["type", "options"].iter().any(|key| held.get(key) != wanted.get(key))
     }
 
-    /// Is there a recipe of this very value?
+    /// Whether there is a recipe of exactly this value.
     pub fn know(&self, name: &str, value: &Tree) -> bool {
         self.entries.get(name).is_some_and(|held| made(held, value))
     }
 
-    /// Is the file to be written?
+    /// Whether the file has to be written.
     pub fn changed(&self) -> bool {
         self.changed
     }
 
-    /// What the file is to hold.
+    /// New content of the file.
     pub fn to_tree(&self) -> Tree {
         Tree::Object(self.entries.clone())
     }
@@ -113,7 +113,7 @@ mod tests {
         let mut recipes = Recipes::default();
         assert!(
             !recipes.differ("v", "user", &options, &value),
-            "nobody knows how it was made"
+            "it is unknown how it was made"
         );
         recipes.note("v", "user", &options, &value);
         let text = yaml::write(&recipes.to_tree());

@@ -1,5 +1,5 @@
-//! Where given values come from, and which of them wins: environment, then files of variables, then files as values, then flags;
-//! of one kind, the one that comes later.
+//! Sources of given values, and their precedence: environment, then files of variables, then files as values, then flags; within one kind, the later
+//! one wins.
 
 use super::flags;
 use super::names;
@@ -8,7 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::yaml::Document;
 use boson_document::{Map, Tree};
 
-/// What was given, as it was given; files are read already.
+/// Given values in their original form; files are already read.
 #[derive(Clone, Debug, Default)]
 pub struct Sources<'a> {
     /// `--vars-env`: each prefix.
@@ -29,7 +29,7 @@ impl Sources<'_> {
     /// All values, in one table.
     ///
     /// # Errors
-    /// Everything that is wrong with any of them.
+    /// All errors in any of them.
     pub fn table(&self) -> Result<Table, Vec<Diagnostic>> {
         let (mut flat, mut errors) = (Map::new(), Vec::new());
         self.take_environment(&mut flat, &mut errors);
@@ -84,7 +84,7 @@ mod tests {
     use boson_document::json;
 
     #[test]
-    fn kinds_have_an_order_and_later_ones_win_within() {
+    fn sources_have_a_precedence_and_the_later_one_wins_within_a_kind() {
         let (one, two) = (
             yaml::read("1.yml", "x: file1\ny: 1\nz: 1").unwrap(),
             yaml::read("2.yml", "x: file2").unwrap(),
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_wrong_is_told() {
+    fn all_errors_are_reported() {
         let file = yaml::read("t.txt", "text").unwrap();
         let sources = Sources {
             prefixes: vec!["", "P"],
@@ -129,16 +129,16 @@ mod tests {
             contents: vec![("x", "blob", &[0xff])],
             flags: vec!["x"],
         };
-        let told: Vec<_> = sources.table().unwrap_err().into_iter().map(|d| d.message).collect();
-        assert_eq!(told.len(), 5);
-        assert_eq!(told[0], "Expected environment variable prefix to be non-empty");
+        let messages: Vec<_> = sources.table().unwrap_err().into_iter().map(|d| d.message).collect();
+        assert_eq!(messages.len(), 5);
+        assert_eq!(messages[0], "Expected environment variable prefix to be non-empty");
         assert!(
-            told[1].starts_with("Deserializing YAML from environment variable 'P_x': yaml: line 1: "),
+            messages[1].starts_with("Deserializing YAML from environment variable 'P_x': yaml: line 1: "),
             "{}",
-            told[1]
+            messages[1]
         );
-        assert!(told[2].starts_with("Deserializing variables file 't.txt': yaml: unmarshal errors: "));
-        assert_eq!(told[3], "Reading variable from file 'blob': the file is not UTF-8");
-        assert_eq!(told[4], "Expected var 'x' to be in format 'name=value'");
+        assert!(messages[2].starts_with("Deserializing variables file 't.txt': yaml: unmarshal errors: "));
+        assert_eq!(messages[3], "Reading variable from file 'blob': the file is not UTF-8");
+        assert_eq!(messages[4], "Expected var 'x' to be in format 'name=value'");
     }
 }

@@ -1,5 +1,5 @@
-//! Interpolation where values are made elsewhere and later, as in a cluster: first what the manifest wants, and when all is there, what becomes
-//! of it.
+//! Interpolation in steps, for values that another program generates later, as in a cluster: first the values that the manifest needs, and when all
+//! exist, the result.
 
 use super::circle;
 use super::flow::{self, Check, Inputs, Interpolation, Options};
@@ -10,21 +10,21 @@ use crate::stage::{Named, Reference, Reply, Stages, Variable, VariableRules};
 use boson_document::Tree;
 use std::collections::HashSet;
 
-/// What a manifest wants.
+/// The values that a manifest needs.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// The manifest with the given values in place, except in its definitions.
     pub document: Tree,
-    /// Variables with a type that nobody has given a value, in the order of the manifest: someone generates these. Given values stand in their options.
+    /// Variables with a type and no given value, in the order of the manifest: these are to be generated. Given values are already in their options.
     pub variables: Vec<Variable>,
     /// Variables that are referred to and have neither a type nor a given value.
     pub implicit: Vec<Reference>,
 }
 
-/// What the manifest wants beyond what was given.
+/// The values that the manifest needs in addition to the given ones.
 ///
 /// # Errors
-/// Of the variables stage: definitions or placeholders that are none; CAs that sign each other.
+/// Errors of the variables stage: invalid definitions or placeholders, and CAs that sign each other.
 pub fn wanted(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<Wanted> {
     let (given, mut diagnostics) = given::put_in(stages, document, table)?;
     let placed = Named {
@@ -42,7 +42,7 @@ pub fn wanted(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<
     let mut variables = Vec::new();
     for definition in own {
         let Some(kind) = definition.kind.clone() else { continue };
-        // Sections of definitions are left alone above, so that places in them stay the same.
+        // Sections of definitions are not changed above, so that places in them stay the same.
         let options = Named {
             name: document.name,
             tree: &definition.options,
@@ -67,10 +67,10 @@ pub fn wanted(stages: &dyn Stages, document: Named<'_>, table: &Table) -> Reply<
     crate::stage::fail_on_errors(wanted, diagnostics)
 }
 
-/// The manifest with all values: those that were given, and those that were generated, by name.
+/// The manifest with all values, given or generated, by name.
 ///
 /// # Errors
-/// As [`flow::interpolate`]; a variable that has no value yet among them.
+/// As [`flow::interpolate`]; also if a variable has no value yet.
 pub fn desired(stages: &dyn Stages, document: Named<'_>, table: &Table, generated: &Tree) -> Reply<Interpolation> {
     let mut store = Store::of(generated);
     let inputs = Inputs {
@@ -82,7 +82,7 @@ pub fn desired(stages: &dyn Stages, document: Named<'_>, table: &Table, generate
     };
     let options = Options {
         unused: Check::Ignore,
-        // Whoever generated the values has looked at them.
+        // The program that generated the values has checked them.
         update_modes: false,
         ..Options::convert()
     };

@@ -1,4 +1,5 @@
-//! The store of generated values: a YAML file, name to value. Nothing is ever removed, and changed only where a variable's update mode asks for it.
+//! The store of generated values: a YAML file, name to value. Nothing is ever removed, and a value changes only if the variable's update mode asks
+//! for it.
 
 use super::names;
 use super::recipes::Recipes;
@@ -7,28 +8,28 @@ use crate::yaml::Document;
 use boson_document::{Map, Tree};
 use std::collections::BTreeSet;
 
-/// Values by name, in the order of the file; new ones at the end.
+/// Values by name, in the order of the file; new ones are appended.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Store {
     values: Map,
-    /// Names of those that were generated.
+    /// Names of the generated values.
     generated: BTreeSet<String>,
-    /// How they were made.
+    /// How they were generated.
     pub recipes: Recipes,
 }
 
 // === impl Store ===
 
 impl Store {
-    /// An empty one, for a file that does not exist yet.
+    /// An empty store, for a file that does not exist yet.
     pub fn empty() -> Self {
         Self::default()
     }
 
-    /// Takes the values of a file. Names with dots are names with dots here.
+    /// Reads the values of a file. Names with dots are not split here.
     ///
     /// # Errors
-    /// A document that is no mapping.
+    /// The document is not a mapping.
     pub fn read(document: &Document) -> Result<Self, Diagnostic> {
         let context = format!("Deserializing variables file store '{}'", document.name);
         Ok(Self {
@@ -37,7 +38,7 @@ impl Store {
         })
     }
 
-    /// Takes an object of name -> value.
+    /// A store of an object of name -> value.
     pub fn of(values: &Tree) -> Self {
         Self {
             values: values.as_object().cloned().unwrap_or_default(),
@@ -55,13 +56,13 @@ impl Store {
         self.values.keys().map(String::as_str)
     }
 
-    /// Puts in a value that was generated, in the place of the one there is.
+    /// Sets a generated value; an existing one is replaced.
     pub fn put(&mut self, name: &str, value: Tree) {
         self.values.insert(name.to_string(), value);
         self.generated.insert(name.to_string());
     }
 
-    /// What was generated, put into the file's values as somebody else has left them meanwhile: where both have a value, the file's counts.
+    /// Adds the generated values to the current content of the file, which another process may have changed: if both have a value, the file's wins.
     #[must_use]
     pub fn onto(self, mut current: Self) -> Self {
         for name in &self.generated {
@@ -73,13 +74,13 @@ impl Store {
         current
     }
 
-    /// Has something been generated? Only then the file is to be written, also where the flow failed afterwards: what
-    /// was generated would be lost else.
+    /// Whether a value was generated. Only then is the file to be written, even if the flow failed afterwards: the generated values would be lost
+    /// otherwise.
     pub fn changed(&self) -> bool {
         !self.generated.is_empty()
     }
 
-    /// What the file is to hold.
+    /// New content of the file.
     pub fn to_tree(&self) -> Tree {
         Tree::Object(self.values.clone())
     }
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_the_file_by_now_counts() {
+    fn a_value_that_is_in_the_file_by_now_wins() {
         let read = |text: &str| Store::read(&yaml::read("s.yml", text).unwrap()).unwrap();
         let mut store = read("a: 1\n");
         for name in ["b", "c"] {
@@ -123,11 +124,13 @@ mod tests {
 
     #[test]
     fn only_a_mapping_is_a_store() {
-        let told = Store::read(&yaml::read("s.yml", "[]").unwrap()).unwrap_err();
+        let error = Store::read(&yaml::read("s.yml", "[]").unwrap()).unwrap_err();
         assert!(
-            told.message.starts_with("Deserializing variables file store 's.yml': "),
+            error
+                .message
+                .starts_with("Deserializing variables file store 's.yml': "),
             "{}",
-            told.message
+            error.message
         );
         assert_eq!(
             Store::read(&yaml::read("s.yml", "---\n").unwrap()).unwrap(),

@@ -1,4 +1,4 @@
-//! The flat table of values that were given, with dotted names folded: `a.b` is the member `b` of `a`.
+//! The flat table of given values, with dotted names folded: `a.b` is the member `b` of `a`.
 
 use crate::diagnostic::Diagnostic;
 use boson_document::{Map, Tree, escape};
@@ -16,7 +16,7 @@ impl Table {
     /// Folds dotted names.
     ///
     /// # Errors
-    /// Names that contradict each other: `a.b` where `a` is no map, or where its member `b` is given already.
+    /// Names that contradict each other: `a.b` if `a` is not a map, or if its member `b` is given already.
     pub fn fold(flat: Map) -> Result<Self, Vec<Diagnostic>> {
         let (mut folded, mut errors) = (Map::new(), Vec::new());
         let (dotted, plain): (Vec<_>, Vec<_>) = flat.into_iter().partition(|(name, _)| name.contains('.'));
@@ -44,7 +44,7 @@ impl Table {
         Tree::Object(self.0.clone())
     }
 
-    /// Was nothing given?
+    /// Whether no value was given.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -66,7 +66,7 @@ fn insert(folded: &mut Map, name: &str, value: Tree) -> Result<(), String> {
         let so_far = &name[..name.len() - below.len() - 1];
         let inner = map.entry(segment.to_string()).or_insert_with(Tree::object);
         map = match inner {
-            // An escaped number is an object, too, but no map.
+            // An escaped number is also an object, but not a map.
             inner if escape::as_special(inner).is_some() => return Err(conflict(name, so_far)),
             Tree::Object(inner) => inner,
             _ => return Err(conflict(name, so_far)),
@@ -112,12 +112,12 @@ mod tests {
             map.sort_keys();
             json::to_text(&Tree::Object(map))
         };
-        let told = |all: Vec<Diagnostic>| all.into_iter().map(|d| d.message).collect();
-        Table::fold(flat).map(|table| sorted(table.0)).map_err(told)
+        let messages = |all: Vec<Diagnostic>| all.into_iter().map(|d| d.message).collect();
+        Table::fold(flat).map(|table| sorted(table.0)).map_err(messages)
     }
 
     #[test]
-    fn dotted_names_become_maps_in_whatever_order_they_come() {
+    fn dotted_names_become_maps_in_any_order() {
         for (flat, want) in [
             (r#"{"a.b": 1, "c": 2}"#, r#"{"a":{"b":1},"c":2}"#),
             (

@@ -1,18 +1,18 @@
-//! Update modes: whether a value that is there already is made anew. The config server's rules, for the store of a conversion.
+//! Update modes: whether an existing value is replaced. The rules of the config server, for the store of a conversion.
 
 use super::recipes::Recipes;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::stage::Definition;
 use boson_document::Tree;
 
-/// When a value is made anew.
+/// When a value is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpdateMode {
     /// Never.
     NoOverwrite,
     /// Every time.
     Overwrite,
-    /// Where its type or options have changed, or the certificate that it is signed by.
+    /// If its type or options have changed, or the certificate that it is signed by.
     Converge,
 }
 
@@ -29,7 +29,7 @@ impl UpdateMode {
         }
     }
 
-    /// Of variables that have none of their own.
+    /// The mode of variables without their own.
     pub fn default_of(document: &Tree) -> Self {
         let feature = document.get("features").and_then(|all| all.get("converge_variables"));
         match feature.and_then(Tree::as_bool) {
@@ -38,7 +38,7 @@ impl UpdateMode {
         }
     }
 
-    /// Why the value is to be made anew, where it is.
+    /// Why the value is to be replaced, if it is.
     pub fn reason(self, wanted: &Wanted<'_>, recipes: &Recipes) -> Option<&'static str> {
         let Wanted { name, value, .. } = *wanted;
         match self {
@@ -55,16 +55,16 @@ impl UpdateMode {
     }
 }
 
-/// A value that is there, and what it is wanted to be.
+/// An existing value, and the variable's current definition.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
     /// Of the variable.
     pub name: &'a str,
     /// Type.
     pub kind: &'a str,
-    /// Placeholders replaced, addresses of links in.
+    /// Placeholders replaced, addresses of links added.
     pub options: &'a Tree,
-    /// What is there.
+    /// The existing value.
     pub value: &'a Tree,
     /// Value of the CA that the options name.
     pub signer: Option<&'a Tree>,
@@ -75,7 +75,7 @@ fn signed_by_another(value: &Tree, signer: Option<&Tree>) -> bool {
     now.is_some_and(|now| value.str("ca").is_some_and(|then| then.trim() != now.trim()))
 }
 
-/// Update modes that there are not.
+/// Errors about unknown update modes.
 pub fn unknown(definitions: &[Definition], document: &str) -> Vec<Diagnostic> {
     let unknown = |one: &&Definition| {
         one.update_mode
@@ -94,14 +94,14 @@ pub fn unknown(definitions: &[Definition], document: &str) -> Vec<Diagnostic> {
     definitions.iter().filter(unknown).map(tell).collect()
 }
 
-/// Tells that a value was made anew: whoever holds the old one has to learn of it.
+/// Reports that a value was replaced: users of the old one have to know.
 pub fn remade(definition: &Definition, why: &str, document: &str) -> Diagnostic {
     let message = format!("The value of variable '{}' was made anew: {why}", definition.name);
-    let told = Diagnostic::warning("variables-made-anew", message)
+    let warning = Diagnostic::warning("variables-made-anew", message)
         .in_document(document)
         .at(&definition.pointer);
     Diagnostic {
         severity: Severity::Info,
-        ..told
+        ..warning
     }
 }

@@ -1,4 +1,5 @@
-//! Values given with `-v` that are no secrets: words, addresses, versions, typed in plain sight for a variable whose name promises no secret.
+//! Values given with `-v` that are not secrets: words, addresses, versions, typed on the command line for a variable whose name does not suggest a
+//! secret.
 
 use super::flags;
 use boson_document::Tree;
@@ -24,10 +25,10 @@ const SECRET: [&str; 14] = [
     "seed",
 ];
 
-/// Words of names of such variables that are too short to be looked for within others.
+/// Words in names of such variables that are too short to be searched within other words.
 const SECRET_WORDS: [&str; 9] = ["pass", "pwd", "pw", "pin", "key", "keys", "auth", "creds", "cookie"];
 
-/// Of these arguments of `-v` the values that messages may show.
+/// The values of these `-v` arguments that messages may show.
 pub fn plain_words<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let plain = |argument: &str| match flags::variable(argument) {
         Ok((name, Tree::String(value))) if !promises_secret(&name) && is_plain(&value) => Some(value),
@@ -42,14 +43,14 @@ fn promises_secret(name: &str) -> bool {
     SECRET.iter().any(|part| name.contains(part)) || words.any(|word| SECRET_WORDS.contains(&word))
 }
 
-/// Words, numbers and versions, with what joins them in names, paths, domains and addresses.
+/// Words, numbers and versions, with the characters that join them in names, paths, domains and addresses.
 fn is_plain(value: &str) -> bool {
     let value = value.split_once("://").map_or(value, |(_, rest)| rest);
     let mut words = value.split(['-', '_', '.', ':', '/']).filter(|word| !word.is_empty());
     words.all(is_word)
 }
 
-/// Letters of one case, and a number behind them: `broker`, `z1`, `HTTP`, `8080`; or a zone's `1a`.
+/// Letters of one case, optionally followed by a number: `broker`, `z1`, `HTTP`, `8080`; or a zone's `1a`.
 fn is_word(word: &str) -> bool {
     if let [b'0'..=b'9', b'a'..=b'z'] = word.as_bytes() {
         return true;

@@ -1,4 +1,4 @@
-//! Making values: where there is none, and where the update mode of the variable asks for another one.
+//! Generates values: missing ones, and those that the variable's update mode replaces.
 
 use super::{Path, Resolver, within};
 use crate::diagnostic::Diagnostic;
@@ -10,7 +10,7 @@ use boson_document::{Pointer, Tree};
 // === impl Resolver ===
 
 impl<'a> Resolver<'a> {
-    /// Has the value made where there is none, or where its update mode asks for another one.
+    /// Has the value generated if it is missing, or if the variable's update mode asks for another one.
     pub(super) fn ensure(
         &mut self,
         definition: &Definition,
@@ -39,7 +39,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Warns about options without effect, where they are what the value is made from.
+    /// Warns about options without effect, if the value is generated from them.
     fn review(&mut self, definition: &Definition, kind: &str, options: &Tree) {
         let Some(generator) = self
             .generator
@@ -67,7 +67,7 @@ impl<'a> Resolver<'a> {
         mode.reason(&wanted, &self.store.recipes)
     }
 
-    /// Sees to it that the CA has its value, where order does not matter.
+    /// Makes sure that the CA has its value, if the order of definitions is irrelevant.
     fn resolve_signer(
         &mut self,
         definition: &Definition,

@@ -1,4 +1,4 @@
-//! Finds the value of each variable, or has it generated: what its options refer to comes first, by `bosh interpolate`'s rules.
+//! Finds the value of each variable, or has it generated: the variables in its options come first, by `bosh interpolate`'s rules.
 
 mod making;
 
@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 /// Longest chain of variables that need each other.
 const MAX_CHAIN: usize = 64;
 
-/// What finding values needs, and what is known so far.
+/// Inputs for finding values, and the results so far.
 pub struct Resolver<'a> {
     stages: &'a dyn Stages,
     rules: VariableRules,
@@ -27,36 +27,36 @@ pub struct Resolver<'a> {
     document: &'a str,
     /// The first definition of each name.
     definitions: HashMap<&'a str, &'a Definition>,
-    /// Values that were given.
+    /// Given values.
     pub table: &'a Table,
     store: &'a mut Store,
     generator: Option<&'a mut dyn Generator>,
     signers_first: bool,
     addresses: &'a Addresses,
-    /// Of variables without an update mode of their own; none: what is there stays.
+    /// Mode of variables without their own update mode; `None`: existing values stay.
     update_mode: Option<UpdateMode>,
-    /// Names that are done.
+    /// Finished names.
     states: HashMap<String, State>,
-    /// Names whose failure is told already: to those that need them they have no value.
+    /// Names whose failure has been reported: for variables that need them they have no value.
     failed: HashSet<String>,
-    /// Options of definitions, placeholders replaced, where they have all values.
+    /// Options of definitions, placeholders replaced, if they have all values.
     pub options: HashMap<&'a str, Tree>,
     /// Warnings.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// What is known of a variable.
+/// State of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// It has a value.
     Found,
     /// It has none.
     Missing,
-    /// It counts as without value, because its options lack one.
+    /// It counts as missing, because its options lack a value.
     Blocked,
 }
 
-/// The names whose options are being looked at, outermost first.
+/// The names whose options are being resolved, outermost first.
 #[derive(Default)]
 pub struct Path<'a> {
     names: Vec<String>,
@@ -66,7 +66,7 @@ pub struct Path<'a> {
 // === impl Resolver ===
 
 impl<'a> Resolver<'a> {
-    /// Knows nothing yet.
+    /// A resolver without results.
     pub fn new(
         stages: &'a dyn Stages,
         document: &'a str,
@@ -80,7 +80,7 @@ impl<'a> Resolver<'a> {
             stages,
             rules: options.rules,
             document,
-            // The first of a name counts: later ones go in first.
+            // The first definition of a name counts: later ones are inserted first.
             definitions: definitions.map(|one| (one.name.as_str(), one)).collect(),
             table: inputs.table,
             store: inputs.store,
@@ -101,7 +101,7 @@ impl<'a> Resolver<'a> {
     /// Finds the value of a variable, or has it generated.
     ///
     /// # Errors
-    /// Options in a circle or with unfit values, and what the generator says.
+    /// Options with a circle or unsuitable values, and errors of the generator.
     pub fn resolve(&mut self, name: &str) -> Result<(), StageError> {
         self.resolve_within(name, &mut Path::default()).map(|_| ())
     }
@@ -111,7 +111,7 @@ impl<'a> Resolver<'a> {
         self.table.get(name).or_else(|| self.store.get(name))
     }
 
-    /// Names that count as without value, because their options lack one.
+    /// Names that count as missing, because their options lack a value.
     pub fn blocked(&self) -> impl Iterator<Item = &str> {
         self.states
             .iter()
@@ -181,7 +181,7 @@ impl<'a> Resolver<'a> {
         Ok(state(has_value))
     }
 
-    /// The options with values in the place of placeholders; none where some have no value.
+    /// The options with values in place of placeholders; `None` if some have no value.
     fn options(&mut self, definition: &'a Definition, path: &mut Path<'a>) -> Result<Option<Tree>, StageError> {
         let names = references(&definition.options);
         if names.is_empty() {
@@ -193,7 +193,7 @@ impl<'a> Resolver<'a> {
             let state = self.resolve_within(root, path);
             match state.map_err(|error| within(error, &format!("Finding variable '{name}'")))? {
                 State::Found => drop(values.set(root, self.value(root).cloned())),
-                // A placeholder that is left is generated from by BOSH. The director has no such thing to be true to.
+                // BOSH generates from a placeholder that is left. The director has no such behaviour to be compatible with.
                 State::Blocked => all &= self.rules == VariableRules::Cli,
                 State::Missing => all = false,
             }
@@ -204,7 +204,7 @@ impl<'a> Resolver<'a> {
 
     /// The options with these values.
     fn put_in(&mut self, definition: &Definition, values: &Tree) -> Result<Option<Tree>, StageError> {
-        // In a list, so that options are never taken for a document with a section `variables`.
+        // Wrapped in a list, so that options are never taken for a document with a section `variables`.
         let wrapped = Tree::Array(vec![definition.options.clone()]);
         let wrapped = Named {
             name: self.document,
@@ -230,7 +230,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// The variables that need a value made.
+/// The variables whose value has to be generated.
 pub fn wanted<'a>(definitions: &'a [Definition], table: &Table, store: &Store) -> Vec<&'a Definition> {
     let mut seen = HashSet::new();
     let lacking = |name: &str| table.get(name).is_none() && store.get(name).is_none();
@@ -240,7 +240,7 @@ pub fn wanted<'a>(definitions: &'a [Definition], table: &Table, store: &Store) -
         .collect()
 }
 
-/// An error as the cause of another, as BOSH writes it on one line. What a plugin did wrong stays as it is.
+/// Adds the context of an error, as BOSH writes it on one line. Faults of a plugin stay unchanged.
 pub fn within(error: StageError, context: &str) -> StageError {
     match error {
         StageError::Plugin(diagnostic) => StageError::Plugin(diagnostic),
@@ -253,7 +253,7 @@ pub fn within(error: StageError, context: &str) -> StageError {
     }
 }
 
-/// All that the placeholders of a tree name, with sub-keys, each once, in their order.
+/// All names in the placeholders of a tree, with sub-keys, each once, in order.
 fn references(tree: &Tree) -> IndexSet<String> {
     let mut names = IndexSet::new();
     each_string(tree, &mut Pointer::root(), &mut |text, _, _| {
