@@ -1,4 +1,4 @@
-//! What may come back from a plugin, and what becomes of it.
+//! Checks of the objects and edits that plugins return.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails says so")]
 
@@ -72,7 +72,7 @@ fn every_object_becomes_the_deployments() {
 }
 
 #[test]
-fn kinds_that_give_rights_do_not_get_through() {
+fn kinds_that_grant_permissions_are_refused() {
     for text in [
         r#"{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "x"}}"#,
         r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}}"#,
@@ -86,7 +86,7 @@ fn kinds_that_give_rights_do_not_get_through() {
 }
 
 #[test]
-fn objects_of_others_do_not_get_through() {
+fn objects_of_other_deployments_are_refused() {
     for metadata in [
         r#"{"name": "x", "namespace": "kube-system"}"#,
         r#"{"name": "x", "namespace": 7}"#,
@@ -129,7 +129,7 @@ fn names_obey_the_rules_of_their_kind() {
 }
 
 #[test]
-fn sizes_are_kubernetes_sizes() {
+fn size_limits_are_those_of_kubernetes() {
     let full = Tree::object().with("k", "x".repeat(1 << 20));
     let mut bundle = bundle();
     bundle
@@ -192,7 +192,7 @@ fn labels_and_annotations_obey_kubernetes() {
 }
 
 #[test]
-fn two_objects_of_one_name_are_an_error_and_nothing_is_taken() {
+fn two_objects_of_one_name_are_an_error_and_nothing_is_added() {
     let mut bundle = bundle();
     bundle.add(vec![object("Secret", "a")], "x").unwrap();
     let errors = bundle
@@ -251,7 +251,7 @@ fn hooks_patch_remove_and_add() {
 }
 
 #[test]
-fn hooks_can_not_do_more_than_plugins_and_fail_as_a_whole() {
+fn hooks_cannot_do_more_than_plugins_and_fail_as_a_whole() {
     let one = |path: &str, value: &str| tree(&format!(r#"[{{"op": "add", "path": "{path}", "value": {value}}}]"#));
     for (patch, code) in [
         (one("/metadata/name", r#""z""#), "bundle-identity-changed"),
@@ -314,11 +314,11 @@ fn two_hooks_that_set_one_label_differently_are_both_named() {
     );
     assert_eq!(set(inner, "y", "second"), none, "another label");
     assert_eq!(set(label, "x", "second"), none, "the same value");
-    let told = "StatefulSet 'a': first and third set label 'team' to different values; third wins";
-    assert_eq!(set(label, "y", "third"), [told]);
+    let expected = "StatefulSet 'a': first and third set label 'team' to different values; third wins";
+    assert_eq!(set(label, "y", "third"), [expected]);
     assert_eq!(set(label, "z", "third"), none, "its own");
-    let told = "StatefulSet 'a': second and third set label 'team' to different values; third wins";
-    assert_eq!(set(inner, "z", "third"), [told]);
+    let expected = "StatefulSet 'a': second and third set label 'team' to different values; third wins";
+    assert_eq!(set(inner, "z", "third"), [expected]);
 }
 
 #[test]
@@ -434,7 +434,7 @@ fn operations_that_do_not_apply_say_which_and_why() {
 }
 
 #[test]
-fn a_patch_can_not_grow_without_bound() {
+fn a_patch_cannot_grow_without_bound() {
     let double = r#"{"op":"copy","from":"/a","path":"/a/-"}"#;
     let patch = tree(&format!("[{}]", vec![double; 60].join(",")));
     let error = patch::apply(&mut tree(r#"{"a":["0123456789"]}"#), &patch, &mut Budget::default()).unwrap_err();
@@ -448,7 +448,7 @@ fn a_patch_can_not_grow_without_bound() {
 }
 
 #[test]
-fn patches_can_not_work_without_bound() {
+fn patches_cannot_work_without_bound() {
     let items = vec!["1"; 100_000].join(",");
     let patch = tree(&format!(
         "[{}]",

@@ -1,4 +1,4 @@
-//! Every code that the bundle and the plain target give is explained.
+//! Every code of the bundle and the plain target is explained.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says so")]
 
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 #[test]
 fn codes_in_the_sources_are_in_the_tables() {
-    let mut seen = 0;
+    let mut count = 0;
     for room in ["bundle", "plain"] {
         for file in files(&Path::new("src").join(room)) {
             let text = fs::read_to_string(file).unwrap();
@@ -17,11 +17,11 @@ fn codes_in_the_sources_are_in_the_tables() {
                 .filter(|part| part.strip_prefix(room).is_some_and(|rest| rest.starts_with('-')));
             for code in quoted.filter(|part| part.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')) {
                 assert!(codes::find(code).is_some(), "{code} is not explained");
-                seen += 1;
+                count += 1;
             }
         }
     }
-    assert!(seen > 20, "only {seen} codes found");
+    assert!(count > 20, "only {count} codes found");
 }
 
 /// All files below.

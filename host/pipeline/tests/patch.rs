@@ -44,7 +44,7 @@ proptest! {
         prop_assume!(!skip);
         let mut theirs = before.clone();
         let library: json_patch::Patch = serde_json::from_value(Value::from(operations.clone())).unwrap();
-        // Not `patch`: it panics while it undoes some of what it did.
+        // Not `patch`: it panics while it undoes some of its changes.
         let accepted = json_patch::patch_unsafe(&mut theirs, &library);
         let mut ours: Tree = serde_json::from_value(before).unwrap();
         let answer = patch::apply(&mut ours, &serde_json::from_value(Value::from(operations)).unwrap(), &mut Budget::default());

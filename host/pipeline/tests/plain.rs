@@ -1,4 +1,4 @@
-//! The plain target: what controllers would make of the operator's objects.
+//! The plain target: what the controllers would create from the operator's objects.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails says so")]
 
@@ -89,11 +89,11 @@ fn zones_may_have_different_numbers_of_replicas() {
         .collect();
     assert_eq!(replicas, ["2", "1", "0"]);
     for set in &made {
-        let told = environment(set, "containers")
+        let variables = environment(set, "containers")
             .into_iter()
             .find(|(name, _)| name == "REPLICAS");
         assert_eq!(
-            told,
+            variables,
             Some(("REPLICAS".into(), "2".into())),
             "indexes are counted with the fullest zone"
         );
@@ -160,7 +160,7 @@ fn each_zone_has_its_own_set_name_labels_and_environment() {
 }
 
 #[test]
-fn pods_are_not_told_the_replicas_where_that_would_roll_them() {
+fn pods_do_not_get_the_replicas_if_that_would_restart_them() {
     let made = stateful_set::stateful_sets(&set(r#""injectReplicasEnv": false,"#, "", ""), 1).unwrap();
     assert!(
         environment(&made[0], "containers")
@@ -229,7 +229,7 @@ fn a_zone_has_another_name_on_its_nodes_where_a_cloud_config_says_so() {
 }
 
 #[test]
-fn what_the_template_says_wins_over_defaults() {
+fn the_template_wins_over_defaults() {
     let inner =
         r#""podManagementPolicy": "OrderedReady", "serviceName": "own", "updateStrategy": {"type": "OnDelete"},"#;
     let made = stateful_set::stateful_sets(&set("", "", inner), 1).unwrap();
@@ -252,7 +252,7 @@ fn long_names_are_cut_before_their_ending() {
 }
 
 #[test]
-fn sets_that_can_not_be_are_refused() {
+fn sets_that_cannot_be_are_refused() {
     for (object, wanted) in [
         (set(r#""zones": ["z1", "z1"],"#, "", ""), "the zone 'z1' occurs twice"),
         (
@@ -427,7 +427,7 @@ fn secrets_without_a_usable_value_are_refused_all_at_once_and_without_the_value(
 }
 
 #[test]
-fn what_only_the_operator_does_is_a_warning() {
+fn work_that_only_the_operator_does_is_a_warning() {
     let copies = quarks_secret("password", r#", "copies": [{"name": "x", "namespace": "y"}]"#);
     let (made, diagnostics) = lower(vec![copies], &Tree::object().with("my_var", "x")).unwrap();
     assert_eq!((made.len(), diagnostics.len()), (1, 1));
@@ -555,7 +555,7 @@ fn more_instances_restart_only_the_pods_whose_index_moves() {
 }
 
 #[test]
-fn services_lead_to_all_pods_where_nobody_marks_active_ones() {
+fn services_select_all_pods_if_active_ones_are_not_labelled() {
     let service = tree(
         r#"{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "x"}, "spec": {"selector": {"a": "b", "quarks.cloudfoundry.org/pod-active": "active", "c": "d"}}}"#,
     );
@@ -570,7 +570,7 @@ fn services_lead_to_all_pods_where_nobody_marks_active_ones() {
 }
 
 #[test]
-fn secrets_take_over_what_describes_the_value_only() {
+fn secrets_copy_only_annotations_that_describe_the_value() {
     let mut object = quarks_secret(
         "password",
         r#", "secretLabels": {"l": "1"}, "secretAnnotations": {"m": "2"}"#,
@@ -594,7 +594,7 @@ fn secrets_take_over_what_describes_the_value_only() {
 }
 
 #[test]
-fn replicas_that_the_template_takes_from_elsewhere_stay_so() {
+fn replicas_that_the_template_reads_from_another_source_are_not_changed() {
     let mut object = set("", "", "");
     let path = ["spec", "template", "spec", "template", "spec", "containers"];
     let containers = path.iter().fold(&mut object, |tree, key| tree.get_mut(key).unwrap());

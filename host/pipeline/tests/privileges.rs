@@ -1,4 +1,4 @@
-//! What pods may ask for: what the deployment asks for and what an administrator allows, whoever makes the pods.
+//! What pods may ask for: what the deployment asks for and what an administrator allows, whichever plugin creates the pods.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails says so")]
 
@@ -127,7 +127,7 @@ const ASKING: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn pods_get_no_right_that_nobody_gave_them() {
+fn pods_get_no_privilege_that_was_not_granted() {
     for kind in [
         "StatefulSet",
         "Deployment",
@@ -154,7 +154,7 @@ fn pods_get_no_right_that_nobody_gave_them() {
 }
 
 #[test]
-fn an_administrator_allows_a_right_or_one_value_of_it() {
+fn an_administrator_allows_a_privilege_or_one_value_of_it() {
     let rights = |text: &str| Rights::new(text.split(',').map(|one| one.parse::<Privilege>().unwrap()).collect());
     for (right, pod) in ASKING {
         assert_eq!(said(&rights(right), "Deployment", pod), "", "{right}");
@@ -279,7 +279,7 @@ fn scripts_before_the_start_run_as_root_as_in_bosh() {
 }
 
 #[test]
-fn a_patch_cannot_raise_them_either() {
+fn a_patch_cannot_add_privileges_either() {
     let mut rights = Rights::default();
     rights.grant("dep-group".into(), Privileges::default());
     let mut bundle = Bundle::with_rights(&deployment(), rights);

@@ -1,4 +1,4 @@
-//! Releases of every layout, from trees in memory: what is read, and what is said of bad ones.
+//! Releases of every layout, from trees in memory: the result of reading them, and the errors of bad ones.
 
 #![allow(
     clippy::unwrap_used,
@@ -65,7 +65,7 @@ fn with(changes: &[(&str, &str)]) -> Outcome {
     source::read(&directory(&entries), None, &mut Sources::default())
 }
 
-fn told(outcome: Outcome) -> Vec<String> {
+fn errors_of(outcome: Outcome) -> Vec<String> {
     let Err(errors) = outcome else {
         panic!("read: {outcome:?}")
     };
@@ -134,10 +134,10 @@ fn the_name_comes_from_the_user_or_the_configuration() {
         ),
         ("name: a/b", "r/config/final.yml#: Invalid release name: \"a/b\""),
     ] {
-        assert_eq!(told(with(&[("config/final.yml", config)])), [message]);
+        assert_eq!(errors_of(with(&[("config/final.yml", config)])), [message]);
     }
     assert_eq!(
-        told(source::read(&directory(GOOD), Some("a b"), &mut Sources::default())),
+        errors_of(source::read(&directory(GOOD), Some("a b"), &mut Sources::default())),
         ["#: Invalid release name: \"a b\""]
     );
 }
@@ -165,7 +165,7 @@ fn the_version_is_the_newest_final_one_or_unknown() {
 }
 
 #[test]
-fn bad_jobs_are_told_in_bosh_s_words() {
+fn bad_jobs_are_reported_in_bosh_s_words() {
     let spec = "r/jobs/nats/spec";
     let table = [
         (
@@ -189,7 +189,7 @@ fn bad_jobs_are_told_in_bosh_s_words() {
             "r/jobs/nats/spec#/templates/z.erb: Missing template file 'z.erb' for job 'nats'",
         ),
         (
-            ("jobs/nats/templates/bin/run.erb", "-> gone"),
+            ("jobs/nats/templates/bin/run.erb", "-> missing"),
             "r/jobs/nats/spec#/templates/bin~1run.erb: Missing template file 'bin/run.erb' for job 'nats'",
         ),
         (
@@ -214,7 +214,7 @@ fn bad_jobs_are_told_in_bosh_s_words() {
         ),
     ];
     for (change, expected) in table {
-        let errors = told(with(&[change]));
+        let errors = errors_of(with(&[change]));
         assert!(
             errors.len() == 1 && errors[0].starts_with(expected),
             "{change:?}: {errors:?}"
@@ -232,7 +232,7 @@ fn bad_jobs_are_told_in_bosh_s_words() {
         r#""c/\x7fb""#,
     ] {
         let text = format!("name: nats\ntemplates: {{z.erb: {destination}}}");
-        let errors = told(with(&[("jobs/nats/spec", &text)]));
+        let errors = errors_of(with(&[("jobs/nats/spec", &text)]));
         assert!(
             errors.len() == 1 && errors[0].starts_with(&format!("{spec}#/templates/z.erb: Template 'z.erb'")),
             "{errors:?}"
@@ -260,8 +260,8 @@ fn a_template_that_is_not_text_is_refused_with_its_line() {
 }
 
 #[test]
-fn all_errors_of_all_jobs_come_at_once() {
-    let errors = told(with(&[
+fn all_errors_of_all_jobs_are_reported_at_once() {
+    let errors = errors_of(with(&[
         ("config/final.yml", "GONE"),
         ("jobs/nats/monit", "GONE"),
         ("jobs/nats/templates/z.erb", "GONE"),
@@ -338,7 +338,7 @@ fn a_compiled_release_has_its_packages_elsewhere() {
     assert!(tarball(&compiled, PACKED).is_ok());
     let empty = format!("{MANIFEST}compiled_packages: []\n");
     assert_eq!(
-        told(tarball(&empty, PACKED)),
+        errors_of(tarball(&empty, PACKED)),
         [
             "n.tgz:jobs/nats.tgz:job.MF#/packages/0: Expected to find package 'gnatsd' since it's a dependency of job 'nats'"
         ]
@@ -357,7 +357,7 @@ fn binary_values_of_old_writers_are_text() {
 }
 
 #[test]
-fn bad_release_manifests_are_told_in_bosh_s_words() {
+fn bad_release_manifests_are_reported_in_bosh_s_words() {
     for (manifest, expected) in [
         ("[]", "m#: Invalid release manifest: expected a map"),
         (
@@ -393,7 +393,7 @@ fn bad_release_manifests_are_told_in_bosh_s_words() {
 }
 
 #[test]
-fn bad_jobs_of_tarballs_are_told_in_the_director_s_words() {
+fn bad_jobs_of_tarballs_are_reported_in_the_director_s_words() {
     for (change, expected) in [
         (
             ("jobs/nats/job.MF", "GONE"),
@@ -420,7 +420,7 @@ fn bad_jobs_of_tarballs_are_told_in_the_director_s_words() {
         if change.1 != "GONE" {
             entries.push(change);
         }
-        assert_eq!(told(tarball(MANIFEST, &entries)), [expected]);
+        assert_eq!(errors_of(tarball(MANIFEST, &entries)), [expected]);
     }
     let mut entries = PACKED.to_vec();
     entries[1].0 = "jobs/nats/aux.monit";

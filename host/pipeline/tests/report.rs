@@ -1,4 +1,4 @@
-//! What users read when something is wrong.
+//! The text that users read in case of an error.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -79,7 +79,7 @@ error[ops-invalid-path]: Expected to find a map key 'x'
 }
 
 #[test]
-fn what_is_no_scalar_is_shown_by_its_key() {
+fn a_value_that_is_not_a_scalar_is_shown_by_its_key() {
     let diagnostic = Diagnostic::warning("links-unused", "this has no effect")
         .in_document("manifest.yml")
         .at("/instance_groups/0/azs");
@@ -96,7 +96,7 @@ warning[links-unused]: this has no effect
 }
 
 #[test]
-fn what_an_ops_file_brought_is_shown_there() {
+fn a_value_from_an_ops_file_is_shown_there() {
     let diagnostic = Diagnostic::error("bpm-bad-port", "this is no port")
         .in_document("manifest.yml")
         .at("/instance_groups/0/jobs/1/properties/port");
@@ -116,7 +116,7 @@ error[bpm-bad-port]: this is no port
     let mut sources = result(sources());
     sources.set_main("manifest.yml");
     assert_eq!(shown(diagnostic, &sources), expected);
-    // What no ops file touched stays where it was.
+    // Values that no ops file changed keep their place.
     let diagnostic = Diagnostic::error("x", "y")
         .in_document("manifest.yml")
         .at("/instance_groups/0/jobs/0/name");
@@ -175,10 +175,10 @@ fn secret_documents_show_places_and_no_text() {
 fn unknown_documents_and_missing_places_are_no_problem() {
     let plain = Diagnostic::error("x", "y");
     assert_eq!(shown(plain.clone(), &sources()), "error[x]: y\n\n");
-    let unknown = plain.clone().in_document("gone.yml").at("/a/b~1c");
+    let unknown = plain.clone().in_document("missing.yml").at("/a/b~1c");
     assert_eq!(
         shown(unknown, &sources()),
-        "error[x]: y\n --> gone.yml\n  = path: /a/b~1c\n\n"
+        "error[x]: y\n --> missing.yml\n  = path: /a/b~1c\n\n"
     );
     let beyond = plain.clone().in_document("manifest.yml").at("/instance_groups/7/name");
     assert!(shown(beyond, &sources()).contains("--> manifest.yml:2:1\n"));

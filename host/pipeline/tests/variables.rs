@@ -14,18 +14,18 @@ use std::sync::Mutex;
 #[derive(Default)]
 struct Native(Mutex<usize>);
 
-fn told(diagnostics: Vec<boson_variables::Diagnostic>, name: &str) -> Vec<Diagnostic> {
+fn diagnostics_of(diagnostics: Vec<boson_variables::Diagnostic>, name: &str) -> Vec<Diagnostic> {
     let tell = |one: boson_variables::Diagnostic| {
-        let told = Diagnostic::error(one.code.name(), one.message)
+        let error = Diagnostic::error(one.code.name(), one.message)
             .in_document(name)
             .at(one.pointer);
         if one.code.is_warning() {
             Diagnostic {
                 severity: Severity::Warning,
-                ..told
+                ..error
             }
         } else {
-            told
+            error
         }
     };
     diagnostics.into_iter().map(tell).collect()
@@ -59,7 +59,7 @@ impl Stages for Native {
     fn plan(&self, document: Named<'_>, whose: VariableRules) -> Reply<VariablesPlan> {
         *self.0.lock().unwrap() += 1;
         let plan = boson_variables::plan(document.tree, rules(whose));
-        let plan = plan.map_err(|all| StageError::Input(told(all, document.name)))?;
+        let plan = plan.map_err(|all| StageError::Input(diagnostics_of(all, document.name)))?;
         let definition = |one: boson_variables::Definition| Definition {
             name: one.name,
             kind: one.kind,
@@ -74,20 +74,20 @@ impl Stages for Native {
                 definitions,
                 references: references(plan.references),
             },
-            told(plan.diagnostics, document.name),
+            diagnostics_of(plan.diagnostics, document.name),
         ))
     }
 
     fn interpolate(&self, document: Named<'_>, values: &Tree, whose: VariableRules) -> Reply<Interpolated> {
         *self.0.lock().unwrap() += 1;
         let done = boson_variables::interpolate(document.tree.clone(), values.as_object().unwrap(), rules(whose));
-        let done = done.map_err(|all| StageError::Input(told(all, document.name)))?;
+        let done = done.map_err(|all| StageError::Input(diagnostics_of(all, document.name)))?;
         let interpolated = Interpolated {
             document: done.document,
             missing: references(done.missing),
             used: done.used,
         };
-        Ok((interpolated, told(done.diagnostics, document.name)))
+        Ok((interpolated, diagnostics_of(done.diagnostics, document.name)))
     }
 
     fn apply(&self, _: Named<'_>, _: &[Named<'_>]) -> Reply<Applied> {
@@ -119,7 +119,7 @@ impl Stages for Native {
     }
 }
 
-/// Makes values that tell how they were made; remembers the order.
+/// Generates values that say how they were generated; records the order.
 #[derive(Default)]
 struct Maker {
     prepared: Vec<String>,
@@ -172,7 +172,7 @@ struct Case<'a> {
     addresses: Option<Addresses>,
     /// What a check of the manifest finds.
     mistake: Option<&'static str>,
-    /// The store that an earlier run left.
+    /// Errors that a check of the manifest finds.
     kept: Option<Store>,
 }
 
@@ -200,7 +200,7 @@ impl Case<'_> {
         };
         let (stages, mut maker) = (Native::default(), Maker::default());
         let generator: Option<&mut dyn Generator> = self.store.map(|_| &mut maker as &mut dyn Generator);
-        let told = |_: Named<'_>| Ok((self.addresses.clone().unwrap_or_default(), Vec::new()));
+        let addresses = |_: Named<'_>| Ok((self.addresses.clone().unwrap_or_default(), Vec::new()));
         let check = |document: Named<'_>| match self.mistake {
             None => Ok(()),
             Some(mistake) => {
@@ -215,7 +215,7 @@ impl Case<'_> {
             table: &table,
             store: &mut store,
             generator,
-            addresses: Some(&told),
+            addresses: Some(&addresses),
             check: self.mistake.is_some().then_some(&check),
         };
         let reply = interpolate(
@@ -331,7 +331,7 @@ fn options_get_their_values_first_wherever_those_are_defined() {
 }
 
 #[test]
-fn what_lacks_options_is_not_generated() {
+fn a_variable_with_missing_options_is_not_generated() {
     let document = "{a: ((c)), b: ((d)), variables: [{name: c, type: certificate, options: {ca: ((q))}}, \
                     {name: d, type: password, options: {o: ((c.certificate))}}]}";
     let case = Case {
@@ -414,8 +414,8 @@ fn a_failure_keeps_what_was_generated_before() {
 }
 
 #[test]
-fn one_failing_ca_is_told_once() {
-    let document = "{variables: [{name: ca, type: certificate, options: {ca: gone}}, {name: a, type: certificate, options: {ca: ca}}, \
+fn one_failing_ca_is_reported_once() {
+    let document = "{variables: [{name: ca, type: certificate, options: {ca: missing-ca}}, {name: a, type: certificate, options: {ca: ca}}, \
                     {name: b, type: certificate, options: {ca: ca}}]}";
     let run = Case {
         store: Some(""),
@@ -427,11 +427,11 @@ fn one_failing_ca_is_told_once() {
             "Generating variable '{leaf}': Loading certificates: Expected to find variable '{ca}' with a certificate"
         )
     };
-    assert_eq!(run.errors()[0], format!("/variables/0: {}", why("ca", "gone")));
+    assert_eq!(run.errors()[0], format!("/variables/0: {}", why("ca", "missing-ca")));
 }
 
 #[test]
-fn circles_are_told_in_bosh_s_words() {
+fn circles_are_reported_in_bosh_s_words() {
     let document = "{variables: [{name: x, type: password, options: {a: ((w.k))}}, {name: w, type: password, options: {b: ((x))}}]}";
     let case = Case {
         store: Some(""),
@@ -449,9 +449,9 @@ fn circles_are_told_in_bosh_s_words() {
     );
     let signers =
         "{variables: [{name: x, type: certificate, options: {ca: w}}, {name: w, type: certificate, options: {ca: x}}]}";
-    let told = case.run(signers, Options::convert());
+    let converted = case.run(signers, Options::convert());
     let circle = "Generating variable 'x': Loading certificates: Generating variable 'w': Loading certificates: Detected recursion";
-    assert_eq!(told.errors(), [format!("/variables/1: {circle}")]);
+    assert_eq!(converted.errors(), [format!("/variables/1: {circle}")]);
 }
 
 #[test]
@@ -467,7 +467,7 @@ fn long_chains_end_in_an_error() {
 }
 
 #[test]
-fn unfit_values_in_options_are_told_at_their_place() {
+fn unsuitable_values_in_options_are_reported_at_their_place() {
     let document = "{variables: [{name: x, type: password, options: {variables: [1, x((f))]}}]}";
     let run = Case {
         flags: &["f=1.5"],
@@ -483,7 +483,7 @@ fn unfit_values_in_options_are_told_at_their_place() {
 }
 
 #[test]
-fn missing_and_unused_variables_are_told_together_or_each() {
+fn missing_and_unused_variables_are_reported_together_or_separately() {
     let document = "{a: ((q)), b: ((p.k)), c: ((x))}";
     let case = Case {
         flags: &["x=1", "u=1", "t.a=1", "t.b=2"],
@@ -573,7 +573,7 @@ fn a_conversion_puts_in_given_values_as_the_command_line_does() {
     assert_eq!(
         variables,
         ["own", "inner"],
-        "a given variable is none of the deployment's"
+        "a given variable does not belong to the deployment"
     );
     let mut values: Vec<_> = done.values.as_object().unwrap().keys().map(String::as_str).collect();
     values.sort_unstable();
@@ -637,7 +637,7 @@ fn made_again(length: u32, features: &str, change: impl Fn(&mut Store)) -> Run {
 }
 
 #[test]
-fn update_modes_decide_which_values_are_made_anew() {
+fn update_modes_decide_which_values_are_replaced() {
     assert_eq!(made_again(1, "", |_| ()).made, ["fresh"]);
     let changed = made_again(2, "", |_| ());
     assert_eq!(
@@ -699,7 +699,7 @@ fn update_modes_mean_nothing_to_bosh_interpolate() {
 }
 
 #[test]
-fn an_update_mode_that_there_is_not_ends_a_conversion_before_values_are_made() {
+fn an_unknown_update_mode_ends_a_conversion_before_values_are_generated() {
     let case = Case {
         store: Some(""),
         ..Case::default()
@@ -719,7 +719,7 @@ fn an_update_mode_that_there_is_not_ends_a_conversion_before_values_are_made() {
 }
 
 #[test]
-fn options_without_effect_are_told_where_they_stand() {
+fn options_without_effect_are_reported_at_their_place() {
     let case = Case {
         store: Some(""),
         flags: &["b=1"],
@@ -735,7 +735,7 @@ fn options_without_effect_are_told_where_they_stand() {
 }
 
 #[test]
-fn a_mistake_of_the_manifest_is_found_before_values_are_made() {
+fn a_mistake_of_the_manifest_is_found_before_values_are_generated() {
     let document = "{a: ((x)), b: ((c.private_key)), k: ((k)), g: ((g)), variables: [{name: x, type: password}, \
                     {name: c, type: certificate}, {name: k, type: rsa}]}";
     let case = Case {
@@ -753,7 +753,7 @@ fn a_mistake_of_the_manifest_is_found_before_values_are_made() {
     assert!(checked.starts_with(want), "{checked}");
     assert!(run.made.is_empty() && run.prepared.is_empty() && !run.store.changed());
 
-    // Where nothing is to be made the conversion itself tells the mistake.
+    // If nothing has to be generated, the conversion itself reports the mistake.
     let known = "{x: 1, c: {private_key: p}, k: {private_key: p, public_key: q}}";
     let case = Case {
         store: Some(known),

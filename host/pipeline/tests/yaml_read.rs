@@ -1,4 +1,4 @@
-//! What YAML texts mean, where things stand in them, and how hostile ones end. Facts: gopkg.in/yaml.v2 2.4.0.
+//! The meaning of YAML texts, the places of their parts, and the errors of hostile ones. Facts: gopkg.in/yaml.v2 2.4.0.
 
 #![allow(
     clippy::unwrap_used,
@@ -111,7 +111,7 @@ fn keys_of_every_kind_are_kept_apart() {
 }
 
 #[test]
-fn the_last_of_two_equal_keys_counts_and_the_user_hears_of_it() {
+fn the_last_of_two_equal_keys_counts_with_a_warning() {
     let document = read("doc.yml", "a: 1\nb: 2\na: 3\n").unwrap();
     assert_eq!(json::to_text(&document.tree), r#"{"a":3,"b":2}"#);
     assert_eq!(document.place(&Pointer::parse("/a").unwrap()).line, 3);
@@ -307,7 +307,7 @@ fn broken_texts_are_refused_in_libyamls_words_with_a_place() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_refused() {
+fn bytes_that_are_not_text_are_refused() {
     let found = read_bytes("doc.yml", b"a: b\nc: \xe9\n").unwrap_err();
     assert_eq!(
         (found.code.as_str(), found.place.line, found.place.column),
@@ -329,7 +329,7 @@ fn bytes_that_are_no_text_are_refused() {
 }
 
 #[test]
-fn line_breaks_of_other_readers_are_told() {
+fn line_breaks_of_other_readers_are_reported() {
     let document = read("doc.yml", "a: é – “x”\nb: c\u{2028}d\n").unwrap();
     assert_eq!(document.tree.str("b"), Some("c\u{2028}d"));
     let warning = &document.warnings[0];

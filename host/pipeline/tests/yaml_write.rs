@@ -1,4 +1,4 @@
-//! What is written: byte for byte as yaml.v2 lays it out, and the same again for every reader.
+//! The writer: byte for byte the layout of yaml.v2, and the same content for every reader.
 
 #![allow(
     clippy::unwrap_used,
@@ -146,7 +146,7 @@ fn keys_are_sorted_as_yaml_v2_sorts_them_and_keep_their_kind() {
 }
 
 #[test]
-fn a_key_that_looks_like_a_merge_is_none() {
+fn a_key_that_looks_like_a_merge_is_not_one() {
     let tree = Tree::object().with("<<", Tree::object().with("a", "<<"));
     assert_eq!(write(&tree), "!!str \"<<\":\n  a: <<\n");
     assert_eq!(read("", &write(&tree)).unwrap().tree, tree);
@@ -261,7 +261,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_written_reads_back(tree in document()) {
+    fn written_documents_read_back(tree in document()) {
         let text = write(&tree);
         let back = read("", &text).unwrap_or_else(|found| panic!("{found:?}\n{text}"));
         prop_assert!(same(&back.tree, &tree), "{}\n{}", text, json::to_text(&back.tree));

@@ -1,22 +1,22 @@
-//! Anchors and what their aliases cost. Every alias becomes a copy, so what all copies come to is bounded.
+//! Anchors and the cost of their aliases. Every alias becomes a copy, so the total size of all copies is limited.
 
 use super::reader::Node;
 use boson_document::Tree;
 use std::collections::HashMap;
 
-/// Most values that aliases may add: a document of a few lines must not fill the memory.
+/// Limit on the values that aliases may add: a document of a few lines must not fill the memory.
 pub(super) const MAX_VALUES: usize = 250_000;
-/// Most bytes of text that aliases may add.
+/// Limit on the text that aliases may add, in bytes.
 const MAX_BYTES: usize = 32 << 20;
 
-/// How much a value comes to, aliases replaced.
+/// Size of a value with its aliases replaced.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Size {
     pub(super) values: usize,
     pub(super) bytes: usize,
 }
 
-/// Anchors so far, by the parser's number.
+/// The anchors read so far, by the parser's number.
 #[derive(Default)]
 pub(super) struct Anchors {
     anchors: HashMap<usize, Anchor>,
@@ -24,14 +24,14 @@ pub(super) struct Anchors {
 }
 
 struct Anchor {
-    /// None while the value that bears it is being read.
+    /// `None` while the anchor's value is being read.
     node: Option<Node>,
     size: Size,
 }
 
-/// Why there is no copy.
+/// Why an alias is refused.
 pub(super) enum Refused {
-    /// The copies would be too much.
+    /// The copies would be too large.
     Excessive,
     /// The alias stands inside the anchor's value.
     Itself,
@@ -56,7 +56,7 @@ impl Size {
 // === impl Anchors ===
 
 impl Anchors {
-    /// The value that bears this anchor begins.
+    /// Called when the value of this anchor begins.
     pub(super) fn begin(&mut self, anchor: usize) {
         self.anchors.insert(
             anchor,
@@ -67,7 +67,7 @@ impl Anchors {
         );
     }
 
-    /// It ends. What is kept is a copy as well: anchors within anchors are copies of copies.
+    /// Called when it ends. The stored value is a copy as well: anchors within anchors are copies of copies.
     pub(super) fn end(&mut self, anchor: usize, node: &Node, size: Size) -> Result<(), Refused> {
         self.charge(size)?;
         self.anchors.insert(
@@ -80,7 +80,7 @@ impl Anchors {
         Ok(())
     }
 
-    /// What an alias stands for. Charged before it is copied: the copy may be what fills the memory.
+    /// The value of an alias. Its size is charged before it is copied: the copy may be what fills the memory.
     pub(super) fn find(&mut self, anchor: usize) -> Result<(&Node, Size), Refused> {
         let size = self.anchors.get(&anchor).map_or(Size::default(), |anchor| anchor.size);
         self.charge(size)?;
@@ -95,7 +95,7 @@ impl Anchors {
     }
 }
 
-/// How many levels of lists and mappings there are.
+/// Depth of nested lists and mappings.
 pub(super) fn height(tree: &Tree) -> usize {
     match tree {
         Tree::Array(items) => 1 + items.iter().map(height).max().unwrap_or(0),

@@ -1,4 +1,4 @@
-//! What the reader's diagnostics mean.
+//! Explanations of the reader's diagnostics.
 
 use crate::codes::Code;
 

@@ -1,4 +1,4 @@
-//! The parser's events, with places in the text as it was given.
+//! The parser's events, with places in the original text.
 
 use super::marks::Span;
 use super::relaxed::Repairs;
@@ -10,7 +10,7 @@ use std::borrow::Cow;
 pub(super) struct Events<'t> {
     parser: Parser<'t, StrInput<'t>>,
     text: &'t str,
-    /// Characters of a text whose final line break was added; else none.
+    /// Length in characters of a text to which a final line break was added; else `None`.
     characters: Option<usize>,
     repairs: &'t Repairs,
 }
@@ -18,7 +18,7 @@ pub(super) struct Events<'t> {
 // === impl Events ===
 
 impl<'t> Events<'t> {
-    /// `ended`: the final line break was there.
+    /// `ended`: the text had a final line break.
     pub(super) fn new(text: &'t str, ended: bool, repairs: &'t Repairs) -> Self {
         let characters = (!ended).then(|| text.chars().count());
         Self {
@@ -41,7 +41,7 @@ impl<'t> Events<'t> {
     }
 }
 
-/// Where the parser found something.
+/// Where the parser found an error.
 pub(super) fn place(found: &ScanError) -> Span {
     Span {
         line: count(found.marker().line()),
@@ -50,7 +50,7 @@ pub(super) fn place(found: &ScanError) -> Span {
     }
 }
 
-/// Takes back the line break that is not in the text, of a block scalar that reaches its end.
+/// Removes the added line break from a block scalar that reaches the end of the text.
 fn end_block(event: &mut Event<'_>, text: &str) {
     let Event::Scalar(value, ScalarStyle::Literal | ScalarStyle::Folded, ..) = event else {
         return;
@@ -60,7 +60,7 @@ fn end_block(event: &mut Event<'_>, text: &str) {
         return;
     };
     let last_content = content.rsplit('\n').next().unwrap_or("");
-    // A last line of nothing but indentation is no line of the value.
+    // A last line with nothing but indentation is not part of the value.
     if !last_line.trim_matches(' ').is_empty() || last_content.trim_matches(' ').is_empty() {
         *value = Cow::Owned(content.to_string());
     }

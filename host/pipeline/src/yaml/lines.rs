@@ -1,11 +1,11 @@
-//! The text that is being written: where its end is, and what a sign or a new line needs there.
+//! The text that is being written: its current end, and what an indicator or a new line needs there.
 
 /// Text so far.
 pub(super) struct Lines {
     out: String,
     /// Characters since the last line break.
     column: usize,
-    /// The last character is white, or there is none.
+    /// The last character is white space, or the text is empty.
     white: bool,
     /// Nothing but indentation and `-` on this line yet.
     indention: bool,
@@ -32,24 +32,24 @@ impl Lines {
         self.column
     }
 
-    /// More than indentation and `-` stands on this line.
+    /// Whether the line has more than indentation and `-`.
     pub(super) fn is_begun(&self) -> bool {
         !self.indention
     }
 
-    /// What follows is no indentation.
+    /// Called before something other than indentation.
     pub(super) fn end_word(&mut self) {
         (self.white, self.indention) = (false, false);
     }
 
-    /// Something without spaces.
+    /// Appends a text without spaces.
     pub(super) fn word(&mut self, text: &str) {
         self.space();
         self.put(text);
         (self.white, self.indention) = (false, false);
     }
 
-    /// A sign that needs white space before it. `keeps`: the line counts as empty after it.
+    /// Appends an indicator that needs white space before it. `keeps`: the line counts as empty after it.
     pub(super) fn indicator(&mut self, sign: &str, keeps: bool) {
         self.space();
         self.put(sign);
@@ -79,13 +79,13 @@ impl Lines {
         (self.white, self.indention) = (true, true);
     }
 
-    /// A new line within a word.
+    /// A new line within a scalar.
     pub(super) fn indent_after_text(&mut self, indent: usize) {
         self.indention = false;
         self.indent(indent);
     }
 
-    /// To this column, on a new line where something stands on this one.
+    /// Moves to this column, on a new line if the current one has content.
     pub(super) fn indent(&mut self, indent: usize) {
         if !self.indention || self.column > indent || (self.column == indent && !self.white) {
             self.line_break();

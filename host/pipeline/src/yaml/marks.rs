@@ -1,8 +1,8 @@
-//! Where every value and key of a document stands in its text.
+//! The places of every value and key of a document in its text.
 
 use boson_document::{Pointer, Tree};
 
-/// A stretch of one line.
+/// A range within one line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// Line, from 1.
@@ -13,12 +13,12 @@ pub struct Span {
     pub length: u32,
 }
 
-/// Places of a value and of what it holds, in the shape of the tree.
+/// Places of a value and its content, in the shape of the tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
     /// The member's key; the value's own place where it is no member.
     pub key: Span,
-    /// The value. Of an alias: the alias, while what is below it stands at the anchor.
+    /// The value. Of an alias: the alias, while its content is at the anchor.
     pub value: Span,
     /// One for each item or member, in the tree's order.
     pub children: Vec<Mark>,

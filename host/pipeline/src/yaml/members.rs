@@ -1,4 +1,4 @@
-//! A mapping that is being read: keys that are no strings, keys that stand twice, members of other mappings.
+//! A mapping that is being read: keys that are not strings, duplicate keys, members of merged mappings.
 
 use super::marks::{Mark, Span};
 use super::reader::{Kind, Node};
@@ -11,7 +11,7 @@ use std::collections::HashSet;
 pub(super) struct Members {
     map: Map,
     mark: Mark,
-    /// Members that stand in a mapping that was merged, and not in this one, by index.
+    /// Indexes of members that come only from a merged mapping.
     merged: HashSet<usize>,
 }
 
@@ -36,7 +36,7 @@ impl Members {
         }
     }
 
-    /// Adds a member that stands in the mapping itself. A warning where it did so before.
+    /// Adds a member of the mapping itself. Returns a warning if it is a duplicate.
     pub(super) fn add(&mut self, key: Node, mut value: Node) -> Option<Diagnostic> {
         value.mark.key = key.mark.value;
         let first = self.insert(name(key.tree), value.tree, value.mark, true)?;
@@ -47,8 +47,7 @@ impl Members {
         Some(warning.help(format!("the first one is on line {}", first.line)))
     }
 
-    /// Adds the members of another mapping. As in yaml.v2 they override what stands before `<<`, and what stands after it
-    /// overrides them.
+    /// Adds the members of another mapping. As in yaml.v2 they override the members before `<<`, and the members after it override them.
     pub(super) fn merge(&mut self, tree: Tree, mark: Mark) {
         let Tree::Object(map) = tree else { return };
         for ((name, tree), mark) in map.into_iter().zip(mark.children) {
@@ -56,7 +55,7 @@ impl Members {
         }
     }
 
-    /// The place of the key where the mapping itself had it already.
+    /// Returns the place of the key if the mapping itself had it already.
     fn insert(&mut self, name: String, tree: Tree, mark: Mark, own: bool) -> Option<Span> {
         let (index, old) = self.map.insert_full(name, tree);
         let was_merged = if own {

@@ -1,7 +1,7 @@
 //! YAML as BOSH's command line reads and writes it (gopkg.in/yaml.v2 2.4.0), with the place of every value.
 //!
-//! What differs from YAML 1.2, and so from most libraries, is in `scalar` (what a plain word means) and in `reader` (merge keys,
-//! aliases, the first document counts). What JSON lacks is escaped as `boson_document::escape` says.
+//! Differences from YAML 1.2, and so from most libraries, are in `scalar` (the meaning of a plain scalar) and in `reader` (merge keys, aliases, only
+//! the first document counts). Values that JSON lacks are escaped as in `boson_document::escape`.
 
 #![allow(
     clippy::result_large_err,
@@ -40,7 +40,7 @@ use std::sync::Arc;
 /// Largest text that is read, in bytes.
 pub const MAX_BYTES: usize = 32 << 20;
 
-/// A document, its text, and where in it everything is.
+/// A document, its text, and the places of its content.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// Name: of a file, its path as the user gave it.
@@ -51,20 +51,20 @@ pub struct Document {
     pub tree: Tree,
     /// Places of the content.
     pub marks: Mark,
-    /// What was read and has no effect: keys that are given twice, further documents.
+    /// Warnings about parts without effect: duplicate keys, further documents.
     pub warnings: Vec<Diagnostic>,
 }
 
 // === impl Document ===
 
 impl Document {
-    /// Where the value at this pointer begins; of the deepest part that exists where the pointer goes further.
+    /// Where the value at this pointer begins; or the deepest part that exists, if the pointer goes further.
     pub fn place(&self, pointer: &Pointer) -> Span {
         self.marks.find(&self.tree, pointer).0.value
     }
 
-    /// Where the key of the member at this pointer is (of what is no member: the value); of the deepest part that exists
-    /// where the pointer goes further.
+    /// Where the key of the member at this pointer is (or the value, if it is not a member); or the deepest part that exists, if the pointer goes
+    /// further.
     pub fn key_place(&self, pointer: &Pointer) -> Span {
         self.marks.find(&self.tree, pointer).0.key
     }
@@ -75,7 +75,7 @@ impl Document {
     }
 }
 
-/// Reads the first document of a text. Text without any is null.
+/// Reads the first document of a text. An empty text is null.
 ///
 /// # Errors
 /// One diagnostic, with line and column: `yaml-syntax`, `yaml-tag`, `yaml-key`, `yaml-merge`, `yaml-anchor`, `yaml-aliases`,
@@ -94,7 +94,7 @@ pub fn read(name: &str, text: &str) -> Result<Document, Diagnostic> {
     })
 }
 
-/// The same for bytes.
+/// Like [`read`], for bytes.
 ///
 /// # Errors
 /// As [`read`], and `yaml-encoding` for what is not UTF-8.

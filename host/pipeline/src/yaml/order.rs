@@ -1,4 +1,4 @@
-//! The order in which yaml.v2 writes keys: numbers and booleans by value, then null, then strings, digits in them by value.
+//! The order in which yaml.v2 writes keys: numbers and booleans by value, then null, then strings, with digits in them by value.
 
 use boson_document::{Map, Tree, escape};
 use std::cmp::Ordering;
@@ -14,7 +14,7 @@ pub(super) enum Key<'t> {
 // === impl Key ===
 
 impl<'t> Key<'t> {
-    /// The key that a member's name stands for.
+    /// The key for the name of a member.
     pub(super) fn of(name: &'t str) -> Self {
         if !name.starts_with('\0') {
             return Self::Text(name);
@@ -30,9 +30,9 @@ pub(super) fn sorted(map: &Map) -> Vec<(Key<'_>, &Tree)> {
     members
 }
 
-/// A document as `bosh deploy` sends it to the director: each map's keys in that order, those of maps in lists, too.
+/// A document as `bosh deploy` sends it to the director: the keys of each map in that order, also of maps in lists.
 ///
-/// What a template iterates over, and what it prints as a whole, comes in the order of its keys.
+/// Templates iterate over keys, and print maps, in this order.
 pub fn as_sent(tree: Tree) -> Tree {
     match tree {
         Tree::Object(map) => {
@@ -48,7 +48,7 @@ pub fn as_sent(tree: Tree) -> Tree {
     }
 }
 
-/// Not the standard library's sort: that may panic where an order is not total, and nobody has proven that this one is.
+/// Not the standard library's sort: that may panic if an order is not total, and it is not proven that this one is.
 fn merge_sort<T>(members: &mut Vec<(Key<'_>, T)>) {
     if members.len() < 2 || members.windows(2).all(|pair| !less(&pair[1].0, &pair[0].0)) {
         return;
@@ -122,7 +122,7 @@ fn natural(a: &str, b: &str) -> Ordering {
         (true, false) => Ordering::Greater,
         (false, true) => Ordering::Less,
         (false, false) => {
-            // A digit other than 0 before the difference: what follows is the rest of one number on both sides.
+            // A digit other than 0 before the difference: the rest belongs to one number on both sides.
             let inside = (x == '0' || y == '0')
                 && a[..start]
                     .chars()

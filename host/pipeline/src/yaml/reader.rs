@@ -1,4 +1,4 @@
-//! Events of the parser become a tree and its marks.
+//! Builds a tree and its marks from the parser's events.
 
 use super::anchors::{self, Anchors, Size};
 use super::events::{self, Events};
@@ -12,15 +12,15 @@ use boson_document::{MAX_DEPTH, Tree};
 use saphyr_parser::{Event, ScanError};
 use std::borrow::Cow;
 
-/// Most values of a document: each takes a hundred times the bytes of its text.
+/// Limit on the values of a document: each takes a hundred times the bytes of its text.
 const MAX_VALUES: usize = 500_000;
-/// Most warnings of a document; who reads a hundred does not read more.
+/// Limit on the warnings of a document; a longer list is not useful.
 const MAX_WARNINGS: usize = 100;
 
 /// Reads the first document.
 pub(super) fn read(name: &str, source: &str) -> Result<(Tree, Mark, Vec<Diagnostic>), Diagnostic> {
     let ended = source.ends_with(['\n', '\r']);
-    // The parser makes up a line break at the end of a block; with a real one there, `end_block` knows what to take back.
+    // The parser invents a line break at the end of a block; with a real one there, `end_block` knows what to remove.
     let mut text = if ended {
         Cow::Borrowed(source)
     } else {
@@ -50,9 +50,9 @@ pub(super) fn read(name: &str, source: &str) -> Result<(Tree, Mark, Vec<Diagnost
 
 /// Why a document could not be read.
 pub(super) enum Failure {
-    /// The parser's reason; perhaps it is too strict.
+    /// An error of the parser, which may be too strict.
     Scan(ScanError),
-    /// Our own reason.
+    /// An error of this reader.
     Found(Box<Diagnostic>),
 }
 
@@ -83,13 +83,13 @@ pub(super) enum Kind {
 
 struct Reader<'t> {
     name: &'t str,
-    /// The text as it was given.
+    /// The original text.
     source: &'t str,
     events: Events<'t>,
     anchors: Anchors,
     /// Values and aliases so far.
     read: usize,
-    /// What they come to, aliases replaced.
+    /// Their size, aliases replaced.
     size: Size,
     warnings: Vec<Diagnostic>,
 }
@@ -130,7 +130,7 @@ impl<'t> Reader<'t> {
         }
         let node = self.node(0)?;
         self.next()?;
-        // What follows is not read by BOSH, so it may even be broken.
+        // BOSH does not read the rest, so it may even be malformed.
         if let Ok((Event::DocumentStart(_), at)) = self.next() {
             let warning = Diagnostic::warning("yaml-more-documents", "only the first document of a file is read");
             self.warn(
@@ -228,7 +228,7 @@ impl<'t> Reader<'t> {
         self.items(at, depth, |_| true)
     }
 
-    /// What may stand after `<<:`.
+    /// The values allowed after `<<:`.
     fn merge_list(&mut self, at: Span, depth: usize) -> Read<Node> {
         self.items(at, depth, |kind| kind == Kind::Mapping)
     }
@@ -238,7 +238,7 @@ impl<'t> Reader<'t> {
         loop {
             let (event, at) = self.next()?;
             if event == Event::SequenceEnd {
-                // Lists keep room for as many items again; most documents are never added to.
+                // Lists reserve memory for as many items again; most documents never grow.
                 items.shrink_to_fit();
                 mark.children.shrink_to_fit();
                 return Ok(Node {
@@ -277,10 +277,10 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads what stands after `<<:`.
+    /// Reads the value after `<<:`.
     fn merge(&mut self, depth: usize, members: &mut Members) -> Read<()> {
         let (event, at) = self.next()?;
-        // yaml.v2 takes a list that is written out, but no alias of one.
+        // yaml.v2 accepts a list that is written out, but no alias of one.
         let written = matches!(event, Event::SequenceStart(..));
         let node = match event {
             Event::SequenceStart(anchor, _) => self.collection(anchor, at, depth, Self::merge_list)?,

@@ -1,22 +1,22 @@
-//! What YAML 1.1 allows and the parser, which reads YAML 1.2, does not: lines of a quoted or bracketed value that begin left of
-//! where the value belongs, and a tab after `key:`.
+//! Forms that YAML 1.1 allows and the parser, which reads YAML 1.2, does not: lines of a quoted or bracketed value that begin left of the value's
+//! indentation, and a tab after `key:`.
 //!
-//! Indentation means nothing inside such values, so the lines are indented and the text is read again. Only lines that the
-//! parser itself found inside such a value are touched; marks are moved back.
+//! Indentation means nothing inside such values, so the lines are indented and the text is read again. Only lines for which the parser itself
+//! reported such a value are changed; marks are moved back.
 
 use super::marks::Span;
 use super::syntax::count;
 use saphyr_parser::ScanError;
 use std::collections::BTreeMap;
 
-/// Most repairs of a document: each costs a new start.
+/// Limit on the repairs of a document: each one parses from the start.
 const MAX_REPAIRS: usize = 128;
-/// Columns that are added in front of a line; more than blocks around it are indented.
+/// Columns that are added in front of a line; more than the indentation of any block around it.
 const DEEPER: u32 = 200;
-/// Most bytes that are read again, over all repairs.
+/// Limit on the text that is read again, over all repairs, in bytes.
 const MAX_REREAD: usize = 64 << 20;
 
-/// What was done to a text so far.
+/// The repairs of a text so far.
 #[derive(Default)]
 pub(super) struct Repairs {
     /// Columns added in front, by line.
@@ -28,7 +28,7 @@ pub(super) struct Repairs {
 // === impl Repairs ===
 
 impl Repairs {
-    /// The text with one more repair, where `found` is something that can be repaired.
+    /// The text with one more repair, if the error `found` can be repaired.
     pub(super) fn next(&mut self, text: &str, found: &ScanError) -> Option<String> {
         self.count += 1;
         self.bytes = self.bytes.saturating_add(text.len());
@@ -56,7 +56,7 @@ impl Repairs {
         }
     }
 
-    /// Where a place of the repaired text is in the original.
+    /// The place in the original text for a place in the repaired one.
     pub(super) fn original(&self, at: Span) -> Span {
         let added = self.added.get(&at.line).copied().unwrap_or(0);
         Span {
@@ -101,7 +101,7 @@ fn offset_of(text: &str, line: usize) -> Option<usize> {
     }
 }
 
-/// Offset of the quote that ends the scalar that the text begins with.
+/// Offset of the quote that closes the scalar at the start of the text.
 fn closing_quote(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let quote = *bytes.first().filter(|byte| matches!(byte, b'"' | b'\''))?;

@@ -1,4 +1,4 @@
-//! What a scalar means, by the table of yaml.v2 (spec/ops.md section 1), and how numbers are spelled.
+//! The meaning of a scalar, by the table of yaml.v2 (spec/ops.md section 1), and the spelling of numbers.
 
 use super::timestamp;
 use std::borrow::Cow;
@@ -16,9 +16,9 @@ pub enum Scalar {
     Float(f64),
     /// `<<`
     Merge,
-    /// Looks like a date. A string for those who read without a type, but not when it is written.
+    /// Looks like a date. A string for readers without a type, but quoted when it is written.
     Timestamp,
-    /// Nothing of these.
+    /// None of these.
     String,
 }
 
@@ -38,12 +38,12 @@ impl Scalar {
         }
     }
 
-    /// What a plain scalar without a tag means.
+    /// The meaning of a plain scalar without a tag.
     pub fn plain(text: &str) -> Self {
         Self::resolve(text, true)
     }
 
-    /// What a scalar means whose tag is none of `!!str` and `!!binary`. `dated`: no tag, or `!!timestamp`.
+    /// The meaning of a scalar whose tag is neither `!!str` nor `!!binary`. `dated`: no tag, or `!!timestamp`.
     pub(super) fn resolve(text: &str, dated: bool) -> Self {
         let Some(first) = text.bytes().next() else {
             return Self::Null;
@@ -94,7 +94,7 @@ fn number(text: &str, dated: bool) -> Scalar {
         .unwrap_or(Scalar::String)
 }
 
-/// Go's integers: `0x`, `0o`, `0b` or `0` before the digits tell the base. What has no sign may need all 64 bits.
+/// Go's integers: `0x`, `0o`, `0b` or `0` before the digits sets the base. A number without a sign may need all 64 bits.
 fn integer(text: &str) -> Option<String> {
     let (negative, digits) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
@@ -108,7 +108,7 @@ fn integer(text: &str) -> Option<String> {
         [b'0', _, ..] => (8, &digits[1..]),
         _ => (10, digits),
     };
-    // `from_str_radix` takes a sign of its own.
+    // `from_str_radix` accepts a second sign.
     if !digits.as_bytes().first()?.is_ascii_alphanumeric() {
         return None;
     }
@@ -120,7 +120,7 @@ fn integer(text: &str) -> Option<String> {
     }
 }
 
-/// yaml.v2's own second try at binary numbers: a sign may stand after `0b`.
+/// yaml.v2's second attempt at binary numbers: a sign may follow `0b`.
 fn signed_binary(text: &str) -> Option<String> {
     let digits = text.strip_prefix("0b")?;
     i64::from_str_radix(digits, 2).ok().map(|value| value.to_string())
@@ -155,7 +155,7 @@ fn fraction(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| value.is_finite())
 }
 
-/// Without underscores; `None` where one of them does not stand between digits, as Go's `ParseFloat` has it.
+/// The text without underscores; `None` if one of them is not between digits, as in Go's `ParseFloat`.
 fn joined(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('_') {
         return Some(Cow::Borrowed(text));
@@ -167,7 +167,7 @@ fn joined(text: &str) -> Option<Cow<'_, str>> {
     apart.then(|| Cow::Owned(text.replace('_', "")))
 }
 
-/// As Go's `FormatFloat(value, 'g', -1, 64)`, infinities and NaN as YAML has them.
+/// As Go's `FormatFloat(value, 'g', -1, 64)`, with infinities and NaN in YAML's spelling.
 pub fn format_float(value: f64) -> String {
     if value.is_nan() {
         return ".nan".into();

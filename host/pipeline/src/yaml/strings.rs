@@ -1,14 +1,14 @@
-//! Strings in each of their styles, long ones folded.
+//! Strings in each of their styles, with long lines folded.
 
 use super::lines::Lines;
 use super::style;
 
-/// Column after which a space becomes a line break, where lines are folded.
+/// Column after which a space becomes a line break, if lines are folded.
 const WIDTH: usize = 80;
 
 // === impl Lines ===
 
-/// `indent`: the column of lines that are not the first. `fold`: whether long lines may be folded.
+/// `indent`: column of the lines after the first. `fold`: whether long lines may be folded.
 impl Lines {
     pub(super) fn plain(&mut self, text: &str, indent: usize, fold: bool) {
         self.space();
@@ -27,7 +27,7 @@ impl Lines {
         self.end_word();
     }
 
-    /// The characters; where a line is full, a single space between words becomes a line break.
+    /// The characters; in a full line, a single space between words becomes a line break.
     fn folded(&mut self, text: &str, fold: Option<usize>, quoted: bool) {
         let mut rest = text;
         let mut after_space = false;

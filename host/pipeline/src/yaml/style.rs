@@ -1,11 +1,11 @@
-//! How a string is written so that its readers take it for that string: plain, quoted or as a block.
+//! How a string is written so that its readers read the same string: plain, quoted or as a block.
 
 use super::scalar::Scalar;
 
-/// Who must take the text for that string.
+/// The readers that must read the same string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Readers {
-    /// yaml.v2 itself: quoted where it quotes, and nowhere else.
+    /// yaml.v2 itself: quoted only where it quotes.
     YamlV2,
     /// Ruby's Psych too, and readers of YAML 1.1 and of YAML 1.2.
     All,
@@ -14,7 +14,7 @@ pub(super) enum Readers {
 /// A way to write a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
-    /// As it is.
+    /// Plain.
     Plain,
     /// In single quotes.
     Single,
@@ -24,7 +24,7 @@ pub(super) enum Style {
     Literal,
 }
 
-/// The style of a string. `key`: it stands before a `:` on one line.
+/// The style of a string. `key`: it is a key on one line.
 pub(super) fn of_string(text: &str, key: bool, readers: Readers) -> Style {
     let shape = Shape::of(text);
     if text.contains('\n') {
@@ -37,7 +37,7 @@ pub(super) fn of_string(text: &str, key: bool, readers: Readers) -> Style {
     let mistaken = match (Scalar::plain(text), readers) {
         (Scalar::String, Readers::YamlV2) => is_sexagesimal(text),
         (Scalar::String, Readers::All) => shape.plain && misread(text),
-        // Only a key merges, and that is the writer's to see.
+        // Only a key merges; the writer handles that.
         (Scalar::Merge, Readers::YamlV2) => false,
         _ => true,
     };
@@ -60,13 +60,13 @@ fn is_break(c: char) -> bool {
     matches!(c, '\r' | '\n' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// What may be written without escape. Beyond the sixteen-bit plane nothing, as in yaml.v2.
+/// Whether a character may be written without escape; as in yaml.v2, not if it is outside the basic multilingual plane.
 pub(super) fn is_printable(c: char) -> bool {
     matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}')
         && !matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// Which styles can carry a string.
+/// The styles that can represent a string.
 struct Shape {
     plain: bool,
     single: bool,
@@ -109,7 +109,7 @@ impl Shape {
     }
 }
 
-/// Whether something in the text would be taken for syntax.
+/// Whether a part of the text would be read as syntax.
 fn indicators(text: &str) -> bool {
     if text.starts_with("---") || text.starts_with("...") {
         return true;
@@ -129,7 +129,7 @@ fn indicators(text: &str) -> bool {
     })
 }
 
-/// A number in base 60, which yaml.v2 quotes for the sake of others: `1:30`, `-1_0:5:59.5`.
+/// A number in base 60, which yaml.v2 quotes for other readers: `1:30`, `-1_0:5:59.5`.
 fn is_sexagesimal(text: &str) -> bool {
     let rest = text.strip_prefix(['+', '-']).unwrap_or(text);
     let only = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
@@ -149,7 +149,7 @@ fn is_sexagesimal(text: &str) -> bool {
         && places.iter().all(place)
 }
 
-/// Strings that yaml.v2 reads as strings and others do not: Ruby's Psych, and readers of YAML 1.1 and 1.2.
+/// Strings that yaml.v2 reads as strings and other readers do not: Ruby's Psych, and readers of YAML 1.1 and 1.2.
 fn misread(text: &str) -> bool {
     let Some(first) = text.bytes().next() else { return false };
     match first {
@@ -159,7 +159,7 @@ fn misread(text: &str) -> bool {
         b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' => {
             is_any(text, &["yes", "no", "true", "false", "on", "off", "null"])
         }
-        // Psych makes a symbol of it.
+        // Psych reads a symbol.
         b':' => true,
         b'=' => text == "=",
         _ => false,
@@ -170,7 +170,7 @@ fn is_any(text: &str, words: &[&str]) -> bool {
     words.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
-/// Digits with what may stand among them: `1,000`, `1:30`, `0x_f`, `1_0.5e+3`.
+/// Digits with the characters that may be between them: `1,000`, `1:30`, `0x_f`, `1_0.5e+3`.
 fn like_number(text: &str) -> bool {
     let rest = text.strip_prefix(['+', '-']).unwrap_or(text);
     let based = |prefix: [&str; 2]| prefix.iter().find_map(|prefix| rest.strip_prefix(prefix));

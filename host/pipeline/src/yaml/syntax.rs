@@ -1,18 +1,18 @@
-//! What is wrong with a text, in libyaml's words where it has some, and where.
+//! Errors of a text with their places, in libyaml's words if it has some.
 
 use super::anchors::Refused;
 use super::{MAX_BYTES, Span, words};
 use crate::diagnostic::Diagnostic;
 use saphyr_parser::ScanError;
 
-/// Most line breaks, colons, commas and opening brackets.
+/// Limit on line breaks, colons, commas and opening brackets.
 const MAX_SEPARATORS: usize = 1_000_000;
 
-/// Refuses what no reader should be given: too much text, control characters. A warning where readers differ.
+/// Refuses input for every reader: too much text, control characters. Returns a warning if readers differ.
 pub(super) fn check_text(name: &str, text: &str) -> Result<Option<Diagnostic>, Diagnostic> {
     check_size(name, text.len())?;
     check_separators(name, text)?;
-    // Bytes first: nearly every text has none of these, and needs no decoding to know it.
+    // Bytes first: nearly every text has none of these, so it need not be decoded to check.
     let suspect =
         |byte: u8| byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r') || matches!(byte, 0x7f | 0xc2 | 0xe2 | 0xef);
     if !text.bytes().any(suspect) {
@@ -46,7 +46,7 @@ pub(super) fn check_text(name: &str, text: &str) -> Result<Option<Diagnostic>, D
     }))
 }
 
-/// Refuses texts with more values than fit into memory, where the parser would hold all of them before it gives the first.
+/// Refuses texts with too many values for the memory, if the parser would read all of them before it returns the first.
 fn check_separators(name: &str, text: &str) -> Result<(), Diagnostic> {
     let separates = |byte: &u8| matches!(byte, b'\n' | b'\r' | b':' | b',' | b'[' | b'{');
     if text.bytes().filter(separates).count() <= MAX_SEPARATORS {
@@ -63,7 +63,7 @@ fn check_separators(name: &str, text: &str) -> Result<(), Diagnostic> {
     }
 }
 
-/// More values than any manifest needs.
+/// The error for more values than any manifest needs.
 pub(super) fn too_many(name: &str, at: Span) -> Diagnostic {
     error(name, "yaml-size", at, "the document has too many values").help("keep data out of the manifest")
 }
@@ -87,7 +87,7 @@ pub(super) fn check_size(name: &str, bytes: usize) -> Result<(), Diagnostic> {
     .help("keep data out of the manifest"))
 }
 
-/// The diagnostic for bytes that are no UTF-8 from `offset` on.
+/// The error for bytes that are not UTF-8 from `offset` on.
 pub(super) fn not_utf8(name: &str, bytes: &[u8], offset: usize) -> Diagnostic {
     let (line, column) = position(bytes, offset);
     let utf16 = matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
@@ -123,7 +123,7 @@ pub(super) fn error(name: &str, code: &str, at: Span, message: impl Into<String>
         .on_line(at.line, Some(at.column))
 }
 
-/// The diagnostic for what the scanner found.
+/// The error for what the scanner found.
 pub(super) fn scan_error(name: &str, text: &str, found: &ScanError, at: Span) -> Diagnostic {
     let info = found.info();
     if info == "while parsing node, found unknown anchor" {
@@ -146,7 +146,7 @@ pub(super) fn scan_error(name: &str, text: &str, found: &ScanError, at: Span) ->
     }
 }
 
-/// Where a key without `:` begins, which the parser notices when it meets what comes next.
+/// Where a key without `:` begins; the parser notices it only at the next token.
 fn key_before(text: &str, at: Span) -> Span {
     let lines: Vec<&str> = text.lines().take(at.line as usize).collect();
     let begun = |line: &str, column: u32| line.chars().take(column.saturating_sub(1) as usize).any(|c| c != ' ');
@@ -168,7 +168,7 @@ fn key_before(text: &str, at: Span) -> Span {
     }
 }
 
-/// Nesting that no manifest needs.
+/// The error for nesting that no manifest needs.
 pub(super) fn too_deep(name: &str, at: Span) -> Diagnostic {
     error(
         name,
@@ -178,7 +178,7 @@ pub(super) fn too_deep(name: &str, at: Span) -> Diagnostic {
     )
 }
 
-/// An alias without a copy.
+/// The error for a refused alias.
 pub(super) fn no_copy(name: &str, text: &str, at: Span, refused: &Refused) -> Diagnostic {
     match refused {
         Refused::Excessive => error(name, "yaml-aliases", at, "document contains excessive aliasing")
@@ -190,7 +190,7 @@ pub(super) fn no_copy(name: &str, text: &str, at: Span, refused: &Refused) -> Di
     }
 }
 
-/// A list or mapping where a key should be.
+/// The error for a list or mapping used as a key.
 pub(super) fn collection_key(name: &str, at: Span) -> Diagnostic {
     error(
         name,
@@ -201,7 +201,7 @@ pub(super) fn collection_key(name: &str, at: Span) -> Diagnostic {
     .help("a value that begins with `{` or `[`, such as a placeholder of another tool, needs quotes")
 }
 
-/// Something after `<<:` that can't be merged. `list`: an alias of a list.
+/// The error for a value after `<<:` that cannot be merged. `list`: an alias of a list.
 pub(super) fn no_mapping(name: &str, at: Span, list: bool) -> Diagnostic {
     let found = error(
         name,
@@ -216,7 +216,7 @@ pub(super) fn no_mapping(name: &str, at: Span, list: bool) -> Diagnostic {
     }
 }
 
-/// The name of the anchor or alias that stands at a place.
+/// The name of the anchor or alias at a place.
 pub(super) fn name_after(text: &str, at: Span) -> String {
     let line = text.split('\n').nth(at.line.saturating_sub(1) as usize).unwrap_or("");
     let word = line

@@ -1,4 +1,4 @@
-//! Which scalars yaml.v2 takes for a date, so that strings of that look are quoted when written.
+//! Which scalars yaml.v2 reads as a date, so that strings of that form are quoted when written.
 
 /// Whether Go's `time.Parse` accepts the text in one of the four forms that yaml.v2 tries.
 pub fn is_timestamp(text: &str) -> bool {

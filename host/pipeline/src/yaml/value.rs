@@ -1,4 +1,4 @@
-//! A scalar with its style and tag becomes a value.
+//! Builds a value from a scalar with its style and tag.
 
 use super::reader::Kind;
 use super::scalar::{Scalar, format_float};
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 const CORE: &str = "tag:yaml.org,2002:";
 
-/// The value; a diagnostic without a place where the tag does not fit.
+/// The value, or a diagnostic without a place if the tag does not fit.
 pub(super) fn of_scalar(text: Cow<'_, str>, style: ScalarStyle, tag: Option<&Tag>) -> Result<(Tree, Kind), Diagnostic> {
     let Some(tag) = tag else {
         return Ok(match style {
@@ -34,7 +34,7 @@ pub(super) fn of_scalar(text: Cow<'_, str>, style: ScalarStyle, tag: Option<&Tag
 
 fn tagged(tag: &str, text: Cow<'_, str>) -> Result<(Tree, Kind), Diagnostic> {
     match Scalar::resolve(&text, tag == "timestamp") {
-        // Not the larger ones, in yaml.v2.
+        // yaml.v2 does not accept larger ones.
         Scalar::Int(digits) if tag == "float" && digits.parse::<i64>().is_ok() => {
             Ok((float(digits.parse().unwrap_or(0.0)), Kind::Scalar))
         }
@@ -47,7 +47,7 @@ fn tagged(tag: &str, text: Cow<'_, str>) -> Result<(Tree, Kind), Diagnostic> {
     }
 }
 
-/// As Go decodes it: bits that do not count may be set.
+/// As in Go: unused bits may be set.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
@@ -69,7 +69,7 @@ fn of_meaning(meaning: Scalar, text: Cow<'_, str>) -> (Tree, Kind) {
         Scalar::Null => Tree::Null,
         Scalar::Bool(value) => Tree::Bool(value),
         Scalar::Int(digits) => Number::new(&digits).map_or(Tree::Null, Tree::Number),
-        // An integer that is too large for 64 bits reads as a float; by its text it would pass for an integer.
+        // An integer that is too large for 64 bits is read as a float; its text would look like an integer.
         Scalar::Float(value) => match Number::new(&text) {
             Some(number) if !number.is_integer() => Tree::Number(number),
             _ => float(value),
@@ -80,7 +80,7 @@ fn of_meaning(meaning: Scalar, text: Cow<'_, str>) -> (Tree, Kind) {
     (tree, Kind::Scalar)
 }
 
-/// A double as JSON spells it, always told apart from an integer.
+/// A double as JSON spells it, always distinct from an integer.
 pub(super) fn float(value: f64) -> Tree {
     let text = format_float(value);
     if text.contains(['.', 'e']) {

@@ -1,17 +1,17 @@
-//! How much memory a text takes, before it is read: what readers ask the budget of their process for.
+//! How much memory a text needs, computed before it is read: readers request it from the budget of their process.
 
 use super::anchors;
 
-/// Bytes for a value: what the tree and the marks take for it, with the room that lists and maps keep for more while they are read.
+/// Bytes for a value in the tree and the marks, including the spare capacity of lists and maps while they are read.
 const VALUE: u64 = 320;
-/// Bytes that it takes more where it has a key.
+/// Additional bytes for a value with a key.
 const KEY: u64 = 160;
-/// Bytes for a value between brackets, where the parser may hold all its tokens before it gives the first.
+/// Bytes for a value between brackets, where the parser may hold all its tokens before it returns the first.
 const IN_FLOW: u64 = 640;
-/// Bytes for a byte of text: itself, and in the tree.
+/// Bytes for a byte of text: the text itself, and its copy in the tree.
 const TEXT: u64 = 3;
 
-/// Bytes that reading this text takes at most, and afterwards the document.
+/// Memory for reading this text and then for the document; an upper limit.
 pub fn weight(text: &[u8]) -> u64 {
     let flow = text.iter().any(|byte| matches!(byte, b'[' | b'{'));
     let (mut values, mut bytes) = (0_u64, text.len() as u64 * TEXT);
@@ -29,7 +29,7 @@ pub fn weight(text: &[u8]) -> u64 {
     bytes + copied * VALUE
 }
 
-/// What may be aliases, each of which copies at most everything; none where there is no anchor.
+/// Number of possible aliases, each of which copies at most everything; 0 if there is no anchor.
 fn aliases(text: &[u8]) -> u64 {
     let marks = |sign: u8| {
         let begins = move |three: &&[u8]| match three {
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_holds_more_values_weighs_more() {
+    fn a_text_with_more_values_needs_more_memory() {
         let long = weight("x".repeat(4000).as_bytes());
         let values = weight("- a\n".repeat(1000).as_bytes());
         let flow = weight(format!("[{}]", "a,".repeat(1000)).as_bytes());

@@ -1,9 +1,9 @@
-//! The parser's reasons in libyaml's words, which BOSH's users know, and advice.
+//! The parser's errors in libyaml's words, which users of BOSH know, with help texts.
 
 const ONE_COLUMN: &str = "keys of one mapping, and items of one list, begin in the same column";
 const NO_TABS: &str = "indent with spaces";
 
-/// Beginning of the parser's reason, ours, and what one can do.
+/// Start of the parser's error, libyaml's words, and the help text.
 const WORDS: &[(&str, &str, &str)] = &[
     (
         "mapping values are not allowed in this context",
@@ -72,7 +72,7 @@ const WORDS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Message and advice for a reason of the parser.
+/// Message and help for an error of the parser.
 pub(super) fn of(reason: &str) -> (&str, Option<&'static str>) {
     match WORDS.iter().find(|(start, ..)| reason.starts_with(start)) {
         Some((_, message, help)) => (message, Some(help)),

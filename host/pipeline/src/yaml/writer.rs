@@ -1,4 +1,4 @@
-//! Documents as text, laid out as yaml.v2 does: two columns a level, list items below their key, long lines folded.
+//! Writes documents in the layout of yaml.v2: two columns a level, list items below their key, long lines folded.
 
 use super::lines::Lines;
 use super::order::{self, Key};
@@ -13,17 +13,17 @@ const MAX_SIMPLE_KEY: usize = 128;
 
 /// The text of a document, byte for byte as yaml.v2 writes it, and so as `bosh interpolate` prints it.
 ///
-/// Guarantees: reads back as the same document, by [`super::read`] and by yaml.v2 (but a float that has no fraction
-/// is written as an integer, as yaml.v2 does). Not by Psych, which takes `1e+06` for a string and `1,000` for a number.
+/// Guarantees: reads back as the same document, by [`super::read`] and by yaml.v2 (except that a float without a fraction is written as an integer,
+/// as in yaml.v2). Not by Psych, which reads `1e+06` as a string and `1,000` as a number.
 pub fn write(tree: &Tree) -> String {
     let mut writer = Writer::new(Order::Sorted);
     writer.document(tree);
     writer.lines.into_text()
 }
 
-/// Kubernetes objects as documents of one text, each after `---`, members in their order, lines as long as they are.
+/// Kubernetes objects as documents of one text, each after `---`, members in their order, lines not folded.
 ///
-/// Guarantees: readers of YAML 1.1, Psych among them, and of YAML 1.2 take it for the same objects.
+/// Guarantees: readers of YAML 1.1, including Psych, and of YAML 1.2 read the same objects.
 pub fn write_manifest(objects: &[Tree]) -> String {
     let mut writer = Writer::new(Order::Given);
     for object in objects {
@@ -36,19 +36,19 @@ pub fn write_manifest(objects: &[Tree]) -> String {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
-    /// As yaml.v2 has it, whose layout goes with it.
+    /// The order and layout of yaml.v2.
     Sorted,
-    /// As it is, for people who know Kubernetes' manifests.
+    /// The original order, for people who know Kubernetes' manifests.
     Given,
 }
 
-/// Where a value stands.
+/// The position of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Context {
     Root,
     Item,
     Key,
-    /// After `key:`; or, being a key itself, after `?`.
+    /// After `key:`; or, as a key, after `?`.
     Member,
 }
 
@@ -72,7 +72,7 @@ impl Writer {
         self.lines.indent(0);
     }
 
-    /// `indent`: of what the value stands in; none at the root.
+    /// `indent`: indentation of the parent; `None` at the root.
     fn value(&mut self, tree: &Tree, context: Context, indent: Option<usize>) {
         match tree {
             Tree::Null => self.lines.word("null"),
@@ -96,7 +96,7 @@ impl Writer {
             Order::Given => number.text().to_string(),
         };
         match text.split_once(['e', 'E']) {
-            // Without a point it is no number by YAML 1.1, and Psych takes it for a string.
+            // Without a point it is not a number in YAML 1.1, and Psych reads it as a string.
             Some((digits, power)) if !digits.contains('.') && self.order == Order::Given => {
                 self.lines.word(&format!("{digits}.0e{}", signed(power)));
             }
@@ -143,7 +143,7 @@ impl Writer {
 
     fn key(&mut self, key: &Key<'_>, context: Context, indent: usize) {
         match key {
-            // Psych merges even what is quoted. yaml.v2 leaves it plain, and so loses the member when it reads it again.
+            // Psych merges even a quoted key. yaml.v2 leaves it plain, and so loses the member when it reads it again.
             Key::Text("<<") => self.lines.word("!!str \"<<\""),
             Key::Text(text) => self.string(text, context, Some(indent)),
             Key::Other(tree) => self.value(tree, context, Some(indent)),
