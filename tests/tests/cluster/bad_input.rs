@@ -194,7 +194,7 @@ fn cases() -> Vec<Case> {
                 room.deployment(name, &[]).await;
             }),
             told: converted("DeploymentValue"),
-            words: &["key 'value' of Secret 'no-json.var-implicit-domain' is no JSON"],
+            words: &["key 'value' of Secret 'no-json.var-implicit-domain' is not JSON"],
             mend: steps!(room, name, {
                 let value = json!(MARKER).to_string();
                 room.secret("no-json.var-implicit-domain", "value", &value).await;

@@ -75,7 +75,7 @@ async fn each_change_names_groups_versions_and_causes() {
     example.delete("Service", "nats-gateway-0").await;
     told(
         &example,
-        &["created Service (1); because of what was changed or deleted by others"],
+        &["created Service (1); because of changes or deletions by others"],
     )
     .await;
     // A comment changes the document, and nothing else.

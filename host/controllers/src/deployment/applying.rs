@@ -1,5 +1,4 @@
-//! Bringing the cluster's objects to what is wanted: nothing of somebody else's is touched, and nothing is written before the API server has been
-//! asked whether it takes everything.
+//! Applies the desired objects. Objects that this deployment does not own are left alone, and nothing is written before a dry run of everything.
 
 use super::MANAGER;
 use super::flow::Flow;
@@ -22,7 +21,7 @@ use k8s_openapi::api::core::v1::Secret;
 use serde_json::Value;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Questions to the API server, or writes, at a time.
+/// Dry runs or writes at a time.
 const CALLS: usize = 8;
 /// Kinds whose objects become pods.
 const WORKLOADS: [&str; 6] = [
@@ -37,7 +36,7 @@ const WORKLOADS: [&str; 6] = [
 // === impl Flow ===
 
 impl Flow<'_> {
-    /// Makes, changes and deletes what differs. All objects as they are then, and the groups that keep an older operator image.
+    /// Creates, changes and deletes what differs. Returns all objects, and the groups that keep an older operator image.
     pub(super) async fn apply(
         &self,
         mut wanted: Vec<Value>,
@@ -48,17 +47,17 @@ impl Flow<'_> {
         for kind in KINDS {
             live.extend(self.live(&resource(kind.api_version, kind.kind)).await?);
         }
-        // In the other mode they are what the deployment no longer has.
+        // In the other mode these jobs are leftovers, to be deleted.
         live.retain(|object| self.mode == ConversionMode::InProcess || !self.is_conversion_job(object));
         let removed = self.retain(&mut wanted, &mut live).await?;
-        // They stay as an earlier conversion made them.
+        // Groups that are held back keep their present objects.
         live.retain(|object| !held_back.owns(object));
         let outdated = self.keep_images(&mut wanted, &live);
         let plan = self.differences(wanted.clone(), &mut live).await?;
         self.vacant(plan.new_objects()).await?;
         if let Some(leaving) = plan.replace.iter().find(|old| objects::is_going(old)) {
             let name = leaving["metadata"]["name"].as_str().unwrap_or_default();
-            return Err(Stop::Waiting(format!("Service '{name}' to go")));
+            return Err(Stop::Waiting(format!("Service '{name}' to be deleted")));
         }
         self.accepted(&plan, manifest).await?;
         self.within_quotas(&plan, manifest).await?;
@@ -67,7 +66,7 @@ impl Flow<'_> {
         let change = Change::of(&plan, &live);
         let starts_pods = |object: &&Value| WORKLOADS.iter().any(|kind| object["kind"] == *kind);
         let (workloads, others): (Vec<_>, Vec<_>) = plan.apply.iter().partition(starts_pods);
-        // What pods mount is there before what starts them.
+        // What pods mount must exist before they start.
         for objects in [others, workloads] {
             let written = self.write_all(&plan, &objects).await.map_err(Stop::from);
             written.map_err(|stop| stop.or_refused(manifest))?;
@@ -83,7 +82,7 @@ impl Flow<'_> {
         Ok((wanted, outdated))
     }
 
-    /// Removes what others added to lists and maps of ours.
+    /// Removes what other writers added to our lists and maps.
     async fn take_back(&self, plan: &Plan) -> Result<(), Error> {
         let removed = drift::remove(&self.context.cluster, MANAGER, &plan.excess).await?;
         if !removed.is_empty() {
@@ -94,7 +93,7 @@ impl Flow<'_> {
         Ok(())
     }
 
-    /// What to do so that there is what is wanted, and nothing about objects that admission changes each time that they are written.
+    /// The plan that leads to the desired objects. Objects that only admission changes on every write are left out.
     pub(super) async fn differences(&self, wanted: Vec<Value>, live: &mut [Value]) -> Result<Plan, Error> {
         let plan = objects::plan(wanted.clone(), live);
         if !drift::settle(&self.context.cluster, MANAGER, &plan.drifted, live).await? {
@@ -106,8 +105,8 @@ impl Flow<'_> {
         })
     }
 
-    /// Writes objects some at a time. After one that fails no other is begun, and those that are under way are waited for: none may arrive after
-    /// the next look.
+    /// Writes several objects at a time. After a failure no further write is started, and running ones are awaited: none may land after the next
+    /// reconcile has begun.
     async fn write_all(&self, plan: &Plan, objects: &[&Value]) -> Result<(), Error> {
         let failed = AtomicBool::new(false);
         let writes: Vec<_> = objects
@@ -130,7 +129,7 @@ impl Flow<'_> {
     }
 
     async fn write_or_replace(&self, plan: &Plan, object: &Value) -> Result<(), Error> {
-        // Where this is the end, it is one that is missing to the next look.
+        // If the process ends here, the next reconcile finds the object missing and creates it.
         if let Some(old) = plan.replaced(object) {
             self.note_write();
             self.context.cluster.delete_any(old).await?;
@@ -138,7 +137,7 @@ impl Flow<'_> {
         self.write(object).await
     }
 
-    /// Whether the names of objects that are about to be made are free.
+    /// Fails if an object that is about to be created has a name conflict.
     pub(super) async fn vacant<'o>(&self, objects: impl Iterator<Item = &'o Value>) -> Result<(), Stop> {
         let taken = Taken::find(&self.context.cluster, self.namespace, objects, &self.owner).await?;
         if let Some(complaint) = taken.complaint() {
@@ -146,13 +145,13 @@ impl Flow<'_> {
         }
         match taken.leaving.as_slice() {
             [] => Ok(()),
-            leaving => Err(Stop::Waiting(format!("{} to go", leaving.join(", ")))),
+            leaving => Err(Stop::Waiting(format!("{} to be deleted", leaving.join(", ")))),
         }
     }
 
-    /// Asks the API server about all objects first: a change of which it takes the half would leave neither the old state nor the new one.
+    /// A dry run of all objects first: a change that is applied only in part would leave neither the old state nor the new one.
     async fn accepted(&self, plan: &Plan, manifest: &Manifest) -> Result<(), Stop> {
-        // It would refuse those that are replaced as long as the old ones are there.
+        // The API server would refuse replacements while the old objects exist.
         let asked = plan.apply.iter().filter(|object| plan.replaced(object).is_none());
         let asked: Vec<_> = asked
             .map(|object| self.context.cluster.try_any(MANAGER, object).boxed())
@@ -171,21 +170,20 @@ impl Flow<'_> {
         }
     }
 
-    /// Whether a Secret that is to be written is ours, if there is one.
+    /// Fails if a Secret that is about to be written exists and is not owned by this deployment.
     pub(super) fn not_of_others(&self, secret: Option<&Secret>) -> Result<(), Stop> {
         let Some(secret) = secret else { return Ok(()) };
         let name = secret.metadata.name.as_deref().unwrap_or_default();
         match whose(&secret.metadata, &self.owner, &self.names.deployment()) {
             Whose::Ours => Ok(()),
-            Whose::Leaving => Err(Stop::Waiting(format!("Secret '{name}' to go"))),
+            Whose::Leaving => Err(Stop::Waiting(format!("Secret '{name}' to be deleted"))),
             Whose::Other(other) => Err(name_taken(format!("there is already Secret '{name}' ({other})"))),
         }
     }
 }
 
 fn name_taken(complaint: String) -> Stop {
-    let error = Diagnostic::error("deployment-name-taken", complaint).help(
-        "delete it, or give the deployment or the instance group another name; it is looked at again every half minute",
-    );
+    let error = Diagnostic::error("deployment-name-taken", complaint)
+        .help("delete it, or give the deployment or the instance group another name; the operator retries every 30 s");
     Stop::taken(vec![error], &Sources::default())
 }

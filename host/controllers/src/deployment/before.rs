@@ -1,4 +1,4 @@
-//! What there is to say of a deployment while the API server does not answer as it should.
+//! What to report about a deployment while a call to the API server fails.
 
 use super::status::{Observed, Outcome};
 use crate::api::BoshDeploymentStatus;
@@ -7,7 +7,7 @@ use crate::plugins::Fault;
 // === impl Seen ===
 
 impl Observed {
-    /// As it was when it was seen last, but for how this reconcile ended, before its first step.
+    /// The state last observed, with the outcome of this reconcile, which ended before its first step.
     pub(super) fn as_before(
         old: &BoshDeploymentStatus,
         generation: Option<i64>,
@@ -44,7 +44,7 @@ mod tests {
     use k8s_openapi::jiff::Timestamp;
 
     #[test]
-    fn a_change_that_cannot_be_acted_upon_is_told_and_nothing_else_changes() {
+    fn a_change_that_cannot_be_applied_is_reported_and_nothing_else_changes() {
         let old = BoshDeploymentStatus {
             observed_generation: Some(1),
             total_job_count: Some(4),

@@ -1,5 +1,5 @@
-//! What can be said of a BOSHDeployment before it is stored: its documents, its ops files and every check of the manifest that needs no
-//! release, by the functions that the controller itself goes through. Nothing is written.
+//! Checks a BOSHDeployment before it is stored: its documents, its ops files, and every check of the manifest that needs no release. It calls the
+//! same functions as the controller, and writes nothing.
 
 use super::Context;
 use super::flow::Flow;
@@ -12,13 +12,13 @@ use crate::in_pod::Values;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources};
 
-/// What is not there yet may come with the next object of the same `kubectl apply`; a web server may be back when the controller asks it.
+/// Not errors yet: a missing object may be the next one in the same `kubectl apply`, and a web server may be available again later.
 const LATER: &[&str] = &["deployment-not-found", "deployment-no-value", "deployment-url-unread"];
 
-/// What came of it.
+/// The result of a check.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Checked {
-    /// All that is wrong, with its places, as the condition of the deployment would say it.
+    /// All errors with their positions, as in the condition of the deployment.
     pub wrong: Option<String>,
     /// What has no effect, and what is still missing; a sentence each.
     pub warnings: Vec<String>,
@@ -32,7 +32,7 @@ impl Context {
     /// # Errors
     /// A call to the API server that failed.
     pub(crate) async fn check(&self, mut object: BoshDeployment, namespace: &str) -> Result<Checked, Error> {
-        // One that is about to be made need not have one yet; nothing of what is made here is written.
+        // A new object may have no UID yet; nothing that refers to it is written.
         object.metadata.uid.get_or_insert_default();
         let progress = Progress::default();
         let active = match self.resolve_plugins(&object, namespace) {
@@ -51,7 +51,7 @@ impl Context {
             }),
             Err(Stop::Waiting(what)) => Ok(Checked {
                 wrong: None,
-                warnings: vec![format!("not checked to its end, which needs {what}")],
+                warnings: vec![format!("not checked completely: that needs {what}")],
             }),
             Err(Stop::Api(error)) => Err(error),
         }
@@ -72,7 +72,7 @@ impl Flow<'_> {
         }
         let stages = self.plugins.stages.clone();
         let manifest = manifest::with_ops(stages.clone(), read.whole()?).await?;
-        let (given, errors) = self.at_hand(stages.clone(), &manifest).await?;
+        let (given, errors) = self.given_so_far(stages.clone(), &manifest).await?;
         let (later, wrong) = parted(errors);
         if !wrong.is_empty() {
             return Err(manifest.fail(wrong));
@@ -90,14 +90,14 @@ impl Flow<'_> {
     }
 }
 
-/// What may come later, and what is wrong now.
+/// What may be missing only for now, and what is wrong.
 fn parted(errors: Vec<Diagnostic>) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
     errors
         .into_iter()
         .partition(|error| LATER.contains(&error.code.as_str()))
 }
 
-/// Each in one sentence, with its place.
+/// Each in one sentence, with its position.
 fn sentences(diagnostics: &[Diagnostic], sources: &Sources) -> Vec<String> {
     let entries = report::entries(diagnostics, sources).into_iter();
     let sentence = |entry: report::Entry| {
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_come_later_is_not_wrong() {
+    fn a_missing_object_is_no_error() {
         let errors = ["deployment-not-found", "ops-missing-key", "deployment-no-value"];
         let (later, wrong) = parted(errors.map(|code| Diagnostic::error(code, "x")).into());
         let codes = |all: Vec<Diagnostic>| all.into_iter().map(|one| one.code).collect::<Vec<_>>();
@@ -125,13 +125,13 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_begins_with_its_place() {
-        let told = Diagnostic::warning("x", "no effect")
+    fn a_sentence_begins_with_its_position() {
+        let placed = Diagnostic::warning("x", "no effect")
             .in_document("m")
             .on_line(3, Some(7));
         let nowhere = Diagnostic::warning("x", "no place");
         assert_eq!(
-            sentences(&[told, nowhere], &Sources::default()),
+            sentences(&[placed, nowhere], &Sources::default()),
             ["m:3:7: no effect", "no place"]
         );
     }

@@ -1,4 +1,4 @@
-//! The account that a deployment's DNS servers run as: it may follow EndpointSlices, nothing else.
+//! The ServiceAccount of a deployment's DNS servers: it may only list and watch EndpointSlices.
 
 use super::MANAGER;
 use super::flow::Flow;
@@ -10,7 +10,7 @@ use serde_json::Value;
 // === impl Flow ===
 
 impl Flow<'_> {
-    /// Makes the account, where a deployment has such servers.
+    /// Creates the account if the deployment has DNS servers.
     pub(super) async fn dns_account(&self, wanted: &[Value]) -> Result<(), Error> {
         let is_server = |object: &Value| {
             object["kind"] == "Deployment" && object["spec"]["template"]["spec"]["serviceAccountName"] == ACCOUNT

@@ -24,32 +24,32 @@ const OPS: &str = "ops";
 /// Key of a cloud config.
 const CLOUD_CONFIG: &str = "cloud-config";
 
-/// What was read.
+/// The documents of a deployment, without errors.
 pub(super) struct Documents {
     pub manifest: Arc<Document>,
-    /// In the order of the specification; one that is named twice is the same document twice.
+    /// In the order of the specification; a file that is named twice is in the list twice.
     pub ops: Vec<Arc<Document>>,
     pub cloud_configs: Vec<Arc<Document>>,
-    /// For the places of diagnostics.
+    /// For the positions of diagnostics.
     pub sources: Sources,
-    /// The memory that the conversion may take for them.
+    /// The memory that the conversion may use for them.
     pub share: Share,
-    /// What stands in those of them that are Secrets.
+    /// The values in those of them that are Secrets.
     pub secrets: Secrets,
 }
 
-/// Something that the specification refers to, as it is now.
+/// The present state of something that the specification refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Source {
     /// `configmap/scale`.
     pub name: String,
-    /// See [`inputs`]; none where there is no such thing.
+    /// See [`inputs`]; none if it does not exist.
     pub digest: Option<String>,
-    /// Whether a web server gives it.
+    /// Whether it is on a web server.
     pub is_url: bool,
 }
 
-/// What was found of them.
+/// The documents of a deployment, as far as they could be read.
 pub(super) struct ReadDocuments {
     /// Those that could be read: the manifest, ops files, cloud configs.
     pub read: Vec<Arc<Document>>,
@@ -58,17 +58,17 @@ pub(super) struct ReadDocuments {
     /// What is wrong with the others.
     pub errors: Vec<Diagnostic>,
     pub sources: Sources,
-    /// What the documents are, the manifest first.
+    /// The state of each document, the manifest first.
     pub found: Vec<Source>,
-    /// The memory that the conversion may take; none where there is nothing to convert.
+    /// The memory that the conversion may use; none if there is nothing to convert.
     pub share: Option<Share>,
-    /// What stands in those documents that are Secrets.
+    /// The values in those documents that are Secrets.
     pub secrets: Secrets,
 }
 
-/// What a reference leads to.
+/// A document that was found.
 pub(super) struct Found {
-    /// `configmap/scale/ops`: how diagnostics name it.
+    /// Its name in diagnostics: `configmap/scale/ops`.
     pub name: String,
     pub bytes: Vec<u8>,
     pub secret: bool,
@@ -78,7 +78,7 @@ pub(super) struct Found {
 // === impl Flow ===
 
 impl Flow<'_> {
-    /// Reads all documents, and notes what they are.
+    /// Reads all documents, and notes their digests.
     pub(super) async fn read_documents(&self) -> Result<ReadDocuments, Stop> {
         let (conversion, spec) = (&self.context.conversion, &self.object.spec);
         let reader = Reader {
@@ -96,7 +96,7 @@ impl Flow<'_> {
     }
 }
 
-/// The documents in their order, each with its key and its place.
+/// The references in order, each with the key of its document and its JSON pointer.
 pub(super) fn references(
     spec: &BoshDeploymentSpec,
 ) -> impl Iterator<Item = (&ResourceReference, &'static str, String)> {
@@ -123,7 +123,7 @@ pub(super) fn source(reference: &ResourceReference, digest: Option<String>) -> S
     }
 }
 
-/// The Secrets of `spec.vars`, as they are now.
+/// The present state of the Secrets of `spec.vars`.
 pub(super) async fn given(cluster: &Cluster, namespace: &str, spec: &BoshDeploymentSpec) -> Result<Vec<Source>, Error> {
     let mut given = Vec::new();
     for variable in &spec.vars {
@@ -137,7 +137,7 @@ pub(super) async fn given(cluster: &Cluster, namespace: &str, spec: &BoshDeploym
     Ok(given)
 }
 
-/// The digest of all that a specification refers to, as it is now: what the status has once the operator has read the same.
+/// The present digest of everything that a specification refers to. The status has the same once the operator has read it.
 pub(crate) async fn digest_now(cluster: &Cluster, namespace: &str, spec: &BoshDeploymentSpec) -> Result<String, Error> {
     let mut all = Vec::new();
     for (reference, key, _) in references(spec) {
@@ -154,7 +154,7 @@ pub(crate) async fn digest_now(cluster: &Cluster, namespace: &str, spec: &BoshDe
 // === impl Looked ===
 
 impl ReadDocuments {
-    /// The documents, as what a deployment is made from.
+    /// The documents, as inputs of the deployment.
     pub(super) fn inputs(&self) -> impl Iterator<Item = Input> {
         let kind = |nth| match nth {
             0 => InputKind::Manifest,
@@ -165,7 +165,7 @@ impl ReadDocuments {
         found.map(move |(nth, source)| inputs::document(kind(nth), source))
     }
 
-    /// All documents, where nothing is wrong with any.
+    /// All documents, if none has an error.
     pub(super) fn whole(self) -> Result<Documents, Stop> {
         let Self {
             read,
@@ -195,7 +195,7 @@ impl ReadDocuments {
     }
 }
 
-/// Whether any of the documents is on a web server, which tells nobody when it changes.
+/// Whether any of the documents is on a web server, which sends no event when it changes.
 pub(super) fn on_the_web(spec: &BoshDeploymentSpec) -> bool {
     spec.documents().any(|reference| reference.kind == ReferenceType::Url)
 }
@@ -205,7 +205,7 @@ pub(super) async fn fetch(web: &dyn Web, url: &str) -> Result<Found, Diagnostic>
     Ok(Found {
         digest: inputs::of_bytes(&bytes),
         bytes,
-        // A query may hold a token, and names stand in conditions.
+        // A query may hold a token, and conditions quote names.
         name: without_query(url).to_string(),
         secret: false,
     })
@@ -239,7 +239,7 @@ pub(super) async fn find(
             };
             ("Secret", object.map(entry))
         }
-        // Those are fetched.
+        // The caller fetches those.
         ReferenceType::Url => ("url", None),
     };
     Ok(match data {
@@ -251,13 +251,13 @@ pub(super) async fn find(
         }),
         Some(None) => Err(
             Diagnostic::error("deployment-no-key", format!("{kind} '{name}' has no key '{key}'"))
-                .help(format!("the document goes under the key '{key}'")),
+                .help(format!("put the document under the key '{key}'")),
         ),
         None => Err(Diagnostic::error(
             "deployment-not-found",
             format!("there is no {kind} '{name}' in this namespace"),
         )
-        .help("create it; the deployment goes on by itself then")),
+        .help("create it; the deployment then continues automatically")),
     })
 }
 

@@ -1,27 +1,27 @@
-//! The errands of a deployment: how many were started, and what came of them. Pure.
+//! The errands of a deployment: how many were started, and their results. Pure.
 //!
-//! Auto-errands are part of a deployment, which is not finished without them. Manual ones run when somebody asks, on a deployment that is.
+//! A deployment is not finished before its auto-errands. Manual errands run on request, on a finished deployment.
 
 use crate::api::job::{QuarksJobStatus, Strategy};
 use crate::api::{ConditionStatus, QuarksJob};
 use crate::objects::TRIGGER;
 use kube::ResourceExt;
 
-/// Errands of a deployment. One that nobody has started does not count.
+/// Errands of a deployment. Manual errands that were never started do not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Errands {
-    /// Those that run by themselves.
+    /// Those that run automatically.
     pub auto: Runs,
-    /// Those that somebody started.
+    /// Those that a user started.
     pub manual: Runs,
 }
 
-/// What came of errands of one kind.
+/// Results of the errands of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Runs {
     pub started: i32,
     pub completed: i32,
-    /// Why others never will be by themselves, each with its name.
+    /// Failed ones, each with its name and the cause; they are not retried automatically.
     pub failed: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ impl Runs {
         self.failed.extend(why.map(|why| format!("{}: {why}", job.name_any())));
     }
 
-    /// Those that are under way.
+    /// How many are running.
     pub(super) fn running(&self) -> i32 {
         self.started - self.completed - i32::try_from(self.failed.len()).unwrap_or(i32::MAX)
     }
@@ -51,7 +51,7 @@ impl Runs {
 // === impl Errands ===
 
 impl Errands {
-    /// Of the deployment's QuarksJobs but for those of its conversion.
+    /// From the QuarksJobs of the deployment, without those of its conversion.
     pub(super) fn of<'j>(jobs: impl Iterator<Item = &'j QuarksJob>) -> Self {
         let mut errands = Self::default();
         for job in jobs {
@@ -64,7 +64,7 @@ impl Errands {
         errands
     }
 
-    /// All of them, whoever started them.
+    /// All of them, automatic or manual.
     pub(super) fn all(&self) -> Runs {
         Runs {
             started: self.auto.started + self.manual.started,
@@ -74,7 +74,7 @@ impl Errands {
     }
 }
 
-/// By what the manifest asks for: the trigger itself moves on.
+/// By the annotation from the manifest: the trigger strategy itself changes during a run.
 fn is_manual(job: &QuarksJob) -> bool {
     match job.annotations().get(TRIGGER) {
         Some(asked) => asked == "manual",
@@ -84,11 +84,11 @@ fn is_manual(job: &QuarksJob) -> bool {
 
 fn has_started(job: &QuarksJob) -> bool {
     let status = job.status.as_ref();
-    // A manual one is manual again as soon as it has started.
+    // The strategy of a manual errand is `manual` again as soon as it has started.
     status.is_some_and(|status| status.completed || status.runs > 0) || job.spec.trigger.strategy != Strategy::Manual
 }
 
-/// Why a QuarksJob does nothing more by itself.
+/// Why a QuarksJob has failed for good.
 fn failure(status: &QuarksJobStatus) -> Option<&str> {
     let mut conditions = status.conditions.iter();
     let failed = conditions.find(|one| one.kind == "Failed" && one.status == ConditionStatus::True);
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn errands_count_once_they_were_started() {
         let idle = json!({"conditions": [{"type": "Complete", "status": "False", "reason": "Idle",
-            "message": "nobody has asked for a run", "lastTransitionTime": "2026-01-01T00:00:00Z"}]});
+            "message": "no run was requested", "lastTransitionTime": "2026-01-01T00:00:00Z"}]});
         let jobs = [
             job("manual", None, json!({})),
             job("manual", None, idle),
@@ -130,10 +130,10 @@ mod tests {
     }
 
     #[test]
-    fn what_the_manifest_asks_for_decides_whose_errand_it_is() {
+    fn the_manifest_decides_whether_an_errand_is_manual() {
         let jobs = [
             job("now", Some("manual"), json!({"runs": 1})),
-            // Somebody runs an auto-errand again.
+            // An auto-errand that a user runs again.
             job("now", Some("once"), json!({"runs": 1})),
         ];
         let errands = Errands::of(jobs.iter());

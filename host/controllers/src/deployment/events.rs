@@ -1,4 +1,4 @@
-//! What is told about a deployment in events: what is wrong, and what in its manifest has no effect.
+//! Events of a deployment: what is wrong, and what in its manifest has no effect.
 
 use super::findings;
 use super::status::{Observed, Outcome};
@@ -13,7 +13,7 @@ use serde_json::Value;
 // === impl Context ===
 
 impl Context {
-    /// What is wrong, as an event.
+    /// Emits an event for everything that is wrong.
     pub(super) async fn emit_events(&self, object: &BoshDeployment, observed: &Observed) {
         let wrong = match &observed.outcome {
             Outcome::Partly(wrong) | Outcome::Wrong(wrong) | Outcome::Refused(wrong) => {
@@ -48,7 +48,7 @@ impl Context {
         }
     }
 
-    /// Everything in a manifest that has no effect is told once: the status keeps the digest of what was.
+    /// Emits each warning once: the status holds a digest of those that were emitted. Returns the new digest.
     pub(super) async fn warn(&self, object: &BoshDeployment, warnings: &[Diagnostic]) -> Option<String> {
         let notices: Vec<Notice> = warnings.iter().map(notice).collect();
         let words: Vec<Value> = notices.iter().map(|notice| notice.note.clone().into()).collect();

@@ -1,6 +1,6 @@
 //! The conditions of a deployment. Pure.
 //!
-//! Each says one thing, and none contradicts another: Ready implies Applied, and that implies Converted.
+//! They never contradict each other: Ready implies Applied, and Applied implies Converted.
 
 use super::errands::Errands;
 use super::status::{Observed, Outcome, STEPS};
@@ -11,14 +11,14 @@ use crate::plugins::Fault;
 use crate::stateful_set;
 use ConditionStatus::{False, True, Unknown};
 
-/// Condition: what came of the errands that were started, by whomever. It exists only where there are such.
+/// Condition: the result of all errands that were started, automatic or manual. It exists only if there are any.
 pub(super) const ERRANDS: &str = "ErrandsSucceeded";
 /// Reason: the StatefulSets of instance groups are refused.
 pub(super) const REFUSED: &str = "GroupsRefused";
 /// Reason: errands have failed.
 const FAILED: &str = "ErrandsFailed";
 
-/// All conditions. `status`: with everything else of its new form.
+/// All conditions. `status`: the new status, complete except for its conditions.
 pub(super) fn findings(observed: &Observed, status: &BoshDeploymentStatus) -> Vec<Finding> {
     let message = status.message.as_deref().unwrap_or_default();
     let is_converted = observed.steps == STEPS;
@@ -29,19 +29,19 @@ pub(super) fn findings(observed: &Observed, status: &BoshDeploymentStatus) -> Ve
         _ => finding("Converted", Unknown, "Waiting", message),
     };
     let applied = match &observed.outcome {
-        Outcome::Applied => finding("Applied", True, "Applied", "all objects are as the manifest says"),
+        Outcome::Applied => finding("Applied", True, "Applied", "all objects match the manifest"),
         Outcome::Partly(_) => finding(
             "Applied",
             Unknown,
             "PartlyConverted",
-            "the objects of all other instance groups are as the manifest says",
+            "the objects of all other instance groups match the manifest",
         ),
         Outcome::Refused(wrong) => finding("Applied", False, &wrong.reason, message),
         Outcome::Wrong(_) => finding(
             "Applied",
             Unknown,
             "NotConverted",
-            "the objects are those of an earlier manifest, if any",
+            "the objects, if any, are those of an earlier manifest",
         ),
         Outcome::Waiting(_) if is_converted => finding("Applied", Unknown, "Waiting", message),
         Outcome::Waiting(_) => finding("Applied", Unknown, "Waiting", "the manifest is not converted yet"),
@@ -111,7 +111,7 @@ fn errands(errands: &Errands) -> Option<Finding> {
     })
 }
 
-/// Whether all plugins that would serve the deployment can be used.
+/// Whether all plugins selected for the deployment can be used.
 fn healthy(faults: &[Fault], loading: &[String]) -> Finding {
     let kind = "PluginsHealthy";
     match faults {
@@ -119,7 +119,7 @@ fn healthy(faults: &[Fault], loading: &[String]) -> Finding {
             let message = format!("being loaded: {}", loading.join(", "));
             finding(kind, Unknown, "PluginLoading", &message)
         }
-        [] => finding(kind, True, "Healthy", "all plugins are used as they are"),
+        [] => finding(kind, True, "Healthy", "all plugins are in use"),
         [first, ..] => {
             let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
             finding(kind, False, &first.reason, &messages.join("\n"))

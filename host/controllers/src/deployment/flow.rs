@@ -1,5 +1,5 @@
-//! The conversion of a deployment: what `host convert` does at once, with a Secret after each step, and pauses where the cluster has to do
-//! something first.
+//! The conversion of a deployment: the same as `host convert`, but with a Secret after each step, and stopping where the cluster has to do something
+//! first.
 
 use super::held_back::HeldBack;
 use super::manifest::{self, Manifest};
@@ -40,26 +40,26 @@ pub(super) struct Flow<'a> {
     pub mode: ConversionMode,
     pub names: Names,
     pub owner: OwnerReference,
-    /// The rules of this deployment.
+    /// The plugins that convert this deployment.
     pub plugins: ResolvedPlugins,
-    /// What its pods need of them.
+    /// Copies of plugins that its pods mount.
     pub copies: Copies,
     pub progress: &'a Progress,
-    /// Those that the steps of this process have read.
+    /// The releases, once a step in this process has read them.
     pub releases: OnceCell<Read>,
 }
 
-/// What came of it.
+/// A conversion that ended.
 pub(super) struct Done {
-    /// Objects of the deployment, as they should be.
+    /// The desired objects of the deployment.
     pub objects: Vec<Value>,
     /// What is wrong with the instance groups that cannot be converted.
     pub held_back: Option<Wrong>,
     /// Groups whose pods keep an older operator image.
     pub outdated: Vec<OutdatedGroup>,
-    /// Variables that the manifest no longer has, and whose values are kept.
+    /// Variables that the manifest no longer has; their values are retained.
     pub removed: Vec<String>,
-    /// What has no effect, as the command line would print it.
+    /// What has no effect, as `host convert` prints it.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -105,7 +105,7 @@ impl Flow<'_> {
             .await?;
         self.copy_plugins().await?;
         let (objects, outdated) = self.apply(made, &manifest, &held_back).await?;
-        // With the versions that were just made, or the oldest would stay until the next change.
+        // List again to include new versions; else the oldest would stay until the next change.
         let existing = match self.progress.has_written() {
             true => self.existing().await?,
             false => work.existing,
@@ -132,7 +132,7 @@ impl Flow<'_> {
 
     // --- Secrets ---
 
-    /// What is around all versions that there are: they may be many, and large.
+    /// The metadata of all existing versions. Not their data: they may be many, and large.
     pub(super) async fn existing(&self) -> Result<Vec<ObjectMeta>, Error> {
         let labels = format!(
             "{}={},{}={}",
@@ -147,7 +147,7 @@ impl Flow<'_> {
             .await
     }
 
-    /// The version that holds this; makes it where there is none. `provenance`: see [`super::provenance`].
+    /// The version with this content; creates it if needed. `provenance`: see [`super::provenance`].
     pub(super) async fn version(
         &self,
         series: &Series,
@@ -158,7 +158,7 @@ impl Flow<'_> {
         let changed = || Stop::Waiting(format!("the new version of {}", series.name));
         let greatest = match series.greatest(existing) {
             None => None,
-            // One that went meanwhile: its number is not to be given again.
+            // It was deleted meanwhile; its number must not be reused, so list again.
             Some(name) => Some(self.secret(name).await?.ok_or_else(changed)?),
         };
         let mut secret = match series.next(greatest.as_ref(), content) {
@@ -170,7 +170,7 @@ impl Flow<'_> {
         self.note_write();
         match self.context.cluster.create(MANAGER, &*secret).await? {
             Created::Made(made) => Ok(made),
-            // Another process was faster, or an earlier try landed: look again.
+            // Another process was faster, or an earlier try succeeded: read again.
             Created::Exists => {
                 let name = secret.metadata.name.as_deref().unwrap_or_default();
                 self.not_of_others(self.secret(name).await?.as_ref())?;
@@ -179,7 +179,7 @@ impl Flow<'_> {
         }
     }
 
-    /// Writes a Secret of ours where the cluster has another.
+    /// Applies a Secret of this deployment if the cluster has none or a different one.
     pub(super) async fn keep(&self, wanted: &Secret) -> Result<(), Stop> {
         let name = wanted.metadata.name.clone().unwrap_or_default();
         let live = self.secret(&name).await?;
@@ -227,7 +227,7 @@ impl Flow<'_> {
         self.context.cluster.apply_any(MANAGER, object).await.map(drop)
     }
 
-    /// The objects of a kind that this deployment made: those it owns, and claims.
+    /// The objects of a kind that belong to this deployment: those that it owns, and claims.
     pub(super) async fn live(&self, resource: &kube::core::ApiResource) -> Result<Vec<Value>, Error> {
         let labels = format!(
             "{}={},{MANAGED_BY}={BOSON}",
@@ -240,7 +240,7 @@ impl Flow<'_> {
     }
 }
 
-/// Instance groups of a manifest that run for ever.
+/// How many instance groups of a manifest are services.
 fn services(manifest: &Tree) -> i32 {
     let lifecycle = |group: &Tree| group.str("lifecycle").unwrap_or("service") == "service";
     let services = manifest

@@ -1,4 +1,4 @@
-//! Versions of Secrets and copies of plugins that nobody needs any more go, once no pod can start that does.
+//! Deletes versions of Secrets and copies of plugins that are no longer used, once no pod can start that needs them.
 
 use super::Context;
 use super::flow::Flow;
@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 /// Namespace and name of a deployment.
 type Key = (String, String);
 
-/// The deployments that have something to delete when their StatefulSets have rolled.
+/// The deployments that have something to delete after a rollout of their StatefulSets.
 #[derive(Debug, Default)]
 pub(super) struct Garbage {
     later: Mutex<HashSet<Key>>,
@@ -37,7 +37,7 @@ impl Garbage {
         self.later.lock().unwrap_or_else(PoisonError::into_inner).contains(key)
     }
 
-    /// The deployment is gone.
+    /// The deployment is deleted.
     pub(super) fn forget(&self, namespace: &str, deployment: &str) {
         self.note((namespace.into(), deployment.into()), false);
     }
@@ -46,9 +46,9 @@ impl Garbage {
 // === impl Context ===
 
 impl Context {
-    /// Whether something was left for later, and can go by now. Nothing else tells: what rolls changes its status only.
+    /// Whether something was left for later and can be deleted now. It must be polled: a rollout changes only the status of a StatefulSet.
     pub(super) async fn can_collect_garbage(&self, key: &Key) -> Result<bool, Error> {
-        // What has a name for its objects has one without a cluster, too.
+        // Whether the name is valid does not depend on namespace or cluster domain.
         let Ok(names) = Names::new(&key.1, "", "") else {
             return Ok(false);
         };
@@ -63,7 +63,7 @@ impl Context {
 // === impl Flow ===
 
 impl Flow<'_> {
-    /// Deletes what no workload names any more. `series`: names of those that the deployment has.
+    /// Deletes what no workload refers to. `series`: names of the series that the deployment uses.
     pub(super) async fn collect_garbage(
         &self,
         series: &BTreeSet<String>,
@@ -72,7 +72,7 @@ impl Flow<'_> {
         let key = (self.namespace.to_string(), self.object.name_any());
         let uid = &self.owner.uid;
         let copies = self.old_copies().await?;
-        // What an errand left is not a document of the conversion.
+        // The output of an errand is no document of the conversion.
         let ours = |meta: &&ObjectMeta| secret_type(meta).is_some();
         let mut existing: Vec<ObjectMeta> = existing.iter().filter(ours).cloned().collect();
         let keep = self.context.conversion.keep_versions;
@@ -100,7 +100,7 @@ impl Flow<'_> {
     }
 }
 
-/// Or a rollout that is stuck would keep every manifest from then on.
+/// Deleted even during a rollout: else a stuck rollout would retain every manifest from then on.
 fn is_never_mounted_by_sets(meta: &ObjectMeta) -> bool {
     secret_type(meta) == Some(secret_type::DESIRED)
 }

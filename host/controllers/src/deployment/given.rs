@@ -1,4 +1,4 @@
-//! Values of variables: those that users gave, and those that are generated in the cluster.
+//! Values of variables: those given by users, and those generated in the cluster.
 
 use super::flow::{Flow, unnamed};
 use super::inputs;
@@ -22,34 +22,34 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::Resource;
 use serde_json::Value;
 
-/// Reason of a QuarksSecret that only needs something else to come.
+/// Reason of a QuarksSecret that waits for another object.
 const WAITING: &str = "Waiting";
 
-/// What a manifest asks of the cluster before it can be converted.
+/// What a manifest needs before it can be converted.
 pub(super) struct Asked {
     pub manifest: Manifest,
-    /// Variables that want a value.
+    /// Variables that need a value.
     pub variables: Vec<Variable>,
     /// A QuarksSecret for each.
     pub secrets: Vec<Value>,
-    /// They come again with the desired manifest.
+    /// Reported only by checks: the desired manifest gives the same warnings again.
     pub warnings: Vec<Diagnostic>,
 }
 
 // === impl Flow ===
 
 impl Flow<'_> {
-    /// The values that the user gave: `spec.vars`, and the Secrets of implicit variables.
+    /// The values given by the user: `spec.vars`, and the Secrets of implicit variables.
     pub(super) async fn given(&self, stages: SharedStages, manifest: &Manifest) -> Result<Vec<Held>, Stop> {
-        let (held, errors) = self.at_hand(stages, manifest).await?;
+        let (held, errors) = self.given_so_far(stages, manifest).await?;
         match errors.is_empty() {
             true => Ok(held),
             false => Err(manifest.fail(errors)),
         }
     }
 
-    /// Those of them that are there, and what is wrong with the others.
-    pub(super) async fn at_hand(
+    /// The given values that exist, and what is wrong with the others.
+    pub(super) async fn given_so_far(
         &self,
         stages: SharedStages,
         manifest: &Manifest,
@@ -100,8 +100,8 @@ impl Flow<'_> {
         Ok((held, errors))
     }
 
-    /// Asks for the values that nobody gave: a QuarksSecret each. Tells those that were asked for before and no longer are, too: they stay, because
-    /// a variable that is added again is to have the value that it had.
+    /// Applies a QuarksSecret for each value that is not given. Also returns the variables that the manifest no longer has: their QuarksSecrets are
+    /// retained, so that a variable that is added again has its old value.
     pub(super) async fn generate(
         &self,
         stages: SharedStages,
@@ -124,14 +124,14 @@ impl Flow<'_> {
         Ok((asked.manifest, asked.variables, removed))
     }
 
-    /// What is to be asked for, with all checks of a manifest that need no release.
+    /// The QuarksSecrets to apply, after all checks of a manifest that need no release.
     pub(super) async fn asked(
         &self,
         stages: SharedStages,
         mut manifest: Manifest,
         given: &Table,
     ) -> Result<Asked, Stop> {
-        // Given values stand in what is checked now, and checks may quote what they refuse.
+        // The checked document holds given values, and checks may quote what they refuse.
         manifest.secrets.add(Secrets::of(&given.to_tree()));
         let (deployment, given) = (self.deployment.clone(), given.clone());
         let (manifest, result) = blocking(move || {
@@ -163,7 +163,7 @@ impl Flow<'_> {
         })
     }
 
-    /// The generated values, once all are there.
+    /// The generated values, once all exist.
     pub(super) async fn generated(&self, variables: &[Variable]) -> Result<Vec<Held>, Stop> {
         let (mut held, mut waiting, mut failed) = (Vec::new(), Vec::new(), Vec::new());
         for variable in variables {
@@ -184,7 +184,7 @@ impl Flow<'_> {
             }
         }
         if !failed.is_empty() {
-            // To wait for it would be to say that it comes by itself.
+            // Not `Waiting`, which would promise that the value arrives without a change.
             return Err(Stop::taken(failed, &Sources::default()));
         }
         if waiting.is_empty() {
@@ -206,29 +206,29 @@ fn is_settled(asked: &QuarksSecret) -> bool {
         && status.and_then(|status| status.observed_generation) == asked.meta().generation
 }
 
-/// What is wrong with it, in the words of its own status: reason and message.
+/// Reason and message of its condition Ready, if that is False.
 fn trouble(asked: &QuarksSecret) -> Option<(&str, &str)> {
     let conditions = asked.status.iter().flat_map(|status| &status.conditions);
     let mut troubles = conditions.filter(|one| one.kind == "Ready" && one.status == ConditionStatus::False);
     troubles.next().map(|one| (one.reason.as_str(), one.message.as_str()))
 }
 
-/// The value of a variable cannot be generated as things are.
+/// The value of a variable cannot be generated.
 fn no_value(variable: &str, quarks_secret: &str, why: &str) -> Diagnostic {
     let message = format!("variable '{variable}' has no value: {why}");
     Diagnostic::error("deployment-variable", message).help(format!(
-        "the conditions of QuarksSecret '{quarks_secret}' say more; the deployment goes on by itself"
+        "see the conditions of QuarksSecret '{quarks_secret}'; the deployment continues automatically"
     ))
 }
 
-/// The variables of QuarksSecrets that are there and not wanted, sorted.
+/// The variables whose QuarksSecrets exist but are not wanted, sorted.
 fn removed(wanted: &[Value], live: &[Value]) -> Vec<String> {
     let name = |object: &Value| object["metadata"]["name"].clone();
     let wanted: Vec<Value> = wanted.iter().map(name).collect();
-    let gone = live
+    let unwanted = live
         .iter()
         .filter(|one| !wanted.contains(&name(one)) && !objects::is_going(one));
-    let mut variables: Vec<String> = gone
+    let mut variables: Vec<String> = unwanted
         .filter_map(|one| serde_json::from_value(one.clone()).ok())
         .map(|one: QuarksSecret| variable_of(&one))
         .collect();
@@ -237,7 +237,7 @@ fn removed(wanted: &[Value], live: &[Value]) -> Vec<String> {
     variables
 }
 
-/// The variable that a QuarksSecret was made for, as the manifest names it; without one: its own name.
+/// The variable of a QuarksSecret, as the manifest names it; without one: the name of the QuarksSecret.
 pub(crate) fn variable_of(secret: &QuarksSecret) -> String {
     let annotations = secret.metadata.annotations.as_ref();
     let variable = annotations.and_then(|annotations| annotations.get(labels::VARIABLE));
@@ -251,7 +251,7 @@ fn missing(secret: &str, variable: &str) -> Diagnostic {
         "deployment-no-value",
         format!("there is no Secret '{secret}' with the value of variable '{variable}'"),
     )
-    .help("create it; the deployment goes on by itself then")
+    .help("create it; the deployment then continues automatically")
 }
 
 fn unnamed_stop(error: &NameError) -> Stop {

@@ -1,4 +1,4 @@
-//! What becomes of instance groups: their documents, and the objects of the deployment.
+//! Converts instance groups to their documents, and to the objects of the deployment.
 
 use super::flow::Flow;
 use super::held_back::HeldBack;
@@ -16,13 +16,13 @@ use boson_pipeline::{Diagnostic, Stage, StageError, Stages};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Threads that render the templates of one deployment.
+/// How many threads render the templates of one deployment.
 const THREADS: usize = 2;
 
 // === impl Flow ===
 
 impl Flow<'_> {
-    /// The objects of the deployment, ours by label and owner.
+    /// The objects of the deployment, with its label and owner reference.
     pub(super) async fn convert(
         &self,
         stages: SharedStages,
@@ -60,7 +60,7 @@ impl Flow<'_> {
     }
 }
 
-/// Resolves links.
+/// Binds properties and resolves links.
 pub(super) async fn gather(
     stages: SharedStages,
     mut manifest: Manifest,
@@ -82,7 +82,7 @@ pub(super) async fn gather(
     .await?
 }
 
-/// Renders the templates of all groups: for each its jobs with their bpm, or what is wrong with it.
+/// Renders the templates of all groups. Returns for each group its jobs with their BPM configuration, or its errors.
 pub(super) async fn render(
     stages: SharedStages,
     mut manifest: Manifest,
@@ -98,7 +98,7 @@ pub(super) async fn render(
     .await?
 }
 
-/// The objects of a deployment, and what is wrong with the groups that give none.
+/// The objects of a deployment, and the errors of groups that have none.
 struct Made {
     objects: Vec<Tree>,
     failed: Vec<(String, Vec<Diagnostic>)>,
@@ -130,7 +130,7 @@ fn convert_all(
         }
     }
     manifest.warnings.extend(warnings);
-    // An error that concerns all groups is reported with those of single ones, and so is one that leaves no group.
+    // Errors of the whole deployment are reported together with those of groups. If no group is left, the conversion fails, too.
     if !errors.is_empty() || (!failed.is_empty() && failed.len() == gathered.len()) {
         errors.extend(failed.into_iter().flat_map(|(_, errors)| errors));
         return Err(errors);
@@ -139,7 +139,7 @@ fn convert_all(
     Ok(Made { objects, failed })
 }
 
-/// Checks the objects, and lets the hooks change them.
+/// Checks the objects, and lets the plugins of the stage resources change them.
 fn transformed(
     stages: &dyn Stages,
     manifest: &mut Manifest,

@@ -1,5 +1,4 @@
-//! What a deployment is made from, each with a digest that holds no value: so that a change can be told with its cause, and that it can be
-//! waited for. Pure.
+//! The inputs of a deployment, each with a digest that reveals no value. The digests show what caused a change, and let clients wait for one. Pure.
 
 use super::documents::Source;
 use crate::api::deployment::{Input, InputKind};
@@ -8,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// Digits of a digest: it tells one state from another, and protects nothing.
+/// Digits of a digest: it distinguishes states, and protects nothing.
 const DIGITS: usize = 16;
 
 /// The digest of public content.
@@ -16,7 +15,7 @@ pub(super) fn of_bytes(bytes: &[u8]) -> String {
     cut(objects::hexadecimal(&Sha256::digest(bytes)))
 }
 
-/// The digest of a Secret, which says nothing about its content.
+/// The digest of a Secret, which reveals nothing about its content.
 pub(super) fn of_secret(meta: &ObjectMeta) -> String {
     cut(objects::digest(&json!([meta.uid, meta.resource_version])))
 }
@@ -47,7 +46,7 @@ pub(super) fn document(kind: InputKind, source: &Source) -> Input {
 /// One digest of all that users edit: documents in their order, and given Secrets.
 pub(super) fn digest(sources: &[Source]) -> String {
     let one = |source: &Source| -> Value {
-        // Nobody but the operator can say what a web server answers it.
+        // Clients cannot know what a web server answers to the operator.
         let digest = source.digest.as_ref().filter(|_| !source.is_url);
         json!([source.name, digest])
     };
@@ -96,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_told_by_name() {
+    fn changes_are_reported_by_name() {
         use InputKind::{Manifest, Ops, Variable};
         let before = [
             input(Manifest, "configmap/m", "1"),

@@ -1,4 +1,4 @@
-//! The manifest on its way through the steps that change it, with what its diagnostics need.
+//! The manifest between the steps of a conversion, with what its diagnostics need.
 
 use super::documents::Documents;
 use super::stop::{Stop, Wrong};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Stages that any thread may call.
 pub(super) type SharedStages = Arc<dyn Stages + Send + Sync>;
 
-/// The manifest on its way.
+/// The manifest between two steps.
 pub(super) struct Manifest {
     pub name: String,
     pub tree: Tree,
@@ -24,7 +24,7 @@ pub(super) struct Manifest {
     pub warnings: Vec<Diagnostic>,
     /// Values that no message may hold.
     pub secrets: Secrets,
-    /// The memory that the conversion may take: held for as long as the manifest is.
+    /// The memory that the conversion may use: held as long as the manifest.
     _share: Share,
 }
 
@@ -54,25 +54,25 @@ impl Manifest {
         self.fail(vec![error])
     }
 
-    /// These errors, with their places and without values of variables.
+    /// These errors, with their positions and without values of variables.
     pub(super) fn fail(&self, errors: Vec<Diagnostic>) -> Stop {
         Stop::Wrong(self.wrong_with(errors))
     }
 
-    /// The same, where the deployment goes on without what they concern.
+    /// The same, for errors that do not stop the whole deployment.
     pub(super) fn wrong_with(&self, errors: Vec<Diagnostic>) -> Wrong {
         Wrong::of(self.secrets.scrub(errors, &self.sources), &self.sources)
     }
 }
 
-/// Computes away from the runtime's threads: a conversion takes a processor for seconds.
+/// Runs outside the threads of the runtime: a conversion uses a processor for seconds.
 pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Stop> {
     tokio::task::spawn_blocking(work)
         .await
-        .map_err(|_| Stop::Waiting("the conversion, which broke off".into()))
+        .map_err(|_| Stop::Waiting("the conversion, which crashed".into()))
 }
 
-/// The manifest with its ops files applied, and the cloud config that says what its names stand for.
+/// The manifest with its ops files applied, and combined with its cloud configs.
 pub(super) async fn with_ops(stages: SharedStages, documents: Documents) -> Result<Manifest, Stop> {
     blocking(move || {
         let Documents {
@@ -146,7 +146,7 @@ fn applied(
     Ok(applied.document)
 }
 
-/// The manifest with all values.
+/// The manifest with the values of all variables.
 pub(super) async fn desired(stages: SharedStages, mut manifest: Manifest, values: Values) -> Result<Manifest, Stop> {
     blocking(move || {
         let result = variables::desired(&*stages, manifest.named(), &values.given, &values.generated);

@@ -1,6 +1,6 @@
-//! How the cluster was when a deployment was last as it should be: while it is so still, there is nothing to convert.
+//! The snapshot and outcome of the last conversion of each deployment: while nothing has changed since, there is nothing to convert.
 //!
-//! Kept in this process only. A new one converts each deployment once, because its rules may be others.
+//! Held in memory only. A new process converts each deployment once, because its plugins may differ.
 
 use super::WAIT;
 use crate::cache::Digest;
@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 const CALM: Duration = Duration::from_secs(3);
 /// A pause.
 const PAUSE: Duration = Duration::from_millis(700);
-/// Changes that never pause wait so long.
+/// The longest delay, for changes that never pause.
 const LONGEST: Duration = Duration::from_secs(10);
-/// So many failures in a row are tried again as soon as anything that is waited for.
+/// This many failures in a row are retried after the usual wait; further ones back off.
 const QUICK: u32 = 10;
 /// The longest pause between two tries.
 const SLOW: Duration = Duration::from_secs(300);
@@ -31,35 +31,35 @@ pub(super) type Key = (String, String);
 #[derive(Debug, Default)]
 struct Remembered {
     last: Option<Last>,
-    /// Another sight that waits for a pause: what, since when, and when the first of them came.
+    /// A newer snapshot that waits for a pause in changes: its digest, since when, and when the first change came.
     other: Option<(Digest, Instant, Instant)>,
-    /// Version of the object whose status was replaced: whoever still holds it comes too early.
+    /// Resource version of the object before its status was replaced: a reconcile with this version is outdated.
     replaced: Option<String>,
 }
 
 /// How the last conversion ended.
 #[derive(Clone, Copy, Debug)]
 struct Last {
-    /// What was seen.
+    /// Digest of the snapshot.
     observed: Digest,
     /// When that was.
     at: Instant,
-    /// How often it has failed where this was seen; 0: all was well.
+    /// How often the conversion of this snapshot has failed; 0: it succeeded.
     failures: u32,
 }
 
 /// What to do about a deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Due {
-    /// All is as it was when it was well.
+    /// Nothing has changed since a successful conversion.
     Nothing,
     /// Convert.
     Now,
-    /// Look again then: changes come in a row.
+    /// Requeue after this time: changes are still arriving.
     In(Duration),
 }
 
-/// After so many failures, until the next try: half a minute for the first five minutes, then longer and longer.
+/// The pause after so many failures: half a minute for the first five minutes, then doubling.
 fn again(failures: u32) -> Duration {
     let doubled = failures.saturating_sub(QUICK).min(4);
     (WAIT * 2_u32.pow(doubled)).min(SLOW)
@@ -75,9 +75,9 @@ fn due_in(rest: Duration) -> Due {
 // === impl Memory ===
 
 impl Memory {
-    /// What to do where this is seen now.
+    /// What to do for a snapshot with this digest.
     ///
-    /// A first change is acted upon at once, whatever follows it. Only what comes soon after a conversion waits.
+    /// A first change is converted at once. Only changes soon after a conversion wait for a pause.
     pub fn due(&self, key: &Key, observed: Digest, now: Instant) -> Due {
         let mut deployments = self.deployments.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(known) = deployments.get_mut(key) else {
@@ -89,7 +89,7 @@ impl Memory {
             known.other = None;
             return match last.failures {
                 0 => Due::Nothing,
-                // What failed fails again, unless something has changed that nobody tells of: an image is there, a quota is larger.
+                // Retried although the snapshot is the same: what it does not cover may have changed, such as an image or a quota.
                 failures => due_in(again(failures).saturating_sub(passed)),
             };
         }
@@ -103,7 +103,7 @@ impl Memory {
         due_in(until.saturating_duration_since(now))
     }
 
-    /// All is well where this is seen.
+    /// The conversion of this snapshot has succeeded.
     pub fn good(&self, key: &Key, observed: Digest, now: Instant) {
         self.ended(key, |_| {
             Some(Last {
@@ -114,7 +114,7 @@ impl Memory {
         });
     }
 
-    /// Something is wrong where this is seen. When to look again by itself.
+    /// The conversion of this snapshot has failed. Returns when to retry.
     pub fn bad(&self, key: &Key, observed: Digest, now: Instant) -> Duration {
         let mut failures = 1;
         self.ended(key, |last| {
@@ -129,12 +129,12 @@ impl Memory {
         again(failures)
     }
 
-    /// Nothing is known of how the next conversion will end.
+    /// Forgets the last outcome, so that the next reconcile converts.
     pub fn open(&self, key: &Key) {
         self.ended(key, |_| None);
     }
 
-    /// What failed may not fail any more.
+    /// Forgets a failed outcome, so that the next reconcile converts.
     pub fn retry(&self, key: &Key) {
         self.ended(key, |last| last.filter(|last| last.failures == 0));
     }
@@ -146,7 +146,7 @@ impl Memory {
         known.other = None;
     }
 
-    /// The deployment is gone.
+    /// The deployment is deleted.
     pub fn forget(&self, key: &Key) {
         self.deployments
             .lock()
@@ -154,13 +154,13 @@ impl Memory {
             .remove(key);
     }
 
-    /// This version of the object got another status.
+    /// The status of this version of the object was replaced.
     pub fn replaced(&self, key: &Key, version: Option<String>) {
         let mut deployments = self.deployments.lock().unwrap_or_else(PoisonError::into_inner);
         deployments.entry(key.clone()).or_default().replaced = version;
     }
 
-    /// Whether the object is known to have another status by now: the news of it is on its way.
+    /// Whether the status of this version was replaced since: the watch event with the new version is on its way.
     pub fn is_replaced(&self, key: &Key, version: Option<&String>) -> bool {
         let deployments = self.deployments.lock().unwrap_or_else(PoisonError::into_inner);
         let replaced = deployments.get(key).and_then(|known| known.replaced.as_ref());
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_well_is_always_due() {
+    fn what_never_succeeded_is_always_due() {
         let memory = Memory::default();
         let now = Instant::now();
         assert_eq!(memory.due(&key(), digest("a"), now), Due::Now);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_version_of_the_object_is_known_also_while_it_is_waited_for_something() {
+    fn a_replaced_version_stays_known_while_the_outcome_is_open() {
         let memory = Memory::default();
         memory.replaced(&key(), Some("7".into()));
         memory.open(&key());
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_is_forgotten() {
+    fn what_is_deleted_is_forgotten() {
         let memory = Memory::default();
         memory.good(&key(), digest("a"), Instant::now());
         memory.replaced(&key(), Some("7".into()));

@@ -87,18 +87,18 @@ pub(crate) use watch::run;
 /// Who owns the fields that this controller sets.
 const MANAGER: FieldManager = FieldManager("boson-deployment");
 
-/// How long to wait for what announces itself: only in case that its news is lost.
+/// When to reconcile again while waiting for something that causes a watch event: a fallback, should the event be lost.
 const WAIT: Duration = Duration::from_secs(30);
-/// How long a look waits for the cache to be filled. Without it everything works, and costs more.
+/// How long a reconcile waits for the cache to be filled. Without the cache everything works, but costs more.
 const FILLED: Duration = Duration::from_secs(5);
-/// How long the news of what was written may take.
+/// How long the watch events of our own writes may take.
 const EVENT_DELAY: Duration = Duration::from_secs(1);
 
-/// Until a deployment whose namespace has its half of the places is looked at again.
+/// Until the next try for a deployment whose namespace already uses its half of the places.
 const TURN: Duration = Duration::from_secs(1);
 /// After a lost race.
 const SOON: Duration = Duration::from_secs(1);
-/// Between two looks at documents on web servers.
+/// Between two reads of documents on web servers.
 const REREAD: Duration = Duration::from_secs(180);
 
 /// What all reconciles share.
@@ -119,23 +119,23 @@ pub(crate) struct Context {
 /// How manifests are converted.
 #[derive(Clone)]
 pub struct Conversion {
-    /// Who runs rules.
+    /// Loads and runs plugins.
     pub plugin_host: Arc<dyn PluginHost>,
-    /// Who reads release images.
+    /// Reads release images.
     pub images: Arc<dyn Images>,
-    /// Who reads documents from web servers.
+    /// Reads documents from web servers.
     pub web: Arc<dyn Web>,
-    /// The memory that all of these share.
+    /// The memory budget that all of these share.
     pub budget: Budget,
-    /// `cluster.local`.
+    /// Such as `cluster.local`.
     pub cluster_domain: String,
-    /// Image of the operator, which init containers run.
+    /// Image of the operator; init containers run it.
     pub operator_image: String,
-    /// Deployments that may roll instance groups with an older operator image at a time; 0: such groups keep it.
+    /// How many deployments at a time may roll instance groups that have an older operator image; 0: such groups keep it.
     pub roll_outdated: usize,
-    /// Versions of a Secret that are kept beside the newest, though nobody uses them.
+    /// How many unused versions of a Secret to retain beside the newest.
     pub keep_versions: usize,
-    /// What an administrator allows the pods of all deployments.
+    /// The privileges that an administrator allows the pods of all deployments.
     pub allowed: Privileges,
 }
 
@@ -166,13 +166,13 @@ impl Context {
         }
     }
 
-    /// One reconcile: from what is there to what should be, and what to say about it.
+    /// Reconciles one deployment, and reports its status.
     ///
     /// # Errors
-    /// A call to the API server that failed; the object comes back later.
+    /// A call to the API server that failed; the object is requeued.
     pub(crate) async fn reconcile(&self, object: &BoshDeployment) -> Result<Action, Error> {
         if object.meta().deletion_timestamp.is_some() {
-            // Owner references do the rest.
+            // Kubernetes deletes the objects through their owner references.
             return Ok(Action::await_change());
         }
         let namespace = object.namespace().unwrap_or_default();
@@ -187,7 +187,7 @@ impl Context {
             return Ok(Action::await_change());
         }
         let Some(resolution) = self.resolve_plugins(object, &key.0) else {
-            // The plugins have yet to be listed; their news brings us back, and nothing is written for a mere restart.
+            // The plugins are not listed yet; their watch event requeues the deployment. A restart alone writes nothing.
             return Ok(Action::requeue(WAIT));
         };
         let snapshot = self.snapshot(object, &resolution).await;
@@ -206,7 +206,7 @@ impl Context {
                 Ok(Some(converted)) => converted,
                 // It is converted as soon as another one of its namespace is done.
                 Ok(None) => return Ok(Action::requeue(TURN)),
-                // Nobody's mistake: what is there by then decides.
+                // A lost race is no error: the next reconcile decides from the state that it reads.
                 Err(error) if error.is_race() => return Ok(Action::requeue(SOON)),
                 Err(error) => {
                     self.delayed(object, &error, faults).await;
@@ -224,7 +224,7 @@ impl Context {
         })
     }
 
-    /// The object with a status that says that it was seen, where it had none.
+    /// Writes the first status of an object that has none; returns the updated object.
     async fn first(&self, object: &BoshDeployment) -> Result<Option<BoshDeployment>, Error> {
         if object.status.is_some() {
             return Ok(None);
@@ -232,13 +232,13 @@ impl Context {
         let status = status::created(&Time(Timestamp::now()));
         match self.cluster.set_status(MANAGER, object, &status).await {
             Ok(object) => Ok(Some(object)),
-            // It has changed: the news of that brings us back.
+            // The object has changed: its watch event requeues it.
             Err(error) if error.is_race() => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// Converts, where its namespace has a place left.
+    /// Converts, if its namespace has a free place.
     async fn in_turn(
         &self,
         object: &BoshDeployment,
@@ -252,7 +252,7 @@ impl Context {
         }
     }
 
-    /// Converts, and remembers how the cluster was and how it ended; when to try again by itself.
+    /// Converts, and remembers the snapshot and the outcome. Returns when to retry without a watch event.
     async fn converted(
         &self,
         object: &BoshDeployment,
@@ -279,14 +279,14 @@ impl Context {
             }
             _ => Some(self.memory.bad(key, snapshot.digest(), Instant::now())),
         };
-        // Else the news of what we wrote ourselves would be taken for a change.
+        // Else the watch events of our own writes would count as changes.
         self.cache
             .wait_for(&snapshot.selector, &snapshot.digests, EVENT_DELAY)
             .await;
         Ok((observed, wait))
     }
 
-    /// Says that a change is not acted upon yet, where the conditions would go on about what was before it.
+    /// Reports that a new generation is not applied yet; else the conditions would still describe the previous one.
     async fn delayed(&self, object: &BoshDeployment, error: &Error, faults: Vec<Fault>) {
         let generation = object.meta().generation;
         let Some(old) = object
@@ -299,7 +299,7 @@ impl Context {
         let observed = Observed::as_before(old, generation, Outcome::Waiting(error.to_string()), faults);
         let new = status::after(old, &observed, &Time(Timestamp::now()));
         if let Err(error) = self.cluster.set_status(MANAGER, object, &new).await {
-            tracing::debug!(%error, "the delay is not told either");
+            tracing::debug!(%error, "cannot report the delay");
         }
     }
 
@@ -365,12 +365,12 @@ impl Context {
             let (state, message) = (new.state.as_ref().map(tracing::field::debug), new.message.as_deref());
             tracing::info!(state, message, "the status changes");
             match self.cluster.set_status(MANAGER, object, &new).await {
-                // One that came out as it was makes no news: what is known is as new as it gets.
+                // A write that changes nothing causes no watch event: the cached object is already current.
                 Ok(now) if now.resource_version() != object.resource_version() => {
                     self.memory.replaced(key, object.resource_version());
                 }
                 Ok(_) => {}
-                // The news of whatever changed it brings us back, and what was not told now has to be found again.
+                // The watch event of the other change requeues the object; what could not be reported now must be found again.
                 Err(error) if error.is_race() => self.memory.open(key),
                 Err(error) => return Err(error),
             }
@@ -379,7 +379,7 @@ impl Context {
     }
 }
 
-/// Whether the conversion came to an end that only a change in the cluster alters. What pods work at goes on by itself.
+/// Whether the conversion reached a state that only a change in the cluster can alter. What pods still work on can change without one.
 fn ends(object: &BoshDeployment, outcome: &Outcome) -> bool {
     let mode = object.spec.conversion.as_ref().map(|conversion| conversion.mode);
     match outcome {

@@ -1,4 +1,4 @@
-//! What a reconcile sees: how the conversion ends, and how instance groups and errands are.
+//! The observed state of a deployment: the outcome of the conversion, its instance groups and its errands.
 
 use super::Context;
 use super::errands::Errands;
@@ -18,7 +18,7 @@ use serde_json::Value;
 // === impl Context ===
 
 impl Context {
-    /// What there is to say where nothing has changed: only pods come and go.
+    /// The observed state where no input and no object has changed: only readiness can differ.
     pub(super) async fn unchanged(
         &self,
         object: &BoshDeployment,
@@ -52,6 +52,7 @@ impl Context {
         })
     }
 
+    /// Converts the deployment, and observes the result.
     pub(super) async fn observe(
         &self,
         object: &BoshDeployment,
@@ -79,7 +80,7 @@ impl Context {
         let outcome = match result {
             Ok(done) => {
                 inputs = Some(progress.inputs());
-                // A group that is held back is one of the deployment all the same.
+                // Groups that are held back count, too.
                 groups = match done.held_back {
                     Some(_) => groups,
                     None => Some(count(&done.objects)),
@@ -119,13 +120,13 @@ impl Context {
         })
     }
 
-    /// Groups whose instances are all ready, and what is wrong with others.
+    /// How many groups are ready, and what is wrong with the others.
     async fn ready(&self, object: &BoshDeployment, namespace: &str) -> Result<Readiness, Error> {
         let sets: Vec<QuarksStatefulSet> = self.owned(object, namespace).await?;
         Ok(ready(sets.iter().map(|set| (set.name_any(), Says::of(set)))))
     }
 
-    /// Errands, which are all of its QuarksJobs but for those of the conversion.
+    /// Its errands: all of its QuarksJobs except those of the conversion.
     async fn errands(&self, object: &BoshDeployment, namespace: &str) -> Result<Errands, Error> {
         let Ok(names) = Names::new(&object.name_any(), namespace, &self.conversion.cluster_domain) else {
             return Ok(Errands::default());
@@ -135,9 +136,9 @@ impl Context {
         Ok(Errands::of(errands))
     }
 
-    /// What a deployment owns of one kind.
+    /// The objects of one kind that the deployment owns.
     async fn owned<K: Kind>(&self, object: &BoshDeployment, namespace: &str) -> Result<Vec<K>, Error> {
-        // What has no name for its objects has none of them.
+        // A deployment whose name is invalid has no objects.
         let Ok(names) = Names::new(&object.name_any(), namespace, &self.conversion.cluster_domain) else {
             return Ok(Vec::new());
         };
@@ -149,7 +150,7 @@ impl Context {
     }
 }
 
-/// How many instance groups are ready, and what is wrong with others, by their names.
+/// How many instance groups are ready, and what is wrong with the others, by name.
 type Readiness = (i32, Vec<(String, Trouble)>);
 
 fn ready(says: impl IntoIterator<Item = (String, Says)>) -> Readiness {
@@ -162,7 +163,7 @@ fn ready(says: impl IntoIterator<Item = (String, Says)>) -> Readiness {
     (ready, troubles)
 }
 
-/// Instance groups that run for ever.
+/// How many instance groups are services.
 fn count(objects: &[Value]) -> i32 {
     let sets = objects.iter().filter(|object| object["kind"] == "QuarksStatefulSet");
     i32::try_from(sets.count()).unwrap_or(i32::MAX)

@@ -1,5 +1,5 @@
-//! Pods keep the operator image that they were made with until something else changes them: an upgrade of the operator restarts none. Where the
-//! operator is asked to, it rolls one instance group of a deployment at a time.
+//! Pods keep the operator image that they were created with until something else changes them: an upgrade of the operator restarts no pod. If
+//! configured to, the operator rolls one instance group of a deployment at a time.
 
 use super::Context;
 use super::flow::Flow;
@@ -15,16 +15,16 @@ use std::time::{Duration, Instant};
 
 /// Where a QuarksStatefulSet and a QuarksJob have their pods.
 const PODS: &str = "/spec/template/spec/template/spec";
-/// A deployment that does not become ready for so long no longer keeps others from rolling.
+/// A deployment that is not ready after this time no longer blocks the rollouts of others.
 const STUCK: Duration = Duration::from_secs(600);
 
-/// An object whose pods would have another operator image if they were made now.
+/// An object whose pods would get a newer operator image if they were created now.
 struct Outdated {
-    /// Where it stands among those that are wanted.
+    /// Its index among the wanted objects.
     at: usize,
-    /// As it is wanted, but for the image.
+    /// The wanted object, with the old image.
     kept: Value,
-    /// Whether it has pods all the time. An errand that has ended is not run again for an image.
+    /// Whether it is a service. An errand that has ended does not run again for a new image.
     runs: bool,
     group: OutdatedGroup,
 }
@@ -38,7 +38,7 @@ pub(super) struct Rolls {
 // === impl Rolls ===
 
 impl Rolls {
-    /// Whether the deployment may roll a group now: at most `most` deployments do.
+    /// Whether the deployment may roll a group now: at most `most` deployments roll at a time.
     pub(super) fn is_free(&self, key: &Key, most: usize, now: Instant) -> bool {
         let since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
         let rolls = |began: &Instant| now.saturating_duration_since(*began) < STUCK;
@@ -46,7 +46,7 @@ impl Rolls {
         others.count() < most
     }
 
-    /// Takes a place, if there is one.
+    /// Takes a place, if one is free.
     fn take(&self, key: Key, most: usize, now: Instant) -> bool {
         let free = self.is_free(&key, most, now);
         if free {
@@ -56,7 +56,7 @@ impl Rolls {
         free
     }
 
-    /// The deployment is ready, with nothing left to roll, or gone.
+    /// The deployment is ready with nothing left to roll, or it is deleted.
     pub(super) fn release(&self, key: &Key) {
         self.since.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
@@ -65,8 +65,8 @@ impl Rolls {
 // === impl Flow ===
 
 impl Flow<'_> {
-    /// Gives objects that differ from what there is by the operator's image only the image that they have, but for one that may roll now. The
-    /// groups that keep an older image.
+    /// Keeps the old operator image in objects that would change only in it, except for one that may roll now. Returns the groups that keep an older
+    /// image.
     pub(super) fn keep_images(&self, wanted: &mut [Value], live: &[Value]) -> Vec<OutdatedGroup> {
         let image = &self.deployment.operator_image;
         let mut outdated = outdated(wanted, live, image);
@@ -99,7 +99,7 @@ impl Flow<'_> {
 // === impl Context ===
 
 impl Context {
-    /// Whether a group with an older image may roll now. Nothing else tells: a group that got ready changes its status only.
+    /// Whether a group with an older image may roll now. It must be polled: a group that becomes ready changes only its status.
     pub(super) fn can_roll(&self, object: &BoshDeployment, key: &Key) -> bool {
         let groups = || self.cache.says("QuarksStatefulSet", &object.uid().unwrap_or_default());
         self.rolls_later(object)
@@ -107,7 +107,7 @@ impl Context {
             && self.rolls.is_free(key, self.conversion.roll_outdated, Instant::now())
     }
 
-    /// Whether the deployment has groups that are to roll.
+    /// Whether the deployment has groups that have yet to roll.
     pub(super) fn rolls_later(&self, object: &BoshDeployment) -> bool {
         let status = object.status.as_ref();
         self.conversion.roll_outdated > 0 && status.is_some_and(|status| !status.outdated_groups.is_empty())
@@ -127,7 +127,7 @@ fn outdated(wanted: &[Value], live: &[Value], image: &str) -> Vec<Outdated> {
         let found = live.iter().find(|found| is_same(found, object))?;
         let mut kept = object.clone();
         let old = keep(&mut kept, found, image)?;
-        // What was written last, to the byte.
+        // Exactly what was written last.
         let unchanged = found["metadata"]["annotations"][objects::DIGEST] == objects::digest(&kept);
         unchanged.then(|| Outdated {
             at,
@@ -147,7 +147,7 @@ fn outdated(wanted: &[Value], live: &[Value], image: &str) -> Vec<Outdated> {
         .collect()
 }
 
-/// Whether a change of its template makes new pods. An errand that somebody starts by hand takes the new image with its next run.
+/// Whether a change of its template starts new pods. A manual errand gets the new image with its next run.
 fn starts_pods(object: &Value) -> bool {
     match object["kind"].as_str() {
         Some("QuarksStatefulSet") => true,
@@ -166,7 +166,7 @@ fn group(object: &Value) -> String {
     label.or(metadata["name"].as_str()).unwrap_or_default().into()
 }
 
-/// Gives the containers of `object` that run the operator's image those that `found` has; the first of them, if there is any other.
+/// Gives the containers of `object` that run the operator image the images that they have in `found`. Returns the first image that differs.
 fn keep(object: &mut Value, found: &Value, image: &str) -> Option<String> {
     let mut old = None;
     for list in ["initContainers", "containers"] {
@@ -189,7 +189,7 @@ fn keep(object: &mut Value, found: &Value, image: &str) -> Option<String> {
     old
 }
 
-/// By its command as well: a plugin of the stage resources may have named a mirror.
+/// Recognized by its command, too: a plugin of the stage resources may have set a mirror.
 fn is_operators(container: &Value, image: &str) -> bool {
     let command = container["command"].as_array();
     let util =
@@ -236,7 +236,7 @@ mod tests {
             assert_eq!(
                 kept(&object(kind, "host:2", "run --more"), &live),
                 [],
-                "it rolls anyhow"
+                "it rolls for another reason"
             );
         }
         let new = object("QuarksStatefulSet", "host:2", "run");
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_deployments_roll_at_a_time() {
+    fn the_number_of_deployments_that_roll_at_a_time_is_limited() {
         let (rolls, now) = (Rolls::default(), Instant::now());
         let key = |name: &str| ("n".to_string(), name.to_string());
         assert!(
@@ -275,7 +275,7 @@ mod tests {
         assert!(!rolls.take(key("c"), 1, now));
         assert!(
             rolls.take(key("c"), 1, now + STUCK),
-            "others do not wait for one that never gets ready"
+            "others do not wait for one that never becomes ready"
         );
     }
 

@@ -1,10 +1,10 @@
-//! How far a reconcile got, which is told also where it stops.
+//! The progress of a conversion, which is reported also if it stops.
 
 use crate::api::deployment::Input;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Written by the flow, read by who tells of it.
+/// Written by the flow, read for the status.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     steps: AtomicI32,
@@ -17,33 +17,33 @@ pub(super) struct Progress {
 // === impl Progress ===
 
 impl Progress {
-    /// So many steps are done.
+    /// Sets how many steps are done.
     pub fn done(&self, steps: i32) {
         self.steps.store(steps, Ordering::Relaxed);
     }
 
-    /// The manifest has so many instance groups that run for ever.
+    /// Sets how many instance groups are services.
     pub fn counted(&self, groups: i32) {
         let _ = self.groups.set(groups);
     }
 
-    /// Something is written.
+    /// Notes that something is written.
     pub fn writes(&self) {
         self.wrote.store(true, Ordering::Relaxed);
     }
 
-    /// The deployment is made from these, too.
+    /// Adds inputs of the deployment.
     pub fn uses(&self, inputs: impl IntoIterator<Item = Input>) {
         let mut all = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
         all.extend(inputs);
     }
 
-    /// What was read has this digest.
+    /// Sets the digest of the documents and given values.
     pub fn has_read(&self, digest: String) {
         let _ = self.inputs_digest.set(digest);
     }
 
-    /// What the deployment is made from, sorted.
+    /// The inputs of the deployment, sorted.
     pub fn inputs(&self) -> Vec<Input> {
         let mut all = self.inputs.lock().unwrap_or_else(PoisonError::into_inner).clone();
         all.sort();

@@ -1,4 +1,4 @@
-//! Which desired manifest a group's documents stem from: an annotation, renewed in place where a new manifest gives the same document. Pure.
+//! The annotation that names the desired manifest of a group's documents. It is updated in place if a new manifest gives the same document. Pure.
 
 use boson_pipeline::encoding;
 use k8s_openapi::api::core::v1::Secret;
@@ -9,14 +9,14 @@ use sha2::{Digest, Sha256};
 /// Annotation of ig-resolved and bpm Secrets: digest of the desired manifest.
 pub(super) const PROVENANCE: &str = "quarks.cloudfoundry.org/desired-manifest-digest";
 
-/// Of a manifest's text, compressed or not.
+/// The digest of a manifest's text, compressed or not.
 pub(super) fn digest(manifest: &[u8]) -> String {
     let text = encoding::unpack(manifest);
     let bytes = Sha256::digest(text.as_deref().unwrap_or(manifest));
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What to merge into the Secret so that it says this; nothing where it does.
+/// The patch that sets the annotation; none if it is up to date.
 pub(super) fn stamp(secret: &Secret, digest: &str) -> Option<Value> {
     let says = secret.annotations().get(PROVENANCE).map(String::as_str);
     (says != Some(digest)).then(|| json!({ "metadata": { "annotations": { PROVENANCE: digest } } }))

@@ -1,5 +1,5 @@
-//! Pull Secrets: what the pods of a deployment pull images with, the operator reads them with, too. As the kubelet does, it takes those that the
-//! group names and those of its ServiceAccount, and goes on without one that is not there.
+//! Pull Secrets: the operator reads images with the same Secrets as the pods of the deployment. Like the kubelet, it uses those that the group names
+//! and those of its ServiceAccount, and ignores missing ones.
 
 use super::flow::Flow;
 use super::stop::Stop;
@@ -16,19 +16,19 @@ use std::sync::{Mutex, PoisonError};
 
 /// Key of a pull Secret.
 const CONFIG: &str = ".dockerconfigjson";
-/// Key of one of the older form, which lacks the outermost member.
+/// Key of the older form, which lacks the outermost member.
 const OLD_CONFIG: &str = ".dockercfg";
-/// What pods run as where nothing else is said.
+/// The ServiceAccount of pods by default.
 const DEFAULT_ACCOUNT: &str = "default";
 
-/// What a deployment pulls with.
+/// An object that a deployment pulls images with.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Source {
     Secret(String),
     Account(String),
 }
 
-/// What each deployment pulled with when it was looked at last, by namespace and name: their change is worth another look.
+/// What each deployment pulled with at its last reconcile, by namespace and name: a change of these requeues it.
 #[derive(Debug, Default)]
 pub(super) struct Pulls {
     all: Mutex<HashMap<(String, String), BTreeSet<Source>>>,
@@ -42,7 +42,7 @@ impl Pulls {
         all.insert((namespace.into(), deployment.into()), sources);
     }
 
-    /// The deployment is gone.
+    /// The deployment is deleted.
     pub(super) fn forget(&self, namespace: &str, deployment: &str) {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         all.remove(&(namespace.into(), deployment.into()));
@@ -62,7 +62,7 @@ impl Pulls {
 // === impl Flow ===
 
 impl Flow<'_> {
-    /// The contents of all pull Secrets at hand, those that groups name first.
+    /// The contents of all pull Secrets that exist, those that groups name first.
     pub(super) async fn pull_secrets(&self, manifest: &Tree) -> Result<Vec<PullSecret>, Stop> {
         let mut contents = Vec::new();
         for name in self.pull_names(manifest).await? {
@@ -85,7 +85,7 @@ impl Flow<'_> {
             }
         }
         sources.extend(names.iter().cloned().map(Source::Secret));
-        // Before they are read: a change meanwhile is not lost.
+        // Remembered before they are read, so that no change is lost.
         let deployment = self.object.name_any();
         self.context.pulls.remember(self.namespace, &deployment, sources);
         Ok(names)
@@ -96,7 +96,7 @@ impl Flow<'_> {
 fn wanted(manifest: &Tree) -> (Vec<String>, BTreeSet<String>) {
     let (mut secrets, mut accounts) = (Vec::new(), BTreeSet::new());
     let place = Pointer::from(["env", "bosh", "agent", "settings"].map(String::from).to_vec());
-    // A placeholder that has no value yet names nothing.
+    // A placeholder without a value is no name.
     let is_name = |name: &str| !name.is_empty() && names::subdomain(name) == name;
     for group in manifest.items("instance_groups") {
         let settings = place.find(group).unwrap_or(&Tree::Null);
@@ -117,7 +117,7 @@ fn wanted(manifest: &Tree) -> (Vec<String>, BTreeSet<String>) {
     (secrets, accounts)
 }
 
-/// As pods get them: in one order, since that of accounts' Secrets is nobody's choice, and a run is repeated when its pods change.
+/// Sorted, because the order of the Secrets of a ServiceAccount is arbitrary, and a conversion job reruns when its pod template changes.
 pub(super) fn in_pods(names: Vec<String>) -> Vec<String> {
     BTreeSet::from_iter(names).into_iter().collect()
 }
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_wakes_those_who_pull_with_it() {
+    fn a_change_requeues_the_deployments_that_pull_with_it() {
         let pulls = Pulls::default();
         let secret = Source::Secret("x".into());
         pulls.remember("n", "d", [secret.clone()].into());

@@ -1,5 +1,5 @@
-//! Whether the new objects of a deployment fit into the quotas of its namespace together. The API server answers for each object alone, so that
-//! of five Services three would be written.
+//! Checks whether the new objects of a deployment together fit the quotas of its namespace. The API server checks each object alone, so it might
+//! accept three of five Services.
 
 use super::flow::Flow;
 use super::manifest::Manifest;
@@ -10,7 +10,7 @@ use crate::objects::Plan;
 use boson_pipeline::Diagnostic;
 use serde_json::Value;
 
-/// One object, as [`quantity`] gives it.
+/// One object, in the unit of [`quantity`].
 const ONE: i128 = 1000;
 /// Kinds that a quota may name without `count/`.
 const PLAIN: [&str; 4] = ["configmaps", "persistentvolumeclaims", "secrets", "services"];
@@ -60,7 +60,7 @@ fn exceeded(quotas: &[Value], new: &[&Value]) -> Vec<Diagnostic> {
                     format!("the quota '{name}' limits {key} to {most}: {now} are used, {needed} more are needed");
                 errors.push(
                     Diagnostic::error("deployment-quota-exceeded", text)
-                        .help("raise the quota, or delete what uses it; it is checked again every half minute"),
+                        .help("raise the quota, or delete what uses it; the operator retries every 30 s"),
                 );
             }
         }
@@ -68,7 +68,7 @@ fn exceeded(quotas: &[Value], new: &[&Value]) -> Vec<Diagnostic> {
     errors
 }
 
-/// How much of what a quota limits by this key an object uses.
+/// How much an object uses of what this key of a quota limits.
 fn needs(key: &str, object: &Value) -> i128 {
     let text = |key: &str| object[key].as_str().unwrap_or_default();
     let of = resource(text("apiVersion"), text("kind"));
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn some_objects_need_more_than_their_place() {
+    fn some_objects_use_more_than_one_unit() {
         let service = json!({"apiVersion": "v1", "kind": "Service", "spec": {"type": "NodePort", "ports": [{}, {}]}});
         assert_eq!(needs("services.nodeports", &service), 2 * ONE);
         assert_eq!(needs("services.loadbalancers", &service), 0);

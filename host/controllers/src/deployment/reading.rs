@@ -1,5 +1,5 @@
-//! Reading the documents of a deployment: each once, however often it is referred to, and all of them together bounded: in bytes, and by the memory
-//! that the namespace may have.
+//! Reads the documents of a deployment. Each is read once, however often it is referred to. Their total size is limited, in bytes and by the memory
+//! budget of the namespace.
 
 use super::documents::{Found, ReadDocuments, Source, fetch, find, references, source};
 use super::manifest::blocking;
@@ -15,7 +15,7 @@ use boson_pipeline::scrub::Secrets;
 use boson_pipeline::yaml::{self, Document};
 use std::sync::Arc;
 
-/// Where documents are read from, and what they may take.
+/// Where documents are read from, and the memory budget for them.
 pub(super) struct Reader<'a> {
     pub cluster: &'a Cluster,
     pub web: &'a dyn Web,
@@ -23,25 +23,25 @@ pub(super) struct Reader<'a> {
     pub namespace: &'a str,
 }
 
-/// What the references lead to.
+/// The documents that the references name.
 #[derive(Default)]
 struct Fetched {
     /// Each once.
     found: Vec<Result<Found, Diagnostic>>,
-    /// How many references lead to each.
+    /// How many references name each.
     times: Vec<usize>,
-    /// Which of them each reference leads to.
+    /// By reference: the index of its document.
     order: Vec<usize>,
-    /// What each reference is.
+    /// By reference: its state.
     sources: Vec<Source>,
-    /// They are too large together; nothing is kept of those that come after.
+    /// Set when they are too large together; later documents are not kept.
     excess: Option<Diagnostic>,
 }
 
 // === impl Reader ===
 
 impl Reader<'_> {
-    /// Reads those that are there, and says what is wrong with the others.
+    /// Reads the documents that exist, and reports what is wrong with the others.
     pub(super) async fn read(&self, spec: &BoshDeploymentSpec) -> Result<ReadDocuments, Stop> {
         let most = sizes::MOST.min(self.budget.most(Class::Reading));
         let reading = self.hold(Class::Reading, most).await?;
@@ -59,7 +59,7 @@ impl Reader<'_> {
                 secrets: Secrets::default(),
             });
         }
-        // Who holds documents reads none, so this wait ends.
+        // A holder of the class Documents never waits for the class Reading, so this wait ends.
         let share = self.hold(Class::Documents, weight).await?;
         let ops = spec.ops.len();
         let read = blocking(move || parse(fetched, ops, share)).await;
@@ -83,7 +83,7 @@ impl Reader<'_> {
                 fetched.again(first);
                 continue;
             }
-            // Of a server that answers any number of addresses, nothing is asked that is of no use.
+            // Do not fetch what would be dropped anyway: a server may answer any number of addresses.
             if fetched.excess.is_some() && reference.kind == ReferenceType::Url {
                 fetched.sources.push(source(reference, None));
                 fetched.order.push(fetched.found.len());
@@ -110,7 +110,7 @@ impl Reader<'_> {
     }
 }
 
-/// Waits for a share of the budget, away from the runtime's threads.
+/// Waits for a share of the budget, outside the threads of the runtime.
 pub(super) async fn hold(budget: &Budget, class: Class, namespace: &str, bytes: u64) -> Result<Share, Stop> {
     let (budget, holder): (_, Arc<str>) = (budget.clone(), namespace.into());
     let share = blocking(move || budget.hold(class, &holder, bytes)).await?;
@@ -120,14 +120,14 @@ pub(super) async fn hold(budget: &Budget, class: Class, namespace: &str, bytes: 
 // === impl Fetched ===
 
 impl Fetched {
-    /// One more reference to what an earlier one leads to.
+    /// Adds a reference to the document of an earlier one.
     fn again(&mut self, earlier: usize) {
         let (order, source) = (self.order.get(earlier).copied(), self.sources.get(earlier).cloned());
         self.order.extend(order);
         self.sources.extend(source);
     }
 
-    /// Keeps what a reference leads to, if all together stay within `most` bytes.
+    /// Adds a document. Sets `excess` if all together exceed `most` bytes.
     fn keep(&mut self, found: Result<Found, Diagnostic>, times: usize, most: u64) {
         self.found.push(found);
         self.times.push(times);
@@ -153,7 +153,7 @@ impl Fetched {
     }
 }
 
-/// Reads each as YAML, once. `ops`: how many of the references are to ops files.
+/// Parses each document once. `ops`: how many of the references name ops files.
 fn parse(fetched: Fetched, ops: usize, share: Share) -> ReadDocuments {
     let (mut sources, mut errors, mut secrets) = (Sources::default(), Vec::new(), Secrets::default());
     let mut documents: Vec<Option<Arc<Document>>> = Vec::new();

@@ -1,4 +1,4 @@
-//! The releases that the manifest's jobs are in, read from their images.
+//! The releases of the jobs in a manifest, read from their images.
 
 use super::flow::Flow;
 use super::manifest::{Manifest, SharedStages, blocking};
@@ -16,10 +16,10 @@ use boson_pipeline::stage::Named;
 use boson_pipeline::{Diagnostic, convert};
 use std::sync::Arc;
 
-/// Bytes of memory that the releases of a deployment may take.
+/// Bytes of memory that the releases of a deployment may use.
 const MOST: u64 = 128 << 20;
 
-/// Releases that were read, and the memory that they take.
+/// Releases that were read, and their share of the memory budget.
 pub(super) struct Read {
     releases: Arc<Vec<Release>>,
     _share: Share,
@@ -28,7 +28,7 @@ pub(super) struct Read {
 // === impl Flow ===
 
 impl Flow<'_> {
-    /// All of them, read once for all steps, or everything that is wrong with any.
+    /// All releases, read once for all steps, or all that is wrong with them.
     pub(super) async fn releases(&self, manifest: &Manifest) -> Result<Arc<Vec<Release>>, Stop> {
         let read = self.releases.get_or_try_init(|| self.read(manifest)).await?;
         Ok(read.releases.clone())
@@ -38,7 +38,7 @@ impl Flow<'_> {
         let (mut releases, mut errors) = (Vec::new(), Vec::new());
         let budget = &self.context.conversion.budget;
         let most = MOST.min(budget.most(Class::Releases));
-        // All that there may be, before it is known how much it is; the rest is given back.
+        // The most that they can need, because their size is unknown; the rest is given back.
         let mut share = hold(budget, Class::Releases, self.namespace, most).await?;
         let shared = self.pull_secrets(&manifest.tree).await?;
         for (place, image) in self.listed(manifest) {
@@ -52,7 +52,7 @@ impl Flow<'_> {
             match read {
                 Ok(release) => {
                     releases.push(release);
-                    // Before the next one is read: a manifest can list any number of them.
+                    // Checked before the next one is read: a manifest can list any number of releases.
                     release::check_all(&releases, most).map_err(|error| manifest.one(error))?;
                 }
                 Err(some) => errors.extend(some.into_iter().map(|error| match error.place.document {
@@ -71,7 +71,7 @@ impl Flow<'_> {
         })
     }
 
-    /// Their images, for pods that run them.
+    /// The images of the releases, for pods that run them.
     pub(super) fn images(&self, manifest: &Manifest) -> Result<Vec<ReleaseImage>, Stop> {
         let (mut images, mut errors) = (Vec::new(), Vec::new());
         for (place, image) in self.listed(manifest) {
@@ -87,13 +87,13 @@ impl Flow<'_> {
         }
     }
 
-    /// The image of each release that jobs are in, or why there is none, with its place.
+    /// The image of each release that has jobs in use, or why it has no image, with its JSON pointer.
     fn listed(&self, manifest: &Manifest) -> Vec<(Pointer, Result<ReleaseImage, Diagnostic>)> {
         let mut found = Vec::new();
         for (name, stemcell) in convert::releases(&manifest.tree) {
             let mut listed = manifest.tree.items("releases").iter().enumerate();
             let Some((index, release)) = listed.find(|(_, release)| release.str("name") == Some(name)) else {
-                // The links stage refuses it, in BOSH's words.
+                // The links stage reports it, in BOSH's words.
                 continue;
             };
             let place = Pointer::root().at("releases").at(index);
@@ -105,14 +105,14 @@ impl Flow<'_> {
                     as_root: is_root_needed(&manifest.tree, name),
                     image,
                 })
-                .map_err(|why| Diagnostic::error("deployment-no-image", format!("there is no image: {why}")));
+                .map_err(|why| Diagnostic::error("deployment-no-image", format!("no image: {why}")));
             found.push((place, image));
         }
         found
     }
 
     /// Names of the Secrets that pods of the conversion pull these images with: those of releases with credentials, those that agent settings name,
-    /// and those of the accounts that the deployment's pods run as. The pods of the conversion run as another.
+    /// and those of the ServiceAccounts of the deployment's pods. The pods of the conversion run as another account.
     pub(super) async fn pull_secret_names(&self, manifest: &Tree) -> Result<Vec<String>, Stop> {
         let with_credentials = manifest
             .items("releases")
@@ -126,7 +126,7 @@ impl Flow<'_> {
         Ok(pulls::in_pods(all))
     }
 
-    /// Pods of the conversion need the Secrets that images are pulled with before the deployment has its objects.
+    /// Applies the pull Secrets early: pods of the conversion need them before the objects of the deployment exist.
     pub(super) async fn keep_pull_secrets(&self, stages: &SharedStages, manifest: &Manifest) -> Result<(), Stop> {
         if !manifest.tree.items("releases").iter().any(has_credentials) {
             return Ok(());
@@ -156,7 +156,7 @@ impl Flow<'_> {
     }
 }
 
-/// Whether some job of a release does not say that it needs no root.
+/// Whether any job of a release may need root.
 fn is_root_needed(manifest: &Tree, release: &str) -> bool {
     let groups = manifest.items("instance_groups").iter().chain(manifest.items("addons"));
     let mut jobs = groups.flat_map(|group| group.items("jobs"));

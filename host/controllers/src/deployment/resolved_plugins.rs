@@ -1,4 +1,4 @@
-//! The rules of one deployment: the installation's, and plugins from ConfigMaps that serve it.
+//! The resolved plugins of one deployment: those of the installation, and those from ConfigMaps.
 
 use super::Context;
 use super::flow::Flow;
@@ -16,28 +16,28 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt;
 use std::sync::Arc;
 
-/// What came of the selection.
+/// The result of the selection.
 pub(super) struct Resolution {
-    /// Plugins that are refused.
+    /// What is wrong with plugins that are refused.
     pub faults: Vec<Fault>,
     /// Names of plugins that are being loaded.
     pub loading: Vec<String>,
-    /// The rules, or why there are none now.
+    /// The plugins to use, or why the deployment cannot be converted now.
     pub active: Result<ActivePlugins, Stop>,
 }
 
-/// The rules of a deployment.
+/// The plugins that convert a deployment.
 pub(super) struct ActivePlugins {
-    /// To be called.
+    /// The stages to call.
     pub resolved: ResolvedPlugins,
-    /// The plugins among them.
+    /// Those of them that come from ConfigMaps.
     pub picks: Vec<Pick>,
 }
 
 // === impl Context ===
 
 impl Context {
-    /// None: it is too early to tell, and nothing is to be said about that.
+    /// Resolves the plugins of a deployment; none while they are not listed or loaded yet, which is not reported.
     pub(super) fn resolve_plugins(&self, object: &BoshDeployment, namespace: &str) -> Option<Resolution> {
         let registry = self.plugins.now();
         if !registry.covered.contains(namespace) {
@@ -54,14 +54,14 @@ impl Context {
             operator_namespace: &self.plugins.operator_namespace,
         };
         let selection = select(&registry, &asking, &self.conversion.plugin_host.built_in());
-        // After a restart the plugins that were in use are loaded again; the status says so only where that takes long.
+        // After a restart the plugins in use are loaded again; the status reports that only if it takes long.
         let again =
             |one: &Waiting| asking.used.iter().any(|used| used.name == one.name) && one.since.elapsed() < super::WAIT;
         if !selection.waiting.is_empty() && selection.waiting.iter().all(again) {
             return None;
         }
         let resolution = self.active_plugins(selection, namespace);
-        // What was dropped meanwhile is no mistake of anybody; the news of it brings us back.
+        // A plugin that was removed meanwhile is no error of this deployment; its watch event requeues the deployment.
         let outdated = resolution.active.is_err() && !Arc::ptr_eq(&registry, &self.plugins.now());
         (!outdated).then_some(resolution)
     }
@@ -104,12 +104,12 @@ impl Context {
 // === impl Flow: copies for pods ===
 
 impl Flow<'_> {
-    /// Makes the copies that pods are about to mount.
+    /// Creates the copies that pods are about to mount.
     pub(super) async fn copy_plugins(&self) -> Result<(), Error> {
         for copy in &self.copies.maps {
             let name = copy.metadata.name.as_deref().unwrap_or_default();
             let live: Option<ConfigMap> = self.context.cluster.get(self.namespace, name).await?;
-            // It is immutable and named by its content: one that is there is as it should be.
+            // A copy is immutable and named by its content, so an existing one is up to date.
             if live.is_none() {
                 self.note_write();
                 self.context.cluster.create(MANAGER, copy).await?;
@@ -118,7 +118,7 @@ impl Flow<'_> {
         Ok(())
     }
 
-    /// Copies that this deployment mounts no longer.
+    /// Copies that the deployment no longer mounts.
     pub(super) async fn old_copies(&self) -> Result<Vec<ConfigMap>, Error> {
         let labels = format!("{}={},{COPY}=true", labels::DEPLOYMENT_NAME, self.names.deployment());
         let mut all: Vec<ConfigMap> = self.context.cluster.list(self.namespace, &labels).await?;
@@ -126,7 +126,7 @@ impl Flow<'_> {
         Ok(all)
     }
 
-    /// Deletes those of them that no workload names any more.
+    /// Deletes those of them that no workload refers to.
     pub(super) async fn delete_copies(&self, copies: &[ConfigMap], used: &Used) -> Result<(), Error> {
         for copy in copies.iter().filter(|copy| !used.holds(&copy.name_any())) {
             self.note_write();

@@ -1,7 +1,7 @@
-//! What becomes of the generated values when the deployment is deleted. Its claims stay then, and without the values nobody can use their data.
+//! Whether the generated values are retained when the deployment is deleted. Its claims stay, and their data is useless without the values.
 //!
 //! # Guarantees
-//! A claim is made only after every generated value of the deployment was marked to be retained and lost its owner. So it does not matter whether an
+//! A claim is created only after every generated value of the deployment was marked as retained and has no owner. So values survive even if no
 //! operator runs when the deployment is deleted, and no finalizer delays the deletion of a deployment or a namespace.
 //!
 //! # Assumptions
@@ -21,14 +21,14 @@ use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use kube::api::ObjectMeta;
 use serde_json::{Value, json};
 
-/// The keys by which an instance group asks for a persistent disk.
+/// The keys that request a persistent disk for an instance group.
 const DISKS: [&str; 3] = ["persistent_disk", "persistent_disk_type", "persistent_disk_pool"];
 
 // === impl Flow ===
 
 impl Flow<'_> {
-    /// What becomes of the values as far as it is known before the conversion: what was decided before, or a guess for the first. [`Flow::retain`]
-    /// decides. `live`: the QuarksSecrets that there are.
+    /// The policy as far as it is known before the conversion: the one decided before, or a guess at first. [`Flow::retain`] decides. `live`: the
+    /// existing QuarksSecrets.
     pub(super) async fn first_policy(&self, manifest: &Tree, live: &[Value]) -> Result<ReclaimPolicy, Error> {
         let retain = self.object.spec.retain();
         if let Some(policy) = known(retain, live) {
@@ -38,16 +38,16 @@ impl Flow<'_> {
         Ok(decided(retain, holds_data))
     }
 
-    /// Decides what becomes of the values, now that all objects are known, and sets it in those that are wanted. Values that are to be retained
-    /// are, or all else waits. The QuarksSecrets that the manifest no longer has and that have yet to follow.
+    /// Decides the policy, now that all objects are known, and sets it in the wanted QuarksSecrets. If values have yet to be retained, all else waits
+    /// for that. Returns the QuarksSecrets that the manifest no longer has and that still have another policy.
     pub(super) async fn retain(&self, wanted: &mut [Value], live: &mut [Value]) -> Result<Vec<Value>, Stop> {
-        // Also where the last QuarksSecret has just gone, with a deployment whose end nobody has seen yet: one that is made again without the
-        // policy would take its Secret with it.
+        // Wanted ones count, too: live may be empty because a deleted deployment of this name was just garbage-collected, and a QuarksSecret that is
+        // created again without the policy would take over the retained Secret and delete it later.
         if !live.iter().chain(&*wanted).any(is_secret) {
             return Ok(Vec::new());
         }
         let retain = self.object.spec.retain();
-        // A group that is there and cannot be converted now is not among the wanted, and may make its first claim at any time.
+        // A live group that is held back is not among the wanted objects, and may create its first claim at any time.
         let asks = asks_for_claims(wanted) || asks_for_claims(live);
         let holds_data = asks || (retain == Retain::WithClaims && self.has_claims().await?);
         let policy = decided(retain, holds_data);
@@ -66,7 +66,7 @@ impl Flow<'_> {
         Err(Stop::Waiting("the generated values to be retained".into()))
     }
 
-    /// Says of QuarksSecrets that the manifest no longer has what becomes of their values.
+    /// Sets the policy of QuarksSecrets that the manifest no longer has.
     pub(super) async fn follow(&self, removed: &[Value], policy: ReclaimPolicy) -> Result<(), Error> {
         for object in removed {
             let Ok(object) = serde_json::from_value::<QuarksSecret>(object.clone()) else {
@@ -79,7 +79,7 @@ impl Flow<'_> {
         Ok(())
     }
 
-    /// Whether the deployment, or one of its name that came before, left claims.
+    /// Whether the deployment, or an earlier one of its name, has claims.
     async fn has_claims(&self) -> Result<bool, Error> {
         let labels = format!("{}={}", labels::DEPLOYMENT_NAME, self.names.deployment());
         let cluster = &self.context.cluster;
@@ -90,7 +90,7 @@ impl Flow<'_> {
     }
 }
 
-/// A claim with an owner is deleted with that: the ephemeral volume of a pod.
+/// Whether a claim outlives the deployment. One with an owner, such as the ephemeral volume of a pod, is deleted with it.
 pub(crate) fn stays(claim: &ObjectMeta) -> bool {
     claim.deletion_timestamp.is_none() && claim.owner_references.iter().flatten().next().is_none()
 }
@@ -103,7 +103,7 @@ fn decided(retain: Retain, holds_data: bool) -> ReclaimPolicy {
     }
 }
 
-/// What follows from the QuarksSecrets that there are: a variable that is added is as the others are.
+/// The policy of the existing QuarksSecrets, if any: a variable that is added gets the same.
 fn known(retain: Retain, live: &[Value]) -> Option<ReclaimPolicy> {
     match retain {
         Retain::Always | Retain::Never => Some(decided(retain, false)),
@@ -122,7 +122,7 @@ fn policy(secret: &Value) -> ReclaimPolicy {
     }
 }
 
-/// In all QuarksSecrets among these.
+/// Sets the policy of all QuarksSecrets among these.
 pub(super) fn set(objects: &mut [Value], policy: ReclaimPolicy) {
     for object in objects.iter_mut().filter(|object| is_secret(object)) {
         object["spec"]["reclaimPolicy"] = policy.as_str().into();
@@ -145,14 +145,14 @@ fn is_same(one: &Value, other: &Value) -> bool {
     one["metadata"]["name"] == other["metadata"]["name"]
 }
 
-/// Whether a manifest gives an instance group a disk. Plugins may do so, too, and settings of agents.
+/// Whether a manifest requests a disk. Plugins and agent settings may request one, too.
 fn asks_for_disks(manifest: &Tree) -> bool {
     let groups = manifest.items("instance_groups").iter();
     let mut keys = groups.flat_map(|group| DISKS.iter().filter_map(|key| group.get(key)));
     keys.any(|value| value.as_i64() != Some(0) && *value != Tree::Null)
 }
 
-/// Whether claims are among the objects, or made for them.
+/// Whether claims are among the objects, or will be created for them.
 fn asks_for_claims(objects: &[Value]) -> bool {
     let has_templates = |templates: &Value| templates.as_array().is_some_and(|templates| !templates.is_empty());
     objects.iter().any(|object| match object["kind"].as_str() {
@@ -193,13 +193,13 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_is_added_is_as_the_others_and_the_first_are_guessed() {
+    fn an_added_variable_gets_the_policy_of_the_others_and_the_first_are_guessed() {
         use ReclaimPolicy::{Delete, Retain as Keep};
         let live = [secret("a", Some("Delete")), secret("b", Some("Retain"))];
         assert_eq!(
             known(Retain::WithClaims, &live),
             Some(Keep),
-            "some may be of a write that was interrupted"
+            "an earlier write may have been interrupted"
         );
         assert_eq!(known(Retain::WithClaims, &live[..1]), Some(Delete));
         // An operator that knew no policy.

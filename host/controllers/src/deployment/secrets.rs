@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use std::collections::BTreeMap;
 
-/// Whose Secrets they are.
+/// The deployment that owns the Secrets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Whose<'a> {
     pub names: &'a Names,
@@ -22,10 +22,10 @@ pub(super) struct Whose<'a> {
 // === impl Whose ===
 
 impl Whose<'_> {
-    /// The Secret with the manifest, ops applied.
+    /// The Secret with the manifest after ops.
     ///
     /// # Errors
-    /// More than a Secret holds.
+    /// It is larger than a Secret may be.
     pub(super) fn with_ops(self, document: &Tree) -> Result<Secret, Diagnostic> {
         let labels = self.labels(secret_type::WITH_OPS, None);
         let name = self.names.with_ops();
@@ -53,15 +53,15 @@ impl Whose<'_> {
     /// The versions of a group's resolved document.
     ///
     /// # Errors
-    /// A group name of which nothing is left.
+    /// The group name has no character that a Kubernetes name may have.
     pub(super) fn resolved(self, group: &str) -> Result<Series, NameError> {
         Ok(self.series(self.names.resolved(group, None)?, secret_type::RESOLVED, Some(group)))
     }
 
-    /// The versions of a group's rendered bpm.
+    /// The versions of a group's rendered BPM configuration.
     ///
     /// # Errors
-    /// A group name of which nothing is left.
+    /// The group name has no character that a Kubernetes name may have.
     pub(super) fn bpm(self, group: &str) -> Result<Series, NameError> {
         Ok(self.series(self.names.bpm(group, None)?, secret_type::BPM, Some(group)))
     }
@@ -88,10 +88,10 @@ impl Whose<'_> {
     }
 }
 
-/// Texts as the content of the Secret or series of this name.
+/// The content of the Secret or series of this name.
 ///
 /// # Errors
-/// More than a Secret holds.
+/// They are larger than a Secret may be.
 pub(super) fn content(name: &str, texts: Texts) -> Result<Content, Diagnostic> {
     let bytes = texts.into_iter();
     let data = bytes.map(|(key, text)| (key, ByteString(text.into_bytes()))).collect();

@@ -1,16 +1,16 @@
-//! How large the documents of one deployment may be together, and what to tell where they are larger. Pure.
+//! The limit for the total size of the documents of one deployment, and its error messages. Pure.
 
 use boson_pipeline::Diagnostic;
 use boson_pipeline::yaml;
 
 const MIB: u64 = 1 << 20;
-/// Bytes of all documents of a deployment; one that is named several times counts each time, because the ops stage is given it each time.
+/// Most bytes of all documents of a deployment. A document that is named several times counts each time, because the ops stage gets it each time.
 pub(super) const MOST: u64 = 16 * MIB;
-/// Bytes that a conversion takes besides its documents.
+/// Bytes that a conversion uses besides its documents.
 const BASE: u64 = 16 * MIB;
-/// Manifests that a conversion holds at a time, each as large as all documents together at most: as read, with ops, with values, resolved.
+/// How many manifests a conversion holds at a time: as read, with ops, with values, resolved. Each is at most as large as all documents together.
 const COPIES: u64 = 4;
-/// Documents that an error names.
+/// How many documents an error names.
 const NAMED: usize = 5;
 
 /// A document.
@@ -18,16 +18,16 @@ const NAMED: usize = 5;
 pub(super) struct Size<'a> {
     pub name: &'a str,
     pub bytes: u64,
-    /// How many references lead to it.
+    /// How many references name it.
     pub times: u64,
 }
 
-/// Bytes of memory that a conversion with these documents takes, generously.
+/// An upper estimate of the memory that a conversion with these documents uses, in bytes.
 pub(super) fn of_conversion<'a>(documents: impl Iterator<Item = &'a [u8]>) -> u64 {
     BASE + COPIES * documents.map(yaml::weight).sum::<u64>()
 }
 
-/// What is wrong where documents have more than `most` bytes.
+/// The error for documents with more than `most` bytes.
 pub(super) fn too_large(documents: &[Size<'_>], most: u64) -> Option<Diagnostic> {
     let sum: u64 = documents.iter().map(|one| one.bytes.saturating_mul(one.times)).sum();
     let message = || {
@@ -40,7 +40,7 @@ pub(super) fn too_large(documents: &[Size<'_>], most: u64) -> Option<Diagnostic>
     (sum > most).then(|| error(message()))
 }
 
-/// What is wrong where a conversion would take `weight` bytes of memory, and may take `most`.
+/// The error for a conversion that would use `weight` bytes of memory, of at most `most`.
 pub(super) fn too_heavy(documents: &[Size<'_>], weight: u64, most: u64) -> Diagnostic {
     error(format!(
         "the manifest and the ops files have too many values: the conversion would take {} MiB of memory, and may take {} MiB: {}",
@@ -54,7 +54,7 @@ fn error(message: String) -> Diagnostic {
     Diagnostic::error("deployment-too-large", message)
         .in_document("boshdeployment")
         .at("/spec")
-        .help("keep data out of manifests: files belong into releases, large values into variables")
+        .help("keep data out of manifests: put files into releases, and large values into variables")
 }
 
 /// The largest first.

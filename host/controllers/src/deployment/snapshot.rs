@@ -1,4 +1,4 @@
-//! A look at everything that a deployment is made from and made of, without a call to the API server.
+//! A snapshot of a deployment's inputs and objects, from the cache: no call to the API server.
 
 use super::Context;
 use super::resolved_plugins::Resolution;
@@ -8,16 +8,16 @@ use crate::client::written::Written;
 use boson_deployment::names::Names;
 use kube::{Resource, ResourceExt};
 
-/// What was seen.
+/// The state of everything that a deployment depends on.
 #[derive(Debug)]
 pub(super) struct Snapshot {
     pub selector: Selector,
     pub digests: Digests,
-    /// What shapes the conversion besides: the specification, the rules, settings of the operator.
+    /// What else shapes the conversion: the specification, the resolved plugins, settings of the operator.
     settings: Vec<u8>,
 }
 
-/// What a deployment sees; none where its name is none.
+/// Which objects a deployment depends on; none if its name is invalid.
 pub(super) fn selector(object: &BoshDeployment) -> Option<Selector> {
     let name = object.name_any();
     let names = Names::new(&name, "", "").ok()?;
@@ -45,12 +45,12 @@ pub(super) fn selector(object: &BoshDeployment) -> Option<Selector> {
 // === impl Look ===
 
 impl Snapshot {
-    /// All of it, in 16 bytes.
+    /// One digest of all of it.
     pub fn digest(&self) -> Digest {
         self.digest_of(&self.digests)
     }
 
-    /// The same, with what was written since.
+    /// The snapshot after these writes.
     pub fn after(mut self, written: &[Written]) -> Self {
         self.digests = self.selector.after(self.digests, written);
         self
@@ -71,7 +71,7 @@ impl Snapshot {
 // === impl Context ===
 
 impl Context {
-    /// What there is now; none where it cannot be known.
+    /// The present snapshot; none if the cache cannot tell.
     pub(super) async fn snapshot(&self, object: &BoshDeployment, resolution: &Resolution) -> Option<Snapshot> {
         if !self.cache.is_filled(super::FILLED).await {
             return None;
@@ -81,7 +81,7 @@ impl Context {
             .documents()
             .any(|reference| reference.kind == ReferenceType::Url)
         {
-            // Nothing tells when what is there changes.
+            // A web server sends no event when a document changes.
             return None;
         }
         let own = resolution.active.as_ref().ok()?;
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deployment_sees_what_it_refers_to_and_the_values_of_its_variables() {
+    fn a_deployment_depends_on_what_it_refers_to_and_on_the_values_of_its_variables() {
         let selector = selector(&deployment("configmap")).unwrap();
         let matches = |kind, name: &str, homes: &[&str]| {
             let place = Place {

@@ -1,4 +1,4 @@
-//! What a deployment's status says: counts, state and message; [`super::findings`] has the conditions. Pure.
+//! The status of a deployment: counts, state and message; [`super::findings`] has the conditions. Pure.
 
 use super::errands::Errands;
 use super::findings::{self, findings};
@@ -13,57 +13,57 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 /// Steps of a conversion.
 pub(super) const STEPS: i32 = 3;
 
-/// What a reconcile found.
+/// The state that a reconcile observed.
 #[derive(Clone, Debug)]
 pub(super) struct Observed {
     pub generation: Option<i64>,
-    /// How it ended.
+    /// How the reconcile ended.
     pub outcome: Outcome,
-    /// Whether it changed something.
+    /// Whether it wrote something.
     pub wrote: bool,
-    /// Steps of the conversion that are completed, of [`STEPS`].
+    /// How many of the [`STEPS`] are completed.
     pub steps: i32,
-    /// Errands that were started, and what came of them; none: not known.
+    /// Errands that were started, and their results; none: unknown.
     pub errands: Option<Errands>,
-    /// Instance groups that run for ever; none: not known yet.
+    /// How many instance groups are services; none: not known yet.
     pub groups: Option<i32>,
-    /// Those that are ready.
+    /// How many of them are ready.
     pub ready: i32,
-    /// Why others are not, each with its name.
+    /// Why the others are not, by name.
     pub troubles: Vec<(String, Trouble)>,
-    /// Digest of the documents and given values that were read; none: none were.
+    /// Digest of the documents and given values; none if they were not read.
     pub inputs_digest: Option<String>,
-    /// What the objects are made from; none where they are those of before.
+    /// What the objects are made from; none if that has not changed.
     pub inputs: Option<Vec<Input>>,
-    /// Groups whose pods keep an older operator image; none: not known.
+    /// Groups whose pods keep an older operator image; none: unknown.
     pub outdated: Option<Vec<OutdatedGroup>>,
-    /// Variables that the manifest no longer has; none: not known.
+    /// Variables that the manifest no longer has; none: unknown.
     pub removed: Option<Vec<String>>,
-    /// Digest of the warnings that were told.
+    /// Digest of the warnings that were emitted as events.
     pub warned: Option<String>,
     pub plugins: Vec<PluginUse>,
-    /// Plugins that would serve it, and are refused.
+    /// What is wrong with plugins that are refused.
     pub faults: Vec<Fault>,
-    /// Names of plugins that it waits for.
+    /// Names of plugins that are being loaded.
     pub loading: Vec<String>,
 }
 
 /// How a reconcile ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// All objects are as they should be.
+    /// All objects are up to date.
     Applied,
-    /// Some instance groups cannot be converted; the objects of all others are as they should be.
+    /// Some instance groups cannot be converted; the objects of all others are up to date.
     Partly(Wrong),
-    /// Something comes by itself.
+    /// Something is missing that arrives without a change by the user.
     Waiting(String),
-    /// Something of the user's is wrong.
+    /// The user's input is wrong.
     Wrong(Wrong),
-    /// The cluster does not take what the conversion gave.
+    /// The cluster refuses the converted objects.
     Refused(Wrong),
 }
 
-/// The status of a deployment that was seen for the first time.
+/// The first status of a deployment.
 pub(super) fn created(now: &Time) -> BoshDeploymentStatus {
     BoshDeploymentStatus {
         state: Some(DeploymentState::Created),
@@ -72,7 +72,7 @@ pub(super) fn created(now: &Time) -> BoshDeploymentStatus {
     }
 }
 
-/// The status after a reconcile. Equal to the old one where nothing has changed.
+/// The status after a reconcile; equal to the old one if nothing has changed.
 pub(super) fn after(old: &BoshDeploymentStatus, observed: &Observed, now: &Time) -> BoshDeploymentStatus {
     let mut status = old.clone();
     let total = observed.groups.or(old.total_instance_groups);
@@ -138,7 +138,7 @@ fn errands(old: &BoshDeploymentStatus, observed: &Observed) -> (i32, i32) {
     }
 }
 
-/// `Deployed` is exactly what the condition Ready says, too. A manual errand changes nothing of it.
+/// `Deployed` if and only if the condition Ready is True. A manual errand has no influence.
 fn state(observed: &Observed, total: Option<i32>) -> DeploymentState {
     let errands = observed.errands.as_ref();
     let converted = observed.steps == STEPS && errands.is_none_or(|errands| errands.auto.are_completed());
@@ -157,7 +157,7 @@ fn message(observed: &Observed, total: Option<i32>) -> String {
     }
 }
 
-/// What is waited for, or has failed, where all objects are as they should be.
+/// What the deployment waits for, or what has failed, while all objects are up to date.
 fn unfinished(observed: &Observed, total: Option<i32>) -> String {
     let errands = observed.errands.clone().unwrap_or_default().auto;
     let started = errands.started;
@@ -263,29 +263,29 @@ mod tests {
     }
 
     #[test]
-    fn auto_errands_that_failed_are_told_with_why() {
+    fn failed_auto_errands_are_reported_with_their_cause() {
         let mut observed = observed(Outcome::Applied, 3, 2);
         observed.errands = Some(Errands::of(
             [job("d-smoke", "once", "True"), job("d-load", "once", "False")].iter(),
         ));
-        let told = |observed: &Observed| {
+        let reported = |observed: &Observed| {
             let status = after(&created(&at(1)), observed, &at(2));
             let (_, reason, message) = condition(&status, "Ready").unwrap();
             assert_eq!(Some(&message), status.message.as_ref());
             (reason, message)
         };
         let all = "waiting for 1 of 2 errands; 1 of 2 errands failed; d-smoke: 'smoke' ended with 1";
-        assert_eq!(told(&observed), ("ErrandsFailed".into(), all.into()));
+        assert_eq!(reported(&observed), ("ErrandsFailed".into(), all.into()));
         observed.ready = 1;
         let all = "waiting for 1 of 2 instance groups; 1 of 2 errands failed; d-smoke: 'smoke' ended with 1";
-        assert_eq!(told(&observed), ("ErrandsFailed".into(), all.into()));
-        // It has ended well since, and runs again.
+        assert_eq!(reported(&observed), ("ErrandsFailed".into(), all.into()));
+        // It has succeeded since, and runs again.
         observed.errands = Some(Errands::of([job("d-smoke", "once", "False")].iter()));
-        assert_eq!(told(&observed).0, "GroupsNotReady");
+        assert_eq!(reported(&observed).0, "GroupsNotReady");
     }
 
     #[test]
-    fn a_manual_errand_has_a_condition_of_its_own_and_changes_no_other() {
+    fn a_manual_errand_has_its_own_condition_and_changes_no_other() {
         let quiet = after(&created(&at(1)), &observed(Outcome::Applied, 3, 2), &at(2));
         assert_eq!(condition(&quiet, "ErrandsSucceeded"), None);
         let mut failed = observed(Outcome::Applied, 3, 2);
@@ -356,7 +356,7 @@ mod tests {
             );
             let refused = matches!(outcome, Outcome::Refused(_));
             assert_eq!(of("Applied") == False, refused, "{case}");
-            // Who waits by the condition of a step sees why it does not come.
+            // A client that waits for the condition of a step learns why it does not become True.
             assert!(!refused || steps == 3 || of("Converted") == False, "{case}");
         }
     }
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_change_leaves_no_claim_that_the_objects_are_as_the_manifest_says() {
+    fn after_a_broken_change_no_condition_claims_that_the_objects_match_the_manifest() {
         let deployed = after(&created(&at(1)), &observed(Outcome::Applied, 3, 2), &at(2));
         let wrong = || Wrong {
             reason: "X".into(),
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_plugin_is_told_and_changes_nothing_else() {
+    fn a_refused_plugin_is_reported_and_changes_nothing_else() {
         let fine = observed(Outcome::Applied, 3, 2);
         let fault = Fault {
             reason: "PluginRefused".into(),
@@ -436,7 +436,7 @@ mod tests {
             },
             &at(2),
         );
-        let told = |status: &BoshDeploymentStatus| {
+        let reported = |status: &BoshDeploymentStatus| {
             let one = status
                 .conditions
                 .iter()
@@ -444,9 +444,9 @@ mod tests {
                 .unwrap();
             (one.status, one.reason.clone())
         };
-        assert_eq!(told(&status), (ConditionStatus::False, "PluginRefused".to_string()));
+        assert_eq!(reported(&status), (ConditionStatus::False, "PluginRefused".to_string()));
         assert_eq!(status.state, Some(DeploymentState::Deployed));
-        assert_eq!(told(&after(&status, &fine, &at(3))).0, ConditionStatus::True);
+        assert_eq!(reported(&after(&status, &fine, &at(3))).0, ConditionStatus::True);
     }
 
     #[test]
@@ -465,7 +465,7 @@ mod tests {
             condition("PluginsHealthy"),
             (ConditionStatus::Unknown, "PluginLoading", "being loaded: labels")
         );
-        assert_eq!(status.plugins, ready.plugins, "it is what runs");
+        assert_eq!(status.plugins, ready.plugins, "the objects still come from them");
     }
 
     #[test]

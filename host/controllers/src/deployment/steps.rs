@@ -1,5 +1,5 @@
-//! The three steps of a conversion that leave Secrets, each with its two ways: in this process, or as a job in the cluster. Whichever way a step
-//! went, the next one starts from what its Secrets hold.
+//! The three steps of a conversion that write Secrets. Each runs in this process or as a job in the cluster; either way the next step starts from
+//! these Secrets.
 
 use super::flow::{Flow, unnamed};
 use super::groups;
@@ -22,7 +22,7 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::BTreeSet;
 
-/// A version of a series, as it is kept.
+/// A stored version of a series.
 pub(super) struct Kept {
     pub series: String,
     pub secret: Secret,
@@ -32,16 +32,17 @@ pub(super) struct Kept {
 pub(super) struct Work {
     pub held: Vec<Held>,
     pub values: Values,
-    /// All versions that there were at the beginning.
+    /// All versions that existed at the beginning.
     pub existing: Vec<ObjectMeta>,
     /// Names of the series that the deployment has.
     pub series: BTreeSet<String>,
-    /// Name of the Secret with the desired manifest, and the digest of that.
+    /// Name of the Secret with the desired manifest.
     pub desired: String,
+    /// Digest of the desired manifest.
     pub provenance: String,
 }
 
-/// A group with all that was found out about it.
+/// An instance group, resolved.
 pub(super) struct Gathered {
     pub group: ResolvedGroup,
     /// Name of the Secret with its resolved document.
@@ -72,7 +73,7 @@ impl Kept {
 // === impl Flow ===
 
 impl Flow<'_> {
-    /// The manifest with all values.
+    /// The manifest with the values of all variables.
     pub(super) async fn interpolate(
         &self,
         stages: &SharedStages,
@@ -116,7 +117,7 @@ impl Flow<'_> {
         Ok(manifest)
     }
 
-    /// Every group with properties bound and links resolved.
+    /// All instance groups with properties bound and links resolved.
     pub(super) async fn gather(
         &self,
         stages: &SharedStages,
@@ -168,7 +169,7 @@ impl Flow<'_> {
         Ok((manifest, gathered))
     }
 
-    /// The rendered bpm of every group; that all other templates can be rendered is known then, too.
+    /// The rendered BPM configuration of every group. All other templates are rendered, too, to find errors early.
     pub(super) async fn render(
         &self,
         stages: &SharedStages,
@@ -204,7 +205,7 @@ impl Flow<'_> {
                 (manifest, left.kept)
             }
         };
-        // The versions that pods of a group use stay, also while it is held back.
+        // The versions that pods of a group use are retained while the group is held back.
         work.series.extend(series.iter().map(|series| series.name.clone()));
         let mut rendered = Vec::new();
         for (mut to, one) in gathered.into_iter().zip(kept) {
@@ -221,7 +222,7 @@ impl Flow<'_> {
         Ok((manifest, rendered))
     }
 
-    /// Makes versions of the rendered groups; the others are held back, unless none can be rendered.
+    /// Stores versions of the rendered groups and holds the others back. Fails if no group can be rendered.
     async fn keep_each(
         &self,
         names: &[String],
@@ -253,7 +254,7 @@ impl Flow<'_> {
         Ok(each.collect())
     }
 
-    /// Makes versions where there are none that hold these texts.
+    /// Stores a new version of each series whose text has changed.
     async fn keep_all(
         &self,
         series: &[Series],
@@ -262,7 +263,7 @@ impl Flow<'_> {
         provenance: Option<&str>,
         work: &Work,
     ) -> Result<Vec<Kept>, Stop> {
-        // All that is too large is told before anything of any group is written.
+        // Texts that are too large are reported before anything is written.
         let (mut contents, mut errors) = (Vec::new(), Vec::new());
         for (series, texts) in series.iter().zip(texts) {
             match secrets::content(&series.name, texts) {
@@ -281,7 +282,7 @@ impl Flow<'_> {
         Ok(kept)
     }
 
-    /// Notes that a document stems from the desired manifest of now, and that the deployment has its series.
+    /// Marks a document as made from the present desired manifest, and its series as used by the deployment.
     async fn stamp(&self, one: Kept, work: &mut Work) -> Result<Kept, Stop> {
         work.series.insert(one.series.clone());
         if let Some(members) = provenance::stamp(&one.secret, &work.provenance) {
@@ -301,7 +302,7 @@ impl Flow<'_> {
         groups.iter().map(one).collect()
     }
 
-    /// `stage`: which rule the pods are to run.
+    /// `stage`: the stage that the pods run.
     async fn site<'s>(&'s self, stage: Stage, manifest: &'s Manifest, work: &'s Work) -> Result<Site<'s>, Stop> {
         Ok(Site {
             whose: self.whose(),
@@ -313,7 +314,7 @@ impl Flow<'_> {
         })
     }
 
-    /// What gives the pods of a conversion the rule of this deployment, where it is not the one in their image.
+    /// Volumes and arguments that give the pods of a conversion the plugins of this deployment that are not in their image.
     fn pod_plugins(&self, stage: Stage) -> PodPlugins {
         let value = |tree: Tree| serde_json::from_str(&json::to_text(&tree)).unwrap_or_default();
         let plugins = self.copies.plugins.iter().filter(|plugin| plugin.stage == stage);
@@ -336,7 +337,7 @@ fn of_job<'g>(names: &'g [String], series: &'g [Series], resolved: Option<&[&'g 
     .collect()
 }
 
-/// Names of the instance groups, in their order.
+/// Names of the instance groups, in manifest order.
 fn group_names(manifest: &Tree) -> Vec<String> {
     let groups = manifest.items("instance_groups").iter();
     groups

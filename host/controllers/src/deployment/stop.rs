@@ -1,4 +1,4 @@
-//! Why a reconcile did not come to its end.
+//! Why a conversion stopped.
 
 use super::manifest::Manifest;
 use crate::client;
@@ -8,11 +8,11 @@ use boson_pipeline::report::{self, Sources};
 /// What stopped it.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// Something of the user's is wrong; nothing goes on before it is mended.
+    /// The user's input is wrong; retrying does not help before it is fixed.
     Wrong(Wrong),
-    /// The cluster does not take what came out; when it does, nobody may tell us.
+    /// The cluster refuses the result. It is retried, because no watch event may announce that the cause is gone.
     Refused(Wrong),
-    /// Something comes by itself: what, as the end of "waiting for ...".
+    /// Something is missing that arrives without a change by the user; the text completes "waiting for ...".
     Waiting(String),
     /// A call to the API server failed.
     Api(client::Error),
@@ -23,19 +23,19 @@ pub(super) enum Stop {
 pub(super) struct Wrong {
     /// Code of the first error, as a condition's reason: `OpsMissingKey`.
     pub reason: String,
-    /// All errors, each with its place.
+    /// All errors, each with its position.
     pub message: String,
 }
 
 // === impl Stop ===
 
 impl Stop {
-    /// These errors, with the places that `sources` know.
+    /// These errors, with their positions in `sources`.
     pub(super) fn wrong(diagnostics: Vec<Diagnostic>, sources: &Sources) -> Self {
         Self::Wrong(Wrong::of(diagnostics, sources))
     }
 
-    /// These refusals, in the words of `manifest`, which knows what must not be told.
+    /// These refusals, without the secret values of `manifest`.
     pub(super) fn refused(refusals: Vec<Diagnostic>, manifest: &Manifest) -> Self {
         Self::Refused(Wrong::of(
             manifest.secrets.scrub(refusals, &manifest.sources),
@@ -43,12 +43,12 @@ impl Stop {
         ))
     }
 
-    /// The cluster has something in the way.
+    /// Something in the cluster is in the way.
     pub(super) fn taken(errors: Vec<Diagnostic>, sources: &Sources) -> Self {
         Self::Refused(Wrong::of(errors, sources))
     }
 
-    /// The same, where it is a refusal that an error of the API server tells.
+    /// Turns a lasting error of the API server into a refusal.
     pub(super) fn or_refused(self, manifest: &Manifest) -> Self {
         match self {
             Self::Api(error) if error.is_lasting() => Self::refused(vec![refusal(&error)], manifest),
@@ -60,12 +60,12 @@ impl Stop {
 // === impl Wrong ===
 
 impl Wrong {
-    /// An error of the API server that somebody has to do something about.
+    /// An error of the API server that a user or administrator has to resolve.
     pub(super) fn refused(error: &client::Error) -> Self {
         Self::of(vec![refusal(error)], &Sources::default())
     }
 
-    /// These errors, with the places that `sources` know.
+    /// These errors, with their positions in `sources`.
     pub(super) fn of(diagnostics: Vec<Diagnostic>, sources: &Sources) -> Self {
         let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
         let first = errors.first().map_or("failed", |error| error.code.as_str());
@@ -76,13 +76,13 @@ impl Wrong {
     }
 }
 
-/// What the API server refuses, and what to do about it.
+/// A refusal by the API server, and what to do about it.
 pub(super) fn refusal(error: &client::Error) -> Diagnostic {
     match error.fault {
         client::Fault::Forbidden => Diagnostic::error("deployment-forbidden", error.to_string())
-            .help("grant the right in the role of the operator's account; it is tried again every half minute"),
+            .help("grant the permission in the role of the operator's account; the operator retries every 30 s"),
         _ => Diagnostic::error("deployment-refused", error.to_string())
-            .help("mend what the manifest says about it, or what forbids it; it is tried again every half minute"),
+            .help("fix the manifest, or the policy that forbids it; the operator retries every 30 s"),
     }
 }
 
@@ -92,7 +92,7 @@ impl From<client::Error> for Stop {
     }
 }
 
-/// `ops-missing-key` as `OpsMissingKey`: conditions take no `-`.
+/// `ops-missing-key` as `OpsMissingKey`: reasons of conditions must not contain `-`.
 pub(crate) fn camel(code: &str) -> String {
     let word = |word: &str| {
         let mut letters = word.chars();

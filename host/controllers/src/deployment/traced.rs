@@ -1,7 +1,6 @@
-//! Stages that say in the log what they are about, and how long it took.
+//! Stages that log each call and how long it took.
 //!
-//! A conversion calls its stages from threads of its own, which know nothing of the reconcile that they work for: so what a line of the log is
-//! about is kept here, and not found by looking around.
+//! A conversion calls its stages from other threads, which do not have the tracing span of the reconcile. So the span is stored here.
 
 use super::manifest::SharedStages;
 use boson_document::Tree;
@@ -17,11 +16,11 @@ use tracing::Span;
 /// Stages, for one reconcile.
 struct Traced {
     inner: SharedStages,
-    /// Of the reconcile.
+    /// The span of the reconcile.
     span: Span,
 }
 
-/// These stages, called in the name of what happens now.
+/// These stages, traced in the current span.
 pub(super) fn traced(inner: SharedStages) -> SharedStages {
     let span = Span::current();
     Arc::new(Traced { inner, span })
@@ -31,7 +30,7 @@ pub(super) fn traced(inner: SharedStages) -> SharedStages {
 
 impl Traced {
     fn call<T>(&self, stage: Stage, function: &'static str, call: impl FnOnce(&dyn Stages) -> Reply<T>) -> Reply<T> {
-        // Of the highest level, as the reconcile's own.
+        // At the highest level, like the span of the reconcile.
         let span = tracing::error_span!(parent: &self.span, "stage", stage = stage.name());
         let _entered = span.enter();
         let began = Instant::now();

@@ -1,5 +1,5 @@
-//! The trail of changes: one event and one line of the log each time that objects of a deployment are written. They name the instance groups, the
-//! versions of their documents, and the causes; never a value.
+//! The trail of changes: one event and one log line each time that objects of a deployment are written. They name the instance groups, the versions
+//! of their documents, and the causes; never a value.
 
 use super::flow::Flow;
 use super::inputs;
@@ -10,7 +10,7 @@ use boson_deployment::labels;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Causes that a text names; a deployment may have hundreds of inputs.
+/// How many causes a text names; a deployment may have hundreds of inputs.
 const SHOWN: usize = 8;
 
 /// What a plan does to instance groups and to everything else, in words.
@@ -26,7 +26,7 @@ pub(super) struct Change {
 // === impl Change ===
 
 impl Change {
-    /// None: nothing is written. `live`: what there is before.
+    /// None if nothing is written. `live`: the objects before.
     pub(super) fn of(plan: &Plan, live: &[Value]) -> Option<Self> {
         let mut change = Self::default();
         let (mut created, mut changed, mut deleted) = (Others::default(), Others::default(), Others::default());
@@ -103,7 +103,7 @@ impl Others {
 // === impl Flow ===
 
 impl Flow<'_> {
-    /// Reports a change that was written.
+    /// Emits an event for a change that was written.
     pub(super) async fn report_change(&self, change: &Change) {
         let causes = self.causes(change);
         let text = change.text(&causes);
@@ -137,7 +137,7 @@ impl Flow<'_> {
         if causes.is_empty() {
             let same = old.and_then(|status| status.observed_generation) == self.object.metadata.generation;
             let cause = match same {
-                true => "what was changed or deleted by others",
+                true => "changes or deletions by others",
                 false => "the specification of the BOSHDeployment",
             };
             causes.push(cause.to_string());
@@ -160,8 +160,8 @@ fn plugins(before: &[PluginUse], now: &[PluginUse]) -> Vec<String> {
             None => format!("plugin '{name}' added"),
         });
     }
-    let gone = before.iter().filter(|old| !now.iter().any(|new| is_same(old, new)));
-    found.extend(gone.map(|plugin| format!("plugin '{}' removed", plugin.name)));
+    let removed = before.iter().filter(|old| !now.iter().any(|new| is_same(old, new)));
+    found.extend(removed.map(|plugin| format!("plugin '{}' removed", plugin.name)));
     found
 }
 
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn plugins_are_told_by_name_and_version() {
+    fn plugins_are_named_with_their_versions() {
         let plugin = |name: &str, version: &str, digest: &str| PluginUse {
             stage: crate::api::deployment::StageName::Bpm,
             name: name.into(),

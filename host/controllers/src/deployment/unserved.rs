@@ -1,4 +1,4 @@
-//! A deployment in a namespace that no operator serves. Somebody forgot the label, most likely, and nobody else would say so.
+//! A deployment in a namespace that no operator serves. Most likely its label was forgotten, and nothing else would report that.
 
 use super::{Context, MANAGER, status};
 use crate::api::{BoshDeployment, ConditionStatus};
@@ -15,11 +15,11 @@ const REASON: &str = "NamespaceNotServed";
 // === impl Context ===
 
 impl Context {
-    /// Says that the namespace has no label, in the status and as an event, once. Namespaces with another operator's label are left to that, and
-    /// so is what any operator has seen before.
+    /// Reports once, in the status and as an event, that the namespace has no label. Skips namespaces with the label of another operator, and
+    /// deployments that already have a status.
     pub(super) async fn unserved(&self, object: &BoshDeployment, namespace: &str) -> Result<(), Error> {
         let Some(id) = self.scope.monitored_id() else {
-            // An operator for a list of namespaces cannot look at others.
+            // An operator for a list of namespaces cannot read others.
             return Ok(());
         };
         if object.status.is_some() {
@@ -46,7 +46,7 @@ impl Context {
         conditions::set(&mut status.conditions, finding, object.metadata.generation, &now);
         match self.cluster.set_status(MANAGER, object, &status).await {
             Ok(_) => {}
-            // Somebody serves it after all.
+            // Another operator serves it after all.
             Err(error) if error.is_race() => return Ok(()),
             Err(error) => return Err(error),
         }

@@ -16,7 +16,7 @@ const VALUE: &str = "value";
 /// The value of a variable whose Secret has a key for each of its parts.
 ///
 /// # Errors
-/// Data that is no text.
+/// Data that is not text.
 pub(crate) fn of_variable(secret: &Secret) -> Result<Tree, Diagnostic> {
     let data = secret.data.iter().flatten();
     let mut members = Vec::new();
@@ -37,17 +37,16 @@ pub(super) fn implicit(reference: &str) -> (&str, &str) {
     }
 }
 
-/// The value under a key of an implicit variable's Secret: text as it stands, or JSON where the Secret says so.
+/// The value under a key of an implicit variable's Secret: plain text, or JSON if the Secret is annotated so.
 ///
 /// # Errors
-/// There is no such key, or what it holds is no text, or no JSON.
+/// The key is missing, or its value is not text, or not JSON.
 pub(crate) fn of_implicit(secret: &Secret, key: &str) -> Result<Tree, Diagnostic> {
     let name = secret.metadata.name.as_deref().unwrap_or_default();
     let Some(bytes) = secret.data.as_ref().and_then(|data| data.get(key)) else {
         return Err(
-            Diagnostic::error("deployment-no-key", format!("Secret '{name}' has no key '{key}'")).help(
-                "an implicit variable has its value under 'value', or under the key that follows '/' in its name",
-            ),
+            Diagnostic::error("deployment-no-key", format!("Secret '{name}' has no key '{key}'"))
+                .help("put the value under 'value', or under the key that follows '/' in the name of the variable"),
         );
     };
     let value = text(secret, key, &bytes.0)?;
@@ -60,9 +59,9 @@ pub(crate) fn of_implicit(secret: &Secret, key: &str) -> Result<Tree, Diagnostic
         (true, Tree::String(text)) => json::parse(text).map_err(|_| {
             Diagnostic::error(
                 "deployment-value",
-                format!("key '{key}' of Secret '{name}' is no JSON, as its annotation says"),
+                format!("key '{key}' of Secret '{name}' is not JSON, although its annotation says so"),
             )
-            .help(format!("mend it, or remove the annotation {}", labels::JSON_VALUE))
+            .help(format!("fix it, or remove the annotation {}", labels::JSON_VALUE))
         }),
         _ => Ok(value),
     }
@@ -74,7 +73,7 @@ fn text(secret: &Secret, key: &str, bytes: &[u8]) -> Result<Tree, Diagnostic> {
     text.map(Tree::from).map_err(|_| {
         Diagnostic::error(
             "deployment-value",
-            format!("key '{key}' of Secret '{name}' is no text (UTF-8)"),
+            format!("key '{key}' of Secret '{name}' is not UTF-8 text"),
         )
         .help("manifests hold text; encode binary values")
     })

@@ -1,4 +1,4 @@
-//! What wakes the controller: deployments, what they own, what they refer to, and what tells why a step does not go on.
+//! The watches of the controller: deployments, what they own, what they refer to, and what explains why a step is stuck.
 
 use super::Context;
 use super::pulls::Source;
@@ -21,7 +21,7 @@ const NAME: &str = "deployment";
 /// Deployments at a time: each may hold the memory of a conversion.
 const CONCURRENCY: u16 = 2;
 
-/// A deployment to look at.
+/// A deployment to reconcile.
 type Requeued = requeue::Requeued<BoshDeployment>;
 
 /// Runs until it is asked to stop, for one namespace or for all.
@@ -55,7 +55,7 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
         .await;
 }
 
-/// The deployments, and each time that one changes.
+/// The deployments, and a requeue for each change.
 fn objects(
     context: &Context,
     namespace: &Option<String>,
@@ -67,7 +67,7 @@ fn objects(
     (store, changed)
 }
 
-/// Each time that something of theirs changes, or something that they look at.
+/// The deployments to requeue when an object changes that they own or refer to.
 fn touched(
     context: &Arc<Context>,
     namespace: &Option<String>,
@@ -95,7 +95,7 @@ fn touched(
 // === impl Context ===
 
 impl Context {
-    /// The deployments that pull with this, which has changed: what failed is worth another try at once.
+    /// The deployments that pull images with this object, which has changed. What failed is retried at once.
     fn pulling(&self, namespace: Option<String>, source: &Source) -> Vec<ObjectRef<BoshDeployment>> {
         let users = self.pulls.users(namespace, source);
         for user in &users {
@@ -106,7 +106,7 @@ impl Context {
     }
 }
 
-/// All of them, each time that the plugins change: which of them a plugin serves, each finds out by itself.
+/// All deployments, each time that the plugins change: each reconcile resolves which plugins it uses.
 fn on_plugin_change(context: &Context, store: Store<BoshDeployment>) -> impl Stream<Item = Requeued> + Send + use<> {
     context.plugins.changes().flat_map(move |()| {
         let all = store.state();
@@ -115,7 +115,7 @@ fn on_plugin_change(context: &Context, store: Store<BoshDeployment>) -> impl Str
     })
 }
 
-/// Those that own the object or look at it.
+/// The deployments that own the object or refer to it.
 fn concerned(deployments: &[Arc<BoshDeployment>], touched: &Touched) -> Vec<ObjectRef<BoshDeployment>> {
     let here = |deployment: &&Arc<BoshDeployment>| {
         deployment.metadata.namespace.as_deref() == Some(touched.place.namespace.as_str())
@@ -127,7 +127,8 @@ fn concerned(deployments: &[Arc<BoshDeployment>], touched: &Touched) -> Vec<Obje
     concerned.map(|deployment| ObjectRef::from_obj(&**deployment)).collect()
 }
 
-/// Each time that a pod of a conversion changes, since an image that cannot be pulled is seen there only, or an account that images are pulled with.
+/// The deployments to requeue when a pod of their conversion changes (only pods report images that cannot be pulled), or a ServiceAccount that
+/// they pull images with.
 fn others(context: &Arc<Context>, namespace: &Option<String>) -> impl Stream<Item = Requeued> + Send + use<> {
     let client = context.cluster.client();
     let ours = watcher::Config::default().labels(labels::QUARKS_JOB_NAME);
@@ -161,7 +162,7 @@ where
         .touched_objects()
 }
 
-/// The deployment that a pod of a conversion works for.
+/// The deployment of a conversion pod.
 fn of_pod(pod: &PartialObjectMeta<Pod>) -> Option<ObjectRef<BoshDeployment>> {
     let name = pod.annotations().get(labels::DEPLOYMENT)?;
     Some(ObjectRef::new(name).within(&pod.namespace()?))

@@ -137,7 +137,7 @@ fn idle(status: &QuarksJobStatus) -> Vec<Finding> {
     }
     match (status.completed, status.ended_runs) {
         (true, runs) => both(true, false, "Succeeded", &format!("run {runs} succeeded")),
-        (false, 0) => both(false, false, "Idle", "nobody has asked for a run"),
+        (false, 0) => both(false, false, "Idle", "no run was requested"),
         (false, runs) => both(false, true, "JobFailed", &format!("run {runs} failed")),
     }
 }

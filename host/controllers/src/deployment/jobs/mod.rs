@@ -1,4 +1,4 @@
-//! Steps of a conversion as jobs in the cluster: each makes a QuarksJob when its input is there, and goes on when its output is.
+//! Steps of a conversion as jobs in the cluster: each creates a QuarksJob once its input exists, and continues once its output exists.
 
 mod object;
 mod plan;
@@ -23,9 +23,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
 use plan::Todo;
 
-/// What a job with a container for each group left.
+/// The output of a job with a container for each group.
 pub(super) struct Left {
-    /// By group; none where its container failed.
+    /// By group; none if its container failed.
     pub kept: Vec<Option<Kept>>,
     /// What is wrong with the others.
     pub wrong: Option<Wrong>,
@@ -34,7 +34,7 @@ pub(super) struct Left {
 // === impl Flow ===
 
 impl Flow<'_> {
-    /// What a job leaves, once it has. Its warnings go to the manifest.
+    /// The output of a job, once it has ended; creates the job if needed. Adds its warnings to the manifest.
     pub(super) async fn by_job(
         &self,
         job: &Job,
@@ -61,20 +61,20 @@ impl Flow<'_> {
                 }
                 return Err(Stop::Waiting(format!("an earlier run of {} to end", job.name)));
             }
-            Todo::Wait => return Err(self.told(job, None, manifest).await?),
-            Todo::Failed(why) => return Err(self.told(job, Some(why), manifest).await?),
+            Todo::Wait => return Err(self.unfinished(job, None, manifest).await?),
+            Todo::Failed(why) => return Err(self.unfinished(job, Some(why), manifest).await?),
         }
         let pods = self.pods(job).await?;
         let warnings = pods::newest(&pods, &job.digest).map(pods::warnings);
         manifest.warnings.extend(warnings.unwrap_or_default());
-        // Listed after the job was seen to have ended, so that nothing is missing.
+        // Listed after the job has ended, so that nothing is missing.
         let existing = self.existing().await?;
         if let Some(kept) = self.newest(series, &existing).await?
             && plan::are_of_run(kept.iter().map(|one| &one.secret), &job.digest)
         {
             return Ok(kept);
         }
-        // Somebody deleted a Secret of it: only another run brings it back.
+        // A Secret of its output was deleted: only another run restores it.
         if let Some(live) = live {
             self.note_write();
             self.context.cluster.delete(&live).await?;
@@ -82,7 +82,7 @@ impl Flow<'_> {
         Err(waiting(job))
     }
 
-    /// What a job leaves for each of its groups: one whose container fails does not affect the others.
+    /// The output of a job by group: a container that fails does not affect the other groups.
     pub(super) async fn by_job_each(
         &self,
         job: &Job,
@@ -130,8 +130,8 @@ impl Flow<'_> {
         Ok(Some(kept))
     }
 
-    /// What keeps a job from its end: what is wrong, or that it takes its time. `failed`: what its condition says, where it has given up.
-    async fn told(&self, job: &Job, failed: Option<String>, manifest: &Manifest) -> Result<Stop, Error> {
+    /// Why a job has no output: its errors, or that it still runs. `failed`: the message of its condition Failed, if it has given up.
+    async fn unfinished(&self, job: &Job, failed: Option<String>, manifest: &Manifest) -> Result<Stop, Error> {
         let pods = self.pods(job).await?;
         let pod = pods::newest(&pods, &job.digest);
         let errors = pod.map(|pod| pods::errors(pod, failed.is_some())).unwrap_or_default();
@@ -149,12 +149,12 @@ impl Flow<'_> {
         })
     }
 
-    /// An object of somebody else's is not taken over.
+    /// Fails if the QuarksJob is not owned by this deployment.
     fn must_be_ours(&self, live: &QuarksJob, manifest: &Manifest) -> Result<(), Stop> {
         if objects::has_owner(live, &self.owner.uid) {
             return Ok(());
         }
-        let message = format!("QuarksJob '{}' is not this deployment's", live.name_any());
+        let message = format!("QuarksJob '{}' is not owned by this deployment", live.name_any());
         let error = Diagnostic::error("deployment-job-taken", message);
         Err(manifest.one(error.help("delete it, or give the deployment another name")))
     }

@@ -16,19 +16,19 @@ use boson_pipeline::stage::Deployment;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Annotation of the pods and of what they leave: digest of all that their run depends on.
+/// Annotation of the pods and of their output: digest of everything that the run depends on.
 pub(in super::super) const INPUTS: &str = "quarks.cloudfoundry.org/inputs-digest";
 
 /// Bytes of termination messages that the kubelet keeps for all containers of a pod together.
 const MESSAGES: usize = 12 << 10;
-/// How often pods are made anew where their end is nobody's mistake: a node that goes away, memory that ran out.
+/// How often a pod is retried that failed for an external reason, such as a lost node or a lack of memory.
 const TRIES: u32 = 3;
 
 /// What all three have in common.
 pub(in super::super) struct Site<'a> {
     pub whose: Whose<'a>,
     pub deployment: &'a Deployment,
-    /// What diagnostics call the manifest.
+    /// The name of the manifest in diagnostics.
     pub manifest: &'a str,
     pub values: &'a [Held],
     /// Names of Secrets.
@@ -36,7 +36,7 @@ pub(in super::super) struct Site<'a> {
     pub plugins: PodPlugins,
 }
 
-/// A QuarksJob as it should be.
+/// A desired QuarksJob.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Job {
     pub name: String,
@@ -45,11 +45,11 @@ pub(in super::super) struct Job {
     pub digest: String,
 }
 
-/// An instance group, and where its document goes.
+/// An instance group, and the series of its document.
 pub(in super::super) struct Group<'a> {
     pub name: &'a str,
     pub series: &'a Series,
-    /// Secret with its resolved document; none where that is what is made.
+    /// Secret with its resolved document; none if the job creates that.
     pub resolved: Option<&'a str>,
 }
 
@@ -150,8 +150,8 @@ pub(in super::super) fn rendering(site: &Site<'_>, groups: &[Group<'_>], release
 const VALUES: &str = "values";
 const VALUES_AT: &str = "/var/run/secrets/values";
 
-/// A file for each key, so that no two Secrets get in each other's way. `optional`: where values are only kept out of messages, one that is
-/// gone by now stops nothing.
+/// A file for each key, so that Secrets do not conflict. `optional`: a step that needs the values only to keep them out of messages runs without a
+/// missing one.
 fn values(held: &[Held], optional: bool) -> Value {
     let source = |held: &Held| {
         let items = held
@@ -167,7 +167,7 @@ fn values(held: &[Held], optional: bool) -> Value {
 // === impl Site ===
 
 impl Site<'_> {
-    /// Of all commands. `input`: where the document is.
+    /// The arguments of all commands. `input`: the path of the document.
     fn arguments(&self, input: &str) -> Vec<String> {
         vec![
             input.to_string(),
@@ -208,13 +208,13 @@ impl Site<'_> {
     }
 }
 
-/// What becomes a QuarksJob.
+/// The parts of a QuarksJob.
 struct Draft<'a> {
     name: String,
     init: Vec<Value>,
     containers: Vec<pod::Container>,
     volumes: Vec<Value>,
-    /// Of each container.
+    /// By container.
     outputs: Vec<&'a Series>,
 }
 
@@ -224,7 +224,7 @@ impl Draft<'_> {
     fn job(mut self, site: &Site<'_>) -> Job {
         self.volumes.push(pod::scratch(pod::SCRATCH));
         self.volumes.extend(site.plugins.volumes.iter().cloned());
-        // One more is added where output is kept.
+        // The QuarksJob controller adds one more container, which stores the output.
         let limit = MESSAGES / (self.init.len() + self.containers.len() + 1);
         let image = &site.deployment.operator_image;
         let containers = self.containers.iter();
@@ -242,9 +242,9 @@ impl Draft<'_> {
             "output": { "outputType": "json", "outputMap": outputs },
             "template": { "spec": {
                 "backoffLimit": TRIES,
-                // What is wrong with the input is so for the next pod, too.
+                // With a wrong input, the next pod would fail, too.
                 "podFailurePolicy": { "rules": [
-                    { "action": "FailJob", "onExitCodes": { "operator": "In", "values": [2, in_pod::TOLD, 70] } },
+                    { "action": "FailJob", "onExitCodes": { "operator": "In", "values": [2, in_pod::REPORTED, 70] } },
                     { "action": "Ignore", "onPodConditions": [{ "type": "DisruptionTarget", "status": "True" }] },
                 ] },
                 "template": { "metadata": { "labels": site.labels() }, "spec": pods },
@@ -254,7 +254,7 @@ impl Draft<'_> {
         spec["template"]["spec"]["template"]["metadata"]["annotations"] =
             json!({ INPUTS: digest, labels::DEPLOYMENT: site.deployment.name });
         for container in &self.containers {
-            // Which run a version comes from, or was confirmed by: an older one never passes for it.
+            // Names the run that created or confirmed a version, so that an older version is never mistaken for it.
             spec["output"]["outputMap"][&container.name]["output.json"]["secretAnnotations"] =
                 json!({ INPUTS: digest });
         }
@@ -287,7 +287,7 @@ fn output(series: &Series) -> Value {
     })
 }
 
-/// Of all but the list of values: what becomes of these is in the documents, or in an argument.
+/// A digest of the spec without the list of values: their content already counts through the documents, or through an argument.
 fn digest(spec: &Value) -> String {
     let mut spec = spec.clone();
     let volumes = spec.pointer_mut("/template/spec/template/spec/volumes");
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn our_containers_have_no_rights_and_all_have_limits() {
+    fn our_containers_have_no_privileges_and_all_have_limits() {
         for job in with(|_, _, _| {}) {
             let pods = &job.object["spec"]["template"]["spec"]["template"]["spec"];
             assert_eq!(pods["automountServiceAccountToken"], false);
@@ -445,7 +445,7 @@ mod tests {
             changed(with(|deployment, _, _| deployment.spread = Spread::PerZone)),
             [false, true, false]
         );
-        // One more value of whatever name: what it changes, the digest of the inputs and the documents tell.
+        // One more value: its effect is covered by the digest of the inputs, and by the documents.
         assert_eq!(
             changed(with(|_, held, _| held.push(Held {
                 origin: Origin::Given,

@@ -13,19 +13,19 @@ const REFUSED: &str = "Refused";
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Todo {
-    /// Write it: there is none, or one that has ended with other inputs.
+    /// Apply it: it does not exist, or has ended with other inputs.
     Make,
-    /// Delete it: it works on other inputs, and must not write after the next one.
+    /// Delete it: it runs with other inputs, and must not write after the next one.
     End,
-    /// It works.
+    /// It is running.
     Wait,
-    /// Its output is there.
+    /// It has succeeded.
     Done,
-    /// It has failed: what its condition says.
+    /// It has failed, with the message of its condition.
     Failed(String),
 }
 
-/// `live`: what the cluster has. `digest`: of the inputs that count.
+/// What to do. `live`: the existing QuarksJob. `digest`: the digest of the present inputs.
 pub(super) fn todo(live: Option<&QuarksJob>, digest: &str) -> Todo {
     let Some(live) = live else { return Todo::Make };
     if live.metadata.deletion_timestamp.is_some() {
@@ -41,13 +41,13 @@ pub(super) fn todo(live: Option<&QuarksJob>, digest: &str) -> Todo {
     }
 }
 
-/// The digest that it was made with.
+/// The digest of its inputs.
 fn inputs(job: &QuarksJob) -> Option<&str> {
     let metadata = job.spec.template.get("spec")?.get("template")?.get("metadata")?;
     metadata.get("annotations")?.get(INPUTS)?.as_str()
 }
 
-/// How the run that its spec asks for has ended; none: it has not.
+/// The result of the run that its spec asks for; none if it has not ended.
 fn ended(job: &QuarksJob) -> Option<Result<(), String>> {
     let status = job.status.as_ref()?;
     if status.observed_generation != job.metadata.generation {
@@ -56,7 +56,7 @@ fn ended(job: &QuarksJob) -> Option<Result<(), String>> {
     let mut conditions = status.conditions.iter();
     let failed = conditions.find(|one| one.kind == "Failed" && one.status == ConditionStatus::True);
     match (failed, job.spec.trigger.strategy) {
-        // The API server takes no Job of it: the trigger waits for another template.
+        // The API server refuses its Job; the trigger waits for another template.
         (Some(failed), _) if failed.reason == REFUSED => Some(Err(failed.message.clone())),
         (_, Strategy::Manual | Strategy::Now | Strategy::Once) => None,
         (_, Strategy::Done) if status.completed => Some(Ok(())),
@@ -64,12 +64,12 @@ fn ended(job: &QuarksJob) -> Option<Result<(), String>> {
     }
 }
 
-/// Whether each of these is the output of the run with these inputs.
+/// Whether all Secrets are output of the run with these inputs.
 pub(super) fn are_of_run<'s>(mut secrets: impl Iterator<Item = &'s Secret>, digest: &str) -> bool {
     secrets.all(|secret| secret.annotations().get(INPUTS).map(String::as_str) == Some(digest))
 }
 
-/// Whether something of an earlier run may still write: a Job that has not ended, a pod that lives.
+/// Whether something of an earlier run may still write: a Job that has not ended, or a running pod.
 pub(super) fn lingers(jobs: &[Value], pods: &[Pod], digest: &str) -> bool {
     let annotated = |annotations: Option<&str>| annotations != Some(digest);
     let mut jobs = jobs.iter().filter(|job| {

@@ -1,17 +1,17 @@
-//! The pods of a conversion job: our containers without any rights, and those that copy what release images have. Pure.
+//! The pods of a conversion job: our containers, without privileges, and containers that copy job sources from release images. Pure.
 
 use crate::conversion::ReleaseImage;
 use boson_deployment::{contract, copier, names};
 use serde_json::{Value, json};
 
-/// Volume that all may write to, for the time of the pod.
+/// Writable volume that lives as long as the pod.
 pub(super) const SCRATCH: &str = "tmp";
 /// Volume with the job sources of all releases.
 pub(super) const RELEASES: &str = "all-releases";
 /// Mode of Secrets' files: the pod's group may read them.
 pub(super) const READABLE: i32 = 0o440;
 
-/// What is given to a container, so that its rules are those of the deployment.
+/// What a container needs to run the plugins of the deployment.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct PodPlugins {
     /// For the command.
@@ -20,10 +20,10 @@ pub(in super::super) struct PodPlugins {
     pub mounts: Vec<Value>,
 }
 
-/// A container of ours.
+/// A container of the operator image.
 pub(super) struct Container {
     pub name: String,
-    /// Of `host util`.
+    /// Subcommand of `host util`.
     pub command: &'static str,
     pub arguments: Vec<String>,
     pub mounts: Vec<Value>,
@@ -32,7 +32,7 @@ pub(super) struct Container {
 // === impl Container ===
 
 impl Container {
-    /// `report`: bytes of its termination message.
+    /// `report`: most bytes of its termination message.
     pub(super) fn object(&self, image: &str, report: usize, plugins: &PodPlugins) -> Value {
         let mut arguments = self.arguments.clone();
         arguments.push(format!("--report-limit={report}"));
@@ -65,8 +65,8 @@ impl Container {
     }
 }
 
-/// Copies the job sources of a release image: as root, as in the pods of the deployment, since who may read them there is the image's business;
-/// as vcap where all its jobs say that they need no root.
+/// Copies the job sources of a release image. As root, like in the pods of the deployment, because the image decides who may read them; as vcap if
+/// all its jobs declare that they need no root.
 pub(super) fn copier(release: &ReleaseImage) -> Value {
     let target = literal(&copier::target(&release.release));
     let security = match release.as_root {
@@ -84,7 +84,7 @@ pub(super) fn copier(release: &ReleaseImage) -> Value {
             "limits": { "cpu": "1", "memory": "256Mi" },
         },
         "securityContext": security,
-        // It sees no secrets: what its tools complain about may be told.
+        // It has no access to secrets, so its output may be reported.
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [{ "name": RELEASES, "mountPath": copier::RELEASES }],
     })

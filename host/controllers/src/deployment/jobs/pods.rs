@@ -1,4 +1,4 @@
-//! What the pods of a conversion job tell: diagnostics that their containers left, images that cannot be pulled, what they wait for. Pure.
+//! The state of the pods of a conversion job: diagnostics of their containers, images that cannot be pulled, what they wait for. Pure.
 
 use super::object::INPUTS;
 use crate::in_pod::{self, Report, TRY_AGAIN};
@@ -6,7 +6,7 @@ use boson_pipeline::Diagnostic;
 use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus, Pod};
 use kube::ResourceExt;
 
-/// Reasons of a container that waits for somebody to mend something, though the kubelet goes on trying.
+/// Reasons of a waiting container that starts only after a user fixes something, although the kubelet keeps retrying.
 const STUCK: [&str; 7] = [
     "CreateContainerConfigError",
     "CreateContainerError",
@@ -25,7 +25,7 @@ pub(super) fn newest<'p>(pods: &'p [Pod], digest: &str) -> Option<&'p Pod> {
     of_run.max_by_key(|pod| (pod.creation_timestamp(), pod.name_any()))
 }
 
-/// What is wrong with a pod that has not succeeded: nothing where it may still come to a good end by itself.
+/// The errors of a pod that has not succeeded; none while it may still succeed without a change.
 ///
 /// `has_failed`: whether the job has given up.
 pub(super) fn errors(pod: &Pod, has_failed: bool) -> Vec<Diagnostic> {
@@ -35,7 +35,7 @@ pub(super) fn errors(pod: &Pod, has_failed: bool) -> Vec<Diagnostic> {
     }
     let ended: Vec<(&ContainerStatus, &ContainerStateTerminated)> =
         ended(pod).filter(|(_, state)| state.exit_code != 0).collect();
-    // What a signal ended, and what asks for another try, may go well the next time.
+    // A container that was killed by a signal, or that asks for a retry, may succeed the next time.
     let is_final = |state: &ContainerStateTerminated| {
         has_failed || (state.exit_code < 128 && state.exit_code != i32::from(TRY_AGAIN))
     };
@@ -59,7 +59,7 @@ pub(super) fn errors(pod: &Pod, has_failed: bool) -> Vec<Diagnostic> {
     errors
 }
 
-/// What the containers of a run that succeeded warn of.
+/// The warnings of the containers of a successful run.
 pub(super) fn warnings(pod: &Pod) -> Vec<Diagnostic> {
     let reports = reports(ended(pod));
     let mut warnings: Vec<Diagnostic> = reports.flat_map(|(_, report)| report.diagnostics).collect();
@@ -68,7 +68,7 @@ pub(super) fn warnings(pod: &Pod) -> Vec<Diagnostic> {
     warnings
 }
 
-/// What a pod waits for that has no place yet: none where it works.
+/// Why a pod cannot be scheduled; none if it is scheduled.
 pub(super) fn unplaced(pod: &Pod) -> Option<&str> {
     let conditions = pod.status.as_ref()?.conditions.as_ref()?;
     let unplaced = conditions
@@ -91,7 +91,7 @@ fn unwell(pod: &Pod) -> Vec<Diagnostic> {
             continue;
         }
         let (pod, container) = (pod.name_any(), &status.name);
-        // The kubelet says the same twice, at a failure and while it waits after one: no news at each turn.
+        // The kubelet alternates between two reasons, for a failure and for the back-off after it. Use one text, so that the condition does not flap.
         let why = waiting.message.as_deref().unwrap_or_default();
         let why = why.split_once("ErrImagePull: ").map_or(why, |(_, why)| why);
         let reason = reason.replace("ErrImagePull", "ImagePullBackOff");
@@ -101,7 +101,7 @@ fn unwell(pod: &Pod) -> Vec<Diagnostic> {
                 format!("image '{}' cannot be pulled ({reason}): {why}", status.image),
             )
             .help(format!(
-                "container '{container}' of pod '{pod}' needs it; push it, or mend the release's url, version, stemcell or credentials"
+                "container '{container}' of pod '{pod}' needs it; push it, or fix the url, version, stemcell or credentials of the release"
             )),
             false => Diagnostic::error(
                 "deployment-pod",
@@ -113,15 +113,15 @@ fn unwell(pod: &Pod) -> Vec<Diagnostic> {
 }
 
 fn unheard(pod: &Pod, status: &ContainerStatus, more: usize) -> Diagnostic {
-    let what = format!("{more} more, for which there was no room");
+    let what = format!("{more} more errors, which did not fit into the report");
     Diagnostic::error("deployment-job-more", what).help(format!(
-        "kubectl logs {} -c {} tells all",
+        "run kubectl logs {} -c {} to see them",
         pod.name_any(),
         status.name
     ))
 }
 
-/// A container that ended without a word of ours.
+/// A container that ended without a report.
 fn silent(pod: &Pod, status: &ContainerStatus, state: &ContainerStateTerminated) -> Diagnostic {
     let (name, container, code) = (pod.name_any(), &status.name, state.exit_code);
     let reason = state.reason.as_deref().unwrap_or("Error");
@@ -138,7 +138,7 @@ fn silent(pod: &Pod, status: &ContainerStatus, state: &ContainerStateTerminated)
     let again = i32::from(TRY_AGAIN) == code;
     Diagnostic::error("deployment-job-failed", message).help(match again {
         true => "its Secrets change faster than pods start; delete the QuarksJob to try again".to_string(),
-        false => format!("kubectl logs {name} -c {container}; delete the QuarksJob to try again"),
+        false => format!("run kubectl logs {name} -c {container}; delete the QuarksJob to try again"),
     })
 }
 
@@ -165,7 +165,7 @@ fn phase(pod: &Pod) -> &str {
     status.and_then(|status| status.phase.as_deref()).unwrap_or_default()
 }
 
-/// Each once: the containers of several groups find the same in one manifest.
+/// Removes duplicates: the containers of several groups may report the same error in a manifest.
 fn dedup(all: &mut Vec<Diagnostic>) {
     let mut unique: Vec<Diagnostic> = Vec::new();
     all.retain(|one| {
@@ -219,21 +219,21 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_without_a_word_is_told_only_when_nothing_is_tried_any_more() {
+    fn an_end_without_a_report_is_an_error_only_when_no_retry_is_left() {
         let states = [("a", json!({"terminated": {"exitCode": 137, "reason": "OOMKilled"}}))];
         assert!(errors(&pod("Failed", &states), false).is_empty());
-        let told = errors(&pod("Failed", &states), true);
-        assert_eq!(codes(&told), ["deployment-job-failed"]);
+        let found = errors(&pod("Failed", &states), true);
+        assert_eq!(codes(&found), ["deployment-job-failed"]);
         assert!(
-            told[0].message.contains("OOMKilled") && told[0].message.contains("'a'"),
-            "{told:?}"
+            found[0].message.contains("OOMKilled") && found[0].message.contains("'a'"),
+            "{found:?}"
         );
         let copier = [(
             "spec-copier-x",
             json!({"terminated": {"exitCode": 1, "message": "cp: no such file\n"}}),
         )];
-        let told = errors(&pod("Failed", &copier), false);
-        assert!(told[0].message.ends_with(": cp: no such file"), "{told:?}");
+        let found = errors(&pod("Failed", &copier), false);
+        assert!(found[0].message.ends_with(": cp: no such file"), "{found:?}");
     }
 
     #[test]
@@ -242,11 +242,11 @@ mod tests {
             "spec-copier-x",
             json!({"waiting": {"reason": "ImagePullBackOff", "message": "not found"}}),
         )];
-        let told = errors(&pod("Pending", &states), false);
-        assert_eq!(codes(&told), ["deployment-image-pull"]);
+        let found = errors(&pod("Pending", &states), false);
+        assert_eq!(codes(&found), ["deployment-image-pull"]);
         assert!(
-            told[0].message.contains("r/i:1") && told[0].message.contains("not found"),
-            "{told:?}"
+            found[0].message.contains("r/i:1") && found[0].message.contains("not found"),
+            "{found:?}"
         );
         let turn = |reason: &str, message: &str| {
             let states = [("x", json!({"waiting": {"reason": reason, "message": message}}))];
@@ -256,18 +256,18 @@ mod tests {
             "ImagePullBackOff",
             "Back-off pulling image \"r/i:1\": ErrImagePull: not found",
         );
-        assert_eq!(turn("ErrImagePull", "not found"), waits, "it is no news");
+        assert_eq!(turn("ErrImagePull", "not found"), waits, "the text does not alternate");
         let states = [("x", json!({"waiting": {"reason": "PodInitializing"}}))];
         assert!(errors(&pod("Pending", &states), false).is_empty());
     }
 
     #[test]
-    fn what_was_cut_is_counted_with_where_to_read_it() {
+    fn errors_that_were_cut_are_counted() {
         let many: Vec<Diagnostic> = (0..50)
             .map(|nth| Diagnostic::error("e-x", format!("{nth} {}", "x".repeat(200))))
             .collect();
-        let told = errors(&pod("Failed", &[("a", ended(65, &many))]), false);
-        let last = told.last().unwrap();
+        let found = errors(&pod("Failed", &[("a", ended(65, &many))]), false);
+        let last = found.last().unwrap();
         assert_eq!(last.code, "deployment-job-more");
         assert!(last.help.as_ref().unwrap().contains("kubectl logs p -c a"), "{last:?}");
     }
