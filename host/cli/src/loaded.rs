@@ -158,25 +158,25 @@ impl Shared {
                 stage => drop(rules.insert(stage, known.clone())),
             }
         }
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for one in chosen {
             let Some(known) = self.find(one) else {
                 let what = format!("plugin '{}' of the stage '{}' is not loaded", one.name, one.stage);
-                told.push(Diagnostic::error("plugin-not-found", what));
+                reported.push(Diagnostic::error("plugin-not-found", what));
                 continue;
             };
-            told.extend(known.check(&one.settings));
+            reported.extend(known.check(&one.settings));
             let known = known.named(one);
             match one.stage {
                 Stage::Resources => hooks.push(known),
                 stage => drop(rules.insert(stage, known)),
             }
         }
-        if told.iter().any(Diagnostic::is_error) {
-            return Err(told);
+        if reported.iter().any(Diagnostic::is_error) {
+            return Err(reported);
         }
         let all: Vec<Known> = rules.into_values().chain(hooks).collect();
-        Ok(self.resolved(all, told, namespace))
+        Ok(self.resolved(all, reported, namespace))
     }
 
     fn find(&self, chosen: &Chosen) -> Option<Known> {
@@ -243,9 +243,9 @@ impl Known {
             );
             return Err(vec![Diagnostic::error("plugin-other-stage", what)]);
         }
-        let told = self.check(&package.settings);
-        match told.iter().any(Diagnostic::is_error) {
-            true => Err(told),
+        let reported = self.check(&package.settings);
+        match reported.iter().any(Diagnostic::is_error) {
+            true => Err(reported),
             false => Ok(self),
         }
     }

@@ -273,15 +273,15 @@ fn configured(
     if settings.is_none() && one.said.is_none() {
         return Ok((one.plugin, Vec::new()));
     }
-    let told = check_settings(&one.plugin, sandbox, settings.as_ref());
-    if told.iter().any(Diagnostic::is_error) {
-        return Err(told);
+    let reported = check_settings(&one.plugin, sandbox, settings.as_ref());
+    if reported.iter().any(Diagnostic::is_error) {
+        return Err(reported);
     }
     let plugin = match &settings {
         Some(settings) => one.plugin.with_settings(&settings.tree),
         None => one.plugin,
     };
-    Ok((plugin, told))
+    Ok((plugin, reported))
 }
 
 /// What is wrong with the settings that a plugin is given, or with giving it none, as it describes them.
@@ -294,8 +294,8 @@ pub fn check_settings(plugin: &Plugin, sandbox: &Sandbox, settings: Option<&Docu
     if let Some(settings) = settings {
         return settings::check(settings, &schema, stage, name);
     }
-    let told = settings::check(&plugin_settings::none(), &schema, stage, name).into_iter();
-    let missing = told.filter(Diagnostic::is_error).map(|mut error| {
+    let reported = settings::check(&plugin_settings::none(), &schema, stage, name).into_iter();
+    let missing = reported.filter(Diagnostic::is_error).map(|mut error| {
         error.place = Place::default();
         error.help(format!("it is given no settings: --plugin-settings {stage}=FILE"))
     });

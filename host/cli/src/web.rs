@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_query_is_not_shown() {
-        let told = unread("https://a/b?token=CANARY", "x");
-        assert!(told.message.contains("https://a/b") && !told.message.contains("CANARY"));
+        let error = unread("https://a/b?token=CANARY", "x");
+        assert!(error.message.contains("https://a/b") && !error.message.contains("CANARY"));
     }
 }

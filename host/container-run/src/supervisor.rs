@@ -47,7 +47,7 @@ struct Supervisor<'a> {
     seat: Option<Seat>,
     course: Course,
     /// When the container was told to stop, by the clock that containers share.
-    told: u64,
+    stop_since: u64,
     told_at: Instant,
     running: bool,
     ended: Option<u8>,
@@ -73,7 +73,7 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
         events,
         seat,
         course: Course::Run,
-        told: 0,
+        stop_since: 0,
         told_at: Instant::now(),
         running: false,
         ended: None,
@@ -136,7 +136,7 @@ impl Supervisor<'_> {
             self.service.signal(signal);
         }
         if happened.stop {
-            self.told_to_stop()?;
+            self.on_stop()?;
         }
         for request in happened.requests {
             self.request(request)?;
@@ -188,7 +188,7 @@ impl Supervisor<'_> {
         self.service.start(&mut self.events)
     }
 
-    fn told_to_stop(&mut self) -> Result<()> {
+    fn on_stop(&mut self) -> Result<()> {
         match self.course {
             Course::Run | Course::Halted => {}
             Course::Halt | Course::Restart => {
@@ -198,7 +198,7 @@ impl Supervisor<'_> {
             Course::Meet(_) | Course::Scripts(_) | Course::End => return Ok(()),
         }
         self.told_at = Instant::now();
-        self.told = self.set(State::Stopping, 0);
+        self.stop_since = self.set(State::Stopping, 0);
         if self.flags.scripts.is_empty() || self.seat.is_none() {
             return self.end();
         }
@@ -219,7 +219,7 @@ impl Supervisor<'_> {
                 if late {
                     say("pre-stop and drain scripts take too long for the pod's grace period: stopping without them");
                 }
-                if late || pod.all_drained(self.told) {
+                if late || pod.all_drained(self.stop_since) {
                     return self.end();
                 }
             }

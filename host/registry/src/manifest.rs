@@ -185,8 +185,8 @@ mod tests {
             ),
             ("[", "none that can be read"),
         ] {
-            let told = read(body).unwrap_err();
-            assert!(told.contains(wanted), "{body}: {told}");
+            let error = read(body).unwrap_err();
+            assert!(error.contains(wanted), "{body}: {error}");
         }
     }
 }

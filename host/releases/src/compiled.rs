@@ -5,7 +5,7 @@ use crate::digest::{Mismatch, Verifier};
 use crate::directory::unreadable;
 use crate::entries::{self, Item, Kind, refuse};
 use crate::limits::{Budget, Limits};
-use crate::tarball::{self, Assembled, inner_path, told};
+use crate::tarball::{self, Assembled, inner_path, mismatch_message};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::archive::{Manifest, PackageReference};
 use boson_pipeline::release::{Files, Release};
@@ -167,7 +167,7 @@ impl Compiled {
     ) -> Result<(), Diagnostic> {
         let digests = package.digest.as_deref().unwrap_or_default();
         let refused = |mismatch: &Mismatch| {
-            self.bad(package, "release-digest", told(mismatch, digests))
+            self.bad(package, "release-digest", mismatch_message(mismatch, digests))
                 .help("the tarball is damaged or was changed: get it again")
         };
         let verifier = Verifier::new(digests).ok_or_else(|| refused(&Mismatch::Unknown))?;

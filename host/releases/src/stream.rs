@@ -36,7 +36,7 @@ pub struct Stream<'m, R: Read> {
     inner: Inner<'m, R>,
     meter: &'m Meter<'m>,
     tell: &'m mut dyn FnMut(u64),
-    told: u64,
+    reported: u64,
 }
 
 enum Inner<'m, R: Read> {
@@ -102,7 +102,7 @@ impl<'m, R: Read> Stream<'m, R> {
             inner,
             meter,
             tell,
-            told: 0,
+            reported: 0,
         })
     }
 
@@ -131,8 +131,8 @@ impl<R: Read> Read for Stream<'_, R> {
             })?,
         };
         let unpacked = self.meter.count(count as u64)?;
-        if unpacked - self.told >= TELL_EVERY {
-            self.told = unpacked;
+        if unpacked - self.reported >= TELL_EVERY {
+            self.reported = unpacked;
             (self.tell)(unpacked);
         }
         Ok(count)

@@ -234,7 +234,8 @@ fn unpack(
     };
     if let Some(digests) = &job.digest {
         digest::verify(digests, bytes).map_err(|mismatch| {
-            fail("release-digest", told(&mismatch, digests)).help("the tarball is damaged or was changed: get it again")
+            fail("release-digest", mismatch_message(&mismatch, digests))
+                .help("the tarball is damaged or was changed: get it again")
         })?;
     }
     entries::each(
@@ -259,7 +260,7 @@ fn unpack(
 }
 
 /// Why content was refused, as the end of a sentence.
-pub fn told(mismatch: &Mismatch, digests: &str) -> String {
+pub fn mismatch_message(mismatch: &Mismatch, digests: &str) -> String {
     match mismatch {
         Mismatch::Differs { expected, got } => format!("Expected stream to have digest '{expected}' but was '{got}'"),
         Mismatch::Unknown => format!("Unknown digest '{digests}'"),

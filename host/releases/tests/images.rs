@@ -87,10 +87,10 @@ fn a_title_stands_in_for_the_path_in_documents_and_errors() {
         format!("{read:?}")
     };
     for layers in [vec![base().gz(), changes().gz()], vec![base().gz()]] {
-        let told = read(&layers);
+        let text = read(&layers);
         // Temporary directories have other names each time, and what is said each time must be the same.
-        assert_eq!(told, read(&layers));
-        assert!(told.contains("r/app:1-2-3:"), "{told}");
+        assert_eq!(text, read(&layers));
+        assert!(text.contains("r/app:1-2-3:"), "{text}");
     }
 }
 

@@ -82,15 +82,15 @@ impl<'a> Reading<'a> {
     pub(crate) fn names<'n>(
         &self,
         what: &str,
-        told: impl Iterator<Item = &'n str>,
+        found: impl Iterator<Item = &'n str>,
         wanted: impl Iterator<Item = &'n str>,
     ) -> Result<(), StageError> {
-        let (told, wanted): (Vec<_>, Vec<_>) = (told.collect(), wanted.collect());
-        if told.len() != wanted.len() {
-            let (told, wanted) = (told.len(), wanted.len());
-            return Err(self.malformed(format!("it has {told} {what} where there should be {wanted}")));
+        let (found, wanted): (Vec<_>, Vec<_>) = (found.collect(), wanted.collect());
+        if found.len() != wanted.len() {
+            let (found, wanted) = (found.len(), wanted.len());
+            return Err(self.malformed(format!("it has {found} {what} where there should be {wanted}")));
         }
-        let differs = told.iter().zip(&wanted).find(|(told, wanted)| told != wanted);
+        let differs = found.iter().zip(&wanted).find(|(found, wanted)| found != wanted);
         differs.map_or(Ok(()), |(_, wanted)| {
             Err(self.malformed(format!("in the place of '{wanted}', its {what} have another name")))
         })

@@ -288,8 +288,8 @@ impl Stages for Plugins {
         let said = call!(self, plugin, reading, links::resolution, |guest, store| guest
             .call_resolve(store, &text, doc.name, &deployment.into(), &specs(jobs), &settings));
         // A plugin of somebody else may know nothing of variables: they are warned about then.
-        let told = said.extensions.iter().find(|(name, _)| name == "variable-addresses");
-        let addresses = match told {
+        let extension = said.extensions.iter().find(|(name, _)| name == "variable-addresses");
+        let addresses = match extension {
             Some((name, text)) => reading.document(name, text)?,
             None => Tree::object(),
         };

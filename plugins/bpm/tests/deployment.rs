@@ -37,8 +37,9 @@ fn convert(
 }
 
 fn errors(reply: Result<Converted, Vec<Diagnostic>>) -> Vec<String> {
-    let told = reply.map_or_else(|told| told, |converted| converted.diagnostics);
-    told.into_iter()
+    let reported = reply.map_or_else(|reported| reported, |converted| converted.diagnostics);
+    reported
+        .into_iter()
         .filter(|one| one.severity == Severity::Error)
         .map(|one| format!("{} {}", one.pointer, one.message))
         .collect()
@@ -218,10 +219,10 @@ fn the_manifest_is_checked_as_a_whole() {
         "/tags/list The value of 'list' is no text",
         "/instance_groups/1/name instance 0 of instance group 'a' and instance group 'a-0' have the same Service name 'demo-a-0' in Kubernetes",
     ];
-    let mut told = errors(convert("demo", None, document, &[]));
+    let mut reported = errors(convert("demo", None, document, &[]));
     // A second group of the same name claims what the first could not.
-    told.retain(|text| !text.starts_with("/instance_groups/2/name instance"));
-    assert_eq!(told, expected);
+    reported.retain(|text| !text.starts_with("/instance_groups/2/name instance"));
+    assert_eq!(reported, expected);
 }
 
 #[test]
@@ -235,9 +236,9 @@ fn a_deployment_name_begins_with_a_letter() {
 fn no_secret_is_in_a_message() {
     let document = r#"{"name": ["s3cret"], "releases": [{"name": "r", "credentials": "s3cret", "url": {"a": "s3cret"}, "stemcell": {"os": ["s3cret"]}}],
         "instance_groups": [{"name": "g", "jobs": [{"properties": "s3cret"}, {"name": "j", "release": "r", "properties": {"quarks": {"ports": "s3cret", "envs": {"a": "s3cret"}, "run": {"memory": "s3cret"}}}}]}]}"#;
-    let told = convert("demo", None, document, &[("v", "password", r#"{"length": "s3cret"}"#)]).unwrap_err();
+    let reported = convert("demo", None, document, &[("v", "password", r#"{"length": "s3cret"}"#)]).unwrap_err();
     // A scalar that has the wrong type is shown, as BOSH shows it, where no property can be.
-    let shown: Vec<&str> = told
+    let shown: Vec<&str> = reported
         .iter()
         .filter(|one| one.message.contains("s3cret"))
         .map(|one| one.pointer.as_str())
@@ -248,8 +249,8 @@ fn no_secret_is_in_a_message() {
 #[test]
 fn errors_come_before_any_number_of_warnings() {
     let unknown: Vec<String> = (0..1000).map(|n| format!(r#""x{n}": 1"#)).collect();
-    let told = convert("demo", None, &format!(r#"{{{}}}"#, unknown.join(",")), &[]).unwrap_err();
-    assert_eq!((told.len(), told[0].severity), (1001, Severity::Error));
+    let reported = convert("demo", None, &format!(r#"{{{}}}"#, unknown.join(",")), &[]).unwrap_err();
+    assert_eq!((reported.len(), reported[0].severity), (1001, Severity::Error));
 }
 
 const ALIASES: &str = r#"{"name": "demo", "releases": [], "instance_groups": [{"name": "web_ui", "instances": 2, "azs": ["z1"], "jobs": []},
@@ -320,10 +321,10 @@ fn a_deployment_with_aliases_has_servers_that_answer_them() {
 fn a_deployment_without_aliases_has_no_servers_and_bad_ones_are_refused() {
     assert!(convert("demo", None, EMPTY, &[]).unwrap().objects.is_empty());
     let taken = ALIASES.replace("smoke", "dns");
-    let told = errors(convert("demo", None, &taken, &[]));
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("'demo-dns'"), "{told:?}");
+    let reported = errors(convert("demo", None, &taken, &[]));
+    assert_eq!(reported.len(), 1, "{reported:?}");
+    assert!(reported[0].contains("'demo-dns'"), "{reported:?}");
     let circle = ALIASES.replace("*\", \"instance_group\"", "*\", \"instance_grop\"");
-    let told = errors(convert("demo", None, &circle, &[]));
-    assert!(told[0].contains("A target of an alias needs"), "{told:?}");
+    let reported = errors(convert("demo", None, &circle, &[]));
+    assert!(reported[0].contains("A target of an alias needs"), "{reported:?}");
 }

@@ -58,7 +58,7 @@ fn files(tree: &Tree) -> JobFiles {
     }
 }
 
-fn told(diagnostics: &[Diagnostic]) -> Tree {
+fn to_tree(diagnostics: &[Diagnostic]) -> Tree {
     let one = |diagnostic: &Diagnostic| {
         let severity = if diagnostic.severity == Severity::Error {
             "error"
@@ -88,7 +88,7 @@ fn groups_become_the_objects_expected() {
         };
         let actual = Tree::object()
             .with("objects", objects)
-            .with("diagnostics", told(&diagnostics));
+            .with("diagnostics", to_tree(&diagnostics));
         let text = serde_json::to_string_pretty(&actual).unwrap() + "\n";
         let path = case.join("expected.json");
         if std::env::var_os("BLESS").is_some() {

@@ -77,7 +77,7 @@ fn convert(case: Case<'_>) -> Result<Converted, Vec<Diagnostic>> {
 
 /// The pod template's spec.
 fn pod(case: Case<'_>) -> Tree {
-    let converted = convert(case).unwrap_or_else(|told| panic!("{told:?}"));
+    let converted = convert(case).unwrap_or_else(|reported| panic!("{reported:?}"));
     let workload = converted.objects.last().unwrap();
     Pointer::parse("/spec/template/spec/template/spec")
         .unwrap()
@@ -355,10 +355,11 @@ fn services_find_the_pods_of_their_instance() {
     assert_eq!(at(&converted.objects[1], "/spec"), expected);
 }
 
-fn told(case: Case<'_>) -> Vec<String> {
-    let told = convert(case).map_or_else(|told| told, |converted| converted.diagnostics);
+fn reported(case: Case<'_>) -> Vec<String> {
+    let reported = convert(case).map_or_else(|reported| reported, |converted| converted.diagnostics);
     let severity = |one: &Diagnostic| if one.severity == Severity::Error { 'E' } else { 'w' };
-    told.iter()
+    reported
+        .iter()
         .map(|one| {
             format!(
                 "{} {} {}{} {}",
@@ -380,17 +381,17 @@ fn a_group_without_ports_is_told_unless_a_job_says_that_it_has_none() {
         ..Case::default()
     };
     let warning = "w bpm-no-ports m/instance_groups/0 Instance group 'g' has no ports: its Services lead to its pods by name only";
-    assert_eq!(told(case(r#""ports": null"#)), [warning]);
-    assert_eq!(told(case(r#""ports": []"#)), Vec::<String>::new());
+    assert_eq!(reported(case(r#""ports": null"#)), [warning]);
+    assert_eq!(reported(case(r#""ports": []"#)), Vec::<String>::new());
     assert_eq!(
-        told(case(r#""ports": [{"name": "a", "internal": 1}]"#)),
+        reported(case(r#""ports": [{"name": "a", "internal": 1}]"#)),
         Vec::<String>::new()
     );
     let errand = Case {
         group: r#""lifecycle": "errand""#,
         ..case(r#""ports": null"#)
     };
-    assert_eq!(told(errand), Vec::<String>::new());
+    assert_eq!(reported(errand), Vec::<String>::new());
 }
 
 #[test]
@@ -401,7 +402,7 @@ fn aliases_of_a_job_do_not_resolve_without_servers_and_that_is_told() {
         ..Case::default()
     };
     let warning = "w bpm-dns-files m/instance_groups/0/jobs/0 Aliases in 'dns/aliases.json' of job 'j' do not resolve";
-    assert_eq!(told(case), [warning]);
+    assert_eq!(reported(case), [warning]);
 }
 
 #[test]
@@ -416,12 +417,12 @@ fn instances_may_differ_in_all_that_does_not_shape_the_pod() {
     let expected = [
         "E bpm-instances-differ bpm 1/processes/0/ephemeral_disk Job 'j', process 'p': 'ephemeral_disk' of bpm.yml differs between instances 0 and 1, 2",
     ];
-    assert_eq!(told(case), expected);
+    assert_eq!(reported(case), expected);
     let quarks = r#""bpm": {"processes": [{"name": "p", "args": ["c"], "ephemeral_disk": false}]}"#;
-    assert_eq!(told(Case { quarks, ..case }), Vec::<String>::new());
+    assert_eq!(reported(Case { quarks, ..case }), Vec::<String>::new());
     let case = Case { bpm: &[a, ""], ..case };
     let expected = "E bpm-instances-differ bpm 1/processes Job 'j' has not the same processes in its bpm.yml between instances 0 and 1";
-    assert_eq!(told(case), [expected]);
+    assert_eq!(reported(case), [expected]);
 }
 
 #[test]
@@ -469,17 +470,17 @@ fn what_bpm_would_refuse_is_refused() {
             vec!["E bpm-name-taken m/instance_groups/0/jobs process 'a-b' of job 'j' and process 'a_b' of job 'j' have the same container name 'j-a-b' in Kubernetes".into()],
         ),
     ] {
-        assert_eq!(told(Case { bpm: &[process], ..Case::default() }), expected, "{process}");
+        assert_eq!(reported(Case { bpm: &[process], ..Case::default() }), expected, "{process}");
     }
 }
 
 #[test]
 fn a_job_without_bpm_needs_it_unless_it_has_no_process() {
     let expected = "E bpm-no-information m/instance_groups/0/jobs/0 Job 'j' (instance group 'g') has processes but no bpm information";
-    assert_eq!(told(Case::default()), [expected]);
+    assert_eq!(reported(Case::default()), [expected]);
     let quarks = r#""bpm": {"processes": [{"name": "p", "executable": "/p"}]}"#;
     assert_eq!(
-        told(Case {
+        reported(Case {
             quarks,
             ..Case::default()
         }),
@@ -500,7 +501,7 @@ fn a_job_without_bpm_needs_it_unless_it_has_no_process() {
     );
     let expected = "E bpm-errand m/instance_groups/0/instances Instance group 'g' is an errand: 'instances' must be 1";
     assert_eq!(
-        told(Case {
+        reported(Case {
             group: r#""lifecycle": "errand", "instances": 2"#,
             ..errand
         }),
@@ -548,7 +549,7 @@ fn pod_settings_are_copied() {
     assert_eq!(at(&workload, annotation), r#""[\"x\"]""#);
     let bad = r#""env": {"bosh": {"agent": {"settings": {"labels": {"quarks.cloudfoundry.org/az-index": "1"}, "serviceAccountName": "A b", "dns": "here", "jobBackoffLimit": -1}}}}"#;
     assert_eq!(
-        told(Case {
+        reported(Case {
             group: bad,
             bpm: &[P],
             ..Case::default()

@@ -102,10 +102,10 @@ fn time_grows_with_size() {
 fn counts_are_bounded() {
     for instances in ["1000000000", "99999999999999999999", "-1", "1001"] {
         let group = format!(r#"{{"name": "g", "instances": {instances}, "jobs": [{{"name": "j", "release": "r"}}]}}"#);
-        let told = convert::group(&request(&group, "{}"), &Tree::object()).unwrap_err();
+        let reported = convert::group(&request(&group, "{}"), &Tree::object()).unwrap_err();
         assert!(
-            told.iter().any(|one| one.pointer == "/instance_groups/0/instances"),
-            "{instances}: {told:?}"
+            reported.iter().any(|one| one.pointer == "/instance_groups/0/instances"),
+            "{instances}: {reported:?}"
         );
     }
     let groups = many(50, |n| {

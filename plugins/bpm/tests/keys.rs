@@ -173,8 +173,8 @@ fn check(table: &[Key], root: &str, convert: Convert) {
             insert(&mut document, at.tokens(), json::parse(value).unwrap());
         }
         let at = put(&mut document, &root, key.path, sample(key.path, key.kind)).to_string();
-        let told: Vec<Diagnostic> = convert(&document).into_iter().filter(|one| one.pointer == at).collect();
-        let severities: Vec<Severity> = told.iter().map(|one| one.severity).collect();
+        let reported: Vec<Diagnostic> = convert(&document).into_iter().filter(|one| one.pointer == at).collect();
+        let severities: Vec<Severity> = reported.iter().map(|one| one.severity).collect();
         let expected = match key.fate {
             Fate::Used => vec![],
             Fate::Warned(_) => vec![Severity::Warning],
@@ -183,7 +183,7 @@ fn check(table: &[Key], root: &str, convert: Convert) {
         assert_eq!(
             severities,
             expected,
-            "{} at {at}: {told:?}\n{}",
+            "{} at {at}: {reported:?}\n{}",
             key.path,
             json::to_text(&document)
         );
@@ -258,18 +258,19 @@ fn values_of_the_wrong_type_have_boshs_words() {
     for (pointer, convert, message) in cases {
         let mut document = json::parse(MINIMAL).unwrap();
         insert(&mut document, Pointer::parse(pointer).unwrap().tokens(), Tree::Null);
-        let told = convert(&document);
-        let found = told
+        let reported = convert(&document);
+        let found = reported
             .iter()
             .any(|one| one.pointer == pointer && one.message == message && one.severity == Severity::Error);
-        assert!(found, "{pointer}: {told:?}");
+        assert!(found, "{pointer}: {reported:?}");
     }
 }
 
 #[test]
 fn required_keys_and_unknown_keys_are_told() {
-    let told = of_manifest(&json::parse(r#"{"name": "demo", "manifest_version": "v1", "releases": [{}]}"#).unwrap());
-    let messages: Vec<&str> = told.iter().map(|one| one.message.as_str()).collect();
+    let reported =
+        of_manifest(&json::parse(r#"{"name": "demo", "manifest_version": "v1", "releases": [{}]}"#).unwrap());
+    let messages: Vec<&str> = reported.iter().map(|one| one.message.as_str()).collect();
     assert!(
         messages.contains(&"Key 'manifest_version' is not known and has no effect"),
         "{messages:?}"
@@ -278,9 +279,9 @@ fn required_keys_and_unknown_keys_are_told() {
         messages.contains(&"Required property 'name' was not specified in object ({})"),
         "{messages:?}"
     );
-    let told = of_manifest(&json::parse(r#"{"name": "demo"}"#).unwrap());
+    let reported = of_manifest(&json::parse(r#"{"name": "demo"}"#).unwrap());
     assert_eq!(
-        told[0].message,
+        reported[0].message,
         "Required property 'releases' was not specified in object ({\"name\" => \"demo\"})"
     );
 }
@@ -419,14 +420,14 @@ fn every_key_of_bpm_yml_has_an_effect_or_a_warning_at_its_place() {
             Pointer::parse(&at).unwrap().tokens(),
             json::parse(value).unwrap(),
         );
-        let told = of_bpm(&document, bpm);
-        let errors: Vec<_> = told.iter().filter(|one| one.severity == Severity::Error).collect();
+        let reported = of_bpm(&document, bpm);
+        let errors: Vec<_> = reported.iter().filter(|one| one.severity == Severity::Error).collect();
         assert!(errors.is_empty(), "{path}: {errors:?}");
-        let here = told
+        let here = reported
             .iter()
             .filter(|one| one.document == "b" && one.pointer == at)
             .count();
-        assert_eq!(here, usize::from(*warned), "{path}: {told:?}");
+        assert_eq!(here, usize::from(*warned), "{path}: {reported:?}");
     }
 }
 
@@ -435,12 +436,14 @@ fn values_that_should_not_converge_in_a_cluster_are_told() {
     for (value, warnings) in [(true, 0), (false, 1)] {
         let mut document = json::parse(MINIMAL).unwrap();
         document.set("features", Tree::object().with("converge_variables", value));
-        let told = of_manifest(&document);
-        let about = told.iter().filter(|one| one.pointer == "/features/converge_variables");
+        let reported = of_manifest(&document);
+        let about = reported
+            .iter()
+            .filter(|one| one.pointer == "/features/converge_variables");
         assert_eq!(
             about.filter(|one| one.severity == Severity::Warning).count(),
             warnings,
-            "{told:?}"
+            "{reported:?}"
         );
     }
 }

@@ -190,11 +190,11 @@ impl<'a> Reader<'a> {
                     jobs.insert((name.into(), release.into()));
                 }
                 (name, release) => {
-                    let told = [("name", name), ("release", release)]
+                    let given = [("name", name), ("release", release)]
                         .map(|(key, text)| text.map(|text| format!("{key:?} => {text:?}")));
-                    let told = told.into_iter().flatten().collect::<Vec<_>>().join(", ");
+                    let given = given.into_iter().flatten().collect::<Vec<_>>().join(", ");
                     let message = format!(
-                        "Job {{{told}}} in deployment config's {} section must have both name and release.",
+                        "Job {{{given}}} in deployment config's {} section must have both name and release.",
                         self.kind.name()
                     );
                     self.error(message, Pointer::root().at("jobs").at(index));
@@ -348,11 +348,11 @@ mod tests {
         ] {
             let mut problems = Vec::new();
             Filter::read(&json::parse(addon).unwrap(), Kind::Include, &mut problems);
-            let told: Vec<_> = problems
+            let reported: Vec<_> = problems
                 .iter()
                 .map(|p| (p.message.as_str(), p.pointer.to_string()))
                 .collect();
-            assert_eq!(told, [(message, pointer.to_string())], "{addon}");
+            assert_eq!(reported, [(message, pointer.to_string())], "{addon}");
         }
     }
 }

@@ -5,7 +5,7 @@ mod wire;
 use crate::codes;
 use boson::types::types as wit;
 use exports::boson::links::resolution as world;
-use wire::{addresses, ids, job, parse, told};
+use wire::{addresses, ids, job, parse, to_wire};
 
 wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/links"], world: "boson:links/links@1.0.0", generate_all });
 
@@ -37,13 +37,13 @@ impl world::Guest for Plugin {
         if settings.str("only") == Some("variables") {
             return crate::variable_addresses(&document, &name, &deployment, &jobs)
                 .map(addresses)
-                .map_err(told);
+                .map_err(to_wire);
         }
-        let resolved = crate::resolve(&document, &name, &deployment, &jobs, ids(&settings)).map_err(told)?;
+        let resolved = crate::resolve(&document, &name, &deployment, &jobs, ids(&settings)).map_err(to_wire)?;
         Ok(world::Resolved {
             groups: resolved.groups.into_iter().map(Into::into).collect(),
             providers: resolved.providers.into_iter().map(Into::into).collect(),
-            diagnostics: told(resolved.diagnostics),
+            diagnostics: to_wire(resolved.diagnostics),
             extensions: Vec::new(),
         })
     }

@@ -275,15 +275,16 @@ mod tests {
             (r#"{}"#, r#"{"a": {"default": "x"}, "a.b": {}}"#, "String", None),
         ] {
             let mismatches = bound(given, properties).unwrap_err();
-            let told = &mismatches[0];
+            let mismatch = &mismatches[0];
             assert!(
-                told.message
+                mismatch
+                    .message
                     .ends_with(&format!("expects a hash, but received '{class}'")),
                 "{}",
-                told.message
+                mismatch.message
             );
             assert_eq!(
-                told.given,
+                mismatch.given,
                 path.map(|path| path.into_iter().map(String::from).collect())
             );
         }

@@ -218,16 +218,16 @@ impl<'a> Reader<'_, 'a> {
             let Some([name, kind]) = self.custom_name(&members) else {
                 continue;
             };
-            let told = format!("Custom provider '{}' {}", plain(&name), self.site());
+            let subject = format!("Custom provider '{}' {}", plain(&name), self.site());
             if of_release.contains(name.as_str()) {
-                let message = format!("{told} is already defined in release '{}'", self.job.release);
+                let message = format!("{subject} is already defined in release '{}'", self.job.release);
                 self.report
                     .error(codes::CUSTOM_PROVIDER, members.place.at("name"), message);
             } else if !names.insert(name.clone()) {
                 self.report.error(
                     codes::CUSTOM_PROVIDER,
                     members.place.at("name"),
-                    format!("{told} is defined multiple times in manifest."),
+                    format!("{subject} is defined multiple times in manifest."),
                 );
             }
             let (properties, wrong) = property_names(members.get("properties"));

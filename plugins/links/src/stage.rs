@@ -106,14 +106,14 @@ pub fn variable_addresses(
             &mut report,
         )
     });
-    let told = collected(report.into_diagnostics(), &deployment.name);
+    let reported = collected(report.into_diagnostics(), &deployment.name);
     match found {
-        Some(addresses) => Ok((addresses, told)),
+        Some(addresses) => Ok((addresses, reported)),
         // What else is wrong may be why; a placeholder in the place of a number is not.
         None => {
             let others = unchecked.into_diagnostics().into_iter();
             let errors = others.filter(|d| d.severity == Severity::Error && d.code != codes::WRONG_TYPE);
-            Err(told.into_iter().chain(errors).collect())
+            Err(reported.into_iter().chain(errors).collect())
         }
     }
 }

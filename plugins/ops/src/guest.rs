@@ -43,7 +43,7 @@ impl world::Guest for Plugin {
             .into_iter()
             .map(read)
             .collect::<Result<_, Vec<wit::Diagnostic>>>()?;
-        let applied = crate::apply(parse(&document, &name)?, &name, files).map_err(told)?;
+        let applied = crate::apply(parse(&document, &name)?, &name, files).map_err(to_wire)?;
         let origin = |Origin {
                           pointer,
                           document,
@@ -59,24 +59,24 @@ impl world::Guest for Plugin {
         Ok(world::Applied {
             document: text,
             origins: applied.origins.into_iter().map(origin).collect(),
-            diagnostics: told(applied.diagnostics),
+            diagnostics: to_wire(applied.diagnostics),
             extensions: Vec::new(),
         })
     }
 
     fn find(document: String, name: String, path: String, _: String) -> Result<String, Vec<wit::Diagnostic>> {
         let found =
-            crate::find(&parse(&document, &name)?, &name, &path).map_err(|diagnostic| told(vec![diagnostic]))?;
+            crate::find(&parse(&document, &name)?, &name, &path).map_err(|diagnostic| to_wire(vec![diagnostic]))?;
         Ok(json::to_text(&found))
     }
 }
 
 fn parse(text: &str, name: &str) -> Result<Tree, Vec<wit::Diagnostic>> {
     let malformed = |error: json::Error| Diagnostic::new(Code::MalformedDocument, error.to_string(), name);
-    json::parse(text).map_err(|error| told(vec![malformed(error)]))
+    json::parse(text).map_err(|error| to_wire(vec![malformed(error)]))
 }
 
-fn told(diagnostics: Vec<Diagnostic>) -> Vec<wit::Diagnostic> {
+fn to_wire(diagnostics: Vec<Diagnostic>) -> Vec<wit::Diagnostic> {
     let tell = |diagnostic: Diagnostic| wit::Diagnostic {
         severity: match diagnostic.code {
             code if code.is_warning() => wit::Severity::Warning,

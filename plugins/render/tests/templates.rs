@@ -446,7 +446,7 @@ fn nothing_of_the_machine_is_reachable() {
 // Row of docs/differences.md: `Time.now`.
 #[test]
 fn who_asks_for_the_time_hears_that_it_stands_still() {
-    for (text, told) in [
+    for (text, warned) in [
         ("<%= Time.now.year %>", true),
         ("<%= Time.new.year %>", true),
         ("<%= Date.today.year %>", true),
@@ -457,7 +457,7 @@ fn who_asks_for_the_time_hears_that_it_stands_still() {
         let reply = render(text);
         assert_eq!(reply.files.len(), 1, "{text}: {:?}", reply.diagnostics);
         let codes: Vec<_> = reply.diagnostics.iter().map(|found| found.code.as_str()).collect();
-        assert_eq!(codes, vec!["render-clock-fixed"; usize::from(told)], "{text}");
+        assert_eq!(codes, vec!["render-clock-fixed"; usize::from(warned)], "{text}");
     }
 }
 
@@ -526,14 +526,14 @@ fn no_template_reaches_the_renderer() {
         let first = format!("<% {text} %>1");
         let templates = [("app/a", first.as_str()), ("app/b", "<%= p('port') %>")];
         let reply = renderer().render(&templates, CONTEXT).unwrap();
-        let told = format!("{text}: {:?} {:?}", reply.files, reply.diagnostics);
-        assert_eq!(reply.files.is_empty(), refused, "{told}");
-        assert!(!told.replace(text, "").contains("evil"), "{told}");
+        let shown = format!("{text}: {:?} {:?}", reply.files, reply.diagnostics);
+        assert_eq!(reply.files.is_empty(), refused, "{shown}");
+        assert!(!shown.replace(text, "").contains("evil"), "{shown}");
         if !refused {
             assert_eq!(
                 reply.files,
                 [("app/a".into(), "1".into()), ("app/b".into(), "8080".into())],
-                "{told}"
+                "{shown}"
             );
         }
     }
@@ -581,13 +581,13 @@ fn templates_of_a_job_do_not_touch_each_other() {
 
     let reply = renderer().render(&templates, CONTEXT).unwrap();
     assert!(reply.files.is_empty(), "no file where one template fails");
-    let told: Vec<_> = reply
+    let reported: Vec<_> = reply
         .diagnostics
         .iter()
         .map(|found| (found.severity.as_str(), found.code.as_str(), found.document.as_deref()))
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             ("error", "render-template-failed", Some("app/c")),
             ("info", "render-template-printed", Some("app/d"))
@@ -609,12 +609,12 @@ fn errors_of_all_templates_come_together() {
         ("app/c", "\n<%= link('y') %>"),
     ];
     let reply = renderer().render(&templates, CONTEXT).unwrap();
-    let told: Vec<_> = reply
+    let reported: Vec<_> = reply
         .diagnostics
         .iter()
         .map(|found| (found.document.as_deref(), found.line))
         .collect();
-    assert_eq!(told, [(Some("app/a"), Some(1)), (Some("app/c"), Some(2))]);
+    assert_eq!(reported, [(Some("app/a"), Some(1)), (Some("app/c"), Some(2))]);
 }
 
 #[test]

@@ -127,8 +127,8 @@ mod tests {
         for _ in 0..MAX + 5 {
             report.push(Diagnostic::new(Code::InvalidName, "x", Pointer::root()));
         }
-        let told = report.finish().unwrap_err();
-        assert_eq!(told.len(), MAX + 1);
-        assert_eq!(told[MAX].message, "5 more diagnostics are left out");
+        let reported = report.finish().unwrap_err();
+        assert_eq!(reported.len(), MAX + 1);
+        assert_eq!(reported[MAX].message, "5 more diagnostics are left out");
     }
 }

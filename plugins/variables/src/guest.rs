@@ -6,7 +6,7 @@ use crate::Code;
 use boson::types::types as wit;
 use boson_document::{Codes, json};
 use exports::boson::variables::interpolation as world;
-use wire::{Told, definition, members, parse, reference, rules, told};
+use wire::{Told, definition, members, parse, reference, rules, to_wire};
 
 wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/variables"], world: "boson:variables/variables@1.0.0", generate_all });
 
@@ -32,11 +32,12 @@ impl world::Guest for Plugin {
     }
 
     fn plan(document: String, name: String, settings: String) -> Told<world::VariablesPlan> {
-        let plan = crate::plan(&parse(&document, &name)?, rules(&settings, &name)?).map_err(|all| told(all, &name))?;
+        let plan =
+            crate::plan(&parse(&document, &name)?, rules(&settings, &name)?).map_err(|all| to_wire(all, &name))?;
         Ok(world::VariablesPlan {
             definitions: plan.definitions.into_iter().map(definition).collect(),
             references: plan.references.into_iter().map(reference).collect(),
-            diagnostics: told(plan.diagnostics, &name),
+            diagnostics: to_wire(plan.diagnostics, &name),
             extensions: Vec::new(),
         })
     }
@@ -44,7 +45,7 @@ impl world::Guest for Plugin {
     fn interpolate(document: String, name: String, values: String, settings: String) -> Told<world::Interpolated> {
         let values = members(parse(&values, &name)?, &name)?;
         let rules = rules(&settings, &name)?;
-        let done = crate::interpolate(parse(&document, &name)?, &values, rules).map_err(|all| told(all, &name))?;
+        let done = crate::interpolate(parse(&document, &name)?, &values, rules).map_err(|all| to_wire(all, &name))?;
         let text = json::to_text(&done.document);
         // The instance ends with this call: to free a large tree piece by piece would take a tenth of the call, for nothing.
         std::mem::forget(done.document);
@@ -52,7 +53,7 @@ impl world::Guest for Plugin {
             document: text,
             missing: done.missing.into_iter().map(reference).collect(),
             used: done.used,
-            diagnostics: told(done.diagnostics, &name),
+            diagnostics: to_wire(done.diagnostics, &name),
             extensions: Vec::new(),
         })
     }

@@ -12,7 +12,7 @@ fn run(document: &str) -> Result<Interpolated, Vec<Diagnostic>> {
     interpolate(json::parse(document).unwrap(), &values, Rules::Director)
 }
 
-fn told(diagnostics: &[Diagnostic]) -> Vec<String> {
+fn reported(diagnostics: &[Diagnostic]) -> Vec<String> {
     diagnostics
         .iter()
         .map(|d| format!("{}: {}", d.pointer, d.message))
@@ -55,7 +55,7 @@ fn all_that_is_wrong_is_told_at_once() {
     let fetch = "config server: Expected parent";
     let refused = "The value should be a String or an Integer.";
     assert_eq!(
-        told(&run(document).unwrap_err()),
+        reported(&run(document).unwrap_err()),
         [
             format!("/a: Variable name 'x y' {only}"),
             format!("/b/0: Failed to fetch variable 'm' from {fetch} 'm' hash to have key 'q'"),
@@ -89,7 +89,7 @@ fn the_plan_lists_definitions_and_references() {
     assert_eq!(json::to_text(&ca.options), r#"{"is_ca":true}"#);
     assert!(p.options.is_null() && p.consumes.is_null() && p.pointer.to_string() == "/variables/1");
     assert_eq!(
-        told(&plan.diagnostics),
+        reported(&plan.diagnostics),
         ["/variables/1/nope: Variable 'p' has a key that has no effect: 'nope'"]
     );
 }
@@ -157,7 +157,7 @@ fn the_section_is_checked_in_the_director_s_order_and_words() {
     ] {
         let document = json::parse(&format!(r#"{{"variables": {section}}}"#)).unwrap();
         assert_eq!(
-            told(&plan(&document, Rules::Director).unwrap_err()),
+            reported(&plan(&document, Rules::Director).unwrap_err()),
             [want],
             "{section}"
         );
@@ -172,7 +172,7 @@ fn names_and_consumers_are_checked_all_together() {
     let only = "must only contain alphanumeric, underscores, dashes, or forward slash characters";
     let acceptable = "Acceptable consumer types are: alternative_name, common_name";
     assert_eq!(
-        told(&plan(&json::parse(document).unwrap(), Rules::Director).unwrap_err()),
+        reported(&plan(&json::parse(document).unwrap(), Rules::Director).unwrap_err()),
         [
             format!("/variables/0/name: Variable name 'a.b' {only}"),
             "/variables/1/name: Variable name 'c/' must not end with a forward slash".to_string(),
@@ -188,8 +188,8 @@ fn names_and_consumers_are_checked_all_together() {
 
 #[test]
 fn two_definitions_with_one_name_cannot_be_taken_out() {
-    let told = run(r#"{"variables": [{"name": "x"}, {"name": "x"}]}"#).unwrap_err();
-    assert_eq!(told[0].code, Code::NoSingleDefinition);
+    let reported = run(r#"{"variables": [{"name": "x"}, {"name": "x"}]}"#).unwrap_err();
+    assert_eq!(reported[0].code, Code::NoSingleDefinition);
 }
 
 #[test]

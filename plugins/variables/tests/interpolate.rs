@@ -22,8 +22,11 @@ fn text(document: &str) -> String {
 }
 
 fn errors(document: &str) -> Vec<String> {
-    let told = run(document, VALUES).unwrap_err();
-    told.iter().map(|d| format!("{}: {}", d.pointer, d.message)).collect()
+    let reported = run(document, VALUES).unwrap_err();
+    reported
+        .iter()
+        .map(|d| format!("{}: {}", d.pointer, d.message))
+        .collect()
 }
 
 #[test]
@@ -286,30 +289,30 @@ fn options_that_come_back_to_their_variable_are_an_error() {
 #[test]
 fn what_is_wrong_in_options_is_told_with_the_variable() {
     let document = r#"{"variables": [{"name": "x", "type": "t", "options": {"a": "((m.q))"}}]}"#;
-    let told = errors(document);
+    let reported = errors(document);
     let sections = "Getting all variables from variable definitions sections";
     assert_eq!(
-        told[0],
+        reported[0],
         format!(
             "/variables/0: {sections}: Interpolating variable 'x' definition options: Finding variable 'm.q': \
              Expected to find a map key 'q' for path '/q' (found map keys: 'k')"
         )
     );
-    let told = errors(r#"{"variables": [{"name": "y", "type": "t", "options": "-((f))"}]}"#);
+    let reported = errors(r#"{"variables": [{"name": "y", "type": "t", "options": "-((f))"}]}"#);
     let want =
         format!("/variables/0: {sections}: Interpolating variable 'y' definition options: Invalid type 'float64'");
-    assert!(told[0].starts_with(&want), "{}", told[0]);
+    assert!(reported[0].starts_with(&want), "{}", reported[0]);
 }
 
 #[test]
 fn long_chains_of_options_end_in_an_error_and_not_in_a_crash() {
     let entry = |n: usize| format!(r#"{{"name": "v{n}", "type": "t", "options": "((v{}))"}}"#, n + 1);
     let all: Vec<_> = (0..3000).map(entry).collect();
-    let told = errors(&format!(r#"{{"variables": [{}]}}"#, all.join(",")));
+    let reported = errors(&format!(r#"{{"variables": [{}]}}"#, all.join(",")));
     assert!(
-        told[0].ends_with("Expected at most 64 variables whose options refer to each other"),
+        reported[0].ends_with("Expected at most 64 variables whose options refer to each other"),
         "{}",
-        told[0]
+        reported[0]
     );
     let backwards: Vec<_> = (0..3000).rev().map(entry).collect();
     assert!(run(&format!(r#"{{"variables": [{}]}}"#, backwards.join(",")), VALUES).is_ok());
@@ -320,8 +323,8 @@ fn a_value_may_not_make_the_document_too_deep() {
     let nested = |depth: usize, inner: &str| format!("{}{inner}{}", "[".repeat(depth), "]".repeat(depth));
     let deep = format!(r#"{{"v": {}}}"#, nested(100, ""));
     assert!(run(&nested(28, r#""((v))""#), &deep).is_ok());
-    let told = run(&nested(29, r#""((v))""#), &deep).unwrap_err();
-    assert_eq!(told[0].code, Code::TooDeep);
+    let reported = run(&nested(29, r#""((v))""#), &deep).unwrap_err();
+    assert_eq!(reported[0].code, Code::TooDeep);
 }
 
 #[test]

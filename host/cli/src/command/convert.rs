@@ -254,8 +254,8 @@ fn convert(
     let addresses = |manifest: Named<'_>| {
         let deployment = deployment(arguments, manifest).map_err(StageError::Input)?;
         let specs = convert::specs(manifest, &releases);
-        let (told, said) = plugins.variable_addresses(manifest, &deployment, &specs)?;
-        Ok((boson_pipeline::variables::read_addresses(&told), said))
+        let (text, said) = plugins.variable_addresses(manifest, &deployment, &specs)?;
+        Ok((boson_pipeline::variables::read_addresses(&text), said))
     };
     let check = |manifest: Named<'_>| {
         let deployment = deployment(arguments, manifest).map_err(StageError::Input)?;

@@ -70,7 +70,7 @@ pub fn run(command: &DnsCommand) -> Result<(), Failed> {
         let client = connect(&connection).await.map_err(anyhow::Error::msg)?;
         tokio::select! {
             ended = server::serve(settings, client) => Ok(ended?),
-            () = told_to_end() => Ok(()),
+            () = termination() => Ok(()),
         }
     });
     runtime.shutdown_background();
@@ -81,7 +81,7 @@ pub fn run(command: &DnsCommand) -> Result<(), Failed> {
 }
 
 /// The kubelet's TERM, or somebody's ctrl-C.
-async fn told_to_end() {
+async fn termination() {
     use tokio::signal::unix::{SignalKind, signal};
     let Ok(mut term) = signal(SignalKind::terminate()) else {
         return std::future::pending().await;

@@ -70,8 +70,9 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
     let settings = settings.transpose().map_err(|error| fail(vec![*error], &sources))?;
     let bytes = std::fs::read(&arguments.component)
         .with_context(|| format!("cannot read '{}'", arguments.component.display()))?;
-    let told = described(arguments, &bytes, settings.as_ref()).map_err(|told| fail(told, &sources))?;
-    let name = arguments.name.clone().unwrap_or(told);
+    let described_name =
+        described(arguments, &bytes, settings.as_ref()).map_err(|described_name| fail(described_name, &sources))?;
+    let name = arguments.name.clone().unwrap_or(described_name);
     let compressed = (!arguments.uncompressed).then(|| compress_to_vec(bytes.as_slice(), CompressionLevel::Fastest));
     let packed = compressed.as_ref().unwrap_or(&bytes);
     if bytes.len() > packed::MAX_COMPONENT || packed.len() > packed::MAX_PACKED {
@@ -127,9 +128,9 @@ fn described(
         );
         return Err(vec![Diagnostic::error("plugin-other-stage", what)]);
     }
-    let told = plugins::check_settings(&plugin, &sandbox, settings);
-    if told.iter().any(Diagnostic::is_error) {
-        return Err(told);
+    let reported = plugins::check_settings(&plugin, &sandbox, settings);
+    if reported.iter().any(Diagnostic::is_error) {
+        return Err(reported);
     }
     Ok(plugin.describe(&sandbox).map_err(failed)?.name)
 }

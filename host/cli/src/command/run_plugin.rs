@@ -100,9 +100,9 @@ fn load(
     let Some(settings) = settings else {
         return Ok((sandbox, plugin));
     };
-    let told = plugins::check_call_settings(&plugin, &sandbox, settings);
-    if told.iter().any(Diagnostic::is_error) {
-        return Err(told);
+    let reported = plugins::check_call_settings(&plugin, &sandbox, settings);
+    if reported.iter().any(Diagnostic::is_error) {
+        return Err(reported);
     }
     Ok((sandbox, plugin.with_settings(&settings.tree)))
 }

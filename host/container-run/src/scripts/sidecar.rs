@@ -270,7 +270,7 @@ impl Sidecar<'_> {
             self.ended(*ended)?;
         }
         if happened.stop {
-            self.told_to_stop()?;
+            self.on_stop()?;
         }
         Ok(())
     }
@@ -348,7 +348,7 @@ impl Sidecar<'_> {
     }
 
     /// Kubernetes does this after all processes have ended.
-    fn told_to_stop(&mut self) -> Result<()> {
+    fn on_stop(&mut self) -> Result<()> {
         if matches!(self.course, Course::PostStop(_)) || self.end.is_some() {
             return Ok(());
         }

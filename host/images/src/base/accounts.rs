@@ -95,7 +95,7 @@ impl Accounts {
             (other(self.passwd.content()), "user"),
             (other(self.group.content()), "group"),
         ];
-        let told = found.into_iter().filter_map(|(id, what)| {
+        let reported = found.into_iter().filter_map(|(id, what)| {
             let message = format!(
                 "{what} vcap of the stemcell's image '{name}' has the id {}, and not {ID}",
                 id?
@@ -103,7 +103,7 @@ impl Accounts {
             let warning = Diagnostic::warning("image-vcap", message);
             Some(warning.help("processes run as 1000 unless quarks.run.security_context says otherwise"))
         });
-        told.collect()
+        reported.collect()
     }
 }
 

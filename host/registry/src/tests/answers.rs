@@ -7,7 +7,7 @@ use std::fs;
 use std::io::Write;
 
 /// What reading an image with this manifest and layer says.
-async fn told(manifest: Vec<u8>, layer: Vec<u8>) -> Diagnostic {
+async fn fetch_error(manifest: Vec<u8>, layer: Vec<u8>) -> Diagnostic {
     let address = serve(move |request, stream, _| match request.path.as_str() {
         "/v2/" => reply(stream, "200 OK", "", b""),
         path if path.contains("/manifests/") => reply(stream, "200 OK", "", &manifest),
@@ -29,7 +29,7 @@ async fn a_layer_is_what_its_manifest_says_or_is_not_kept() {
     let other = layer(&[("var/vcap/jobs-src/nats/monit", b"evil!")]);
     let longer = [whole.clone(), vec![0; 1 << 20]].concat();
     for given in [other, longer, whole[..whole.len() - 512].to_vec(), Vec::new()] {
-        let error = told(manifest(&[&whole]), given).await;
+        let error = fetch_error(manifest(&[&whole]), given).await;
         assert_eq!(error.code, "image-registry", "{error:?}");
         assert!(error.message.contains("not what its digest says"), "{error:?}");
     }
@@ -41,7 +41,7 @@ async fn a_manifest_of_an_index_is_the_one_that_was_asked_for() {
         r#"{{"schemaVersion":2,"manifests":[{{"digest":"{}"}}]}}"#,
         digest(b"other")
     );
-    let error = told(index.into_bytes(), Vec::new()).await;
+    let error = fetch_error(index.into_bytes(), Vec::new()).await;
     assert_eq!(error.code, "image-registry", "{error:?}");
     assert!(error.message.contains("a manifest that is not"), "{error:?}");
 }

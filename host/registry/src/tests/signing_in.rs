@@ -157,7 +157,7 @@ async fn only_registries_that_are_allowed_are_asked() {
         reply(stream, "404 Not Found", "", b"");
     });
     let cache = tempfile::tempdir().unwrap();
-    let told = async |allowed: &[String], image: &str| {
+    let code_of = async |allowed: &[String], image: &str| {
         let settings = Settings {
             allowed: allowed.to_vec(),
             ..settings(&[address])
@@ -173,13 +173,13 @@ async fn only_registries_that_are_allowed_are_asked() {
         &format!("{here}/tea"),
     ] {
         assert_eq!(
-            told(&[allowed.to_string()], &image).await,
+            code_of(&[allowed.to_string()], &image).await,
             "image-registry-not-allowed",
             "{allowed}"
         );
     }
     assert_eq!(
-        told(&["r.example".into()], "team/nats:1").await,
+        code_of(&["r.example".into()], "team/nats:1").await,
         "image-registry-not-allowed"
     );
     assert!(asked.lock().unwrap().is_empty());
@@ -188,6 +188,6 @@ async fn only_registries_that_are_allowed_are_asked() {
         vec![here.clone()],
         vec!["r.example".into(), format!("{here}/team")],
     ] {
-        assert_eq!(told(&allowed, &image).await, "image-missing", "{allowed:?}");
+        assert_eq!(code_of(&allowed, &image).await, "image-missing", "{allowed:?}");
     }
 }

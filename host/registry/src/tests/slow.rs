@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 #[test]
 fn an_image_that_does_not_end_is_given_up_and_so_is_the_thread_that_unpacks_it() {
     let whole = layer(&[("var/vcap/jobs-src/nats/monit", b"check")]);
-    let (told, heard) = mpsc::channel();
+    let (sender, heard) = mpsc::channel();
     let address = serve(move |request, stream, _| match request.path.as_str() {
         "/v2/" => reply(stream, "200 OK", "", b""),
         path if path.contains("/manifests/") => reply(stream, "200 OK", "", &manifest(&[&whole])),
@@ -20,7 +20,7 @@ fn an_image_that_does_not_end_is_given_up_and_so_is_the_thread_that_unpacks_it()
             while stream.write_all(b"v").is_ok() {
                 thread::sleep(Duration::from_millis(50));
             }
-            let _ = told.send(());
+            let _ = sender.send(());
         }
     });
     let cache = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ use boson_document::{Tree, json};
 
 /// A document that came as text.
 pub fn parse(text: &str, name: &str) -> Result<Tree, Vec<wit::Diagnostic>> {
-    json::parse(text).map_err(|error| told(vec![Diagnostic::malformed(error.to_string(), name)]))
+    json::parse(text).map_err(|error| to_wire(vec![Diagnostic::malformed(error.to_string(), name)]))
 }
 
 /// A job of a release.
@@ -30,7 +30,7 @@ pub fn ids(settings: &Tree) -> Ids {
 }
 
 /// Diagnostics to hand over.
-pub fn told(diagnostics: Vec<Diagnostic>) -> Vec<wit::Diagnostic> {
+pub fn to_wire(diagnostics: Vec<Diagnostic>) -> Vec<wit::Diagnostic> {
     let tell = |diagnostic: Diagnostic| wit::Diagnostic {
         severity: match diagnostic.severity {
             Severity::Error => wit::Severity::Error,
@@ -52,7 +52,7 @@ pub fn addresses((addresses, diagnostics): (Tree, Vec<Diagnostic>)) -> world::Re
     world::Resolved {
         groups: Vec::new(),
         providers: Vec::new(),
-        diagnostics: told(diagnostics),
+        diagnostics: to_wire(diagnostics),
         extensions: vec![("variable-addresses".into(), json::to_text(&addresses))],
     }
 }

@@ -68,7 +68,7 @@ impl Case {
         let found = boson_links::variable_addresses(&tree(&self.manifest), "manifest.yml", &deployment, &self.jobs);
         found
             .map(|(addresses, _)| json::to_text(&addresses))
-            .map_err(|diagnostics| told(&diagnostics, Severity::Error))
+            .map_err(|diagnostics| reported(&diagnostics, Severity::Error))
     }
 
     /// It resolves; the warnings are dropped.
@@ -78,11 +78,11 @@ impl Case {
 
     /// Pointer (with the document, where it is not the manifest) and message of all errors, but for the text that collects those of links.
     pub fn errors(&self) -> Vec<(String, String)> {
-        told(&self.resolve().expect_err("it should not resolve"), Severity::Error)
+        reported(&self.resolve().expect_err("it should not resolve"), Severity::Error)
     }
 
     pub fn warnings(&self) -> Vec<(String, String)> {
-        told(&self.resolved().diagnostics, Severity::Warning)
+        reported(&self.resolved().diagnostics, Severity::Warning)
     }
 }
 
@@ -95,7 +95,7 @@ fn deployment(spread: Spread) -> Deployment {
     }
 }
 
-fn told(diagnostics: &[Diagnostic], severity: Severity) -> Vec<(String, String)> {
+fn reported(diagnostics: &[Diagnostic], severity: Severity) -> Vec<(String, String)> {
     let place = |d: &Diagnostic| match d.document.as_str() {
         "manifest.yml" => d.pointer.to_string(),
         document => format!("{document}#{}", d.pointer),

@@ -572,10 +572,10 @@ fn an_addon_that_applies_nowhere_is_a_warning() {
             .key("addons", addon(include))
             .job("app", json!({}))
     };
-    let told = "The addon 'agent' applies to no instance group: its jobs run nowhere";
+    let message = "The addon 'agent' applies to no instance group: its jobs run nowhere";
     assert_eq!(
         case(json!({"instance_groups": ["wbe"]})).warnings(),
-        [("/addons/0".to_string(), told.to_string())]
+        [("/addons/0".to_string(), message.to_string())]
     );
     assert_eq!(case(json!({"instance_groups": ["web"]})).warnings(), []);
 }

@@ -322,12 +322,12 @@ fn a_job_may_consume_its_own_link_and_custom_providers_provide() {
     let resolved = case.resolved();
     assert_eq!(quarks(&resolved, "g", "/consumes/peers/instances/0/id"), "\"g-0\"");
     assert_eq!(quarks(&resolved, "g", "/consumes/mine/properties"), r#"{"p":7}"#);
-    let told: Vec<_> = resolved
+    let reported: Vec<_> = resolved
         .providers
         .iter()
         .map(|p| (p.name.as_str(), p.kind.as_str(), p.job.as_str()))
         .collect();
-    assert_eq!(told, [("custom", "ct", "peer"), ("peers", "pt", "peer")]);
+    assert_eq!(reported, [("custom", "ct", "peer"), ("peers", "pt", "peer")]);
 }
 
 #[test]
@@ -423,10 +423,11 @@ fn a_variable_without_its_link_is_told_in_boshs_words() {
 #[test]
 fn services_of_two_groups_never_share_a_name() {
     let groups = json!([{"name": "web", "instances": 2, "jobs": []}, group("web-1", json!([]))]);
-    let told = "instance group 'web' and instance group 'web-1' have the same Service name 'dep-web-1' in Kubernetes";
+    let message =
+        "instance group 'web' and instance group 'web-1' have the same Service name 'dep-web-1' in Kubernetes";
     assert_eq!(
         Case::new(groups).errors(),
-        [("/instance_groups/1/name".to_string(), told.to_string())]
+        [("/instance_groups/1/name".to_string(), message.to_string())]
     );
 }
 
@@ -437,9 +438,9 @@ fn the_errors_of_all_links_are_collected_in_the_directors_words() {
         "web",
         json!({"consumes": [{"name": "db", "type": "pg"}, {"name": "q", "type": "mq"}]}),
     );
-    let told = case.resolve().expect_err("nobody provides them");
-    let [rest @ .., all] = &told[..] else {
-        panic!("{told:?}")
+    let reported = case.resolve().expect_err("nobody provides them");
+    let [rest @ .., all] = &reported[..] else {
+        panic!("{reported:?}")
     };
     let line = |link: &str, kind: &str, group: &str| {
         let link =

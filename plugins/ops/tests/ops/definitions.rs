@@ -177,7 +177,7 @@ fn parts_of_a_wrong_type_are_all_named() {
         "{}",
         r#"[5, {"path": [1], "absent": "true", "type": {}}, {"value": 1}, {"\u0000": ".inf"}]"#,
     );
-    let told: Vec<_> = errors
+    let reported: Vec<_> = errors
         .expect_err("nothing here is an operation")
         .into_iter()
         .map(|error| {
@@ -202,7 +202,7 @@ fn parts_of_a_wrong_type_are_all_named() {
             )
         })
         .into();
-    assert_eq!(told, wanted);
+    assert_eq!(reported, wanted);
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn parts_without_effect_are_warned_of() {
         {"type": "test", "path": "/a", "value": 1, "absent": false}
     ]"#;
     let applied = apply(tree("{}"), DOCUMENT, vec![file(operations)]).unwrap();
-    let told: Vec<_> = applied
+    let reported: Vec<_> = applied
         .diagnostics
         .into_iter()
         .map(|warning| {
@@ -259,7 +259,10 @@ fn parts_without_effect_are_warned_of() {
             "/1/value",
         ),
     ];
-    assert_eq!(told, wanted.map(|(message, at)| (message.to_string(), at.to_string())));
+    assert_eq!(
+        reported,
+        wanted.map(|(message, at)| (message.to_string(), at.to_string()))
+    );
 }
 
 #[test]

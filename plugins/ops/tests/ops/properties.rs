@@ -210,8 +210,8 @@ proptest! {
         for place in origins.keys() {
             prop_assert!(place.find(&applied.document).is_some(), "{} is not in the result", place);
             let mut others = origins.clone();
-            let told = others.remove(place).unwrap();
-            prop_assert_ne!(source(&others, place), told, "the others say the same of {}", place);
+            let removed = others.remove(place).unwrap();
+            prop_assert_ne!(source(&others, place), removed, "the others say the same of {}", place);
         }
     }
 

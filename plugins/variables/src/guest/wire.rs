@@ -34,23 +34,23 @@ pub fn members(values: Tree, name: &str) -> Told<Map> {
     if let Tree::Object(map) = values {
         Ok(map)
     } else {
-        Err(told(vec![wrong()], name))
+        Err(to_wire(vec![wrong()], name))
     }
 }
 
 /// The rules that settings ask for.
 pub fn rules(settings: &str, name: &str) -> Told<Rules> {
-    Rules::from_settings(&parse(settings, name)?).map_err(|diagnostic| told(vec![diagnostic], name))
+    Rules::from_settings(&parse(settings, name)?).map_err(|diagnostic| to_wire(vec![diagnostic], name))
 }
 
 /// A document.
 pub fn parse(text: &str, name: &str) -> Told<Tree> {
     let malformed = |error: json::Error| Diagnostic::new(Code::MalformedDocument, error.to_string(), Pointer::root());
-    json::parse(text).map_err(|error| told(vec![malformed(error)], name))
+    json::parse(text).map_err(|error| to_wire(vec![malformed(error)], name))
 }
 
 /// Diagnostics, about this document.
-pub fn told(diagnostics: Vec<Diagnostic>, name: &str) -> Vec<wit::Diagnostic> {
+pub fn to_wire(diagnostics: Vec<Diagnostic>, name: &str) -> Vec<wit::Diagnostic> {
     let tell = |diagnostic: Diagnostic| wit::Diagnostic {
         severity: if diagnostic.code.is_warning() {
             wit::Severity::Warning

@@ -38,21 +38,21 @@ fn ensure_directory(path: &Path) -> anyhow::Result<()> {
 }
 
 fn copy(from: &Path, to: &Path, depth: usize) -> anyhow::Result<()> {
-    let told = |path: &Path| format!("cannot copy '{}'", path.display());
+    let context = |path: &Path| format!("cannot copy '{}'", path.display());
     ensure!(depth < DEEPEST, "'{}' is too deep", from.display());
     fs::create_dir_all(to).with_context(|| format!("cannot make '{}'", to.display()))?;
-    for entry in fs::read_dir(from).with_context(|| told(from))? {
+    for entry in fs::read_dir(from).with_context(|| context(from))? {
         let entry = entry?;
         let (source, target) = (entry.path(), to.join(entry.file_name()));
-        let kind = fs::symlink_metadata(&source).with_context(|| told(&source))?;
+        let kind = fs::symlink_metadata(&source).with_context(|| context(&source))?;
         if kind.is_dir() {
             copy(&source, &target, depth + 1)?;
         } else if kind.is_file() {
             // Permissions come along: an execute bit decides who may run what is rendered.
-            fs::copy(&source, &target).with_context(|| told(&source))?;
+            fs::copy(&source, &target).with_context(|| context(&source))?;
         } else if kind.is_symlink() {
-            let end = fs::read_link(&source).with_context(|| told(&source))?;
-            symlink(end, &target).with_context(|| told(&source))?;
+            let end = fs::read_link(&source).with_context(|| context(&source))?;
+            symlink(end, &target).with_context(|| context(&source))?;
         }
     }
     Ok(())

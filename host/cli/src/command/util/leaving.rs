@@ -46,8 +46,11 @@ impl Leaving {
         };
         said.extend(warnings);
         output::show(&said, sources, color);
-        let told: Vec<Diagnostic> = said.iter().map(|one| placed(one, sources, manifest)).collect();
-        write(&self.report, in_pod::to_message(&told, self.report_limit).as_bytes())?;
+        let reported: Vec<Diagnostic> = said.iter().map(|one| placed(one, sources, manifest)).collect();
+        write(
+            &self.report,
+            in_pod::to_message(&reported, self.report_limit).as_bytes(),
+        )?;
         match texts {
             Some(texts) => {
                 let text = serde_json::to_string(&texts).map_err(anyhow::Error::from)?;

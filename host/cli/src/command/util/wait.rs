@@ -42,7 +42,7 @@ pub fn run(arguments: &WaitArguments, color: Color) -> Result<(), Failed> {
 async fn wait(names: &[String], limit: Duration, color: Color) -> Result<(), Failed> {
     let began = Instant::now();
     for name in names {
-        let mut told = false;
+        let mut reported = false;
         while !is_there(name).await {
             if began.elapsed() >= limit {
                 let what = format!("'{name}' did not come within {} s", limit.as_secs());
@@ -50,9 +50,9 @@ async fn wait(names: &[String], limit: Duration, color: Color) -> Result<(), Fai
                 output::show(&errors, &Sources::default(), color);
                 return Err(exit::failed(&errors, false));
             }
-            if !told {
+            if !reported {
                 output::complain(&format!("waiting for '{name}'\n"));
-                told = true;
+                reported = true;
             }
             sleep(AGAIN.min(limit.saturating_sub(began.elapsed()))).await;
         }
