@@ -20,7 +20,7 @@ pub struct Member {
     pub process: String,
 }
 
-/// What was asked for.
+/// The values of the flags.
 #[derive(Debug)]
 pub struct Flags {
     /// `--job`.
@@ -41,26 +41,27 @@ pub struct Flags {
     pub persistent_disk: u64,
     /// `--condition`: a command that must succeed before post-start.
     pub condition: Vec<String>,
-    /// `--post-deploy`: a file that gets a new value when the whole deployment is up.
+    /// `--post-deploy`: a file whose content changes when the whole deployment is ready.
     pub post_deploy: String,
-    /// `--jobs`: where `bpm/bin/bpm` is to be.
+    /// `--jobs`: the directory in which `bpm/bin/bpm` is linked.
     pub jobs: String,
-    /// `--bosh`: where `bin/monit` is to be.
+    /// `--bosh`: the directory in which `bin/monit` is linked.
     pub bosh: String,
-    /// `--after-stop end`: a process that a script started ends with `bpm stop`; a container stays (`stay`, the default) for `bpm start`.
+    /// `--after-stop end`: the wrapper ends after `bpm stop`, as for a process that a script started. The default, `stay`, keeps a container for `bpm
+    /// start`.
     pub ends: bool,
     /// `--wait-after-failure`: how long a failed script keeps its container.
     pub wait: Duration,
-    /// `--log-size`: where a log file is rotated.
+    /// `--log-size`: the size at which a log file is rotated.
     pub log_size: u64,
-    /// `--log-files`: how many older ones stay.
+    /// `--log-files`: how many rotated files are retained.
     pub log_files: u32,
 }
 
 // === impl Flags ===
 
 impl Flags {
-    /// Reads them. `needed`: those without which the subcommand has nothing to do.
+    /// Reads the flags. `needed`: the flags that the subcommand requires.
     pub fn read(arguments: &[String], needed: &[&str]) -> Result<Self> {
         let mut flags = Self {
             job: String::new(),
@@ -100,7 +101,7 @@ impl Flags {
         }
     }
 
-    /// What the file of `--post-deploy` says, in letters that a file name may have.
+    /// The content of the file of `--post-deploy`, reduced to characters that a file name may have.
     pub fn post_deploy_value(&self) -> Option<String> {
         let mut text = String::new();
         let file = std::fs::File::open(&self.post_deploy).ok()?;

@@ -1,4 +1,4 @@
-//! Children and what they leave behind: reaping, and ending everything below this process.
+//! Child processes: reaping them, and killing all descendants of this process.
 
 use std::collections::HashMap;
 use std::fs;
@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, kill_process_group, wait};
 
-/// How long everything below may take to die once it was killed.
+/// How long descendants may take to die after SIGKILL.
 const DEATH: Duration = Duration::from_secs(2);
 
-/// A child that has ended, and what a shell would say of it.
+/// A child that has ended, with the exit status that a shell would report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// Which child.
@@ -46,7 +46,7 @@ fn code(status: WaitStatus) -> Option<u8> {
         .and_then(|signal| u8::try_from(128 + signal).ok())
 }
 
-/// Sends a signal to a process. It may have ended by now, which is as well, or belong to somebody else, whom nothing here can end.
+/// Sends a signal to a process. Errors are ignored: the process has ended, or belongs to another user and cannot be signalled.
 pub fn send(pid: Pid, signal: Signal) {
     let _ = kill_process(pid, signal);
 }
@@ -59,7 +59,7 @@ pub fn send_group(pid: Pid, signal: Signal) {
 /// Whether a process has not ended.
 pub fn lives(pid: Pid) -> bool {
     match rustix::process::test_kill_process(pid) {
-        // Somebody else's.
+        // A process of another user.
         Err(Errno::PERM) => !is_zombie(pid),
         Err(_) => false,
         Ok(()) => !is_zombie(pid),
@@ -74,12 +74,12 @@ fn has_children() -> bool {
     !matches!(wait(WaitOptions::NOHANG), Err(Errno::CHILD))
 }
 
-/// Kills everything below this process and reaps it, as BPM kills a process's namespace.
+/// Kills all descendants and reaps them, as BPM kills a process's namespace.
 pub fn kill_all() {
     let end = Instant::now() + DEATH;
     loop {
         reap();
-        // Orphans are adopted: without children, nothing is below. To search all processes of a machine takes milliseconds.
+        // Orphans are adopted, so without children there are no descendants. Searching all processes of a machine takes milliseconds.
         if !has_children() || Instant::now() > end {
             return;
         }
@@ -91,7 +91,7 @@ pub fn kill_all() {
     }
 }
 
-/// All processes below this one that have not ended.
+/// All descendants that have not ended.
 pub fn below() -> Vec<Pid> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {

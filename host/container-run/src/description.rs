@@ -28,7 +28,7 @@ pub struct Description {
 pub struct Process {
     /// Its name.
     pub name: String,
-    /// The program; empty where monit's start program is all there is.
+    /// The program; empty for a process that only has monit's start program.
     #[serde(default)]
     pub executable: String,
     /// What it is called with.
@@ -109,7 +109,7 @@ pub enum Unlimited {
 pub struct Volume {
     /// Where it is.
     pub path: String,
-    /// Whether somebody else makes it.
+    /// Whether BPM leaves creating it to others.
     #[serde(default)]
     pub mount_only: bool,
 }
@@ -119,7 +119,7 @@ pub struct Volume {
 pub struct Monit {
     /// The start program and its arguments.
     pub start: Vec<String>,
-    /// The stop program and its arguments; empty where there is none.
+    /// The stop program and its arguments; empty without a stop program.
     #[serde(default)]
     pub stop: Vec<String>,
     /// The file that names the process to follow.
@@ -130,7 +130,7 @@ pub struct Monit {
     /// Seconds that the process has to end.
     #[serde(default = "thirty")]
     pub stop_timeout: u64,
-    /// Who runs the programs, where not root.
+    /// The user of the programs, if not root.
     #[serde(default)]
     pub uid: Option<String>,
     /// Its group.

@@ -23,7 +23,7 @@ pub fn prepare(places: &Places, job: &str, process: &Process, root: bool) -> Res
     if process.ephemeral_disk {
         own.push(data.clone());
     } else {
-        // The agent's, under BOSH. vcap must get through it.
+        // Made by the agent under BOSH. vcap must be able to enter it.
         complain(&data, make(&data, 0o770, root));
     }
     own.push(data.join("tmp"));
@@ -64,7 +64,7 @@ fn make(path: &Path, mode: u32, root: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// BPM closes volumes that were there before, too.
+/// BPM restricts the permissions of existing volumes, too.
 fn close(path: &Path, root: bool) -> io::Result<()> {
     if root {
         fs::set_permissions(path, fs::Permissions::from_mode(0o700))

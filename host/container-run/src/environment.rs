@@ -1,4 +1,4 @@
-//! The variables of processes and scripts. Nothing of the container's own environment passes but what is named.
+//! The variables of processes and scripts. Of the container's own environment, only the named variables are passed on.
 
 use std::env;
 use std::ffi::OsString;
@@ -9,7 +9,7 @@ use crate::places::{Places, ROOT_VARIABLE};
 /// Names and values.
 pub type Environment = Vec<(String, OsString)>;
 
-/// As BPM: what bpm.yml says, its defaults for what it does not; over both, the container's variables of these names.
+/// As BPM: its defaults, overridden by bpm.yml; both are overridden by the container's variables of these names.
 pub fn of_process(places: &Places, job: &str, process: &Process, passed: &[String]) -> Environment {
     let mut out = Environment::new();
     for (name, value) in &process.env {

@@ -11,11 +11,11 @@ use crate::instance::control::{Control, Request};
 use crate::output::relay::Relay;
 use crate::signals::{Event, Signals};
 
-/// Everything that is waited for.
+/// The sources of events.
 pub struct Events {
     signals: Signals,
     relays: Vec<Relay>,
-    /// Where others ask for something.
+    /// The socket for requests of other containers.
     pub control: Option<Control>,
 }
 
@@ -109,7 +109,7 @@ impl Events {
 }
 
 fn timespec(duration: Duration) -> Timespec {
-    // One more, so that the time has come when it wakes.
+    // Round up, so that the deadline has passed after the wait.
     let duration = duration + Duration::from_micros(100);
     Timespec {
         tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),

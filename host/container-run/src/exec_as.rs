@@ -13,7 +13,7 @@ use crate::failure::{Doing, Failure, Result, code_of_exec};
 /// BPM's wrapper script raises the limit to this for all processes without `limits.open_files`.
 const OPEN_FILES: u64 = 524_288;
 
-/// What a program is started with that this process has not.
+/// The differences between a program's attributes and those of this process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// User and group; supplementary groups are dropped.
@@ -35,7 +35,7 @@ pub struct Changes {
 // === impl Changes ===
 
 impl Changes {
-    /// Whether there are none.
+    /// Whether there are no changes.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -91,11 +91,11 @@ impl Changes {
         Some(())
     }
 
-    /// Makes them, in the one order that works: limits and the bounding set need root.
+    /// Applies the changes. The order matters: limits and the bounding set need root.
     fn make(&self) -> Result<()> {
         self.limit()?;
         if self.nice != 0 {
-            // Not nicer is no reason not to run.
+            // The program runs even if its nice level cannot be set.
             let _ = rustix::process::nice(self.nice);
         }
         let wanted = capabilities(&self.capabilities)?;
@@ -208,7 +208,7 @@ pub fn capabilities(names: &[String]) -> Result<CapabilitySet> {
     Ok(set)
 }
 
-/// Without the right to change the bounding set, it stays the container's: no_new_privs makes it meaningless.
+/// Without permission to change the bounding set, the container's stays, which is harmless under no_new_privs.
 fn bound(wanted: CapabilitySet) {
     for bit in 0..64 {
         let one = CapabilitySet::from_bits_retain(1 << bit);

@@ -51,7 +51,7 @@ pub fn run(arguments: &[String]) -> Result<u8> {
 
 fn make(path: &Path, mode: u32) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(mode).create(path)?;
-    // Whatever the umask is. What somebody else made is right, or cannot be helped.
+    // The umask must not apply. For a file of another owner this fails, and the file stays as it is.
     let _ = fs::set_permissions(path, fs::Permissions::from_mode(mode));
     Ok(())
 }

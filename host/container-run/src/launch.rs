@@ -23,9 +23,9 @@ pub struct Launch {
     pub arguments: Vec<String>,
     /// All of its variables.
     pub environment: Vec<(String, OsString)>,
-    /// Where it starts; here, where this is absent.
+    /// Its working directory; this process's if absent.
     pub directory: Option<PathBuf>,
-    /// What it is started with that this process has not.
+    /// The differences from this process's attributes.
     pub changes: Changes,
 }
 
@@ -50,7 +50,7 @@ pub struct Running {
 // === impl Launch ===
 
 impl Launch {
-    /// Starts it, in a process group of its own.
+    /// Starts it, in its own process group.
     pub fn start(&self, outputs: Outputs) -> Result<Running> {
         let mut command = self.command();
         command.process_group(0).stdin(Stdio::null());
@@ -71,7 +71,7 @@ impl Launch {
         })
     }
 
-    /// Becomes the program; comes back only where that fails.
+    /// Becomes the program; returns only if that fails.
     pub fn become_it(&self) -> Failure {
         let error = self.command().exec();
         self.failure(&error)

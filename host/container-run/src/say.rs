@@ -2,7 +2,7 @@
 
 use crate::output::container::{self, Container};
 
-/// Writes `container-run: <text>`, or drops it where nobody takes it.
+/// Writes `container-run: <text>`, or drops it if the pipe is full or closed.
 pub fn say(text: &str) {
     let line = format!("container-run: {text}\n");
     container::offer(Container::Error, line.as_bytes());

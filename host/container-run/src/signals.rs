@@ -13,7 +13,7 @@ use signal_hook::iterator::exfiltrator::SignalOnly;
 
 use crate::failure::{Doing, Result};
 
-/// A write to a full disk or a closed pipe is an error here, not the end; a terminal's job control concerns nobody.
+/// A write to a full disk or a closed pipe must return an error, not end this program. Job control of a terminal has no meaning here.
 const IGNORED: [i32; 4] = [SIGPIPE, SIGXFSZ, SIGTTIN, SIGTTOU];
 const STOPS: [i32; 2] = [SIGTERM, SIGINT];
 /// As tini, the wrapper passes on all that is not its own.
@@ -21,12 +21,12 @@ const FORWARDED: [i32; 13] = [
     SIGALRM, SIGCONT, SIGHUP, SIGIO, SIGPROF, SIGQUIT, SIGTSTP, SIGURG, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SIGXCPU,
 ];
 
-/// What came.
+/// What a signal means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A child has ended.
     Child,
-    /// The container is to stop.
+    /// Stop the container.
     Stop,
     /// For the process.
     Forward(Signal),

@@ -25,7 +25,7 @@ const POLL: Duration = Duration::from_millis(20);
 enum Course {
     /// The process starts or runs.
     Run,
-    /// Told to stop; since when, and whether the others of the pod are, too, is not known yet.
+    /// The stop signal was received at this time; whether the whole pod stops is not known yet.
     Meet(Instant),
     /// The pod stops: scripts run, until then at the latest.
     Scripts(Instant),
@@ -46,7 +46,7 @@ struct Supervisor<'a> {
     events: Events,
     seat: Option<Seat>,
     course: Course,
-    /// When the container was told to stop, by the clock that containers share.
+    /// When the container received its stop signal, by the clock that containers share.
     stop_since: u64,
     told_at: Instant,
     running: bool,
@@ -87,7 +87,7 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
     code
 }
 
-/// Takes the container's place among those of the pod. Without the directory for it, the process runs all the same: alone.
+/// Creates the container's state file. Without the directory for it, the process still runs, but without coordination.
 fn enter(directory: &std::path::Path, flags: &Flags, events: &mut Events) -> Option<Seat> {
     if !directory.is_dir() {
         return None;

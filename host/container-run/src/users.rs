@@ -1,4 +1,4 @@
-//! Users and groups by name, from the image's own files: a static program has no other way to ask.
+//! Users and groups by name, from the image's own files: a static program cannot use the C library's lookups.
 
 use std::fs;
 

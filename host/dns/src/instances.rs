@@ -1,4 +1,4 @@
-//! Which pods there are, and how they are: what EndpointSlices say of the Services of instances.
+//! The pods of a deployment and their health, from the EndpointSlices of the instances' Services.
 
 use crate::zone::Zone;
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ pub struct Endpoint {
     pub is_ending: bool,
 }
 
-/// What one EndpointSlice says.
+/// The content of one EndpointSlice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Slice {
     /// The Service that it is for.
@@ -39,7 +39,7 @@ pub struct Snapshot {
 // === impl Snapshot ===
 
 impl Snapshot {
-    /// Of slices. Those of Services that the zone does not have are left out.
+    /// From slices. Slices of Services that are not in the zone are ignored.
     pub fn of<'s>(zone: &Zone, slices: impl IntoIterator<Item = &'s Slice>) -> Self {
         let mut of_instance: HashMap<usize, Vec<Endpoint>> = HashMap::new();
         for slice in slices {
@@ -54,7 +54,7 @@ impl Snapshot {
             }
         }
         for endpoints in of_instance.values_mut() {
-            // While a pod is replaced there are two: the one that stays counts.
+            // While a pod is replaced there are two: the one that is not being deleted counts.
             if endpoints.iter().any(|one| !one.is_ending) {
                 endpoints.retain(|one| !one.is_ending);
             }
@@ -83,7 +83,7 @@ impl Snapshot {
         self.by_address.len()
     }
 
-    /// None?
+    /// Whether there are no addresses.
     pub fn is_empty(&self) -> bool {
         self.by_address.is_empty()
     }
@@ -92,7 +92,7 @@ impl Snapshot {
 // === impl Endpoint ===
 
 impl Endpoint {
-    /// One that is being deleted takes no new work.
+    /// A pod that is being deleted gets no new requests.
     pub fn is_healthy(&self) -> bool {
         self.is_running && !self.is_ending
     }

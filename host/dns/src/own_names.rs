@@ -1,4 +1,4 @@
-//! What a pod's `/etc/hosts` says: all names of its instance stand for the pod's own address, so that a process can listen there.
+//! The `/etc/hosts` of a pod: all names of its instance resolve to the pod's own address, so that a process can listen there.
 
 use crate::query::fits;
 use crate::resolve::expanded;
@@ -109,11 +109,11 @@ fn only_here(own: &Own<'_>, zone: &Zone, name: &str, (group, id): (&str, &str)) 
             ""
         };
         let named = first == id;
-        // A pattern may fit groups that this document does not have.
+        // A pattern may match groups that this document does not have.
         let all = (first == "*" || first.starts_with("q-")) && own.is_alone;
         target == own.address || (of == group && (named || all)) || (target == own.group_address && own.is_alone)
     };
-    // `_` stands for one group after the other: with the id of an instance only its own has members.
+    // `_` expands to every group; with the id of an instance, only its own group has members.
     let wildcard = zone.aliases.get(name).is_none();
     match wildcard {
         true => targets.iter().any(here),
@@ -121,7 +121,7 @@ fn only_here(own: &Own<'_>, zone: &Zone, name: &str, (group, id): (&str, &str)) 
     }
 }
 
-/// A file of hosts has no room for anything else; `_` is taken by resolvers, if not by standards.
+/// What `/etc/hosts` can hold. Resolvers accept `_`, although the standards do not.
 fn is_host(name: &str) -> bool {
     let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
     !name.is_empty() && name.len() <= 253 && name.bytes().all(good)
@@ -180,7 +180,7 @@ mod tests {
         ] {
             assert!(own(&alone, name) && !own(&of_two, name), "{name}: {alone:?} {of_two:?}");
         }
-        // Others are behind these names, too, or somebody else is.
+        // These names also, or only, resolve to other addresses.
         for name in ["both.s", "all.s", "other.s", "ip.s"] {
             assert!(!own(&alone, name), "{name}: {alone:?}");
         }

@@ -65,7 +65,7 @@ pub struct Query<'n> {
 /// Reads what stands before the root, in lower case.
 ///
 /// # Errors
-/// Neither of the two forms.
+/// The name has neither of the two forms.
 pub fn parse(before_root: &str) -> Result<Query<'_>, Malformed> {
     let mut labels = before_root.split('.');
     let first = labels.next().filter(|label| !label.is_empty()).ok_or(Malformed)?;
@@ -111,7 +111,7 @@ fn criteria(text: &str) -> Result<Criteria<'_>, Malformed> {
                     _ => Health::Smart,
                 });
             }
-            // How long the first check of health is waited for: here health is always known.
+            // The time to wait for the first health check: here the health is always known.
             _ => {}
         }
         at = start + digits;

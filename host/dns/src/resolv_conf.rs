@@ -1,9 +1,9 @@
-//! What a pod's `/etc/resolv.conf` says: the deployment's DNS first, then the cluster's.
+//! The `/etc/resolv.conf` of a pod: the deployment's DNS first, then the cluster's.
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
-/// Servers that resolvers look at.
+/// Most servers that resolvers use.
 const MOST_SERVERS: usize = 3;
 
 /// The content: the pod's own file with one more server at the front.
@@ -34,7 +34,7 @@ pub fn with_server(own: &str, server: IpAddr) -> String {
     text
 }
 
-/// A server that does not answer is left for the next one after two seconds instead of five.
+/// Resolvers try the next server after two seconds instead of five.
 const OWN_OPTIONS: [&str; 3] = ["ndots:1", "timeout:2", "attempts:3"];
 
 fn is_ours(option: &str) -> bool {
@@ -42,7 +42,7 @@ fn is_ours(option: &str) -> bool {
     OWN_OPTIONS.iter().any(|own| name(own) == name(option))
 }
 
-/// The servers of a file, for whoever asks them.
+/// The servers of a file.
 pub fn servers(text: &str) -> Vec<IpAddr> {
     let server = |line: &str| line.trim().strip_prefix("nameserver")?.trim().parse().ok();
     text.lines().filter_map(server).take(MOST_SERVERS).collect()

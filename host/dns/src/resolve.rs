@@ -1,7 +1,7 @@
 //! Answers as BOSH's server gives them.
 //!
-//! Two differences are meant: an address that several targets of an alias give is in the answer once, and addresses of pods that are being deleted
-//! count as failing where the instance has another pod.
+//! Two differences are intended: an address that several targets of an alias share is in the answer once, and addresses of pods that are being
+//! deleted count as failing if the instance has another pod.
 
 use crate::instances::{Endpoint, Snapshot};
 use crate::query::{Below, Criteria, First, Health, Query, fits, parse};
@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Labels of a long name before its root.
 const LONG: usize = 4;
-/// Most names that one address is said to have.
+/// Most names in a reverse answer.
 const MOST_NAMES: usize = 20;
 
 /// What the question's type asks for.
@@ -29,7 +29,7 @@ pub enum Wanted {
     Other,
 }
 
-/// What is answered.
+/// The answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// These addresses, in no order; may be none, where the name exists.
@@ -42,7 +42,7 @@ pub enum Answer {
     Malformed,
     /// REFUSED
     Refused,
-    /// Somebody else knows: these servers, or none for those of all other names.
+    /// Forward the question to these servers; if empty, to the servers for all other names.
     Ask(Vec<SocketAddr>),
 }
 
@@ -107,7 +107,7 @@ fn ours(zone: &Zone, pods: &Snapshot, name: &str, wanted: Wanted) -> Answer {
     }
 }
 
-/// The targets of an alias; none: it is no alias. An exact one beats `_`.
+/// The targets of an alias; `None` if the name is not an alias. An exact alias takes precedence over `_`.
 pub(crate) fn expanded(zone: &Zone, name: &str) -> Option<Vec<String>> {
     if let Some(targets) = zone.aliases.get(name) {
         return Some(targets.to_vec());
@@ -127,7 +127,7 @@ fn find(zone: &Zone, target: &str) -> Found {
     }
     let all_of = |rest: &str| format!("q-s0.{rest}");
     let target = target.strip_prefix("*.").map_or_else(|| target.to_string(), all_of);
-    // Links give names of Services; a Service of the deployment is the same set of instances.
+    // Links contain names of Services; a Service of the deployment is the same set of instances.
     if let Some(instances) = zone.addresses.get(&target) {
         return Found::Instances(instances.clone(), Health::Smart);
     }

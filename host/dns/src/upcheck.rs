@@ -11,7 +11,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// A question for the address of `upcheck.bosh-dns`: id, flags, one question; name, type A, class IN.
 const QUESTION: &[u8] = b"\x42\x05\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x07upcheck\x08bosh-dns\x00\x00\x01\x00\x01";
 
-/// Waits until it answers.
+/// Waits until the server answers.
 ///
 /// # Errors
 /// Why the last question failed.

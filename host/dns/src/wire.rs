@@ -1,8 +1,8 @@
-//! Messages: a question from the network becomes one of [`resolve`], its answer becomes bytes that fit.
+//! DNS messages: decodes a question for [`resolve`], and encodes its answer within the size limit.
 //!
 //! # Guarantees
-//! Any bytes may come in. An answer over UDP is no longer than what the question allows (512 bytes without EDNS, never over [`LARGEST`]), so that
-//! nobody can have a large answer sent to somebody else; it says where it was cut, and the asker comes back over TCP.
+//! Any bytes are accepted as input. An answer over UDP is no longer than the question allows (512 bytes without EDNS, never over [`LARGEST`]), which
+//! prevents amplification attacks. A longer answer is marked as truncated, and the client asks again over TCP.
 
 use crate::instances::Snapshot;
 use crate::resolve::{Answer, Wanted, resolve};
@@ -15,14 +15,14 @@ use std::net::{IpAddr, SocketAddr};
 
 /// Largest answer over UDP: what passes every network without being split.
 pub const LARGEST: u16 = 1_232;
-/// Largest answer over UDP to who does not say more.
+/// Largest answer over UDP without EDNS.
 const SMALLEST: u16 = 512;
 /// Largest question that is read.
 pub const LARGEST_QUESTION: usize = 4_096;
 /// Most addresses of an answer, whatever the transport: as many as fit into a message over TCP.
 const MOST_RECORDS: usize = 2_000;
 
-/// By which way a question came.
+/// The transport of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// In one packet.
@@ -31,38 +31,38 @@ pub enum Way {
     Tcp,
 }
 
-/// What is done about a packet.
+/// What to do with a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// This is sent back.
+    /// Send this back.
     Reply(Vec<u8>),
-    /// Somebody else is asked.
+    /// Ask other servers.
     Forward(Forward),
     /// It is no question.
     Dropped,
 }
 
-/// A question for somebody else.
+/// A question for other servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forward {
-    /// These servers, or none for those of all other names.
+    /// These servers; if empty, the servers for all other names.
     pub servers: Vec<SocketAddr>,
     /// How long an answer may be.
     pub limit: usize,
-    /// What the asker gets where nobody answers.
+    /// The reply if no server answers.
     pub failed: Vec<u8>,
-    /// What it gets where the answer is too long.
+    /// The reply if the answer is too long.
     pub cut: Vec<u8>,
 }
 
-/// What this server knows.
+/// The data that answers are made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'k> {
     /// Names.
     pub zone: &'k Zone,
     /// Pods.
     pub pods: &'k Snapshot,
-    /// The pods have been listed at least once: before that, none does not mean none.
+    /// The pods have been listed at least once: before that, an instance without addresses may still have pods.
     pub is_complete: bool,
     /// Different for each answer.
     pub chance: u64,
@@ -77,7 +77,7 @@ pub fn answer(known: Known<'_>, packet: &[u8], way: Way) -> Outcome {
         return malformed(packet);
     };
     if message.metadata.message_type != MessageType::Query {
-        // An answer to an answer could go on for ever.
+        // Answering an answer could cause an endless loop.
         return Outcome::Dropped;
     }
     let reply = Reply::to(&message, way);
@@ -126,7 +126,7 @@ pub fn answer(known: Known<'_>, packet: &[u8], way: Way) -> Outcome {
 /// Length of a message's header.
 const HEADER: usize = 12;
 
-/// An answer to what cannot be read beyond its header.
+/// The reply to a packet that cannot be parsed beyond its header.
 fn malformed(packet: &[u8]) -> Outcome {
     let is_question = packet.get(2).is_some_and(|flags| flags & 0x80 == 0);
     let (Some(first), Some(second), true) = (packet.first(), packet.get(1), is_question) else {
@@ -142,7 +142,7 @@ fn needs_pods(zone: &Zone, name: &str) -> bool {
     matches!(zone.authority(&name), Some(Authority::Root | Authority::Alias)) || name.ends_with(".arpa")
 }
 
-/// A name as text. Labels may hold any bytes; those with a dot, or with what is no letter of a name, stand for nothing that we know.
+/// A name as text. Labels may hold any bytes; those with a dot, or with characters that names cannot have, match no name of the zone.
 fn text(name: &Name) -> String {
     let plain = |byte: &u8| byte.is_ascii_graphic() && *byte != b'.' && *byte != b'\\';
     let label = |label: &[u8]| match label.iter().all(plain) {
@@ -159,7 +159,7 @@ fn data(ip: IpAddr) -> RData {
     }
 }
 
-/// Clients take the first address: each answer begins with another.
+/// Clients use the first address, so each answer begins with another one.
 fn shuffle(all: &mut [IpAddr], chance: u64) {
     let mut state = chance | 1;
     for last in (1..all.len()).rev() {
@@ -172,7 +172,7 @@ fn shuffle(all: &mut [IpAddr], chance: u64) {
     }
 }
 
-/// An answer in the making.
+/// An answer that is being encoded.
 struct Reply {
     message: Message,
     limit: u16,
@@ -233,7 +233,7 @@ impl Reply {
         self.bytes().map_or(Outcome::Dropped, Outcome::Reply)
     }
 
-    /// What does not fit is left out, and said to be.
+    /// Records that do not fit are left out, and the answer is marked as truncated.
     fn bytes(&self) -> Option<Vec<u8>> {
         let mut bytes = Vec::with_capacity(512);
         let mut encoder = BinEncoder::new(&mut bytes);

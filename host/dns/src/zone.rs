@@ -13,14 +13,14 @@ pub enum ZoneError {
     /// No JSON, or not of this shape.
     #[error("the zone document cannot be read: {0}")]
     Malformed(#[from] serde_json::Error),
-    /// Of another host.
+    /// Written by another version of the operator.
     #[error("the zone document has version {0}, and this program reads version 1")]
     Version(u32),
     /// A name that Kubernetes cannot have.
     #[error("{0}")]
     Name(NameError),
-    /// Aliases that lead back to themselves, or to too much.
-    #[error("aliases cannot be resolved: '{0}' leads back to itself, or to too many targets")]
+    /// Aliases that refer to themselves, or have too many targets.
+    #[error("aliases cannot be resolved: '{0}' refers to itself, or has too many targets")]
     Recursion(String),
     /// More than a deployment can have.
     #[error("the zone has more than {MOST_INSTANCES} instances")]
@@ -47,14 +47,14 @@ pub struct Instance {
     pub service: String,
 }
 
-/// What stands for a set of instances, and answers for a domain that is not the deployment's.
+/// How names below a domain are answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Authority {
     /// BOSH's own names, below this domain.
     Root,
     /// An alias, and all below it.
     Alias,
-    /// Tells that the server answers.
+    /// The name with which clients check that the server answers.
     Upcheck,
     /// These servers are asked.
     Servers(Vec<SocketAddr>),
@@ -69,7 +69,7 @@ pub enum Authority {
 pub struct Zone {
     /// Domain of BOSH's names.
     pub root: String,
-    /// What templates see as `spec.dns_domain_name`: `svc.<cluster domain>`. Names that they make with it are BOSH's.
+    /// `spec.dns_domain_name` in templates: `svc.<cluster domain>`. Names that templates build with it are names of BOSH DNS.
     pub domain: String,
     /// Namespace of the deployment.
     pub namespace: String,
@@ -89,15 +89,15 @@ pub struct Zone {
     pub by_id: HashMap<String, Vec<usize>>,
     /// Numbers of the instances of each group.
     pub of_group: Vec<Vec<usize>>,
-    /// Service names of groups and instances with their cluster suffix: what templates may give as targets of aliases.
+    /// Service names of groups and instances with their cluster suffix: which templates may use as targets of aliases.
     pub addresses: HashMap<String, Vec<usize>>,
-    /// Aliases, those of aliases replaced.
+    /// Aliases; targets that are aliases themselves are expanded.
     pub aliases: Aliases,
     /// Exact aliases by their targets.
     pub alias_of: HashMap<String, Vec<String>>,
-    /// Who answers below which domain.
+    /// How names are answered, by domain.
     pub authorities: HashMap<String, Authority>,
-    /// Servers for all other names; none: the cluster's.
+    /// Servers for all other names; if empty, the cluster's.
     pub recursors: Vec<SocketAddr>,
     /// Servers that are not asked.
     pub excluded: Vec<IpAddr>,
@@ -212,7 +212,7 @@ impl Zone {
                 let id = instance.id().to_lowercase();
                 self.by_service.insert(service.clone(), place);
                 self.by_id.entry(id.clone()).or_default().push(place);
-                // `_` is no character of host names, and many a client refuses it.
+                // Host names cannot contain `_`, and many clients refuse it.
                 let canonical = label(&id);
                 if canonical != id {
                     self.by_id.entry(canonical).or_default().push(place);
@@ -285,7 +285,7 @@ impl Zone {
         self.no_recursion = server.no_recursion;
     }
 
-    /// Who answers for a name in lower case; none: anybody else.
+    /// How a name in lower case is answered; `None` if it is outside the zone.
     pub fn authority(&self, name: &str) -> Option<&Authority> {
         let mut rest = name;
         loop {

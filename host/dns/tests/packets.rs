@@ -220,7 +220,7 @@ proptest! {
         packet[(at * 7) % length] = more;
         if let Outcome::Reply(bytes) = answer(known(&zone, &pods), &packet, Way::Udp) {
             prop_assert!(bytes.len() <= usize::from(LARGEST));
-            // Whoever has it sent to somebody else does not get more than that for a question.
+            // A spoofed sender address cannot be used for amplification.
             prop_assert!(bytes.len() <= 512 || payload.is_some());
         }
     }

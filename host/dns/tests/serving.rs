@@ -50,7 +50,7 @@ async fn elsewhere(code: Option<ResponseCode>) -> (SocketAddr, Arc<AtomicUsize>)
             asked.fetch_add(1, Ordering::Relaxed);
             let Some(code) = code else { continue };
             let mut message = Message::from_bytes(&buffer[..length]).unwrap();
-            // Somebody else's answer is not taken for it.
+            // An answer to another question is not accepted.
             let mut foreign = message.clone();
             foreign.metadata.id = foreign.metadata.id.wrapping_add(1);
             foreign.metadata.message_type = MessageType::Response;
@@ -164,7 +164,7 @@ fn a_zone_is_read_with_the_files_of_jobs_and_again_when_they_change() {
     let (zone, first) = read(folder.path()).unwrap();
     assert_eq!(zone.aliases.get("more.s"), None);
     assert_eq!(read(folder.path()).unwrap().1, first);
-    // One that cannot be read, and an alias that cannot be, take nothing away from the others.
+    // An unreadable file and an invalid alias do not affect the others.
     write(
         "db.aliases.json",
         r#"{"adapter": {"more.s": ["*.db.default.demo.bosh"], "bad..s": ["x"]}}"#,
@@ -178,7 +178,7 @@ fn a_zone_is_read_with_the_files_of_jobs_and_again_when_they_change() {
     assert!(read(folder.path()).unwrap_err().to_string().contains("zone.json"));
 }
 
-/// Not a promise of this test: it shows what a thousand aliases cost where somebody looks (`--nocapture`).
+/// Checks no limit: prints the time per question with a thousand aliases (`--nocapture`).
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thousand_aliases_are_answered_as_fast_as_one() {
     let mut document: serde_json::Value = serde_json::from_str(demo::DOCUMENT).unwrap();
@@ -200,7 +200,7 @@ async fn a_thousand_aliases_are_answered_as_fast_as_one() {
     }
     times.sort();
     let (half, most) = (times[500], times[990]);
-    #[allow(clippy::print_stderr, reason = "for who asks")]
+    #[allow(clippy::print_stderr, reason = "the result is for readers of --nocapture")]
     {
         eprintln!("1,000 aliases: median {half:?}, p99 {most:?}");
     }

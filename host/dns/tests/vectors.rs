@@ -107,12 +107,12 @@ fn what_the_vectors_leave_out() {
     assert_eq!(of("q-s4.x.bosh").split(' ').count(), 8);
     assert_eq!(of("q-s4.q-g99.bosh"), "NXDOMAIN");
     assert_eq!(of("q-s4.q-g0.bosh"), "NXDOMAIN");
-    // Below an alias that is none itself, the first label is an instance.
+    // In a name below an alias, the first label is an instance.
     assert_eq!(of("web-ui-0.db.service.internal"), ".10");
     assert_eq!(of("cell-0.bosh-agent-id"), ".30");
     // Health: the first counts.
     assert_eq!(of("q-s1s4.web-ui.default.demo.bosh"), ".12");
-    // Everybody else's names.
+    // Names outside the zone.
     assert_eq!(of("example.com"), "ask []");
     assert_eq!(of("other.service.internal"), "ask []");
     let names = |name: &str| spelled(resolve(&zone, &pods, name, Wanted::Names));
@@ -134,7 +134,7 @@ fn names_of_services_are_targets_too() {
                 "one.s".to_string(),
                 vec!["demo-cell-1.ns.svc.cluster.local".to_string()],
             ),
-            // As a template makes it with `spec.dns_domain_name`.
+            // As a template builds it with `spec.dns_domain_name`.
             (
                 "made.s".to_string(),
                 vec!["q-s4.batch.default.demo.svc.cluster.local".to_string()],
@@ -169,7 +169,7 @@ fn a_pod_that_is_being_deleted_counts_only_where_there_is_no_other() {
     let mut replaced = slices();
     replaced.push(slice("demo-db-0", 99, true, true));
     assert_eq!(of(&replaced, "q-s4.db"), ".20");
-    // The last pod of an instance still answers to those who want all, and where nobody else does.
+    // The last pod of an instance is still in answers for all instances, and in answers without a healthy one.
     let ending = [
         slice("demo-web-ui-0", 10, true, true),
         slice("demo-web-ui-1", 11, true, false),
@@ -178,7 +178,7 @@ fn a_pod_that_is_being_deleted_counts_only_where_there_is_no_other() {
     assert_eq!(of(&ending, "q-s0.web-ui"), ".11");
     assert_eq!(of(&ending, "q-s4.web-ui"), ".10 .11");
     assert_eq!(of(&ending, "q-s0.db"), ".20");
-    // Slices of other Services are nobody's.
+    // Slices of other Services are ignored.
     let foreign = [slice("demo-web-ui", 10, true, false), slice("other", 11, true, false)];
     assert_eq!(of(&foreign, "q-s4.web-ui"), "empty");
     assert_eq!(ip(1).to_string(), "10.1.0.1");

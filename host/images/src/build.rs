@@ -1,5 +1,5 @@
-//! The image of a release: the layers of its base, one with accounts and links, some of packages, and one of jobs. What changes seldom is below what
-//! changes often, and a package that did not change is the same layer in every version of the release.
+//! The image of a release: the layers of its base, one with accounts and links, some of packages, and one of jobs. Layers that seldom change are
+//! below those that change often, and an unchanged package is the same layer in every version of the release.
 
 use crate::base::Base;
 use crate::failure::unwritable;
@@ -16,7 +16,7 @@ use std::path::Path;
 /// Layers of an image altogether: storage drivers take 127, and others may build on it.
 const LAYERS: usize = 100;
 
-/// What an image is made of.
+/// The inputs of an image.
 pub struct Ingredients<'i> {
     /// What it is built on.
     pub base: &'i Base,
@@ -28,7 +28,7 @@ pub struct Ingredients<'i> {
     pub stemcell: &'i str,
 }
 
-/// Makes the image; bytes of its layers lie in the directory `place`. `tell` hears now and then of the bytes that were unpacked.
+/// Builds the image; the data of its layers is stored in the directory `place`. `tell` is called with the number of unpacked bytes.
 ///
 /// # Errors
 /// The tarball is damaged or hostile; the disk is full.
@@ -123,7 +123,7 @@ impl Shared {
     }
 }
 
-/// The base's configuration with the new layers and with what the image is.
+/// The base's configuration with the new layers and labels.
 fn config(ingredients: &Ingredients<'_>, layers: &[Layer]) -> Value {
     let Ingredients { base, release, .. } = ingredients;
     let mut config = base.config.clone();

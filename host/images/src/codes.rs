@@ -19,7 +19,7 @@ pub const CODES: &[Code] = &[
     },
     Code {
         name: "image-no-release",
-        title: "Nothing says where a release comes from",
+        title: "No source is given for a release",
         explanation: "A release in the manifest needs a `url` that begins with https:// and leads to a compiled release, as those that \
                       `operations/use-compiled-releases.yml` of cf-deployment sets, or `--release NAME=PATH`.",
     },
@@ -62,6 +62,6 @@ pub const CODES: &[Code] = &[
     Code {
         name: "image-version-differs",
         title: "A tarball holds another version of the release",
-        explanation: "The image would have a name that lies. Correct `version` or `url` in the manifest, or the path of `--release`.",
+        explanation: "The image's name would not match its content. Correct `version` or `url` in the manifest, or the path of `--release`.",
     },
 ];

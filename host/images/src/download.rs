@@ -1,5 +1,5 @@
 //! Release tarballs from web servers: over TLS only, within bounds, resumed where an earlier run was interrupted, and checked against their digest
-//! before anybody reads them.
+//! before use.
 
 use boson_pipeline::Diagnostic;
 use boson_releases::{Mismatch, Verifier, to_hex};
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// How long a connection may take to come up.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long a server may be silent in the middle of an answer.
+/// How long a server may pause within an answer.
 const SILENCE: Duration = Duration::from_secs(60);
 /// Redirects that are followed: release servers send to the storage where tarballs are.
 const REDIRECTS: usize = 5;
@@ -43,7 +43,7 @@ pub struct Release<'r> {
     pub digests: Option<&'r str>,
 }
 
-/// A tarball that was downloaded. Other processes that want it wait until it is no longer used.
+/// A downloaded tarball. Other processes that need it wait until it is no longer used.
 #[derive(Debug)]
 pub struct Download {
     /// Where it is.
@@ -53,7 +53,7 @@ pub struct Download {
     lock: File,
 }
 
-/// Hears how many bytes there are, and how many there will be where the server says so.
+/// Called with the number of bytes so far, and the total if the server reports it.
 pub type Tell<'t> = dyn Fn(u64, Option<u64>) + Send + Sync + 't;
 
 /// Why an attempt ended.
@@ -73,8 +73,12 @@ impl Downloads {
     /// `image-authority`, `image-cache`.
     pub fn new(directory: &Path, authorities: &[Vec<u8>]) -> Result<Self, Diagnostic> {
         let mut certificates = Vec::new();
-        let no_certificate =
-            |_| Diagnostic::error("image-authority", "what is to be trusted of servers is no certificate");
+        let no_certificate = |_| {
+            Diagnostic::error(
+                "image-authority",
+                "a trusted authority for servers is not a certificate",
+            )
+        };
         for pem in authorities {
             certificates.extend(Certificate::from_pem_bundle(pem).map_err(no_certificate)?);
         }
@@ -95,10 +99,10 @@ impl Downloads {
         })
     }
 
-    /// The tarball of a release, in a file that is to be removed by [`Download::done`] when it is no longer needed.
+    /// The tarball of a release, in a file that the caller removes with [`Download::done`].
     ///
     /// # Errors
-    /// `image-download`: it cannot be had; `release-digest`: it is not what its digest says.
+    /// `image-download`: it cannot be downloaded; `release-digest`: it does not match its digest.
     pub async fn get(&self, release: Release<'_>, tell: &Tell<'_>) -> Result<Download, Diagnostic> {
         let url = address(release)?;
         let path = self.path(release);
@@ -142,7 +146,7 @@ impl Downloads {
             loop {
                 let file = options.open(&path)?;
                 file.lock()?;
-                // Whoever had it may have used and removed it.
+                // The process that held the lock may have used and removed the file.
                 if fs::metadata(&path).is_ok_and(|there| file.metadata().is_ok_and(|ours| ours.ino() == there.ino())) {
                     return Ok(file);
                 }
@@ -152,7 +156,7 @@ impl Downloads {
         opened.map_err(|error: io::Error| uncached(&directory, &error))
     }
 
-    /// Asks once for what is missing.
+    /// Requests the missing bytes once.
     async fn attempt(&self, url: &Url, release: Release<'_>, file: &File, tell: &Tell<'_>) -> Result<(), Stop> {
         let cannot = |error: io::Error| Stop::Final(uncached(&self.directory, &error));
         let have = file.metadata().map_err(cannot)?.len();
@@ -164,7 +168,7 @@ impl Downloads {
         let have = match answer.status() {
             StatusCode::OK => 0,
             StatusCode::PARTIAL_CONTENT if begins_at(&answer, have) => have,
-            // All of it is there, or the file on the server is another one. The digest tells.
+            // The file is complete, or the server's file has changed. The digest decides.
             StatusCode::RANGE_NOT_SATISFIABLE if have > 0 && release.digests.is_some() => return Ok(()),
             StatusCode::RANGE_NOT_SATISFIABLE if have > 0 => {
                 file.set_len(0).map_err(cannot)?;
@@ -195,7 +199,7 @@ impl Downloads {
             if have > self.largest {
                 return Err(too_large());
             }
-            // Some KiB into the page cache: handing them to another thread takes longer.
+            // A blocking write of some KiB to the page cache takes less time than another thread would.
             let written = file.write_all(&part);
             written.map_err(|error| Stop::Final(uncached(&self.directory, &error)))?;
             tell(have, whole);
@@ -206,7 +210,7 @@ impl Downloads {
         }
     }
 
-    /// Compares the file with its digest. One that is not what it should be is removed, so that the next run begins anew.
+    /// Compares the file with its digest. A file that differs is removed, so that the next run downloads it again.
     async fn check(&self, release: Release<'_>, path: &Path, file: &File) -> Result<(), Diagnostic> {
         let Some(digests) = release.digests else { return Ok(()) };
         let refused = |mismatch: &Mismatch| {
@@ -244,7 +248,7 @@ impl Download {
     }
 }
 
-/// What cannot be removed is found by the next run, which uses it or replaces it.
+/// A file that cannot be removed is used or replaced by the next run.
 fn remove(path: &Path) {
     let _ = fs::remove_file(path);
 }
@@ -260,7 +264,7 @@ fn digested(mut file: File, mut verifier: Verifier) -> io::Result<Verifier> {
     }
 }
 
-/// The address, where it may be asked.
+/// The address, if it is allowed.
 fn address(release: Release<'_>) -> Result<Url, Diagnostic> {
     let refused = |what: &str| {
         let message = format!(
@@ -273,7 +277,7 @@ fn address(release: Release<'_>) -> Result<Url, Diagnostic> {
             release.name
         ))
     };
-    let url = Url::parse(release.url).map_err(|_| refused("is no address"))?;
+    let url = Url::parse(release.url).map_err(|_| refused("is not a URL"))?;
     if url.scheme() != "https" {
         return Err(refused("does not begin with https://"));
     }
@@ -283,7 +287,7 @@ fn address(release: Release<'_>) -> Result<Url, Diagnostic> {
     Ok(url)
 }
 
-/// Servers may send on to others, over TLS.
+/// Redirects are followed over TLS only.
 fn followed(attempt: Attempt<'_>) -> Action {
     if attempt.previous().len() > REDIRECTS {
         attempt.error("too many redirects")
@@ -294,7 +298,7 @@ fn followed(attempt: Attempt<'_>) -> Action {
     }
 }
 
-/// Does the part begin where the file ends?
+/// Whether the answer begins where the file ends.
 fn begins_at(answer: &Response, have: u64) -> bool {
     let range = answer
         .headers()
@@ -303,7 +307,7 @@ fn begins_at(answer: &Response, have: u64) -> bool {
     range.is_some_and(|range| range.starts_with(&format!("bytes {have}-")))
 }
 
-/// Without query: it may hold a token.
+/// The address without its query, which may hold a token.
 fn shown(address: &str) -> &str {
     let end = address.find(['?', '#']).unwrap_or(address.len());
     let address = address.get(..end).unwrap_or_default();

@@ -8,9 +8,9 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// Bytes that are deflated at once: large enough that starting anew for each costs nothing to speak of.
+/// Bytes that are deflated at once: large enough that the cost of a new compressor for each block is negligible.
 const BLOCK: usize = 1 << 20;
-/// Stemcells and packages are programs; higher levels take twice as long for some percent.
+/// For programs, as in stemcells and packages, higher levels take twice as long to save a few percent.
 const LEVEL: u32 = 4;
 /// No name, no time, unknown system: nothing of this machine.
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
@@ -58,7 +58,7 @@ impl Pool {
                 loop {
                     let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
                     let Ok(Work { block, done }) = next else { return };
-                    // Whoever waited may have given up.
+                    // The receiver may have given up.
                     let _ = done.send(deflate(&block));
                 }
             });
@@ -188,7 +188,7 @@ mod tests {
             let bytes: Vec<u8> = (0..size as u32).map(noise).collect();
             let one = packed(&bytes, 1, usize::MAX);
             assert_eq!(one, packed(&bytes, 3, 4099), "{size}");
-            // Not the decoder of several members: it is one.
+            // Not the decoder for several members: the output is one member.
             let mut back = Vec::new();
             let mut decoder = GzDecoder::new(one.as_slice());
             decoder.read_to_end(&mut back).unwrap();

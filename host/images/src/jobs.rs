@@ -12,7 +12,7 @@ const ROOT: &str = "var/vcap/jobs-src";
 /// Adds the files of all jobs, which are below `jobs/<job>/`.
 ///
 /// # Errors
-/// One of them is too large or no file; the layer cannot be written.
+/// One of them is too large or not a file; the layer cannot be written.
 pub(crate) fn add(draft: &mut Draft, files: &Files) -> Result<(), Diagnostic> {
     draft.directory(ROOT).map_err(|error| unwritable(&error))?;
     for (path, entry) in files.iter_below("jobs") {
@@ -40,7 +40,7 @@ pub(crate) fn add(draft: &mut Draft, files: &Files) -> Result<(), Diagnostic> {
         written.map_err(|error| unwritable(&error))?;
         match entry {
             Entry::Unread(_) => return bad("release-file-too-large", "is too large"),
-            Entry::Special => return bad("release-archive-entry", "is no file"),
+            Entry::Special => return bad("release-archive-entry", "is not a file"),
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! A layer that is written to a file without a name: it is gone with its last reader, however the process ends.
+//! A layer in an unnamed temporary file, which the kernel deletes with its last reader, however the process ends.
 
 use crate::gzip::{Gzip, Pool};
 use boson_oci::{Digesting, Layer, Section, header, media};
@@ -23,7 +23,7 @@ type Packed = Gzip<Digesting<BufWriter<File>>>;
 // === impl Draft ===
 
 impl Draft {
-    /// Begins a layer whose bytes lie in the directory `place`.
+    /// Begins a layer whose file is in the directory `place`.
     pub(crate) fn new(place: &Path, pool: &Pool) -> io::Result<Self> {
         let packed = packed(place, pool)?;
         Ok(Self {
@@ -76,14 +76,14 @@ impl Draft {
             .append_link(&mut header(EntryType::Link, 0o644, 0), path, target)
     }
 
-    /// Ends it.
+    /// Completes it.
     pub(crate) fn finish(self) -> io::Result<Layer> {
         let (packed, diff_id, _) = self.archive.into_inner()?.finish();
         layer(packed, diff_id)
     }
 }
 
-/// Compresses the bytes of a layer that is not.
+/// Compresses an uncompressed layer.
 pub(crate) fn compress(mut content: impl Read, place: &Path, pool: &Pool) -> io::Result<Layer> {
     let mut out = Digesting::new(packed(place, pool)?);
     io::copy(&mut content, &mut out)?;

@@ -2,12 +2,12 @@
 //!
 //! # Guarantees
 //! The same release on the same base gives the same bytes: times are 1970, owners fixed, the order is that of the names or of the release's own
-//! tarballs, and compression does not depend on the machine. Packages pass through as streams; memory does not grow with them. What is read is
-//! not trusted: paths, links, devices, sizes and ratios are checked as for conversions, and every package against its digest.
+//! tarballs, and compression does not depend on the machine. Packages pass through as streams; memory does not grow with them. Input is not trusted:
+//! paths, links, devices, sizes and ratios are checked as for conversions, and every package against its digest.
 
 #![allow(
     clippy::result_large_err,
-    reason = "an error ends the making of one image; a box for it would be noise in every signature"
+    reason = "an error ends the build of an image; boxing it would complicate every signature"
 )]
 
 mod base;

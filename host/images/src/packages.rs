@@ -1,5 +1,5 @@
-//! The layers of packages. A package is at `/var/vcap/packages-src/<package>/<fingerprint>`, and `/var/vcap/packages/<package>` leads there: BOSH's
-//! agent has it below `/var/vcap/data/packages`, but in a pod a volume is mounted at `/var/vcap/data` and hides what an image has there.
+//! The layers of packages. A package is at `/var/vcap/packages-src/<package>/<fingerprint>`, and `/var/vcap/packages/<package>` is a link to it.
+//! BOSH's agent puts it below `/var/vcap/data/packages`, but in a pod the volume at `/var/vcap/data` hides the image's files.
 
 use crate::failure::{unwritable, which};
 use crate::layer::Draft;
@@ -15,7 +15,7 @@ pub(crate) const SOURCES: &str = "var/vcap/packages-src";
 /// Where jobs and scripts look for them.
 const LINKS: &str = "var/vcap/packages";
 
-/// What a package may unpack to: the largest have a root filesystem of some GiB.
+/// Limits of an unpacked package: the largest contain a root filesystem of some GiB.
 const LIMITS: Limits = Limits {
     scanned: 16 << 30,
     ..Limits::usual()
@@ -73,7 +73,7 @@ impl Unpacking<'_> {
         let written = match &item.kind {
             Kind::Directory => self.draft.directory_with(&full, item.mode),
             Kind::File { .. } => self.draft.file(&full, item.mode, item.size, data.take(item.size)),
-            // Where it leads is resolved in the container; links to other packages and to /dev/null are common.
+            // The target is resolved in the container; links to other packages and to /dev/null are common.
             Kind::Link(target) => {
                 self.budget.note(&path, &self.archive)?;
                 let target = target.clone();

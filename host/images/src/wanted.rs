@@ -1,11 +1,11 @@
-//! The images that a deployment needs, as its manifest says. Pure: nothing is read.
+//! The images that a deployment needs, from its manifest. Pure: no I/O.
 
 use boson_deployment::images;
 use boson_document::{Pointer, Tree, ruby};
 use boson_pipeline::Diagnostic;
 use std::collections::BTreeSet;
 
-/// A stemcell as images are named by it.
+/// A stemcell, as it occurs in names of images.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stemcell {
     /// `ubuntu-jammy`
@@ -27,7 +27,7 @@ pub struct Wanted {
     pub url: Option<String>,
     /// Digests of the tarball, as the manifest says.
     pub digests: Option<String>,
-    /// What the image is to be built on.
+    /// The stemcell of the base image.
     pub stemcell: Stemcell,
     /// Place of the release in the manifest.
     pub pointer: Pointer,
@@ -51,7 +51,7 @@ impl Stemcell {
         format!("{}/{}", self.os, self.version)
     }
 
-    /// The image of a release on this stemcell, by the rule with which pods name it.
+    /// The name of a release's image on this stemcell, by the same rule as in pods.
     ///
     /// # Errors
     /// Why there is no such name, as the end of a sentence.
@@ -64,12 +64,12 @@ impl Stemcell {
             })
             .to_string(),
         );
-        let tree = tree.map_err(|_| "its name is no text".to_owned())?;
+        let tree = tree.map_err(|_| "its name is not a string".to_owned())?;
         images::of_release(&Tree::Null, &tree, None, Some(registry))
     }
 }
 
-/// Every release with every stemcell that instance groups use it on; with all stemcells where no group uses it.
+/// Every release with each stemcell of the instance groups that use it; with all stemcells if no group uses it.
 ///
 /// # Errors
 /// Releases whose image has no name.
@@ -127,7 +127,7 @@ fn one(
     })
 }
 
-/// Aliases of the stemcells that a release is used on. One that only addons use is on that of every group.
+/// Aliases of the stemcells that a release is used on. A release that only addons use needs the stemcells of all groups.
 fn aliases<'m>(manifest: &'m Tree, release: &str) -> Vec<Option<&'m str>> {
     let groups = manifest.items("instance_groups");
     let in_jobs = |group: &Tree| {

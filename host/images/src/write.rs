@@ -1,4 +1,4 @@
-//! Images to disk: an OCI image layout in a directory, or an archive of one that `docker load` takes as well.
+//! Images to disk: an OCI image layout in a directory, or an archive of one that `docker load` reads as well.
 
 use boson_oci::{Archive, Blob, Image, index, path};
 use boson_pipeline::Diagnostic;
@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
-/// Writes an archive, under another name first.
+/// Writes an archive under a temporary name, then renames it.
 ///
 /// # Errors
 /// `image-unwritable`.
@@ -43,7 +43,7 @@ pub fn layout(image: &Image, out: &Path) -> Result<(), Diagnostic> {
     write_layout(image, out).map_err(|error| unwritable(out, &error))
 }
 
-/// Nothing of the user's is overwritten.
+/// Files of the user are not overwritten.
 fn check(image: &Image, out: &Path) -> Result<(), Diagnostic> {
     let taken = |what: &str| {
         let message = format!("'{}' holds {what}", out.display());
@@ -95,7 +95,7 @@ fn write_layout(image: &Image, out: &Path) -> io::Result<()> {
         br#"{"imageLayoutVersion":"1.0.0"}"#.as_slice(),
     )?;
     put(&out.join("index.json"), out, index.as_bytes())?;
-    // Those of the image that was here before.
+    // Blobs of the previous image.
     for entry in fs::read_dir(&blobs)? {
         let entry = entry?;
         if !known.contains(&*entry.file_name().to_string_lossy()) {
@@ -105,7 +105,7 @@ fn write_layout(image: &Image, out: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a file under another name first: one that is there is whole.
+/// Writes a file under a temporary name and renames it, so that an existing file is always complete.
 fn put(to: &Path, place: &Path, mut content: impl Read) -> io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(place)?;
     io::copy(&mut content, &mut file)?;
@@ -115,7 +115,7 @@ fn put(to: &Path, place: &Path, mut content: impl Read) -> io::Result<()> {
     file.persist(to).map(drop).map_err(|error| error.error)
 }
 
-/// Temporary files are for their owner only; images are no secrets.
+/// Temporary files are readable by their owner only; images are not secret.
 fn open_to_all(file: &File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     file.set_permissions(fs::Permissions::from_mode(0o644))

@@ -259,7 +259,7 @@ fn unpack(
     )
 }
 
-/// Why content was refused, as the end of a sentence.
+/// The message for content that does not match its digests, in BOSH's words.
 pub fn mismatch_message(mismatch: &Mismatch, digests: &str) -> String {
     match mismatch {
         Mismatch::Differs { expected, got } => format!("Expected stream to have digest '{expected}' but was '{got}'"),

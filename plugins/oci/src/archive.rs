@@ -16,7 +16,7 @@ pub struct Archive<W: Write> {
 // === impl Archive ===
 
 impl<W: Write> Archive<W> {
-    /// Writes what comes before all blobs.
+    /// Writes the entries before the blobs.
     ///
     /// # Errors
     /// Those of the writer.
@@ -52,7 +52,7 @@ impl<W: Write> Archive<W> {
         self.add(&blob.digest, blob.bytes.len() as u64, blob.bytes.as_slice())
     }
 
-    /// Writes both indexes, which name the image, and gives the writer back.
+    /// Writes both indexes, which name the image, and returns the writer.
     ///
     /// # Errors
     /// Those of the writer.

@@ -27,13 +27,13 @@ impl Blob {
         }
     }
 
-    /// What other documents name it by.
+    /// Its descriptor.
     pub fn descriptor(&self) -> Value {
         descriptor(&self.media_type, &self.digest, self.bytes.len() as u64)
     }
 }
 
-/// What a document names a blob by.
+/// The descriptor of a blob.
 pub fn descriptor(media_type: &str, digest: &str, size: u64) -> Value {
     json!({"mediaType": media_type, "digest": digest, "size": size})
 }
@@ -64,7 +64,7 @@ pub fn saved(name: &str, config: &Blob, layers: &[Value]) -> Value {
     json!([{"Config": path(&config.digest), "RepoTags": [name], "Layers": files}])
 }
 
-/// Where a layout has the blob with this digest.
+/// The path in a layout of the blob with this digest.
 pub fn path(digest: &str) -> String {
     format!("blobs/{}", digest.replace(':', "/"))
 }

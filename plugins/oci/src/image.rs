@@ -72,7 +72,7 @@ impl Section {
     /// At most `most` bytes from position `at` on.
     ///
     /// # Errors
-    /// Those of the file, or it is shorter than it was.
+    /// Those of the file, or it has become shorter.
     pub fn part(&self, at: u64, most: usize) -> io::Result<Vec<u8>> {
         let left = usize::try_from(self.size.saturating_sub(at)).unwrap_or(most);
         let mut part = vec![0; left.min(most)];
@@ -84,7 +84,7 @@ impl Section {
 // === impl Layer ===
 
 impl Layer {
-    /// What the manifest names it by.
+    /// Its descriptor.
     pub fn descriptor(&self) -> Value {
         descriptor(&self.media_type, &self.digest, self.content.size)
     }
@@ -93,7 +93,7 @@ impl Layer {
 // === impl Image ===
 
 impl Image {
-    /// What the manifest names the layers by.
+    /// The layers' descriptors.
     pub fn descriptors(&self) -> Vec<Value> {
         self.layers.iter().map(Layer::descriptor).collect()
     }

@@ -1,4 +1,4 @@
-//! A bpm.yml as BPM's reader sees it: scalars become strings, unknown keys have no effect, lists and objects must be where they belong.
+//! Decodes a bpm.yml as BPM does: scalars become strings, unknown keys have no effect, lists and objects must be in their places.
 
 use crate::{Findings, Kind, Limits, Monit, Place, Process, Volume, monit};
 use boson_document::{Map, Tree, escape, go};
@@ -30,7 +30,7 @@ pub fn document(tree: &Tree, place: &Place, findings: &mut Findings) -> Vec<(Pro
     let Some(map) = reader.map(tree, "config.JobConfig", place) else {
         return Vec::new();
     };
-    // BPM knows no such key: the host makes the document of a monit file.
+    // Not a key of BPM: the host writes it into the document of a monit file.
     let monit = map.get(monit::MARK) == Some(&Tree::Bool(true));
     reader.known(
         map,
@@ -84,7 +84,7 @@ struct Reader<'r> {
 // === impl Reader ===
 
 impl Reader<'_> {
-    /// Go's tag of the value's kind. The value itself is not told: it may come from a property.
+    /// Go's tag of the value's kind. The value itself is not reported: it may come from a property.
     fn wrong(&mut self, value: &Tree, wanted: &str, place: &Place) {
         let tag = go::tag(value);
         let text =
@@ -150,7 +150,7 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// A string that is YAML 1.1's idea of a boolean counts where a boolean is wanted.
+    /// A string that is a boolean in YAML 1.1 is accepted as a boolean.
     fn boolean(&mut self, map: &Map, key: &str, place: &Place) -> bool {
         match map.get(key) {
             None | Some(Tree::Null) => false,

@@ -1,4 +1,4 @@
-//! `/container-run/processes/<job>.json`: what the process wrapper is told of a job, written in the pod. Format 1.
+//! `/container-run/processes/<job>.json`: the description of a job for the process wrapper, written in the pod. Format 1.
 //!
 //! | member | |
 //! |---|---|
@@ -47,8 +47,8 @@ pub fn of_job(job: &Job<'_>, ip: &str) -> Tree {
     tree
 }
 
-/// Whether an entry of `quarks.envs` is a value as it stands. One that refers to another variable, or to a field of the pod or a Secret, is for
-/// Kubernetes to give to the container.
+/// Whether an entry of `quarks.envs` is a value as it stands. Kubernetes sets the others in the container: those that refer to another variable, a
+/// field of the pod, or a Secret.
 pub fn is_by_value(env: &Tree) -> bool {
     let text = env.get("value").and_then(go::text);
     env.get("valueFrom").is_none_or(Tree::is_null) && text.is_none_or(|text| !text.contains("$("))
@@ -133,7 +133,7 @@ fn volume(volume: &Volume) -> Tree {
         .with("mount_only", volume.mount_only)
 }
 
-/// Puts the pod's address in the place of the text that stood for it in the manifest.
+/// Replaces the manifest's placeholder for the pod's address.
 fn address(tree: &mut Tree, ip: &str) {
     match tree {
         Tree::String(text) if text.contains(POD_IP) => *text = text.replace(POD_IP, ip),

@@ -1,4 +1,4 @@
-//! What is wrong with a description of processes, as data: each side has codes and diagnostics of its own.
+//! What is wrong with a description of processes, as data: conversion and pod have different codes and diagnostics.
 
 use boson_document::Pointer;
 
@@ -14,7 +14,7 @@ pub struct Place {
 // === impl Place ===
 
 impl Place {
-    /// A place by the text of its pointer; a text that is none is the whole document.
+    /// A place by the text of its pointer; an invalid pointer is the whole document.
     pub fn new(document: &str, pointer: &str) -> Self {
         Self {
             document: document.into(),
@@ -47,7 +47,7 @@ pub enum Kind {
     MonitIgnored,
 }
 
-/// One thing to tell the user. Never holds a value of a property.
+/// One message to the user. Never contains a value of a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Its kind.

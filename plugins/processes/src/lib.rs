@@ -1,7 +1,7 @@
 //! Processes of a job: what `bpm.yml` says, as BPM reads it, with the job property `quarks.bpm` merged over it, or what a `monit` file says. Pure.
 //!
-//! The conversion reads them to shape a pod's containers; the pod reads them again from the files that it rendered, and
-//! [`document`](mod@document) is what it then leaves to the process wrapper. Both go through [`read`], so that they cannot disagree.
+//! The conversion reads them to shape a pod's containers; the pod reads them again from the files that it rendered, and [`document`](mod@document)
+//! then describes them to the process wrapper. Both use [`read`], so that they cannot disagree.
 
 pub mod bytes;
 pub mod cpu;
@@ -57,13 +57,13 @@ pub struct Process {
     pub unrestricted_volumes: Vec<Volume>,
     /// Runs as root with everything allowed.
     pub privileged: bool,
-    /// Sees the node's processes.
+    /// Runs in the node's pid namespace.
     pub host_pid_namespace: bool,
     /// `TERM`, `INT` or empty.
     pub shutdown_signal: String,
-    /// How monit runs it, where BPM does not.
+    /// How monit runs it, if BPM does not.
     pub monit: Option<Monit>,
-    /// Where it is described.
+    /// The place of its description.
     pub place: Place,
 }
 
@@ -80,7 +80,7 @@ pub struct Monit {
     pub start_timeout: u64,
     /// Seconds to stop in.
     pub stop_timeout: u64,
-    /// Who runs the programs, where not root.
+    /// The user of the programs, if not root.
     pub uid: Option<String>,
     /// Its group.
     pub gid: Option<String>,
@@ -110,7 +110,7 @@ pub struct Volume {
     pub writable: bool,
     /// Programs in it may be run.
     pub allow_executions: bool,
-    /// Is not made, nor its owner changed.
+    /// Is neither created nor given another owner.
     pub mount_only: bool,
     /// Shares mounts.
     pub shared: bool,

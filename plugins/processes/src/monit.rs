@@ -1,7 +1,7 @@
 //! `monit` files: the processes of a job that does not run by BPM, as a document of the shape that bpm.yml has.
 //!
-//! Understood are the words that the monit files of BOSH releases use: `check process` with `pidfile`, `start program`, `stop program`, their
-//! `as uid .. and gid ..` and `timeout`, `group`, `depends on`. Rules (`if .. then ..`), `mode` and `every` have no effect, and are found.
+//! Understood are the words that the monit files of BOSH releases use: `check process` with `pidfile`, `start program`, `stop program`, their `as uid
+//! .. and gid ..` and `timeout`, `group`, `depends on`. Rules (`if .. then ..`), `mode` and `every` have no effect, and are reported.
 
 mod words;
 
@@ -311,7 +311,7 @@ mod tests {
             read("check process a start program \"/a\"").1,
             ["'check process a' has no pidfile, or no start program"]
         );
-        // Any text comes to an end.
+        // Parsing ends for any text.
         for text in [
             "check",
             "check process",

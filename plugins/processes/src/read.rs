@@ -14,7 +14,7 @@ pub struct Given<'a> {
 // === impl Given ===
 
 impl<'a> Given<'a> {
-    /// Reads it; what is wrong with it is found here, once for all renderings.
+    /// Reads it, and reports its errors once for all renderings.
     pub fn read(tree: &'a Tree, place: &Place, findings: &mut Findings) -> Self {
         Self {
             tree,
@@ -38,7 +38,7 @@ pub fn read(
     let rendered = expanded.as_ref().unwrap_or(rendered);
     let own = decode::document(rendered, &Place::new(document, ""), findings);
     let merged = merge::over(rendered, given.map(|given| given.tree));
-    // What it says has been said of both parts, with their places.
+    // Both parts were checked above, with their places.
     let both = decode::document(&merged, &Place::default(), &mut Findings::default());
     let by_name: HashMap<&str, &Place> = given
         .iter()
@@ -61,7 +61,7 @@ pub fn read(
         .collect()
 }
 
-/// What stands for bpm.yml of a job that runs by its monit file, rendered.
+/// The document for a job that runs by its rendered monit file, in place of bpm.yml.
 pub fn of_monit(text: &str) -> Tree {
     Tree::object().with(monit::MARK, text)
 }

@@ -1,9 +1,9 @@
-//! BPM's own checks of a process, in its words and its order, and what containers cannot have.
+//! BPM's own checks of a process, in its words and order, and checks of what containers do not support.
 
 use crate::{Findings, Kind, POD_IP, Place, Process, Volume};
 use crate::{bytes, cpu};
 
-/// What BPM refuses. All of a process is told, where BPM stops at the first.
+/// BPM's checks. All errors of a process are reported; BPM stops at the first.
 pub fn check(process: &Process, job: &str, place: &Place, findings: &mut Findings) {
     let limits = place.at("limits");
     let mut wrong = |place: &Place, text: &str| {
@@ -91,7 +91,7 @@ pub fn clean(path: &str) -> String {
     }
 }
 
-/// What shapes the pod is needed before it has an address; all else is read again in the pod.
+/// Fields that shape the pod are needed before it has an address; all others are read again in the pod.
 fn pod_ip(process: &Process, place: &Place, findings: &mut Findings) {
     let volumes = process.additional_volumes.iter().chain(&process.unrestricted_volumes);
     let volumes = volumes.map(|volume| ("volumes", volume.path.as_str()));

@@ -70,8 +70,7 @@ pub fn run(arguments: &PackArguments, color: Color) -> Result<(), Failed> {
     let settings = settings.transpose().map_err(|error| fail(vec![*error], &sources))?;
     let bytes = std::fs::read(&arguments.component)
         .with_context(|| format!("cannot read '{}'", arguments.component.display()))?;
-    let described_name =
-        described(arguments, &bytes, settings.as_ref()).map_err(|described_name| fail(described_name, &sources))?;
+    let described_name = described(arguments, &bytes, settings.as_ref()).map_err(|errors| fail(errors, &sources))?;
     let name = arguments.name.clone().unwrap_or(described_name);
     let compressed = (!arguments.uncompressed).then(|| compress_to_vec(bytes.as_slice(), CompressionLevel::Fastest));
     let packed = compressed.as_ref().unwrap_or(&bytes);

@@ -1,4 +1,4 @@
-//! `bpm`, for scripts: it asks the container that runs a process, wherever that is in the pod.
+//! `bpm`, for scripts: it sends the request to the container of the pod that runs the process.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ struct Call {
     variables: Vec<(String, String)>,
 }
 
-/// Runs the command; its errors are BPM's.
+/// Runs the command. Error texts are BPM's.
 pub fn run(places: &Places, arguments: &[String]) -> u8 {
     match dispatch(places, arguments) {
         Ok(code) => code,
@@ -132,9 +132,9 @@ fn stop(places: &Places, call: &Call) -> Result<()> {
 }
 
 fn pid(places: &Places, call: &Call) -> Result<()> {
-    let gone = || Failure::new("process is not running or could not be found");
-    let known = pod::one(places, &call.job, &call.process).map_err(|_| gone())?;
-    let pid = known.pid().ok_or_else(gone)?;
+    let not_running = || Failure::new("process is not running or could not be found");
+    let known = pod::one(places, &call.job, &call.process).map_err(|_| not_running())?;
+    let pid = known.pid().ok_or_else(not_running)?;
     write(&format!("{pid}\n"));
     Ok(())
 }
@@ -199,7 +199,7 @@ fn run_once(places: &Places, call: &Call) -> Result<u8> {
     }
 }
 
-/// Becomes a shell as the process would see it, in this container.
+/// Becomes a shell with the environment of the process, in this container.
 fn shell(places: &Places, call: &Call) -> Result<Failure> {
     let known = pod::one(places, &call.job, &call.process)?;
     let flags = Flags::read(&[], &[])?;

@@ -15,7 +15,7 @@ use crate::say::say;
 use crate::users;
 
 const USAGE: &str = "usage: chpst [-vP012] [-u user[:group]] [-U user[:group]] [-b argv0] [-e dir] [-/ root] [-n inc] [-l|-L lock] [-m n] [-d n] [-o n] [-p n] [-f n] [-c n] prog";
-/// runit's status for wrong arguments, and for what went wrong.
+/// runit's exit statuses for wrong arguments and for other errors.
 const WRONG: u8 = 100;
 const FAILED: u8 = 111;
 
@@ -35,7 +35,7 @@ struct Options {
     program: Vec<String>,
 }
 
-/// Runs the command; comes back only where that fails.
+/// Runs the command; returns only if that fails.
 pub fn run(arguments: &[String]) -> u8 {
     let (code, text) = match Options::read(arguments) {
         Ok(options) => match options.apply() {

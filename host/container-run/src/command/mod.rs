@@ -7,7 +7,7 @@ mod pod;
 
 use crate::output::container::Container;
 
-/// Writes to standard output, for as long as somebody reads.
+/// Writes to standard output; a closed pipe is ignored.
 fn write(text: &str) {
     let mut rest = text.as_bytes();
     while !rest.is_empty() {

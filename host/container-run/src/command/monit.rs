@@ -7,7 +7,7 @@ use crate::instance::State;
 use crate::instance::control::Request;
 use crate::places::Places;
 
-/// Runs the command. As monit, it does not wait for what it asks for to be done, but it does here: no script is worse off.
+/// Runs the command. Unlike monit, it waits until the request is done, which harms no script.
 pub fn run(places: &Places, arguments: &[String]) -> u8 {
     match dispatch(places, arguments) {
         Ok(()) => 0,
@@ -27,12 +27,12 @@ fn dispatch(places: &Places, arguments: &[String]) -> Result<()> {
     };
     match verb {
         "summary" | "status" => summary(places),
-        // Files that monit reads are made once for the life of a pod.
+        // The monit files of a pod never change.
         "reload" | "validate" | "quit" => {}
         "start" | "monitor" => each(places, name, Request::Start)?,
         "stop" => each(places, name, Request::Stop)?,
         "restart" => each(places, name, Request::Restart)?,
-        // A process that ends ends its container, which Kubernetes starts again whatever a script wants.
+        // Monitoring cannot be switched off: Kubernetes restarts a container whose process ends.
         "unmonitor" => drop(select(places, name)?),
         _ => return Err(Failure::new(format!("monit {verb} is not supported in a pod"))),
     }

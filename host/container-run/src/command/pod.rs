@@ -1,4 +1,4 @@
-//! What the commands know of the pod: its processes by their descriptions, and what each container says of itself.
+//! What the commands know about the pod: the described processes, and the state that each container reports.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ pub struct Known {
     pub job: String,
     /// What it is.
     pub process: Process,
-    /// What its container says.
+    /// The state that its container reports.
     pub record: Option<Record>,
 }
 

@@ -32,7 +32,7 @@ const WORDS: [(Request, &str); 3] = [
     (Request::Restart, "restart"),
 ];
 
-/// The socket, and who waits for an answer.
+/// The socket, and the connections that wait for an answer.
 #[derive(Debug)]
 pub struct Control {
     listener: UnixListener,
@@ -46,7 +46,7 @@ impl Control {
     /// Makes the socket. Only root, and the user of the process, may connect.
     pub fn listen(directory: &Path, job: &str, process: &str) -> Result<Self> {
         let path = socket(directory, job, process);
-        // What an earlier container left; its lock has ended.
+        // Left by an earlier container, whose lock is released.
         drop(fs::remove_file(&path));
         let listener = UnixListener::bind(&path).doing("listening on", &path)?;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).doing("protecting", &path)?;
@@ -58,9 +58,9 @@ impl Control {
         })
     }
 
-    /// What is readable when somebody asks.
+    /// The descriptors to poll: the listener, and connections that wait for an answer.
     pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        // With too many who wait, more are not accepted: to poll would return at once, for ever.
+        // At the limit no more connections are accepted, so the listener must not be polled: poll would return at once, again and again.
         let listener = self.has_room().then(|| self.listener.as_fd());
         listener.into_iter().chain(self.asking.iter().map(AsFd::as_fd))
     }
@@ -98,13 +98,13 @@ impl Control {
     /// Answers all who wait.
     pub fn answer(&mut self, text: &str) {
         for mut stream in self.waiting.drain(..) {
-            // One line fits into a socket's buffer; who has left needs no answer.
+            // One line fits into a socket's buffer; a closed connection needs no answer.
             drop(stream.write_all(format!("{text}\n").as_bytes()));
         }
     }
 }
 
-/// Asks the container of a process; comes back when it is done.
+/// Sends a request to the container of a process, and waits for its answer.
 pub fn ask(directory: &Path, job: &str, process: &str, request: Request) -> Result<()> {
     let path = socket(directory, job, process);
     let word = WORDS

@@ -1,4 +1,4 @@
-//! Who waits for whom when a pod stops. Kubernetes signals all containers at once; BOSH runs every pre-stop script, then every drain script, and only
+//! The order in which containers stop. Kubernetes signals all containers at once; BOSH runs every pre-stop script, then every drain script, and only
 //! then stops processes.
 
 use std::path::Path;
@@ -7,12 +7,13 @@ use std::time::Duration;
 use super::{Of, Record, State, live};
 use crate::arguments::{Flags, Member};
 
-/// How long a container waits for the others to be told to stop, too. If they are not, it is stopped alone, and drain scripts do not concern it.
+/// How long a container waits for the other containers to receive their stop signals. If they receive none, only this container stops, without drain
+/// scripts.
 pub const ALONE: Duration = Duration::from_secs(3);
-/// What stays of the grace period for BPM's way of stopping a process (17 s), and for post-stop.
+/// The part of the grace period that is reserved for BPM's way of stopping a process (17 s), and for post-stop.
 const REST: Duration = Duration::from_secs(20);
 
-/// What a container sees of the others.
+/// The states of the other containers.
 #[derive(Debug)]
 pub struct Pod<'a> {
     directory: &'a Path,
@@ -48,7 +49,7 @@ impl<'a> Pod<'a> {
         self.processes().any(|record| record.is_some())
     }
 
-    /// Since when all containers that live are to stop; nothing, where none lives or one is not.
+    /// The time since which all running containers are stopping; none if no container runs, or one is not stopping.
     pub fn all_stop(&self) -> Option<u64> {
         let mut last = None;
         for record in self.processes().flatten() {
@@ -60,17 +61,17 @@ impl<'a> Pod<'a> {
         last
     }
 
-    /// Whether every sidecar that lives is done with its pre-stop script, for a stop that began at this time.
+    /// Whether every running sidecar has finished its pre-stop script, for a stop that began at this time.
     pub fn all_pre_stopped(&self, since: u64) -> bool {
         self.sidecars(since, |state| matches!(state, State::PreStopped | State::Drained))
     }
 
-    /// Whether every sidecar that lives is done with its drain script.
+    /// Whether every running sidecar has finished its drain script.
     pub fn all_drained(&self, since: u64) -> bool {
         self.sidecars(since, |state| state == State::Drained)
     }
 
-    /// A sidecar that does not live holds up nobody; one that finished for an earlier stop has yet to begin.
+    /// A sidecar that does not run delays nothing. One that finished before this stop began has not started its scripts yet.
     fn sidecars(&self, since: u64, done: impl Fn(State) -> bool) -> bool {
         let mut all = self
             .scripts

@@ -1,6 +1,6 @@
-//! What the containers of a pod know of each other: one file each, locked as long as its writer lives.
+//! How the containers of a pod exchange their states: one file each, locked as long as its writer runs.
 //!
-//! A lock, unlike a pid or a time stamp, ends with its owner in every case, and needs no shared namespace.
+//! Unlike a pid or a time stamp, a lock is always released with its owner, and needs no shared namespace.
 
 pub mod control;
 pub mod meeting;
@@ -92,10 +92,10 @@ impl Seat {
         Ok(Self { file })
     }
 
-    /// Says what this container does; since when.
+    /// Writes the state of this container; returns the time of the change.
     pub fn set(&self, state: State, pid: u32) -> u64 {
         let since = now();
-        // A full disk: the others wait for as long as they wait for anyone.
+        // On a full disk the others wait until their own timeouts.
         drop(self.file.write_all_at(&Record { state, since, pid }.encode(), 0));
         since
     }
@@ -127,7 +127,7 @@ impl Record {
     }
 }
 
-/// What a container says of itself, as long as it lives.
+/// The record of a container, if it runs.
 pub fn live(directory: &Path, of: Of<'_>) -> Option<Record> {
     let mut file = open(OpenOptions::new().read(true), &of.file(directory)).ok()?;
     if flock(&file, FlockOperation::NonBlockingLockShared).is_ok() {
@@ -138,7 +138,7 @@ pub fn live(directory: &Path, of: Of<'_>) -> Option<Record> {
     Record::decode(&text)
 }
 
-/// Remembers for the life of the pod that something was done.
+/// Records for the life of the pod that something was done.
 pub fn mark(directory: &Path, what: &str) -> Result<()> {
     let path = directory.join(what);
     let made = open(OpenOptions::new().write(true).create(true), &path);
@@ -150,7 +150,7 @@ pub fn is_marked(directory: &Path, what: &str) -> bool {
     fs::symlink_metadata(directory.join(what)).is_ok()
 }
 
-/// Others write to the directory, too: a link there must lead nowhere.
+/// Others write to the directory, too: a link there must not be followed.
 fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     options

@@ -69,10 +69,10 @@ impl Followed {
         (out, count == PIECE || replaced)
     }
 
-    /// As logrotate does with `copytruncate`: the program goes on writing to the same file.
+    /// As logrotate does with `copytruncate`: the program continues to write to the same file.
     pub fn rotate(&mut self, rotation: Rotation) {
         let large = self.read && self.offset > rotation.size;
-        // Where this container may not, the one that writes must.
+        // If this container has no permission, the container that writes must rotate.
         if large && copy_and_empty(&self.path, rotation.files).is_ok() {
             self.offset = 0;
         }

@@ -31,7 +31,7 @@ struct Logs {
     names: Names,
     rotation: Rotation,
     files: BTreeMap<String, Followed>,
-    /// Whether files are read from their end: what they held was sent before.
+    /// Whether files are read from their end, because an earlier container sent their content.
     again: bool,
     full: bool,
     events: Events,
@@ -100,7 +100,7 @@ impl Logs {
                 let (text, unfinished) = file.read(name);
                 more |= unfinished;
                 if !self.send(&text)? {
-                    // Nobody reads, and this container is to stop.
+                    // The log is not read, and this container is stopping.
                     return Ok(());
                 }
             }

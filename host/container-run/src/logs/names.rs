@@ -12,7 +12,7 @@ const DEPTH: usize = 3;
 /// Scripts whose output is in a container's log.
 const SCRIPTS: [&str; 5] = ["pre-start", "post-start", "pre-stop", "post-stop", "post-deploy"];
 
-/// The names of files that somebody else sends.
+/// The names of files whose content other containers send.
 #[derive(Debug, Default)]
 pub struct Names {
     descriptions: PathBuf,

@@ -17,12 +17,12 @@ pub enum Container {
     Error,
 }
 
-/// What became of an attempt to write.
+/// The result of an attempt to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offered {
     /// This many bytes were taken; fewer than all where the pipe is full.
     Taken(usize),
-    /// Nobody will ever read it.
+    /// The reader has closed the pipe.
     Closed,
 }
 

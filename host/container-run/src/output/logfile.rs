@@ -66,7 +66,7 @@ impl LogFile {
     /// Appends. What the disk does not take is dropped and counted.
     pub fn write(&mut self, bytes: &[u8]) {
         if self.file.is_none() && self.tried.elapsed() >= AGAIN {
-            // Still the same complaint.
+            // The same error, which was logged already.
             self.tried = Instant::now();
             drop(self.reopen());
         }
@@ -114,7 +114,7 @@ impl LogFile {
         self.lost = 0;
     }
 
-    /// `.log` becomes `.log.1`, and so on. Where a file cannot be renamed, it is emptied: its size is a promise.
+    /// `.log` becomes `.log.1`, and so on. A file that cannot be renamed is emptied, to keep the size limit.
     fn rotate(&mut self) {
         if shift(&self.path, self.rotation.files).is_err() {
             if let Some(file) = &self.file {
@@ -174,7 +174,7 @@ fn shift(path: &Path, files: u32) -> io::Result<()> {
     fs::rename(path, numbered(path, 1))
 }
 
-/// Retains a copy of a file and empties it: for a file that somebody else writes to.
+/// Retains a copy of a file and empties it: for a file that another process has open.
 pub fn copy_and_empty(path: &Path, files: u32) -> io::Result<()> {
     let file = OpenOptions::new()
         .read(true)
@@ -186,7 +186,7 @@ pub fn copy_and_empty(path: &Path, files: u32) -> io::Result<()> {
         let copy = numbered(path, 1);
         let copied = File::create_new(&copy).and_then(|mut copy| io::copy(&mut &file, &mut copy));
         if let Err(error) = copied {
-            // A full disk: half a copy would make it fuller. Emptied all the same, the file can go on.
+            // On a full disk, half a copy would use more space. The file is emptied anyway, so that writing continues.
             drop(fs::remove_file(&copy));
             if error.kind() != io::ErrorKind::StorageFull {
                 return Err(error);

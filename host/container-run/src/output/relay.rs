@@ -15,7 +15,7 @@ const BUFFER: usize = 16 << 10;
 /// How long the container's log may hold up a program.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Where output goes besides a file.
+/// The second destination of output, besides a file.
 #[derive(Debug)]
 pub enum Copy {
     /// Into the container's log.
@@ -80,7 +80,7 @@ impl Relay {
         self.from.is_none() && self.pending.is_empty()
     }
 
-    /// Passes on what there is. Gives up after a few rounds, so that signals are not kept waiting by a program that never pauses.
+    /// Passes on the available output. Stops after a few rounds, so that a program that writes without pause does not delay signals.
     pub fn pass(&mut self) {
         for _ in 0..16 {
             self.push();
@@ -90,8 +90,8 @@ impl Relay {
         }
     }
 
-    /// After the program's end: passes on all that is in the pipe, waiting for nobody but, briefly, for the container's log. What it left in the
-    /// background may go on writing: that is not waited for.
+    /// After the program's end: passes on what is in the pipe, and waits only for the container's log, briefly. It does not wait for the output of
+    /// background processes that the program left.
     pub fn finish(&mut self) {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -162,7 +162,7 @@ impl Relay {
             return;
         }
         if self.dropped > 0 && !self.report(to) {
-            // It was stuck before, and still is: no second of patience for each buffer.
+            // It is still stuck: do not wait a second for each buffer.
             self.give_up();
             return;
         }

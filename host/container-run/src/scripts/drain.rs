@@ -1,4 +1,4 @@
-//! The protocol of drain scripts: a script prints for how many seconds to wait, and with a negative number that it is to be asked again after them.
+//! The protocol of drain scripts: a script prints the number of seconds to wait. After a negative number, the script is called again.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use std::time::Duration;
 pub enum Answer {
     /// Done after this time.
     Done(Duration),
-    /// To be asked again after this time.
+    /// The script is called again after this time.
     Again(Duration),
 }
 
@@ -16,7 +16,7 @@ pub enum Answer {
 pub enum Call {
     /// First.
     Shutdown,
-    /// After it asked for that.
+    /// After the script asked to be called again.
     CheckStatus,
 }
 
@@ -31,7 +31,7 @@ impl Call {
         }
     }
 
-    /// Its variables: a check tells nothing of the next state.
+    /// Its variables: a status check gets no next state.
     pub fn variables(self, persistent_disk: u64) -> Vec<(&'static str, String)> {
         let state = format!("{{\"persistent_disk\":{persistent_disk}}}");
         match self {

@@ -26,12 +26,12 @@ const NICE: i32 = 5;
 /// What a drain script may answer, in bytes.
 const ANSWER: usize = 64 << 10;
 
-/// Where a script's output goes.
+/// The destination of a script's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record {
     /// Into log files of its name and into the container's log.
     Files,
-    /// Standard output is an answer, standard error goes into the container's log.
+    /// Standard output is an answer; standard error is written to the container's log.
     Answer,
     /// Into the container's log.
     Container,
@@ -105,11 +105,11 @@ impl<'a> Script<'a> {
         Ok(())
     }
 
-    /// The group is vcap's, under BOSH root's: so that the sidecar for logs, which is no root, may read it.
+    /// The group is vcap's (root's under BOSH), so that the sidecar for logs, which does not run as root, can read it.
     fn log(&self, word: &str) -> LogFile {
         let directory = self.places.logs(&self.flags.job);
         if !directory.is_dir() {
-            // The file then says what is wrong.
+            // Opening the file then reports the error.
             drop(std::fs::create_dir_all(&directory));
         }
         let access = Access {

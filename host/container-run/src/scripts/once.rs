@@ -15,7 +15,7 @@ use crate::say::say;
 /// The agent's patience with a script that was cancelled.
 pub const CANCEL: Duration = Duration::from_secs(10);
 
-/// Runs a script of a job; one that the job has not is no error.
+/// Runs a script of a job. A missing script is not an error.
 pub fn script(places: &Places, flags: &Flags) -> Result<u8> {
     let script = Script::new(places, flags, &flags.name);
     if !script.exists() {
@@ -47,7 +47,7 @@ pub fn errand(places: &Places, flags: &Flags) -> Result<u8> {
     Ok(code)
 }
 
-/// Waits for the script's end. Told to stop, it tells the script, as the agent cancels it.
+/// Waits for the script's end. On a stop signal it cancels the script, as the agent does.
 fn finish(pid: Pid, events: &mut Events) -> Result<u8> {
     let mut kill_at = None;
     loop {
@@ -66,7 +66,7 @@ fn finish(pid: Pid, events: &mut Events) -> Result<u8> {
     }
 }
 
-/// Keeps the container, so that somebody can look into it.
+/// Keeps the container, so that the failure can be inspected with `kubectl exec`.
 fn linger(wait: Duration, events: &mut Events) -> Result<()> {
     if wait.is_zero() {
         return Ok(());

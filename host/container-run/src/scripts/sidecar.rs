@@ -64,7 +64,7 @@ struct Sidecar<'a> {
     events: Events,
     seat: Seat,
     course: Course,
-    /// When the last container was told to stop, by the clock that containers share.
+    /// When the last container received its stop signal, by the clock that containers share.
     stop_since: u64,
     /// When pre-stop and drain are cancelled, and then killed.
     cancel: Option<Instant>,
@@ -112,7 +112,7 @@ impl Sidecar<'_> {
         Pod::new(&self.directory, self.flags)
     }
 
-    /// Starts a script, if the job has it. One that cannot be started counts as failed, but holds up nothing.
+    /// Starts a script, if the job has it. One that cannot be started counts as failed, but delays nothing.
     fn start(
         &mut self,
         name: &str,
@@ -127,7 +127,7 @@ impl Sidecar<'_> {
         script.start(arguments, more, record, &mut self.events).map(Some)
     }
 
-    /// Does what the state of the pod, and the time, ask for.
+    /// Takes the next step that the pod's state and the time allow.
     fn proceed(&mut self) -> Result<()> {
         if self.notices_stop() {
             return self.pre_stop();
@@ -144,7 +144,7 @@ impl Sidecar<'_> {
                     self.drained()
                 }
             }
-            // Containers that were restarted, and not the pod that ended.
+            // Only containers were restarted; the pod is not stopping.
             Course::Drained if self.pod().any_lives() && self.pod().all_stop().is_none() => {
                 self.seat.set(State::Running, 0);
                 self.course = Course::Up;
@@ -222,7 +222,7 @@ impl Sidecar<'_> {
         self.stop_since = self.pod().all_stop().unwrap_or_default();
         self.cancel = Some(Instant::now() + time_for_scripts(self.flags.grace));
         self.cancelled = false;
-        // What still runs for a start that nobody wants any more.
+        // Scripts of a start that is now obsolete.
         self.signal(Signal::TERM);
         let keep = [
             "BOSH_VM_NEXT_STATE",
@@ -326,7 +326,7 @@ impl Sidecar<'_> {
         }
     }
 
-    /// Cancels scripts that use up the grace period; the containers of processes do not wait longer, either.
+    /// Cancels scripts that use up the grace period: the containers of processes do not wait longer, either.
     fn hurry(&mut self) -> Result<()> {
         let Some(at) = self.cancel.filter(|at| *at <= Instant::now()) else {
             return Ok(());
@@ -358,7 +358,7 @@ impl Sidecar<'_> {
         }
         self.signal(Signal::TERM);
         if self.pod().any_lives() {
-            // This container alone.
+            // Only this container stops.
             self.end = Some(0);
             return Ok(());
         }

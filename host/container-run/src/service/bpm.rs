@@ -26,7 +26,7 @@ use crate::say::say;
 
 /// BPM waits this long for a process to end by itself.
 const STOP: Duration = Duration::from_secs(15);
-/// After SIGQUIT, which makes many runtimes write their stacks.
+/// After SIGQUIT, at which many runtimes write their stacks.
 const QUIT: Duration = Duration::from_secs(2);
 /// A hook that is stopped, as any script of the agent.
 const HOOK: Duration = Duration::from_secs(10);
@@ -37,7 +37,7 @@ pub struct BpmProcess {
     places: Places,
     job: String,
     process: Process,
-    /// Whether this program is root: it then makes directories, and the process is another user.
+    /// Whether this program is root: it then creates directories, and runs the process as another user.
     root: bool,
     hook: Option<Launch>,
     launch: Launch,
@@ -103,13 +103,13 @@ impl BpmProcess {
         })
     }
 
-    /// Like `bpm run`, which writes none.
+    /// As `bpm run`, which writes no pid file.
     pub fn without_pid_file(mut self) -> Self {
         self.has_pid_file = false;
         self
     }
 
-    /// The program, for who starts it in the foreground.
+    /// The program, for a caller that starts it in the foreground.
     pub fn launch(&self) -> &Launch {
         &self.launch
     }
@@ -160,7 +160,7 @@ impl BpmProcess {
         Ok(())
     }
 
-    /// A new file each time: the old one may be anything by now.
+    /// A new file each time: the old one may have been replaced by a link.
     fn write_pid(&self, pid: Pid) -> Result<()> {
         let path = self.places.pid_file(&self.job, &self.process.name);
         drop(fs::remove_file(&path));
@@ -195,7 +195,7 @@ impl Service for BpmProcess {
                     Some("INT" | "SIGINT") => Signal::INT,
                     _ => Signal::TERM,
                 };
-                // The child alone, as tini: it knows best how to tell its own.
+                // Only the child, as tini does: it stops its own children.
                 children::send(pid, asked);
                 self.step = Step::Asked(pid, Instant::now() + STOP);
             }

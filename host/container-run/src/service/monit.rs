@@ -1,7 +1,7 @@
 //! A process as monit runs it: a start program, a pid file that names the process to follow, a stop program.
 //!
-//! Start programs come in three styles: one that becomes the server, one that leaves it behind in the background, and one whose server makes itself a
-//! daemon. This program adopts orphans, so that all three are below it; what counts is the pid file.
+//! Start programs have three styles: one that becomes the server, one that starts it in the background, and one whose server becomes a daemon. This
+//! program adopts orphans, so that all three are its descendants; the pid file decides which process is followed.
 
 use std::fs;
 use std::io::Read;
@@ -28,7 +28,7 @@ use crate::users;
 
 /// How often the pid file is read while something starts or stops.
 const SOON: Duration = Duration::from_millis(50);
-/// How often the followed process is checked; that of a child's end comes at once.
+/// How often the followed process is checked. The end of a child is noticed at once.
 const CHECK: Duration = Duration::from_secs(1);
 
 /// The process.
@@ -114,7 +114,7 @@ impl MonitProcess {
         }
     }
 
-    /// A server may have replaced itself, and said so in its pid file.
+    /// A server may have replaced itself and updated its pid file.
     fn check_run(&mut self, pid: Pid) {
         if children::lives(pid) {
             return;
@@ -143,7 +143,7 @@ impl MonitProcess {
         }
     }
 
-    /// Of a process that was nobody's child here, only its end is known.
+    /// For a process that was not a child of this program, the exit status is unknown.
     fn status(&self, pid: Pid) -> u8 {
         self.last.filter(|ended| ended.pid == pid).map_or(0, |ended| ended.code)
     }
@@ -224,13 +224,13 @@ impl Service for MonitProcess {
         }
     }
 
-    /// A stale pid file may name a process of this container by now.
+    /// A stale pid file could name another process of the next container.
     fn clean(&self) {
         drop(fs::remove_file(&self.pid_file));
     }
 }
 
-/// monit throws this output away; here it helps to see why a start fails.
+/// monit discards this output; here it is logged to show why a start fails.
 fn connect(pipes: Option<(OwnedFd, OwnedFd)>, events: &mut Events) -> Result<()> {
     let Some((output, error)) = pipes else { return Ok(()) };
     for (from, to) in [(output, Container::Output), (error, Container::Error)] {

@@ -61,10 +61,10 @@ fn bpm_lists_stops_and_starts_processes_of_other_containers() {
 
     assert_eq!(call(&pod, "bpm", &["stop", "j", "-p", "other"]).0, 0);
     assert!(!containers[1].has_ended(), "the container stays");
-    let gone = "Error: process is not running or could not be found\n".to_string();
+    let not_running = "Error: process is not running or could not be found\n".to_string();
     assert_eq!(
         call(&pod, "bpm", &["pid", "j", "-p", "other"]),
-        (1, String::new(), gone)
+        (1, String::new(), not_running)
     );
     assert!(call(&pod, "bpm", &["list"]).1.contains("j.other - "));
     assert_eq!(call(&pod, "bpm", &["stop", "j", "-p", "other"]).0, 0);
@@ -175,6 +175,6 @@ fn chpst_changes_the_user_and_limits() {
         );
         assert_eq!((code, output.as_str()), (0, "1000\n1000\n1000\n"));
         assert_eq!(call(&pod, "chpst", &["-u", ":1:2:3", "id", "-G"]).1, "2 3\n");
-        assert_eq!(call(&pod, "chpst", &["-u", "nobody-knows", "id"]).0, 111);
+        assert_eq!(call(&pod, "chpst", &["-u", "no-such-user", "id"]).0, 111);
     }
 }

@@ -30,7 +30,7 @@ fn files_of_jobs_are_sent_with_their_names_and_those_of_the_wrapper_are_not() {
     sidecar.says("later/new.log: four\n");
     log("j/access.log", ", now it is\n");
     std::thread::sleep(Duration::from_millis(50));
-    // What was written before it is told to stop is sent.
+    // What was written before the stop signal is sent.
     assert_eq!(sidecar.stop(), 0);
     assert!(
         sidecar.output().ends_with("j/access.log: not whole, now it is\n"),

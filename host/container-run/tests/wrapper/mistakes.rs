@@ -1,4 +1,4 @@
-//! What is wrong is said in one line, with a status of its own, and without values that may be secret.
+//! An error is one line with its own exit status, without values that may be secret.
 
 use std::fs;
 

@@ -64,7 +64,7 @@ fn a_container_log_that_nobody_reads_stops_no_process() {
     let mut command = pod.command(&["process", "--job", "j", "--process", "j"]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut pipe = child.stdout.take().unwrap();
-    crate::pod::until("the process goes on", || pod.path("vcap/data/j/done").exists());
+    crate::pod::until("the process continues", || pod.path("vcap/data/j/done").exists());
     let mut read = String::new();
     pipe.read_to_string(&mut read).unwrap();
     assert!(child.wait().unwrap().success());

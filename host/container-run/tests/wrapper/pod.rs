@@ -70,7 +70,7 @@ impl Pod {
         self.directory.path().join(inner)
     }
 
-    /// The text of a file below `/var/vcap`; empty where there is none.
+    /// The text of a file below `/var/vcap`; empty if the file is missing.
     pub fn read(&self, inner: &str) -> String {
         fs::read_to_string(self.path("vcap").join(inner)).unwrap_or_default()
     }

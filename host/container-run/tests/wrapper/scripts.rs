@@ -214,7 +214,7 @@ fn post_stop_runs_when_no_process_lives() {
     let mut sidecar = pod.start(&SIDECAR);
     let mut a = pod.start(&["process", "--job", "j", "--process", "a"]);
     until("a", || pod.path("vcap/sys/run/bpm/j/a.pid").exists());
-    // Told alone: the pod is not stopping.
+    // Only this container is stopped: the pod is not stopping.
     assert_eq!((sidecar.stop(), sidecar.output().as_str()), (0, ""));
     let mut sidecar = pod.start(&SIDECAR);
     a.stop();

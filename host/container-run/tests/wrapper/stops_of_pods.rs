@@ -1,4 +1,4 @@
-//! A pod is stopped: all drains end before any process is told, and nothing waits for what is not there.
+//! A pod stops: all drain scripts end before any process gets a signal, and a missing sidecar delays nothing.
 
 use std::fs;
 use std::time::{Duration, Instant};

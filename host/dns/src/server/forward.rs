@@ -1,7 +1,7 @@
-//! Asks the cluster's servers, or those that the manifest names, about all other names.
+//! Forwards questions about all other names to the cluster's servers, or to those that the manifest names.
 //!
-//! As BOSH's server does, the next one is asked where one does not answer; unlike it, NXDOMAIN is an answer, and where no server answers the asker
-//! gets SERVFAIL instead of NXDOMAIN, which would be believed and kept.
+//! As BOSH's server does, it asks the next server if one does not answer. Unlike BOSH's server, it accepts NXDOMAIN as an answer, and if no server
+//! answers it returns SERVFAIL: clients would cache an NXDOMAIN.
 
 use super::State;
 use super::listen::{read, write};
@@ -27,7 +27,7 @@ const LARGEST: usize = 65_535;
 /// Port of DNS.
 const PORT: u16 = 53;
 
-/// Who asks.
+/// Forwards questions to other servers.
 #[derive(Debug)]
 pub struct Forwarder {
     resolv_conf: PathBuf,
@@ -49,7 +49,7 @@ impl Forwarder {
         }
     }
 
-    /// A place for one more question; none: too many are open.
+    /// A permit for one more question; `None` if too many are open.
     pub fn place(&self) -> Option<OwnedSemaphorePermit> {
         self.places.clone().try_acquire_owned().ok()
     }
@@ -92,7 +92,7 @@ impl Forwarder {
         asked.map(|ip| SocketAddr::new(ip, PORT)).collect()
     }
 
-    /// Hard to guess, so that nobody can answer in place of the server.
+    /// Hard to guess, so that an attacker cannot spoof the server's answer.
     fn id(&self) -> [u8; 2] {
         let hash = self.chance.hash_one(self.count.fetch_add(1, Ordering::Relaxed));
         [(hash >> 8) as u8, hash as u8]
@@ -111,7 +111,7 @@ impl Forwarder {
             SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
             SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
-        // A port of its own for each question, and answers of this server only.
+        // A new port for each question, connected so that only this server's answers arrive.
         let socket = UdpSocket::bind((any, 0)).await?;
         socket.connect(server).await?;
         socket.send(&question).await?;
@@ -157,12 +157,12 @@ fn name_end(packet: &[u8]) -> Option<usize> {
     }
 }
 
-/// NOERROR and NXDOMAIN are answers; after anything else the next server may know more.
+/// NOERROR and NXDOMAIN are final; after any other code the next server is asked.
 fn is_final(answer: &[u8]) -> bool {
     matches!(answer.get(3).map(|flags| flags & 0x0f), Some(0 | 3))
 }
 
-/// With the id of the asker, no longer than it takes.
+/// The answer with the client's id, no longer than the client accepts.
 fn sent(mut answer: Vec<u8>, packet: &[u8], asked: Forward) -> Vec<u8> {
     if answer.len() > asked.limit {
         return asked.cut;

@@ -24,7 +24,7 @@ pub async fn serve_udp(socket: Arc<UdpSocket>, state: Arc<State>, forwarder: Arc
         let (length, from) = match socket.recv_from(&mut buffer).await {
             Ok(received) => received,
             Err(error) => {
-                // An ICMP message about an answer that nobody waits for, or no buffers: both pass.
+                // An ICMP error about an earlier answer, or no buffers: both are temporary.
                 tracing::debug!(%error, "cannot receive");
                 tokio::time::sleep(PAUSE).await;
                 continue;
@@ -66,13 +66,13 @@ pub async fn serve_tcp(listener: TcpListener, state: Arc<State>, forwarder: Arc<
         };
         clients.retain(|client| !client.is_finished());
         if clients.len() >= CONNECTIONS {
-            // The oldest: were the newest turned away, whoever is silent on enough connections would keep all others out.
+            // Drop the oldest: if the newest were refused, idle connections could lock out all other clients.
             clients.pop_front().into_iter().for_each(|client| client.abort());
         }
         let (state, forwarder) = (state.clone(), forwarder.clone());
         let client = tokio::spawn(async move {
             if let Err(error) = serve_one(stream, &state, &forwarder).await {
-                tracing::debug!(%error, "a client went away");
+                tracing::debug!(%error, "a client disconnected");
             }
         });
         clients.push_back(client.abort_handle());
@@ -102,7 +102,7 @@ async fn within<T>(work: impl Future<Output = std::io::Result<T>>) -> std::io::R
     tokio::time::timeout(IDLE, work).await.map_err(late)?
 }
 
-/// A message with its length in front; none: the client has closed the connection, or sends what is no question.
+/// A message with a length prefix; `None` if the client closed the connection or sent no question.
 pub(super) async fn read(stream: &mut TcpStream) -> std::io::Result<Option<Vec<u8>>> {
     let mut length = [0; 2];
     match stream.read_exact(&mut length).await {

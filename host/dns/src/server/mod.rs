@@ -1,8 +1,8 @@
 //! The server: it follows the EndpointSlices of a deployment, reads its zone again when it changes, and answers.
 //!
 //! # Guarantees
-//! While the API server is away, and while a zone that cannot be read lies there, it goes on with what it knew. Questions that are open at a time,
-//! connections and memory are bounded.
+//! While the API server is unavailable, or the zone's files cannot be read, the server answers from its last snapshot. The numbers of open questions
+//! and connections, and memory, are bounded.
 
 mod forward;
 mod listen;
@@ -29,25 +29,25 @@ use tokio::net::{TcpListener, UdpSocket};
 pub struct Settings {
     /// Directory with the zone document and rendered alias files.
     pub config: PathBuf,
-    /// Where questions come in, over UDP and TCP.
+    /// Address for questions, over UDP and TCP.
     pub listen: SocketAddr,
-    /// Where `/live`, `/ready` and `/metrics` are asked.
+    /// Address of `/live`, `/ready` and `/metrics`.
     pub probe: SocketAddr,
     /// File that names the cluster's servers.
     pub resolv_conf: PathBuf,
 }
 
-/// Why it does not run.
+/// Why the server ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The zone cannot be read at the start.
     #[error(transparent)]
     Config(#[from] reload::ConfigError),
-    /// An address cannot be listened at.
-    #[error("cannot listen at {0}: {1}")]
+    /// It cannot listen on an address.
+    #[error("cannot listen on {0}: {1}")]
     Listen(SocketAddr, std::io::Error),
-    /// A part that runs for ever has ended.
-    #[error("a part of the server has ended")]
+    /// A task that should run forever has ended.
+    #[error("a task of the server ended unexpectedly")]
     Ended,
 }
 
@@ -59,11 +59,11 @@ pub struct Knowledge {
     pods: Snapshot,
 }
 
-/// Shared by everything that answers or learns.
+/// Shared by the tasks that answer and those that update the zone and the pods.
 #[derive(Debug, Default)]
 pub struct State {
     known: RwLock<Arc<Knowledge>>,
-    /// One that learns at a time.
+    /// Serializes updates.
     learning: Mutex<()>,
     is_complete: AtomicBool,
     count: AtomicU64,
@@ -71,16 +71,16 @@ pub struct State {
     pub tally: Tally,
 }
 
-/// How many of what.
+/// Counters.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// Questions answered from what is known.
+    /// Questions answered by this server.
     pub answered: AtomicU64,
-    /// Questions that somebody else was asked.
+    /// Questions forwarded to other servers.
     pub forwarded: AtomicU64,
-    /// Of those, the ones that nobody answered.
+    /// Forwarded questions that no server answered.
     pub unanswered: AtomicU64,
-    /// Zones that could not be read.
+    /// Failed reads of the zone.
     pub unreadable: AtomicU64,
 }
 
@@ -103,7 +103,7 @@ impl State {
                 zone: &known.zone,
                 pods: &known.pods,
                 is_complete: self.is_complete(),
-                // Spread over all bits; zero would stay zero.
+                // Spread over all bits; zero would remain zero.
                 chance: count.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
             },
             packet,
@@ -117,28 +117,28 @@ impl State {
         outcome
     }
 
-    /// The pods have been listed.
+    /// Whether the pods have been listed.
     pub fn is_complete(&self) -> bool {
         self.is_complete.load(Ordering::Acquire)
     }
 
-    /// Who serves other names, by the manifest.
+    /// The current zone.
     pub fn zone(&self) -> Arc<Zone> {
         self.known().zone.clone()
     }
 
-    /// Another zone.
+    /// Replaces the zone.
     pub fn put_zone(&self, zone: Zone) {
         self.learn(|known| known.zone = Arc::new(zone));
     }
 
-    /// All slices there are.
+    /// Replaces all slices.
     pub fn put_all(&self, slices: HashMap<String, Slice>) {
         self.learn(|known| known.slices = slices);
         self.is_complete.store(true, Ordering::Release);
     }
 
-    /// A slice as it is now; none: it is gone.
+    /// Replaces a slice; `None` if it was deleted.
     pub fn put(&self, name: &str, slice: Option<Slice>) {
         self.learn(|known| match slice {
             Some(slice) => drop(known.slices.insert(name.to_string(), slice)),
@@ -164,7 +164,7 @@ impl State {
     }
 }
 
-/// Runs until one of its parts ends, which none does by itself.
+/// Runs until one of its tasks ends, which only happens on an error.
 ///
 /// # Errors
 /// See [`ServeError`].

@@ -1,4 +1,4 @@
-//! What the kubelet and a monitor ask: `/live`, `/ready`, `/metrics`.
+//! The HTTP endpoints for the kubelet and for Prometheus: `/live`, `/ready`, `/metrics`.
 
 use super::{State, Tally};
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Longest first line.
 const LONGEST: usize = 1_024;
 
-/// Answers until it is dropped. Of a request the first line counts, so a whole library for it is left out.
+/// Answers until it is dropped. It reads only the first line of a request, which needs no HTTP library.
 pub(super) async fn serve(listener: TcpListener, state: Arc<State>) {
     let places = Arc::new(Semaphore::new(CLIENTS));
     loop {
@@ -26,7 +26,7 @@ pub(super) async fn serve(listener: TcpListener, state: Arc<State>) {
         };
         let state = state.clone();
         tokio::spawn(async move {
-            // Whoever is late, or goes away, gets nothing.
+            // A client that is too slow, or disconnects, gets no answer.
             let _ = tokio::time::timeout(PATIENCE, answer(stream, &state)).await;
             drop(place);
         });
@@ -69,10 +69,10 @@ fn metrics(state: &State) -> String {
     } = &state.tally;
     let mut text = String::new();
     for (name, help, value) in [
-        ("answered", "Questions answered from what is known.", answered),
-        ("forwarded", "Questions that another server was asked.", forwarded),
+        ("answered", "Questions answered by this server.", answered),
+        ("forwarded", "Questions forwarded to other servers.", forwarded),
         ("unanswered", "Forwarded questions that no server answered.", unanswered),
-        ("unreadable", "Looks at a zone that could not be read.", unreadable),
+        ("unreadable", "Failed reads of the zone.", unreadable),
     ] {
         let value = value.load(Ordering::Relaxed);
         // Writing to a text never fails.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// How often the files are looked at. The kubelet takes about a minute to bring a change.
+/// How often the files are read. The kubelet takes about a minute to update them.
 const PAUSE: Duration = Duration::from_secs(2);
 /// Largest file: what a ConfigMap can hold.
 const LARGEST: u64 = 2 << 20;
@@ -29,7 +29,7 @@ pub enum ConfigError {
     Zone(PathBuf, ZoneError),
 }
 
-/// Reads the zone of a directory, and what tells this content from another.
+/// Reads the zone of a directory, and a hash of its content.
 ///
 /// # Errors
 /// See [`ConfigError`].
@@ -43,7 +43,7 @@ pub fn read(directory: &Path) -> Result<(Zone, u64), ConfigError> {
     for (name, text) in texts.iter().filter(|(name, _)| name.ends_with(ALIASES)) {
         match serde_json::from_str::<BTreeMap<String, BTreeMap<String, Vec<String>>>>(text) {
             Ok(jobs) => files.extend(jobs.into_iter().map(|(job, aliases)| (job, sound(aliases)))),
-            // One group's templates must not take the names of all others away.
+            // Errors in one group's templates must not affect the names of the others.
             Err(error) => tracing::error!(name, %error, "alias files cannot be read: their aliases do not resolve"),
         }
     }
@@ -83,7 +83,7 @@ fn texts(directory: &Path) -> Result<BTreeMap<String, String>, ConfigError> {
     Ok(texts)
 }
 
-/// Reads it again whenever it changes, for ever. What cannot be read leaves the zone as it is.
+/// Reloads the zone whenever it changes, forever. If it cannot be read, the previous zone stays in use.
 pub(super) async fn follow(directory: PathBuf, mut digest: u64, state: Arc<State>) {
     let mut said = String::new();
     loop {
@@ -105,7 +105,7 @@ pub(super) async fn follow(directory: PathBuf, mut digest: u64, state: Arc<State
                 state.tally.unreadable.fetch_add(1, Ordering::Relaxed);
                 let text = error.to_string();
                 if text != said {
-                    tracing::error!(error = text, "the zone stays as it was");
+                    tracing::error!(error = text, "the zone cannot be read: the previous one stays in use");
                     said = text;
                 }
             }

@@ -18,7 +18,7 @@ const MOST_SLICES: usize = 50_000;
 /// Most addresses of one slice.
 const MOST_ADDRESSES: usize = 1_000;
 
-/// For ever: a watch that breaks off is begun again, later and later.
+/// Runs forever: a broken watch is restarted with backoff.
 pub(super) async fn follow(client: kube::Client, namespace: String, deployment: String, state: Arc<State>) {
     let api: Api<EndpointSlice> = Api::namespaced(client, &namespace);
     let selector = format!("{}={deployment}", labels::DEPLOYMENT_NAME);
@@ -36,9 +36,9 @@ pub(super) async fn follow(client: kube::Client, namespace: String, deployment: 
             }
             Ok(None) => return,
             Err(error) => {
-                // What is known is answered: pods outlive the API server.
+                // The last snapshot is served: pods run without the API server.
                 if !std::mem::replace(&mut is_broken, true) {
-                    tracing::warn!(%error, "the API server does not tell about pods: their last addresses are answered");
+                    tracing::warn!(%error, "cannot watch EndpointSlices: the last known addresses are served");
                 }
             }
         }
@@ -59,7 +59,7 @@ fn take(event: Event<EndpointSlice>, listed: &mut HashMap<String, Slice>, state:
     }
 }
 
-/// What is needed of a slice. The Services of groups publish addresses that are not ready, so `serving` tells whether a pod is.
+/// What is needed of a slice. The Services of groups publish addresses that are not ready, so `serving` says whether a pod is ready.
 fn read(slice: &EndpointSlice) -> Option<Slice> {
     let service = slice.labels().get(SERVICE)?.clone();
     let mut endpoints = Vec::new();
@@ -131,7 +131,7 @@ mod tests {
         );
         assert_eq!(asked(&state).0, ResponseCode::ServFail);
         take(Event::InitDone, &mut listed, &state);
-        // A Service that publishes all its addresses calls all of them ready: `serving` counts.
+        // If a Service publishes all its addresses, all of them are `ready`: only `serving` is reliable.
         assert_eq!(asked(&state), (ResponseCode::NoError, vec!["10.0.0.1".into()]));
         take(Event::Apply(slice("b", "d-g-1", "10.0.0.2", true)), &mut listed, &state);
         assert_eq!(asked(&state).1, ["10.0.0.1", "10.0.0.2"]);

@@ -15,13 +15,13 @@ const ROOT_GROUP: &str = "root:x:0:";
 const USER: &str = "vcap:x:1000:1000:BOSH System User:/home/vcap:/bin/bash";
 const GROUP: &str = "vcap:x:1000:";
 
-/// What is known of a file.
+/// The state of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum Found {
-    /// No layer so far says anything.
+    /// No layer so far has or deletes it.
     #[default]
     Unknown,
-    /// It is deleted, or no file.
+    /// It is deleted, or is not a regular file.
     Absent,
     /// Its content.
     Content(String),
@@ -75,17 +75,17 @@ impl Accounts {
         Ok(known)
     }
 
-    /// `/etc/passwd` with vcap; none where the image has it as it is.
+    /// `/etc/passwd` with vcap added; `None` if the image already has vcap.
     pub(crate) fn passwd(&self) -> Option<String> {
         with(self.passwd.content(), ROOT_USER, USER)
     }
 
-    /// `/etc/group` with vcap; none where the image has it as it is.
+    /// `/etc/group` with vcap added; `None` if the image already has vcap.
     pub(crate) fn group(&self) -> Option<String> {
         with(self.group.content(), ROOT_GROUP, GROUP)
     }
 
-    /// A vcap of another id: processes in pods run as 1000.
+    /// Warns of a vcap with another id: processes in pods run as 1000.
     pub(crate) fn warnings(&self, name: &str) -> Vec<Diagnostic> {
         let other = |content: Option<&str>| {
             let id = content.and_then(vcap)?;
@@ -117,7 +117,7 @@ impl Found {
         }
     }
 
-    /// Adds what the next lower layer says, which may delete what those below it have.
+    /// Adds the state in the next lower layer, which may delete the files of layers below it.
     fn add_below(&mut self, lower: Self, hides: bool) {
         if *self == Self::Unknown {
             *self = match (lower, hides) {
@@ -165,7 +165,7 @@ mod tests {
                 text("a"),
             ),
             (vec![(Found::Unknown, true), (text("b"), false)], Found::Absent),
-            // What a layer deletes is what lower ones have.
+            // A layer deletes only files of lower layers.
             (vec![(text("a"), true), (text("b"), false)], text("a")),
             (vec![(Found::Absent, false), (text("b"), false)], Found::Absent),
         ] {

@@ -1,4 +1,4 @@
-//! Archives: of an OCI image layout, or what `docker save` writes. Both are tars that are not compressed, of which places are noted in one pass.
+//! Archives: of an OCI image layout, or what `docker save` writes. Both are uncompressed tars; one pass notes where their files are.
 
 use super::layout::{self, bytes, json};
 use super::{Part, Parts, bad, manifest_digest};
@@ -39,7 +39,7 @@ pub(super) fn archive(path: &Path, name: &str) -> Result<Parts, Diagnostic> {
     }
     match find("manifest.json") {
         Some(manifest) => saved(name, &find, &bytes(name, &manifest)?),
-        None => Err(bad(name, "is no archive of an image")
+        None => Err(bad(name, "is not an archive of an image")
             .help("expected what `docker save` or `skopeo copy .. oci-archive:FILE` writes")),
     }
 }
@@ -52,7 +52,7 @@ fn places(name: &str, reader: impl Read) -> Result<BTreeMap<String, Place>, Diag
     });
     each(name, reader, &budget, &mut |_| {}, &mut |item, _| {
         let Ok(path) = clean(&item.path) else {
-            return Err(bad(name, "has paths that lead out of it"));
+            return Err(bad(name, "has paths outside the archive"));
         };
         let place = match &item.kind {
             Kind::File { .. } => Place::File {
@@ -72,7 +72,7 @@ fn places(name: &str, reader: impl Read) -> Result<BTreeMap<String, Place>, Diag
     Ok(places)
 }
 
-/// Where a link at `path` leads: layers that occur twice are links to each other.
+/// The target of a link at `path`: `docker save` stores a repeated layer as a link.
 fn beside(path: &str, target: &str) -> String {
     let mut parts: Vec<&str> = path.split('/').collect();
     parts.pop();
@@ -118,7 +118,7 @@ fn saved(name: &str, find: &layout::Find<'_>, manifest: &[u8]) -> Result<Parts, 
         });
     }
     Ok(Parts {
-        // It has no manifest of its own in a registry: its configuration, which names its layers, identifies it.
+        // The archive has no registry manifest: the configuration, which names the layers, identifies the image.
         digest: manifest_digest(&config),
         config,
         layers,

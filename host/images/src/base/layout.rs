@@ -1,4 +1,4 @@
-//! OCI image layouts: a directory, or an archive of one. Every blob is checked against its digest before anything is made of it.
+//! OCI image layouts: a directory, or an archive of one. Every blob is checked against its digest before it is used.
 
 use super::{Part, Parts, bad, digest_of, manifest_digest};
 use boson_oci::{Section, path};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Largest index, manifest or configuration, in bytes. Registries refuse more than 4 MiB.
 const DOCUMENT: u64 = 4 << 20;
-/// An index that names an index that names an index... ends here.
+/// Most nested indexes.
 const INDEXES: usize = 3;
 
 /// Finds the file at a path of the layout.
@@ -81,7 +81,7 @@ fn pick<'d>(name: &str, index: &'d Value) -> Result<&'d Value, Diagnostic> {
     }
 }
 
-/// What Go, and so every registry, calls this machine's architecture.
+/// Go's name for this machine's architecture, which registries use.
 fn architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",
@@ -103,7 +103,7 @@ fn blob(name: &str, find: &Find<'_>, descriptor: &Value) -> Result<(String, Vec<
 fn section(name: &str, find: &Find<'_>, descriptor: &Value) -> Result<(String, Section), Diagnostic> {
     let digest = descriptor["digest"].as_str().unwrap_or_default();
     let hex = digest.strip_prefix("sha256:").unwrap_or_default();
-    // Other characters could lead out of the layout.
+    // Other characters could form a path outside the layout.
     let is_digest = hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     if !is_digest {
         return Err(bad(name, "has a descriptor without a sha256 digest"));
@@ -125,5 +125,5 @@ pub(super) fn bytes(name: &str, section: &Section) -> Result<Vec<u8>, Diagnostic
 
 /// A JSON document.
 pub(super) fn json(name: &str, bytes: &[u8]) -> Result<Value, Diagnostic> {
-    serde_json::from_slice(bytes).map_err(|_| bad(name, "has a document that is no JSON"))
+    serde_json::from_slice(bytes).map_err(|_| bad(name, "has a document that is not JSON"))
 }

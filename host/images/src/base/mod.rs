@@ -18,7 +18,7 @@ const LAYERS: usize = 90;
 /// An image to build on.
 #[derive(Clone, Debug)]
 pub struct Base {
-    /// What the user called it.
+    /// The name that the user gave.
     pub name: String,
     /// `sha256:<hex>` of its manifest.
     pub digest: String,
@@ -27,7 +27,7 @@ pub struct Base {
     pub(crate) accounts: Accounts,
 }
 
-/// The parts of an image, as some source has them. Layers may be compressed or not.
+/// The parts of an image from any source. Layers may be compressed or not.
 pub struct Parts {
     /// `sha256:<hex>` of its manifest.
     pub digest: String,
@@ -41,7 +41,7 @@ pub struct Parts {
 pub struct Part {
     /// Its media type.
     pub media_type: String,
-    /// `sha256:<hex>` of its bytes; none where it has no name, as in archives of `docker save`.
+    /// `sha256:<hex>` of its bytes; `None` in archives of `docker save`, which do not name it.
     pub digest: Option<String>,
     /// Its bytes.
     pub content: Section,
@@ -53,7 +53,7 @@ impl Base {
     /// Reads the image at `path`: a layout, or an archive. `place`: a directory for what has to be compressed.
     ///
     /// # Errors
-    /// `image-base`: it is no image, or one that cannot be built on; those of archives that are damaged.
+    /// `image-base`: it is not an image, or cannot be used as a base; the codes of damaged archives.
     pub fn read(path: &Path, place: &Path, pool: &Pool) -> Result<Self, Diagnostic> {
         let name = path.display().to_string();
         let parts = match path.is_dir() {
@@ -63,13 +63,13 @@ impl Base {
         Self::of(&name, parts, place, pool)
     }
 
-    /// Makes it of its parts.
+    /// Builds it from its parts.
     ///
     /// # Errors
     /// As [`Base::read`].
     pub fn of(name: &str, parts: Parts, place: &Path, pool: &Pool) -> Result<Self, Diagnostic> {
         let config: Value =
-            serde_json::from_slice(&parts.config).map_err(|_| bad(name, "has a configuration that is no JSON"))?;
+            serde_json::from_slice(&parts.config).map_err(|_| bad(name, "has a configuration that is not JSON"))?;
         let diff_ids = diff_ids(&config);
         if diff_ids.len() != parts.layers.len() {
             return Err(bad(name, "has a configuration that does not fit its layers"));
@@ -91,7 +91,7 @@ impl Base {
         })
     }
 
-    /// What is worth knowing about it.
+    /// Warnings about the image.
     pub fn warnings(&self) -> Vec<Diagnostic> {
         self.accounts.warnings(&self.name)
     }

@@ -5,7 +5,7 @@
 pub struct Word {
     /// Without quotes.
     pub text: String,
-    /// It stood in quotes, so that it is no keyword.
+    /// It was quoted, so it is not a keyword.
     pub quoted: bool,
 }
 
