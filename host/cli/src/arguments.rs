@@ -1,4 +1,4 @@
-//! The command line: what may be typed. Each command's own options lie with the command.
+//! The command line. The options of a command are in the command's module.
 
 use crate::command::{
     completions, convert, dns, explain, image, interpolate, operator, plugin, prune, render, run_plugin, util, wait,
@@ -18,7 +18,7 @@ const STYLES: Styles = Styles::styled()
 /// Runs BOSH deployments on Kubernetes.
 #[derive(Parser, Debug)]
 #[command(name = "host", version, disable_version_flag = true, styles = STYLES, max_term_width = 110, propagate_version = true)]
-#[command(after_help = "Exit codes: 0 done, 1 something is wrong with the input, 2 wrong usage, 70 a bug of ours.")]
+#[command(after_help = "Exit codes: 0 done, 1 the input has errors, 2 wrong usage, 70 a bug in this program.")]
 pub struct Arguments {
     /// When to color messages
     #[arg(
@@ -69,10 +69,10 @@ pub enum Command {
     Explain(explain::ExplainArguments),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArguments),
-    /// What the pods of a deployment run
+    /// Commands that the pods of a deployment run
     #[command(subcommand)]
     Util(util::UtilCommand),
-    /// Compile a component from standard input to machine code on standard output: what the sandbox calls, in a process with limits of its own
+    /// Compile a component from standard input to machine code on standard output; the sandbox runs this in a process with its own limits
     #[command(hide = true)]
     CompilePlugin,
 }

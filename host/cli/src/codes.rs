@@ -8,7 +8,7 @@ pub const CODES: &[Code] = &[
         name: "config-unknown-key",
         title: "boson.yaml has a key that it does not know",
         explanation: "The `boson.yaml` beside a manifest holds options of `host convert` under their names: `registry`, `name`, `namespace`, `cluster-domain`, \
-                      `vars-store`, and the lists `cloud-config`, `release`, `ops-file` and `vars-file`. A misspelt key would be an option that nobody gave.",
+                      `vars-store`, and the lists `cloud-config`, `release`, `ops-file` and `vars-file`. A misspelt key would otherwise be ignored.",
     },
     Code {
         name: "config-used",
@@ -18,7 +18,7 @@ pub const CODES: &[Code] = &[
     },
     Code {
         name: "config-wrong-type",
-        title: "A value in boson.yaml cannot be",
+        title: "A value in boson.yaml is invalid",
         explanation: "`registry`, `name`, `namespace`, `cluster-domain` and `vars-store` are strings; `cloud-config`, `release`, `ops-file` and `vars-file` \
                       are lists of strings, or one string. Quote what YAML would read as a number.",
     },
@@ -31,7 +31,7 @@ pub const CODES: &[Code] = &[
     Code {
         name: "convert-strict",
         title: "There are warnings, and --strict was given",
-        explanation: "With `--strict` a conversion that has warnings prints nothing and exits with 1. Mend what the warnings name, or leave \
+        explanation: "With `--strict` a conversion that has warnings prints nothing and exits with 1. Fix what the warnings name, or leave \
                       `--strict` out.",
     },
     Code {
@@ -65,7 +65,7 @@ pub const CODES: &[Code] = &[
     Code {
         name: "input-unreadable",
         title: "An input file cannot be read",
-        explanation: "The message says what the operating system answered: most often missing permission.",
+        explanation: "The message quotes the operating system's error, most often a missing permission.",
     },
     Code {
         name: "output-unwritable",
@@ -88,7 +88,7 @@ pub const CODES: &[Code] = &[
     },
     Code {
         name: "plugin-function-needed",
-        title: "`run-plugin` has to be told which function to call",
+        title: "`run-plugin` needs the name of a function",
         explanation: "The stage has several functions besides `describe`; name one with `--call`.",
     },
     Code {
@@ -138,7 +138,7 @@ pub const CODES: &[Code] = &[
     Code {
         name: "pod-dns",
         title: "A pod does not find the DNS of its deployment",
-        explanation: "Where a deployment has DNS servers of its own, the init container `template-render` looks up their Service through the cluster's DNS, and \
+        explanation: "If a deployment has its own DNS servers, the init container `template-render` looks up their Service through the cluster's DNS, and \
                       writes it into the `/etc/resolv.conf` of the pod's containers. It waits a minute for either. `kubectl get service,pods` shows whether \
                       `<deployment>-dns` is there and its pods are ready; docs/dns.md says how to find out more.",
     },
@@ -166,19 +166,19 @@ pub const CODES: &[Code] = &[
     Code {
         name: "vars-store-busy",
         title: "Another program keeps changing the vars store",
-        explanation: "Values are stored only in a file that nobody has changed since it was read; else what was changed would be lost. Runs of `host` \
+        explanation: "Values are stored only if the file has not changed since it was read; otherwise those changes would be lost. Runs of `host` \
                       wait for each other. Another program, such as `bosh` or an editor, has changed the file five times while values were made: try \
                       again when it has finished.",
     },
     Code {
         name: "vars-store-special",
         title: "The vars store is not a regular file",
-        explanation: "`--vars-store` takes the path of a file, of a link to one, or of a file that is to be made. Values cannot be stored in a device such \
+        explanation: "`--vars-store` takes the path of a file, of a link to one, or of a new file. Values cannot be stored in a device such \
                       as `/dev/null`, or in a named pipe. Without `--vars-store`, `host convert` makes values for one run only.",
     },
     Code {
         name: "wait-timeout",
-        title: "What was waited for did not come in time",
+        title: "A condition was not met in time",
         explanation: "`host util wait` looks names up until they resolve; with a port it tries to connect, too. A headless Service resolves when one of its pods \
                       is ready. `--timeout` says how long to wait.",
     },

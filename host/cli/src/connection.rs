@@ -1,4 +1,4 @@
-//! The way to the API server, of all commands that need one.
+//! The connection to the API server, for all commands that need one.
 
 use anyhow::Context;
 use boson_controllers::client::{Client, Connection, connect};
@@ -19,7 +19,7 @@ pub struct ConnectionArguments {
 // === impl ConnectionArguments ===
 
 impl ConnectionArguments {
-    /// A client of that API server. Nothing is asked of it yet.
+    /// A client of that API server. Sends no request yet.
     pub async fn client(&self) -> anyhow::Result<Client> {
         let connection = match &self.kubeconfig {
             None => Connection::Default,
@@ -29,6 +29,6 @@ impl ConnectionArguments {
             },
         };
         let client = connect(&connection).await.map_err(anyhow::Error::msg);
-        client.context("no way to the API server")
+        client.context("cannot configure the connection to the API server")
     }
 }

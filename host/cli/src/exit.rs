@@ -1,33 +1,37 @@
-//! How a run ends, decided in one place: 0, 1 (your input), 2 (usage), 70 (our bug); 124 of `host wait`; in pods of a conversion also 65 (your input, and the
-//! operator was told) and 75 (try again).
+//! How a run ends, decided in one place: 0, 1 (your input), 2 (usage), 70 (our bug); 124 of `host wait`; in pods of a conversion also 65 (your input,
+//! and the error was reported to the operator) and 75 (try again).
 
 use boson_controllers::in_pod;
 use boson_pipeline::Diagnostic;
 use std::process::ExitCode;
 
-/// Why a command did not succeed. What there is to say has been said, but for `Io`.
+/// Why a command did not succeed. Except for `Io`, the messages have been shown.
 #[derive(Debug)]
 pub enum Failed {
     /// The user's input is wrong; diagnostics were shown.
     Input,
-    /// A built-in rule or the host itself is.
+    /// A bug in a built-in plugin or in this program.
     Bug,
-    /// The user's input is wrong, and the operator was told.
-    Told,
-    /// Nobody's mistake: another try finds other files.
+    /// The user's input is wrong, and this was reported to the operator.
+    Reported,
+    /// Not an error: the inputs changed, and another try reads the new files.
     Again,
-    /// What was waited for did not come in time; that was said.
+    /// A condition was not met in time; the message has been shown.
     TimedOut,
-    /// The file system or a stream said no.
+    /// An error of the file system or of a stream.
     Io(anyhow::Error),
-    /// Whoever read our output has gone: no reason to complain.
+    /// The reader of our output has closed it, which is not an error.
     BrokenPipe,
 }
 
 impl From<anyhow::Error> for Failed {
     fn from(error: anyhow::Error) -> Self {
-        let gone = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
-        if error.chain().filter_map(|cause| cause.downcast_ref()).any(gone) {
+        let is_broken_pipe = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
+        if error
+            .chain()
+            .filter_map(|cause| cause.downcast_ref())
+            .any(is_broken_pipe)
+        {
             Self::BrokenPipe
         } else {
             Self::Io(error)
@@ -41,10 +45,10 @@ impl From<std::io::Error> for Failed {
     }
 }
 
-/// Codes of diagnostics that say that a rule is broken, not the input.
+/// Codes of diagnostics that report a broken plugin, not wrong input.
 const BUGS: [&str; 2] = ["plugin-trapped", "plugin-malformed-reply"];
 
-/// Whether one of these is ours to mend. `foreign`: the user brought plugins, and theirs may be the broken one.
+/// Classifies errors: the user's input, or our bug. `foreign`: the user gave plugins, and the broken one may be theirs.
 pub fn failed(diagnostics: &[Diagnostic], foreign: bool) -> Failed {
     if !foreign && diagnostics.iter().any(|one| BUGS.contains(&one.code.as_str())) {
         Failed::Bug
@@ -59,9 +63,9 @@ pub fn code(result: Result<(), Failed>) -> ExitCode {
         Ok(()) | Err(Failed::BrokenPipe) => ExitCode::SUCCESS,
         Err(Failed::Input) => ExitCode::from(1),
         Err(Failed::Bug) => ExitCode::from(70),
-        Err(Failed::Told) => ExitCode::from(in_pod::REPORTED),
+        Err(Failed::Reported) => ExitCode::from(in_pod::REPORTED),
         Err(Failed::Again) => ExitCode::from(in_pod::TRY_AGAIN),
-        // As timeout(1) has it.
+        // As timeout(1).
         Err(Failed::TimedOut) => ExitCode::from(124),
         Err(Failed::Io(error)) => {
             crate::output::complain(&format!("error: {error:#}\n"));

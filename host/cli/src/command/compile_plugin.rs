@@ -1,5 +1,5 @@
-//! `host compile-plugin`: compiles foreign code in a process that bounds itself. Compilation is not covered by fuel: a component made for it can
-//! keep a compiler busy, or feed it memory, for as long as it likes.
+//! `host compile-plugin`: compiles foreign code in a process that bounds itself. Compilation is not covered by fuel: a component made for it can use
+//! any amount of processor time and memory.
 
 use crate::exit::Failed;
 use crate::output;
@@ -13,13 +13,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Address space. CRuby, the largest component known, takes 1.5 GiB to compile; the pool's reservation is not made before the limit is set.
 const MAX_ADDRESS_SPACE: u64 = 8 << 30;
-/// Where a container reads how much memory it may have, how much it has, and what of that can be taken back at once.
+/// Where a container reads its memory limit, its usage, and how much of that the kernel can reclaim at once.
 const GROUP: &str = "/sys/fs/cgroup";
-/// Memory of the container that the compiler leaves alone: a deployment is being converted beside it.
+/// Memory of the container that is reserved for a conversion that runs at the same time.
 const LEFT: u64 = 256 << 20;
 
 pub fn run() -> Result<(), Failed> {
-    // Without whoever asked for it, nobody needs the result.
+    // If the parent process ends, the result is not needed.
     set_parent_process_death_signal(Some(Signal::KILL)).context("cannot end with the parent process")?;
     bound()?;
     let mut component = Vec::new();
@@ -42,18 +42,18 @@ fn bound() -> anyhow::Result<()> {
     limit(Resource::Cpu, CPU_LIMIT.as_secs())?;
     limit(Resource::As, MAX_ADDRESS_SPACE)?;
     limit(Resource::Fsize, CODE_LIMIT)?;
-    // Without it the kernel would end the whole container, and the next one, which compiles the same component again.
+    // Without a limit the kernel would kill the whole container, and the next one, which compiles the same component again.
     if let Some(room) = room(Path::new(GROUP)) {
         limit(Resource::Data, room)?;
     }
     limit(Resource::Core, 0)
 }
 
-/// Machine code, or why there is none, in one sentence.
+/// The machine code, or the reason for the failure in one sentence.
 fn compile(component: &[u8]) -> Result<Vec<u8>, String> {
     let place = Arc::new(Mutex::new(String::new()));
     let noted = place.clone();
-    // A defect of the compiler is no use to whoever gave the component but for its place, which they can report.
+    // Of a defect in the compiler, only the place in its source is useful to users, who can report it.
     panic::set_hook(Box::new(move |panic| {
         let place = panic
             .location()
@@ -82,11 +82,11 @@ fn room(group: &Path) -> Option<u64> {
     Some(most.saturating_sub(held.saturating_sub(cached)).saturating_sub(LEFT))
 }
 
-/// Narrows a limit; one that is narrower already stays.
+/// Lowers a limit; a lower limit is not raised.
 fn limit(resource: Resource, value: u64) -> anyhow::Result<()> {
     let held = getrlimit(resource);
     let narrower = |held: Option<u64>, value: u64| Some(held.map_or(value, |held| held.min(value)));
-    // The signal that names the reason comes at the lower of the two; at the upper one the process is killed without a word.
+    // The signal that names the reason comes at the lower of the two; at the upper one the process is killed without a message.
     let limit = Rlimit {
         current: narrower(held.current, value),
         maximum: narrower(held.maximum, value.saturating_add(1)),

@@ -1,4 +1,4 @@
-//! `host convert`: the main job. Gathers inputs, runs the pipeline, prints or writes what came out.
+//! `host convert`: gathers inputs, runs the pipeline, and prints or writes the result.
 
 use crate::command::defaults::{self, Defaults};
 use crate::command::inputs;
@@ -78,14 +78,14 @@ pub struct ConvertArguments {
     /// What to make
     #[arg(long, value_enum, default_value_t)]
     target: TargetArgument,
-    /// Write each object to a file of its own in this directory instead of printing them; what an earlier run for this deployment wrote there and
-    /// this one does not is removed
+    /// Write each object to its own file in this directory instead of printing them; files of earlier runs for this deployment that are no longer
+    /// needed are removed
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
-    /// How much to say of warnings
+    /// How to show warnings
     #[arg(long, value_enum, value_name = "WHICH", default_value_t)]
     warnings: Warnings,
     /// Do not read the boson.yaml beside the manifest
@@ -103,7 +103,7 @@ pub struct ConvertArguments {
 // === impl ConvertArguments ===
 
 impl ConvertArguments {
-    /// With what boson.yaml says: its lists before those of the command line, its other values where the command line has none.
+    /// Adds the options of boson.yaml: its lists before those of the command line, its other values if the command line does not set them.
     fn over(mut self, defaults: Defaults) -> Self {
         let variables = &mut self.variables;
         variables.ops.splice(0..0, defaults.ops);
@@ -148,7 +148,7 @@ pub fn domain(text: &str) -> Result<String, String> {
 
 /// A finished conversion.
 struct Done {
-    /// Name of the deployment, as names of objects have it.
+    /// Name of the deployment, as in names of objects.
     deployment: String,
     objects: Vec<Tree>,
 }
@@ -219,7 +219,7 @@ fn convert(
     progress: &Progress,
 ) -> Result<Done, Vec<Diagnostic>> {
     progress.say("reading releases");
-    // Everything that can be read is read before anything fails, so that all that is missing is told at once.
+    // Everything that can be read is read before anything fails, so that all missing inputs are reported at once.
     let plugins = plugins::prepare(&arguments.plugins, &Stage::ALL, sources);
     let releases = releases(arguments, sources, progress);
     let read = variables::read(&arguments.manifest, &arguments.variables, sources);
@@ -303,7 +303,7 @@ fn convert(
     }
 }
 
-/// The three, or the errors of all that failed.
+/// All three, or the errors of those that failed.
 fn all<A, B, C>(
     a: Result<A, Vec<Diagnostic>>,
     b: Result<B, Vec<Diagnostic>>,
@@ -377,7 +377,7 @@ fn releases(
     if errors.is_empty() { Ok(releases) } else { Err(errors) }
 }
 
-/// `NAME=PATH`; a path that exists as it stands may hold a `=`.
+/// `NAME=PATH`; an existing path may contain a `=`.
 fn named(text: &str) -> (Option<String>, PathBuf) {
     match PathBuf::from(text).exists() {
         true => (None, text.into()),
@@ -398,7 +398,10 @@ pub fn split_release(text: &str) -> (Option<String>, String) {
 
 fn deployment(arguments: &ConvertArguments, manifest: Named<'_>) -> Result<Deployment, Vec<Diagnostic>> {
     if manifest.tree.as_map().is_none() {
-        let message = format!("the manifest is no map: it is of the type {}", go::tag(manifest.tree));
+        let message = format!(
+            "the manifest is not a map: it is of the type {}",
+            go::tag(manifest.tree)
+        );
         return Err(vec![
             Diagnostic::error("convert-no-map", message)
                 .in_document(manifest.name)

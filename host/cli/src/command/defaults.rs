@@ -31,7 +31,7 @@ enum Kind {
     List,
 }
 
-/// What a file says.
+/// The content of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Defaults {
     pub cloud_configs: Vec<PathBuf>,
@@ -46,7 +46,7 @@ pub struct Defaults {
     pub vars_store: Option<PathBuf>,
 }
 
-/// The file beside this manifest; none where there is none, or where the manifest comes from standard input.
+/// The file beside this manifest; `None` if it does not exist, or if the manifest is read from standard input.
 pub fn beside(manifest: &Path) -> Option<PathBuf> {
     if manifest == Path::new("-") {
         return None;
@@ -55,10 +55,10 @@ pub fn beside(manifest: &Path) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// Reads a file. Its paths are relative to its own directory. The note says which of its keys are in use.
+/// Reads a file. Its paths are relative to its own directory. The note lists the keys in use.
 ///
 /// # Errors
-/// All that is wrong with it: no map, unknown keys, values of another type.
+/// All errors in it: not a map, unknown keys, values of another type.
 pub fn read(path: &Path, sources: &mut Sources) -> Result<(Defaults, Diagnostic), Vec<Diagnostic>> {
     let document = inputs::yaml_file(path, sources).map_err(|error| vec![*error])?;
     let directory = path.parent().unwrap_or(Path::new(""));
@@ -82,7 +82,7 @@ fn defaults(document: &Document, directory: &Path) -> Result<(Defaults, Vec<Stri
         &document.tree
     };
     let Some(members) = tree.as_map() else {
-        let message = format!("{FILE} is no map: it is of the type {}", go::tag(tree));
+        let message = format!("{FILE} is not a map: it is of the type {}", go::tag(tree));
         return Err(vec![error(document, "config-wrong-type", "", message)]);
     };
     let (mut found, mut used, mut errors) = (Defaults::default(), Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! `host dns serve`: answers the names of BOSH in a deployment's pods.
+//! `host dns serve`: answers questions about BOSH DNS names for a deployment's pods.
 
 use crate::exit::Failed;
 use boson_controllers::client::{Connection, connect};
@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Names of BOSH in pods.
+/// BOSH DNS in pods.
 #[derive(Subcommand, Debug)]
 pub enum DnsCommand {
     /// Answer the names of a deployment: instances, queries and aliases, as BOSH DNS does; all others are forwarded
@@ -80,7 +80,7 @@ pub fn run(command: &DnsCommand) -> Result<(), Failed> {
     })
 }
 
-/// The kubelet's TERM, or somebody's ctrl-C.
+/// SIGTERM from the kubelet, or ctrl-C.
 async fn termination() {
     use tokio::signal::unix::{SignalKind, signal};
     let Ok(mut term) = signal(SignalKind::terminate()) else {

@@ -13,7 +13,7 @@ use std::path::Path;
 /// Reads a YAML file whose text may be shown.
 ///
 /// # Errors
-/// The file cannot be read, or is no YAML.
+/// The file cannot be read, or is not YAML.
 pub fn yaml_file(path: &Path, sources: &mut Sources) -> Result<Document, Box<Diagnostic>> {
     read(path, sources, false)
 }
@@ -60,7 +60,7 @@ fn read(path: &Path, sources: &mut Sources, secret: bool) -> Result<Document, Bo
 /// The document of a text that holds secrets: messages name places in it, and show nothing of it.
 ///
 /// # Errors
-/// It is no YAML.
+/// It is not YAML.
 pub fn secret_text(name: &str, bytes: Vec<u8>, sources: &mut Sources) -> Result<Document, Box<Diagnostic>> {
     text(name, bytes, sources, true)
 }
@@ -68,7 +68,7 @@ pub fn secret_text(name: &str, bytes: Vec<u8>, sources: &mut Sources) -> Result<
 fn text(name: &str, bytes: Vec<u8>, sources: &mut Sources, secret: bool) -> Result<Document, Box<Diagnostic>> {
     let weight = yaml::weight(&bytes);
     if let Err(error) = weigh(name, weight, sources) {
-        // Of one that has too many values by itself, the reader says so.
+        // If this document alone has too many values, the reader reports that.
         let alone = (weight > sources.room()).then(|| yaml::read_bytes(name, &bytes).err());
         return Err(alone.flatten().map_or(error, Box::new));
     }
@@ -78,7 +78,7 @@ fn text(name: &str, bytes: Vec<u8>, sources: &mut Sources, secret: bool) -> Resu
             Ok(document)
         }
         Err(diagnostic) => {
-            // What is wrong with the text is best seen in the text.
+            // Registered, so that errors can show an excerpt.
             if !secret && let Ok(text) = String::from_utf8(bytes) {
                 sources.add_text(name, &text);
             }
@@ -90,10 +90,10 @@ fn text(name: &str, bytes: Vec<u8>, sources: &mut Sources, secret: bool) -> Resu
 /// Code of files that are too large together.
 pub const TOTAL: &str = "input-total-too-large";
 
-/// Counts a file that takes so many bytes of memory among all those that are given. Each may be small enough, and all of them too much.
+/// Adds the memory of a file to the total of all given files, which is limited, too.
 ///
 /// # Errors
-/// With this one they take more than they may.
+/// The total exceeds the limit.
 pub fn weigh(name: &str, bytes: u64, sources: &mut Sources) -> Result<(), Box<Diagnostic>> {
     sources.take(bytes).map_err(|most| {
         let message = format!(
@@ -106,7 +106,7 @@ pub fn weigh(name: &str, bytes: u64, sources: &mut Sources) -> Result<(), Box<Di
     })
 }
 
-/// The settings that the user gave to plugins, and what is wrong with files that cannot be read.
+/// The plugin settings of the user, and errors of files that cannot be read.
 pub fn settings(arguments: &PluginArguments, sources: &mut Sources) -> (Vec<Settings>, Vec<Diagnostic>) {
     let (mut settings, mut errors) = (Vec::new(), Vec::new());
     for one in &arguments.settings {

@@ -1,4 +1,4 @@
-//! `host interpolate`: flags, meaning and words of `bosh interpolate`.
+//! `host interpolate`: flags, behaviour and messages of `bosh interpolate`.
 
 use crate::command::variables::{self, Asked, VariableArguments};
 use crate::exit::{self, Failed};
@@ -47,7 +47,7 @@ pub fn run(arguments: &InterpolateArguments, color: Color) -> Result<(), Failed>
     match interpolate(arguments, &mut sources, &mut warnings) {
         Ok(value) => {
             output::show(&warnings, &sources, color);
-            // A string that was asked for comes out raw, for use in scripts.
+            // A string selected by `--path` is printed raw, for use in scripts.
             let text = match (&arguments.path, &value) {
                 (Some(_), Tree::String(text)) => format!("{text}\n"),
                 _ => yaml::write(&value),
@@ -88,7 +88,7 @@ fn interpolate(
         .map_err(|errors| errors.into_iter().map(about_flag).collect())
 }
 
-/// A path that cannot be read is the flag's fault, not the document's.
+/// A path that cannot be parsed is an error in the flag, not in the document.
 fn about_flag(mut error: Diagnostic) -> Diagnostic {
     if error.place.pointer.is_none() {
         error.place.document = None;

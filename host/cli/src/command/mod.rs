@@ -25,7 +25,7 @@ use crate::exit::Failed;
 use crate::log;
 use clap::Parser;
 
-/// Reads the command line and does what it says.
+/// Parses the command line and runs the command.
 ///
 /// # Errors
 /// See [`Failed`]. Wrong usage ends the process with code 2 right here.

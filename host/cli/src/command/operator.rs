@@ -42,7 +42,7 @@ pub struct OperatorArguments {
         conflicts_with = "namespaces"
     )]
     monitored_id: String,
-    /// Objects that one controller looks at at a time
+    /// Objects that one controller reconciles at a time
     #[arg(long, value_name = "NUMBER", env = "BOSON_CONCURRENCY", default_value_t = 8)]
     concurrency: u16,
     /// Namespace of the operator itself: its lease is there
@@ -68,7 +68,7 @@ pub struct OperatorArguments {
     /// them until something else changes them
     #[arg(long, value_name = "NUMBER", env = "BOSON_ROLL_OUTDATED_GROUPS", default_value_t = 0)]
     roll_outdated_groups: u16,
-    /// Versions of a Secret that are kept beside the newest, though nobody uses them
+    /// Unused versions of a Secret to retain besides the newest
     #[arg(long, value_name = "NUMBER", env = "BOSON_KEEP_VERSIONS", default_value_t = 2)]
     keep_versions: u16,
     /// Answer /live, /ready and /metrics here
@@ -152,7 +152,7 @@ pub struct OperatorArguments {
     allowed: PrivilegeArguments,
 }
 
-/// An address to listen at, or none.
+/// An address to listen on, or none.
 #[derive(Clone, Copy, Debug)]
 struct Door(Option<SocketAddr>);
 
@@ -170,7 +170,7 @@ impl FromStr for Door {
     }
 }
 
-/// An entry of a list that nothing fits would shut out all registries without a word.
+/// A malformed entry would match no registry, and so deny all of them silently.
 fn registry(text: &str) -> Result<String, String> {
     match text.is_empty() || text.contains("://") || text.contains([' ', '*', '@']) {
         true => Err("a registry is HOST, HOST:PORT or HOST/PATH, without a scheme".to_string()),
@@ -185,9 +185,9 @@ fn webhook_url(text: &str) -> Result<String, String> {
     }
 }
 
-/// Name of the lease that says which operator works.
+/// Name of the leader election lease.
 const LEASE: &str = "boson-operator";
-/// Keys kept ready: an authority's and a certificate's.
+/// Keys generated in advance: an authority's and a certificate's.
 const SPARE_KEYS: usize = 2;
 
 pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
@@ -213,7 +213,7 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
         },
     );
     std::panic::set_hook(Box::new(|panic| {
-        // Its words may quote a value.
+        // The panic's message may quote a value.
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         tracing::error!(place, "a defect: the operator panicked");
     }));
@@ -223,10 +223,10 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
     })?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(operate(arguments, budget, rules, images, web));
-    // A conversion that is still computed is of no use to anybody.
+    // The result of a conversion that still runs is not needed.
     runtime.shutdown_background();
     ended.map_err(|error| {
-        // Into the log, and not beside it: a collector takes whole lines of one form.
+        // Into the log, not directly to standard error: collectors expect lines of one format.
         tracing::error!("{error:#}");
         Failed::Input
     })
@@ -286,7 +286,7 @@ fn admission(arguments: &OperatorArguments) -> Option<admission::Settings> {
     Some(admission::Settings { listen, way })
 }
 
-/// A name that no other process has: the pod's, and what a restart changes.
+/// A unique name of this process: the pod's name, and a part that changes with each restart.
 fn me() -> String {
     let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "host".into());
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);

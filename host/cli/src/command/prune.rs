@@ -10,8 +10,8 @@ use std::io::{BufRead, IsTerminal};
 use std::sync::Arc;
 
 const EXAMPLES: &str = "\
-The values of variables that were removed from a manifest are kept, so that adding them again brings back the same passwords. The values of a \
-deployment with claims outlive it, so that the data of its claims stays of use; this command deletes them once the deployment is gone. Secrets that \
+The values of variables that were removed from a manifest are retained, so that adding them again restores the same passwords. The values of a \
+deployment with claims outlive it, so that the data of its claims remains usable; this command deletes them once the deployment is deleted. Secrets that \
 you made yourself, and those that something still refers to, are never deleted.
 
 Examples:
@@ -22,7 +22,7 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct PruneArguments {
-    /// The BOSHDeployment, there or deleted
+    /// The BOSHDeployment, existing or deleted
     deployment: String,
     /// Its namespace [default: that of the kubeconfig's context]
     #[arg(short, long, value_name = "NAMESPACE")]
@@ -54,7 +54,7 @@ async fn prune(arguments: &PruneArguments) -> Result<(), Failed> {
     }
     for claim in &found.claims {
         output::complain(&format!(
-            "persistentvolumeclaim \"{claim}\" is still there: its data may be of no use without these values\n"
+            "persistentvolumeclaim \"{claim}\" is still there: its data may be unusable without these values\n"
         ));
     }
     if found.remove.is_empty() {
@@ -94,10 +94,10 @@ fn described(leftover: &Leftover) -> String {
     }
 }
 
-/// Asks, where somebody can answer.
+/// Asks for confirmation on a terminal.
 fn is_wanted(count: usize) -> Result<bool, Failed> {
     if !std::io::stdin().is_terminal() {
-        return Err(anyhow::anyhow!("nobody can be asked here: give --yes to delete these").into());
+        return Err(anyhow::anyhow!("standard input is not a terminal: give --yes to delete these").into());
     }
     let these = if count == 1 { "this" } else { "these" };
     output::complain(&format!("Delete {these}? The values are lost. [y/N] "));

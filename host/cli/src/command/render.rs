@@ -130,7 +130,7 @@ fn one_job(arguments: &RenderArguments, plugins: &Plugins, sources: &mut Sources
         )
         .into());
     }
-    // Nobody knows which of its properties came from variables.
+    // It is unknown which of its properties came from variables.
     let secrets = Secrets::suspected(&context);
     let filled = files_of(plugins, job, &wanted, &context, &secrets, sources);
     if filled.failed() {
@@ -172,7 +172,7 @@ fn write(arguments: &RenderArguments, wanted: &[&TemplateFile], rendered: Vec<Re
     }
 }
 
-/// Renders these templates of a job, in their order. The diagnostics name the files; where one is an error there may be no files.
+/// Renders these templates of a job, in their order. The diagnostics name the files; after an error there may be no files.
 pub fn files_of(
     plugins: &Plugins,
     job: &Job,

@@ -194,7 +194,7 @@ fn diagnostic(said: &Tree) -> Diagnostic {
     }
 }
 
-/// The four numbers that plugin authors watch, each against its limit.
+/// The four numbers that matter to plugin authors, each with its limit.
 fn measured(measures: &Measures, output: Option<usize>, limits: &Limits) -> String {
     let share = |used: f64, limit: f64| format!("{:5.1} %", 100.0 * used / limit);
     let mut rows = vec![

@@ -45,10 +45,10 @@ pub struct VariableArguments {
     pub vars_store: Option<PathBuf>,
 }
 
-/// How often values are made for a store that other programs change meanwhile.
+/// How often to generate values again if another program has changed the store.
 const ATTEMPTS: usize = 5;
 
-/// Everything that was read.
+/// The inputs, read.
 pub struct Read {
     manifest: Document,
     ops: Vec<Document>,
@@ -56,16 +56,16 @@ pub struct Read {
     store: Store,
     store_file: Option<VarsStore>,
     generates: bool,
-    /// Values that may be shown.
+    /// Values that may be shown in messages.
     plain: Vec<String>,
 }
 
-/// Who is asked about the manifest on the way.
+/// Callbacks for questions about the manifest.
 #[derive(Clone, Copy, Default)]
 pub struct Asked<'a> {
     /// The addresses of links that variables consume.
     pub addresses: Option<&'a AskAddresses<'a>>,
-    /// What is wrong with it whatever the values are.
+    /// Checks that do not depend on values.
     pub check: Option<&'a CheckAhead<'a>>,
 }
 
@@ -85,7 +85,7 @@ pub struct Manifest {
 // === impl Manifest ===
 
 impl Manifest {
-    /// What messages may quote. `shown`: what anybody may read.
+    /// Which texts messages may quote. `shown`: documents without secrets.
     pub fn filter<'a>(&'a self, shown: &'a Shown) -> Filter<'a> {
         Filter {
             secrets: &self.secrets,
@@ -93,7 +93,7 @@ impl Manifest {
         }
     }
 
-    /// Diagnostics without the values of its variables. `shown`: what anybody may read.
+    /// Diagnostics without the values of its variables. `shown`: documents without secrets.
     pub fn scrub(&self, diagnostics: Vec<Diagnostic>, shown: &Shown) -> Vec<Diagnostic> {
         self.secrets.scrub(diagnostics, shown)
     }
@@ -130,7 +130,7 @@ pub fn read(manifest: &Path, arguments: &VariableArguments, shown: &mut Shown) -
     }
 }
 
-/// In BOSH's words, what a file that cannot be read was to be read as.
+/// The error for a file that cannot be read, with its purpose in BOSH's words.
 fn read_as<T>(what: &str, path: &Path, read: Result<T, Box<Diagnostic>>) -> Result<T, Box<Diagnostic>> {
     read.map_err(|mut error| {
         if error.code.starts_with("input-") {
@@ -142,7 +142,7 @@ fn read_as<T>(what: &str, path: &Path, read: Result<T, Box<Diagnostic>>) -> Resu
 
 fn keep<T>(result: Result<T, Box<Diagnostic>>, errors: &mut Vec<Diagnostic>) -> Option<T> {
     let note = |error: Box<Diagnostic>| {
-        // Of files that are too large together, the first that does not fit is enough.
+        // If the files together are too large, report only the first that does not fit.
         if error.code != inputs::TOTAL || errors.iter().all(|other| other.code != inputs::TOTAL) {
             errors.push(*error);
         }
@@ -166,7 +166,7 @@ fn table(arguments: &VariableArguments, shown: &mut Shown, errors: &mut Vec<Diag
         let read = FilePath::parse(argument).map_err(Box::new).and_then(|file| {
             let path = files::expanded(Path::new(&file.path));
             let bytes = read_as("variable from file", &path, files::read(&path))?;
-            // Itself, and in the tree.
+            // Counted twice: the text, and its copy in the tree.
             inputs::weigh(&files::name(&path), 2 * bytes.len() as u64, shown)?;
             Ok((file, bytes))
         });
@@ -208,7 +208,7 @@ impl Read {
         &self.manifest.name
     }
 
-    /// Makes values also where there is no store to keep them in: a conversion needs them all.
+    /// Also generates values without a store: a conversion needs all of them.
     pub fn generating(mut self) -> Self {
         self.generates = true;
         self
@@ -243,7 +243,7 @@ impl Read {
         };
         let (applied, said) = stages.apply(manifest, &files).map_err(StageError::into_diagnostics)?;
         warnings.extend(said);
-        // From here on the manifest's name means the result, whose parts lead back to the files they come from.
+        // From here on the manifest's name means the result, whose parts are traced to their files.
         shown.add_result(
             &self.manifest.name,
             &self.manifest.name,
@@ -253,8 +253,8 @@ impl Read {
         Ok(applied.document)
     }
 
-    /// Finds or makes values, and puts them in. What was made is stored at once, whatever happens later: nobody wants another CA because a
-    /// template failed. No other run makes values for the same store meanwhile, and what is put in is what is stored.
+    /// Finds or generates values, and inserts them. Generated values are stored at once, even if a later step fails: a failed template must not cause
+    /// a new CA. No other run generates values for the same store meanwhile, and the inserted values are the stored ones.
     ///
     /// # Errors
     /// Of the variables stage, without values; and a store that cannot be written.
@@ -327,7 +327,7 @@ impl Read {
             let Some(file) = &mut self.store_file else {
                 return result.map_err(StageError::into_diagnostics);
             };
-            // An editor or bosh itself does not wait for us. What was made is kept in memory for the next attempt.
+            // An editor, or bosh, does not respect the lock. Generated values stay in memory for the next attempt.
             if self.store.changed() && file.has_changed().map_err(one)? {
                 continue;
             }
@@ -337,11 +337,11 @@ impl Read {
         }
         let message = "the vars store was changed by another program each time values were to be stored";
         Err(vec![
-            Diagnostic::error("vars-store-busy", message).help("try again when it is quiet"),
+            Diagnostic::error("vars-store-busy", message).help("try again when the other program has finished"),
         ])
     }
 
-    /// Reads the store again where it was changed since.
+    /// Reads the store again if it was changed.
     fn update(&mut self) -> Result<(), Box<Diagnostic>> {
         if let Some(file) = &mut self.store_file
             && file.has_changed()?

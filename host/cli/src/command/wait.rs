@@ -1,4 +1,4 @@
-//! `host wait`: waits for what comes of a deployment, edits of its ConfigMaps included.
+//! `host wait`: waits for a condition of a deployment that is current, also for its ConfigMaps and Secrets.
 
 use crate::connection::ConnectionArguments;
 use crate::exit::Failed;
@@ -32,7 +32,7 @@ pub struct WaitArguments {
     /// What to wait for: condition=TYPE or condition=TYPE=STATUS
     #[arg(long = "for", value_name = "CONDITION", default_value = "condition=Ready")]
     wanted: Wanted,
-    /// How long: 90s, 5m, 1h; 0 looks once
+    /// How long: 90s, 5m, 1h; 0 checks once
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
     timeout: Duration,
     /// Its namespace [default: that of the kubeconfig's context]
@@ -73,12 +73,12 @@ impl FromStr for Wanted {
     }
 }
 
-/// As kubectl names it, too.
+/// The name, also in kubectl's form.
 fn name(text: &str) -> Result<String, String> {
     let name = match text.split_once('/') {
         None => text,
         Some(("boshdeployment" | "boshdeployments" | "bdpl" | "boshdeployment.quarks.cloudfoundry.org", name)) => name,
-        Some((kind, _)) => return Err(format!("'{kind}' is no BOSHDeployment")),
+        Some((kind, _)) => return Err(format!("'{kind}' is not a BOSHDeployment")),
     };
     match name.is_empty() {
         true => Err("the name is empty".into()),

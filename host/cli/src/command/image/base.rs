@@ -1,4 +1,4 @@
-//! The stemcell's image, read when the first release needs it: where the registry has all images, nobody does.
+//! The stemcell's image, read only when a release needs it: not if the registry has all images.
 
 use crate::output::Bar;
 use boson_images::{Base, Part, Parts, Pool};
@@ -31,7 +31,7 @@ impl Lazy {
     /// The image.
     ///
     /// # Errors
-    /// It cannot be read, or not be built on.
+    /// It cannot be read, or cannot be used as a base.
     pub async fn get(&self, pool: &Pool, bar: &Bar) -> Result<Arc<Base>, Diagnostic> {
         let read = self.read.get_or_try_init(|| self.read(pool, bar));
         read.await.cloned()
@@ -70,7 +70,7 @@ impl Lazy {
     }
 }
 
-/// A misspelt path must not be asked for in somebody's registry.
+/// A misspelt path must not cause a request to a registry.
 fn has_registry(image: &str) -> bool {
     let host = image.split_once('/').map_or("", |(host, _)| host);
     host == "localhost" || host.contains(['.', ':']) && !host.starts_with('.')

@@ -1,4 +1,4 @@
-//! One image, from where its release is to where it is to be.
+//! Builds and delivers one image.
 
 use super::selection::{From, Selected};
 use super::{Report, base};
@@ -12,7 +12,7 @@ use boson_releases::Compiled;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What all images of a run share.
+/// Settings shared by all images of a run.
 pub struct Site {
     pub base: base::Lazy,
     pub transfer: Transfer,
@@ -26,7 +26,7 @@ pub struct Site {
     pub bars: Bars,
 }
 
-/// An image that is where it should be.
+/// An image that was delivered.
 pub struct Made {
     pub name: String,
     pub digest: String,
@@ -37,11 +37,11 @@ pub struct Made {
 enum Tarball {
     /// The user's.
     Given(PathBuf),
-    /// One that is no longer needed when an image was made of it.
+    /// A download, which is deleted when its image is built.
     Downloaded(Download),
 }
 
-/// An image that was built, and what was odd.
+/// An image that was built, with warnings.
 struct Built {
     image: Image,
     warnings: Vec<Diagnostic>,
@@ -50,7 +50,7 @@ struct Built {
 /// Makes an image.
 ///
 /// # Errors
-/// All that is wrong with the release; or a server, a registry or the disk.
+/// All errors in the release; or an error of a server, a registry or the disk.
 pub async fn image(site: &Arc<Site>, selected: &Selected) -> Result<Made, Report> {
     let bar = site.bars.bar(&selected.title);
     let known = selected.wanted.as_ref().map(|wanted| wanted.image.clone());
@@ -90,7 +90,7 @@ pub async fn image(site: &Arc<Site>, selected: &Selected) -> Result<Made, Report
     })
 }
 
-/// The image, where the registry has it.
+/// The image, if the registry already has it.
 async fn present(site: &Site, name: Option<&str>, bar: &Bar) -> Result<Option<Made>, Diagnostic> {
     let Some(name) = name.filter(|_| site.out.is_none() && !site.force) else {
         return Ok(None);
@@ -121,7 +121,7 @@ async fn tarball(site: &Site, selected: &Selected, bar: &Bar) -> Result<Tarball,
     }
 }
 
-/// What a tarball is compared with.
+/// The expected properties of a tarball.
 struct Plan {
     path: PathBuf,
     title: Option<String>,
@@ -179,7 +179,7 @@ fn opened(plan: &Plan, sources: &mut Sources) -> Result<Opened, Vec<Diagnostic>>
 
 fn other_version(wanted: &boson_images::Wanted, found: &str) -> Diagnostic {
     let message = format!(
-        "the tarball of release '{}' holds version {found}, and the manifest wants {}",
+        "the tarball of release '{}' holds version {found}, but the manifest wants {}",
         wanted.release, wanted.version
     );
     Diagnostic::error("image-version-differs", message).help("correct `version`, `url`, or the path of --release")
@@ -212,7 +212,7 @@ async fn built(
     .await
 }
 
-/// Brings an image to where it should be.
+/// Writes or pushes an image.
 async fn deliver(site: &Arc<Site>, image: &Image, title: &str, bar: &Bar) -> Result<(), Diagnostic> {
     let Some(out) = &site.out else {
         return push(site, image, bar).await;

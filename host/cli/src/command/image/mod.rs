@@ -2,7 +2,7 @@
 
 #![allow(
     clippy::result_large_err,
-    reason = "an error ends the making of one image; a box for it would be noise in every signature"
+    reason = "an error ends the build of an image; boxing it would complicate every signature"
 )]
 
 mod base;
@@ -71,7 +71,7 @@ pub struct ImageArguments {
     /// Make images that the registry has already, and push them again
     #[arg(long)]
     force: bool,
-    /// How many releases are worked on at once
+    /// How many releases to process at once
     #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=16))]
     parallel: u8,
     /// Directory for downloads, layers of stemcells and layers in the making [default: boson/images in the user's cache directory]
@@ -126,7 +126,7 @@ pub fn run(arguments: &ImageArguments, color: Color) -> Result<(), Failed> {
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let made = runtime.block_on(make(arguments, authorities, color));
-    // Nobody waits for threads that still read for an image that failed.
+    // Do not wait for threads that still read for an image that failed.
     runtime.shutdown_background();
     made
 }
@@ -172,7 +172,7 @@ async fn make(arguments: &ImageArguments, authorities: Vec<Vec<u8>>, color: Colo
         match result {
             Ok(made) => {
                 let lines = match made.digest.as_str() {
-                    // Not every registry says what it has.
+                    // Not every registry reports a digest.
                     "" => format!("{}\n", made.name),
                     digest => format!("{}@{digest}\n", made.name),
                 };
@@ -209,7 +209,7 @@ async fn one(site: Arc<Site>, selected: Selected) -> (Selected, Result<making::M
     (selected, made)
 }
 
-/// Errors that are about no file of their own are about the release's entry in the manifest.
+/// Errors without a place are shown at the release's entry in the manifest.
 fn placed(mut report: Report, selected: &Selected) -> Report {
     if let Some((document, pointer)) = &selected.place {
         for error in report

@@ -1,4 +1,4 @@
-//! Which images are to be made, and where their releases are.
+//! Which images to build, and where their releases are.
 
 use super::ImageArguments;
 use crate::command::convert::split_release;
@@ -13,7 +13,7 @@ use boson_releases::Compiled;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// An image that is to be made.
+/// An image to build.
 pub struct Selected {
     /// Name of the release, for progress.
     pub title: String,
@@ -21,11 +21,11 @@ pub struct Selected {
     pub from: From,
     /// Place in the manifest, for errors.
     pub place: Option<(String, Pointer)>,
-    /// What is wanted; none where the tarball itself says.
+    /// The wanted image; `None` if the tarball determines it.
     pub wanted: Option<Wanted>,
-    /// What the user says that the image is built on.
+    /// The stemcell that the user named.
     pub stemcell: Option<Stemcell>,
-    /// Registry and organization, for images whose name the tarball says.
+    /// Registry and organization, for images that the tarball names.
     pub registry: Option<String>,
 }
 
@@ -45,10 +45,10 @@ pub struct Selection {
     pub document: Option<String>,
 }
 
-/// Reads the command line, and the manifest where there is one.
+/// Reads the command line, and the manifest if given.
 ///
 /// # Errors
-/// What is wrong with them.
+/// All errors in them.
 pub fn selected(arguments: &ImageArguments, sources: &mut Sources) -> Result<Selection, Vec<Diagnostic>> {
     match (&arguments.tarball, &arguments.manifest) {
         (_, Some(manifest)) => of_manifest(arguments, manifest, sources),
@@ -74,7 +74,7 @@ fn of_manifest(arguments: &ImageArguments, path: &Path, sources: &mut Sources) -
     let (plugins, mut warnings) = plugins::prepare(&arguments.plugins, &[Stage::Ops, Stage::Variables], sources)?;
     let mut read = variables::read(path, &arguments.variables, sources)?;
     let document = read.apply(&plugins, sources, &mut warnings)?;
-    // Passwords and certificates are not needed for images: what has no value stays as it is.
+    // Passwords and certificates are not needed for images: variables without a value stay as they are.
     let options = Options::interpolate(false, false);
     let manifest = read.interpolate(&plugins, &document, &options, &Asked::default(), sources, &mut warnings)?;
     let given = given(&arguments.releases)?;
@@ -121,7 +121,7 @@ fn of_manifest(arguments: &ImageArguments, path: &Path, sources: &mut Sources) -
     }
 }
 
-/// The tarballs of `--release`, by release. What has no name is opened to learn it.
+/// The tarballs of `--release`, by release. A tarball without a given name is opened to read it.
 fn given(releases: &[String]) -> Result<BTreeMap<String, PathBuf>, Vec<Diagnostic>> {
     let mut given = BTreeMap::new();
     for text in releases {
@@ -142,7 +142,7 @@ fn given(releases: &[String]) -> Result<BTreeMap<String, PathBuf>, Vec<Diagnosti
     Ok(given)
 }
 
-/// A misspelt name would be a release that is downloaded after all.
+/// With a misspelt name, the release would be downloaded instead.
 fn unknown(given: &BTreeMap<String, PathBuf>, all: &[Wanted]) -> Vec<Diagnostic> {
     let is_unknown = |name: &&String| all.iter().all(|one| one.release != **name);
     let error = |name: &String| {

@@ -1,4 +1,4 @@
-//! `host util bpm`: renders the templates of an instance group, and keeps what shapes its pods; the job bpm-configs runs it.
+//! `host util bpm`: renders the templates of an instance group, and outputs the files that shape its pods; the job bpm-configs runs it.
 
 use super::leaving::{Leaving, Outcome};
 use super::mounted;
@@ -13,19 +13,19 @@ use boson_pipeline::{Diagnostic, Stage};
 use clap::Args;
 use std::path::PathBuf;
 
-/// Threads: the limit of a container's processor time has little use for more.
+/// Threads: more are of little use within the container's CPU limit.
 const THREADS: usize = 2;
 
-/// All templates are rendered, on every instance, to find out before there are pods what would fail in them
+/// All templates are rendered for every instance, to find errors before pods are created
 #[derive(Args, Debug)]
 pub struct BpmArguments {
     /// The resolved instance group: `properties.yaml` of its Secret
     #[arg(long, value_name = "FILE")]
     resolved: PathBuf,
-    /// What the manifest is called in errors
+    /// Name of the manifest in errors
     #[arg(long, value_name = "NAME")]
     manifest_name: String,
-    /// Folder with the values of variables, which no message may hold
+    /// Folder with the values of variables, which messages must not contain
     #[arg(long, value_name = "DIR")]
     values: Option<PathBuf>,
     /// Directory with `jobs-src/<release>/<job>`

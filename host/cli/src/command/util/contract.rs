@@ -3,10 +3,10 @@
 use boson_deployment::contract::{OLDEST, VARIABLE, VERSION};
 use boson_pipeline::Diagnostic;
 
-/// Checks the version that the pod was made for. Outside of a pod there is none.
+/// Checks the contract version that the pod was created for. Outside a pod, no version is set.
 ///
 /// # Errors
-/// It is none that this image serves.
+/// This image does not serve it.
 pub fn check() -> Result<(), Box<Diagnostic>> {
     match std::env::var(VARIABLE) {
         Ok(text) => serves(&text),
@@ -27,9 +27,9 @@ fn serves(text: &str) -> Result<(), Box<Diagnostic>> {
     let text: String = text.chars().take(20).collect();
     let message = format!("this pod was made for version '{text}' of the pod contract, and host {host} serves {ours}");
     let error = Diagnostic::error("pod-contract", message);
-    Err(Box::new(error.help(
-        "give the operator an image of its own version: `--operator-image`",
-    )))
+    Err(Box::new(
+        error.help("set `--operator-image` to an image of the operator's version"),
+    ))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `host util extract-jobs`: copies the job sources of a release image, where this program is in it or its files are mounted.
+//! `host util extract-jobs`: copies the job sources of a release image. Either this program is in the image, or the image's files are mounted.
 
 use crate::exit::Failed;
 use anyhow::{Context, ensure};
@@ -8,16 +8,16 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-/// Directories in one another. Releases have a few.
+/// Nested directories. Releases have a few levels.
 const DEEPEST: usize = 64;
 
-/// Links stay links: what reads the copy does not follow one out of it
+/// Links are copied as links: readers of the copy do not follow links out of it
 #[derive(Args, Debug)]
 pub struct ExtractJobsArguments {
     /// The image's job sources
     #[arg(long, value_name = "DIR", default_value = copier::SOURCE)]
     from: PathBuf,
-    /// Where they go
+    /// The directory to copy to
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
 }
@@ -48,7 +48,7 @@ fn copy(from: &Path, to: &Path, depth: usize) -> anyhow::Result<()> {
         if kind.is_dir() {
             copy(&source, &target, depth + 1)?;
         } else if kind.is_file() {
-            // Permissions come along: an execute bit decides who may run what is rendered.
+            // Permissions are copied, too: execute bits decide who may run the rendered files.
             fs::copy(&source, &target).with_context(|| context(&source))?;
         } else if kind.is_symlink() {
             let end = fs::read_link(&source).with_context(|| context(&source))?;

@@ -13,16 +13,16 @@ use boson_pipeline::{Diagnostic, Stage, StageError};
 use clap::Args;
 use std::path::PathBuf;
 
-/// All groups are resolved, since links lead from one to the other; the output is that of one
+/// All groups are resolved, since links connect them; the output is that of one group
 #[derive(Args, Debug)]
 pub struct InstanceGroupArguments {
     /// The manifest with all values: `manifest.yaml` of its Secret
     #[arg(long, value_name = "FILE")]
     manifest: PathBuf,
-    /// What the manifest is called in errors
+    /// Name of the manifest in errors
     #[arg(long, value_name = "NAME")]
     manifest_name: String,
-    /// Folder with the values of variables, which no message may hold
+    /// Folder with the values of variables, which messages must not contain
     #[arg(long, value_name = "DIR")]
     values: Option<PathBuf>,
     /// Directory with `jobs-src/<release>/<job>`
@@ -39,7 +39,7 @@ pub struct InstanceGroupArguments {
     plugins: PluginArguments,
 }
 
-/// The deployment at hand.
+/// The deployment.
 #[derive(Args, Debug)]
 struct DeploymentArguments {
     /// Name of the deployment

@@ -20,7 +20,7 @@ pub struct InterpolateArguments {
     /// The manifest, ops applied: `manifest.yaml` of its Secret
     #[arg(long, value_name = "FILE")]
     manifest: PathBuf,
-    /// What the manifest is called in errors
+    /// Name of the manifest in errors
     #[arg(long, value_name = "NAME")]
     manifest_name: String,
     /// Folder with the values of variables
@@ -38,7 +38,7 @@ pub struct InterpolateArguments {
 pub fn run(arguments: &InterpolateArguments, color: Color) -> Result<(), Failed> {
     let (mut sources, mut warnings) = (Sources::default(), Vec::new());
     if is_outdated(arguments) {
-        output::complain("what is mounted is not what this run is for: a new pod gets it\n");
+        output::complain("the mounted inputs have changed since this run was requested: a new pod reads them\n");
         return Err(Failed::Again);
     }
     let outcome = interpolate(arguments, &mut sources, &mut warnings);
@@ -46,7 +46,7 @@ pub fn run(arguments: &InterpolateArguments, color: Color) -> Result<(), Failed>
     leaving.leave(outcome, warnings, &sources, &arguments.manifest_name, color)
 }
 
-/// Whether something was changed since the operator asked for this run. What cannot be read is told later.
+/// Whether the inputs changed since the operator requested this run. Errors in reading them are reported later.
 fn is_outdated(arguments: &InterpolateArguments) -> bool {
     let digest = || {
         let bytes = crate::files::read(&arguments.manifest).ok()?;

@@ -1,4 +1,4 @@
-//! What the containers of a conversion job leave: output that becomes Secrets, and what they have to say, for the operator.
+//! The results of a conversion job's containers: output that becomes Secrets, and diagnostics for the operator.
 
 use crate::exit::{self, Failed};
 use crate::output::{self, Color};
@@ -10,28 +10,28 @@ use boson_pipeline::report::Sources;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// Options about what a container leaves.
+/// Options for the results of a container.
 #[derive(Args, Clone, Debug)]
 pub struct Leaving {
-    /// Where the output goes: a JSON object of texts
+    /// File for the output: a JSON object of texts
     #[arg(long, value_name = "FILE", default_value = in_pod::OUTPUT)]
     output: PathBuf,
-    /// Where errors and warnings go, for the operator
+    /// File for errors and warnings, for the operator
     #[arg(long, value_name = "FILE", default_value = in_pod::TERMINATION_LOG)]
     report: PathBuf,
-    /// Most bytes of these: the kubelet cuts what is longer
+    /// Size limit of the report in bytes: the kubelet truncates longer messages
     #[arg(long, value_name = "BYTES", default_value_t = 4096)]
     report_limit: usize,
 }
 
-/// What a command found: texts for a Secret, or why there are none.
+/// The result of a command: texts for a Secret, or errors.
 pub type Outcome = Result<Texts, Vec<Diagnostic>>;
 
 // === impl Leaving ===
 
 impl Leaving {
-    /// Writes the output, or what is wrong. `warnings` are told in both cases; `manifest`: the document that the operator knows better than
-    /// we do: its places are left for the operator to find.
+    /// Writes the output, or errors. `warnings` are reported in both cases. `manifest`: the document whose lines only the operator knows, so the
+    /// operator adds the places in it.
     pub fn leave(
         &self,
         outcome: Outcome,
@@ -57,14 +57,14 @@ impl Leaving {
                 Ok(durable::write(&self.output, text.as_bytes(), 0o640)?)
             }
             None => Err(match exit::failed(&said, false) {
-                Failed::Input => Failed::Told,
+                Failed::Input => Failed::Reported,
                 other => other,
             }),
         }
     }
 }
 
-/// With the line and column of a document that only we have.
+/// Adds line and column in documents that only this container has.
 fn placed(one: &Diagnostic, sources: &Sources, manifest: &str) -> Diagnostic {
     let mut one = one.clone();
     if one.place.line.is_none() && one.place.document.as_deref() != Some(manifest) {
@@ -74,7 +74,7 @@ fn placed(one: &Diagnostic, sources: &Sources, manifest: &str) -> Diagnostic {
     one
 }
 
-/// In place: the kubelet has mounted the file itself, so that no other can be put there.
+/// Written in place: the kubelet has mounted this file, so it cannot be replaced by a rename.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
     std::fs::write(path, bytes)
         .map_err(|error| anyhow::anyhow!("cannot write '{}': {error}", path.display()))

@@ -1,4 +1,4 @@
-//! `host util`: what the pods of a deployment run. Not meant for people; documented, because manifests show it.
+//! `host util`: commands that the pods of a deployment run. Not for users, but documented because manifests contain them.
 
 mod bpm;
 mod contract;
@@ -26,11 +26,11 @@ pub enum UtilCommand {
     Interpolate(interpolate::InterpolateArguments),
     /// Bind properties and resolve links of an instance group
     InstanceGroup(instance_group::InstanceGroupArguments),
-    /// Render the templates of an instance group, and keep what shapes its pods
+    /// Render the templates of an instance group, and output the files that shape its pods
     Bpm(bpm::BpmArguments),
     /// Copy the job sources of a release image
     ExtractJobs(extract_jobs::ExtractJobsArguments),
-    /// Make Secrets of the files that the other containers of this pod leave
+    /// Make Secrets from the output files of the other containers of this pod
     PersistOutput(persist_output::PersistOutputArguments),
     /// Render all templates of this pod's instance
     TemplateRender(template_render::TemplateRenderArguments),
@@ -53,7 +53,7 @@ pub fn run(command: &UtilCommand, color: Color) -> Result<(), Failed> {
     }
 }
 
-/// Reports an error before the command has begun: to the operator, where it is a step of a conversion.
+/// Reports an error before the command has begun; to the operator if it is a step of a conversion.
 fn refuse(command: &UtilCommand, error: Diagnostic, color: Color) -> Result<(), Failed> {
     let leaving = match command {
         UtilCommand::Interpolate(arguments) => &arguments.leaving,

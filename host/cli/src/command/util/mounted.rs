@@ -1,4 +1,4 @@
-//! What the containers of a conversion job find: documents that may be compressed, the values of variables, the releases.
+//! The inputs of a conversion job's containers: documents that may be compressed, the values of variables, the releases.
 
 use crate::files;
 use boson_controllers::in_pod::{Held, Origin, Values};
@@ -12,10 +12,10 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// A document of a Secret. `name`: what diagnostics call it.
+/// A document of a Secret. `name`: its name in diagnostics.
 ///
 /// # Errors
-/// It cannot be read, or is no YAML.
+/// It cannot be read, or is not YAML.
 pub fn document(path: &Path, name: &str, sources: &mut Sources) -> Result<Document, Vec<Diagnostic>> {
     let bytes = files::read(path).map_err(|error| vec![*error])?;
     let document = kept::read(name, &bytes).map_err(|error| vec![error])?;
@@ -26,7 +26,7 @@ pub fn document(path: &Path, name: &str, sources: &mut Sources) -> Result<Docume
 /// The values of variables in this folder; none without a folder.
 ///
 /// # Errors
-/// It cannot be read; what it holds is no value.
+/// It cannot be read, or contains something else than values.
 pub fn values(folder: Option<&Path>) -> Result<(Vec<Held>, Values), Vec<Diagnostic>> {
     let mut held = Vec::new();
     for (folder, origin) in folder
@@ -46,7 +46,7 @@ pub fn values(folder: Option<&Path>) -> Result<(Vec<Held>, Values), Vec<Diagnost
 /// All releases below `jobs-src`.
 ///
 /// # Errors
-/// All that is wrong with them.
+/// All errors in them.
 pub fn releases(folder: &Path, sources: &mut Sources) -> Result<Vec<Release>, Vec<Diagnostic>> {
     let limits = boson_releases::Limits::default();
     let releases = boson_releases::read_all(folder, None, limits, sources, &mut |_| {})?;
@@ -68,7 +68,7 @@ fn entries(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>, Vec<Diagnostic>> 
     names.into_iter().map(entry).collect()
 }
 
-/// What is in a folder, sorted; the kubelet's own entries begin with `..`. Nothing where there is no such folder.
+/// The names in a folder, sorted, without the kubelet's own entries, which begin with `..`. Empty if there is no such folder.
 fn names(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     let entries = match fs::read_dir(folder) {

@@ -1,4 +1,4 @@
-//! `host util persist-output`: makes Secrets of the files that the other containers of its pod leave, each container's when it has ended.
+//! `host util persist-output`: makes Secrets from the output files of the other containers of its pod, when each container has ended.
 
 use crate::exit::{self, Failed};
 use crate::output::{self, Color};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Looks that fail in a row before giving up: rights that were just given take a while to hold everywhere.
+/// Failed requests in a row before giving up: new RBAC rules take a while to be effective.
 const FAILURES: u32 = 30;
 /// Bytes of a termination message that Kubernetes keeps.
 const MESSAGE: usize = 4096;
@@ -24,7 +24,7 @@ const MESSAGE: usize = 4096;
 /// Every option is read from the environment, as the operator gives it to its container
 #[derive(Args, Debug)]
 pub struct PersistOutputArguments {
-    /// What becomes of which file, and whose it is
+    /// Which Secret is made from which file, and its owner
     #[arg(long, value_name = "JSON", env = "BOSON_OUTPUT", hide_env_values = true)]
     order: String,
     /// Namespace of this pod
@@ -36,16 +36,16 @@ pub struct PersistOutputArguments {
     /// Directory with a directory for each container
     #[arg(long, value_name = "DIR", default_value = DIRECTORY)]
     directory: PathBuf,
-    /// What goes wrong is written here, too: the operator shows it
+    /// Errors are also written to this file; the operator shows them
     #[arg(long, value_name = "FILE", default_value = "/dev/termination-log")]
     message_file: PathBuf,
 }
 
-/// Why it ended before all output was kept.
+/// Why it ended before all output was stored.
 enum Stop {
-    /// What a container left is wrong.
+    /// A container's output is invalid.
     Wrong(Box<Diagnostic>),
-    /// The API server, or the pod's end.
+    /// An error of the API server, or the pod was stopped.
     Other(anyhow::Error),
 }
 
@@ -83,13 +83,13 @@ fn leave(file: &Path, message: &str) {
 async fn persist(arguments: &PersistOutputArguments) -> Result<(), Stop> {
     let order: Order = serde_json::from_str(&arguments.order).map_err(|_| {
         let error = Diagnostic::error("output-order", "the order in BOSON_OUTPUT is not one of this program's");
-        Stop::Wrong(Box::new(error.help("operator and image have to be of one version")))
+        Stop::Wrong(Box::new(error.help("use an operator and an image of the same version")))
     })?;
     let client = connect(&Connection::Default)
         .await
         .map_err(|error| Stop::Other(anyhow::Error::msg(error)))?;
     let cluster = Cluster::new(client, Arc::default());
-    // As the first process of a container it would not hear of the pod's end by itself.
+    // The first process of a container gets no SIGTERM without a handler.
     let mut stop = signal(SignalKind::terminate())
         .context("no signals")
         .map_err(Stop::Other)?;
@@ -114,7 +114,7 @@ async fn all(arguments: &PersistOutputArguments, cluster: &Cluster, order: &Orde
                     }
                 }
             }
-            Ok(None) => return Err(Stop::Other(anyhow::anyhow!("the pod is gone"))),
+            Ok(None) => return Err(Stop::Other(anyhow::anyhow!("the pod was deleted"))),
             Err(error) if failures >= FAILURES => return Err(Stop::Other(error.into())),
             Err(_) => failures += 1,
         }
@@ -125,7 +125,7 @@ async fn all(arguments: &PersistOutputArguments, cluster: &Cluster, order: &Orde
     }
 }
 
-/// A watch would need the right to watch all pods of the namespace. Most containers end soon.
+/// A watch would need permission to watch all pods of the namespace. Most containers end soon.
 fn pause(passed: Duration) -> Duration {
     match passed.as_secs() {
         0..20 => Duration::from_millis(250),
@@ -173,7 +173,7 @@ async fn container_output(
     Ok(())
 }
 
-/// None: there is no such file.
+/// `None` if there is no such file.
 fn read(place: &str, path: &Path) -> Result<Option<Vec<u8>>, Stop> {
     let unreadable = |error: std::io::Error| {
         let error = Diagnostic::error("output-unreadable", format!("cannot read {place}: {error}"));

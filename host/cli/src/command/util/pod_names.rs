@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 
 /// How long the cluster's DNS may take to know the Service of the deployment's.
 const LOOKUP: Duration = Duration::from_secs(60);
-/// How long the deployment's DNS is waited for.
+/// How long to wait for the deployment's DNS.
 const UPCHECK: Duration = Duration::from_secs(60);
-/// Pause between two looks.
+/// Pause between two lookups.
 const PAUSE: Duration = Duration::from_millis(500);
 /// Port of the Service.
 const PORT: u16 = 53;
@@ -26,7 +26,7 @@ const RESOLV_CONF: &str = "/etc/resolv.conf";
 /// The name of the pod.
 const HOSTNAME: &str = "/proc/sys/kernel/hostname";
 
-/// This pod, as its resolved document has it.
+/// This pod's entry in its resolved document.
 struct Instance<'m> {
     id: &'m str,
     address: &'m str,
@@ -36,7 +36,7 @@ struct Instance<'m> {
 /// Writes `etc/hosts` and `etc/resolv.conf` below a directory.
 ///
 /// # Errors
-/// The deployment's DNS cannot be found, or the files cannot be written. A warning where its DNS does not answer.
+/// The deployment's DNS cannot be found, or the files cannot be written. A warning if its DNS does not answer.
 pub fn write(directory: &Path, manifest: &Tree, index: u32, ip: &str) -> Result<Option<Diagnostic>, Box<Diagnostic>> {
     let unwritable = |error: std::io::Error| {
         let message = format!("cannot write the names of the pod: {error}");
@@ -65,7 +65,7 @@ pub fn write(directory: &Path, manifest: &Tree, index: u32, ip: &str) -> Result<
     Ok(said)
 }
 
-/// Names of BOSH, where the deployment has any.
+/// The zone, if the deployment has one.
 fn zone(manifest: &Tree) -> Result<Option<Zone>, Box<Diagnostic>> {
     let Some(document) = manifest.get(RESOLVED_KEY) else {
         return Ok(None);
@@ -81,7 +81,7 @@ fn hosts_of(manifest: &Tree, index: u32, ip: &str, zone: Option<&Zone>) -> Strin
     let name = group.and_then(|group| group.str("name")).unwrap_or_default();
     let found = group.and_then(|group| instance(group, index));
     let (Some(instance), Ok(ip)) = (found, ip.parse()) else {
-        // Without a job there is no instance: nobody asks for its names.
+        // Without a job there is no instance, and its names are not needed.
         return "127.0.0.1 localhost\n::1 localhost\n".into();
     };
     let names = names_of(manifest, instance.address);
@@ -122,7 +122,7 @@ fn names_of(manifest: &Tree, address: &str) -> Option<Names> {
     Names::new(manifest.str("name")?, namespace, domain).ok()
 }
 
-/// Where the deployment's DNS is, as the cluster's DNS knows it.
+/// The address of the deployment's DNS, from the cluster's DNS.
 fn server(manifest: &Tree, zone: &Zone) -> Result<SocketAddr, Box<Diagnostic>> {
     let document = manifest.get(RESOLVED_KEY);
     let text = |key: &str| document.and_then(|document| document.str(key)).unwrap_or_default();
@@ -131,7 +131,7 @@ fn server(manifest: &Tree, zone: &Zone) -> Result<SocketAddr, Box<Diagnostic>> {
     let address = names.address(&object_name(&names));
     let began = Instant::now();
     loop {
-        // With a dot at the end it is not searched for elsewhere first.
+        // The dot at the end avoids the search domains.
         let found = format!("{address}.:{PORT}").to_socket_addrs().map(|mut all| all.next());
         let why = match found {
             Ok(Some(server)) => return Ok(server),
@@ -140,7 +140,7 @@ fn server(manifest: &Tree, zone: &Zone) -> Result<SocketAddr, Box<Diagnostic>> {
         };
         if began.elapsed() >= LOOKUP {
             let message = format!("the cluster's DNS does not know '{address}', the DNS of the deployment: {why}");
-            let help = "check that the Service is there and that pods reach the cluster's DNS: names and aliases of BOSH DNS need both";
+            let help = "check that the Service exists and that pods reach the cluster's DNS: names and aliases of BOSH DNS need both";
             return Err(Box::new(Diagnostic::error("pod-dns", message).help(help)));
         }
         std::thread::sleep(PAUSE);

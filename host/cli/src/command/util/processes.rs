@@ -1,4 +1,4 @@
-//! What the process wrapper reads in a pod: the processes of each job, from the files that were rendered there, and the instance's own files.
+//! The files that the process wrapper reads in a pod: the processes of each job, from the rendered files, and the instance's own files.
 
 use crate::storage::below::{self, Below};
 use anyhow::{Context, Result};
@@ -15,8 +15,8 @@ use std::path::Path;
 /// Files of an instance, as BOSH's agent leaves them.
 const INSTANCE: [&str; 4] = ["id", "az", "name", "deployment"];
 
-/// The processes of a job on this pod, as text for the wrapper. `job`: of the resolved group; `(name, tree)`: its [`description`];
-/// `context`: what its templates saw.
+/// The processes of a job on this pod, as text for the wrapper. `job`: of the resolved group; `(name, tree)`: its [`description`]; `context`: the
+/// context of its templates.
 ///
 /// # Errors
 /// BPM would refuse it.
@@ -53,10 +53,10 @@ pub fn of_job(
     Ok(json::to_text(&document))
 }
 
-/// What describes the job's processes, with its name: its bpm.yml, or the monit file that it runs by, or nothing.
+/// The description of the job's processes, with its name: its bpm.yml, or its monit file, or nothing.
 ///
 /// # Errors
-/// The file is no YAML.
+/// The file is not YAML.
 pub fn description(
     files: &Job,
     filled: &Filled,
@@ -77,7 +77,7 @@ pub fn description(
     Ok((name, tree))
 }
 
-/// Warnings were given when the deployment was converted.
+/// Errors only: warnings were reported when the deployment was converted.
 fn errors(findings: Findings) -> Vec<Diagnostic> {
     let errors = findings.0.into_iter().filter(|one| one.kind.is_error());
     let diagnostic = |one: boson_processes::Finding| {
@@ -93,7 +93,7 @@ fn errors(findings: Findings) -> Vec<Diagnostic> {
     errors.map(diagnostic).collect()
 }
 
-/// `id`, `az`, `name` and `deployment` of what templates see.
+/// `id`, `az`, `name` and `deployment` of the templates' `spec`.
 fn instance(context: &Tree) -> Tree {
     let text = |key: &str| {
         context
@@ -104,7 +104,7 @@ fn instance(context: &Tree) -> Tree {
     INSTANCE.iter().map(|key| (*key, Tree::from(text(key)))).collect()
 }
 
-/// What is written for the wrapper.
+/// The files for the wrapper.
 #[derive(Debug, Default)]
 pub struct Written {
     /// Job, and what [`of_job`] made.
@@ -146,14 +146,14 @@ pub fn directory(path: &Path) -> Result<()> {
         .mode(0o775)
         .create(path)
         .with_context(context)?;
-    // The umask may have taken the group's right.
+    // The umask may have removed the group's permissions.
     for part in there {
         fs::set_permissions(part, fs::Permissions::from_mode(0o775 | set_group(part))).with_context(context)?;
     }
     Ok(())
 }
 
-/// The bit that makes files of a volume those of its group.
+/// The setgid bit, so that new files of a volume belong to its group.
 fn set_group(path: &Path) -> u32 {
     fs::metadata(path).map_or(0, |found| found.permissions().mode() & 0o2000)
 }

@@ -31,7 +31,7 @@ pub struct TemplateRenderArguments {
     /// Directory with `jobs-src/<release>/<job>`
     #[arg(long, env = "JOBS_DIR", default_value = "/var/vcap/all-releases")]
     releases: PathBuf,
-    /// Where rendered jobs go
+    /// Directory for rendered jobs
     #[arg(long, env = "OUTPUT_DIR", default_value = "/var/vcap/jobs")]
     out: PathBuf,
     /// The zone's number, from 1
@@ -46,10 +46,10 @@ pub struct TemplateRenderArguments {
     /// The pod's address
     #[arg(long, env = "POD_IP")]
     ip: String,
-    /// Where the process wrapper is, and what it reads
+    /// Directory of the process wrapper and of the files that it reads
     #[arg(long, env = "CONTAINER_RUN_DIR")]
     wrapper: Option<PathBuf>,
-    /// A directory to make, for the processes; may be given more than once
+    /// A directory to create for the processes; may be given more than once
     #[arg(long, value_name = "PATH")]
     directory: Vec<PathBuf>,
     #[command(flatten)]
@@ -84,7 +84,7 @@ fn template_render(
     // The operator has warned about settings when it loaded the plugin.
     let (plugins, _) = plugins::prepare(&arguments.plugins, &[Stage::Render], sources)?;
     let pod = pod(arguments, &manifest);
-    // The log of a pod has more readers than its Secrets.
+    // More users can read a pod's log than its Secrets.
     let secrets = Secrets::suspected(&manifest);
     let rendered = files(arguments, &plugins, &pod, &secrets, sources);
     let rendered = rendered.map_err(|errors| secrets.scrub(errors, sources))?;
@@ -97,7 +97,7 @@ fn template_render(
     Ok(secrets.scrub(said, sources))
 }
 
-/// What rendering gave.
+/// The result of rendering.
 #[derive(Default)]
 struct Rendered {
     files: Vec<Below>,
@@ -126,7 +126,7 @@ fn pod<'a>(arguments: &TemplateRenderArguments, manifest: &'a Tree) -> Pod<'a> {
     }
 }
 
-/// The files of all jobs, with the notes of the templates. Errors of all jobs come together.
+/// The files of all jobs, with the notes of the templates. Errors of all jobs are collected.
 fn files(
     arguments: &TemplateRenderArguments,
     plugins: &Plugins,
@@ -177,15 +177,15 @@ fn files(
 /// A job on this pod.
 struct Instance {
     job: Job,
-    /// What its templates saw.
+    /// The context of its templates.
     context: Tree,
-    /// What they gave.
+    /// The rendered files.
     filled: Filled,
-    /// The monit file, where the job runs by it.
+    /// The monit file, if the job runs by it.
     monit: Option<String>,
 }
 
-/// A job with what its templates gave on this pod.
+/// A job with its rendered files on this pod.
 fn fill(
     arguments: &TemplateRenderArguments,
     plugins: &Plugins,
@@ -210,10 +210,10 @@ fn fill(
         let what = format!("job '{name}' has no instance {index}");
         let error = Diagnostic::error("render-no-instance", what)
             .in_document(arguments.manifest.display().to_string())
-            .help("AZ_INDEX, REPLICAS and POD_ORDINAL do not fit the manifest");
+            .help("AZ_INDEX, REPLICAS and POD_ORDINAL do not match the manifest");
         vec![error]
     })?;
-    // As in the conversion, behind `monit` where that may change what the others see.
+    // As in the conversion: rendered after `monit`, which may change the context of the others.
     let by_monit = selection::by_monit(job, files);
     let monit = if by_monit {
         selection::monit(files)

@@ -10,9 +10,9 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{sleep, timeout};
 
-/// Longest time for one look: a name server that is not there yet does not answer at all.
+/// Timeout of one attempt: a name server that does not run yet does not answer at all.
 const LOOK: Duration = Duration::from_secs(5);
-/// Between two.
+/// Pause between two attempts.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Wait for Services
@@ -33,19 +33,19 @@ pub fn run(arguments: &WaitArguments, color: Color) -> Result<(), Failed> {
         let mut stop = signal(SignalKind::terminate())?;
         tokio::select! {
             result = wait(&arguments.names, limit, color) => result,
-            _ = stop.recv() => Err(anyhow::anyhow!("the pod was ended").into()),
+            _ = stop.recv() => Err(anyhow::anyhow!("the pod was stopped").into()),
         }
     })
 }
 
-/// One after the other: all have to come.
+/// One after the other: all names are needed.
 async fn wait(names: &[String], limit: Duration, color: Color) -> Result<(), Failed> {
     let began = Instant::now();
     for name in names {
         let mut reported = false;
         while !is_there(name).await {
             if began.elapsed() >= limit {
-                let what = format!("'{name}' did not come within {} s", limit.as_secs());
+                let what = format!("'{name}' was not available within {} s", limit.as_secs());
                 let errors = [Diagnostic::error("wait-timeout", what)];
                 output::show(&errors, &Sources::default(), color);
                 return Err(exit::failed(&errors, false));
