@@ -95,7 +95,7 @@ async fn persist(arguments: &PersistOutputArguments) -> Result<(), Stop> {
         .map_err(Stop::Other)?;
     tokio::select! {
         done = all(arguments, &cluster, &order) => done,
-        _ = stop.recv() => Err(Stop::Other(anyhow::anyhow!("the pod was ended before all of its containers had"))),
+        _ = stop.recv() => Err(Stop::Other(anyhow::anyhow!("the pod was stopped before all of its containers had"))),
     }
 }
 
