@@ -1,4 +1,4 @@
-//! Files that are read: within bounds, with errors that name the file. What this program writes is in [`crate::storage`].
+//! Reads input files, with size limits and errors that name the file. Output files are written by [`crate::storage`].
 
 use boson_pipeline::Diagnostic;
 use rustix::fs::OFlags;
@@ -35,13 +35,13 @@ fn refuse(name: &str, code: &str, message: String, help: &str) -> Box<Diagnostic
     Box::new(Diagnostic::error(code, message).in_document(name).help(help))
 }
 
-/// What to report where a file was expected.
+/// The error for a directory in place of a file.
 pub fn directory(name: &str) -> Box<Diagnostic> {
     let message = format!("'{name}' is a directory, not a file");
     refuse(name, "input-is-directory", message, "give the file inside it")
 }
 
-/// What to report of a file with more than [`MAX_BYTES`].
+/// The error for a file with more than [`MAX_BYTES`].
 pub fn too_large(name: &str) -> Box<Diagnostic> {
     let message = format!("'{name}' is larger than {} MiB", MAX_BYTES >> 20);
     refuse(
@@ -52,7 +52,7 @@ pub fn too_large(name: &str) -> Box<Diagnostic> {
     )
 }
 
-/// What to report of a file that the system does not let us read.
+/// The error for a file that cannot be read.
 pub fn unreadable(name: &str, error: &io::Error) -> Box<Diagnostic> {
     if error.kind() == io::ErrorKind::NotFound {
         let message = format!("there is no file '{name}'");
@@ -63,7 +63,7 @@ pub fn unreadable(name: &str, error: &io::Error) -> Box<Diagnostic> {
     refuse(name, "input-unreadable", message, "check its permissions")
 }
 
-/// A path as BOSH's command line takes those of the manifest, of `--var-file` and of `--vars-store`: after `~` from the home directory.
+/// Expands `~` to the home directory, as BOSH's command line does for the manifest, `--var-file` and `--vars-store`.
 pub fn expanded(path: &Path) -> PathBuf {
     let below = path.to_str().and_then(|path| path.strip_prefix('~'));
     match (below, std::env::var_os("HOME")) {
@@ -72,7 +72,7 @@ pub fn expanded(path: &Path) -> PathBuf {
     }
 }
 
-/// How a path is called in messages.
+/// The name of a path in messages.
 pub fn name(path: &Path) -> String {
     if path == Path::new("-") {
         "(standard input)".to_string()
@@ -81,8 +81,7 @@ pub fn name(path: &Path) -> String {
     }
 }
 
-/// The content of a file of ours that is a regular one: not of what a link leads to, and without waiting for whoever writes into a named pipe.
-/// None: there is no such file.
+/// The content of a regular file of ours. It follows no link and does not block on a named pipe. `None` if there is no such file.
 ///
 /// # Errors
 /// It is something else, it has more than `largest` bytes, or it cannot be read.

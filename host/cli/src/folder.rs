@@ -1,9 +1,9 @@
-//! A folder of objects, one file each. What an earlier run for the same deployment wrote there and this one does not is removed: `kubectl apply -f`
-//! would bring back objects that the deployment no longer has. An inventory beside the files lists which are ours; no other file is touched.
+//! A folder of objects, one file each. Files of earlier runs for the same deployment that are no longer needed are removed: `kubectl apply -f` would
+//! recreate objects that the deployment no longer has. An inventory beside the files lists which are ours; no other file is touched.
 //!
 //! # Guarantees
-//! The inventory is written before the files, and so lists each file that a run has written even where the run was killed: the next one removes
-//! what is left over. Each file holds the old object or the new one, never a part. Runs for the same folder wait for each other.
+//! The inventory is written before the files, so it lists each file that a run has written even if the run was killed: the next run removes the rest.
+//! Each file holds the old object or the new one, never a part. Runs for the same folder wait for each other.
 
 use crate::files;
 use crate::output;
@@ -22,7 +22,7 @@ const LOCK: &str = ".boson.lock";
 /// The largest inventory, in bytes: far above that of the largest deployment.
 const INVENTORY: u64 = 8 << 20;
 
-/// What a run did to a folder.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// Files written.
@@ -31,7 +31,7 @@ pub struct Outcome {
     pub removed: usize,
 }
 
-/// Writes the objects of a deployment, and removes what an earlier run wrote for it. All objects are written before anything is removed.
+/// Writes the objects of a deployment, and removes obsolete files of earlier runs for it. All objects are written before anything is removed.
 ///
 /// # Errors
 /// The directory cannot be written to, or an inventory in it cannot be read.
@@ -46,12 +46,12 @@ pub fn write(directory: &Path, deployment: &str, objects: &[Tree]) -> Result<Out
     durable::remove_leftovers(directory, |name| {
         name == inventory || before.contains(name) || now.contains(name)
     })?;
-    // First of all: a file that is there and not listed would stay for ever.
+    // First: an existing file that is not listed would never be removed.
     let either: BTreeSet<String> = before.union(&now).cloned().collect();
     list(directory, &inventory, &either, &before)?;
     durable::write_all(directory, &files)?;
-    let gone = before.difference(&now).filter(|name| !others.contains(*name));
-    let removed = durable::remove(directory, gone.map(String::as_str))?;
+    let obsolete = before.difference(&now).filter(|name| !others.contains(*name));
+    let removed = durable::remove(directory, obsolete.map(String::as_str))?;
     list(directory, &inventory, &now, &either)?;
     Ok(Outcome {
         written: files.len(),
@@ -77,7 +77,7 @@ fn file(object: &Tree) -> (String, String) {
     )
 }
 
-/// Writes the inventory where it is to list other files than it does.
+/// Writes the inventory if its list changes.
 fn list(directory: &Path, inventory: &str, names: &BTreeSet<String>, listed: &BTreeSet<String>) -> Result<()> {
     let path = directory.join(inventory);
     if names == listed && path.exists() {
@@ -176,7 +176,7 @@ mod tests {
         fs::remove_dir_all(scratch).unwrap();
     }
 
-    /// Kinds and names of what a folder held before the run that is killed, and of what it is to hold after it.
+    /// Kinds and names of the objects in a folder before the run that is killed, and after it.
     const OLD: [(&str, &str); 3] = [("Service", "a"), ("Service", "b"), ("Secret", "c")];
     const NEW: [(&str, &str); 3] = [("Service", "a"), ("Secret", "d"), ("Job", "e")];
 
@@ -207,7 +207,7 @@ mod tests {
                     "{at}: {name}: {text}"
                 );
             }
-            // A third run wants neither what was there nor what the killed one was writing.
+            // The objects of a third run are neither the old ones nor those of the killed run.
             write(folder, "demo", &objects(&[("Service", "z")], "last")).unwrap();
             assert_eq!(
                 names(folder),

@@ -1,4 +1,4 @@
-//! Makes values of variables with this machine's clock and randomness.
+//! Generates values of variables with this machine's clock and randomness.
 
 use boson_credentials::{Cause, Error, Request, System, generate, ignored_options, key_demand, refused_by_bosh};
 use boson_document::Tree;
@@ -6,7 +6,7 @@ use boson_pipeline::Diagnostic;
 use boson_pipeline::stage::{Definition, VariableRules};
 use boson_pipeline::variables::Generator;
 
-/// Values as BOSH makes them.
+/// Generates values as BOSH does.
 pub struct Credentials {
     system: System,
     rules: VariableRules,
@@ -15,7 +15,7 @@ pub struct Credentials {
 // === impl Credentials ===
 
 impl Credentials {
-    /// With the system's sources, and the types and options that these rules know.
+    /// With the system's clock and randomness, and the types and options of these rules.
     pub fn new(rules: VariableRules) -> Self {
         Self {
             system: System::new(),
@@ -23,7 +23,7 @@ impl Credentials {
         }
     }
 
-    /// Why these rules know no such type or options: CredHub makes more than the bosh command line.
+    /// Why these rules do not support the type or options: CredHub supports more of them than the bosh command line.
     fn refused(&self, kind: &str, options: &Tree) -> Option<Cause> {
         match self.rules {
             VariableRules::Cli => refused_by_bosh(kind, options),
@@ -35,7 +35,7 @@ impl Credentials {
 // === impl Generator for Credentials ===
 
 impl Generator for Credentials {
-    /// Keys take most of the time and do not need each other: all of them are made at once, on all cores.
+    /// Keys take most of the time and are independent of each other, so all are generated in parallel.
     fn prepare(&mut self, wanted: &[&Definition]) -> Result<(), Diagnostic> {
         let kind = |definition: &Definition| definition.kind.clone().unwrap_or_default();
         let demand: Vec<_> = wanted
@@ -76,8 +76,7 @@ impl Generator for Credentials {
     }
 }
 
-/// Members in the order of their names, which is how the store gives them back: the run that makes a value and the next one must agree to
-/// the byte.
+/// Sorts members by name, as the store does: the run that generates a value and the next run must print the same bytes.
 fn sorted(mut value: Tree) -> Tree {
     if let Tree::Object(members) = &mut value {
         members.sort_keys();

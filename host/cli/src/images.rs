@@ -20,7 +20,7 @@ impl RegistryImages {
     /// `cache`: a directory of ours.
     ///
     /// # Errors
-    /// `image-authority`: what is to be trusted is no certificate.
+    /// `image-authority`: a trusted authority is not a certificate.
     pub fn new(cache: PathBuf, settings: &Settings) -> Result<Self, Vec<Diagnostic>> {
         let registry = Registry::new(cache, settings).map_err(|error| vec![error])?;
         Ok(Self { registry })
@@ -34,7 +34,7 @@ impl RegistryImages {
             .await
             .map_err(|error| vec![error])?;
         let (name, image) = (wanted.release.clone(), wanted.image.clone());
-        // Where the image lies is another place each time, and nobody's business.
+        // Messages use the image's name: the path of the layout differs each time.
         let read = task::spawn_blocking(move || boson_releases::read_titled(layout.path(), &image, &name));
         read.await
             .map_err(|_| vec![Diagnostic::error("image-registry", "reading the image was interrupted")])?
@@ -50,7 +50,7 @@ impl Images for RegistryImages {
     }
 }
 
-/// Those of the first pull Secret that knows the registry.
+/// Those of the first pull Secret with an entry for the registry.
 fn credentials(wanted: &ReleaseImage) -> Option<Credentials> {
     let secrets = wanted.pull.iter();
     secrets

@@ -1,16 +1,16 @@
-//! Documents of web servers as they were last read, to ask whether they have changed: bounded in bytes, the oldest go first.
+//! A cache of documents of web servers for conditional requests. Its size in bytes is limited; the oldest are evicted first.
 
 use reqwest::header::HeaderValue;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-/// Bytes that are kept; manifests and ops files have some hundred KiB. One that is not kept is asked for whole: dearer, but never wrong.
+/// Size of the cache; manifests and ops files have some hundred KiB. A document that is not cached is downloaded again.
 const MOST: usize = 32 << 20;
 
 /// A document as it was last read.
 #[derive(Clone, Debug)]
 pub struct Kept {
-    /// What the server calls this content.
+    /// The server's ETag of this content.
     pub tag: HeaderValue,
     /// The content.
     pub bytes: Arc<[u8]>,
@@ -20,7 +20,7 @@ pub struct Kept {
 #[derive(Debug, Default)]
 pub struct Documents {
     all: HashMap<String, Kept>,
-    /// In the order in which they were kept.
+    /// In the order in which they were cached.
     order: VecDeque<String>,
     bytes: usize,
 }
@@ -33,7 +33,7 @@ impl Documents {
         self.all.get(address).cloned()
     }
 
-    /// Keeps a document in the place of the one that there was.
+    /// Caches a document in place of the previous one.
     pub fn keep(&mut self, address: &str, kept: Kept) {
         self.forget(address);
         self.bytes += kept.bytes.len() + address.len();

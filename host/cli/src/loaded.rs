@@ -1,5 +1,5 @@
-//! The rules of an operator: those of the installation, and components that come while it runs. What is loaded is kept by digest, once for all
-//! deployments that use it.
+//! The rules of an operator: those of the installation, and components that are added while it runs. Components are cached by digest, once for all
+//! deployments that use them.
 
 use crate::unpack;
 use boson_budget::{Class, Share};
@@ -30,7 +30,7 @@ struct Shared {
     loaded: Mutex<BTreeMap<String, Known>>,
 }
 
-/// A plugin with what it says of itself.
+/// A plugin with its description.
 #[derive(Clone)]
 struct Known {
     plugin: Plugin,
@@ -39,7 +39,7 @@ struct Known {
     settings: String,
     /// JSON Schema of them.
     schema: Tree,
-    /// Memory for its machine code, of the namespace that brought it first; none of those of the installation.
+    /// Memory for its machine code, charged to the namespace that loaded it first; `None` for plugins of the installation.
     _code: Option<Arc<Share>>,
 }
 
@@ -75,7 +75,7 @@ impl PluginHost for Loaded {
             let _one = compiling.lock().await;
             let work = tokio::task::spawn_blocking(move || shared.load(&package));
             work.await.unwrap_or_else(|_| {
-                let error = Diagnostic::error("plugin-refused", "loading it broke off");
+                let error = Diagnostic::error("plugin-refused", "loading it was interrupted");
                 Err(vec![
                     error.help("this is a bug of the operator; report it with the plugin"),
                 ])
@@ -125,7 +125,7 @@ impl Shared {
                 .map_err(|error| vec![*error])
                 .and_then(|known| known.fits(package)),
         };
-        // Nobody uses it: its machine code would only take the place of others'.
+        // Not used: its machine code would only take space in the cache.
         if checked.is_err() && is_new {
             self.sandbox.forget(&Digest::of(&bytes));
         }
@@ -250,12 +250,12 @@ impl Known {
         }
     }
 
-    /// What is wrong with these settings.
+    /// The errors in these settings.
     fn check(&self, settings: &Settings) -> Vec<Diagnostic> {
         settings::check(&document(settings), &self.schema, self.plugin.stage, &self.used.name)
     }
 
-    /// As a deployment uses it: under the name of its `plugin.yaml`, with its settings.
+    /// Under the name of its `plugin.yaml`, with its settings.
     fn named(mut self, chosen: &Chosen) -> Self {
         self.used.name.clone_from(&chosen.name);
         self.plugin = self.plugin.with_settings(&chosen.settings.tree);
@@ -264,7 +264,7 @@ impl Known {
     }
 }
 
-/// What to tell where a plugin's machine code takes `weight` bytes, and a namespace may have `most` for all of its plugins.
+/// The error for a plugin whose machine code takes `weight` bytes, in a namespace that may use `most` for all of its plugins.
 fn no_memory(weight: u64, most: u64) -> Diagnostic {
     let what = format!(
         "its machine code takes {} MiB of memory, and there is not as much left: all plugins of a namespace may take {} MiB, and those of all namespaces twice that",
@@ -272,10 +272,10 @@ fn no_memory(weight: u64, most: u64) -> Diagnostic {
         most >> 20
     );
     Diagnostic::error(NO_MEMORY, what)
-        .help("delete plugins that nobody uses, or give the operator more memory and a cache directory on a disk")
+        .help("delete unused plugins, or give the operator more memory and a cache directory on a disk")
 }
 
-/// Settings as a document without lines of its own.
+/// Settings as a document without source lines.
 fn document(settings: &Settings) -> Document {
     Document {
         name: settings.document.clone(),

@@ -1,7 +1,6 @@
 //! The log, on standard error: lines for people, or JSON objects for collectors.
 //!
-//! Lines of the libraries that we use are kept out, but for warnings: what passes through them are Secrets, and their authors did not promise
-//! what we do.
+//! Of libraries, only warnings are logged: Secrets pass through them, and they may log values.
 
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value};
@@ -17,9 +16,9 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::{LookupSpan, Scope};
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// What begins the names of our own crates, this program's among them.
+/// Prefixes of our own crates' names, with this program's.
 const OURS: [&str; 2] = ["boson", "host"];
-/// Libraries whose errors are all returned to us as well: we log them once, with what they are about.
+/// Libraries that also return all their errors to us: we log them once, with their context.
 const RETURNED: [&str; 2] = ["kube_client", "kube_runtime"];
 
 /// Options about the log, which all commands have.
@@ -71,13 +70,13 @@ enum Format {
     Json,
 }
 
-/// An event as one JSON object: time, level, and the fields of the event and of all that it happened in, side by side.
+/// An event as one JSON object: time, level, and the fields of the event and of its spans.
 struct Lines;
 
 /// Puts the fields of an event into an object.
 struct Fields<'o>(&'o mut Map<String, Value>);
 
-/// Begins to log. `service`: whether this process runs for ever, and its log is all that is seen of it.
+/// Starts logging. `service`: whether this process runs forever, and its log is its only output.
 pub fn begin(arguments: &LogArguments, service: bool) {
     let targets = targets(level(arguments, service));
     let registry = tracing_subscriber::registry().with(targets);
@@ -103,7 +102,7 @@ pub fn begin(arguments: &LogArguments, service: bool) {
     }
 }
 
-/// What is shown. Only who asks for details sees what libraries say about errors that they return.
+/// The enabled targets. Libraries' logs of errors that they return are shown at debug level only.
 fn targets(level: LevelFilter) -> Targets {
     let mut targets = Targets::new().with_default(level.min(LevelFilter::WARN));
     for name in OURS {

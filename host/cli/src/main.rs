@@ -25,7 +25,8 @@ mod web;
 
 use std::process::ExitCode;
 
-/// The system's keeps what the threads of many conversions have freed: half a gigabyte after 500 of them. See docs/decisions/0011-allocator.md.
+/// The system's allocator retains memory that the threads of many conversions have freed: half a gigabyte after 500 of them. See
+/// docs/decisions/0011-allocator.md.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

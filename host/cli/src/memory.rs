@@ -1,4 +1,4 @@
-//! The memory that this process may take: what its container has, or what the user says.
+//! The memory limit of this process: its container's, or the user's.
 
 use boson_budget::{Budget, Class, container};
 use std::str::FromStr;

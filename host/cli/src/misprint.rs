@@ -1,6 +1,6 @@
-//! Messages as BOSH's command line prints them: it takes each for a format of Go's `Printf`, and gives that no values.
+//! Messages as BOSH's command line prints them: it passes each to Go's `Printf` as the format, without values.
 //!
-//! So a `%` in a name or a path comes out otherwise: `c%d` as `c%!d(MISSING)`. Whoever compares the two sees the same.
+//! So it prints a `%` in a name or a path differently, `c%d` as `c%!d(MISSING)`. This makes our messages the same.
 
 /// Go's flags of a verb.
 const FLAGS: [char; 5] = ['+', '-', '#', ' ', '0'];
@@ -17,7 +17,7 @@ pub fn misprinted(text: &str) -> String {
     out
 }
 
-/// Prints the verb that begins after a `%`, and tells what follows it.
+/// Prints the verb that begins after a `%`, and returns the rest.
 fn verb<'t>(text: &'t str, out: &mut String) -> &'t str {
     let (mut text, mut indexed) = index(text.trim_start_matches(FLAGS));
     text = measure(text, "%!(BADWIDTH)", out);
@@ -38,7 +38,7 @@ fn verb<'t>(text: &'t str, out: &mut String) -> &'t str {
     following.as_str()
 }
 
-/// Skips `[1]`, which names a value, and tells whether it was there.
+/// Skips `[1]`, which names a value, and returns whether it was there.
 fn index(text: &str) -> (&str, bool) {
     match text.strip_prefix('[') {
         Some(rest) => (rest.split_once(']').map_or(rest, |(_, rest)| rest), true),
@@ -46,7 +46,7 @@ fn index(text: &str) -> (&str, bool) {
     }
 }
 
-/// Skips a width or a precision; `*` wants a value of its own.
+/// Skips a width or a precision; `*` needs a separate value.
 fn measure<'t>(text: &'t str, bad: &str, out: &mut String) -> &'t str {
     if let Some(rest) = text.strip_prefix('*') {
         out.push_str(bad);

@@ -1,4 +1,4 @@
-//! The one door to standard output and standard error.
+//! The only module that writes to standard output and standard error.
 
 use boson_pipeline::report::{self, Sources};
 use boson_pipeline::{Diagnostic, Severity};
@@ -23,7 +23,7 @@ pub enum Color {
 // === impl Color ===
 
 impl Color {
-    /// Whether to color what goes to standard error.
+    /// Whether to color messages on standard error.
     pub fn enabled(self) -> bool {
         match self {
             Self::Always => true,
@@ -47,12 +47,12 @@ pub fn print(text: &str) -> std::io::Result<()> {
     out.flush()
 }
 
-/// Writes to standard error, whatever becomes of it.
+/// Writes to standard error; errors are ignored.
 pub fn complain(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// How much is said of warnings.
+/// How warnings are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Warnings {
     /// Every warning with its place and line
@@ -67,7 +67,7 @@ pub fn show(diagnostics: &[Diagnostic], sources: &Sources, color: Color) {
     show_as(diagnostics, sources, color, Warnings::All);
 }
 
-/// The same, with as much about warnings as was asked for.
+/// Shows diagnostics, with warnings in this style.
 pub fn show_as(diagnostics: &[Diagnostic], sources: &Sources, color: Color, style: Warnings) {
     if diagnostics.is_empty() {
         return;
@@ -94,7 +94,7 @@ pub fn show_as(diagnostics: &[Diagnostic], sources: &Sources, color: Color, styl
     complain(&text);
 }
 
-/// Each of them once: two stages may find the same.
+/// Removes duplicates: two stages may report the same.
 fn once(diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
     let mut seen = HashSet::new();
     let key = |one: &Diagnostic| (one.code.clone(), one.message.clone(), format!("{:?}", one.place));
@@ -114,13 +114,13 @@ fn counted(errors: usize, warnings: usize) -> String {
     }
 }
 
-/// A line that says what is being done; only on a terminal.
+/// A progress line; only on a terminal.
 pub struct Progress(Option<ProgressBar>);
 
 // === impl Progress ===
 
 impl Progress {
-    /// Shown after a moment, so that what is quick stays quiet.
+    /// Shown after a delay, so that quick commands show none.
     pub fn start() -> Self {
         if !std::io::stderr().is_terminal() {
             return Self(None);
@@ -133,7 +133,7 @@ impl Progress {
         Self(Some(bar))
     }
 
-    /// Now doing this.
+    /// Sets the text.
     pub fn say(&self, what: &str) {
         if let Some(bar) = &self.0 {
             bar.set_message(what.to_string());
@@ -150,14 +150,14 @@ impl Drop for Progress {
     }
 }
 
-/// Lines that say what is being done, one for each thing that is worked on; only on a terminal.
+/// Progress lines, one for each item in progress; only on a terminal.
 pub struct Bars(Option<MultiProgress>);
 
-/// One of them; gone with its last handle.
+/// A progress line; erased when its last handle is dropped.
 #[derive(Clone)]
 pub struct Bar(Option<std::sync::Arc<Gone>>);
 
-/// A line that erases itself.
+/// Erases its line when dropped.
 struct Gone(ProgressBar);
 
 // === impl Bars ===
@@ -188,7 +188,7 @@ impl Bars {
     /// Erases what is left.
     pub fn end(&self) {
         if let Some(all) = &self.0 {
-            // A terminal that is gone needs no cleaning.
+            // A closed terminal needs no cleaning.
             let _ = all.clear();
         }
     }
@@ -197,7 +197,7 @@ impl Bars {
 // === impl Bar ===
 
 impl Bar {
-    /// What is being done now, and how many bytes there are of it.
+    /// Sets the text, and the total number of bytes.
     pub fn phase(&self, what: &str, whole: Option<u64>) {
         if let Some(line) = &self.0 {
             line.0.set_message(what.to_owned());

@@ -1,11 +1,11 @@
-//! Which settings of `--plugin-settings` a plugin gets: those that name it, else those for its stage. None are left over in silence.
+//! Which settings of `--plugin-settings` a plugin gets: those that name it, else those for its stage. Unused settings are reported.
 
 use boson_document::Tree;
 use boson_pipeline::settings::Settings;
 use boson_pipeline::yaml::{Document, Mark};
 use boson_pipeline::{Diagnostic, Stage};
 
-/// The files that were given, and which of them a plugin has taken.
+/// The given files, and which of them are used.
 pub struct Given {
     files: Vec<(Settings, bool)>,
 }
@@ -21,7 +21,7 @@ impl Given {
         }
     }
 
-    /// Settings for the plugin of this stage that goes by these names.
+    /// Settings for the plugin of this stage with these names.
     ///
     /// # Errors
     /// There are several.
@@ -45,7 +45,7 @@ impl Given {
         wanted.map(|(at, _)| at).collect()
     }
 
-    /// What to report of files that no plugin has taken. `loaded`: stage and name of each plugin.
+    /// Errors for files that no plugin uses. `loaded`: stage and name of each plugin.
     pub fn unused(&self, loaded: &[(Stage, String)]) -> Vec<Diagnostic> {
         let unused = self.files.iter().filter(|(_, taken)| !taken);
         unused.map(|(one, _)| no_plugin(one, loaded)).collect()
@@ -77,7 +77,7 @@ fn no_plugin(one: &Settings, loaded: &[(Stage, String)]) -> Diagnostic {
     let message = match &one.plugin {
         Some(plugin) => format!("there is no plugin '{plugin}' of the stage '{stage}' for these settings"),
         None if names.is_empty() => format!("there is no plugin of the stage '{stage}' for these settings"),
-        None => format!("each plugin of the stage '{stage}' has settings of its own: these have no effect"),
+        None => format!("each plugin of the stage '{stage}' has its own settings: these have no effect"),
     };
     let help = match names.as_slice() {
         [] => format!("give the plugin: --plugin {stage}=FILE"),

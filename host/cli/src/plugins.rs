@@ -1,4 +1,4 @@
-//! Which plugins a run uses: those of the installation, and those that the user puts in their place.
+//! Which plugins a run uses: those of the installation, and replacements that the user gives.
 
 use crate::command::inputs;
 use crate::memory::{self, Memory};
@@ -34,7 +34,7 @@ pub struct PluginArguments {
     pub max_memory: Option<Memory>,
 }
 
-/// The option about what pods that plugins make may ask for.
+/// The option for privileges of pods that plugins make.
 #[derive(Args, Clone, Debug, Default)]
 pub struct PrivilegeArguments {
     /// Let pods have this privilege though the deployment does not ask for it: `hostNetwork`, `capabilities=NET_ADMIN`
@@ -60,7 +60,7 @@ impl PrivilegeArguments {
 pub struct Replacement {
     /// For this stage.
     pub stage: Stage,
-    /// What the plugin is called.
+    /// Name of the plugin.
     pub name: Option<String>,
     /// This file.
     pub file: PathBuf,
@@ -95,10 +95,10 @@ pub fn sandbox(limits: Limits) -> Result<Sandbox, Failure> {
     Sandbox::new(limits, Cache::new(cache_directory(), std::env::current_exe().ok()))
 }
 
-/// Loads the plugins of the stages named, with their settings; and what to warn of.
+/// Loads the plugins of these stages, with their settings; returns them with warnings.
 ///
 /// # Errors
-/// All that is wrong with either: what cannot be read does not hide what is missing.
+/// All errors of plugins and settings, both of unreadable and of missing files.
 pub fn prepare(
     arguments: &PluginArguments,
     stages: &[Stage],
@@ -107,7 +107,7 @@ pub fn prepare(
     prepare_within(&own_budget(arguments), arguments, stages, sources)
 }
 
-/// Loads and configures plugins, with a budget that others draw from, too.
+/// Loads and configures plugins, with a shared memory budget.
 ///
 /// # Errors
 /// As [`prepare`].
@@ -135,7 +135,7 @@ pub fn prepare_within(
             Err(said) => errors.extend(said),
         }
     }
-    // A plugin that did not load may be the one that the settings are for.
+    // The settings may be for a plugin that did not load.
     if complete {
         errors.extend(given.unused(&names));
     }
@@ -146,7 +146,7 @@ pub fn prepare_within(
     }
 }
 
-/// Loads the plugins of the stages named without settings, to tell of them.
+/// Loads the plugins of these stages without settings, to describe them.
 ///
 /// # Errors
 /// A diagnostic for every plugin that cannot be used.
@@ -160,7 +160,7 @@ pub fn load(arguments: &PluginArguments, stages: &[Stage]) -> Result<Plugins, Ve
     Ok(plugins)
 }
 
-/// The budget of a process that does nothing else.
+/// A memory budget for the whole process.
 fn own_budget(arguments: &PluginArguments) -> Budget {
     Budget::of_one(memory::or_found(arguments.max_memory))
 }
@@ -171,7 +171,7 @@ struct Loaded {
     all: Vec<Candidate>,
 }
 
-/// A plugin, and what it says of itself; none: it is of the installation, and not asked.
+/// A plugin, and its description; `None` for plugins of the installation, which are not called for it.
 struct Candidate {
     plugin: Plugin,
     said: Option<Description>,
@@ -180,7 +180,7 @@ struct Candidate {
 // === impl Candidate ===
 
 impl Candidate {
-    /// What the user may call it.
+    /// The name by which the user may refer to it.
     fn name(&self) -> String {
         let name = self.plugin.name();
         let file = Path::new(name)
@@ -235,7 +235,7 @@ fn replaced(sandbox: &Sandbox, one: &Replacement) -> Result<Candidate, Box<Diagn
     asked(plugin, sandbox)
 }
 
-/// A plugin is asked what it is before anything is converted: one that cannot answer fails here, not in the middle.
+/// Calls a plugin's `describe` before the conversion, so that a broken plugin fails here and not during the conversion.
 fn asked(plugin: Plugin, sandbox: &Sandbox) -> Result<Candidate, Box<Diagnostic>> {
     match plugin.describe(sandbox) {
         Ok(said) => Ok(Candidate {
@@ -246,7 +246,7 @@ fn asked(plugin: Plugin, sandbox: &Sandbox) -> Result<Candidate, Box<Diagnostic>
     }
 }
 
-/// A component of the user's: a file, or one that is packed as ConfigMaps hold it.
+/// A component of the user's: a file, or packed in parts as in ConfigMaps.
 fn component(sandbox: &Sandbox, path: &Path) -> Result<Plugin, Box<Diagnostic>> {
     let loaded = match unpack::read(path)? {
         Some(bytes) => {
@@ -258,7 +258,7 @@ fn component(sandbox: &Sandbox, path: &Path) -> Result<Plugin, Box<Diagnostic>> 
     loaded.map_err(|failure| Box::new(failure.diagnostic()))
 }
 
-/// The plugin with its settings, and what of their schema was not checked.
+/// The plugin with its settings, and warnings about parts of their schema that were not checked.
 fn configured(
     one: Candidate,
     given: &mut Given,
@@ -269,7 +269,7 @@ fn configured(
     let settings = given
         .take(one.plugin.stage, &[&name, own])
         .map_err(|error| vec![*error])?;
-    // Rules of the installation need no settings.
+    // Built-in plugins need no settings.
     if settings.is_none() && one.said.is_none() {
         return Ok((one.plugin, Vec::new()));
     }
@@ -284,7 +284,7 @@ fn configured(
     Ok((plugin, reported))
 }
 
-/// What is wrong with the settings that a plugin is given, or with giving it none, as it describes them.
+/// Checks the settings of a plugin, or their absence, against its schema.
 pub fn check_settings(plugin: &Plugin, sandbox: &Sandbox, settings: Option<&Document>) -> Vec<Diagnostic> {
     let schema = match plugin.describe(sandbox) {
         Ok(said) => said.settings_schema,
@@ -302,7 +302,7 @@ pub fn check_settings(plugin: &Plugin, sandbox: &Sandbox, settings: Option<&Docu
     missing.collect()
 }
 
-/// What is wrong with the settings for one call that the user makes: there is no host then that sets some of them.
+/// Checks the settings for one call of `host run-plugin`, where the host adds no settings.
 pub fn check_call_settings(plugin: &Plugin, sandbox: &Sandbox, settings: &Document) -> Vec<Diagnostic> {
     match plugin.describe(sandbox) {
         Ok(said) => settings::fit(settings, &said.settings_schema, plugin.name()),
@@ -331,7 +331,7 @@ fn built_in(sandbox: &Sandbox, arguments: &PluginArguments, stage: Stage) -> Res
 /// The installation's plugin folder: beside the binary's own directory, or the system's.
 ///
 /// # Errors
-/// There is none.
+/// There is no such folder.
 pub fn installation() -> anyhow::Result<PathBuf> {
     let binary = std::env::current_exe().context("cannot tell where this program lies")?;
     let beside = |up: usize, tail: &str| binary.ancestors().nth(up).map(|directory| directory.join(tail));
@@ -349,7 +349,7 @@ pub fn installation() -> anyhow::Result<PathBuf> {
     bail!("no built-in plugins: looked in {}", list.join(", "))
 }
 
-/// `$XDG_CACHE_HOME/boson/compiled`, or under the home directory; none where the user has neither.
+/// `$XDG_CACHE_HOME/boson/compiled`, or under the home directory; `None` if the user has neither.
 fn cache_directory() -> Option<PathBuf> {
     let base = std::env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)

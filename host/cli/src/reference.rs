@@ -1,4 +1,4 @@
-//! `docs/reference/operator.md` is what the options and metrics say of themselves. `BLESS=1` rewrites it.
+//! `docs/reference/operator.md` is generated from the options and metrics. `BLESS=1` rewrites it.
 
 use crate::arguments::Arguments;
 use boson_controllers::metrics::Metrics;
@@ -99,7 +99,7 @@ fn the_page_is_current() {
 
 #[test]
 fn every_option_of_the_operator_can_stand_in_the_environment() {
-    // What is for a person at a terminal has NO_COLOR and BOSON_LOG.
+    // Options for terminals have NO_COLOR and BOSON_LOG instead.
     let terminal = ["color", "verbose"];
     for option in options() {
         let name = option.get_id().as_str();

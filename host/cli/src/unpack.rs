@@ -1,4 +1,4 @@
-//! Components as ConfigMaps and pods hold them: in parts, compressed, and never larger than what is allowed, whatever they claim.
+//! Unpacks components from ConfigMaps and pods: in parts, compressed, and with a size limit that does not rely on their headers.
 
 use boson_pipeline::Diagnostic;
 use boson_pipeline::packed::{self, COMPRESSED, MAX_COMPONENT, MAX_PACKED};
@@ -10,7 +10,7 @@ use std::path::Path;
 /// The component that these parts make up.
 ///
 /// # Errors
-/// It is too large, packed or unpacked, or no zstd stream.
+/// It is too large, packed or unpacked, or not a zstd stream.
 pub fn unpack(parts: &[Vec<u8>], compressed: bool) -> Result<Vec<u8>, Box<Diagnostic>> {
     if parts.iter().map(Vec::len).sum::<usize>() > MAX_PACKED {
         return Err(too_large(MAX_PACKED, " packed"));
@@ -21,7 +21,7 @@ pub fn unpack(parts: &[Vec<u8>], compressed: bool) -> Result<Vec<u8>, Box<Diagno
     let stream = Parts { parts, at: 0 };
     let mut decoder = StreamingDecoder::new(stream).map_err(|error| no_stream(&error.to_string()))?;
     let mut component = Vec::new();
-    // One byte more than allowed tells what is larger from what just fits.
+    // Read one byte more than allowed, to detect larger content.
     let bound = u64::try_from(MAX_COMPONENT).unwrap_or(u64::MAX).saturating_add(1);
     let read = decoder.by_ref().take(bound).read_to_end(&mut component);
     read.map_err(|error| no_stream(&error.to_string()))?;
@@ -31,10 +31,10 @@ pub fn unpack(parts: &[Vec<u8>], compressed: bool) -> Result<Vec<u8>, Box<Diagno
     }
 }
 
-/// The component at a path that is a directory with parts, or a compressed file. None: it is a file like any other.
+/// The component at a path that is a directory with parts, or a compressed file. `None` if it is an uncompressed file.
 ///
 /// # Errors
-/// As [`unpack`], and what cannot be read.
+/// As [`unpack`], or it cannot be read.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Box<Diagnostic>> {
     let name = path.display().to_string();
     let unreadable = |what: &str| {
@@ -77,7 +77,7 @@ fn too_large(bound: usize, how: &str) -> Box<Diagnostic> {
 fn no_stream(why: &str) -> Box<Diagnostic> {
     let error = Diagnostic::error(
         "plugin-parts-unreadable",
-        format!("the component is no zstd stream: {why}"),
+        format!("the component is not a zstd stream: {why}"),
     );
     Box::new(error.help("compress it with `zstd`, or let `host plugin pack` do it"))
 }

@@ -1,5 +1,5 @@
-//! Documents from web servers, for the operator: only from hosts that were allowed, because whoever may write a BOSHDeployment chooses the
-//! address, and reads in its conditions what was wrong with the answer.
+//! Documents from web servers, for the operator: only from allowed hosts, because users who can write a BOSHDeployment choose the address, and see
+//! errors about the response in its conditions.
 
 use crate::kept::{Documents, Kept};
 use boson_controllers::conversion::Web;
@@ -15,17 +15,17 @@ use std::time::Duration;
 
 /// The largest document; manifests and ops files have some hundred KiB, a ConfigMap holds one MiB.
 const LARGEST: usize = 4 << 20;
-/// For the whole answer.
+/// Timeout of the whole request.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Redirects that are followed.
 const REDIRECTS: usize = 5;
 
-/// Which servers may be asked.
+/// Which servers are allowed.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
     /// `HOST` or `HOST:PORT`.
     pub allowed: BTreeSet<String>,
-    /// Those of them that are asked without TLS.
+    /// Those of them that are used without TLS.
     pub without_tls: BTreeSet<String>,
 }
 
@@ -39,7 +39,7 @@ pub struct WebDocuments {
 // === impl Hosts ===
 
 impl Hosts {
-    /// Why this address may not be asked.
+    /// Why this address is not allowed.
     fn refusal(&self, url: &Url) -> Option<String> {
         let host = url.host_str().unwrap_or_default();
         let place = match url.port() {
@@ -48,7 +48,8 @@ impl Hosts {
         };
         if !url.username().is_empty() || url.password().is_some() {
             return Some(
-                "addresses with a user in them are not asked, because everybody who sees the deployment sees it".into(),
+                "addresses with a user are refused: everyone who can read the deployment could read its password"
+                    .into(),
             );
         }
         match url.scheme() {
@@ -67,7 +68,7 @@ impl WebDocuments {
     /// `authorities`: certificates, PEM, that are trusted besides the system's.
     ///
     /// # Errors
-    /// A certificate that is none.
+    /// A certificate is invalid.
     pub fn new(hosts: Hosts, authorities: &[Vec<u8>]) -> anyhow::Result<Self> {
         let hosts = Arc::new(hosts);
         let allowed = hosts.clone();
@@ -89,7 +90,7 @@ impl WebDocuments {
     }
 
     async fn read(&self, address: &str) -> Result<Vec<u8>, Diagnostic> {
-        let url = Url::parse(address).map_err(|_| refused(format!("'{}' is no address", shown(address))))?;
+        let url = Url::parse(address).map_err(|_| refused(format!("'{}' is not a URL", shown(address))))?;
         if let Some(why) = self.hosts.refusal(&url) {
             return Err(refused(format!("'{}' may not be read: {why}", shown(address))));
         }
@@ -106,7 +107,7 @@ impl WebDocuments {
         }
     }
 
-    /// Reads the body, and keeps it where the server can tell whether it changed.
+    /// Reads the body, and caches it if it has an ETag.
     async fn taken(&self, address: &str, mut answer: Response) -> Result<Vec<u8>, Diagnostic> {
         let tag = answer.headers().get(ETAG).cloned();
         let mut bytes = Vec::new();
@@ -137,7 +138,7 @@ impl Web for WebDocuments {
     }
 }
 
-/// A server may send on to hosts that are allowed, and to no other.
+/// Follows redirects to allowed hosts only.
 fn followed(attempt: Attempt<'_>, hosts: &Hosts) -> reqwest::redirect::Action {
     if attempt.previous().len() > REDIRECTS {
         return attempt.error("too many redirects");
@@ -148,7 +149,7 @@ fn followed(attempt: Attempt<'_>, hosts: &Hosts) -> reqwest::redirect::Action {
     }
 }
 
-/// Without query: it may hold a token.
+/// The address without its query, which may hold a token.
 fn shown(address: &str) -> &str {
     address.split(['?', '#']).next().unwrap_or_default()
 }
@@ -164,7 +165,7 @@ fn unread(address: &str, why: &str) -> Diagnostic {
         "deployment-url-unread",
         format!("'{}' cannot be read: {why}", shown(address)),
     )
-    .help("what runs stays as it is; it is tried again by itself")
+    .help("running pods are not changed; the operator tries again automatically")
 }
 
 /// The innermost cause: the outer ones repeat the address, with its query.
@@ -177,7 +178,7 @@ fn broken(address: &str, error: &reqwest::Error) -> Diagnostic {
         cause = inner;
     }
     match std::ptr::addr_eq(cause, error) {
-        true => unread(address, "the answer is none"),
+        true => unread(address, "the response is invalid"),
         false => unread(address, &cause.to_string()),
     }
 }

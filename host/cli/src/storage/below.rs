@@ -1,4 +1,4 @@
-//! Files below a directory, at paths that come from a release: through a handle that no link leads out of.
+//! Files below a directory, at paths that come from a release: through a directory handle, so that no link can lead out of it.
 
 use super::durable::scratch_name;
 use anyhow::{Context, Result};
@@ -13,7 +13,7 @@ pub struct Below {
     pub path: String,
     /// Content.
     pub content: String,
-    /// Who may do what with it.
+    /// Its permissions.
     pub mode: u32,
 }
 

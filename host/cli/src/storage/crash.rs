@@ -13,7 +13,7 @@ const AT: &str = "BOSON_TEST_CRASH_AT";
 /// The directory that the process works on.
 const DIRECTORY: &str = "BOSON_TEST_CRASH_DIRECTORY";
 
-/// Kills the process where it is the point that the test asked for. The signal cannot be caught: no destructor runs.
+/// Kills the process at the point that the test chose. The signal cannot be caught: no destructor runs.
 pub fn point() {
     static PASSED: AtomicU32 = AtomicU32::new(0);
     let wanted: Option<u32> = std::env::var(AT).ok().and_then(|number| number.parse().ok());
@@ -22,8 +22,8 @@ pub fn point() {
     }
 }
 
-/// Runs `act` in a process of its own on a directory that `prepare` has made, once for each point: the process is killed there, and then `check`
-/// looks at the directory. `test`: the path of the test that calls this, which the process runs again. Ends with the run that passes every point.
+/// Runs `act` in a separate process on a directory that `prepare` has made, once for each point: the process is killed there, and then `check`
+/// examines the directory. `test`: the path of the test that calls this, which the process runs again. Ends with the run that passes every point.
 pub fn everywhere(test: &str, prepare: impl Fn(&Path), act: impl Fn(&Path), check: impl Fn(&Path, u32)) {
     if let Some(directory) = std::env::var_os(DIRECTORY) {
         return act(&PathBuf::from(directory));

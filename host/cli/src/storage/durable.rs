@@ -1,4 +1,5 @@
-//! Writing that a crash at any moment leaves undone or done: a file under a temporary name beside its own, synced, renamed, its directory synced.
+//! Atomic writes: after a crash at any moment, a file is old or new. It is written under a temporary name beside its own, synced, and renamed, and
+//! its directory is synced.
 
 use super::crash;
 use anyhow::{Context, Result, bail};
@@ -9,9 +10,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Content on its way to a path. Dropped before it is there, it is removed.
+/// A temporary file that is removed if it is dropped before its rename.
 struct Scratch {
-    /// Where it is; none: it is in its place.
+    /// Its path; `None` after the rename.
     at: Option<PathBuf>,
     path: PathBuf,
 }
@@ -68,7 +69,7 @@ pub fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
 /// # Errors
 /// As [`write`].
 pub fn write_all(directory: &Path, files: &[(String, String)]) -> Result<()> {
-    // What a rename would refuse is found before the first one.
+    // Directories, on which a rename would fail, are found before the first rename.
     if let Some((name, _)) = files.iter().find(|(name, _)| directory.join(name).is_dir()) {
         bail!("{}: a directory is in its place", cannot_write(&directory.join(name)));
     }
@@ -94,7 +95,7 @@ pub fn make_directory(directory: &Path) -> Result<()> {
     }
 }
 
-/// Removes files of a directory, and says how many there were.
+/// Removes files of a directory, and returns how many there were.
 ///
 /// # Errors
 /// One of them cannot be removed.
@@ -116,7 +117,7 @@ pub fn remove<'n>(directory: &Path, names: impl Iterator<Item = &'n str>) -> Res
     Ok(removed)
 }
 
-/// Removes what runs that were killed left of these files. Only for whoever holds the lock: files of other runs are not told apart.
+/// Removes temporary files that killed runs left. The caller must hold the lock: files of running processes look the same.
 ///
 /// # Errors
 /// The directory cannot be read, or a file in it not be removed.
@@ -161,8 +162,8 @@ fn scratch_path(path: &Path) -> Result<PathBuf> {
     Ok(path.with_file_name(scratch_name(name)))
 }
 
-/// Makes the names in a directory survive a power cut. Some file systems cannot, and say that the call is invalid; and a directory may be one
-/// that we may write to and not read.
+/// Syncs a directory, so that its names survive a power failure. Some file systems do not support this and return EINVAL, and a directory may be
+/// writable but not readable.
 fn sync(directory: &Path) -> Result<()> {
     const CANNOT: [io::ErrorKind; 2] = [io::ErrorKind::InvalidInput, io::ErrorKind::PermissionDenied];
     crash::point();

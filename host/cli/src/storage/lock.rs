@@ -1,4 +1,4 @@
-//! One run at a time: a file beside what is to be changed that one process holds.
+//! Allows one run at a time: a lock file beside the files that change.
 
 use rustix::fs::OFlags;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Held until it is dropped. The system releases it when the process ends, however it ends; the file that stays then is taken by the next run.
+/// Held until it is dropped. The system releases it however the process ends; the next run reuses the remaining file.
 #[derive(Debug)]
 pub struct Lock {
     path: PathBuf,
@@ -17,7 +17,7 @@ pub struct Lock {
 // === impl Lock ===
 
 impl Lock {
-    /// Waits until no other process holds `path`. `waiting` is called once where there is one.
+    /// Waits until no other process holds `path`. `waiting` is called once if it has to wait.
     ///
     /// # Errors
     /// The file cannot be made, or its file system has no locks.
@@ -32,7 +32,7 @@ impl Lock {
                 }
                 Err(TryLockError::Error(error)) => return Err(error),
             }
-            // Whoever held it has removed it. What counts is the file that others find at the path, which may be another one by now.
+            // The previous holder may have removed the file. Only the file now at the path counts.
             if is_at(&path, &file)? {
                 return Ok(Self { path, _file: file });
             }
@@ -42,18 +42,18 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Before it is released: afterwards the file may be somebody else's.
+        // Before it is released: afterwards another process may hold the file.
         let _ = fs::remove_file(&self.path);
     }
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    // Neither through a link nor into a named pipe that was put there.
+    // Follows no link, and does not block on a named pipe.
     let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0);
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o660);
     match options.custom_flags(flags).open(path) {
-        // Another user's: to lock it is enough to read it.
+        // The file of another user: read permission is enough to lock it.
         Err(denied) if denied.kind() == io::ErrorKind::PermissionDenied => {
             let read = OpenOptions::new().read(true).custom_flags(flags).open(path);
             read.map_err(|error| match error.kind() {
@@ -106,7 +106,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join(".lock");
         fs::write(&path, "").unwrap();
-        drop(Lock::acquire(path.clone(), || unreachable!("nobody holds it")).unwrap());
+        drop(Lock::acquire(path.clone(), || unreachable!("the lock is free")).unwrap());
         assert!(!path.exists());
     }
 

@@ -1,5 +1,5 @@
-//! The file of `--vars-store`, with the recipes beside it. One run at a time makes values: the next one waits, reads what was stored, and uses that.
-//! So no run prints a value that is not in the file.
+//! The file of `--vars-store`, with the recipes beside it. One run at a time generates values: the next one waits, reads the stored values, and uses
+//! them. So no run prints a value that is not in the file.
 
 use super::{Lock, durable};
 use crate::command::inputs;
@@ -13,16 +13,16 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Links that lead to the file; the system follows as many.
+/// Most links to follow, as the system does.
 const LINKS: usize = 40;
 
 /// Where generated values are stored.
 pub struct VarsStore {
-    /// As the user named it, for messages.
+    /// The user's path, for messages.
     name: String,
-    /// Where it is: no link, so that replacing it replaces no link.
+    /// The path with links resolved, so that a rename replaces the file and not a link.
     path: PathBuf,
-    /// What was read of it last; none: there was no file.
+    /// The content when it was last read; `None` if there was no file.
     content: Option<Vec<u8>>,
     lock: Option<Lock>,
 }
@@ -30,10 +30,10 @@ pub struct VarsStore {
 // === impl VarsStore ===
 
 impl VarsStore {
-    /// The file at this path, or what the links there lead to. It need not exist.
+    /// The file at this path, with links resolved. It need not exist.
     ///
     /// # Errors
-    /// It is a directory, a device, a named pipe; or nobody can tell.
+    /// It is a directory, a device or a named pipe, or its type cannot be read.
     pub fn at(path: &Path) -> Result<Self, Box<Diagnostic>> {
         let name = files::name(path);
         let path = place(path, &name)?;
@@ -45,10 +45,10 @@ impl VarsStore {
         })
     }
 
-    /// The values in it, none where there is no file.
+    /// The values in it; empty if there is no file.
     ///
     /// # Errors
-    /// It cannot be read, or is no map.
+    /// It cannot be read, or is not a map.
     pub fn read(&mut self, shown: &mut Sources) -> Result<Store, Box<Diagnostic>> {
         self.content = self.bytes()?;
         let Some(bytes) = self.content.clone() else {
@@ -62,8 +62,8 @@ impl VarsStore {
         Ok(store)
     }
 
-    /// Waits until no other run makes values for this file, and holds it. Where nothing can be written beside it nobody else can store values
-    /// either: it is read as it is, and writing fails where there is something to store.
+    /// Locks the file, and waits for other runs that generate values for it. If its directory is not writable, no run can store values: the file is
+    /// read without a lock, and writing fails if there is something to store.
     ///
     /// # Errors
     /// It cannot be locked.
@@ -85,12 +85,12 @@ impl VarsStore {
         }
     }
 
-    /// Lets other runs make values.
+    /// Releases the lock.
     pub fn release(&mut self) {
         self.lock = None;
     }
 
-    /// Has somebody changed the file since it was read? Other programs do not lock it.
+    /// Whether the file has changed since it was read. Other programs do not lock it.
     ///
     /// # Errors
     /// It cannot be read.
@@ -98,7 +98,7 @@ impl VarsStore {
         Ok(self.bytes()? != self.content)
     }
 
-    /// Stores values and recipes, where there are new ones.
+    /// Stores values and recipes, if there are new ones.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -128,7 +128,7 @@ impl VarsStore {
         }
     }
 
-    /// Where the recipes are.
+    /// Path of the recipes.
     fn recipes(&self) -> PathBuf {
         self.beside("", RECIPES)
     }
@@ -140,7 +140,7 @@ impl VarsStore {
         self.path.with_file_name(name)
     }
 
-    /// Runs that were killed leave files with secrets.
+    /// Removes files with secrets that killed runs left.
     fn remove_leftovers(&self) -> Result<(), Box<Diagnostic>> {
         let (values, recipes) = (self.path.clone(), self.recipes());
         let ours = |name: &str| {
@@ -157,10 +157,10 @@ impl VarsStore {
     }
 }
 
-/// After the name of the store: what it is remembered in how its values were made.
+/// Suffix of the file that records the options of generated values.
 const RECIPES: &str = ".options";
 
-/// Where a file is that is read, and made where it is missing, through this path.
+/// Resolves the links at this path, to the file that is read or created.
 fn place(path: &Path, name: &str) -> Result<PathBuf, Box<Diagnostic>> {
     match fs::metadata(path) {
         Ok(data) if data.is_dir() => return Err(files::directory(name)),
@@ -175,7 +175,7 @@ fn place(path: &Path, name: &str) -> Result<PathBuf, Box<Diagnostic>> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(files::unreadable(name, &error)),
         Err(_) => {}
     }
-    // There is nothing yet, or a link to nothing: the file is made where the link leads, as every other program does.
+    // The file does not exist, or is a dangling link: the file is created at the link's target, as other programs do.
     let mut path = path.to_path_buf();
     for _ in 0..LINKS {
         match fs::read_link(&path) {
