@@ -1,4 +1,4 @@
-//! What `host convert` prints is valid for a real API server: every field known, every value allowed.
+//! The output of `host convert` is valid for a real API server: every field is known, every value allowed.
 
 use anyhow::Result;
 use boson_tests::cluster::{Cluster, shared};
@@ -29,7 +29,7 @@ fn every_golden_conversion_is_accepted_with_strict_validation() {
 
 #[test]
 fn a_field_that_does_not_exist_is_refused() {
-    // So that the other test cannot pass because nothing is checked.
+    // Proves that the other test checks anything.
     let wrong = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{port: 1}], selectors: {}}\n";
     let cluster = shared().unwrap();
     let error = dry_run(cluster, wrong).unwrap().unwrap();

@@ -1,18 +1,18 @@
-//! The webhook as users meet it: `kubectl apply` says what is wrong, and nothing is held up when the operator is not there.
+//! The webhook from the user's view: `kubectl apply` reports errors, and nothing is blocked while the operator is unavailable.
 
 use crate::operator::{PATIENCE, Stage, config_map};
 use boson_tests::cluster::{Answer, free_port};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// A stage whose operator reviews.
+/// A stage whose operator runs the webhook.
 fn stage(name: &str) -> Stage {
     let address = format!("127.0.0.1:{}", free_port().unwrap());
     let url = format!("https://{address}");
     Stage::with(name, &["--webhook-listen", &address, "--webhook-url", &url]).unwrap()
 }
 
-/// What the API server says to this object; nothing is stored.
+/// The API server's answer to this object; nothing is stored.
 fn try_out(stage: &Stage, object: &Value) -> Answer {
     apply(stage, object, &["--dry-run=server"])
 }
@@ -29,7 +29,7 @@ fn apply(stage: &Stage, object: &Value, more: &[&str]) -> Answer {
     stage.cluster.try_kubectl(arguments, &object.to_string()).unwrap()
 }
 
-/// Tries until it is as expected: API servers hear of a configuration a moment later.
+/// Tries until the answer is as expected: API servers notice a changed configuration a moment later.
 fn until(stage: &Stage, object: &Value, what: &str, good: impl Fn(&Answer) -> bool) -> Answer {
     let began = Instant::now();
     loop {
@@ -44,7 +44,7 @@ fn until(stage: &Stage, object: &Value, what: &str, good: impl Fn(&Answer) -> bo
     }
 }
 
-/// How many reviews there were.
+/// Number of reviews.
 fn reviews(stage: &Stage) -> u64 {
     let text = stage.operator.ask("/metrics").unwrap();
     let lines = text.lines().filter(|line| line.starts_with("boson_reviews_total"));
@@ -54,7 +54,7 @@ fn reviews(stage: &Stage) -> u64 {
 }
 
 #[test]
-fn what_is_wrong_is_said_before_it_is_stored() {
+fn errors_are_reported_before_an_object_is_stored() {
     let mut stage = stage("admission");
     let ops = |name: &str, text: &str| config_map(name, "ops", text);
     let deploy = |stage: &Stage| stage.deploy().unwrap();
@@ -72,7 +72,7 @@ fn what_is_wrong_is_said_before_it_is_stored() {
                 "stringData": {"value": "CANARY-in-a-secret.latest"}}),
         ])
         .unwrap();
-    // All that a first `kubectl apply` brings, before any of its ConfigMaps is there.
+    // All objects of a first `kubectl apply`, before any of its ConfigMaps exists.
     let early = until(&stage, &broken, "a warning", |answer| answer.stderr.contains("Warning"));
     assert!(early.success, "{early:?}");
     assert!(
@@ -107,7 +107,7 @@ fn what_is_wrong_is_said_before_it_is_stored() {
         "{warned:?}"
     );
 
-    // Changes of everything but the spec are nobody's business here.
+    // Changes outside of the spec are not reviewed.
     let before = reviews(&stage);
     assert!(before >= 3);
     stage.kubectl(&["label", "boshdeployment/nats", "some=label"]).unwrap();
@@ -136,10 +136,10 @@ fn what_is_wrong_is_said_before_it_is_stored() {
     stage
         .apply(&[ops("broken", "- type: replace\n  path: /tags?/x\n  value: y\n")])
         .unwrap();
-    let mended = try_out(&stage, &broken);
-    assert!(mended.success, "{mended:?}");
+    let fixed = try_out(&stage, &broken);
+    assert!(fixed.success, "{fixed:?}");
 
-    // An operator that is down blocks nobody, and its configuration goes with its namespace.
+    // An unavailable operator blocks no request, and its configuration is deleted with its namespace.
     stage
         .apply(&[ops("broken", "- type: remove\n  path: /instance_gruops/0\n")])
         .unwrap();
@@ -147,10 +147,10 @@ fn what_is_wrong_is_said_before_it_is_stored() {
     stage.operator.kill();
     let stored = apply(&stage, &broken, &[]);
     assert!(stored.success, "{stored:?}");
-    goes_with_its_namespace(&stage);
+    is_deleted_with_its_namespace(&stage);
 }
 
-fn goes_with_its_namespace(stage: &Stage) {
+fn is_deleted_with_its_namespace(stage: &Stage) {
     let configuration = format!("validatingwebhookconfiguration/boson.{}", stage.namespace);
     let owner = &stage.get(&configuration).unwrap()["metadata"]["ownerReferences"][0];
     assert_eq!(
@@ -170,7 +170,7 @@ fn goes_with_its_namespace(stage: &Stage) {
 fn two_operators_agree_on_one_authority_and_strangers_learn_nothing() {
     let first = stage("authority");
     let address = format!("127.0.0.1:{}", free_port().unwrap());
-    // It waits for the lease of the first, and answers all the same.
+    // It waits for the lease of the first, but answers reviews.
     let second = first.beside(&[
         "--webhook-listen",
         &address,

@@ -1,5 +1,5 @@
-//! Bad input, one operator for all of it: each mistake is told in a condition and an event that name it, writes no object, tells no value, and is
-//! forgotten as soon as it is mended.
+//! Bad input, one operator for all of it: each mistake is reported in a condition and an event that name it, writes no object, reveals no value, and
+//! is no longer reported once it is fixed.
 
 use crate::desk::{Desk, Room, condition, is, small_release};
 use crate::hook;
@@ -27,7 +27,7 @@ const TELLING: [&str; 7] = [
     "LW1hcmtl",
     "687573682d",
 ];
-/// What templates of a release make of it.
+/// Forms into which templates of a release change it.
 const FORMS: [&str; 7] = [
     "raise \"no domain #{v}\"",
     "JSON.parse(v + '-and-more-than-thirty-two-bytes')",
@@ -42,17 +42,17 @@ const FORMS: [&str; 7] = [
 struct Case {
     /// Name of the deployment.
     name: &'static str,
-    /// Makes it, after the inputs of a good deployment are there.
+    /// Creates it, after the inputs of a good deployment exist.
     spoil: fn(Room, &'static str) -> BoxFuture<'static, ()>,
     /// The condition's type and reason.
-    told: (&'static str, &'static str),
-    /// What the message names.
+    reported: (&'static str, &'static str),
+    /// Texts in the message.
     words: &'static [&'static str],
-    /// Mends it.
-    mend: fn(Room, &'static str) -> BoxFuture<'static, ()>,
+    /// Fixes it.
+    fix: fn(Room, &'static str) -> BoxFuture<'static, ()>,
 }
 
-/// `async` blocks as the table takes them.
+/// Wraps blocks as functions for the table.
 macro_rules! steps {
     ($room:ident, $name:ident, $body:block) => {
         |$room: Room, $name: &'static str| {
@@ -99,7 +99,7 @@ fn noise(bytes: usize, mut state: u64) -> String {
 const DEPLOY: fn(Room, &'static str) -> BoxFuture<'static, ()> =
     steps!(room, name, { room.deployment(name, &[]).await });
 
-/// A quota that is in force.
+/// A quota that is in effect.
 async fn few_services(room: &Room, most: &str) {
     let spec = json!({"hard": {"count/services": most}});
     room.apply(json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}, "spec": spec}))
@@ -119,9 +119,9 @@ fn cases() -> Vec<Case> {
                 room.delete("v1", "ConfigMap", "no-map-manifest").await;
                 room.deployment(name, &[]).await;
             }),
-            told: converted("DeploymentNotFound"),
+            reported: converted("DeploymentNotFound"),
             words: &["there is no ConfigMap 'no-map-manifest'", "boshdeployment"],
-            mend: steps!(room, name, {
+            fix: steps!(room, name, {
                 room.config_map("no-map-manifest", "manifest", &manifest("1", "domain"))
                     .await
             }),
@@ -132,9 +132,9 @@ fn cases() -> Vec<Case> {
                 room.config_map("no-key-manifest", "other", "x").await;
                 room.deployment(name, &[]).await;
             }),
-            told: converted("DeploymentNoKey"),
+            reported: converted("DeploymentNoKey"),
             words: &["ConfigMap 'no-key-manifest' has no key 'manifest'"],
-            mend: steps!(room, name, {
+            fix: steps!(room, name, {
                 room.config_map("no-key-manifest", "manifest", &manifest("1", "domain"))
                     .await
             }),
@@ -142,9 +142,9 @@ fn cases() -> Vec<Case> {
         Case {
             name: "no-ops",
             spoil: steps!(room, name, { room.deployment(name, &["absent"]).await }),
-            told: converted("DeploymentNotFound"),
+            reported: converted("DeploymentNotFound"),
             words: &["there is no ConfigMap 'absent'", "boshdeployment", "ops/0"],
-            mend: steps!(room, name, { room.config_map("absent", "ops", "[]").await }),
+            fix: steps!(room, name, { room.config_map("absent", "ops", "[]").await }),
         },
         Case {
             name: "ops-fail",
@@ -153,9 +153,9 @@ fn cases() -> Vec<Case> {
                     .await;
                 room.deployment(name, &["ops"]).await;
             }),
-            told: converted("OpsMissingKey"),
+            reported: converted("OpsMissingKey"),
             words: &["configmap/ops/ops:2:9", "Expected to find a map key 'instance_gruops'"],
-            mend: steps!(room, name, { room.config_map("ops", "ops", "[]").await }),
+            fix: steps!(room, name, { room.config_map("ops", "ops", "[]").await }),
         },
         Case {
             name: "words-long",
@@ -164,9 +164,9 @@ fn cases() -> Vec<Case> {
                 room.config_map("ops", "ops", &ops).await;
                 room.deployment(name, &["ops"]).await;
             }),
-            told: converted("OpsMissingKey"),
+            reported: converted("OpsMissingKey"),
             words: &["Expected to find a map key 'größegröße"],
-            mend: steps!(room, name, { room.config_map("ops", "ops", "[]").await }),
+            fix: steps!(room, name, { room.config_map("ops", "ops", "[]").await }),
         },
         Case {
             name: "no-value",
@@ -175,12 +175,12 @@ fn cases() -> Vec<Case> {
                     .await;
                 room.deployment(name, &[]).await;
             }),
-            told: converted("DeploymentNoValue"),
+            reported: converted("DeploymentNoValue"),
             words: &[
                 "there is no Secret 'no-value.var-implicit-other'",
                 "configmap/no-value-manifest/manifest:14",
             ],
-            mend: steps!(room, name, {
+            fix: steps!(room, name, {
                 room.secret("no-value.var-implicit-other", "value", MARKER).await
             }),
         },
@@ -193,9 +193,9 @@ fn cases() -> Vec<Case> {
                     .await;
                 room.deployment(name, &[]).await;
             }),
-            told: converted("DeploymentValue"),
+            reported: converted("DeploymentValue"),
             words: &["key 'value' of Secret 'no-json.var-implicit-domain' is not JSON"],
-            mend: steps!(room, name, {
+            fix: steps!(room, name, {
                 let value = json!(MARKER).to_string();
                 room.secret("no-json.var-implicit-domain", "value", &value).await;
             }),
@@ -207,13 +207,13 @@ fn cases() -> Vec<Case> {
                     .await;
                 room.deployment(name, &[]).await;
             }),
-            told: converted("ImageMissing"),
+            reported: converted("ImageMissing"),
             words: &[
                 "there is no image '",
                 "/bosh/demo:ubuntu-jammy-1.1-2'",
                 "no-image-manifest",
             ],
-            mend: steps!(room, name, {
+            fix: steps!(room, name, {
                 room.config_map("no-image-manifest", "manifest", &manifest("1", "domain"))
                     .await
             }),
@@ -225,27 +225,27 @@ fn cases() -> Vec<Case> {
                     .await;
                 room.deployment(name, &[]).await;
             }),
-            told: converted("BpmNoInformation"),
+            reported: converted("BpmNoInformation"),
             words: &["app"],
-            mend: steps!(room, name, {
+            fix: steps!(room, name, {
                 room.config_map("no-bpm-manifest", "manifest", &manifest("1", "domain"))
                     .await
             }),
         },
         Case {
-            name: "template-tells",
+            name: "template-message",
             spoil: steps!(room, name, {
-                room.config_map("template-tells-manifest", "manifest", &manifest("4", "domain"))
+                room.config_map("template-message-manifest", "manifest", &manifest("4", "domain"))
                     .await;
                 room.deployment(name, &[]).await;
             }),
-            told: converted("RenderTemplateFailed"),
+            reported: converted("RenderTemplateFailed"),
             words: &[
                 "Error filling in template 't0.erb' (line 2: no domain <redacted>)",
                 "Error filling in template 't2.erb' (line 2: invalid value for Integer(): ",
             ],
-            mend: steps!(room, name, {
-                room.config_map("template-tells-manifest", "manifest", &manifest("1", "domain"))
+            fix: steps!(room, name, {
+                room.config_map("template-message-manifest", "manifest", &manifest("1", "domain"))
                     .await
             }),
         },
@@ -261,9 +261,9 @@ fn cases() -> Vec<Case> {
                 }
                 room.deployment(name, &["one", "two"]).await;
             }),
-            told: converted("DeploymentTooLarge"),
+            reported: converted("DeploymentTooLarge"),
             words: &["Secret 'too-large.with-ops'", "a Secret holds at most 1048576"],
-            mend: steps!(room, name, {
+            fix: steps!(room, name, {
                 room.config_map("two", "ops", "- {type: remove, path: /tags}").await
             }),
         },
@@ -275,9 +275,9 @@ fn cases() -> Vec<Case> {
                     .await;
                 room.deployment(name, &[]).await;
             }),
-            told: applied("DeploymentNameTaken"),
+            reported: applied("DeploymentNameTaken"),
             words: &["there is already Service 'service-of-others-web' (made by somebody else)"],
-            mend: steps!(room, name, {
+            fix: steps!(room, name, {
                 let service = room.get("v1", "Service", "service-of-others-web").await.unwrap();
                 assert_eq!(service["metadata"]["ownerReferences"], Value::Null);
                 assert_eq!(service["spec"]["ports"][0]["port"], 1);
@@ -290,9 +290,9 @@ fn cases() -> Vec<Case> {
                 room.secret("secret-of-others.ig-resolved.web-v1", "mine", MARKER).await;
                 room.deployment(name, &[]).await;
             }),
-            told: applied("DeploymentNameTaken"),
+            reported: applied("DeploymentNameTaken"),
             words: &["there is already Secret 'secret-of-others.ig-resolved.web-v1' (made by somebody else)"],
-            mend: steps!(room, name, {
+            fix: steps!(room, name, {
                 room.delete("v1", "Secret", "secret-of-others.ig-resolved.web-v1").await
             }),
         },
@@ -306,9 +306,9 @@ fn cases() -> Vec<Case> {
                 room.applied("neighbor").await;
                 room.deployment(name, &[]).await;
             }),
-            told: applied("DeploymentNameTaken"),
+            reported: applied("DeploymentNameTaken"),
             words: &["QuarksStatefulSet 'neighbor-b-web' (of BOSHDeployment 'neighbor')"],
-            mend: steps!(room, name, { room.delete(OURS, "BOSHDeployment", "neighbor").await }),
+            fix: steps!(room, name, { room.delete(OURS, "BOSHDeployment", "neighbor").await }),
         },
         Case {
             name: "quota",
@@ -316,47 +316,47 @@ fn cases() -> Vec<Case> {
                 few_services(&room, "0").await;
                 room.deployment(name, &[]).await;
             }),
-            told: applied("DeploymentRefused"),
+            reported: applied("DeploymentRefused"),
             words: &["Service 'quota-web'", "exceeded quota: few"],
-            mend: steps!(room, name, { room.delete("v1", "ResourceQuota", "few").await }),
+            fix: steps!(room, name, { room.delete("v1", "ResourceQuota", "few").await }),
         },
-        // Either of its two Services would be taken; without both, none is written.
+        // Either of its two Services would be admitted; without both, none is written.
         Case {
             name: "quota-together",
             spoil: steps!(room, name, {
                 few_services(&room, "1").await;
                 room.deployment(name, &[]).await;
             }),
-            told: applied("DeploymentQuotaExceeded"),
+            reported: applied("DeploymentQuotaExceeded"),
             words: &["the quota 'few' limits count/services to 1: 0 are used, 2 more are needed"],
-            mend: steps!(room, name, { room.delete("v1", "ResourceQuota", "few").await }),
+            fix: steps!(room, name, { room.delete("v1", "ResourceQuota", "few").await }),
         },
         Case {
             name: "illegal",
             spoil: DEPLOY,
-            told: converted("BundleKindNotAllowed"),
+            reported: converted("BundleKindNotAllowed"),
             words: &["Role 'odd'", "(made by plugin 'hook.wasm', sha256:"],
-            mend: steps!(room, name, { gone(&room, name).await }),
+            fix: steps!(room, name, { delete_deployment(&room, name).await }),
         },
         Case {
             name: "large-object",
             spoil: DEPLOY,
-            told: converted("BundleObjectTooLarge"),
+            reported: converted("BundleObjectTooLarge"),
             words: &["ConfigMap 'odd'", "(made by plugin 'hook.wasm', sha256:"],
-            mend: steps!(room, name, { gone(&room, name).await }),
+            fix: steps!(room, name, { delete_deployment(&room, name).await }),
         },
         Case {
             name: "refused",
             spoil: DEPLOY,
-            told: applied("DeploymentRefused"),
+            reported: applied("DeploymentRefused"),
             words: &["Service 'odd'", "spec.ports[0].port"],
-            mend: steps!(room, name, { gone(&room, name).await }),
+            fix: steps!(room, name, { delete_deployment(&room, name).await }),
         },
     ]
 }
 
-/// These cannot be mended: the plugin spoils every deployment of such a name. That they go is enough.
-async fn gone(room: &Room, name: &str) {
+/// These cannot be fixed: the plugin breaks every deployment with such a name. It is enough that they can be deleted.
+async fn delete_deployment(room: &Room, name: &str) {
     room.delete(OURS, "BOSHDeployment", name).await;
 }
 
@@ -369,21 +369,24 @@ async fn prepare(room: &Room, name: &str) {
 }
 
 async fn play(room: Room, case: Case) {
-    let (name, (kind, reason)) = (case.name, case.told);
+    let (name, (kind, reason)) = (case.name, case.reported);
     prepare(&room, name).await;
     (case.spoil)(room.clone(), name).await;
-    let told = room
+    let reported = room
         .until(name, reason, |deployment| {
             is(deployment, kind, "False") && condition(deployment, kind).is_some_and(|found| found["reason"] == reason)
         })
         .await;
-    let message = condition(&told, kind).unwrap()["message"].as_str().unwrap().to_string();
+    let message = condition(&reported, kind).unwrap()["message"]
+        .as_str()
+        .unwrap()
+        .to_string();
     for words in case.words {
         assert!(message.contains(words), "{name}: no {words:?} in {message}");
     }
-    assert!(is(&told, "Ready", "False"), "{name}: {:#}", told["status"]);
+    assert!(is(&reported, "Ready", "False"), "{name}: {:#}", reported["status"]);
     assert!(
-        told["status"]["message"].as_str().unwrap().chars().count() <= 2000,
+        reported["status"]["message"].as_str().unwrap().chars().count() <= 2000,
         "{name}"
     );
     let began = std::time::Instant::now();
@@ -400,14 +403,14 @@ async fn play(room: Room, case: Case) {
         let made = room.names(api_version, kind, name).await;
         assert!(made.is_empty(), "{name}: {kind} {made:?} before all is well");
     }
-    let tells = format!("{told} {:?}", room.events().await);
+    let text = format!("{reported} {:?}", room.events().await);
     for form in TELLING {
-        assert!(!tells.contains(form), "{name}: {form} in {tells}");
+        assert!(!text.contains(form), "{name}: {form} in {text}");
     }
-    (case.mend)(room.clone(), name).await;
+    (case.fix)(room.clone(), name).await;
     if room.get(OURS, "BOSHDeployment", name).await.is_some() {
-        let mended = room.applied(name).await;
-        assert!(is(&mended, "Converted", "True"), "{name}: {:#}", mended["status"]);
+        let fixed = room.applied(name).await;
+        assert!(is(&fixed, "Converted", "True"), "{name}: {:#}", fixed["status"]);
         assert_eq!(
             room.names(OURS, "QuarksStatefulSet", name).await,
             [format!("{name}-web")]
@@ -416,11 +419,11 @@ async fn play(room: Room, case: Case) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn mistakes_are_told_harm_nothing_and_are_forgotten_when_they_are_mended() {
+async fn mistakes_are_reported_harm_nothing_and_disappear_once_fixed() {
     let files = tempfile::tempdir().unwrap();
     let plugin = format!("resources={}", hook::write(files.path()).display());
     let desk = Desk::set("mistakes", false, &["--plugin", &plugin]).await;
-    // A release whose job has a process and nothing that tells how to run it.
+    // A release whose job has a process and nothing that text how to run it.
     let spec = std::fs::read(small_release().join("jobs/app/spec")).unwrap();
     let spec: String = String::from_utf8(spec)
         .unwrap()
@@ -464,13 +467,13 @@ async fn mistakes_are_told_harm_nothing_and_are_forgotten_when_they_are_mended()
     assert_eq!(failed, 0, "see the panics above");
     let log = desk.log();
     for form in TELLING {
-        assert!(!log.contains(form), "the log tells {form}");
+        assert!(!log.contains(form), "the log has {form}");
     }
     assert!(!log.contains("panicked"), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_only_a_stateful_set_shows_to_be_wrong_is_told_at_the_deployment() {
+async fn an_error_of_a_stateful_set_is_reported_at_the_deployment() {
     let desk = Desk::set("pods", false, &[]).await;
     let room = desk.room("pods");
     prepare(&room, "d").await;
@@ -493,7 +496,7 @@ async fn what_only_a_stateful_set_shows_to_be_wrong_is_told_at_the_deployment() 
         condition(deployment, "Ready").is_some_and(|ready| ready["reason"] == "GroupsNotReady")
     })
     .await;
-    // A group that vanishes takes its objects with it.
+    // A group that is removed takes its objects with it.
     room.config_map("ops", "ops", "- {type: remove, path: /instance_groups/name=web}")
         .await;
     let empty = room
@@ -504,7 +507,7 @@ async fn what_only_a_stateful_set_shows_to_be_wrong_is_told_at_the_deployment() 
     assert_eq!(empty["status"]["totalInstanceGroups"], 0);
     assert!(room.names(OURS, "QuarksStatefulSet", "d").await.is_empty());
     assert!(room.names("v1", "Service", "d").await.is_empty());
-    // And a namespace that is deleted goes, whatever is being done in it.
+    // And a namespace can be deleted during any operation.
     let cluster = boson_tests::cluster::shared().unwrap();
     cluster
         .kubectl(["delete", "namespace", &room.namespace, "--timeout=60s"])

@@ -1,4 +1,4 @@
-//! Plugins from ConfigMaps where pods convert: what the operator uses is carried into the pods of each step, and they give what it says.
+//! Plugins from ConfigMaps, with conversion in pods: the operator's plugins are mounted in the pods of each step, and those pods convert with them.
 
 use crate::guests::Guest;
 use crate::modes::load_releases;
@@ -13,19 +13,19 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::fs;
 
-/// What every template of the deployment becomes.
+/// The text of every rendered template.
 const CONTENT: &str = "processes: [{name: other, executable: /bin/other}]";
 
-/// The ConfigMaps that `host plugin pack` makes of a component.
+/// The ConfigMaps that `host plugin pack` writes for a component.
 fn packed(stage: &str, component: &[u8]) -> Result<Vec<Value>> {
     let scratch = tempfile::tempdir()?;
     fs::write(scratch.path().join("plugin.wasm"), component)?;
     let packed = host(scratch.path(), ["plugin", "pack", stage, "plugin.wasm"])?;
     ensure!(packed.code == 0, "{}", packed.stderr);
-    Ok(crate::at_hand::documents(&packed.stdout))
+    Ok(crate::shared_cluster::documents(&packed.stdout))
 }
 
-/// The same for `links`, written by hand: in so many ConfigMaps, the first one last.
+/// Like [`packed`] for `links`, written by hand: in this number of ConfigMaps, the first one last.
 fn in_parts(name: &str, component: &[u8], parts: usize) -> Vec<Value> {
     let digest: String = Sha256::digest(component)
         .iter()
@@ -51,7 +51,7 @@ fn in_parts(name: &str, component: &[u8], parts: usize) -> Vec<Value> {
     maps
 }
 
-/// Whether these are the rules of a stage that were used last, and everything is as they say.
+/// Whether these plugins were used last, and the objects are up to date.
 fn by(deployment: &Value, names: &[(&str, &str)]) -> bool {
     let used = deployment["status"]["plugins"].as_array();
     let uses = |(stage, name): &(&str, &str)| {
@@ -115,19 +115,19 @@ fn pods_convert_by_plugins_from_config_maps() {
             .contains("dns_domain_nam3")
     );
     assert!(newest(&stage, "nats.bpm.broker").unwrap().contains("/bin/other"));
-    // The settings, and the component: in three parts where it came in three.
+    // The settings, and the component in its three parts.
     assert_eq!(carried(&stage, "var-interpolation", "variables").unwrap(), 2);
     assert!(carried(&stage, "data-gathering", "links").unwrap() >= 2);
     assert_eq!(carried(&stage, "bpm-configs", "render").unwrap(), 2);
 
-    a_missing_part_is_told(&stage);
-    its_end_is_the_end_of_the_change(&stage);
+    a_missing_part_is_reported(&stage);
+    deleting_the_plugin_reverts_its_change(&stage);
 }
 
-fn a_missing_part_is_told(stage: &Stage) {
+fn a_missing_part_is_reported(stage: &Stage) {
     let health = |deployment: &Value, status: &str| {
         condition(deployment, "PluginsHealthy")
-            .filter(|told| told["status"] == status)
+            .filter(|reported| reported["status"] == status)
             .cloned()
     };
     stage.kubectl(&["delete", "configmap/other-links-1"]).unwrap();
@@ -137,9 +137,9 @@ fn a_missing_part_is_told(stage: &Stage) {
     let deployment = stage
         .wait("the missing part", |deployment| health(deployment, "False").is_some())
         .unwrap();
-    let told = health(&deployment, "False").unwrap();
-    assert_eq!(told["reason"], "PluginParts");
-    let message = told["message"].as_str().unwrap();
+    let reported = health(&deployment, "False").unwrap();
+    assert_eq!(reported["reason"], "PluginParts");
+    let message = reported["message"].as_str().unwrap();
     assert!(message.contains("other-links"), "{message}");
     assert!(
         by(&deployment, &[("links", "other-links")]),
@@ -154,7 +154,7 @@ fn a_missing_part_is_told(stage: &Stage) {
         .unwrap();
 }
 
-fn its_end_is_the_end_of_the_change(stage: &Stage) {
+fn deleting_the_plugin_reverts_its_change(stage: &Stage) {
     stage
         .kubectl(&[
             "delete",

@@ -1,4 +1,4 @@
-//! Persistent disks of an instance group: whatever changes, its pods keep their claims. No pod runs here; volumes are there beforehand.
+//! Persistent disks of an instance group: its pods keep their claims through all changes. No pod runs here; the volumes exist beforehand.
 
 use crate::desk::{Desk, PATIENCE, Room};
 use crate::small::Small;
@@ -13,7 +13,7 @@ const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 const MORE: &str = "disks: [{pvc: {metadata: {name: more}, spec: {storageClassName: claims-of-this-test, accessModes: [ReadWriteOnce], \
                     resources: {requests: {storage: 1Gi}}}}, volumeMount: {name: more, mountPath: /more}}]";
 
-/// `disk`: keys of the group that give it one.
+/// `disk`: the group's keys for a disk.
 fn manifest(disk: &str, settings: &str) -> String {
     let small = Small {
         instances: 2,
@@ -31,7 +31,7 @@ fn disk(mebibytes: u32) -> String {
 /// A class whose claims may grow, and volumes for them.
 fn volumes() {
     let class = json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": CLASS},
-        "provisioner": "example.com/nobody", "allowVolumeExpansion": true});
+        "provisioner": "example.com/none", "allowVolumeExpansion": true});
     let volume = |nth: u32| {
         json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": format!("{CLASS}-{nth}")}, "spec": {
             "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": CLASS,
@@ -48,7 +48,7 @@ fn apply(objects: &Value) {
     assert!(answer.success, "{}", answer.stderr);
 }
 
-/// What the cluster has of the group.
+/// The group's objects in the cluster.
 #[derive(Debug, Default)]
 struct Found {
     sets: BTreeMap<String, Value>,
@@ -81,7 +81,7 @@ impl Found {
     }
 
     /// The message about disks.
-    fn told(&self) -> &str {
+    fn message(&self) -> &str {
         let conditions = self.status["conditions"].as_array();
         let mut conditions = conditions.into_iter().flatten();
         let found = conditions.find(|condition| condition["type"] == "DisksAsAsked");
@@ -94,13 +94,13 @@ impl Found {
     }
 }
 
-/// What kubelets would do: every pod that is there is ready.
+/// Does what kubelets would do: every existing pod becomes ready.
 async fn run_pods(room: &Room) {
     let api = room.api("v1", "Pod");
     let status = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
     for pod in room.list("v1", "Pod").await {
         let name = pod["metadata"]["name"].as_str().unwrap();
-        // It may be gone by now.
+        // It may be deleted by now.
         let _: Result<DynamicObject, _> = api
             .patch_status(name, &PatchParams::default(), &Patch::Merge(&status))
             .await;
@@ -131,7 +131,7 @@ fn all_mount(found: &Found, template: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn disks_grow_and_come_and_pods_keep_their_claims() {
+async fn disks_grow_and_are_added_and_pods_keep_their_claims() {
     volumes();
     let desk = Desk::set("claims", false, &[]).await;
     let room = desk.room("claims");
@@ -146,7 +146,7 @@ async fn disks_grow_and_come_and_pods_keep_their_claims() {
     })
     .await;
 
-    // The first disk is another version, since pods of the old one have none.
+    // The first disk is a new version, since pods of the old one have none.
     write(&disk(1024), "").await;
     let first = until(&room, "the disk", |found| {
         Found::names(&found.sets) == ["d-web-v2"]
@@ -158,7 +158,7 @@ async fn disks_grow_and_come_and_pods_keep_their_claims() {
     let claims = ["web-pvc-d-web-v2-0", "web-pvc-d-web-v2-1"];
     assert_eq!(Found::names(&first.claims), claims);
 
-    // A larger one: the StatefulSet is another, of the same name, whose pods have the same claims.
+    // A larger one: the StatefulSet is replaced under the same name, and its pods have the same claims.
     write(&disk(2048), "").await;
     let larger = until(&room, "a larger disk", |found| {
         claims.iter().all(|claim| found.storage(claim) == "2Gi")
@@ -171,7 +171,7 @@ async fn disks_grow_and_come_and_pods_keep_their_claims() {
     assert_ne!(Found::uids(&first.sets), Found::uids(&larger.sets));
     assert_eq!(Found::uids(&first.claims), Found::uids(&larger.claims));
 
-    // Labels are the pods' only.
+    // The labels are only on pods.
     write(&disk(2048), "labels: {tier: one}").await;
     let labelled = until(&room, "a label", |found| {
         found.pods.len() == 2
@@ -184,7 +184,7 @@ async fn disks_grow_and_come_and_pods_keep_their_claims() {
     .await;
     assert_eq!(Found::uids(&larger.sets), Found::uids(&labelled.sets));
 
-    // One more disk: pods are made again, one after the other, with the claims that they had.
+    // One more disk: pods are replaced one after the other, with their existing claims.
     write(&disk(2048), &format!("labels: {{tier: one}}, {MORE}")).await;
     let more = until(&room, "another disk", |found| {
         all_mount(found, "more") && found.status["ready"] == true
@@ -198,10 +198,10 @@ async fn disks_grow_and_come_and_pods_keep_their_claims() {
         );
     }
 
-    // Neither smaller nor, where the class has it so, larger: that is told, and all else goes on.
+    // Neither smaller nor, if the class forbids it, larger: that is reported, and everything else proceeds.
     write(&disk(512), "labels: {tier: two}").await;
     let smaller = until(&room, "a smaller disk", |found| {
-        found.told().contains("stays at 2Gi")
+        found.message().contains("stays at 2Gi")
             && found
                 .pods
                 .values()
@@ -212,11 +212,13 @@ async fn disks_grow_and_come_and_pods_keep_their_claims() {
     assert_eq!(smaller.storage(claims[0]), "2Gi");
     apply(
         &json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": CLASS},
-        "provisioner": "example.com/nobody", "allowVolumeExpansion": false}),
+        "provisioner": "example.com/none", "allowVolumeExpansion": false}),
     );
     write(&disk(4096), "labels: {tier: three}").await;
     let refused = until(&room, "a refusal", |found| {
-        found.told().contains("only dynamically provisioned pvc can be resized")
+        found
+            .message()
+            .contains("only dynamically provisioned pvc can be resized")
             && found
                 .pods
                 .values()
@@ -225,14 +227,15 @@ async fn disks_grow_and_come_and_pods_keep_their_claims() {
     })
     .await;
     assert_eq!(refused.storage(claims[0]), "2Gi");
-    let told = room.events().await;
+    let events = room.events().await;
     assert!(
-        told.iter()
+        events
+            .iter()
             .any(|(reason, note)| reason == "Kept" && note.contains("stays at 2Gi")),
-        "{told:?}"
+        "{events:?}"
     );
 
-    // As it is when the operator dies between deleting and making again.
+    // The state after the operator died between deleting and recreating.
     let cluster = boson_tests::cluster::shared().unwrap();
     let delete = [
         "--namespace",

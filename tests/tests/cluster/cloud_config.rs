@@ -1,4 +1,4 @@
-//! Cloud configs in a cluster: what they say reaches the objects, a change of one is acted upon, and names that none defines are refused.
+//! Cloud configs in a cluster: their settings reach the objects, a changed one is applied, and undefined names are refused.
 
 use crate::desk::{Desk, Room, condition, is};
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ async fn quarks_set(room: &Room, group: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_cloud_config_says_reaches_the_objects_and_follows_its_changes() {
+async fn settings_of_a_cloud_config_reach_the_objects_and_follow_its_changes() {
     let desk = Desk::set("cloud", false, &[]).await;
     let room = desk.room("config");
     room.config_map("cloudy-manifest", "manifest", MANIFEST).await;
@@ -101,7 +101,7 @@ async fn what_a_cloud_config_says_reaches_the_objects_and_follows_its_changes() 
     }
     assert_eq!(pinned, ["eu-1a", "z2"]);
 
-    // A new size is noticed, and touches the group that has it only.
+    // A new size is noticed, and changes only the group that uses it.
     let idle = quarks_set(&room, "idle").await["metadata"]["generation"].clone();
     room.secret("sizes", "cloud-config", &sizes(768)).await;
     let began = std::time::Instant::now();
@@ -112,7 +112,7 @@ async fn what_a_cloud_config_says_reaches_the_objects_and_follows_its_changes() 
     room.applied(NAME).await;
     assert_eq!(quarks_set(&room, "idle").await["metadata"]["generation"], idle);
 
-    // A name that is defined no longer.
+    // A name that is no longer defined.
     room.secret("sizes", "cloud-config", "vm_types: []\n").await;
     let refused = room
         .until(NAME, "an error", |deployment| is(deployment, "Converted", "False"))

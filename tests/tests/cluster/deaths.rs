@@ -1,4 +1,4 @@
-//! A whole deployment, with a death at each write: before it leaves, or after it landed but before its answer came back.
+//! A whole deployment, with the operator dying at each write: before the request is sent, or after it succeeded but before the answer arrived.
 
 use crate::example::{Example, writes};
 use crate::line::{Death, Line};
@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Lives at a time.
+/// Runs at a time.
 const LIVES: usize = 4;
 
-/// One life that ends as told, and one after it. Tells how many writes there were in the first, and the namespace.
+/// One run that ends as given, and one after it. Returns the number of writes in the first, and the namespace.
 async fn two_lives(name: &str, death: Death) -> (usize, String) {
     let example = Example::set(name).await;
     let (first, second) = (Line::default(), Line::default());
@@ -22,7 +22,7 @@ async fn two_lives(name: &str, death: Death) -> (usize, String) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    // With fewer writes than usual (two of them became one) there is no such death.
+    // With fewer writes than usual (two became one) this write does not happen.
     tokio::select! {
         () = cut => {}
         () = example.settled() => {}
@@ -48,10 +48,10 @@ fn values(objects: &BTreeMap<String, DynamicObject>) -> BTreeMap<String, String>
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_death_at_any_write_of_a_deployment_loses_nothing_and_makes_nothing_twice() {
+async fn a_death_at_any_write_of_a_deployment_loses_nothing_and_creates_nothing_twice() {
     let (count, whole) = two_lives("whole", Death::Never).await;
     assert!(count >= 30, "{count}");
-    // Each write once; both ways to die at each where there is time for it.
+    // Each write once; both kinds of death at each if there is time.
     let both = std::env::var_os("BOSON_ALL_DEATHS").is_some();
     let deaths = (0..count).flat_map(|at| {
         let (before, after) = (Death::Before(at), Death::After(at));

@@ -1,10 +1,10 @@
-//! The definitions: accepted, refusing what they should, taking what users and `host convert` write.
+//! The CustomResourceDefinitions: accepted by the API server; they refuse invalid objects and accept those of users and of `host convert`.
 
-use crate::at_hand::{ClusterAtHand, documents, folder};
+use crate::shared_cluster::{SharedCluster, documents, folder};
 
 #[tokio::test]
 async fn objects_are_refused_with_the_words_expected() {
-    let cluster = ClusterAtHand::find().await;
+    let cluster = SharedCluster::find().await;
     let mut wrong = Vec::new();
     for (name, text) in folder("refused") {
         let expected = text.lines().next().unwrap().trim_start_matches("# ");
@@ -19,7 +19,7 @@ async fn objects_are_refused_with_the_words_expected() {
 
 #[tokio::test]
 async fn objects_that_users_write_are_accepted() {
-    let cluster = ClusterAtHand::find().await;
+    let cluster = SharedCluster::find().await;
     for (name, text) in folder("accepted") {
         let result = cluster.try_out(&documents(&text)[0]).await;
         assert_eq!(result, Ok(()), "{name}");
@@ -28,7 +28,7 @@ async fn objects_that_users_write_are_accepted() {
 
 #[tokio::test]
 async fn objects_that_convert_writes_are_accepted() {
-    let cluster = ClusterAtHand::find().await;
+    let cluster = SharedCluster::find().await;
     let golden = boson_tests::root().join("tests/golden");
     let mut tried = 0;
     for entry in std::fs::read_dir(golden).unwrap() {

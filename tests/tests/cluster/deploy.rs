@@ -1,4 +1,4 @@
-//! `deploy/`: complete, valid for a real API server, and its reasons given; what it grants is what is used.
+//! `deploy/`: complete, valid for a real API server, with a reason for each rule; what it grants is what is used.
 
 use crate::everything::{CLUSTER_STEPS, GIVEN, STEPS};
 use crate::installed::{EVERYTHING, Installed, LISTED, SYSTEM, install, rendered};
@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Rights that the audit log does not show: those that are granted to others, which nobody can who has them not, and those over a signer, which
-/// the API server asks about by itself.
+/// Permissions that the audit log does not show: those that the operator grants to others, which it must have itself, and those for a signer, which
+/// the API server checks itself.
 const HELD: [&str; 5] = [
     "get pods",
     "approve signers.certificates.k8s.io",
@@ -23,19 +23,19 @@ const HELD: [&str; 5] = [
     "watch endpointslices.discovery.k8s.io",
 ];
 
-/// What is left of a run of everything.
+/// The results of a run of everything.
 struct Record {
     used: BTreeSet<Right>,
     forbidden: BTreeSet<String>,
     /// Lines of the log.
     log: String,
-    /// All else that anybody may see: events, conditions, metrics, the command line.
+    /// Everything else that users can read: events, conditions, metrics, the command line.
     shown: String,
-    /// Values that nobody may see.
+    /// Values that must not appear.
     values: BTreeSet<String>,
 }
 
-/// The one run that several tests look at.
+/// The run that several tests check.
 fn record() -> &'static Record {
     static RECORD: OnceLock<Result<Record, String>> = OnceLock::new();
     let run = || run(Installed::labelled()?);
@@ -149,8 +149,8 @@ fn a_rule_that_is_missing_is_named() {
     ] {
         let installed = Installed::with_rules(&format!("without-{resource}"), |of, _| of != resource).unwrap();
         let expected = expected.replace("NAMESPACE", &installed.namespaces[0]);
-        let told = || Ok(installed.operator.ask("/ready").unwrap_or_default().contains(&expected));
-        installed.until_said(&expected, told).unwrap();
+        let reported = || Ok(installed.operator.ask("/ready").unwrap_or_default().contains(&expected));
+        installed.until_said(&expected, reported).unwrap();
         assert!(installed.operator.ask("/ready").unwrap().starts_with("HTTP/1.1 503"));
         assert!(installed.operator.ask("/live").unwrap().starts_with("HTTP/1.1 200"));
         let right = expected.split_once(": ").unwrap().1;
@@ -187,7 +187,7 @@ fn every_rule_has_a_reason() {
 // === the manifests ===
 
 #[test]
-fn the_api_server_takes_all_of_it() {
+fn the_api_server_accepts_all_of_it() {
     install().unwrap();
     for folder in ["deploy", "deploy/cluster-wide", EVERYTHING, LISTED] {
         let text = shared()
@@ -260,7 +260,7 @@ fn one_image_and_one_list_of_namespaces() {
     assert!(objects.iter().all(|object| object["kind"] != "ClusterRoleBinding"));
 }
 
-// === what is told ===
+// === what is reported ===
 
 #[test]
 fn each_line_of_the_log_is_an_object_that_says_what_it_is_about() {
@@ -288,7 +288,7 @@ fn each_line_of_the_log_is_an_object_that_says_what_it_is_about() {
 }
 
 #[test]
-fn no_value_is_told_anywhere() {
+fn no_value_is_revealed_anywhere() {
     let record = record();
     assert!(record.values.len() > 50, "only {} values", record.values.len());
     for value in &record.values {

@@ -1,7 +1,7 @@
-//! One `host operator` process for the rooms of a test: namespaces with deployments in them. And a registry with the releases of the example and
-//! a small one.
+//! One `host operator` process for the rooms of a test: namespaces with deployments in them. Also a registry with the releases of the example and a
+//! small one.
 
-use crate::at_hand::ClusterAtHand;
+use crate::shared_cluster::SharedCluster;
 use boson_controllers::client::resource;
 use boson_tests::cluster::{Operator, shared};
 use boson_tests::registry::{Server, push_example};
@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How long something may take on a busy machine.
+/// Timeout of a step on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 
-/// The operator and what it needs.
+/// The operator and the servers that it needs.
 pub struct Desk {
     pub client: Client,
     pub registry: Server,
@@ -35,9 +35,9 @@ pub struct Room {
 // === impl Desk ===
 
 impl Desk {
-    /// `asks`: whether the registry asks for a password. `arguments`: more of them for the operator.
+    /// `asks`: whether the registry asks for a password. `arguments`: more arguments for the operator.
     pub async fn set(id: &str, asks: bool, arguments: &[&str]) -> Self {
-        let client = ClusterAtHand::find().await.client;
+        let client = SharedCluster::find().await.client;
         let registry = Server::start(asks).unwrap();
         push_example(&registry).unwrap();
         registry
@@ -56,7 +56,7 @@ impl Desk {
         }
     }
 
-    /// A namespace of its own.
+    /// A new namespace.
     pub fn room(&self, name: &str) -> Room {
         let cluster = shared().unwrap();
         let namespace = cluster.namespace(&format!("{}-{name}", self.id)).unwrap();
@@ -69,7 +69,7 @@ impl Desk {
         }
     }
 
-    /// Ends the operator at once.
+    /// Kills the operator.
     pub fn kill(&mut self) {
         self.operator.kill();
     }
@@ -79,7 +79,7 @@ impl Desk {
         self.operator.start().unwrap();
     }
 
-    /// What the operator wrote.
+    /// The operator's log.
     pub fn log(&self) -> String {
         self.operator.log()
     }
@@ -94,7 +94,7 @@ impl Drop for Desk {
     }
 }
 
-/// A release with one job that has everything.
+/// A release with one job that uses every feature.
 pub fn small_release() -> PathBuf {
     root().join("tests/golden/convert-small/release")
 }
@@ -158,7 +158,7 @@ impl Room {
         self.deployment_by("InProcess", name, ops).await;
     }
 
-    /// The same, converted in this mode.
+    /// A deployment that is converted in this mode.
     pub async fn deployment_by(&self, mode: &str, name: &str, ops: &[&str]) {
         let ops: Vec<Value> = ops
             .iter()
@@ -172,7 +172,7 @@ impl Room {
             .await;
     }
 
-    /// Waits until it holds of a deployment.
+    /// Waits until a deployment meets the condition.
     pub async fn until(&self, name: &str, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
         let began = Instant::now();
         loop {
@@ -190,13 +190,13 @@ impl Room {
         }
     }
 
-    /// Waits until all objects are as the manifest says.
+    /// Waits until all objects are up to date.
     pub async fn applied(&self, name: &str) -> Value {
         self.until(name, "Applied", |deployment| is(deployment, "Applied", "True"))
             .await
     }
 
-    /// Says of all StatefulSets that their pods are ready, as kubelets would bring about. No pod runs here.
+    /// Marks the pods of all StatefulSets as ready, as kubelets would. No pod runs here.
     pub async fn pods_are_ready(&self) {
         let api = self.api("apps/v1", "StatefulSet");
         for set in self.list("apps/v1", "StatefulSet").await {

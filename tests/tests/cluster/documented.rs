@@ -1,8 +1,8 @@
-//! The documented example, as the deployment that the product's documents name: every name and every state that they promise, and the same objects
-//! that the command line makes.
+//! The documented example, as the deployment in the product's documents: every name and every state in them, and the same objects that the command
+//! line creates.
 
-use crate::at_hand::documents;
 use crate::desk::{Desk, Room, is};
+use crate::shared_cluster::documents;
 use boson_tests::{host, root};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -34,8 +34,8 @@ async fn state(room: &Room, wanted: &str) -> Value {
 async fn every_name_and_every_state_is_as_documented() {
     let desk = Desk::set("documented", false, &[]).await;
     let room = desk.room("nats");
-    // Every state that a status ever had.
-    let seen = tokio::spawn(states(room.clone()));
+    // Every state of the status, over time.
+    let states_over_time = tokio::spawn(states(room.clone()));
     prepare(&room).await;
     room.deployment(NAME, &["scale"]).await;
     let resolving = state(&room, "Resolving Manifest").await;
@@ -53,7 +53,7 @@ async fn every_name_and_every_state_is_as_documented() {
     );
     assert_eq!(status["message"], "waiting for 2 of 2 instance groups");
     names(&room).await;
-    // A manual errand that nobody started does not count.
+    // A manual errand that was not started does not count.
     let began = std::time::Instant::now();
     loop {
         room.pods_are_ready().await;
@@ -67,7 +67,7 @@ async fn every_name_and_every_state_is_as_documented() {
         }
         assert!(began.elapsed() < crate::desk::PATIENCE, "{:#}", found["status"]);
     }
-    // A change of the pods: back, until they are ready again.
+    // A change of the pods: not Deployed until they are ready again.
     room.config_map(
         "scale",
         "ops",
@@ -76,9 +76,9 @@ async fn every_name_and_every_state_is_as_documented() {
     .await;
     let back = state(&room, "Converting to Kubernetes Resources").await;
     assert!(!is(&back, "Ready", "True"));
-    let seen = seen.await.unwrap();
+    let states_over_time = states_over_time.await.unwrap();
     assert_eq!(
-        seen,
+        states_over_time,
         [
             "Created",
             "Resolving Manifest",
@@ -89,11 +89,11 @@ async fn every_name_and_every_state_is_as_documented() {
     );
 }
 
-/// The states of the deployment until it was deployed and changed, in their order, each as it came.
+/// The states of the deployment until it was deployed and changed, in order.
 async fn states(room: Room) -> Vec<String> {
     use futures::StreamExt;
     use kube::api::{WatchEvent, WatchParams};
-    let mut seen: Vec<String> = Vec::new();
+    let mut states_over_time: Vec<String> = Vec::new();
     let events = room
         .api(OURS, "BOSHDeployment")
         .watch(&WatchParams::default(), "0")
@@ -106,14 +106,14 @@ async fn states(room: Room) -> Vec<String> {
         let Some(state) = object.data["status"]["state"].as_str() else {
             continue;
         };
-        if seen.last().is_none_or(|last| last != state) {
-            seen.push(state.into());
+        if states_over_time.last().is_none_or(|last| last != state) {
+            states_over_time.push(state.into());
         }
-        if seen.len() > 1 && seen.contains(&"Deployed".to_string()) && state != "Deployed" {
+        if states_over_time.len() > 1 && states_over_time.contains(&"Deployed".to_string()) && state != "Deployed" {
             break;
         }
     }
-    seen
+    states_over_time
 }
 
 async fn names(room: &Room) {
@@ -239,7 +239,7 @@ fn key(object: &Value) -> Key {
     )
 }
 
-/// What `host convert --target quarks` makes of the same inputs.
+/// The output of `host convert --target quarks` for the same inputs.
 fn printed(room: &Room) -> BTreeMap<Key, Value> {
     let example = root().join("docs/examples/nats");
     let path = |path: &str| example.join(path).display().to_string();
@@ -275,9 +275,9 @@ fn printed(room: &Room) -> BTreeMap<Key, Value> {
         .collect()
 }
 
-/// Members that are there in the cluster only: who owns an object, what the operator remembers it by, what the API server keeps about it, and the
-/// status, which is no input. All else of metadata and every other member must be in what was printed; defaults of the server are told apart by
-/// looking only for what was printed in what is there, not the other way around.
+/// Removes members that exist only in the cluster: owners, the operator's and the API server's bookkeeping, and the status, which is no input. All
+/// other metadata and every other member must be in the output. Defaults of the server are ignored because only printed members are compared with the
+/// cluster, not the other way around.
 fn without_what_the_cluster_adds(object: &mut Value) {
     object.as_object_mut().unwrap().remove("status");
     let metadata = object["metadata"].as_object_mut().unwrap();
@@ -302,7 +302,7 @@ fn without_what_the_cluster_adds(object: &mut Value) {
     }
 }
 
-/// Where what is there is not what was printed. Metadata has to be the same; elsewhere there may be defaults.
+/// The places where the cluster differs from the output. Metadata must be equal; elsewhere there may be defaults.
 fn differing(printed: &Value, there: &Value, place: &str, differences: &mut Vec<String>) {
     match (printed, there) {
         (Value::Object(wanted), Value::Object(found)) => {
@@ -329,7 +329,7 @@ fn differing(printed: &Value, there: &Value, place: &str, differences: &mut Vec<
     }
 }
 
-/// The server leaves out what is empty.
+/// The server omits empty values.
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,

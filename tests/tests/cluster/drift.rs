@@ -1,4 +1,4 @@
-//! Changes that are not the operator's: what admission adds stays and causes no writes; what people change by hand is taken back.
+//! Changes by others: those of admission stay and cause no writes; those by hand are reverted.
 
 use crate::example::{Example, until, writes};
 use crate::mutating::{INJECTED, MIRROR, Webhook};
@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 
 const SET: &str = "nats-broker-z0-v1";
 const SERVICE: &str = "nats-broker";
-/// Longer than it takes to react to a change.
+/// Longer than the operator needs to react to a change.
 const QUIET: Duration = Duration::from_secs(6);
 
 fn kubectl(example: &Example, arguments: &[&str]) {
@@ -38,7 +38,7 @@ fn has(list: &Value, key: &str, name: &str) -> bool {
     list.as_array().into_iter().flatten().any(|item| item[key] == name)
 }
 
-/// As the webhook leaves it.
+/// With the changes of the webhook.
 fn is_injected(set: &Value) -> bool {
     let (pods, container) = (pods(set), &pods(set)["containers"][0]);
     has(&pods["tolerations"], "key", INJECTED)
@@ -61,7 +61,7 @@ async fn deployed(example: &Example) {
     }
 }
 
-/// Waits until it holds of the StatefulSet.
+/// Waits until the StatefulSet meets the condition.
 async fn comes(example: &Example, what: &str, holds: impl Fn(&Value) -> bool) {
     if timeout(PATIENCE, until(async || holds(&set(example).await)))
         .await
@@ -72,7 +72,7 @@ async fn comes(example: &Example, what: &str, holds: impl Fn(&Value) -> bool) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_admission_changes_stays_and_causes_no_writes() {
+async fn changes_by_admission_stay_and_cause_no_writes() {
     let example = Example::set("injected").await;
     let _webhook = Webhook::start(&example.stage.namespace).await;
     let (operator, _) = example.operator("first");
@@ -83,9 +83,9 @@ async fn what_admission_changes_stays_and_causes_no_writes() {
     sleep(QUIET).await;
     let here = [example.stage.namespace.as_str()];
     let before = writes(&here);
-    // Both controllers look at everything again.
+    // Both controllers reconcile everything again.
     for object in [format!("statefulset/{SET}"), format!("service/{SERVICE}")] {
-        kubectl(&example, &["annotate", &object, "example.com/seen=yes"]);
+        kubectl(&example, &["annotate", &object, "example.com/reconcile=yes"]);
     }
     sleep(QUIET).await;
     assert_eq!(writes(&here)[before.len()..], []);
@@ -95,7 +95,7 @@ async fn what_admission_changes_stays_and_causes_no_writes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_changed_by_hand_is_taken_back() {
+async fn changes_by_hand_are_reverted() {
     let example = Example::set("byhand").await;
     let _webhook = Webhook::start(&example.stage.namespace).await;
     let (operator, _) = example.operator("first");
@@ -104,7 +104,7 @@ async fn what_is_changed_by_hand_is_taken_back() {
     deployed(&example).await;
     let object = format!("statefulset/{SET}");
 
-    // A variable, which nothing of ours names.
+    // A variable that the operator does not set.
     kubectl(&example, &["set", "env", &object, "DEBUG=1"]);
     comes(&example, "a variable's end", |set| {
         !has(&pods(set)["containers"][0]["env"], "name", "DEBUG")
@@ -116,10 +116,10 @@ async fn what_is_changed_by_hand_is_taken_back() {
         !has(&pods(set)["volumes"], "name", "more")
     })
     .await;
-    // Another value of ours.
+    // Another value for a field that the operator sets.
     kubectl(&example, &["scale", &object, "--replicas=5"]);
     comes(&example, "the number of pods", |set| set["spec"]["replicas"] != 5).await;
-    // Restarts are for everybody.
+    // Anyone may restart pods.
     kubectl(&example, &["rollout", "restart", &object]);
     deployed(&example).await;
     let restarted = set(&example).await;
@@ -130,10 +130,10 @@ async fn what_is_changed_by_hand_is_taken_back() {
     );
     assert!(is_injected(&restarted), "what the webhook adds stays: {restarted:#}");
 
-    // Service: a key of the selector would leave it without endpoints.
+    // A Service: an additional key in the selector would leave it without endpoints.
     let service = async || get(&example, "v1", "Service", SERVICE).await["spec"].clone();
     let before = service().await;
-    let selector = json!({"spec": {"selector": {"nobody": "has-this"}}}).to_string();
+    let selector = json!({"spec": {"selector": {"no-pod": "has-this"}}}).to_string();
     kubectl(&example, &["patch", "service", SERVICE, "--patch", &selector]);
     let port = json!([{"op": "add", "path": "/spec/ports/-", "value": {"name": "more", "port": 9}}]).to_string();
     kubectl(

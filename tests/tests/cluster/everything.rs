@@ -1,4 +1,4 @@
-//! A run of an installed operator that uses all it can do: a list of steps, to be continued by whoever teaches it something new.
+//! A run of an installed operator that uses all its features: a list of steps, to be extended with each new feature.
 
 use crate::extras;
 use crate::installed::Installed;
@@ -7,33 +7,33 @@ use boson_tests::root;
 use serde_json::{Value, json};
 use std::fs;
 
-/// One thing that users do, and the wait for what comes of it.
+/// An action of a user, and the wait for its result.
 pub type Step = fn(&mut Installed) -> Result<()>;
 
-/// All of them, in this order; a step may rest on those before it.
+/// All steps, in this order; a step may depend on those before it.
 pub const STEPS: &[(&str, Step)] = &[
     ("a deployment is made", deploy),
-    ("a mistake is told, and mended", mistake),
+    ("a mistake is reported, and fixed", mistake),
     ("the manifest changes until versions are garbage", change),
     ("pods of a new version become ready", roll),
     ("pods get one more disk", equip),
-    ("objects are deleted by somebody", delete),
-    ("instance groups go", regroup),
+    ("objects are deleted by a user", delete),
+    ("instance groups are removed", regroup),
     ("values are generated", generate),
     ("values are rotated", rotate),
-    ("a value is copied to where that is agreed to", copy),
+    ("a value is copied to a namespace that agreed to it", copy),
     ("a job runs, and again when it changes", run),
-    ("a plugin comes in a ConfigMap, and is none", extend),
-    ("a plugin is taken away", simplify),
+    ("an invalid plugin is added in a ConfigMap", extend),
+    ("a plugin is removed", simplify),
 ];
 
-/// The same for what needs rights in the whole cluster.
+/// Steps that need permissions in the whole cluster.
 pub const CLUSTER_STEPS: &[(&str, Step)] = &[("a certificate is signed by the cluster", sign)];
 
-/// A value that is given, and must not be seen again.
+/// A given value that must not appear anywhere.
 pub const GIVEN: &str = "given-marker.example.com";
 
-/// What makes the manifest another one, for both groups.
+/// An operation that changes the manifest of both groups.
 fn scale(number: u32) -> Value {
     let ops = format!(
         "- type: replace\n  path: /instance_groups/name=broker/jobs/name=broker/properties/broker/limits/connections\n  value: {number}\n\
@@ -103,7 +103,7 @@ fn change(it: &mut Installed) -> Result<()> {
 }
 
 fn roll(it: &mut Installed) -> Result<()> {
-    // There is no node. The cluster's own controller takes this back soon, so it is said until it was heard.
+    // There is no node. The cluster's own controller soon reverts this, so it is repeated until the operator noticed it.
     let status = json!({"status": {"observedGeneration": 1, "replicas": 1, "readyReplicas": 1, "updatedReplicas": 1}})
         .to_string();
     it.until("the end of old versions", || {
@@ -159,12 +159,12 @@ fn regroup(it: &mut Installed) -> Result<()> {
                - {type: remove, path: /instance_groups/name=smoke-tests}\n";
     it.apply_all(&[config_map("more", "ops", ops)])?;
     it.until_there("quarksstatefulset/nats-portal", true)?;
-    for gone in [
+    for removed in [
         "quarksstatefulset/nats-gateway",
         "service/nats-gateway",
         "quarksjob/nats-smoke-tests",
     ] {
-        it.until_there(gone, false)?;
+        it.until_there(removed, false)?;
     }
     Ok(())
 }
@@ -189,7 +189,7 @@ fn generate(it: &mut Installed) -> Result<()> {
     for name in ["word", "person", "ca", "leaf", "shell"] {
         it.until_there(&format!("secret/{name}"), true)?;
     }
-    // The type of a Secret cannot change, so this one is made anew.
+    // The type of a Secret cannot change, so this one is recreated.
     it.apply_all(&[quarks_secret(
         "word",
         json!({"type": "basic-auth", "secretName": "word", "request": {"basic-auth": {"username": "admin"}}}),

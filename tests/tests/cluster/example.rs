@@ -1,4 +1,4 @@
-//! The documented example in a namespace of its own, with operators in this process: real rules, and releases from their directories.
+//! The documented example in its own namespace, with operators in this process: real plugins, and releases from their directories.
 
 use crate::line::{AGENT, Death, Line};
 use crate::stage::{Operator, PATIENCE, Stage};
@@ -30,7 +30,7 @@ pub const KINDS: [(&str, &str); 6] = [
     ("apps/v1", "StatefulSet"),
 ];
 
-/// Everything that the example becomes: kind and name.
+/// All objects of the example: kind and name.
 pub const OBJECTS: [&str; 25] = [
     "QuarksJob nats-smoke-tests",
     "QuarksSecret nats.var-broker-password",
@@ -59,7 +59,7 @@ pub const OBJECTS: [&str; 25] = [
     "StatefulSet nats-gateway-z0-v1",
 ];
 
-/// Keys that are made in a moment, and a number that can be changed.
+/// Fast keys, and a number that can be changed.
 const OPS: &str = "
 - {type: replace, path: /variables/name=nats_ca/options/key_length?, value: 2048}
 - {type: replace, path: /variables/name=broker_tls/options/key_length?, value: 2048}
@@ -69,11 +69,11 @@ const OPS: &str = "
 /// A namespace with the example.
 pub struct Example {
     pub stage: Stage,
-    /// How often something was converted here.
+    /// Number of conversions in this process.
     pub conversions: Arc<AtomicUsize>,
 }
 
-/// The rules of the installation.
+/// The plugins of the installation.
 struct BuiltIn(Arc<Plugins>);
 
 impl PluginHost for BuiltIn {
@@ -97,7 +97,7 @@ impl PluginHost for BuiltIn {
     }
 }
 
-/// The releases of the example, and how often they were read: each conversion does it once.
+/// The releases of the example, and the number of reads: each conversion reads once.
 struct Directories(Arc<AtomicUsize>);
 
 impl Images for Directories {
@@ -110,7 +110,7 @@ impl Images for Directories {
     }
 }
 
-/// There is none.
+/// No web server.
 struct NoWeb;
 
 impl Web for NoWeb {
@@ -119,7 +119,7 @@ impl Web for NoWeb {
     }
 }
 
-/// One set of rules for all tests: they are large.
+/// One set of plugins for all tests: they are large.
 fn plugins() -> Arc<Plugins> {
     static PLUGINS: OnceLock<Arc<Plugins>> = OnceLock::new();
     let load = || {
@@ -158,7 +158,7 @@ impl Example {
         self.operator_of(client, "boson", 0, lease)
     }
 
-    /// An operator of this image. `roll_outdated`: deployments that may roll to it at a time.
+    /// An operator of this image. `roll_outdated`: number of deployments that may roll to it at a time.
     pub fn operator_of(&self, client: Client, image: &str, roll_outdated: usize, lease: &str) -> Operator {
         let here = Namespaces::Fixed([self.stage.namespace.clone()].into());
         let conversion = Conversion {
@@ -212,7 +212,7 @@ impl Example {
         self.put(map).await;
     }
 
-    /// The ops file that allows so many connections more.
+    /// The ops file for this number of additional connections.
     pub fn ops(edit: usize) -> String {
         OPS.replace("1000", &(1000 + edit).to_string())
     }
@@ -222,7 +222,7 @@ impl Example {
         serde_json::to_value(api.get("nats").await.unwrap()).unwrap()
     }
 
-    /// Everything there is of [`KINDS`]: kind and name, and the object.
+    /// All existing objects of [`KINDS`]: kind and name, and the object.
     pub async fn objects(&self) -> BTreeMap<String, DynamicObject> {
         let mut all = BTreeMap::new();
         for (api_version, kind) in KINDS {
@@ -236,7 +236,7 @@ impl Example {
         all
     }
 
-    /// Waits until everything is there, and nothing else is, and the status says so.
+    /// Waits until exactly the expected objects exist, and the status says so.
     pub async fn settled(&self) {
         let good = async || {
             let found = self.objects().await;
@@ -263,7 +263,7 @@ impl Example {
     }
 }
 
-/// Polls until it holds.
+/// Polls until the condition is met.
 pub async fn until(holds: impl AsyncFn() -> bool) {
     while !holds().await {
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -279,8 +279,8 @@ pub fn is_applied(deployment: &Value) -> bool {
         .all(|kind| of(kind).is_some_and(|one| one["status"] == "True" && &one["observedGeneration"] == generation))
 }
 
-/// What operators did in these namespaces, by the audit log: verb, resource and name, and the answer's code. Leases are left out: they are
-/// written on a beat of their own.
+/// Requests of operators in these namespaces, from the audit log: verb, resource and name, and the answer's code. Leases are left out: they are
+/// renewed on their own schedule.
 pub fn writes(namespaces: &[&str]) -> Vec<(String, String, String, i64)> {
     let log = fs::read_to_string(boson_tests::cluster::shared().unwrap().audit_log()).unwrap();
     let mut writes = Vec::new();
@@ -290,7 +290,7 @@ pub fn writes(namespaces: &[&str]) -> Vec<(String, String, String, i64)> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
         let (verb, namespace) = (text(&event["verb"]), text(&target["namespace"]));
         let reads = ["get", "list", "watch"].contains(&verb.as_str());
-        // Questions whether an object would be taken.
+        // Dry runs.
         let asks = text(&event["requestURI"]).contains("dryRun=");
         if reads || asks || target["resource"] == "leases" || !namespaces.contains(&namespace.as_str()) {
             continue;

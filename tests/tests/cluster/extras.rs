@@ -1,8 +1,8 @@
-//! A plugin of the stage `resources` that adds objects of every kind that a conversion may make and none of ours does.
+//! A plugin of the stage `resources` that adds an object of every kind that is allowed and that the built-in plugins do not create.
 
 use serde_json::{Value, json};
 
-/// Where the data of the plugin begins in its memory; what the host passes in comes after it.
+/// Start of the plugin's data in its memory; the host's input comes after it.
 const BASE: usize = 1024;
 
 /// Kind, as kubectl takes it, and body.

@@ -1,4 +1,4 @@
-//! Count the writes, then die at each of them: before it leaves, and after it landed but before its answer came back.
+//! Counts the writes, then dies at each of them: before the request is sent, and after it succeeded but before the answer arrived.
 
 use crate::line::{Death, Line};
 use crate::stage::Stage;
@@ -17,7 +17,7 @@ const OBJECTS: &str = r"
 ";
 const NAMES: [&str; 3] = ["root", "leaf", "word"];
 
-/// One life that ends as told, and one after it. How many writes there were in the first.
+/// One run that ends as given, and one after it. Returns the number of writes in the first.
 async fn two_lives(stage: &Stage, death: Death) -> usize {
     let (first, second) = (Line::default(), Line::default());
     let operator = stage.operator_through(first.client(stage.client.clone(), death), "first");
@@ -30,7 +30,7 @@ async fn two_lives(stage: &Stage, death: Death) -> usize {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        // With fewer writes than usual (two of them became one) there is no such death.
+        // With fewer writes than usual (two became one) this write does not happen.
         let _ = tokio::time::timeout(Duration::from_secs(10), cut).await;
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

@@ -1,4 +1,4 @@
-//! What somebody who forgot something gets to hear: a namespace without its label, a value that a quota keeps away.
+//! What users who forgot something get reported: a namespace without its label, a value for which the quota is used up.
 
 use crate::desk::{Desk, condition, is};
 use boson_tests::cluster::shared;
@@ -16,7 +16,7 @@ fn manifest() -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_namespace_without_the_label_is_told_and_labelling_it_is_enough() {
+async fn a_namespace_without_the_label_is_reported_and_served_once_labelled() {
     let desk = Desk::set("unlabelled", false, &[]).await;
     let room = desk.room("late");
     let label = "quarks.cloudfoundry.org/monitored";
@@ -29,16 +29,16 @@ async fn a_namespace_without_the_label_is_told_and_labelling_it_is_enough() {
     };
     labelled("-");
     room.config_map("d-manifest", "manifest", &manifest()).await;
-    // Until the operator has seen that the label is gone, it serves the namespace.
+    // Until the operator has observed that the label was removed, it serves the namespace.
     tokio::time::sleep(std::time::Duration::from_secs(3)).await;
     room.deployment("d", &[]).await;
-    let told = room
+    let reported = room
         .until("d", "the reason", |found| {
             condition(found, "Ready").is_some_and(|ready| ready["reason"] == "NamespaceNotServed")
         })
         .await;
-    let message = told["status"]["message"].as_str().unwrap();
-    // Operators of other tests may be the first to report it, with the label of their own.
+    let message = reported["status"]["message"].as_str().unwrap();
+    // Operators of other tests may be the first to report it, with their own labels.
     let command = format!("kubectl label namespace {} {label}=", room.namespace);
     assert!(message.contains(&command), "{message}");
     let mut events = room.events().await.into_iter();
@@ -48,7 +48,7 @@ async fn a_namespace_without_the_label_is_told_and_labelling_it_is_enough() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_value_that_a_quota_keeps_away_is_a_failure_and_not_waited_for() {
+async fn a_value_refused_by_a_quota_is_a_failure_and_not_waited_for() {
     let desk = Desk::set("no-values", false, &[]).await;
     let room = desk.room("quota");
     let quota = json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}, "spec": {"hard": {"count/secrets": "1"}}});
@@ -58,15 +58,15 @@ async fn a_value_that_a_quota_keeps_away_is_a_failure_and_not_waited_for() {
     }
     room.config_map("d-manifest", "manifest", &manifest()).await;
     room.deployment("d", &[]).await;
-    let told = room
+    let reported = room
         .until("d", "the reason", |found| {
             condition(found, "Applied").is_some_and(|one| one["reason"] == "DeploymentVariable")
         })
         .await;
     for kind in ["Converted", "Applied", "Ready"] {
-        assert!(is(&told, kind, "False"), "{kind}: {:#}", told["status"]);
+        assert!(is(&reported, kind, "False"), "{kind}: {:#}", reported["status"]);
     }
-    let message = told["status"]["message"].as_str().unwrap();
+    let message = reported["status"]["message"].as_str().unwrap();
     assert!(
         message.contains("variable 'pw' has no value") && message.contains("exceeded quota: few"),
         "{message}"

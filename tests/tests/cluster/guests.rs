@@ -1,12 +1,12 @@
-//! Plugins for tests, small enough to be read: text of WebAssembly, made a component of one world of the contract.
+//! Plugins for tests, small enough to be read: WebAssembly text, built into a component of one world of the contract.
 
 use boson_tests::component::component;
 
-/// Where a result lies; it is all zero before a call, and a result of zeros is "all is well, and nothing in any list".
+/// Address of a result; the memory is zero before a call, and a result of zeros means success with empty lists.
 const RESULT: u32 = 16;
-/// Where the description lies.
+/// Address of the description.
 const DESCRIBED: u32 = 256;
-/// Where texts lie.
+/// Address of the texts.
 const TEXTS: u32 = 4096;
 
 /// A plugin of a stage.
@@ -34,7 +34,7 @@ impl Guest {
         }
     }
 
-    /// Gives the manifest back as it came: no operation has an effect.
+    /// Returns the manifest unchanged: operations have no effect.
     pub fn ops(name: &str) -> Vec<u8> {
         let mut guest = Self::new("ops", "operations", name);
         guest.function("find", 8, "unreachable");
@@ -42,7 +42,7 @@ impl Guest {
         guest.component()
     }
 
-    /// Knows of no variable, and replaces none.
+    /// Has no variables, and replaces none.
     pub fn variables(name: &str) -> Vec<u8> {
         let mut guest = Self::new("variables", "interpolation", name);
         guest.function("plan", 6, &format!("(i32.const {RESULT})"));
@@ -50,11 +50,11 @@ impl Guest {
         guest.component()
     }
 
-    /// Every template gives this text.
+    /// Renders every template to this text.
     pub fn render(name: &str, content: &str) -> Vec<u8> {
         let mut guest = Self::new("render", "templates", name);
         let (at, length) = guest.text(content);
-        // For each template a file of its name: two numbers are copied, two are the text.
+        // For each template a file with its name: two numbers are copied, two are the text.
         let body = format!(
             "(local $files i32) (local $n i32) (local $to i32) (local $from i32)
             (local.set $files (call $new (i32.mul (local.get 1) (i32.const 16))))
@@ -80,7 +80,7 @@ impl Guest {
         Self::large(name, object, 0)
     }
 
-    /// The same, with so many bytes of machine code more.
+    /// Like [`resources`], with this number of additional bytes of machine code.
     pub fn large(name: &str, object: &str, bytes: usize) -> Vec<u8> {
         let mut guest = Self::new("resources", "transformation", name);
         let (at, length) = guest.text(object);
@@ -92,7 +92,7 @@ impl Guest {
             (i32.const {RESULT})"
         );
         guest.function("transform", 1, &body);
-        // Behind all that is read: what is passed in comes to lie there.
+        // After all that is read: input is written there.
         guest.text(&"x".repeat(bytes));
         guest.component()
     }
@@ -104,7 +104,7 @@ impl Guest {
         ));
     }
 
-    /// Where a text will lie, and its length.
+    /// Reserves space for a text; its address and length.
     fn text(&mut self, text: &str) -> (u32, u32) {
         self.texts.push(text.into());
         self.places().pop().unwrap()
@@ -158,7 +158,7 @@ impl Guest {
     }
 }
 
-/// The first document comes back; it is the first member of the result.
+/// Returns the first document; it is the first member of the result.
 fn echo() -> String {
     format!(
         "(i32.store offset=4 (i32.const {RESULT}) (local.get 0))

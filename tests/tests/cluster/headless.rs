@@ -1,4 +1,4 @@
-//! Services of single instances: with an address where the group has ports, headless where it has none.
+//! Services of single instances: with an address if the group has ports, headless if it has none.
 
 use crate::desk::{Desk, PATIENCE, Room};
 use crate::small::Small;
@@ -26,7 +26,7 @@ async fn until(room: &Room, name: &str, what: &str, holds: impl Fn(&Value) -> bo
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_first_port_gives_instances_an_address_and_the_last_takes_it_away() {
+async fn the_first_port_gives_instances_an_address_and_removing_the_last_removes_it() {
     let desk = Desk::set("headless", false, &[]).await;
     let room = desk.room("headless");
     let port = "ports: [{name: http, protocol: TCP, internal: 8080}]";
@@ -42,7 +42,7 @@ async fn the_first_port_gives_instances_an_address_and_the_last_takes_it_away() 
             service["spec"].is_object() && is_headless(service) != ported && has_port(service) == ported
         })
         .await;
-        // The one of all instances is changed as it is.
+        // The Service of all instances is changed in place.
         let all = until(&room, "d-web", "the Service of all", |service| {
             has_port(service) == ported
         })
@@ -50,12 +50,15 @@ async fn the_first_port_gives_instances_an_address_and_the_last_takes_it_away() 
         assert!(is_headless(&all));
         room.applied("d").await;
     }
-    let told = room.events().await;
-    assert!(told.iter().all(|(reason, _)| !reason.contains("Refused")), "{told:?}");
+    let events = room.events().await;
+    assert!(
+        events.iter().all(|(reason, _)| !reason.contains("Refused")),
+        "{events:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn services_of_a_group_with_active_passive_probes_lead_to_all_its_pods_and_that_is_told() {
+async fn services_of_a_group_with_active_passive_probes_select_all_its_pods_with_a_warning() {
     let desk = Desk::set("active", false, &[]).await;
     let room = desk.room("active");
     let quarks = "ports: [{name: http, protocol: TCP, internal: 8080}], activePassiveProbes: {app-app: {exec: {command: [/bin/true]}}}";
@@ -70,14 +73,14 @@ async fn services_of_a_group_with_active_passive_probes_lead_to_all_its_pods_and
     );
     let began = Instant::now();
     loop {
-        let told = room.events().await;
-        if told
+        let events = room.events().await;
+        if events
             .iter()
             .any(|(_, note)| note.contains("active/passive probes are not run yet"))
         {
             return;
         }
-        assert!(began.elapsed() < PATIENCE, "{told:?}");
+        assert!(began.elapsed() < PATIENCE, "{events:?}");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }

@@ -1,4 +1,5 @@
-//! An instance group that cannot be converted keeps the objects of the conversion before, is reported by name, and does not affect the other groups.
+//! An instance group that cannot be converted keeps the objects of the previous conversion, is reported by name, and does not affect the other
+//! groups.
 
 use crate::desk::{Desk, Room, condition, is};
 use serde_json::Value;
@@ -52,7 +53,7 @@ async fn held_back(room: &Room) -> Value {
 async fn a_group_that_fails_to_convert_holds_back_only_itself() {
     let desk = Desk::set("held-back", false, &[]).await;
     let room = desk.room("held-back");
-    // From the beginning: the other group is made.
+    // From the start: the other group is created.
     room.config_map("d-manifest", "manifest", &manifest(1, BAD)).await;
     room.deployment("d", &[]).await;
     let deployment = held_back(&room).await;
@@ -72,7 +73,7 @@ async fn a_group_that_fails_to_convert_holds_back_only_itself() {
             .iter()
             .any(|(_, note)| note.contains("'db' is held back"))
     );
-    // Once it can be converted, it is.
+    // Once it can be converted, its objects are created.
     room.config_map("d-manifest", "manifest", &manifest(1, GOOD)).await;
     room.applied("d").await;
     let db = spec(&room, "db").await;

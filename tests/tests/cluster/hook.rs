@@ -1,12 +1,12 @@
-//! A plugin of the resources stage that adds an object which it should not: which one tells the first letter of the deployment's name.
+//! A plugin of the resources stage that adds an invalid object: the first letter of the deployment's name selects which one.
 
 use std::path::{Path, PathBuf};
 
-/// For deployments whose name begins so: a kind that plugins may not make.
+/// A kind that plugins may not create.
 pub const ILLEGAL: char = 'i';
-/// An object above the limit.
+/// An object above the size limit.
 pub const LARGE: char = 'l';
-/// One that the API server refuses.
+/// An object that the API server refuses.
 pub const REFUSED: char = 'r';
 
 const TEXTS: usize = 1 << 20;

@@ -1,8 +1,9 @@
-//! An operator as `deploy/` installs it: the same account, rights and options. Only its program runs beside the cluster, which has no nodes here.
+//! An operator as `deploy/` installs it: the same account, RBAC rules and options. Only its process runs outside of the cluster, which has no nodes
+//! here.
 
-use crate::at_hand::documents;
 use crate::extras;
 use crate::rights::text;
+use crate::shared_cluster::documents;
 use anyhow::{Result, ensure};
 use boson_tests::cluster::{Cluster, Operator, free_port, shared};
 use boson_tests::registry::{Server, push_example};
@@ -13,28 +14,28 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// How long something may take on a busy machine.
+/// Timeout of a step on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Of the installation.
+/// Namespace of the installation.
 pub const SYSTEM: &str = "boson-system";
-/// Kustomizations of the tests: all that `deploy/` can turn on, in the whole cluster; and for listed namespaces.
+/// Kustomizations of the tests: all options of `deploy/`, in the whole cluster; and for listed namespaces.
 pub const EVERYTHING: &str = "tests/cluster/installations/everything";
 pub const LISTED: &str = "tests/cluster/installations/listed";
 /// Its account there.
 const ACCOUNT: &str = "boson";
 
-/// An operator with two namespaces to serve.
+/// An operator that serves two namespaces.
 pub struct Installed {
     pub cluster: &'static Cluster,
     pub registry: Server,
-    /// Served both.
+    /// The two namespaces.
     pub namespaces: [String; 2],
-    /// Where its account and lease are.
+    /// The namespace of its account and lease.
     system: String,
     pub operator: Operator,
 }
 
-/// What a folder of `deploy/` renders to.
+/// The rendered content of a folder of `deploy/`.
 pub fn rendered(folder: &str) -> Result<Vec<Value>> {
     let path = root().join(folder);
     let text = shared()?.kubectl(["kustomize".as_ref(), path.as_os_str()])?;
@@ -66,7 +67,7 @@ pub fn install() -> Result<()> {
 // === impl Installed ===
 
 impl Installed {
-    /// As `deploy/cluster-wide` has it, with all options: for the namespaces with the label.
+    /// As in `deploy/cluster-wide`, with all options: for the namespaces with the label.
     pub fn labelled() -> Result<Self> {
         let mut installed = Self::new(SYSTEM.into(), "labelled")?;
         let webhook = format!("127.0.0.1:{}", free_port()?);
@@ -84,7 +85,7 @@ impl Installed {
         Ok(installed)
     }
 
-    /// As `deploy/listed` has it, in a namespace of its own: for a fixed list.
+    /// As in `deploy/listed`, in its own namespace: for a fixed list.
     pub fn listed() -> Result<Self> {
         let system = shared()?.namespace("listed-system")?;
         let mut installed = Self::new(system, "listed")?;
@@ -102,7 +103,7 @@ impl Installed {
         Ok(installed)
     }
 
-    /// As `deploy/listed` has it, but with other rules than the two roles have; it works or not.
+    /// As in `deploy/listed`, but with changed RBAC rules; it may not work.
     pub fn with_rules(name: &str, change: impl Fn(&str, &Value) -> bool) -> Result<Self> {
         let system = shared()?.namespace(&format!("{name}-system"))?;
         let mut installed = Self::new(system, name)?;
@@ -146,7 +147,7 @@ impl Installed {
         })
     }
 
-    /// The same object for another installation: rights and account only, `default` as the namespace that is served.
+    /// The same object for another installation: only RBAC rules and account, with `default` as the served namespace.
     fn moved(&self, object: &Value, served: &str) -> Option<Value> {
         if !matches!(text(&object["kind"]), "ServiceAccount" | "Role" | "RoleBinding") {
             return None;
@@ -203,7 +204,7 @@ impl Installed {
         self.operator.start()
     }
 
-    /// As `ps` would show it.
+    /// As in the output of `ps`.
     pub fn command_line(&self) -> Result<String> {
         Ok(fs::read_to_string(format!(
             "/proc/{}/cmdline",
@@ -219,7 +220,7 @@ impl Installed {
         self.cluster.kubectl(first.iter().chain(arguments))
     }
 
-    /// Applies objects, to the first namespace where they name none.
+    /// Applies objects, to the first namespace unless they name one.
     pub fn apply_all(&self, objects: &[Value]) -> Result<()> {
         let named = objects.iter().cloned().map(|mut object| {
             if object["metadata"]["namespace"].is_null() {
@@ -238,7 +239,7 @@ impl Installed {
         Ok(serde_json::from_str(&self.kubectl(&["get", what, "--output=json"])?)?)
     }
 
-    /// Empty where there is no such object.
+    /// Empty if there is no such object.
     pub fn uid(&self, what: &str) -> Result<String> {
         self.kubectl(&["get", what, "--ignore-not-found", "--output=jsonpath={.metadata.uid}"])
     }
@@ -247,7 +248,7 @@ impl Installed {
         Ok(!self.uid(what)?.is_empty())
     }
 
-    /// Waits until it holds.
+    /// Waits until the condition is met.
     pub fn until(&self, what: &str, holds: impl Fn() -> Result<bool>) -> Result<()> {
         let there = || {
             let all = "boshdeployments,quarkssecrets,statefulsets,secrets,services";
@@ -260,13 +261,13 @@ impl Installed {
         self.operator.until(what, PATIENCE, holds, there)
     }
 
-    /// The same for an operator that works or not: nothing but its own words tells why.
+    /// Like [`Self::until`], for an operator that may not work: only its own output says why.
     pub fn until_said(&self, what: &str, said: impl Fn() -> Result<bool>) -> Result<()> {
         let ready = || format!("{:?}", self.operator.ask("/ready"));
         self.operator.until(what, PATIENCE, said, ready)
     }
 
-    /// Waits until the object is there, or until it is not.
+    /// Waits until the object exists, or until it does not.
     pub fn until_there(&self, what: &str, there: bool) -> Result<()> {
         let words = if there { "" } else { "the end of " };
         self.until(&format!("{words}{what}"), || Ok(self.exists(what)? == there))

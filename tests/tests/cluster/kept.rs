@@ -1,4 +1,4 @@
-//! What a deployment keeps and what it reads with: values of variables that were removed, `host prune`, pull Secrets, versions of Secrets.
+//! What a deployment retains and reads with: values of removed variables, `host prune`, pull Secrets, versions of Secrets.
 
 use crate::desk::{Desk, Room, condition, is};
 use crate::small::Small;
@@ -64,7 +64,7 @@ async fn a_removed_variable_keeps_its_value_until_it_is_pruned() {
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
 
     variables(&room, "", &["one_word", "two"]).await;
-    // Somebody still uses one of them.
+    // Another object still uses one of them.
     let pod = json!({"containers": [{"name": "c", "image": "example.com/i"}], "volumes": [{"name": "v", "secret": {"secretName": "d.var-two"}}]});
     room.apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "user"}, "spec": pod}))
         .await;
@@ -100,7 +100,7 @@ async fn a_removed_variable_keeps_its_value_until_it_is_pruned() {
     assert_eq!(ran.code, 1, "{}", ran.stderr);
 }
 
-/// A registry that asks is answered from the Secrets that pods pull with.
+/// For a registry that needs credentials, the pods' pull Secrets are used.
 #[tokio::test(flavor = "multi_thread")]
 async fn images_are_read_with_the_pull_secrets_of_groups_and_accounts() {
     let desk = Desk::set("pulls", true, &[]).await;
@@ -130,7 +130,7 @@ async fn images_are_read_with_the_pull_secrets_of_groups_and_accounts() {
     }
 }
 
-/// The pods of a conversion run as another account, and pull with the Secrets of those that the deployment's pods run as.
+/// The pods of a conversion run with another account, and pull with the Secrets of the accounts of the deployment's pods.
 #[tokio::test(flavor = "multi_thread")]
 async fn pods_of_a_conversion_pull_with_the_secrets_of_accounts() {
     let desk = Desk::set("pod-pulls", false, &[]).await;
@@ -154,7 +154,7 @@ async fn pods_of_a_conversion_pull_with_the_secrets_of_accounts() {
         }
     };
     pulls("before the account", json!([{"name": "named"}])).await;
-    // No pod runs here, so that the job has not ended: it gives way to one that can pull.
+    // No pod runs here, so the job has not ended: it is replaced by one that can pull.
     room.apply(
         json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "mine"},
         "imagePullSecrets": [{"name": "z"}, {"name": "a"}]}),
@@ -190,27 +190,27 @@ async fn versions_stay_until_a_stateful_set_has_rolled() {
         }
         until(&format!("d.ig-resolved.web-v{number}"), true).await;
         room.applied("d").await;
-        // The cluster's own controller gives the first revision its number before there is a second.
+        // The cluster's own controller numbers the first revision before there is a second.
         let began = std::time::Instant::now();
         while began.elapsed() < crate::desk::PATIENCE {
             let sets = room.list("apps/v1", "StatefulSet").await;
             let newest = |set: &Value| set.to_string().contains(&format!("d.ig-resolved.web-v{number}"));
-            let seen = |set: &Value| set["status"]["observedGeneration"] == set["metadata"]["generation"];
-            if sets.iter().any(|set| newest(set) && seen(set)) {
+            let observed = |set: &Value| set["status"]["observedGeneration"] == set["metadata"]["generation"];
+            if sets.iter().any(|set| newest(set) && observed(set)) {
                 return;
             }
             tokio::time::sleep(std::time::Duration::from_millis(200)).await;
         }
         panic!("no StatefulSet has version {number}");
     };
-    // There is no node: nothing is ever ready.
+    // There is no node: no pod ever becomes ready.
     for number in 1..=5 {
         change(number, 1).await;
     }
-    // No pod of a StatefulSet mounts it: so this sweep has been.
+    // No pod of a StatefulSet mounts it, so garbage collection has run.
     until("d.desired-manifest-v2", false).await;
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-    assert!(there("d.ig-resolved.web-v1").await, "it is gone while pods need it");
+    assert!(there("d.ig-resolved.web-v1").await, "it was deleted while pods need it");
     // Without instances nothing is left to roll.
     change(6, 0).await;
     until("d.ig-resolved.web-v1", false).await;

@@ -1,6 +1,6 @@
-//! Several operators and one lease.
+//! Several operators with one lease.
 
-use crate::at_hand::ClusterAtHand;
+use crate::shared_cluster::SharedCluster;
 use boson_controllers::client::Cluster;
 use boson_controllers::lease::{Election, End};
 use boson_controllers::serving::Health;
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_works_at_a_time_and_a_lease_given_back_is_taken_soon() {
-    let client = ClusterAtHand::find().await.client;
+async fn one_operator_works_at_a_time_and_a_released_lease_is_acquired_soon() {
+    let client = SharedCluster::find().await.client;
     let name = format!("test-{}", std::process::id());
     let (working, turns) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let mut candidates = Vec::new();
@@ -45,7 +45,7 @@ async fn one_works_at_a_time_and_a_lease_given_back_is_taken_soon() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_leader_that_is_asked_to_stop_drops_its_work() {
-    let client = ClusterAtHand::find().await.client;
+    let client = SharedCluster::find().await.client;
     let election = Election {
         namespace: "default".into(),
         name: format!("stop-{}", std::process::id()),

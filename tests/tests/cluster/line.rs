@@ -1,30 +1,30 @@
-//! A way to the cluster that counts the writes of an operator in this process, and can be cut at any of them.
+//! A connection to the cluster that counts the writes of an operator in this process, and can be cut at any of them.
 
 use kube::Client;
 use kube::client::Body;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Who writes, as the audit log tells it.
+/// User agent in the audit log.
 pub const AGENT: &str = "operator-under-test";
 
-/// Where the connection to the cluster ends.
+/// When the connection to the cluster ends.
 #[derive(Clone, Copy, Debug)]
 pub enum Death {
-    /// Nowhere.
+    /// Never.
     Never,
-    /// Before this write leaves.
+    /// Before this write is sent.
     Before(usize),
-    /// After it landed.
+    /// After it succeeded.
     After(usize),
 }
 
-/// A way to the cluster that ends.
+/// A connection to the cluster that ends.
 #[derive(Clone, Default)]
 pub struct Line {
     pub writes: Arc<AtomicUsize>,
     pub cut: Arc<AtomicBool>,
-    /// Method and path of each write that landed.
+    /// Method and path of each successful write.
     pub landed: Arc<Mutex<Vec<String>>>,
 }
 
@@ -34,7 +34,7 @@ impl Line {
         self.cut.load(Ordering::SeqCst)
     }
 
-    /// Method and path of each write that landed.
+    /// Method and path of each successful write.
     pub fn landed(&self) -> Vec<String> {
         self.landed.lock().unwrap().clone()
     }
@@ -57,7 +57,7 @@ impl Line {
         let headers = request.headers_mut();
         headers.insert(http::header::USER_AGENT, http::HeaderValue::from_static(AGENT));
         let dead = || Err("the line is cut".into());
-        // The lease is written on a beat of its own, which would make the numbers of the others depend on the clock.
+        // The lease is renewed on its own schedule, which would make the numbers of the others depend on the clock.
         let asks = request.uri().query().unwrap_or_default().contains("dryRun=");
         let is_write = *request.method() != http::Method::GET && !asks && !request.uri().path().contains("/leases");
         let what = format!("{} {}", request.method(), request.uri().path());
@@ -77,7 +77,7 @@ impl Line {
         if dies(after) {
             self.cut.store(true, Ordering::SeqCst);
         }
-        // What has left lands, and is counted, whether or not the operator lives to hear of it.
+        // A write that was sent succeeds, and is counted, whether or not the operator lives to get the answer.
         let landed = self.landed.clone();
         let sent = tokio::spawn(async move {
             let answer = inner.send(request).await;

@@ -1,5 +1,5 @@
-//! Tests against a real Kubernetes control plane (see `boson_tests::cluster`). Its programs come from `$KUBEBUILDER_ASSETS` or
-//! `.ci/kubernetes`; where they are missing these tests fail, they are never skipped.
+//! Tests against a real Kubernetes control plane (see `boson_tests::cluster`). Its programs come from `$KUBEBUILDER_ASSETS` or `.ci/kubernetes`; if
+//! they are missing these tests fail, they are never skipped.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,7 +10,6 @@
 
 mod accepted;
 mod admission;
-mod at_hand;
 mod bad_input;
 mod carried;
 mod claims;
@@ -49,6 +48,7 @@ mod rights;
 mod rollout;
 mod running;
 mod secrets;
+mod shared_cluster;
 mod signing;
 mod silence;
 mod small;

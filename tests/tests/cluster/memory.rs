@@ -1,5 +1,5 @@
-//! Memory: an operator in a container of 2 GiB stays within it whatever a namespace asks for, and the deployments of another one are converted
-//! meanwhile.
+//! Memory: an operator in a container of 2 GiB stays within its limit whatever a namespace asks for, and continues to convert the deployments of
+//! another namespace.
 
 use crate::operator::{PATIENCE, Stage, condition, config_map, is};
 use crate::web::Server;
@@ -49,23 +49,23 @@ impl Attack<'_> {
         serde_json::from_str(&self.stage.cluster.kubectl(arguments).unwrap()).unwrap()
     }
 
-    /// Waits until the deployment is told why it is not converted.
+    /// Waits until the deployment has the reason why it is not converted.
     fn refused(&self, name: &str, code: &str) -> String {
-        let mut told = Value::Null;
-        let seen = || {
-            told = condition(&self.get(name), "Converted").cloned().unwrap_or_default();
-            Ok(told["status"] == "False")
+        let mut reported = Value::Null;
+        let failed = || {
+            reported = condition(&self.get(name), "Converted").cloned().unwrap_or_default();
+            Ok(reported["status"] == "False")
         };
         let operator = &self.stage.operator;
         operator
-            .until(name, 2 * PATIENCE, seen, || self.get(name)["status"].to_string())
+            .until(name, 2 * PATIENCE, failed, || self.get(name)["status"].to_string())
             .unwrap();
-        assert_eq!(told["reason"], code, "{told}");
-        told["message"].as_str().unwrap().to_string()
+        assert_eq!(reported["reason"], code, "{reported}");
+        reported["message"].as_str().unwrap().to_string()
     }
 }
 
-/// A release whose only template takes 400 MB on every instance.
+/// A release whose only template needs 400 MB on every instance.
 fn write_eater(folder: &Path) {
     let job = folder.join("jobs/eater");
     fs::create_dir_all(job.join("templates")).unwrap();
@@ -90,12 +90,12 @@ instance_groups:
 "
 }
 
-/// How long the operator takes to convert an edit of the example's ops file: the median of some.
+/// Time that the operator needs to convert an edit of the example's ops file: the median of several.
 fn latency(stage: &Stage, edits: std::ops::Range<usize>) -> Duration {
     let ops = fs::read_to_string(boson_tests::root().join("docs/examples/nats/ops/scale.yml")).unwrap();
     let digest = |deployment: &Value| deployment["status"]["inputsDigest"].clone();
     let one = |nth: usize| {
-        // Edits that follow each other closely are converted together.
+        // Edits in quick succession are converted together.
         std::thread::sleep(Duration::from_secs(4));
         let before = digest(&stage.get("boshdeployment/nats").unwrap());
         let began = Instant::now();
@@ -149,7 +149,7 @@ fn an_operator_stays_within_its_container_and_others_are_served() {
         .unwrap();
     let quiet = latency(&stage, 0..3);
 
-    // One ConfigMap, many times; one that is nothing but values; many documents of a web server.
+    // One ConfigMap, many times; one with nothing but values; many documents of a web server.
     let values = format!("- {{type: replace, path: /x?, value: [{}]}}\n", "~,".repeat(300_000));
     let list = format!("- type: replace\n  path: /x?\n  value:\n{}", "  - a\n".repeat(150_000));
     attack.apply(&[config_map("list", "ops", &list)]);
@@ -177,12 +177,12 @@ fn an_operator_stays_within_its_container_and_others_are_served() {
     let still = still.count();
     eprintln!("an edit takes {quiet:?}, and {attacked:?} under attack; {still} of 8 attackers are still at work");
 
-    let told = attack.refused("again", "DeploymentTooLarge");
+    let reported = attack.refused("again", "DeploymentTooLarge");
     assert!(
-        told.contains("configmap/list/ops (") && told.contains(", 64 times)"),
-        "{told}"
+        reported.contains("configmap/list/ops (") && reported.contains(", 64 times)"),
+        "{reported}"
     );
-    // The conditions are about what there is now, and whoever waits for it is told at once.
+    // The conditions are about the current state, and clients that wait for it are notified at once.
     let kubeconfig = shared().unwrap().kubeconfig();
     let scratch = tempfile::tempdir().unwrap();
     let wait = [
@@ -201,16 +201,16 @@ fn an_operator_stays_within_its_container_and_others_are_served() {
     let ran = boson_tests::host(scratch.path(), wait).unwrap();
     assert!(ran.code == 1 && ran.stderr.contains("64 times"), "{ran:?}");
 
-    let told = attack.refused("values-0", "DeploymentTooLarge");
-    assert!(told.contains("configmap/values/ops"), "{told}");
-    let told = attack.refused("urls", "DeploymentTooLarge");
-    assert!(told.contains(&server.url("/0.yml")), "{told}");
+    let reported = attack.refused("values-0", "DeploymentTooLarge");
+    assert!(reported.contains("configmap/values/ops"), "{reported}");
+    let reported = attack.refused("urls", "DeploymentTooLarge");
+    assert!(reported.contains(&server.url("/0.yml")), "{reported}");
     assert_eq!(
         server.count("/100.yml", 200),
         0,
         "documents are read that are of no use"
     );
-    // What is large and allowed is converted in the end, each in its turn.
+    // Large but allowed deployments are converted eventually, one at a time.
     let began = Instant::now();
     while (0..8).any(|nth| !is(&attack.get(&format!("eater-{nth}")), "Converted", "True")) {
         let status = || attack.get("eater-0")["status"].to_string();

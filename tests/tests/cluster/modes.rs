@@ -1,4 +1,4 @@
-//! Both modes of a conversion: what the operator computes itself, and what pods do with the commands of `host util`.
+//! Both modes of a conversion: in the operator's process, and in pods with the commands of `host util`.
 
 use crate::operator::{Stage, condition, config_map, is};
 use anyhow::{Context, Result, ensure};
@@ -64,7 +64,7 @@ impl Mounts {
         Ok(())
     }
 
-    /// Runs a command of `host util` with what all have in common; its exit code, output and report.
+    /// Runs a command of `host util` with the common arguments; its exit code, output and report.
     fn run(&self, command: &str, arguments: &[String]) -> Result<(i32, Value, String)> {
         let (output, report) = (self.path("output.json"), self.path("report"));
         let _ = fs::remove_file(&output);
@@ -106,7 +106,7 @@ impl Mounts {
     }
 }
 
-/// Copies a release's jobs as an image has them.
+/// Copies a release's jobs in the layout of an image.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -130,7 +130,7 @@ fn data(stage: &Stage, secret: &str) -> Result<Vec<(String, Vec<u8>)>> {
         .collect()
 }
 
-/// What a command left is what the Secret holds, to the byte.
+/// Checks that a command's output is exactly the content of the Secret.
 fn same(stage: &Stage, secret: &str, output: &Value) {
     let held = data(stage, secret).unwrap();
     assert_eq!(held.len(), output.as_object().unwrap().len(), "{secret}");
@@ -143,7 +143,7 @@ fn same(stage: &Stage, secret: &str, output: &Value) {
 #[test]
 fn the_commands_of_pods_give_the_bytes_of_the_operator() {
     let stage = Stage::new("commands").unwrap();
-    // What pods get of a cloud config stands in the documents that they mount.
+    // The part of a cloud config that pods need is in the documents that they mount.
     let cloud = "azs: [{name: z1, cloud_properties: {zone: eu-1a}}]\n";
     stage.apply(&[config_map("cloud", "cloud-config", cloud)]).unwrap();
     let mut deployment = stage.deployment(&["nats-scale"]);
@@ -159,7 +159,7 @@ fn the_commands_of_pods_give_the_bytes_of_the_operator() {
     let (code, output, report) = mounts.run("interpolate", std::slice::from_ref(&manifest)).unwrap();
     assert_eq!(code, 0, "{report}");
     same(&stage, "nats.desired-manifest-v1", &output);
-    // Of other inputs than it was started for it makes nothing.
+    // With other inputs than it was started for, it writes nothing.
     let (code, ..) = mounts.run("interpolate", &[manifest, "--inputs=0".into()]).unwrap();
     assert_eq!(code, 75);
 
@@ -177,7 +177,7 @@ fn the_commands_of_pods_give_the_bytes_of_the_operator() {
         assert_eq!(code, 0, "{report}");
         same(&stage, &format!("nats.bpm.{group}-v1"), &output);
     }
-    let (code, _, report) = mounts.run("instance-group", &mounts.gather("nobody")).unwrap();
+    let (code, _, report) = mounts.run("instance-group", &mounts.gather("unknown")).unwrap();
     assert_eq!(code, 65);
     assert!(
         report.contains("convert-no-group") && report.contains(MANIFEST),
@@ -186,8 +186,8 @@ fn the_commands_of_pods_give_the_bytes_of_the_operator() {
 }
 
 #[test]
-fn what_a_template_says_of_its_failure_comes_back_with_its_line_and_without_values() {
-    let stage = Stage::new("told").unwrap();
+fn an_error_of_a_template_is_reported_with_its_line_and_without_values() {
+    let stage = Stage::new("reported").unwrap();
     stage.deploy().unwrap();
     stage
         .wait("Applied", |deployment| is(deployment, "Applied", "True"))
@@ -223,7 +223,7 @@ fn what_a_template_says_of_its_failure_comes_back_with_its_line_and_without_valu
 /// The QuarksJobs of the conversion.
 const JOBS: [&str; 3] = ["bpm-configs-nats", "data-gathering-nats", "var-interpolation-nats"];
 
-/// Makes the releases of the example known to the node, as the images that this deployment asks for.
+/// Loads the releases of the example into the node, as the images of this deployment.
 pub fn load_releases(cluster: &Cluster, stage: &Stage) -> Result<()> {
     let releases = root().join("docs/examples/nats/releases");
     for (name, tag) in [("messaging", "1.4.0"), ("smoke", "0.3.1")] {
@@ -236,7 +236,7 @@ fn tagged(stage: &Stage, release: &str, version: &str) -> String {
     format!("{}/bosh/{release}:ubuntu-jammy-1.584-{version}", stage.registry.host())
 }
 
-/// What a deployment consists of: of each object what does not change by itself.
+/// The objects of a deployment, without the fields that change on their own.
 fn everything(stage: &Stage) -> Result<Vec<Value>> {
     let mut all = Vec::new();
     for kind in [
@@ -272,12 +272,13 @@ fn conversion_jobs(stage: &Stage) -> Vec<String> {
 }
 
 fn message(deployment: &Value) -> String {
-    let told = condition(deployment, "Converted").map(|told| told["message"].clone());
-    told.and_then(|told| Some(told.as_str()?.to_string()))
+    let reported = condition(deployment, "Converted").map(|reported| reported["message"].clone());
+    reported
+        .and_then(|reported| Some(reported.as_str()?.to_string()))
         .unwrap_or_default()
 }
 
-/// One test, because each run of pods takes its time: jobs from nothing, the other mode and back, a changed value, and two mistakes.
+/// One test, because each run of pods takes time: from nothing, the other mode and back, a changed value, and two mistakes.
 #[test]
 fn pods_convert_as_the_operator_does() {
     let Some(cluster) = with_node().unwrap() else { return };
@@ -302,7 +303,7 @@ fn pods_convert_as_the_operator_does() {
     }
 
     a_changed_value_runs_what_depends_on_it(&stage);
-    mistakes_are_told_with_their_place(cluster, &stage);
+    mistakes_are_reported_with_their_place(cluster, &stage);
 }
 
 fn a_changed_value_runs_what_depends_on_it(stage: &Stage) {
@@ -335,7 +336,7 @@ fn a_changed_value_runs_what_depends_on_it(stage: &Stage) {
             .cloned()
             .unwrap()
     };
-    // Every document is of the new manifest, whether it is another one or not.
+    // Every document is of the new manifest, whether or not its content changed.
     let bpm = digest(&newest("nats.bpm.broker-v"));
     assert!(bpm.is_string());
     for group in ["broker", "gateway", "smoke-tests"] {
@@ -343,7 +344,7 @@ fn a_changed_value_runs_what_depends_on_it(stage: &Stage) {
     }
 }
 
-fn mistakes_are_told_with_their_place(cluster: &Cluster, stage: &Stage) {
+fn mistakes_are_reported_with_their_place(cluster: &Cluster, stage: &Stage) {
     let version = |version: &str| {
         let ops = format!("- type: replace\n  path: /releases/name=messaging/version\n  value: {version}\n");
         stage
@@ -361,33 +362,33 @@ fn mistakes_are_told_with_their_place(cluster: &Cluster, stage: &Stage) {
     let image = image.file("var/vcap/jobs-src/broker/templates/broker.conf.erb", broken);
     cluster.load_image(&image).unwrap();
     version("1.4.1");
-    let told = stage
+    let reported = stage
         .wait("the template's error", |deployment| {
             message(deployment).contains("broker.conf.erb")
         })
         .unwrap();
     let place = format!("broker.conf.erb:{}", text.trim_end().lines().count() + 1);
-    assert!(message(&told).contains(&place), "{}", message(&told));
+    assert!(message(&reported).contains(&place), "{}", message(&reported));
     assert!(
-        message(&told).contains("Can't find property '[\"broker.nothing\"]'"),
+        message(&reported).contains("Can't find property '[\"broker.nothing\"]'"),
         "{}",
-        message(&told)
+        message(&reported)
     );
 
     version("9.9.9");
-    let told = stage
+    let reported = stage
         .wait("the missing image", |deployment| {
-            condition(deployment, "Converted").is_some_and(|told| told["reason"] == "DeploymentImagePull")
+            condition(deployment, "Converted").is_some_and(|reported| reported["reason"] == "DeploymentImagePull")
         })
         .unwrap();
     assert!(
-        message(&told).contains("messaging:ubuntu-jammy-1.584-9.9.9"),
+        message(&reported).contains("messaging:ubuntu-jammy-1.584-9.9.9"),
         "{}",
-        message(&told)
+        message(&reported)
     );
     version("1.4.0");
     stage
-        .wait("mended", |deployment| {
+        .wait("the fix", |deployment| {
             is(deployment, "Converted", "True") && is(deployment, "Applied", "True")
         })
         .unwrap();

@@ -1,5 +1,5 @@
-//! A mutating webhook as clusters have them: it adds a variable, a toleration and a volume to pods and to what makes them, and takes images from a
-//! mirror. What it has done once, it does not do again.
+//! A mutating webhook as clusters have them: it adds a variable, a toleration and a volume to pods and to their controllers, and changes images to
+//! those of a mirror. It changes each object only once.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -24,12 +24,12 @@ use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// The variable, the volume and the key of the toleration that it adds.
+/// The name of the added variable and volume, and the key of the toleration.
 pub const INJECTED: &str = "injected";
-/// Where images come from.
+/// The registry in changed images.
 pub const MIRROR: &str = "mirror.example.com/";
 
-/// It answers for one namespace until it is dropped.
+/// Serves one namespace until it is dropped.
 pub struct Webhook {
     name: String,
     task: JoinHandle<()>,
@@ -72,7 +72,7 @@ impl Drop for Webhook {
     }
 }
 
-/// One that signs itself.
+/// A self-signed certificate.
 fn certificate(directory: &Path) -> (TlsAcceptor, Vec<u8>) {
     let arguments = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=webhook -addext subjectAltName=IP:127.0.0.1 \
                      -keyout key.pem -out certificate.pem";
@@ -118,7 +118,7 @@ async fn review(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Inf
     let mut response = json!({"uid": review["request"]["uid"], "allowed": true});
     let spec = object.pointer(path).unwrap();
     let changed = mutated(spec.clone());
-    // A pod that runs can only be changed in few ways.
+    // Few fields of a running pod can be changed.
     if changed != *spec && review["request"]["operation"] == "CREATE" || path != "/spec" {
         let patch = json!([{"op": "replace", "path": path, "value": changed}]);
         response["patchType"] = "JSONPatch".into();

@@ -1,4 +1,4 @@
-//! Names of BOSH DNS on a node: two servers of the deployment answer them, by which pods are ready.
+//! Names of BOSH DNS on a node: the deployment's two servers answer by the readiness of pods.
 
 use anyhow::{Context, Result, bail, ensure};
 use boson_tests::cluster::image::Image;
@@ -10,9 +10,9 @@ use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// How long something may take on a busy machine.
+/// Timeout of a step on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// What the pods of instances run.
+/// The image of the instances' pods.
 const IMAGE: &str = "boson.test/names:1";
 
 const MANIFEST: &str = r#"
@@ -44,7 +44,7 @@ struct Stage {
 
 #[test]
 #[ignore = "its manifest lists no release bosh-dns-aliases; it has not passed yet"]
-fn names_resolve_by_which_pods_are_ready_while_a_server_is_away() {
+fn names_resolve_to_ready_pods_while_a_server_is_unavailable() {
     let Some(stage) = Stage::set().unwrap() else { return };
     stage.instance("web-0", "web-ui", 0, true).unwrap();
     stage.instance("web-1", "web-ui", 1, false).unwrap();
@@ -56,14 +56,14 @@ fn names_resolve_by_which_pods_are_ready_while_a_server_is_away() {
     let [first, second, db] = ["web-0", "web-1", "db-0"].map(|pod| stage.address(pod).unwrap());
     let both = [first.as_str(), second.as_str()];
 
-    // One that is not ready is left out, and one that is alone is answered all the same.
+    // A pod that is not ready is left out, unless it is the only one.
     stage.until("web.service.internal", &[&first]).unwrap();
     stage.until("db.service.internal", &[&db]).unwrap();
     stage.until("q-s4.web-ui.default.demo.bosh", &both).unwrap();
     stage.until("q-s1.web-ui.default.demo.bosh", &[&second]).unwrap();
     stage.until("web_ui-1.web.service.internal", &[&second]).unwrap();
     stage.until("upcheck.bosh-dns", &["127.0.0.1"]).unwrap();
-    // Everybody else's names come from the cluster's DNS.
+    // All other names are resolved by the cluster's DNS.
     let web = stage
         .kubectl(&["get", "service", "demo-web-ui-0", "--output=jsonpath={.spec.clusterIP}"])
         .unwrap();
@@ -75,7 +75,7 @@ fn names_resolve_by_which_pods_are_ready_while_a_server_is_away() {
     stage.kubectl(&["exec", "web-1", "--", "touch", "/tmp/ready"]).unwrap();
     stage.until("web.service.internal", &both).unwrap();
 
-    // With one server away the other answers: no question fails for longer than a client tries again.
+    // While one server is unavailable the other answers: no question fails longer than a client retries.
     let servers = stage
         .kubectl(&[
             "get",
@@ -84,9 +84,9 @@ fn names_resolve_by_which_pods_are_ready_while_a_server_is_away() {
             "--output=name",
         ])
         .unwrap();
-    let gone = servers.lines().next().unwrap();
+    let deleted = servers.lines().next().unwrap();
     stage
-        .kubectl(&["delete", gone, "--force", "--grace-period=0", "--wait=false"])
+        .kubectl(&["delete", deleted, "--force", "--grace-period=0", "--wait=false"])
         .unwrap();
     for _ in 0..5 {
         let began = Instant::now();
@@ -94,7 +94,7 @@ fn names_resolve_by_which_pods_are_ready_while_a_server_is_away() {
         assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     }
 
-    // An alias that the manifest gets later resolves without a restart.
+    // A new alias in the manifest resolves without a restart.
     let changed = MANIFEST.replace("domain: web.service.internal", "domain: later.service.internal");
     stage.apply_names(&changed).unwrap();
     stage.until("later.service.internal", &both).unwrap();
@@ -109,7 +109,7 @@ impl Stage {
         let namespace = cluster.namespace("names")?;
         let stage = Self { cluster, namespace };
         stage.wait("serviceaccount/default", "create")?;
-        // What the servers run needs no more than this.
+        // The servers need no other permissions than this.
         let policy = "pod-security.kubernetes.io/enforce=restricted";
         cluster.kubectl(["label", "namespace", &stage.namespace, policy])?;
         stage.apply_names(MANIFEST)?;
@@ -117,7 +117,7 @@ impl Stage {
         Ok(Some(stage))
     }
 
-    /// The objects of the deployment but for the instances' own.
+    /// The objects of the deployment, without the instances.
     fn apply_names(&self, manifest: &str) -> Result<()> {
         let image = self.cluster.operator_image()?;
         let folder = tempfile::tempdir()?;
@@ -166,7 +166,7 @@ impl Stage {
         Ok(())
     }
 
-    /// A pod as those of a StatefulSet are, for the Services to find.
+    /// A pod like those of a StatefulSet, for the Services to select.
     fn instance(&self, name: &str, group: &str, index: u32, ready: bool) -> Result<()> {
         let labels = json!({
             "quarks.cloudfoundry.org/deployment-name": "demo", "quarks.cloudfoundry.org/instance-group-name": group,
@@ -186,7 +186,7 @@ impl Stage {
         )
     }
 
-    /// A pod that asks the deployment's DNS.
+    /// A pod that uses the deployment's DNS.
     fn client(&self, server: &str) -> Result<()> {
         let dns = json!({"dnsPolicy": "None", "dnsConfig": {"nameservers": [server]}});
         self.pod("client", json!({}), json!({"command": ["sleep", "3600"]}), dns)?;
@@ -215,7 +215,7 @@ impl Stage {
         self.kubectl(&["get", &running, "--output=jsonpath={.status.podIP}"])
     }
 
-    /// Asks until these are the addresses.
+    /// Asks until the answer has these addresses.
     fn until(&self, name: &str, wanted: &[&str]) -> Result<()> {
         let wanted: BTreeSet<String> = wanted.iter().map(ToString::to_string).collect();
         let began = Instant::now();
@@ -268,7 +268,7 @@ impl Stage {
     }
 }
 
-/// The addresses that nslookup shows, behind that of the server.
+/// The addresses in nslookup's output, after that of the server.
 fn addresses(text: &str) -> BTreeSet<String> {
     let lines = text.lines().skip_while(|line| !line.trim().is_empty());
     let found = lines.filter_map(|line| line.trim().strip_prefix("Address"));
@@ -279,7 +279,7 @@ fn addresses(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Where the answers of `nslookup` are has changed over the versions of busybox.
+/// The layout of `nslookup`'s output has changed over the versions of busybox.
 #[test]
 fn answers_are_read() -> Result<()> {
     let text = "Server:\t\t10.0.0.1\nAddress:\t10.0.0.1:53\n\nName:\tweb\nAddress: 10.1.0.1\nName:\tweb\nAddress: 10.1.0.2\n\n";

@@ -1,4 +1,4 @@
-//! `host operator` with a real API server and a real registry: what a BOSHDeployment becomes. No pods run here.
+//! `host operator` with a real API server and a real registry: the objects of a BOSHDeployment. No pods run here.
 
 use anyhow::{Context, Result, ensure};
 use base64::Engine;
@@ -11,18 +11,18 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How long something may take on a busy machine.
+/// Timeout of a step on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(90);
-/// The same where pods run.
+/// Timeout if pods run.
 const PODS: Duration = Duration::from_secs(300);
 
-/// A namespace with an operator of its own.
+/// A namespace with its own operator.
 pub struct Stage {
     pub cluster: &'static Cluster,
     pub namespace: String,
     pub registry: Server,
     pub operator: Operator,
-    /// Of conversions.
+    /// For conversions.
     pub mode: &'static str,
     patience: Duration,
 }
@@ -34,7 +34,7 @@ impl Stage {
         Self::with(name, &[])
     }
 
-    /// With these arguments for the operator, too.
+    /// With additional arguments for the operator.
     pub fn with(name: &str, more: &[&str]) -> Result<Self> {
         let registry = Server::start(false)?;
         push_example(&registry)?;
@@ -42,7 +42,7 @@ impl Stage {
         Self::set(shared()?, namespace, registry, more)
     }
 
-    /// With an operator that may have so much memory, and that serves another namespace, too, by their labels; none where this user can set no limit.
+    /// With a memory limit for the operator, which also serves another namespace, by their labels; `None` if this user cannot set limits.
     pub fn limited(name: &str, bytes: u64, other: &str, more: &[&str]) -> Result<Option<Self>> {
         let Some(limit) = Limited::to(bytes)? else {
             return Ok(None);
@@ -62,7 +62,7 @@ impl Stage {
         Ok(Some(stage))
     }
 
-    /// In a cluster that has a node, with the operator's image there.
+    /// In a cluster with a node, which has the operator's image.
     pub fn with_pods(cluster: &'static Cluster, name: &str) -> Result<Self> {
         let more = ["--operator-image", cluster.operator_image()?];
         let registry = Server::start(false)?;
@@ -143,15 +143,15 @@ impl Stage {
         Ok(serde_json::from_str(&self.kubectl(&["get", what, "--output=json"])?)?)
     }
 
-    /// Waits until it holds of the deployment.
+    /// Waits until the deployment meets the condition.
     pub fn wait(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Result<Value> {
         let mut deployment = Value::Null;
         let look = || {
             deployment = self.get("boshdeployment/nats")?;
             Ok(holds(&deployment))
         };
-        let seen = || format!("{:#}", self.get("boshdeployment/nats").unwrap_or_default()["status"]);
-        self.operator.until(what, self.patience, look, seen)?;
+        let status = || format!("{:#}", self.get("boshdeployment/nats").unwrap_or_default()["status"]);
+        self.operator.until(what, self.patience, look, status)?;
         Ok(deployment)
     }
 
@@ -160,7 +160,7 @@ impl Stage {
         self.deploy_as(self.deployment(&["nats-scale"]))
     }
 
-    /// The same, as this object asks for it.
+    /// Deploys the example with this object.
     pub fn deploy_as(&self, deployment: Value) -> Result<()> {
         let example = root().join("docs/examples/nats");
         let manifest = fs::read_to_string(example.join("manifest.yml"))?;
@@ -235,7 +235,7 @@ fn the_example_becomes_the_documented_objects() {
     let status = &deployment["status"];
     assert_eq!(status["totalInstanceGroups"], 2);
     assert_eq!(status["completedJobCount"], 3);
-    // No node: no pod is ever ready. An errand that nobody has started does not count.
+    // No node: no pod is ever ready. An errand that was not started does not count.
     assert_eq!(status["totalJobCount"], 3);
     assert_eq!(status["state"], "Converting to Kubernetes Resources");
     assert_eq!(status["message"], "waiting for 2 of 2 instance groups");
@@ -249,7 +249,7 @@ fn the_example_becomes_the_documented_objects() {
 }
 
 #[test]
-fn a_mistake_is_told_with_its_place_and_mending_it_is_enough() {
+fn a_mistake_is_reported_with_its_place_and_fixing_it_is_enough() {
     let stage = Stage::new("mistake").unwrap();
     stage.deploy().unwrap();
     stage
@@ -261,9 +261,9 @@ fn a_mistake_is_told_with_its_place_and_mending_it_is_enough() {
     let deployment = stage
         .wait("a failure", |deployment| is(deployment, "Converted", "False"))
         .unwrap();
-    let told = condition(&deployment, "Converted").unwrap();
-    assert_eq!(told["reason"], "OpsMissingKey");
-    let message = told["message"].as_str().unwrap();
+    let reported = condition(&deployment, "Converted").unwrap();
+    assert_eq!(reported["reason"], "OpsMissingKey");
+    let message = reported["message"].as_str().unwrap();
     assert!(message.contains("configmap/broken/ops:2:9"), "{message}");
     assert!(
         message.contains("Expected to find a map key 'instance_gruops'"),
@@ -284,7 +284,7 @@ fn a_mistake_is_told_with_its_place_and_mending_it_is_enough() {
 }
 
 #[test]
-fn a_deleted_object_comes_back_and_a_restart_changes_nothing() {
+fn a_deleted_object_is_recreated_and_a_restart_changes_nothing() {
     let mut stage = Stage::new("back").unwrap();
     stage.deploy().unwrap();
     stage

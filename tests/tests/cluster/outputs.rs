@@ -1,4 +1,4 @@
-//! Output of QuarksJobs, with pods that run: what a container leaves in a file becomes a Secret, by the real program in its pod.
+//! Output of QuarksJobs, with running pods: a file that a container writes becomes a Secret, by the real program in its pod.
 
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::image::Image;
@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use std::sync::Once;
 use std::time::Duration;
 
-/// How long something may take on a busy machine.
+/// Timeout of a step on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(150);
-/// What the containers run.
+/// The image of the containers.
 const WORK: &str = "boson.test/outputs:1";
 
 /// A namespace on the cluster with a node, and an operator for it.
@@ -48,7 +48,7 @@ impl Stage {
 
     fn apply(&self, objects: &[Value]) -> Result<()> {
         let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
-        // The trigger is the operator's once it has moved on.
+        // The operator has changed the trigger meanwhile.
         let apply = ["apply", "--server-side", "--force-conflicts", "--filename=-"];
         let arguments = ["--namespace", &self.namespace].into_iter().chain(apply);
         let answer = self.cluster.try_kubectl(arguments, &list.to_string())?;
@@ -72,12 +72,12 @@ impl Stage {
                 .cloned();
             Ok(found.is_some() && status["endedRuns"] == run)
         };
-        let seen = || {
+        let current = || {
             let pods = self.kubectl(&["describe", "pods"]).unwrap_or_default();
             format!("{:#}\n{pods}", status().unwrap_or_default())
         };
         self.operator
-            .until(&format!("{kind} of run {run} of {name}"), PATIENCE, look, seen)?;
+            .until(&format!("{kind} of run {run} of {name}"), PATIENCE, look, current)?;
         found.context("no condition")
     }
 
@@ -91,7 +91,7 @@ impl Stage {
     }
 }
 
-/// A QuarksJob whose container copies what a ConfigMap holds into its output, and sees no token.
+/// A QuarksJob whose container copies the content of a ConfigMap into its output, and has no token.
 fn quarks_job(name: &str, output: &Value) -> Value {
     let script = "test ! -e /var/run/secrets/kubernetes.io || exit 9; cp /config/output /mnt/quarks/output.json; exit $(cat /config/code)";
     json!({
@@ -117,7 +117,7 @@ fn config(name: &str, output: &str, code: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"output": output, "code": code}})
 }
 
-/// Something that would mount a Secret.
+/// An object that would mount a Secret.
 fn reader(secret: &str) -> Value {
     let labels = json!({"app": "reader"});
     json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "reader"}, "spec": {
@@ -127,7 +127,7 @@ fn reader(secret: &str) -> Value {
 }
 
 #[test]
-fn what_a_container_leaves_becomes_versions_of_a_secret() {
+fn the_output_of_a_container_becomes_versions_of_a_secret() {
     let Some(stage) = Stage::set("outputs").unwrap() else {
         return;
     };
@@ -147,7 +147,7 @@ fn what_a_container_leaves_becomes_versions_of_a_secret() {
     );
     assert_eq!(first["metadata"]["ownerReferences"][0]["kind"], "QuarksJob");
 
-    // The same content makes no version; its annotations follow.
+    // The same content creates no version; its annotations are updated.
     let mut asked = asked;
     asked["secretAnnotations"]["from"] = "two".into();
     stage.apply(&[quarks_job("job", &asked)]).unwrap();
@@ -156,7 +156,7 @@ fn what_a_container_leaves_becomes_versions_of_a_secret() {
         stage.get("secret/result-v1").unwrap()["metadata"]["annotations"]["from"],
         "two"
     );
-    // What is left behind by a failure with code 1 counts, if the QuarksJob says so.
+    // The output of a run that failed with code 1 counts, if the QuarksJob says so.
     stage.apply(&[config("job", r#"{"key": "two"}"#, "1")]).unwrap();
     stage.end("job", 3, "Failed").unwrap();
     assert_eq!(stage.get("secret/result-v2").unwrap()["data"], json!({"key": "dHdv"}));
@@ -171,7 +171,7 @@ fn what_a_container_leaves_becomes_versions_of_a_secret() {
     let mut names = stage.secrets().unwrap();
     names.sort();
     assert_eq!(names, ["result-v1", "result-v2", "result-v3"]);
-    // Two are kept beside the newest, and what a workload names, though no pod of it runs.
+    // Two are retained beside the newest, and one that a workload names, though no pod of it runs.
     stage.apply(&[reader("result-v1")]).unwrap();
     for run in [5, 6] {
         let text = format!(r#"{{"key": "{run}"}}"#);
@@ -184,7 +184,7 @@ fn what_a_container_leaves_becomes_versions_of_a_secret() {
 }
 
 #[test]
-fn each_member_can_become_a_secret_and_what_is_wrong_is_told_without_its_content() {
+fn each_member_can_become_a_secret_and_errors_are_reported_without_the_content() {
     let Some(stage) = Stage::set("fanned").unwrap() else {
         return;
     };
@@ -193,8 +193,8 @@ fn each_member_can_become_a_secret_and_what_is_wrong_is_told_without_its_content
     stage
         .apply(&[config("job", r#"{"a": CANARY}"#, "0"), quarks_job("job", &asked)])
         .unwrap();
-    let told = stage.end("job", 1, "Failed").unwrap();
-    let message = told["message"].as_str().unwrap();
+    let reported = stage.end("job", 1, "Failed").unwrap();
+    let message = reported["message"].as_str().unwrap();
     assert!(
         message.contains("error[output-not-json]") && message.contains("line 1, column 7"),
         "{message}"
@@ -205,7 +205,7 @@ fn each_member_can_become_a_secret_and_what_is_wrong_is_told_without_its_content
     assert_eq!(stage.get("secret/part-a-1").unwrap()["data"], json!({"k": "dg=="}));
     stage.get("secret/part-b").unwrap();
 
-    // A Secret of somebody else's stays as it is.
+    // A Secret that is not owned by the QuarksJob is not changed.
     stage
         .kubectl(&["create", "secret", "generic", "taken", "--from-literal=k=mine"])
         .unwrap();
@@ -213,7 +213,10 @@ fn each_member_can_become_a_secret_and_what_is_wrong_is_told_without_its_content
     stage
         .apply(&[config("thief", r#"{"k": "stolen"}"#, "0"), quarks_job("thief", &taken)])
         .unwrap();
-    let told = stage.end("thief", 1, "Failed").unwrap();
-    assert!(told["message"].as_str().unwrap().contains("output-foreign"), "{told}");
+    let reported = stage.end("thief", 1, "Failed").unwrap();
+    assert!(
+        reported["message"].as_str().unwrap().contains("output-foreign"),
+        "{reported}"
+    );
     assert_eq!(stage.get("secret/taken").unwrap()["data"]["k"], "bWluZQ==");
 }

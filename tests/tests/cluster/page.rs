@@ -1,5 +1,4 @@
-//! A page of the documents, and somebody who does what it says: its commands, with the image and the registry of a test in place of those that it
-//! names.
+//! A page of the documents, and a user who follows it: runs its commands, with the image and the registry of a test in place of those on the page.
 
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::image::Image;
@@ -12,22 +11,22 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// How long something may take on a busy machine.
+/// Timeout of a step on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// What the page calls the image and the registry.
+/// The names of the image and the registry on the page.
 const IMAGE: &str = "registry.example.com/boson/host";
 const REGISTRY: &str = "registry.example.com";
 
-/// Somebody with a cluster, a clone and the page.
+/// A user with a cluster, a clone and the page.
 pub struct Walk {
     pub cluster: Cluster,
     registry: Server,
     pub page: String,
-    /// The clone: what the page uses of it, and what it writes there.
+    /// The clone: the files that the page uses or writes.
     clone: TempDir,
 }
 
-/// What a command said.
+/// The output of a command.
 pub struct Said {
     pub success: bool,
     pub text: String,
@@ -36,7 +35,7 @@ pub struct Said {
 // === impl Walk ===
 
 impl Walk {
-    /// In a cluster of its own: what a page installs is there once in a cluster. `None`: there can be no node.
+    /// In its own cluster: a page's installation can exist only once in a cluster. `None`: a node is not possible.
     pub fn begin(page: &str) -> Result<Option<Self>> {
         let Some(cluster) = own_with_node()? else {
             return Ok(None);
@@ -75,7 +74,7 @@ impl Walk {
         Ok(text.replace(REGISTRY, self.registry.host()))
     }
 
-    /// Writes down a file that the page shows: its block begins with its path.
+    /// Writes a file that the page shows: its block begins with its path.
     pub fn write(&self, path: &str) -> Result<()> {
         let begin = format!("```yaml\n# {path}\n");
         let (_, rest) = self
@@ -88,7 +87,7 @@ impl Walk {
         Ok(fs::write(file, self.renamed(text)?)?)
     }
 
-    /// The command of the page that begins so, with all its lines.
+    /// The command of the page that begins with this text, with all its lines.
     pub fn command(&self, begins: &str) -> Result<String> {
         let prompt = format!("\n$ {begins}");
         let at = self
@@ -104,7 +103,7 @@ impl Walk {
         self.renamed(&rest[..end])
     }
 
-    /// Runs a command of the page, however it ends.
+    /// Runs a command of the page, which may fail.
     #[allow(clippy::print_stdout, reason = "libtest shows the walk beside a failure")]
     pub fn tries(&self, begins: &str) -> Result<Said> {
         let command = self.command(begins)?;
@@ -114,14 +113,14 @@ impl Walk {
         Ok(said)
     }
 
-    /// Runs a command of the page, which succeeds.
+    /// Runs a command of the page, which must succeed.
     pub fn does(&self, begins: &str) -> Result<String> {
         let said = self.tries(begins)?;
         ensure!(said.success, "{begins}: {}", said.text);
         Ok(said.text)
     }
 
-    /// What a shell in the clone says, errors and all.
+    /// The output and errors of a shell in the clone.
     pub fn shell(&self, script: &str) -> Result<Said> {
         let path = std::env::var("PATH").unwrap_or_default();
         let output = Command::new("timeout")
@@ -147,7 +146,7 @@ impl Walk {
         self.cluster.kubectl(words.split(' '))
     }
 
-    /// Waits until it holds.
+    /// Waits until the condition is met.
     pub fn until(&self, what: &str, holds: impl Fn() -> Result<bool>) -> Result<()> {
         let began = Instant::now();
         while !holds()? {

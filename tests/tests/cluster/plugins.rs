@@ -13,13 +13,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// How long something may take on a busy machine.
+/// Timeout of a step on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// An operator with a namespace of its own, and two that it serves.
+/// An operator with its own namespace, and two namespaces that it serves.
 struct Scene {
     cluster: &'static Cluster,
-    /// The operator's.
+    /// The operator's namespace.
     own: String,
     /// With a deployment.
     here: String,
@@ -32,7 +32,7 @@ struct Scene {
 // === impl Scene ===
 
 impl Scene {
-    /// The operator is told which namespaces it serves.
+    /// The operator gets the list of namespaces.
     fn new() -> Result<Self> {
         Self::with(|_, here, there| Ok(["--namespace", here, "--namespace", there].map(String::from).into()))
     }
@@ -103,7 +103,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Packs a component as a user would, and applies what comes out; its ConfigMaps.
+    /// Packs a component as a user would, and applies the resulting ConfigMaps; returns them.
     fn add(&self, namespace: &str, stage: &str, component: &[u8], more: &[&str]) -> Result<String> {
         let file = self.operator.files().join("plugin.wasm");
         fs::write(&file, component)?;
@@ -131,15 +131,15 @@ impl Scene {
         Ok(serde_json::from_str(&text)?)
     }
 
-    /// Waits until it holds of the deployment.
+    /// Waits until the deployment meets the condition.
     fn wait(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
         let mut deployment = Value::Null;
         let look = || {
             deployment = self.get("boshdeployment/nats")?;
             Ok(holds(&deployment))
         };
-        let seen = || format!("{:#}", self.get("boshdeployment/nats").unwrap_or_default()["status"]);
-        self.operator.until(what, PATIENCE, look, seen).unwrap();
+        let status = || format!("{:#}", self.get("boshdeployment/nats").unwrap_or_default()["status"]);
+        self.operator.until(what, PATIENCE, look, status).unwrap();
         deployment
     }
 
@@ -150,7 +150,7 @@ impl Scene {
         })
     }
 
-    /// Every object of the deployment's namespace, by kind and name, with its version. Pods and what Kubernetes itself keeps are left out.
+    /// Every object of the deployment's namespace, by kind and name, with its version, without pods and Kubernetes' own objects.
     fn versions(&self) -> Result<BTreeMap<String, String>> {
         let kinds = "boshdeployments,quarkssecrets,quarksstatefulsets,quarksjobs,secrets,configmaps,services,statefulsets.apps,jobs.batch,events.events.k8s.io";
         let list = self.get(kinds)?;
@@ -159,7 +159,7 @@ impl Scene {
             let name = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
             (name, text(&object["metadata"]["resourceVersion"]))
         };
-        // Controllers of Kubernetes count their own events for as long as no node takes the pods.
+        // Controllers of Kubernetes count their own events as long as pods are not scheduled.
         let theirs = |object: &&Value| {
             object["kind"] == "Event"
                 && !object["reportingController"]
@@ -170,7 +170,7 @@ impl Scene {
         Ok(items.filter(|object| !theirs(object)).map(version).collect())
     }
 
-    /// Waits until nothing has changed for some time; what there is then.
+    /// Waits until nothing has changed for some time; returns all objects.
     fn settled(&self) -> BTreeMap<String, String> {
         let (mut versions, mut since) = (BTreeMap::new(), Instant::now());
         let quiet = || {
@@ -234,7 +234,7 @@ pub fn built_in(stage: &str) -> Vec<u8> {
     fs::read(plugins.join(format!("{stage}.wasm"))).unwrap()
 }
 
-/// One with other words in it.
+/// A component with changed texts.
 pub fn altered(mut component: Vec<u8>, from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let at = component
@@ -248,7 +248,7 @@ pub fn altered(mut component: Vec<u8>, from: &str, to: &str) -> Vec<u8> {
 const HOOKED: &str = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"hooked"},"data":{"a":"b"}}"#;
 
 #[test]
-fn a_plugin_of_each_stage_changes_the_output_and_its_deletion_takes_the_change_back() {
+fn a_plugin_of_each_stage_changes_the_output_and_its_deletion_reverts_the_change() {
     let scene = Scene::new().unwrap();
     scene.deploy().unwrap();
     let before = scene.used("ops", "ops");
@@ -353,7 +353,7 @@ fn a_plugin_of_each_stage_changes_the_output_and_its_deletion_takes_the_change_b
 }
 
 #[test]
-fn a_restart_converts_by_the_same_plugins_and_changes_nothing() {
+fn a_restart_converts_with_the_same_plugins_and_changes_nothing() {
     let mut scene = Scene::monitored("plugins-restart").unwrap();
     scene.deploy().unwrap();
     let settings = scene.operator.files().join("settings.yml");
@@ -375,7 +375,7 @@ fn a_restart_converts_by_the_same_plugins_and_changes_nothing() {
         scene.operator.stop().unwrap();
         other.start().unwrap();
         scene.operator.start().unwrap();
-        // The one that leads looks at the deployment again.
+        // The leader reconciles the deployment again.
         let has_converted = |operator: &Operator| {
             let metrics = operator.ask("/metrics").unwrap_or_default();
             metrics.lines().any(|line| {
@@ -393,7 +393,7 @@ fn a_restart_converts_by_the_same_plugins_and_changes_nothing() {
     }
 }
 
-/// A ConfigMap with a component that nobody checked.
+/// A ConfigMap with an unchecked component.
 fn unchecked(name: &str, stage: &str, component: &[u8]) -> String {
     let digest: String = Sha256::digest(component)
         .iter()
@@ -409,10 +409,10 @@ fn unchecked(name: &str, stage: &str, component: &[u8]) -> String {
 }
 
 #[test]
-fn a_hostile_component_holds_up_nobody_and_leaves_nothing() {
+fn a_hostile_component_blocks_no_deployment_and_leaves_nothing() {
     let mut scene = Scene::new().unwrap();
     let home = scene.operator.files().join("cache");
-    // A process that has not started completely does not end by itself.
+    // A process that has not started completely does not exit on its own.
     let started = || Ok(scene.operator.ask("/live").is_ok());
     scene
         .operator
@@ -427,10 +427,13 @@ fn a_hostile_component_holds_up_nobody_and_leaves_nothing() {
     scene.operator.start().unwrap();
     scene.deploy().unwrap();
     let deployment = scene.wait("the refusal", |deployment| {
-        healthy(deployment, "False").is_some_and(|told| told["reason"] == "PluginRefused")
+        healthy(deployment, "False").is_some_and(|reported| reported["reason"] == "PluginRefused")
     });
-    let told = healthy(&deployment, "False").unwrap()["message"].as_str().unwrap();
-    assert!(told.contains("imports function 'aaaa") && told.len() < 1000, "{told}");
+    let reported = healthy(&deployment, "False").unwrap()["message"].as_str().unwrap();
+    assert!(
+        reported.contains("imports function 'aaaa") && reported.len() < 1000,
+        "{reported}"
+    );
     scene
         .add(&scene.here, "resources", &Guest::resources("hook", HOOKED), &[])
         .unwrap();
@@ -439,7 +442,7 @@ fn a_hostile_component_holds_up_nobody_and_leaves_nothing() {
     assert_eq!(cached, 1, "the hook's machine code and nothing else");
 }
 
-/// In a directory that is memory, machine code counts as a whole: two such components are more than a namespace may have.
+/// In a directory in memory, all machine code counts: two such components exceed the memory of a namespace.
 #[test]
 fn machine_code_is_counted_and_a_refused_plugin_is_loaded_once_there_is_memory() {
     let mut scene = Scene::new().unwrap();
@@ -459,12 +462,12 @@ fn machine_code_is_counted_and_a_refused_plugin_is_loaded_once_there_is_memory()
     scene.used("resources", "first");
     scene.add(&scene.here, "resources", &hook("second"), &[]).unwrap();
     let deployment = scene.wait("the refusal", |deployment| {
-        healthy(deployment, "False").is_some_and(|told| told["reason"] == "PluginNoMemory")
+        healthy(deployment, "False").is_some_and(|reported| reported["reason"] == "PluginNoMemory")
     });
-    let told = healthy(&deployment, "False").unwrap()["message"].as_str().unwrap();
+    let reported = healthy(&deployment, "False").unwrap()["message"].as_str().unwrap();
     assert!(
-        told.contains("plugin 'second'") && told.contains("all plugins of a namespace may take 7 MiB"),
-        "{told}"
+        reported.contains("plugin 'second'") && reported.contains("all plugins of a namespace may take 7 MiB"),
+        "{reported}"
     );
     assert!(uses(&deployment, "resources", "first"));
     scene.remove(&scene.here, &first).unwrap();
@@ -473,7 +476,7 @@ fn machine_code_is_counted_and_a_refused_plugin_is_loaded_once_there_is_memory()
 }
 
 #[test]
-fn a_hook_can_neither_bring_plugins_nor_raise_the_rights_of_pods() {
+fn a_hook_can_neither_add_plugins_nor_privileges_of_pods() {
     let scene = Scene::new().unwrap();
     scene.deploy().unwrap();
     let plugin: Value = serde_json::from_str(&unchecked("evil", "ops", &Guest::ops("evil"))).unwrap();
@@ -507,10 +510,10 @@ fn a_hook_can_neither_bring_plugins_nor_raise_the_rights_of_pods() {
 }
 
 #[test]
-fn a_bad_plugin_is_refused_and_told_and_the_last_good_one_stays() {
+fn a_bad_plugin_is_refused_and_reported_and_the_last_good_one_stays() {
     let mut scene = Scene::new().unwrap();
     scene.deploy().unwrap();
-    // One of another namespace would serve a deployment of this name, if it might.
+    // A plugin of another namespace would serve a deployment of this name, if it were allowed.
     scene
         .add(&scene.there, "resources", &Guest::resources("foreign", HOOKED), &[])
         .unwrap();
@@ -554,10 +557,10 @@ fn a_bad_plugin_is_refused_and_told_and_the_last_good_one_stays() {
     ] {
         scene.apply(&scene.own, &bad).unwrap();
         let deployment = scene.wait(reason, |deployment| {
-            healthy(deployment, "False").is_some_and(|told| told["reason"] == reason)
+            healthy(deployment, "False").is_some_and(|reported| reported["reason"] == reason)
         });
-        let told = healthy(&deployment, "False").unwrap()["message"].as_str().unwrap();
-        assert!(told.contains(words), "{told}");
+        let reported = healthy(&deployment, "False").unwrap()["message"].as_str().unwrap();
+        assert!(reported.contains(words), "{reported}");
         assert!(
             uses(&deployment, "resources", "hook"),
             "{reason}: the last good one stays"
@@ -567,8 +570,8 @@ fn a_bad_plugin_is_refused_and_told_and_the_last_good_one_stays() {
     }
     assert_eq!(scene.get("configmap/hooked").unwrap()["data"]["a"], "b");
 
-    // The description is as before, and the bytes are others: that is told at once, and not after the next restart only.
-    let mut corrupted = crate::at_hand::documents(&good).remove(0);
+    // The description is unchanged, and the bytes are not: that is reported at once, not only after the next restart.
+    let mut corrupted = crate::shared_cluster::documents(&good).remove(0);
     let parts = corrupted["binaryData"].as_object_mut().unwrap().values_mut();
     parts.for_each(|part| *part = "AAAA".into());
     scene.apply(&scene.own, &good).unwrap();
@@ -579,10 +582,10 @@ fn a_bad_plugin_is_refused_and_told_and_the_last_good_one_stays() {
     });
     assert!(uses(&deployment, "resources", "hook"), "the last good one stays");
 
-    // Nobody has the last good one after a restart: what runs is left alone, until the plugin is mended.
+    // After a restart the last good one is lost: running objects are not changed until the plugin is fixed.
     scene.apply(&scene.own, &good.replace(&digest, &other)).unwrap();
     scene.wait("the digest", |deployment| {
-        healthy(deployment, "False").is_some_and(|told| told["reason"] == "PluginDigest")
+        healthy(deployment, "False").is_some_and(|reported| reported["reason"] == "PluginDigest")
     });
     scene.operator.kill();
     scene.operator.start().unwrap();

@@ -1,4 +1,4 @@
-//! The node of the test kit: what tests that run pods rely on.
+//! The node of the test kit: the features that tests with pods rely on.
 
 use anyhow::{Result, ensure};
 use boson_tests::cluster::image::Image;
@@ -7,9 +7,9 @@ use boson_tests::registry::Server;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a pod may take on a busy machine.
+/// Timeout of a pod on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// What the pods here run.
+/// The image of the pods.
 const IMAGE: &str = "boson.test/pods:1";
 
 #[test]
@@ -144,7 +144,7 @@ fn the_operators_image_works_under_the_restricted_policy() {
     );
 }
 
-/// Set for the process that [`a_killed_test_leaves_nothing_behind`] starts and kills: the file to which it writes where its cluster is.
+/// Set in the process that [`a_killed_test_leaves_nothing_behind`] starts and kills: the file to which it writes where its cluster is.
 const TO_BE_KILLED: &str = "BOSON_TEST_TO_BE_KILLED";
 
 #[test]
@@ -159,13 +159,13 @@ fn a_killed_test_leaves_nothing_behind() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let mut told = String::new();
+    let mut line = String::new();
     until("a pod on the other node", || {
-        told = std::fs::read_to_string(report.path()).unwrap();
+        line = std::fs::read_to_string(report.path()).unwrap();
         assert!(child.try_wait().unwrap().is_none(), "the other test process ended");
-        told.ends_with('\n')
+        line.ends_with('\n')
     });
-    let (directory, gateway) = told.trim().split_once(' ').unwrap();
+    let (directory, gateway) = line.trim().split_once(' ').unwrap();
     let found = traces_of(directory, gateway);
     for kind in ["process", "control group", "directory", "interface"] {
         assert!(found.iter().any(|one| one.starts_with(kind)), "{found:?}");
@@ -190,13 +190,13 @@ fn stays_until_it_is_killed() {
     std::thread::sleep(10 * PATIENCE);
 }
 
-/// What there is of a cluster on this machine.
+/// Traces of a cluster on this machine.
 fn traces_of(directory: &str, gateway: &str) -> Vec<String> {
     let name = directory.rsplit('/').next().unwrap();
     let mut found = Vec::new();
     for process in std::fs::read_dir("/proc").unwrap() {
         let process = process.unwrap().path();
-        // Those that end while we look are gone.
+        // Processes that end meanwhile no longer exist.
         let [words, groups, mounts] =
             ["cmdline", "cgroup", "mountinfo"].map(|file| std::fs::read(process.join(file)).unwrap_or_default());
         for (kind, text) in [("process", &words), ("process", &groups), ("mount", &mounts)] {
@@ -275,7 +275,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Runs a script in a pod to its end and gives its log.
+    /// Runs a script in a pod to its end and returns its log.
     fn pod(&self, name: &str, script: &str) -> Result<String> {
         self.begin(name, IMAGE, script)?;
         self.log_at_the_end_of(name)
@@ -286,7 +286,7 @@ impl Stage {
         self.kubectl(&["logs", pod])
     }
 
-    /// Makes a pod that runs a script.
+    /// Creates a pod that runs a script.
     fn begin(&self, name: &str, image: &str, script: &str) -> Result<()> {
         let container = serde_json::json!({"name": "main", "image": image, "command": ["sh", "-c", script]});
         let pod = serde_json::json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},

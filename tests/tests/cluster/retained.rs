@@ -1,4 +1,5 @@
-//! Generated values of deployments that are deleted: with claims they outlive them, whether or not an operator runs, and come back with them.
+//! Generated values of deleted deployments: a deployment with claims retains them, whether or not an operator runs, and gets them back when it is
+//! recreated.
 
 use crate::desk::{Desk, PATIENCE, Room, is};
 use crate::line::{Death, Line};
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 const DISK: &str = "persistent_disk: 1024";
-/// One of each type, and a CA with what it signs.
+/// One of each type, and a CA with a certificate that it signs.
 const VARIABLES: &str = "
 - {name: word, type: password}
 - {name: user, type: user}
@@ -94,7 +95,7 @@ fn prune(room: &Room, arguments: &[&str]) -> Ran {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn values_of_a_deployment_with_claims_come_back_with_it_until_they_are_pruned() {
+async fn values_of_a_deployment_with_claims_are_reused_when_it_is_recreated_until_they_are_pruned() {
     let mut desk = Desk::set("retained", false, &[]).await;
     let room = desk.room("d");
     deploy(&room, DISK, VARIABLES).await;
@@ -109,14 +110,14 @@ async fn values_of_a_deployment_with_claims_come_back_with_it_until_they_are_pru
         assert!(!is_owned(&secret), "{name}: {}", secret["metadata"]);
     }
 
-    // Nobody is there to look after them.
+    // No operator runs.
     desk.kill();
     delete(&room).await;
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert_eq!(values(&room).await, before);
     assert_eq!(room.list("v1", "PersistentVolumeClaim").await.len(), claims.len());
 
-    // What a user made in the meantime is not ours, whatever its name is.
+    // A user's Secret is not overwritten, whatever its name is.
     desk.start();
     let mine = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "d.var-mine"}, "stringData": {"password": "mine"}});
     room.apply(mine).await;
@@ -129,7 +130,7 @@ async fn values_of_a_deployment_with_claims_come_back_with_it_until_they_are_pru
     let ran = prune(&room, &["--yes"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
 
-    // Another request is another value, as for a variable that never went.
+    // Another request generates another value, as for a variable that was never removed.
     delete(&room).await;
     deploy(
         &room,
@@ -198,10 +199,10 @@ async fn claims_decide_unless_the_specification_does() {
         if stays {
             tokio::time::sleep(Duration::from_secs(2)).await;
             assert_eq!(secrets(&room).await.len(), 1, "{name}");
-            // A namespace goes with what was retained in it.
+            // A namespace is deleted with its retained values.
             let cluster = boson_tests::cluster::shared().unwrap();
-            let gone = cluster.kubectl(["delete", "namespace", &room.namespace, "--timeout=60s"]);
-            gone.unwrap();
+            let deleted = cluster.kubectl(["delete", "namespace", &room.namespace, "--timeout=60s"]);
+            deleted.unwrap();
         } else {
             until("the end of the Secret", async || {
                 secrets(&room).await.is_empty().then_some(())
@@ -211,7 +212,8 @@ async fn claims_decide_unless_the_specification_does() {
     }
 }
 
-/// A disk that comes later: no claim is there before the values are safe. And without disk and claims, they go with the deployment again.
+/// A disk that is added later: no claim exists before the values are retained. And without disk and claims, they are deleted with the deployment
+/// again.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "the claims do not end since pods have their process wrapper"]
 async fn values_are_retained_before_the_first_claim_is_made() {
@@ -235,7 +237,7 @@ async fn values_are_retained_before_the_first_claim_is_made() {
             .filter(|(_, one)| is_owned(one))
             .map(|(name, _)| name)
             .collect();
-        // That of the variable that is no more may follow.
+        // The Secret of the removed variable may follow.
         assert!(!owned.contains(&"d.var-word".to_string()), "{owned:?}");
         owned.is_empty().then_some(())
     })
@@ -246,7 +248,7 @@ async fn values_are_retained_before_the_first_claim_is_made() {
     .await;
     assert_eq!(values(&room).await, before);
 
-    // Its Secret has no owner with which it would go.
+    // Its Secret has no owner with which it would be deleted.
     let ran = prune(&room, &["--yes"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(values(&room).await.keys().collect::<Vec<_>>(), ["d.var-word"]);
@@ -276,21 +278,21 @@ async fn a_value_that_is_generated_again_is_an_event_of_the_deployment() {
     let desk = Desk::set("again", false, &[]).await;
     let room = desk.room("d");
     deploy(&room, "", "[{name: word, type: password}]").await;
-    let told = async || {
+    let regenerated = async || {
         let events = room.list("events.k8s.io/v1", "Event").await;
         let again =
             |event: &&Value| event["reason"] == "GeneratedAgain" && event["regarding"]["kind"] == "BOSHDeployment";
         events.iter().filter(again).cloned().collect::<Vec<_>>()
     };
-    assert!(told().await.is_empty());
+    assert!(regenerated().await.is_empty());
     for times in 1..=2 {
         let before = values(&room).await;
-        // Events of one second are one.
+        // Events of the same second are merged.
         tokio::time::sleep(Duration::from_millis(1100)).await;
         room.delete("v1", "Secret", "d.var-word").await;
         let events = until("an event", async || {
-            let told = told().await;
-            (told.len() == times).then_some(told)
+            let events = regenerated().await;
+            (events.len() == times).then_some(events)
         })
         .await;
         let note = events[0]["note"].as_str().unwrap();
@@ -326,7 +328,7 @@ async fn stored(stage: &Stage) -> BTreeMap<String, Secret> {
         .collect()
 }
 
-/// Made, said to be retained, deleted without an operator, made again: with a death in the second life. How many writes that had.
+/// Created, marked as retained, deleted without an operator, created again: with a death in the second run. Returns the number of writes in that run.
 async fn three_lives(stage: &Stage, death: Death) -> usize {
     let names = ["root", "word"];
     let line = Line::default();

@@ -1,4 +1,4 @@
-//! What a ServiceAccount is granted by manifests, and what it used, by the audit log.
+//! The permissions that manifests grant to a ServiceAccount, and those that it used, from the audit log.
 
 use anyhow::Result;
 use boson_tests::cluster::Cluster;
@@ -17,12 +17,12 @@ pub struct Right {
     verb: String,
 }
 
-/// What somebody asked of the API server.
+/// The requests of a user to the API server.
 #[derive(Debug, Default)]
 pub struct Use {
-    /// What he did.
+    /// Successful ones.
     pub rights: BTreeSet<Right>,
-    /// What he tried in vain.
+    /// Forbidden ones.
     pub forbidden: BTreeSet<String>,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for Right {
     }
 }
 
-/// The rights of each rule of the roles among these objects.
+/// The permissions of each rule of the roles among these objects.
 pub fn granted(objects: &[Value]) -> Vec<BTreeSet<Right>> {
     let roles = objects
         .iter()
@@ -63,7 +63,7 @@ fn of_rule(rule: &Value) -> BTreeSet<Right> {
     rights
 }
 
-/// What this user did so far.
+/// The requests of this user so far.
 pub fn used(cluster: &Cluster, user: &str) -> Result<Use> {
     let mut found = Use::default();
     for line in BufReader::new(File::open(cluster.audit_log())?).lines() {
@@ -101,7 +101,7 @@ fn note(found: &mut Use, event: &Value) {
         return;
     }
     found.rights.insert(right(verb));
-    // An apply that makes an object needs the right to create it, too.
+    // An apply that creates an object needs the permission to create it, too.
     if verb == "patch" && code == 201 {
         found.rights.insert(right("create"));
     }
@@ -111,7 +111,7 @@ pub fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// What `some` has that none of `others` has, for people.
+/// The permissions in `some` that none of `others` has, as text.
 pub fn beyond(some: &BTreeSet<Right>, others: &[BTreeSet<Right>]) -> Vec<String> {
     let rest = some
         .iter()

@@ -1,4 +1,4 @@
-//! Versions of an instance group: what becomes of one that never gets ready, and of a StatefulSet that somebody deletes. No pod runs here.
+//! Versions of an instance group: one that never becomes ready, and a StatefulSet that a user deletes. No pod runs here.
 
 use crate::desk::{Desk, PATIENCE, Room};
 use crate::small::Small;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
 
-/// A group of one instance; pods with the tier `broken` never get ready.
+/// A group of one instance; pods with the tier `broken` never become ready.
 fn manifest(tier: &str) -> String {
     let small = Small {
         settings: &format!("labels: {{tier: {tier}}}"),
@@ -25,7 +25,7 @@ async fn write(room: &Room, tier: &str) {
 /// StatefulSets with their pods' UIDs.
 type Found = BTreeMap<String, Vec<String>>;
 
-/// What the cluster has, after kubelets would have worked at it.
+/// The objects in the cluster, after the work of kubelets.
 async fn found(room: &Room) -> Found {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
     let mut found = Found::new();
@@ -41,7 +41,7 @@ async fn found(room: &Room) -> Found {
         }
         if labels["tier"] != "broken" {
             let name = text(&metadata["name"]);
-            // It may be gone by now.
+            // It may be deleted by now.
             let _: Result<DynamicObject, _> = room
                 .api("v1", "Pod")
                 .patch_status(&name, &PatchParams::default(), &Patch::Merge(&ready))
@@ -64,7 +64,7 @@ async fn until(room: &Room, what: &str, holds: impl Fn(&Found, &Value) -> bool) 
     }
 }
 
-/// The group is ready, with this StatefulSet only.
+/// Waits until the group is ready, with only this StatefulSet.
 async fn ready(room: &Room, set: &str) -> Vec<String> {
     let mut found = until(room, set, |found, status| {
         found.keys().eq([set]) && found[set].len() == 1 && status["ready"] == true
@@ -74,7 +74,7 @@ async fn ready(room: &Room, set: &str) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_version_that_never_gets_ready_gives_its_quota_to_its_fix() {
+async fn a_version_that_never_becomes_ready_is_removed_for_its_fix_within_the_quota() {
     let desk = Desk::set("rollout", false, &[]).await;
     let room = desk.room("quota");
     let quota = json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "two"}, "spec": {"hard": {"pods": "2"}}});
@@ -95,13 +95,13 @@ async fn a_version_that_never_gets_ready_gives_its_quota_to_its_fix() {
             found.keys().eq(["d-web-v1", set.as_str()]) && found[&set].len() == 1
         })
         .await;
-        assert_eq!(found["d-web-v1"], first, "what serves goes on");
+        assert_eq!(found["d-web-v1"], first, "the serving version is unchanged");
     }
     write(&room, "two").await;
     ready(&room, "d-web-v4").await;
 }
 
-/// A QuarksStatefulSet of somebody's own.
+/// A QuarksStatefulSet that a user writes.
 async fn write_set(room: &Room, tier: &str) {
     let pods = json!({"metadata": {"labels": {"tier": tier}}, "spec": {"containers": [{"name": "c", "image": "example.com/c:1"}]}});
     let template = json!({"spec": {"replicas": 1, "template": pods}});
@@ -110,7 +110,7 @@ async fn write_set(room: &Room, tier: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_that_is_taken_back_starts_no_pod() {
+async fn a_reverted_change_starts_no_pod() {
     let desk = Desk::set("rollback", false, &[]).await;
     let room = desk.room("back");
     write_set(&room, "one").await;
@@ -122,13 +122,13 @@ async fn a_change_that_is_taken_back_starts_no_pod() {
     .await;
     write_set(&room, "one").await;
     assert_eq!(ready(&room, "d-web-v1").await, first);
-    // The number of the broken one is not given to another template.
+    // The number of the broken one is not used for another template.
     write_set(&room, "two").await;
     ready(&room, "d-web-v3").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_deleted_stateful_set_returns_under_its_number() {
+async fn a_deleted_stateful_set_is_recreated_with_its_number() {
     let desk = Desk::set("returns", false, &[]).await;
     let room = desk.room("number");
     write(&room, "one").await;

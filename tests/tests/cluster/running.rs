@@ -1,4 +1,4 @@
-//! Processes and scripts of jobs in real pods: what BOSH starts runs, in its order, as its users, and what fails starts again.
+//! Processes and scripts of jobs in real pods: they start in BOSH's order, as the users that BOSH runs them as, and restart after a failure.
 
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::image::Image;
@@ -7,10 +7,10 @@ use boson_tests::{host, root};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long pods may take on a busy machine.
+/// Timeout of pods on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 const IMAGE: &str = "boson.test/lifecycle:busybox-1-1";
-/// What the group's pods share with their next lives: a disk, on which everything notes that it ran.
+/// Shared by the group's pods over their restarts: a disk on which every process and script notes that it ran.
 const NOTES: &str = "/var/vcap/store/order";
 
 #[test]
@@ -28,7 +28,7 @@ fn everything_that_bosh_starts_runs_in_its_order_and_as_its_user() {
     an_errand_gives_its_exit_status_and_log(&stage).unwrap();
 }
 
-/// Every line once, and those that wait for others behind them.
+/// Every line once, and those that wait for others after them.
 fn check_start(notes: &[String], index: usize) -> Result<()> {
     let at = |start: &str| {
         let found = notes.iter().position(|line| line.starts_with(start));
@@ -132,7 +132,7 @@ fn an_errand_gives_its_exit_status_and_log(stage: &Stage) -> Result<()> {
     ensure!(ended == "7", "{ended}");
     let log = stage.kubectl(&["logs", "job/lifecycle-check", "--container", "check-check"])?;
     ensure!(log == "errand of 0 in lifecycle\n", "{log}");
-    // A sidecar keeps no errand from ending.
+    // A sidecar does not keep an errand from ending.
     let failed = "jsonpath={.status.failed}";
     stage.until("the failure of the job", || {
         Ok(stage.kubectl(&["get", "job", "lifecycle-check", "--output", failed])? == "1")
@@ -156,7 +156,7 @@ impl Stage {
         Ok(Some(Self { cluster, namespace }))
     }
 
-    /// By plain objects: no operator is needed for pods.
+    /// With plain objects: pods need no operator.
     fn deploy(&self) -> Result<()> {
         let image = self.cluster.operator_image()?;
         let scratch = tempfile::tempdir()?;

@@ -1,4 +1,4 @@
-//! The QuarksSecret controller as users meet it: against an API server, through the front door.
+//! The QuarksSecret controller from the user's view: against an API server, through its public interface.
 
 use crate::stage::Stage;
 use boson_controllers::Namespaces;
@@ -27,7 +27,7 @@ const CHAIN: &str = r"
 ";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chain_of_secrets_lives_its_life() {
+async fn a_chain_of_secrets_is_generated_rotated_and_recreated() {
     let stage = Stage::set("life").await;
     let operator = stage.operator("one");
     let all = ["root", "leaf", "word", "login", "config"];
@@ -41,12 +41,12 @@ async fn a_chain_of_secrets_lives_its_life() {
     assert_eq!(stage.text("login", "username").await.as_deref(), Some("admin"));
     assert_eq!(stage.text("leaf", "ca").await, stage.text("root", "certificate").await);
 
-    // Converged is silent.
+    // No writes once converged.
     let before = stage.versions().await;
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert_eq!(stage.versions().await, before);
 
-    // A CA that rotates takes its leaves with it; their keys stay.
+    // Rotating a CA regenerates its certificates; their keys stay.
     let (root, leaf, key) = (
         stage.text("root", "private_key").await,
         stage.text("leaf", "tls.crt").await,
@@ -58,7 +58,7 @@ async fn a_chain_of_secrets_lives_its_life() {
             labels: Some([("quarks.cloudfoundry.org/secret-rotation".to_string(), "yes".to_string())].into()),
             ..ObjectMeta::default()
         },
-        data: Some([("secrets".to_string(), r#"["root", "word", "nobody"]"#.to_string())].into()),
+        data: Some([("secrets".to_string(), r#"["root", "word", "unknown"]"#.to_string())].into()),
         ..ConfigMap::default()
     };
     stage
@@ -76,7 +76,7 @@ async fn a_chain_of_secrets_lives_its_life() {
     assert_eq!(stage.text("leaf", "tls.key").await, key);
     assert_eq!(stage.text("leaf", "ca").await, stage.text("root", "certificate").await);
 
-    // What is deleted comes back.
+    // A deleted Secret is recreated.
     stage
         .api::<Secret>()
         .delete("login", &DeleteParams::default())
@@ -84,7 +84,7 @@ async fn a_chain_of_secrets_lives_its_life() {
         .unwrap();
     stage.changed("login", "password", &None).await;
 
-    // What a user made stays.
+    // A user's Secret stays.
     let mine = Secret {
         metadata: ObjectMeta {
             name: Some("mine".into()),
@@ -107,7 +107,7 @@ async fn a_chain_of_secrets_lives_its_life() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_missing_is_named_and_mended_as_soon_as_it_is_there() {
+async fn a_missing_secret_is_named_and_used_as_soon_as_it_exists() {
     let stage = Stage::set("missing").await;
     let operator = stage.operator("one");
     let (root, leaf) = CHAIN
@@ -137,14 +137,14 @@ async fn two_operators_at_once_and_kills_regenerate_nothing() {
         .iter()
         .map(|name| format!("{{spec: {{type: password, secretName: {name}}}, metadata: {{name: {name}}}}}"))
         .collect();
-    let mut seen: BTreeMap<String, Secret> = BTreeMap::new();
+    let mut first_versions: BTreeMap<String, Secret> = BTreeMap::new();
     let (one, other) = (stage.operator("one"), stage.operator("other"));
     stage.apply(&texts.join("\n---\n")).await;
     let mut operators = vec![one, other];
     for round in 0..6 {
         tokio::time::sleep(Duration::from_millis(50 + 40 * round)).await;
         for (name, secret) in stage.values().await {
-            let before = seen.entry(name.clone()).or_insert_with(|| secret.clone());
+            let before = first_versions.entry(name.clone()).or_insert_with(|| secret.clone());
             assert_eq!(before.data, secret.data, "{name} has another value");
         }
         operators.remove(0).kill().await;
@@ -152,17 +152,17 @@ async fn two_operators_at_once_and_kills_regenerate_nothing() {
     }
     stage.ready(&names.iter().map(String::as_str).collect::<Vec<_>>()).await;
     for (name, secret) in stage.values().await {
-        let before = seen.entry(name.clone()).or_insert_with(|| secret.clone());
+        let before = first_versions.entry(name.clone()).or_insert_with(|| secret.clone());
         assert_eq!(before.data, secret.data, "{name} has another value");
     }
-    assert_eq!(seen.len(), names.len());
+    assert_eq!(first_versions.len(), names.len());
     for operator in operators {
         operator.stop().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_copy_goes_where_it_is_agreed_to_and_follows() {
+async fn a_copy_is_written_to_consenting_namespaces_and_updated() {
     let (stage, target) = (Stage::set("from").await, Stage::set("to").await);
     let operator = stage.operator("one");
     let to = &target.namespace;
@@ -200,7 +200,7 @@ async fn a_copy_goes_where_it_is_agreed_to_and_follows() {
         .create(&PostParams::default(), &placeholder)
         .await
         .unwrap();
-    // The other namespace is none of this operator's: it learns of the consent when the original is next looked at.
+    // This operator does not serve the other namespace: it notices the consent at the next reconcile of the original.
     let poke = json!({"metadata": {"labels": {"poke": "1"}}});
     stage
         .api::<QuarksSecret>()
@@ -210,7 +210,7 @@ async fn a_copy_goes_where_it_is_agreed_to_and_follows() {
     let copy = target.changed("s", "password", &None).await;
     assert_eq!(copy, stage.text("s", "password").await);
 
-    // Without copies there is nothing to say about them, and that is said once.
+    // Without copies there is nothing to report about them, and the condition is set once.
     stage
         .apply("{spec: {type: password, secretName: s}, metadata: {name: shared}}")
         .await;
@@ -224,7 +224,7 @@ async fn a_copy_goes_where_it_is_agreed_to_and_follows() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_right_that_is_missing_is_named_where_the_user_looks() {
+async fn a_missing_permission_is_named_in_the_condition() {
     let stage = Stage::set("rights").await;
     let rules = json!([
         {"apiGroups": ["quarks.cloudfoundry.org"], "resources": ["quarkssecrets", "quarkssecrets/status"], "verbs": ["*"]},
@@ -263,7 +263,7 @@ async fn a_right_that_is_missing_is_named_where_the_user_looks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_namespace_is_served_from_when_it_gets_the_label() {
+async fn a_namespace_is_served_once_it_has_the_label() {
     let stage = Stage::set("label").await;
     let id = stage.namespace.clone();
     let operator = stage.operator_for(stage.client.clone(), Namespaces::Monitored(id.clone()), "one");

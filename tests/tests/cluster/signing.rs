@@ -1,4 +1,4 @@
-//! Certificates by way of CertificateSigningRequests: by the operator's own signer, and by one of Kubernetes that somebody approves.
+//! Certificates from CertificateSigningRequests: by the operator's own signer, and by a signer of Kubernetes with a user's approval.
 
 use crate::stage::Stage;
 use boson_controllers::Namespaces;
@@ -11,7 +11,7 @@ use std::io::Write;
 use std::process::Command;
 use std::time::Duration;
 
-/// For the built-in signer: a name of the namespace that it is in.
+/// For the built-in signer: a name in the test's namespace.
 fn own(stage: &Stage) -> String {
     let name = format!("a.{}.svc", stage.namespace);
     format!(
@@ -21,11 +21,11 @@ fn own(stage: &Stage) -> String {
 }
 
 const CLIENT: &str = r"
-{spec: {type: certificate, secretName: client, request: {certificate: {commonName: somebody, organization: people, keyLength: 2048,
+{spec: {type: certificate, secretName: client, request: {certificate: {commonName: client-user, organization: people, keyLength: 2048,
   signerType: cluster, usages: [client auth]}}}, metadata: {name: client}}
 ";
 
-/// Requests of this namespace that are still there.
+/// Remaining requests of this namespace.
 async fn requests(stage: &Stage) -> Vec<CertificateSigningRequest> {
     let api: Api<CertificateSigningRequest> = Api::all(stage.client.clone());
     let all = api.list(&ListParams::default()).await.unwrap().items;
@@ -33,7 +33,7 @@ async fn requests(stage: &Stage) -> Vec<CertificateSigningRequest> {
     all.into_iter().filter(here).collect()
 }
 
-/// Nothing of a request is left but the certificate.
+/// Waits until only the certificate is left of a request.
 async fn cleared(stage: &Stage) {
     for _ in 0..200 {
         let secrets = stage.api::<Secret>().list(&ListParams::default()).await.unwrap();
@@ -49,7 +49,7 @@ async fn cleared(stage: &Stage) {
     panic!("something stays: {:?}", requests(stage).await);
 }
 
-/// openssl's verdict on a certificate by an authority.
+/// openssl's verification of a certificate by an authority.
 fn verified(certificate: &str, authority: &str) -> bool {
     let file = |text: &str| {
         let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -79,7 +79,7 @@ async fn the_operator_approves_and_signs_its_own_requests() {
     let secret = stage.api::<Secret>().get("served").await.unwrap();
     assert_eq!(secret.labels()["a"], "b");
 
-    // Converged is silent, and what is deleted comes back.
+    // No writes once converged, and a deleted object is recreated.
     let before = stage.versions().await;
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(stage.versions().await, before);
@@ -94,9 +94,9 @@ async fn the_operator_approves_and_signs_its_own_requests() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_authority_that_is_deleted_is_replaced_and_signs_all_again() {
-    let stage = Stage::set("own-signer-gone").await;
-    // Its Secret is in none of the namespaces that are served.
+async fn a_deleted_authority_is_replaced_and_signs_all_certificates_again() {
+    let stage = Stage::set("own-signer-deleted").await;
+    // Its Secret is in none of the served namespaces.
     let served = Stage::set("own-signer-served").await;
     let id = stage.namespace.clone();
     let label = json!({"metadata": {"labels": {"quarks.cloudfoundry.org/monitored": id}}});
@@ -150,7 +150,7 @@ async fn a_signer_of_kubernetes_is_waited_for_and_its_key_outlives_the_operator(
     assert!(before.is_some());
     operator.kill().await;
 
-    // Somebody else says yes, while nobody looks.
+    // Another user approves while no operator runs.
     let cluster = boson_tests::cluster::shared().unwrap();
     cluster
         .kubectl(["certificate", "approve", &request.name_any()])

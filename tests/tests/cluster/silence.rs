@@ -1,4 +1,4 @@
-//! A deployment that is as it should be, and what happens to it: nothing, unless something happens.
+//! A converged deployment: the operator writes nothing unless something changes.
 
 use crate::example::{Example, KINDS, OBJECTS, is_applied, until, writes};
 use crate::stage::PATIENCE;
@@ -10,13 +10,13 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
 
-/// As long as nothing may be written.
+/// How long nothing may be written.
 const SILENCE: Duration = Duration::from_secs(60);
-/// Edits that come closer than this are one series.
+/// Edits at shorter intervals count as one series.
 const PAUSE: Duration = Duration::from_millis(400);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_has_converged_is_silent_also_after_a_restart() {
+async fn a_converged_deployment_causes_no_writes_even_after_a_restart() {
     let example = Example::set("silent").await;
     let (operator, _) = example.operator("first");
     example.deploy().await;
@@ -47,14 +47,14 @@ async fn what_has_converged_is_silent_also_after_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_deleted_object_comes_back() {
+async fn every_deleted_object_is_recreated() {
     let example = Example::set("healed").await;
     let (operator, _) = example.operator("first");
     example.deploy().await;
     example.settled().await;
     for (_, kind) in KINDS {
         let objects = example.objects().await;
-        // Values come last: everything is made anew from them.
+        // Values come last: everything is regenerated from them.
         let of_kind = |what: &&String| what.starts_with(&format!("{kind} ")) && !what.contains(".var-");
         for what in objects.keys().filter(of_kind) {
             back(&example, what).await;
@@ -70,7 +70,7 @@ async fn every_deleted_object_comes_back() {
     operator.stop().await;
 }
 
-/// Deletes it and waits for another of its name.
+/// Deletes it and waits for a new object of its name.
 async fn back(example: &Example, what: &str) {
     let uid = example.objects().await.get(what).and_then(ResourceExt::uid);
     let (kind, name) = what.split_once(' ').unwrap();
@@ -93,7 +93,7 @@ async fn a_rapid_series_of_edits_is_converted_once_or_twice() {
     let (mut last, mut pauses) = (Instant::now(), 0);
     for edit in 1..=20 {
         example.edit(&Example::ops(edit)).await;
-        // A busy machine makes several series of one.
+        // A busy machine splits it into several series.
         pauses += usize::from(std::mem::replace(&mut last, Instant::now()).elapsed() > PAUSE);
     }
     let has_last = async || {
@@ -168,7 +168,7 @@ async fn the_status_goes_back_from_deployed_on_a_change() {
     example.edit(&more).await;
     let waits = async || {
         let status = example.deployment().await["status"].clone();
-        // The broker is told of the gateway's instances, and rolls, too.
+        // The broker's links have the gateway's instances, so it rolls, too.
         let message = status["message"].as_str().unwrap_or_default();
         message.ends_with("of 2 instance groups") && status["state"] == "Converting to Kubernetes Resources"
     };
@@ -177,13 +177,13 @@ async fn the_status_goes_back_from_deployed_on_a_change() {
     operator.stop().await;
 }
 
-/// What a kubelet would say of all pods there are.
+/// Marks all existing pods as ready, as a kubelet would.
 pub async fn pods_are_ready(example: &Example) {
     let pods: Api<Pod> = example.stage.api();
     for pod in pods.list(&ListParams::default()).await.unwrap() {
         let conditions = json!([{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
         let status: Value = json!({"status": {"phase": "Running", "conditions": conditions}});
-        // One that is on its way out may be gone.
+        // A pod that is terminating may be deleted by now.
         let _ = pods
             .patch_status(&pod.name_any(), &PatchParams::default(), &Patch::Merge(status))
             .await;

@@ -1,6 +1,6 @@
-//! The smallest deployment that has everything: one group of the job of the small release.
+//! The smallest deployment with every feature: one group with the job of the small release.
 
-/// Its manifest, where it is not the same for all tests. Everything else is left as it is.
+/// The parts of its manifest that differ between tests.
 pub struct Small<'m> {
     /// A YAML list.
     pub variables: &'m str,

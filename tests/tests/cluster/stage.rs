@@ -1,6 +1,6 @@
-//! A namespace of its own for each test, and operators in this process that serve it.
+//! A new namespace for each test, and operators in this process that serve it.
 
-use crate::at_hand::{ClusterAtHand, documents};
+use crate::shared_cluster::{SharedCluster, documents};
 use boson_controllers::api::{Condition, ConditionStatus, QuarksSecret};
 use boson_controllers::conversion::{Chosen, Images, Package, PluginHost, ReleaseImage, ResolvedPlugins, Web};
 use boson_controllers::lease::Election;
@@ -15,16 +15,16 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// Patience for one step, on a machine that does other things too.
+/// Timeout of a step, on a machine with other load.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A namespace of its own, and operators that serve it.
+/// A new namespace, and operators that serve it.
 pub struct Stage {
     pub client: Client,
     pub namespace: String,
 }
 
-/// No deployments are converted here.
+/// Converts no deployments.
 struct Nothing;
 
 impl PluginHost for Nothing {
@@ -73,7 +73,7 @@ pub struct Operator {
 
 impl Stage {
     pub async fn set(name: &str) -> Self {
-        let client = ClusterAtHand::find().await.client;
+        let client = SharedCluster::find().await.client;
         let namespace = format!("{name}-{}", std::process::id());
         let object = Namespace {
             metadata: ObjectMeta {
@@ -93,23 +93,23 @@ impl Stage {
         Api::namespaced(self.client.clone(), &self.namespace)
     }
 
-    /// Two with leases of different names work at the same time.
+    /// Operators with different lease names work at the same time.
     pub fn operator(&self, lease: &str) -> Operator {
         self.operator_through(self.client.clone(), lease)
     }
 
-    /// One whose calls go this way.
+    /// An operator with this client.
     pub fn operator_through(&self, client: Client, lease: &str) -> Operator {
         let here = Namespaces::Fixed([self.namespace.clone()].into());
         self.operator_for(client, here, lease)
     }
 
-    /// One that serves these namespaces.
+    /// An operator for these namespaces.
     pub fn operator_for(&self, client: Client, namespaces: Namespaces, lease: &str) -> Operator {
         self.operator_signed_by(OWN_SIGNER, client, namespaces, lease)
     }
 
-    /// One whose certificates with `signerType: cluster` are signed by this signer.
+    /// An operator with this signer for `signerType: cluster`.
     pub fn operator_signed_by(&self, signer: &str, client: Client, namespaces: Namespaces, lease: &str) -> Operator {
         let conversion = Conversion {
             plugin_host: Arc::new(Nothing),
@@ -125,7 +125,7 @@ impl Stage {
         self.operator_that(signer, client, namespaces, lease, conversion)
     }
 
-    /// One that converts so.
+    /// An operator with these conversion settings.
     pub fn operator_with(
         &self,
         client: Client,
@@ -240,7 +240,7 @@ impl Stage {
             .collect()
     }
 
-    /// Versions of everything that the operator writes.
+    /// Versions of all objects that the operator writes.
     pub async fn versions(&self) -> Vec<(String, Option<String>)> {
         let secrets = self.api::<Secret>().list(&ListParams::default()).await.unwrap();
         let objects = self.api::<QuarksSecret>().list(&ListParams::default()).await.unwrap();
@@ -267,7 +267,7 @@ impl Operator {
         self.task.await.unwrap().unwrap();
     }
 
-    /// As a SIGKILL would, as far as one process can: at the next point where it waits.
+    /// Like a SIGKILL, as far as one process can: at its next await.
     pub async fn kill(self) {
         self.task.abort();
         let _ = self.task.await;

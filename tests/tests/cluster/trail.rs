@@ -1,4 +1,4 @@
-//! The trail of changes: an event for each, with groups, versions and causes; and `host wait`, which knows what the conditions are about.
+//! Events of changes: one for each, with groups, versions and causes; and `host wait`, which knows to which generation the conditions belong.
 
 use crate::example::{Example, until};
 use crate::operator::{Stage, config_map};
@@ -20,12 +20,12 @@ async fn changes(example: &Example) -> Vec<String> {
         .collect()
 }
 
-async fn told(example: &Example, words: &[&str]) {
-    let is_told = async || {
+async fn reported(example: &Example, words: &[&str]) {
+    let is_reported = async || {
         let all = changes(example).await;
         all.iter().any(|note| words.iter().all(|words| note.contains(words)))
     };
-    if timeout(PATIENCE, until(is_told)).await.is_err() {
+    if timeout(PATIENCE, until(is_reported)).await.is_err() {
         panic!("no {words:?} in {:#?}", changes(example).await);
     }
 }
@@ -36,7 +36,7 @@ async fn each_change_names_groups_versions_and_causes() {
     let (operator, _) = example.operator("first");
     example.deploy().await;
     example.settled().await;
-    told(
+    reported(
         &example,
         &[
             "created ",
@@ -67,18 +67,18 @@ async fn each_change_names_groups_versions_and_causes() {
         ]
     );
     example.edit(&Example::ops(1)).await;
-    told(
+    reported(
         &example,
         &["changed broker (v1 -> v2)", "because of ops 'configmap/ops'"],
     )
     .await;
     example.delete("Service", "nats-gateway-0").await;
-    told(
+    reported(
         &example,
         &["created Service (1); because of changes or deletions by others"],
     )
     .await;
-    // A comment changes the document, and nothing else.
+    // A comment changes the document, but no object.
     example.edit(&format!("# nothing\n{}", Example::ops(1))).await;
     let digest = example.deployment().await["status"]["inputsDigest"].clone();
     let has_read = async || example.deployment().await["status"]["inputsDigest"] != digest;
@@ -88,7 +88,7 @@ async fn each_change_names_groups_versions_and_causes() {
 }
 
 #[test]
-fn host_wait_waits_for_what_comes_of_an_edit_of_a_config_map() {
+fn host_wait_waits_for_the_result_of_an_edited_config_map() {
     let stage = Stage::new("wait").unwrap();
     stage.deploy().unwrap();
     let kubeconfig = stage.cluster.kubeconfig();
@@ -113,7 +113,7 @@ fn host_wait_waits_for_what_comes_of_an_edit_of_a_config_map() {
         done.stderr
     );
     let edit = |text: &str| stage.apply(&[config_map("nats-scale", "ops", text)]).unwrap();
-    // Each of these sees the conditions of before at first, which say what it must not believe.
+    // Each of these first reads the outdated conditions, which it must not believe.
     edit("- {type: remove, path: /instance_gruops}\n");
     let failed = wait(&applied);
     assert_eq!(failed.code, 1, "{}", failed.stdout);
@@ -137,7 +137,7 @@ fn host_wait_waits_for_what_comes_of_an_edit_of_a_config_map() {
         Path::new("/"),
         [
             "wait",
-            "nobody",
+            "unknown",
             "--namespace",
             &stage.namespace,
             "--kubeconfig",
@@ -147,7 +147,7 @@ fn host_wait_waits_for_what_comes_of_an_edit_of_a_config_map() {
     .unwrap();
     assert_eq!(missing.code, 1);
     assert!(
-        missing.stderr.contains("there is no BOSHDeployment 'nobody'"),
+        missing.stderr.contains("there is no BOSHDeployment 'unknown'"),
         "{}",
         missing.stderr
     );

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
-/// The job of the gateway says no longer that it needs no root.
+/// Removes the setting by which the gateway's job does not need root.
 const AS_ROOT: &str = "\n- {type: remove, path: /instance_groups/name=gateway/jobs/name=gateway/properties/quarks/run/security_context}\n";
 
 async fn pods(example: &Example) -> Vec<String> {
@@ -54,7 +54,7 @@ async fn events(example: &Example, kind: &str) -> Vec<(String, String)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_example_passes_the_restricted_profile_and_a_quota_that_asks_for_limits_and_what_does_not_is_named() {
+async fn the_example_passes_the_restricted_profile_and_a_limits_quota_and_violations_are_named() {
     let example = Example::set("restricted-example").await;
     let namespace = example.stage.namespace.clone();
     let label = "pod-security.kubernetes.io/enforce=restricted";
@@ -95,8 +95,8 @@ async fn the_example_passes_the_restricted_profile_and_a_quota_that_asks_for_lim
     assert_eq!(condition(&set, "Ready").unwrap()["reason"], "FailedCreate");
     for kind in ["BOSHDeployment", "QuarksStatefulSet"] {
         let is_told = async || {
-            let mut told = events(&example, kind).await.into_iter();
-            told.any(|(reason, note)| reason == "FailedCreate" && note.contains("violates PodSecurity"))
+            let mut reported = events(&example, kind).await.into_iter();
+            reported.any(|(reason, note)| reason == "FailedCreate" && note.contains("violates PodSecurity"))
         };
         assert!(
             timeout(PATIENCE, until(is_told)).await.is_ok(),
@@ -104,7 +104,7 @@ async fn the_example_passes_the_restricted_profile_and_a_quota_that_asks_for_lim
         );
     }
 
-    // No more pods than there are: the version after that gets none.
+    // No more pods than exist now: the next version gets none.
     example.put(quota("few", json!({"pods": "1"}))).await;
     example.edit(&Example::ops(1)).await;
     said(&example, "FailedCreate: exceeded quota: few").await;
@@ -122,9 +122,9 @@ async fn the_example_passes_the_restricted_profile_and_a_quota_that_asks_for_lim
     operator.stop().await;
 }
 
-/// One test, because a cluster with a node takes its time.
+/// One test, because a cluster with a node takes time.
 #[test]
-fn what_kubelet_and_scheduler_say_of_pods_is_told_with_pod_and_container() {
+fn errors_of_kubelet_and_scheduler_are_reported_with_pod_and_container() {
     let Some(cluster) = with_node().unwrap() else { return };
     let mut stage = operator::Stage::with_pods(cluster, "unready").unwrap();
     stage.mode = "InProcess";
@@ -134,13 +134,13 @@ fn what_kubelet_and_scheduler_say_of_pods_is_told_with_pod_and_container() {
         let ready = operator::condition(deployment, "Ready").cloned().unwrap_or_default();
         ready["message"].as_str().unwrap_or_default().to_string()
     };
-    let told = |words: &str| {
+    let reported = |words: &str| {
         stage
             .wait(words, |deployment| message(deployment).contains(words))
             .unwrap();
     };
     // No node is in the zone z1.
-    told("nats-gateway: pod 'nats-gateway-z0-v1-0': Unschedulable: 0/1 nodes are available");
+    reported("nats-gateway: pod 'nats-gateway-z0-v1-0': Unschedulable: 0/1 nodes are available");
     let change = |name: &str, ops: &str| {
         stage
             .apply(&[config_map(name, "ops", ops), stage.deployment(&["nats-scale", name])])
@@ -150,7 +150,7 @@ fn what_kubelet_and_scheduler_say_of_pods_is_told_with_pod_and_container() {
     let crash = "- type: replace\n  path: /instance_groups/name=gateway/jobs/name=gateway/properties/quarks/bpm?\n  \
                  value: {processes: [{name: gateway, executable: /bin/sh, args: [-c, exit 7], hooks: {pre_start: /bin/true}}]}\n";
     change("crash", &format!("{anywhere}{crash}"));
-    told("container 'gateway-gateway': CrashLoopBackOff: it ended with code 7");
+    reported("container 'gateway-gateway': CrashLoopBackOff: it ended with code 7");
     let events = stage.kubectl(&["get", "events", "--output=json"]).unwrap();
     let events: Value = serde_json::from_str(&events).unwrap();
     let mut events = events["items"].as_array().unwrap().iter();

@@ -1,4 +1,4 @@
-//! Upgrades of the operator: pods keep the image that they were made with, until something else changes them or the operator rolls them.
+//! Upgrades of the operator: pods keep their image until something else changes them or the operator rolls them.
 
 use crate::example::{Example, until};
 use crate::line::{Death, Line};
@@ -35,7 +35,7 @@ fn of(sets: &[(&str, &str)]) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Waits for these StatefulSets, with these images, and these groups in the status. `ready`: meanwhile, pods get ready.
+/// Waits for these StatefulSets, with these images, and these groups in the status. `ready`: meanwhile, pods become ready.
 async fn comes(example: &Example, sets: &[(&str, &str)], outdated: Value, ready: bool) {
     let is = async || {
         if ready {
@@ -72,7 +72,7 @@ async fn an_upgrade_restarts_no_pod_unless_it_is_asked_to() {
     let both = json!([group("broker", "boson:1"), group("gateway", "boson:1")]);
     comes(&example, &[(broker, "boson:1"), (gateway, "boson:1")], both, true).await;
 
-    // What changes anyhow gets the new image.
+    // A StatefulSet that changes for another reason gets the new image.
     let labels = "- {type: replace, path: /instance_groups/name=gateway/env?/bosh/agent/settings/labels/x, value: y}\n";
     example.edit(&format!("{}{labels}", Example::ops(0))).await;
     let gateway = "nats-gateway-z0-v2";

@@ -1,4 +1,4 @@
-//! `docs/install.md` as a newcomer walks through it, from `kubectl apply` to the end of everything.
+//! Follows `docs/install.md` as a new user, from `kubectl apply` to the uninstallation.
 
 use crate::page::Walk;
 use anyhow::{Result, ensure};
@@ -24,7 +24,7 @@ fn install(walk: &Walk) -> Result<()> {
     walk.write("mine/nats/kustomization.yaml")?;
     walk.does("kubectl create namespace nats")?;
     let applied = walk.does("kubectl apply -k mine")?;
-    // Of the restricted profile, for one.
+    // Also of the restricted profile.
     ensure!(!applied.contains("Warning"), "{applied}");
     let rolled = walk.does("kubectl --namespace boson-system rollout status")?;
     ensure!(rolled.contains("successfully rolled out"), "{rolled}");
@@ -67,7 +67,7 @@ fn deploy(walk: &Walk) -> Result<()> {
     Ok(())
 }
 
-/// QuarksJobs that are no errand.
+/// QuarksJobs of the conversion, not of errands.
 fn conversion_jobs(walk: &Walk) -> Result<Vec<String>> {
     let names = walk.kubectl("--namespace nats get quarksjobs --output name")?;
     let names = names.lines().filter(|name| !name.ends_with("/nats-smoke-tests"));
@@ -84,7 +84,7 @@ fn convert_in_process(walk: &Walk) -> Result<()> {
     Ok(())
 }
 
-/// The API server reaches the webhook through its Service, and believes it.
+/// The API server reaches the webhook through its Service, and trusts its certificate.
 fn make_a_mistake(walk: &Walk) -> Result<()> {
     walk.does("kubectl --namespace nats create configmap broken")?;
     let said =
@@ -103,7 +103,7 @@ fn make_a_mistake(walk: &Walk) -> Result<()> {
     Ok(())
 }
 
-/// It tells of the conversions and of what was refused, and of nothing that went wrong.
+/// The log has the conversions and the refused objects, and no errors.
 fn read_the_log(walk: &Walk) -> Result<()> {
     let log = walk.does("kubectl --namespace boson-system logs")?;
     for words in [r#""controller": "deployment""#, r#""outcome": "denied""#] {
@@ -129,27 +129,27 @@ fn delete_the_example(walk: &Walk) -> Result<()> {
         "serviceaccount/boson-output",
         "serviceaccount/default",
     ];
-    walk.until("the end of what was made", || Ok(left()?.lines().eq(stays)))
+    walk.until("the end of all created objects", || Ok(left()?.lines().eq(stays)))
 }
 
-/// With a deployment that was forgotten.
+/// Also deletes a deployment that still exists.
 fn uninstall(walk: &Walk) -> Result<()> {
     walk.does("kubectl --namespace nats apply -f -")?;
     walk.does(r#"kubectl --namespace nats patch boshdeployment nats --type merge --patch '{"spec": {"conversion""#)?;
     walk.does("kubectl --namespace nats wait --for=condition=Applied")?;
     walk.does("kubectl delete -k mine")?;
-    let gone = |what: &str| {
+    let deleted = |what: &str| {
         walk.until(&format!("the end of {what}"), || {
             Ok(walk.kubectl(&format!("get {what} --output name"))?.is_empty())
         })
     };
-    gone("statefulsets,pods,services --all-namespaces --selector quarks.cloudfoundry.org/deployment-name")?;
-    gone(
+    deleted("statefulsets,pods,services --all-namespaces --selector quarks.cloudfoundry.org/deployment-name")?;
+    deleted(
         "clusterroles,clusterrolebindings,roles,rolebindings --all-namespaces --selector app.kubernetes.io/part-of=boson",
     )?;
-    gone("validatingwebhookconfigurations")?;
-    gone("customresourcedefinitions")?;
-    gone("serviceaccount/boson-output --namespace nats --ignore-not-found")?;
+    deleted("validatingwebhookconfigurations")?;
+    deleted("customresourcedefinitions")?;
+    deleted("serviceaccount/boson-output --namespace nats --ignore-not-found")?;
     walk.does("kubectl delete namespace nats")?;
-    gone("namespace/boson-system --ignore-not-found")
+    deleted("namespace/boson-system --ignore-not-found")
 }

@@ -1,4 +1,4 @@
-//! Documents by address: read from hosts that were allowed, again when they change, and what runs stays when a server is away.
+//! Documents from web servers: read from allowed hosts, again when they change, and running objects are not changed while a server is unavailable.
 
 use crate::operator::{PATIENCE, Stage, condition, is};
 use boson_tests::root;
@@ -9,12 +9,12 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-/// A web server with documents that tests may change. It answers by ETag.
+/// A web server with documents that tests may change. It supports ETags.
 #[derive(Clone)]
 pub struct Server {
     pub address: String,
     documents: Arc<Mutex<HashMap<String, String>>>,
-    /// Paths that were asked for, with the answer's code.
+    /// Requested paths, with the answer's code.
     answers: Arc<Mutex<Vec<(String, u16)>>>,
 }
 
@@ -92,15 +92,20 @@ fn deployment(stage: &Stage, manifest: &str, ops: &str) -> Value {
     object
 }
 
-/// Wakes the operator, which would look again by itself in a few minutes.
-fn wake(stage: &Stage, word: &str) {
+/// Triggers a reconcile; the periodic one comes only after some minutes.
+fn trigger(stage: &Stage, word: &str) {
     stage
-        .kubectl(&["label", "--overwrite", "boshdeployment/nats", &format!("wake={word}")])
+        .kubectl(&[
+            "label",
+            "--overwrite",
+            "boshdeployment/nats",
+            &format!("trigger={word}"),
+        ])
         .unwrap();
 }
 
 #[test]
-fn documents_are_read_from_web_servers_that_were_allowed() {
+fn documents_are_read_from_allowed_web_servers() {
     let server = Server::start();
     let example = root().join("docs/examples/nats");
     let read = |name: &str| std::fs::read_to_string(example.join(name)).unwrap();
@@ -117,7 +122,7 @@ fn documents_are_read_from_web_servers_that_were_allowed() {
         ],
     )
     .unwrap();
-    let told = |what: &str, words: &str| {
+    let reported = |what: &str, words: &str| {
         let deployment = stage
             .wait(what, |deployment| {
                 is(deployment, "Converted", "False")
@@ -129,39 +134,39 @@ fn documents_are_read_from_web_servers_that_were_allowed() {
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "nats.var-implicit-system-domain"},
         "stringData": {"value": "example.com"}});
 
-    // A host that nobody allowed, and one that is reached through one that was.
+    // A host that is not allowed, and one that an allowed host redirects to.
     let scale = server.url("/scale.yml");
     stage
         .apply(&[secret, deployment(&stage, "http://localhost:1/manifest.yml", &scale)])
         .unwrap();
-    assert_eq!(told("a refusal", "--document-host"), "DeploymentUrl");
+    assert_eq!(reported("a refusal", "--document-host"), "DeploymentUrl");
     stage
         .apply(&[deployment(&stage, &server.url("/away.yml"), &scale)])
         .unwrap();
-    assert_eq!(told("a refused redirect", "redirects"), "DeploymentUrlUnread");
+    assert_eq!(reported("a refused redirect", "redirects"), "DeploymentUrlUnread");
 
     stage
         .apply(&[deployment(&stage, &server.url("/manifest.yml?token=CANARY"), &scale)])
         .unwrap();
     server.put("/manifest.yml?token=CANARY", &read("manifest.yml"));
     let applied = |deployment: &Value| is(deployment, "Applied", "True") && is(deployment, "Converted", "True");
-    wake(&stage, "a");
+    trigger(&stage, "a");
     stage.wait("Applied", applied).unwrap();
     let began = Instant::now();
     while server.count("/scale.yml", 304) == 0 {
         assert!(began.elapsed() < PATIENCE, "documents are not asked for by their tag");
-        wake(&stage, &format!("b{}", began.elapsed().as_millis()));
+        trigger(&stage, &format!("b{}", began.elapsed().as_millis()));
         std::thread::sleep(std::time::Duration::from_millis(500));
     }
 
-    // A broken one is told with its place; what runs stays.
+    // A broken document is reported with its place; running objects are not changed.
     server.put("/scale.yml", "- type: remove\n  path: /instance_gruops/0\n");
-    wake(&stage, "c");
+    trigger(&stage, "c");
     let place = format!("{scale}:2:9");
-    assert_eq!(told("a mistake", &place), "OpsMissingKey");
+    assert_eq!(reported("a mistake", &place), "OpsMissingKey");
     server.documents.lock().unwrap().remove("/scale.yml");
-    wake(&stage, "d");
-    assert_eq!(told("a missing document", "404"), "DeploymentUrlUnread");
+    trigger(&stage, "d");
+    assert_eq!(reported("a missing document", "404"), "DeploymentUrlUnread");
     stage.get("quarksstatefulset/nats-broker").unwrap();
     let status = stage.get("boshdeployment/nats").unwrap()["status"].to_string();
     assert!(!status.contains("CANARY"), "{status}");

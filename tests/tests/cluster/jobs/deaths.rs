@@ -1,4 +1,4 @@
-//! Count the writes of a run, then die at each of them.
+//! Counts the writes of a run, then dies at each of them.
 
 use super::hands::{TICK, ask, end, has_succeeded, jobs, template, until, waiting_pod};
 use crate::line::{Death, Line};
@@ -11,7 +11,7 @@ use serde_json::json;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// How many pods Kubernetes made for Jobs, by what it told of them; they are gone by now.
+/// Number of pods that Kubernetes created for Jobs, from its events; the pods may be deleted by now.
 async fn pods_made(stage: &Stage) -> usize {
     let events = stage.api::<Event>().list(&ListParams::default()).await.unwrap().items;
     let made = |event: &&Event| {
@@ -21,7 +21,7 @@ async fn pods_made(stage: &Stage) -> usize {
     events.iter().filter(made).count()
 }
 
-/// One life that ends as told, and one after it. How many writes there were in the first.
+/// One run that ends as given, and one after it. Returns the number of writes in the first.
 async fn two_lives(name: String, death: Death) -> usize {
     let stage = Stage::set(&name).await;
     let (first, second) = (Line::default(), Line::default());
@@ -40,7 +40,7 @@ async fn two_lives(name: String, death: Death) -> usize {
     let lives = async {
         if matches!(death, Death::Never) {
             until(&stage, "errand", "success", has_succeeded).await;
-            // The last write comes after it: the Job goes.
+            // The last write comes after it: the Job is deleted.
             tokio::time::sleep(Duration::from_secs(2)).await;
         } else {
             let cut = async {
@@ -48,7 +48,7 @@ async fn two_lives(name: String, death: Death) -> usize {
                     tokio::time::sleep(TICK).await;
                 }
             };
-            // With fewer writes than usual there is no such death.
+            // With fewer writes than usual this write does not happen.
             let _ = tokio::time::timeout(Duration::from_secs(20), cut).await;
         }
         operator.kill().await;
@@ -67,7 +67,7 @@ async fn two_lives(name: String, death: Death) -> usize {
             .filter(|what| what.starts_with(method) && what.contains(part))
             .count()
     };
-    // An operator that dies need not live to see that its write landed: so at most one of each is known of.
+    // The operator may die before it learns that its write succeeded, so at most one of each is recorded.
     for (method, part) in [("POST", "/jobs"), ("PATCH", "/jobs/"), ("DELETE", "/jobs/")] {
         assert!(count(method, part) <= 1, "{death:?}: {landed:#?}");
     }

@@ -1,4 +1,4 @@
-//! What users of QuarksJobs do and see, and what a node would do to their pods.
+//! What users of QuarksJobs do and read, and what a node would do to their pods.
 
 use crate::stage::Stage;
 use boson_controllers::api::{Condition, ConditionStatus, QuarksJob};
@@ -10,11 +10,11 @@ use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Patience for one step, on a machine that does other things too.
+/// Timeout of a step, on a machine with other load.
 pub const PATIENCE: Duration = Duration::from_secs(90);
 pub const TICK: Duration = Duration::from_millis(50);
 
-/// A template with one container, and what else its pod has.
+/// A template with one container, and the given fields of its pod.
 pub fn template(pod: &Value) -> Value {
     let mut spec = json!({"restartPolicy": "Never", "containers": [{"name": "work", "image": "work:1"}]});
     for (key, value) in pod.as_object().into_iter().flatten() {
@@ -44,7 +44,7 @@ pub async fn trigger(stage: &Stage, name: &str, strategy: &str) {
         .unwrap();
 }
 
-/// Waits until the object is so, and gives it.
+/// Waits until the object meets the condition, and returns it.
 pub async fn until(stage: &Stage, name: &str, what: &str, good: impl Fn(&QuarksJob) -> bool) -> QuarksJob {
     let waited = tokio::time::timeout(PATIENCE, async {
         loop {
@@ -92,7 +92,7 @@ pub async fn jobs(stage: &Stage) -> Vec<Job> {
     stage.api::<Job>().list(&ListParams::default()).await.unwrap().items
 }
 
-/// A pod of the QuarksJob that no node has run yet.
+/// A pod of the QuarksJob that has not run yet.
 pub async fn waiting_pod(stage: &Stage, name: &str) -> Option<Pod> {
     let query = ListParams::default().labels(&format!("quarks.cloudfoundry.org/qjob-name={name}"));
     let pods = stage.api::<Pod>().list(&query).await.unwrap().items;
@@ -132,7 +132,7 @@ pub async fn end(stage: &Stage, pod: &Pod, code: i32, message: &str) {
         .collect();
     let phase = if code == 0 { "Succeeded" } else { "Failed" };
     let patch = json!({"status": {"phase": phase, "containerStatuses": statuses}});
-    // A pod that went meanwhile has ended, too.
+    // A pod that was deleted meanwhile has ended, too.
     let _ = stage
         .api::<Pod>()
         .patch_status(&pod.name_any(), &PatchParams::default(), &Patch::Merge(patch))
@@ -162,7 +162,7 @@ pub async fn events(stage: &Stage) -> Vec<String> {
         .items
         .into_iter()
         .filter(|event| event.regarding.as_ref().and_then(|about| about.kind.as_deref()) == Some("QuarksJob"));
-    let mut told: Vec<String> = ours
+    let mut reported: Vec<String> = ours
         .map(|event| {
             format!(
                 "{}: {}",
@@ -171,6 +171,6 @@ pub async fn events(stage: &Stage) -> Vec<String> {
             )
         })
         .collect();
-    told.sort();
-    told
+    reported.sort();
+    reported
 }

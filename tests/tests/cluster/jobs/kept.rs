@@ -1,7 +1,7 @@
-//! What `host util persist-output` writes, with the rights that its account has and no others.
+//! What `host util persist-output` writes, with only the permissions of its account.
 
 use super::hands::{ask, is_running, template, until};
-use crate::at_hand::connection;
+use crate::shared_cluster::connection;
 use crate::stage::Stage;
 use boson_controllers::api::job::{Output, OutputSecret};
 use boson_controllers::client::{Cluster, Connection};
@@ -14,7 +14,7 @@ use kube::{Client, Config, ResourceExt};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The API server, as pods that keep output see it.
+/// The API server as the account of output pods.
 async fn as_account(stage: &Stage) -> Cluster {
     let Connection::File { path, .. } = connection() else {
         unreachable!("tests have a kubeconfig")
@@ -27,7 +27,7 @@ async fn as_account(stage: &Stage) -> Cluster {
     Cluster::new(Client::try_from(config).unwrap(), Arc::default())
 }
 
-/// Keeps a file, as the container would: the names of its Secrets, or why not.
+/// Stores a file, as the container would. Returns the names of its Secrets, or the error.
 async fn kept(stage: &Stage, cluster: &Cluster, asked: &Value, text: &str) -> Result<Vec<String>, Failure> {
     let output: Output = serde_json::from_value(json!({"outputMap": {}, "secretLabels": {"of": "all"}})).unwrap();
     let asked: OutputSecret = serde_json::from_value(asked.clone()).unwrap();
@@ -53,7 +53,7 @@ async fn versions(stage: &Stage) -> Vec<(String, Option<String>)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn output_is_kept_in_versions_and_never_over_what_is_another_s() {
+async fn output_is_stored_in_versions_and_never_overwrites_secrets_of_others() {
     let stage = Stage::set("kept").await;
     let operator = stage.operator("one");
     let mut spec = json!({"trigger": {"strategy": "now"}, "template": template(&json!({}))});

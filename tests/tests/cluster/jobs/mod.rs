@@ -1,4 +1,4 @@
-//! QuarksJobs as their users meet them. Jobs are run by Kubernetes' own controller; what a node would do to their pods is done here.
+//! QuarksJobs from the user's view. Kubernetes' own controller runs the Jobs; the tests do what a node would do to their pods.
 
 mod deaths;
 mod hands;
@@ -40,7 +40,7 @@ async fn an_errand_runs_when_it_is_asked_to_and_once() {
     let spec = pod(&stage, "errand").await.spec.unwrap();
     assert_eq!(spec.automount_service_account_token, Some(false));
 
-    // Asked once more while it runs: afterwards.
+    // Asked again while it runs: the next run comes afterwards.
     trigger(&stage, "errand", "now").await;
     run(&stage, "errand", 0, "").await;
     until(&stage, "errand", "second run", |object| {
@@ -53,7 +53,7 @@ async fn an_errand_runs_when_it_is_asked_to_and_once() {
     .await;
     run(&stage, "errand", 0, "").await;
     until(&stage, "errand", "success", has_succeeded).await;
-    let gone = async {
+    let deleted = async {
         while !jobs(&stage).await.is_empty()
             || !stage
                 .api::<Pod>()
@@ -66,11 +66,11 @@ async fn an_errand_runs_when_it_is_asked_to_and_once() {
             tokio::time::sleep(TICK).await;
         }
     };
-    tokio::time::timeout(PATIENCE, gone)
+    tokio::time::timeout(PATIENCE, deleted)
         .await
         .expect("Job and pod go after the success");
 
-    // Converged is silent, also with two operators.
+    // No writes once converged, even with two operators.
     let before = (
         stage.api::<QuarksJob>().get("errand").await.unwrap().resource_version(),
         events(&stage).await,
@@ -89,7 +89,7 @@ async fn an_errand_runs_when_it_is_asked_to_and_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_done_runs_again_with_what_changed_and_a_failure_stays_in_sight() {
+async fn a_finished_job_reruns_when_its_inputs_change_and_a_failure_stays_visible() {
     let stage = Stage::set("renewed").await;
     let operator = stage.operator("one");
     let volumes = json!({"volumes": [
@@ -130,7 +130,7 @@ async fn what_is_done_runs_again_with_what_changed_and_a_failure_stays_in_sight(
     let object = until(&stage, "auto", "success", has_succeeded).await;
     assert_eq!(serde_json::to_value(object.spec.trigger).unwrap()["strategy"], "done");
 
-    // A new version of another series, or labels alone, are no change.
+    // A new version of another series, or changed labels, do not count as changes.
     secret(&stage, "series-other-v10", true, "10").await;
     let label = json!({"metadata": {"labels": {"x": "y"}}});
     stage
@@ -159,14 +159,17 @@ async fn what_is_done_runs_again_with_what_changed_and_a_failure_stays_in_sight(
     assert!(message.contains("container 'work' ended with code 3"), "{message}");
     assert!(!object.status.as_ref().unwrap().completed);
     assert_eq!(jobs(&stage).await.len(), 1, "a failed Job stays");
-    let told = events(&stage).await;
-    assert!(told.iter().any(|event| event.contains("ended with code 3")), "{told:?}");
+    let reported = events(&stage).await;
     assert!(
-        !format!("{told:?} {object:?}").contains("CANARY"),
+        reported.iter().any(|event| event.contains("ended with code 3")),
+        "{reported:?}"
+    );
+    assert!(
+        !format!("{reported:?} {object:?}").contains("CANARY"),
         "what a container wrote is shown"
     );
 
-    // A run that has not ended gives way to a newer configuration.
+    // A run in progress is cancelled for a newer configuration.
     let data = json!({"data": {"k": "2"}});
     stage
         .api::<ConfigMap>()
@@ -194,7 +197,7 @@ async fn what_is_done_runs_again_with_what_changed_and_a_failure_stays_in_sight(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_server_refuses_is_told_and_mending_it_is_enough() {
+async fn an_error_of_the_server_is_reported_and_fixing_the_object_is_enough() {
     let stage = Stage::set("refused").await;
     let operator = stage.operator("one");
     let spec = |pod: Value| json!({"trigger": {"strategy": "once"}, "template": template(&pod)});
@@ -225,7 +228,7 @@ async fn what_the_server_refuses_is_told_and_mending_it_is_enough() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pods_that_keep_output_have_an_account_with_few_rights() {
+async fn output_pods_have_an_account_with_few_permissions() {
     let stage = Stage::set("account").await;
     let operator = stage.operator("one");
     let mut spec = json!({"trigger": {"strategy": "now"}, "template": template(&json!({}))});
@@ -262,7 +265,7 @@ async fn pods_that_keep_output_have_an_account_with_few_rights() {
     );
     stage.api::<RoleBinding>().get("boson-output").await.unwrap();
 
-    // The namespace may name another.
+    // The namespace may name another account.
     let label = json!({"metadata": {"labels": {"quarks.cloudfoundry.org/qjob-service-account": "mine"}}});
     let namespaces: Api<Namespace> = Api::all(stage.client.clone());
     namespaces

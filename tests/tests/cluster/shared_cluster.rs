@@ -10,11 +10,11 @@ use kube::{Client, ResourceExt};
 use serde::Deserialize;
 use serde_json::Value;
 
-pub struct ClusterAtHand {
+pub struct SharedCluster {
     pub client: Client,
 }
 
-impl ClusterAtHand {
+impl SharedCluster {
     pub async fn find() -> Self {
         let client = connect(&connection()).await.unwrap();
         let api: Api<CustomResourceDefinition> = Api::all(client.clone());
@@ -35,7 +35,7 @@ impl ClusterAtHand {
         Self { client }
     }
 
-    /// What the API server says to this object, strictly.
+    /// The API server's answer to this object, with strict validation.
     pub async fn try_out(&self, object: &Value) -> Result<(), String> {
         let (group, version) = object["apiVersion"]
             .as_str()
@@ -53,7 +53,7 @@ impl ClusterAtHand {
     }
 }
 
-/// The way to the shared cluster.
+/// Connection settings of the shared cluster.
 pub fn connection() -> Connection {
     Connection::File {
         path: boson_tests::cluster::shared().unwrap().kubeconfig(),
