@@ -1,5 +1,5 @@
-//! The cache: `layers/<key>` is a reduced layer, `open/<name>` a layout that somebody makes or reads. Layers are linked into layouts, so
-//! that whoever removes a layer from the cache takes it from nobody who reads it. Several processes may share a cache.
+//! The cache: `layers/<key>` is a reduced layer, `open/<name>` a layout in use. Layers are hard-linked into layouts, so that removing a layer from
+//! the cache does not affect readers. Several processes may share a cache.
 
 use crate::layout::{Draft, Place};
 use crate::room::{Room, Sizes, unwritable};
@@ -12,12 +12,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::SystemTime;
 
-/// Layers that are kept, however small: each time one is added, all are looked at.
+/// Most cached layers of any size: adding a layer reads the metadata of all.
 const LAYERS: usize = 8192;
-/// What a file takes of the disk is a multiple of this, in bytes.
+/// Disk usage of a file is a multiple of this, in bytes.
 const BLOCK: u64 = 4096;
 
-/// A directory of ours.
+/// A cache directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Cache {
     directory: PathBuf,
@@ -25,12 +25,12 @@ pub(crate) struct Cache {
     open: Arc<AtomicU64>,
 }
 
-/// Names a layer of one repository. Whoever knows the digest of a layer may not have it for that: it is kept for those to whom the registry
-/// gives an image of the same repository.
+/// The key of a layer in one repository. Knowing a layer's digest gives no access to it: a cached layer is used only after the registry has allowed
+/// access to an image in the same repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Key(String);
 
-/// A layer that is kept.
+/// A cached layer.
 struct Kept {
     used: SystemTime,
     bytes: u64,
@@ -41,7 +41,7 @@ struct Kept {
 
 impl Key {
     pub(crate) fn new(registry: &str, repository: &str, digest: &str) -> Self {
-        // They come from outside; their hash is a file name whatever they are.
+        // The inputs are untrusted; their hash is always a valid file name.
         Self(hex(&Sha256::digest(format!("{registry}\n{repository}\n{digest}"))))
     }
 }
@@ -49,15 +49,15 @@ impl Key {
 // === impl Cache ===
 
 impl Cache {
-    /// Removes what processes left that were killed.
+    /// Removes the layouts of killed processes.
     pub(crate) fn new(directory: PathBuf, sizes: Sizes) -> Self {
         let cache = Self {
             directory,
             sizes,
             open: Arc::default(),
         };
-        // What cannot be removed, or is no directory, is told with the first image.
-        let _ = cache.sweep();
+        // Errors are reported with the first image.
+        let _ = cache.remove_stale();
         cache
     }
 
@@ -72,7 +72,7 @@ impl Cache {
         ))
     }
 
-    /// Puts the layer at `path`, where it is kept; false where it is not.
+    /// Links the layer to `path`; false if it is not cached.
     pub(crate) fn take(&self, key: &Key, path: &Path) -> io::Result<bool> {
         let kept = self.layer(key);
         // Not every volume has links.
@@ -82,7 +82,7 @@ impl Cache {
         });
         match taken {
             Ok(()) => {
-                // It is the least recently used one that goes. Where it has gone already, it is put back with its next use.
+                // Marks it as recently used. If it was evicted meanwhile, its next use adds it again.
                 let _ = touch(&kept);
                 Ok(true)
             }
@@ -91,16 +91,16 @@ impl Cache {
         }
     }
 
-    /// Keeps the layer at `path`, which is of this size, for next time.
+    /// Caches the layer at `path`, which has this size.
     pub(crate) fn keep(&self, key: &Key, path: &Path, bytes: u64) -> io::Result<()> {
         fs::create_dir_all(self.directory.join("layers"))?;
         let _lock = self.lock()?;
         self.make_room(bytes)?;
         let kept = self.layer(key);
-        // The clock of files is coarser than ours: what is new would seem older than what was used just before.
+        // The clock of file systems is coarser than ours: a new layer would seem older than one that was used just before.
         let _ = touch(path);
         fs::hard_link(path, &kept).or_else(|error| match error.kind() {
-            // Somebody else was faster, with the same content.
+            // Another process has added the same content.
             ErrorKind::AlreadyExists => Ok(()),
             _ => {
                 let copy = path.with_extension("copy");
@@ -110,7 +110,7 @@ impl Cache {
         })
     }
 
-    /// Removes layers, the least recently used first, until one of this size may come.
+    /// Removes layers, the least recently used first, until there is room for one of this size.
     fn make_room(&self, bytes: u64) -> io::Result<()> {
         let mut layers = self.layers()?;
         layers.sort_by_key(|layer| layer.used);
@@ -144,12 +144,12 @@ impl Cache {
     fn place(&self) -> io::Result<Place> {
         let open = self.directory.join("open");
         fs::create_dir_all(&open)?;
-        // Else somebody who sweeps meets a directory that is not locked yet.
+        // Otherwise another process that removes stale layouts could find a directory that is not locked yet.
         let _lock = self.lock()?;
         Place::new(&open)
     }
 
-    fn sweep(&self) -> io::Result<()> {
+    fn remove_stale(&self) -> io::Result<()> {
         let places = fs::read_dir(self.directory.join("open"))?;
         let _lock = self.lock()?;
         for place in places {
@@ -158,7 +158,7 @@ impl Cache {
         Ok(())
     }
 
-    /// Held while files come or go, by one process and thread at a time.
+    /// Held while files are added or removed, by one process and thread at a time.
     fn lock(&self) -> io::Result<File> {
         let lock = File::options()
             .create(true)

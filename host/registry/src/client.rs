@@ -1,4 +1,4 @@
-//! HTTP to registries: few requests, none of whose answers is read beyond its bound. What a registry says is not trusted.
+//! HTTP requests to registries, with size limits on all answers. Registries are not trusted.
 
 use crate::cache::hex;
 use crate::credentials::Credentials;
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// How long a connection may take to come up.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long a registry may be silent in the middle of an answer.
+/// How long a registry may pause within an answer.
 const SILENCE: Duration = Duration::from_secs(30);
 /// Redirects that are followed: registries send to the storage where layers are.
 const REDIRECTS: usize = 5;
@@ -28,14 +28,14 @@ const MANIFESTS: &str = "application/vnd.oci.image.manifest.v1+json, application
                          application/vnd.docker.distribution.manifest.v2+json, \
                          application/vnd.docker.distribution.manifest.list.v2+json";
 
-/// Asks registries.
+/// A client for registries.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     http: reqwest::Client,
     without_tls: Arc<BTreeSet<String>>,
 }
 
-/// What is to be done with a repository.
+/// The access to a repository that is requested.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Access<'a> {
     /// Read.
@@ -58,7 +58,7 @@ impl Client {
     /// `authorities`: PEM, trusted beside the system's.
     ///
     /// # Errors
-    /// One of them is no certificate.
+    /// One of them is not a certificate.
     pub(crate) fn new(without_tls: &[String], authorities: &[Vec<u8>]) -> reqwest::Result<Self> {
         let without_tls: Arc<BTreeSet<String>> = Arc::new(without_tls.iter().cloned().collect());
         let mut certificates = Vec::new();
@@ -76,7 +76,7 @@ impl Client {
         Ok(Self { http, without_tls })
     }
 
-    /// The repository of this image, with a right that the registry asks for, where it does.
+    /// The repository of this image, authorized to read if the registry requires it.
     pub(crate) async fn repository(
         &self,
         image: &Reference,
@@ -85,7 +85,7 @@ impl Client {
         self.repository_for(image, credentials, Access::Pull).await
     }
 
-    /// The same, for more than reading.
+    /// The repository of this image, with this access.
     pub(crate) async fn repository_for(
         &self,
         image: &Reference,
@@ -105,7 +105,7 @@ impl Client {
                 Some(self.token(realm, service, &scopes, credentials).await?)
             }
             (Some(Challenge::Basic), Some(credentials)) => Some(token::basic(credentials).ok_or(Failure::Refused)?),
-            // What needs no right may still be had; the rest is refused.
+            // Requests without authorization may still succeed.
             (Some(Challenge::Basic), None) | (None, _) => None,
         };
         Ok(Repository {
@@ -115,7 +115,7 @@ impl Client {
         })
     }
 
-    /// May a request be sent there?
+    /// Whether a request may be sent there.
     pub(crate) fn may_ask(&self, url: &Url) -> bool {
         url.scheme() == "https" || url.scheme() == "http" && self.without_tls.contains(&token::place(url))
     }
@@ -206,7 +206,7 @@ impl Repository<'_> {
         }
     }
 
-    /// The digest of the manifest under this tag, where there is one.
+    /// The digest of the manifest under this tag, if there is one.
     pub(crate) async fn has_manifest(&self, tag: &str) -> Result<Option<String>, Failure> {
         let request = self.request(Method::HEAD, &format!("manifests/{tag}"));
         let answer = match good(request.header(ACCEPT, MANIFESTS).send().await?) {
@@ -222,13 +222,13 @@ impl Repository<'_> {
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let request = self.http.request(method, format!("{}/{path}", self.address));
         match &self.authorization {
-            // Redirects to another host go without it.
+            // It is not sent to another host on a redirect.
             Some(authorization) => request.header(AUTHORIZATION, authorization.clone()),
             None => request,
         }
     }
 
-    /// A request to an address that the registry gave. Another host gets no permission of ours: what it needs is in the address.
+    /// A request to an address that the registry gave. Another host gets no `Authorization` header: the address contains what it needs.
     pub(crate) fn request_at(&self, method: Method, url: Url) -> RequestBuilder {
         let own = Url::parse(&self.address).is_ok_and(|own| own.origin() == url.origin());
         let request = self.http.request(method, url);
@@ -244,7 +244,7 @@ impl Repository<'_> {
     }
 }
 
-/// The answer, where it is one. Its body is not read otherwise: the status tells enough.
+/// The answer, if its status is a success. The body of an error is not read.
 fn good(answer: Response) -> Result<Response, Failure> {
     match answer.status() {
         StatusCode::OK => Ok(answer),
@@ -254,7 +254,7 @@ fn good(answer: Response) -> Result<Response, Failure> {
     }
 }
 
-/// Does the part begin at this byte?
+/// Whether the part begins at this byte.
 fn begins_at(answer: &Response, from: u64) -> bool {
     let range = answer
         .headers()
@@ -263,7 +263,7 @@ fn begins_at(answer: &Response, from: u64) -> bool {
     range.is_some_and(|range| range.starts_with(&format!("bytes {from}-")))
 }
 
-/// The whole body, or none where it is larger.
+/// The whole body; `None` if it is larger.
 async fn bounded(mut answer: Response, largest: usize) -> Result<Option<Vec<u8>>, Failure> {
     let mut body = Vec::new();
     while let Some(part) = answer.chunk().await? {
@@ -275,7 +275,7 @@ async fn bounded(mut answer: Response, largest: usize) -> Result<Option<Vec<u8>>
     Ok(Some(body))
 }
 
-/// A registry may send on to whoever speaks TLS, or is a registry that may do without.
+/// Redirects are followed to hosts with TLS, and to registries that are listed as hosts without TLS.
 fn followed(attempt: Attempt<'_>, without_tls: &BTreeSet<String>) -> Action {
     let url = attempt.url();
     let plain = url.scheme() == "http" && without_tls.contains(&token::place(url));

@@ -1,4 +1,4 @@
-//! Who may pull: user name and password of a registry, as they stand in Secrets of type kubernetes.io/dockerconfigjson.
+//! Pull credentials: user name and password of a registry, from Secrets of type kubernetes.io/dockerconfigjson.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,7 +9,7 @@ use std::fmt;
 /// Docker's hub, in references.
 pub(crate) const HUB: &str = "docker.io";
 
-/// User name and password. Prints neither.
+/// User name and password. `Debug` prints neither.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
     /// User name.
@@ -18,7 +18,7 @@ pub struct Credentials {
     pub password: String,
 }
 
-/// The text is no docker config. It may hold passwords, so nothing of it is told.
+/// The text is not a docker config. It may contain passwords, so nothing of it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
@@ -30,19 +30,19 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// The credentials for `image` in the text of a `.dockerconfigjson`. Keys are matched as the kubelet does: host, with or without scheme, and a
-/// path that the image's begins with; the longest counts. What is matched is the registry that is asked, and not the text of the image: to
-/// `team/nats` a registry called `team` is nothing, because it is an image of docker's hub.
+/// The credentials for `image` in the text of a `.dockerconfigjson`. Keys are matched as the kubelet does: host, with or without scheme, and a path
+/// that the image's begins with; the longest counts. Keys are compared with the resolved registry, not with the image's text: for `team/nats`, which
+/// is an image of docker's hub, a key for a registry called `team` does not match.
 ///
 /// # Errors
-/// The text is no docker config.
+/// The text is not a docker config.
 pub fn docker_config(text: &[u8], image: &str) -> Result<Option<Credentials>, Malformed> {
     let config: Value = serde_json::from_slice(text).map_err(|_| Malformed)?;
     let Some(registries) = config.get("auths").and_then(Value::as_object) else {
         return if config.is_object() { Ok(None) } else { Err(Malformed) };
     };
     let Ok(image) = image.parse::<Reference>() else {
-        // Nobody will be asked for it.
+        // The reference is invalid, so no registry will be contacted.
         return Ok(None);
     };
     let image = format!("{}/{}", image.registry(), image.repository());
@@ -55,7 +55,7 @@ pub fn docker_config(text: &[u8], image: &str) -> Result<Option<Credentials>, Ma
     }
 }
 
-/// How many bytes of registry and repository a key fits: whole components of the path, or none.
+/// How many bytes of registry and repository a key matches: whole components of the path; `None` without a match.
 pub(crate) fn fit(key: &str, image: &str) -> Option<usize> {
     let key = key
         .split_once("://")
@@ -63,7 +63,7 @@ pub(crate) fn fit(key: &str, image: &str) -> Option<usize> {
         .trim_end_matches('/');
     let key = key.strip_suffix("/v1").or(key.strip_suffix("/v2")).unwrap_or(key);
     let (host, path) = key.split_at(key.find('/').unwrap_or(key.len()));
-    // What docker writes for its hub, and what references call it.
+    // Docker's key for its hub, and the name in references.
     let host = match host {
         "index.docker.io" | "registry-1.docker.io" => HUB,
         host => host,

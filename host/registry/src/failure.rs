@@ -1,34 +1,33 @@
-//! Why an image cannot be read, and what to tell about it: never what the registry or the library says, which holds addresses, and those may
-//! be signed.
+//! Why an image cannot be read, and its diagnostic. It never quotes the registry or the library: their texts contain addresses, which may be signed.
 
 use boson_pipeline::Diagnostic;
 use reqwest::StatusCode;
 
-/// What a registry did.
+/// What went wrong.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// It says that there is no such image.
+    /// The registry reports that there is no such image.
     Missing,
-    /// It says that we may not have it.
+    /// The registry denies access.
     Refused,
-    /// It answers with a status that says neither.
+    /// It answers with another status.
     Status(StatusCode),
-    /// It did something else, which is the rest of a sentence about it.
+    /// Another error, as the rest of a sentence about the registry.
     Odd(&'static str),
-    /// It gives something that is no image of ours: the rest of a sentence about the image, and what to do.
+    /// An unsupported image: the rest of a sentence about the image, and the help text.
     Format(&'static str, &'static str),
     /// It names a token server without TLS that is not listed as such.
     Realm,
-    /// The permission that it gave is no longer good.
+    /// The token has expired.
     Expired,
-    /// A file of ours cannot be read.
+    /// A file of the cache cannot be read.
     Disk,
 }
 
 // === impl Failure ===
 
 impl Failure {
-    /// For a status that is no success.
+    /// For a status that is not a success.
     pub(crate) fn of(status: StatusCode) -> Self {
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Self::Refused,
@@ -37,7 +36,7 @@ impl Failure {
         }
     }
 
-    /// May another try succeed?
+    /// Whether a retry may succeed.
     pub(crate) fn may_pass(&self) -> bool {
         match self {
             Self::Odd(_) => true,
@@ -48,13 +47,13 @@ impl Failure {
                         StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS | StatusCode::RANGE_NOT_SATISFIABLE
                     )
             }
-            // An upload that the registry has forgotten.
+            // The registry has discarded the upload.
             Self::Missing => true,
             Self::Refused | Self::Format(..) | Self::Realm | Self::Expired | Self::Disk => false,
         }
     }
 
-    /// What to report where an image is pushed.
+    /// The diagnostic for a push.
     pub(crate) fn explain_push(&self, image: &str) -> Diagnostic {
         match self {
             Self::Refused | Self::Expired => Diagnostic::error(
@@ -72,11 +71,12 @@ impl Failure {
         }
     }
 
-    /// What to tell about it.
+    /// The diagnostic for a pull.
     pub(crate) fn explain(&self, image: &str) -> Diagnostic {
         match self {
-            Self::Missing => Diagnostic::error("image-missing", format!("there is no image '{image}'"))
-                .help("push the release's image, or mend `url`, `version` or the stemcell: together they are its name"),
+            Self::Missing => Diagnostic::error("image-missing", format!("there is no image '{image}'")).help(
+                "push the release's image, or correct `url`, `version` or the stemcell: together they are its name",
+            ),
             Self::Refused | Self::Expired => {
                 Diagnostic::error("image-access", format!("the registry refuses to give image '{image}'"))
                     .help("check releases[].credentials and the pull secrets")
@@ -107,7 +107,7 @@ impl From<reqwest::Error> for Failure {
     }
 }
 
-/// The registry does something that another try may change.
+/// A diagnostic for errors that may be temporary.
 pub(crate) fn unreachable(image: &str, what: &str) -> Diagnostic {
     Diagnostic::error("image-registry", format!("the registry of image '{image}' {what}"))
         .help("is its host right, and can it be reached from here?")

@@ -14,10 +14,10 @@ const LARGEST: u64 = 1 << 20;
 /// Docker's name for its hub.
 const HUB_KEY: &str = "https://index.docker.io/v1/";
 
-/// The credentials for `image` in `$DOCKER_CONFIG/config.json`, else in `~/.docker/config.json`; none where there are none. It blocks.
+/// The credentials for `image` in `$DOCKER_CONFIG/config.json`, else in `~/.docker/config.json`; `None` if there are none. It blocks.
 ///
 /// # Errors
-/// `image-credentials`: the file is no configuration, or a helper that it names fails.
+/// `image-credentials`: the file is not a configuration, or a helper that it names fails.
 pub fn docker_credentials(image: &str) -> Result<Option<Credentials>, Diagnostic> {
     let Some(path) = config_path() else { return Ok(None) };
     let text = match read(&path) {
@@ -25,7 +25,7 @@ pub fn docker_credentials(image: &str) -> Result<Option<Credentials>, Diagnostic
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(bad(format!("'{}' cannot be read: {error}", path.display()))),
     };
-    let malformed = || bad(format!("'{}' is no configuration of docker", path.display()));
+    let malformed = || bad(format!("'{}' is not a configuration of docker", path.display()));
     let config: Value = serde_json::from_slice(&text).map_err(|_| malformed())?;
     match helper(&config, image) {
         Some((helper, server)) => ask(&helper, &server),
@@ -49,7 +49,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// The helper for an image, and what it calls the registry: the one for this registry before the one for all.
+/// The helper for an image, and its name for the registry: a helper for this registry takes precedence over the one for all.
 fn helper(config: &Value, image: &str) -> Option<(String, String)> {
     let image: Reference = image.parse().ok()?;
     let server = match image.registry() {
@@ -79,7 +79,7 @@ fn ask(helper: &str, server: &str) -> Result<Option<Credentials>, Diagnostic> {
         .spawn();
     let mut child = started.map_err(|error| failed(&format!("cannot be run: {error}")))?;
     if let Some(mut input) = child.stdin.take() {
-        // One that does not read its input answers all the same.
+        // A helper may answer without reading its input.
         let _ = input.write_all(server.as_bytes());
     }
     let mut answer = Vec::new();
@@ -89,7 +89,7 @@ fn ask(helper: &str, server: &str) -> Result<Option<Credentials>, Diagnostic> {
     }
     let ended = child.wait().map_err(|error| failed(&format!("breaks off: {error}")))?;
     if !ended.success() {
-        // It knows nothing of this registry, which may need no credentials.
+        // It has no credentials for this registry, which may need none.
         return Ok(None);
     }
     let answer: Value = serde_json::from_slice(&answer).map_err(|_| failed("gives no credentials"))?;

@@ -10,20 +10,20 @@ use reqwest::Response;
 use sha2::{Digest, Sha256};
 use tokio::task;
 
-/// A layer that comes in.
+/// A layer that is being received.
 pub(crate) struct Incoming<'i> {
     /// Its bytes.
     pub answer: Response,
     /// The image that it belongs to.
     pub image: &'i str,
-    /// What it should be.
+    /// Its expected digest and size.
     pub layer: &'i Layer,
 }
 
 // === impl Incoming ===
 
 impl Incoming<'_> {
-    /// Fills the pipe. It is ended only where the layer is what its digest says.
+    /// Fills the pipe, and ends it only if the layer matches its digest.
     async fn pour(mut self, inlet: Inlet) -> Result<(), Failure> {
         const WRONG: Failure = Failure::Odd("gives a layer that is not what its digest says");
         let (mut hash, mut left) = (Sha256::new(), self.layer.size);
@@ -31,7 +31,7 @@ impl Incoming<'_> {
             left = left.checked_sub(part.len() as u64).ok_or(WRONG)?;
             hash.update(&part);
             if !inlet.send(&part).await {
-                // Who stopped reading says why.
+                // The reader reports why it stopped.
                 return Ok(());
             }
         }
@@ -43,23 +43,23 @@ impl Incoming<'_> {
     }
 }
 
-/// Puts a layer on top of `draft` while it comes in, and keeps it.
+/// Adds a layer on top of `draft` while it is received, and caches it.
 ///
 /// # Guarantees
-/// Where the caller stops waiting, the thread that unpacks ends, too.
+/// If the caller stops waiting, the thread that unpacks ends, too.
 pub(crate) async fn add(mut draft: Draft, key: Key, incoming: Incoming<'_>) -> Result<Draft, Diagnostic> {
     let (inlet, outlet) = pipe();
     let image = incoming.image.to_owned();
     let name = format!("{image}:{}", incoming.layer.digest);
     let added = task::spawn_blocking(move || draft.add(&key, &name, outlet).map(|()| draft));
     let poured = incoming.pour(inlet).await;
-    // First of all because the thread has ended then, and left nothing.
+    // First, because then the thread has ended and removed its files.
     let added = added.await;
     poured.map_err(|failure| failure.explain(&image))?;
     added.map_err(|_| unreachable(&image, "gives a layer that cannot be read"))?
 }
 
-/// Work for the disk or a processor: on the runtime's threads it would hold up everything else.
+/// Work for the disk or a processor: on the runtime's threads it would block other tasks.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Diagnostic> + Send + 'static,
 ) -> Result<T, Diagnostic> {

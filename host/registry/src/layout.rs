@@ -1,4 +1,4 @@
-//! An image layout for one reader: made of links to layers that are kept, gone with its reader.
+//! An image layout for one reader: made of links to cached layers, and deleted when it is dropped.
 
 use crate::cache::{Cache, Key, hex};
 use crate::room::{Room, Roomy, unwritable};
@@ -11,14 +11,14 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// An OCI image layout of reduced layers. It is there as long as this value.
+/// An OCI image layout of reduced layers. Deleted when this value is dropped.
 #[derive(Debug)]
 pub struct Layout {
     place: Place,
     _room: Room,
 }
 
-/// A layout whose layers are still put together.
+/// A layout that is being assembled.
 #[derive(Debug)]
 pub(crate) struct Draft {
     cache: Cache,
@@ -29,10 +29,10 @@ pub(crate) struct Draft {
     layers: Vec<PathBuf>,
 }
 
-/// A directory that is locked as long as it is in use, so that one that its process left is known by it.
+/// A directory that is locked while in use, so that directories of killed processes can be detected.
 #[derive(Debug)]
 pub(crate) struct Place {
-    // The first to go, before the lock does.
+    // Dropped first, before the lock is released.
     directory: TempDir,
     _lock: File,
 }
@@ -40,7 +40,7 @@ pub(crate) struct Place {
 // === impl Layout ===
 
 impl Layout {
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         self.place.path()
     }
@@ -60,7 +60,7 @@ impl Draft {
         }
     }
 
-    /// Puts the layer on top, where it is kept; false where it is not.
+    /// Adds the layer on top; false if it is not cached.
     pub(crate) fn take(&mut self, key: &Key) -> Result<bool, Diagnostic> {
         let path = self.next();
         let taken = self.cache.take(key, &path).map_err(|error| unwritable(&error))?;
@@ -73,7 +73,7 @@ impl Draft {
         Ok(taken)
     }
 
-    /// Reduces the layer `name` (for messages), puts it on top, and keeps it for next time.
+    /// Reduces the layer `name` (for messages), adds it on top, and caches it.
     ///
     /// # Errors
     /// Those of [`reduce`]; the image is too large; the disk.
@@ -83,7 +83,7 @@ impl Draft {
         let mut out = BufWriter::new(Roomy::new(file, &mut self.room));
         let reduced = reduce(name, reader, &self.budget, &mut out);
         if let Some(failure) = out.get_mut().failure() {
-            // What is left in its buffer has no room either.
+            // The rest of its buffer does not fit either.
             drop(out);
             return Err(self.room.explain(&self.image, &failure));
         }
@@ -152,7 +152,7 @@ impl Place {
     }
 }
 
-/// Moves a file to where its digest says, and describes it.
+/// Moves a file to the path of its digest, and returns its descriptor.
 fn blob(blobs: &Path, file: &Path, media_type: &str) -> io::Result<Value> {
     let mut hash = Hash(Sha256::new());
     let size = io::copy(&mut File::open(file)?, &mut hash)?;

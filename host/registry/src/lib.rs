@@ -1,16 +1,16 @@
-//! Release images in a registry. An image is fetched layer by layer, as a stream; of each layer only what a conversion needs of
-//! `/var/vcap/jobs-src` is kept, by repository and digest, in a cache. The result is an OCI image layout for `boson_releases::read`.
-//! [`Transfer`] moves whole images for `host image`: a stemcell's to files, a release's to its registry.
+//! Release images in a registry. An image is fetched layer by layer, as a stream; of each layer only what a conversion needs of `/var/vcap/jobs-src`
+//! is stored, by repository and digest, in a cache. The result is an OCI image layout for `boson_releases::read`. [`Transfer`] moves whole images for
+//! `host image`: a stemcell's to files, a release's to its registry.
 //!
 //! # Guarantees
-//! What is kept is what the digests say. Access is asked for at each fetch: the cache gives nobody an image that the registry would not.
-//! Nothing secret is in errors. Of a manifest 4 MiB are read, of a token's answer 64 KiB, of an error nothing but its status.
-//! An image has 256 MiB of jobs and five minutes at most, the cache 1 GiB: the layers that were not used for the longest time go first. Images
-//! that are read at once have 768 MiB beside it.
+//! Cached content matches its digests. Access is checked with the registry at each fetch: the cache gives no access that the registry would deny.
+//! Errors contain no secrets. At most 4 MiB of a manifest and 64 KiB of a token's answer are read, and only the status of an error. An image has 256
+//! MiB of jobs and five minutes at most, the cache 1 GiB: the least recently used layers are evicted first. Images that are read at once have another
+//! 768 MiB.
 
 #![allow(
     clippy::result_large_err,
-    reason = "an error ends the reading of one image; a box for it would be noise in every signature"
+    reason = "an error ends the read of one image; boxing it would complicate every signature"
 )]
 
 mod cache;

@@ -1,5 +1,5 @@
-//! Manifests: the layers of an image, or the images for platforms of an index. Where else a layer may be (`urls`) is not read: a registry
-//! that we were told to ask is asked, nobody else.
+//! Manifests: the layers of an image, or the images for platforms of an index. Other locations of layers (`urls`) are ignored: only the configured
+//! registry is contacted.
 
 use crate::failure::Failure;
 use serde::Deserialize;
@@ -7,12 +7,12 @@ use serde::Deserialize;
 /// Layers that an image may have; the usual storage drivers take 127.
 const LAYERS: usize = 256;
 
-/// What a name leads to.
+/// The manifest under a name.
 #[derive(Debug)]
 pub(crate) enum Manifest {
     /// An image, by its layers from the bottom.
     Image(Vec<Layer>),
-    /// Images for platforms, of which this is the digest of the one for us.
+    /// An index, with the digest of the image for this platform.
     Index(String),
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Layer {
     pub digest: String,
     /// Bytes, as it is in the registry.
     pub size: u64,
-    /// What it is, as the manifest says.
+    /// Its media type.
     #[serde(default)]
     pub media_type: String,
 }
@@ -90,7 +90,7 @@ fn check(layers: &[Layer]) -> Result<(), Failure> {
 fn pick(entries: Vec<Entry>) -> Option<String> {
     let is_ours =
         |platform: &Platform| platform.os == "linux" && platform.architecture == architecture(std::env::consts::ARCH);
-    // Beside images there are attestations about them, for a platform that nobody has.
+    // Attestations are listed beside images, under an unknown platform.
     let is_image = |entry: &Entry| entry.platform.as_ref().is_none_or(|platform| platform.os != "unknown");
     let mut images: Vec<Entry> = entries.into_iter().filter(is_image).collect();
     let ours = images
@@ -103,7 +103,7 @@ fn pick(entries: Vec<Entry>) -> Option<String> {
     }
 }
 
-/// What Go, and so every registry, calls an architecture of Rust's.
+/// Go's name, which registries use, for an architecture of Rust's.
 fn architecture(ours: &str) -> &str {
     match ours {
         "x86_64" => "amd64",
@@ -112,7 +112,7 @@ fn architecture(ours: &str) -> &str {
     }
 }
 
-/// It becomes part of an address, and is compared with the hash of what comes back.
+/// Checked because a digest becomes part of an address, and is compared with the hash of the content.
 pub(crate) fn is_digest(text: &str) -> bool {
     text.strip_prefix("sha256:").is_some_and(|digits| {
         digits.len() == 64 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
@@ -121,7 +121,7 @@ pub(crate) fn is_digest(text: &str) -> bool {
 
 fn unreadable() -> Failure {
     Failure::Format(
-        "is none that can be read",
+        "has an unsupported format",
         "push it as an OCI or Docker image for Linux, with gzip layers",
     )
 }
@@ -172,18 +172,18 @@ mod tests {
         assert!(read(elsewhere).is_ok());
         for (body, wanted) in [
             (layers(LAYERS + 1).as_str(), "too many layers"),
-            (&layers(1).replace('1', "-1"), "none that can be read"),
-            (&layers(1).replace("DIGEST", "sha256:../../x"), "none that can be read"),
-            (&layers(1).replace('2', "1"), "none that can be read"),
+            (&layers(1).replace('1', "-1"), "an unsupported format"),
+            (&layers(1).replace("DIGEST", "sha256:../../x"), "an unsupported format"),
+            (&layers(1).replace('2', "1"), "an unsupported format"),
             (
                 &layers(1).replace("\"size\"", "\"mediaType\":\"x+zstd\",\"size\""),
                 "compressed with zstd",
             ),
             (
                 r#"{"schemaVersion":2,"layers":[],"manifests":[]}"#,
-                "none that can be read",
+                "an unsupported format",
             ),
-            ("[", "none that can be read"),
+            ("[", "an unsupported format"),
         ] {
             let error = read(body).unwrap_err();
             assert!(error.contains(wanted), "{body}: {error}");

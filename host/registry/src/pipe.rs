@@ -1,10 +1,10 @@
-//! Bytes on their way from the runtime to a thread that blocks. Whoever fills a pipe may go at any time, because the image took too long or
-//! nobody waits for it any more; the thread then ends with its next read, and does not wait for a registry that may never say anything again.
+//! A pipe from the runtime to a blocking thread. The sender may be dropped at any time, on a timeout or when the caller stops waiting. The thread's
+//! next read then fails, so the thread does not wait for a registry that never answers.
 
 use std::io::{self, Read};
 use tokio::sync::mpsc;
 
-/// Parts that are under way: what a socket gives at once, so some hundred KiB at most.
+/// Buffered parts, each one read of a socket: some hundred KiB at most.
 const PARTS: usize = 8;
 
 /// Where bytes go in.
@@ -39,14 +39,14 @@ pub(crate) fn pipe() -> (Inlet, Outlet) {
 // === impl Inlet ===
 
 impl Inlet {
-    /// Sends bytes; false where nobody reads them any more.
+    /// Sends bytes; false if the reader was dropped.
     pub(crate) async fn send(&self, bytes: &[u8]) -> bool {
         bytes.is_empty() || self.0.send(Part::Bytes(bytes.to_vec())).await.is_ok()
     }
 
     /// There are no more.
     pub(crate) async fn end(self) {
-        // Who stopped reading says why.
+        // The reader reports why it stopped.
         let _ = self.0.send(Part::End).await;
     }
 }
@@ -63,7 +63,7 @@ impl Read for Outlet {
             match self.parts.blocking_recv() {
                 Some(Part::Bytes(bytes)) => self.rest = io::Cursor::new(bytes),
                 Some(Part::End) => self.ended = true,
-                // A part of the layer must never pass for all of it.
+                // A truncated layer must not look complete.
                 None => return Err(io::Error::other("the layer breaks off")),
             }
         }

@@ -1,4 +1,4 @@
-//! Asking a registry: the manifest with the credentials at hand, then the layers that the cache lacks.
+//! Fetches images from a registry: first the manifest with the given credentials, then the layers that are not cached.
 
 use crate::cache::{Cache, Key};
 use crate::client::{Client, Repository};
@@ -19,13 +19,13 @@ use tokio::time::timeout;
 
 /// How long a manifest may take, signing in included.
 const MANIFEST: Duration = Duration::from_secs(60);
-/// How long an image may take, all its layers included: what never ends, byte by byte, holds up every deployment of an operator.
+/// How long an image may take, all its layers included: an endless download would block every deployment of an operator.
 const IMAGE: Duration = Duration::from_secs(300);
 
 /// How to reach registries.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// `host:port` of registries that are spoken to without TLS.
+    /// `host:port` of registries that are used without TLS.
     pub without_tls: Vec<String>,
     /// Certificates that are trusted beside the system's: PEM.
     pub authorities: Vec<Vec<u8>>,
@@ -33,7 +33,7 @@ pub struct Settings {
     pub allowed: Vec<String>,
 }
 
-/// Reads images, and keeps what it read in a directory.
+/// Reads images, and caches them in a directory.
 #[derive(Clone, Debug)]
 pub struct Registry {
     cache: Cache,
@@ -45,10 +45,10 @@ pub struct Registry {
 // === impl Registry ===
 
 impl Registry {
-    /// `cache`: a directory of ours; it is made when it is needed. What processes that were killed left there is removed.
+    /// `cache`: a cache directory, created when it is needed. Files of killed processes are removed from it.
     ///
     /// # Errors
-    /// `image-authority`: what is to be trusted is no certificate.
+    /// `image-authority`: a trusted authority is not a certificate.
     pub fn new(cache: PathBuf, settings: &Settings) -> Result<Self, Diagnostic> {
         Self::sized(cache, settings, Sizes::default())
     }
@@ -57,7 +57,7 @@ impl Registry {
         let client = Client::new(&settings.without_tls, &settings.authorities).map_err(|_| {
             Diagnostic::error(
                 "image-authority",
-                "what is to be trusted of registries is no certificate",
+                "a trusted authority for registries is not a certificate",
             )
             .help("give --registry-ca files with certificates in PEM")
         })?;
@@ -79,7 +79,7 @@ impl Registry {
     /// # Errors
     /// Codes `image-*`: there is no such image, no access, no answer; or those of `boson_releases` for a layer that is damaged or over a limit.
     pub async fn fetch(&self, image: &str, credentials: Option<&Credentials>) -> Result<Layout, Diagnostic> {
-        // What a registry answers reaches code that is not ours, and a panic there would end the operator, not this image.
+        // Libraries parse the registry's answers, and a panic there must fail this image only, not end the operator.
         let fetched = AssertUnwindSafe(self.read(image, credentials)).catch_unwind();
         match timeout(self.patience, fetched).await {
             Ok(Ok(result)) => result,
@@ -93,8 +93,8 @@ impl Registry {
 
     async fn read(&self, image: &str, credentials: Option<&Credentials>) -> Result<Layout, Diagnostic> {
         let reference: Reference = image.parse().map_err(|_| {
-            Diagnostic::error("image-reference", format!("'{image}' is no name of an image"))
-                .help("it is put together from the release's url, name and version and the stemcell")
+            Diagnostic::error("image-reference", format!("'{image}' is not a valid image name"))
+                .help("it is composed of the release's url, name and version and the stemcell")
         })?;
         if !self.allows(&reference) {
             return Err(not_allowed(&reference, image));
@@ -117,7 +117,7 @@ impl Registry {
         self.allowed.is_empty() || self.allowed.iter().any(|key| fit(key, &place).is_some())
     }
 
-    /// The layers of an image from the bottom, and where they are.
+    /// The layers of an image from the bottom, and their repository.
     async fn layers(
         &self,
         image: &Reference,
@@ -143,7 +143,7 @@ fn not_allowed(reference: &Reference, image: &str) -> Diagnostic {
     error.help("push it to a registry that --registry-allowed lists, or have the registry added there")
 }
 
-/// Puts a layer on top of `draft`, from the cache or from the registry.
+/// Adds a layer on top of `draft`, from the cache or from the registry.
 async fn add(
     repository: &Repository<'_>,
     mut draft: Draft,

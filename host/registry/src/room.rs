@@ -1,4 +1,4 @@
-//! Room on the disk, counted before it is used: of one image, and of all that are read at once.
+//! Limits of disk space, checked before writing: for one image, and for all that are read at once.
 
 use boson_pipeline::Diagnostic;
 use std::io::{self, Write};
@@ -10,15 +10,15 @@ const MIB: u64 = 1 << 20;
 /// How large things may grow, in bytes. All together fits into the volume of 2 GiB that `deploy/` gives the operator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
-    /// The reduced layers of one image. Jobs of the largest release at hand (capi) have 1 MiB.
+    /// The reduced layers of one image. Jobs of the largest known release (capi) have 1 MiB.
     pub image: u64,
     /// The reduced layers of all images that a process reads at once.
     pub open: u64,
-    /// The layers that are kept for next time.
+    /// The cached layers.
     pub kept: u64,
 }
 
-/// What the layers of one image take. Dropping it gives all of it back.
+/// Disk space reserved by the layers of one image. Dropping it releases all of it.
 #[derive(Debug)]
 pub(crate) struct Room {
     sizes: Sizes,
@@ -26,7 +26,7 @@ pub(crate) struct Room {
     open: Arc<AtomicU64>,
 }
 
-/// A file that takes its room while it is written.
+/// A file that reserves space while it is written.
 #[derive(Debug)]
 pub(crate) struct Roomy<'r, W> {
     inner: W,
@@ -39,9 +39,9 @@ pub(crate) struct Roomy<'r, W> {
 pub(crate) enum Failure {
     /// The image is too large.
     Image,
-    /// All that are read at once are.
+    /// All images that are read at once are too large together.
     Open,
-    /// The disk says no.
+    /// A disk error.
     Disk(io::Error),
 }
 
@@ -78,7 +78,7 @@ impl Room {
         Ok(())
     }
 
-    /// What to tell about it.
+    /// The diagnostic.
     pub(crate) fn explain(&self, image: &str, failure: &Failure) -> Diagnostic {
         match failure {
             Failure::Image => {
@@ -115,7 +115,7 @@ impl<'r, W> Roomy<'r, W> {
         }
     }
 
-    /// Why writing failed, where it did.
+    /// Why writing failed, if it did.
     pub(crate) fn failure(&mut self) -> Option<Failure> {
         self.failure.take()
     }
@@ -127,7 +127,7 @@ impl<W: Write> Write for Roomy<'_, W> {
         let written = taken.and_then(|()| self.inner.write_all(bytes).map_err(Failure::Disk));
         written.map(|()| bytes.len()).map_err(|failure| {
             self.failure.get_or_insert(failure);
-            // Kept aside, because whoever writes makes a message of its own of it.
+            // Stored, because the writer wraps the error in its own message.
             io::Error::other("there is no room")
         })
     }
@@ -137,7 +137,7 @@ impl<W: Write> Write for Roomy<'_, W> {
     }
 }
 
-/// The cache is a directory of the operator's, so its errors are the operator's.
+/// An error of the cache directory.
 pub(crate) fn unwritable(error: &io::Error) -> Diagnostic {
     Diagnostic::error("image-cache", format!("the cache of images cannot be written: {error}"))
         .help("is the volume full, or read-only?")

@@ -1,4 +1,4 @@
-//! Signing in: what a registry wants to see, and what it gives for it. Nothing here reads or sends.
+//! Authentication: challenges and tokens of registries. Pure: no I/O.
 
 use crate::credentials::Credentials;
 use base64::Engine;
@@ -9,21 +9,21 @@ use reqwest::header::HeaderValue;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// What a registry wants to see.
+/// The authentication that a registry requires.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Challenge {
-    /// A token from somewhere.
+    /// A token from a token server.
     Bearer {
-        /// Address of who gives it.
+        /// Address of the token server.
         realm: String,
-        /// For whom it is.
+        /// The service that the token is for.
         service: Option<String>,
     },
     /// User name and password.
     Basic,
 }
 
-/// What the `WWW-Authenticate` headers ask for; tokens rather than passwords, as each is good for one repository only.
+/// The challenge of the `WWW-Authenticate` headers. Tokens are preferred to passwords, as each is valid for one repository only.
 pub(crate) fn challenge<'h>(headers: impl Iterator<Item = &'h str>) -> Option<Challenge> {
     let mut basic = None;
     for header in headers {
@@ -48,8 +48,8 @@ fn parameter(challenge: &ChallengeRef<'_>, name: &str) -> Option<String> {
     found.map(|(_, value)| value.to_unescaped())
 }
 
-/// The address of the token server, where it may be asked: it receives the password. `without_tls`: hosts to which requests may be sent without
-/// TLS; that a registry is one of them does not make the server that it names one.
+/// The address of the token server, if it is allowed: it receives the password. `without_tls`: hosts that may be used without TLS. A token server
+/// must be listed itself, even if its registry is listed.
 pub(crate) fn realm(text: &str, without_tls: &BTreeSet<String>) -> Option<Url> {
     let url = Url::parse(text).ok()?;
     let allowed = url.scheme() == "https" || url.scheme() == "http" && without_tls.contains(&place(&url));
@@ -65,7 +65,7 @@ pub(crate) fn place(url: &Url) -> String {
     }
 }
 
-/// The header with the token in this answer, where there is one that can be sent.
+/// The header with the token in this answer, if it has a valid one.
 pub(crate) fn bearer(answer: &[u8]) -> Option<HeaderValue> {
     let answer: Value = serde_json::from_slice(answer).ok()?;
     let token = ["token", "access_token"]
@@ -81,7 +81,7 @@ pub(crate) fn basic(credentials: &Credentials) -> Option<HeaderValue> {
     secret(&format!("Basic {}", STANDARD.encode(pair)))
 }
 
-/// Nobody prints it.
+/// Marked as sensitive, so that it is not printed.
 fn secret(text: &str) -> Option<HeaderValue> {
     let mut header = HeaderValue::from_str(text).ok()?;
     header.set_sensitive(true);

@@ -1,5 +1,5 @@
-//! Whole images: from a registry to files, and from files to a registry. What a registry has already is not sent again, and what was interrupted goes
-//! on where it ended.
+//! Whole images: from a registry to files, and from files to a registry. Blobs that a registry already has are not sent again, and interrupted
+//! transfers are resumed.
 
 use crate::client::{Access, Client, Repository};
 use crate::credentials::Credentials;
@@ -27,17 +27,17 @@ const AT_ONCE: usize = 3;
 const SMALL: Duration = Duration::from_secs(60);
 /// The largest layer of a stemcell's image, in bytes.
 const LAYER: u64 = 8 << 30;
-/// How often a registry is asked again after it broke off.
+/// Most attempts after interrupted transfers.
 const ATTEMPTS: u32 = 5;
 
-/// Hears of bytes that were sent or received, or that did not need to be.
+/// Called with numbers of bytes that were sent or received, or that did not need to be.
 pub type Tell<'t> = dyn Fn(u64) + Send + Sync + 't;
 
 /// Moves whole images.
 #[derive(Clone, Debug)]
 pub struct Transfer {
     client: Client,
-    /// Where blobs are, by registry and digest.
+    /// Repositories that have a blob, by registry and digest.
     sent: Arc<Mutex<HashMap<(String, String), Whereabouts>>>,
 }
 
@@ -59,12 +59,12 @@ pub struct Pulled {
 
 impl Transfer {
     /// # Errors
-    /// `image-authority`: what is to be trusted is no certificate.
+    /// `image-authority`: a trusted authority is not a certificate.
     pub fn new(settings: &Settings) -> Result<Self, Diagnostic> {
         let client = Client::new(&settings.without_tls, &settings.authorities).map_err(|_| {
             Diagnostic::error(
                 "image-authority",
-                "what is to be trusted of registries is no certificate",
+                "a trusted authority for registries is not a certificate",
             )
             .help("give --ca files with certificates in PEM")
         })?;
@@ -87,13 +87,13 @@ impl Transfer {
         let found = asked.await.unwrap_or(Err(Failure::Odd("does not answer")));
         match found {
             Ok(found) => Ok(found),
-            // A repository that does not exist yet, where the registry says so.
+            // The repository does not exist yet.
             Err(Failure::Missing) => Ok(None),
             Err(failure) => Err(failure.explain_push(image)),
         }
     }
 
-    /// Receives an image into files of the directory `place`, which is made where it is missing. Layers that are there already are not received again.
+    /// Receives an image into files of the directory `place`, which is created if missing. Existing layers are not received again.
     ///
     /// # Errors
     /// Codes `image-*`: there is no such image, no access, no answer, the disk is full.
@@ -129,7 +129,7 @@ impl Transfer {
         for layer in listed {
             let content = loop {
                 match self.layer(&repository, &layer, place, tell).await {
-                    // Tokens are good for some minutes.
+                    // Tokens are valid for some minutes.
                     Err(Stop::Failure(Failure::Expired)) => {
                         let again = self.client.repository(&reference, credentials).await;
                         repository = again.map_err(|failure| failure.explain(image))?;
@@ -162,7 +162,7 @@ impl Transfer {
         for attempt in 0..ATTEMPTS {
             let mut have = file.metadata().map_err(Stop::Disk)?.len();
             if have > layer.size {
-                // What an earlier run left is something else.
+                // The file of an earlier run has other content.
                 have = 0;
             }
             if have == layer.size && layer.size > 0 {
@@ -176,7 +176,7 @@ impl Transfer {
                 Ok(()) => break,
             }
         }
-        // It is whole, and others may read it, too.
+        // It is complete, and other processes may read it, too.
         file.unlock().map_err(Stop::Disk)?;
         let section = Section::new(Arc::new(file), 0, layer.size);
         let (copy, wanted) = (section.clone(), layer.digest.clone());
@@ -328,7 +328,7 @@ fn config_digest(manifest: &[u8]) -> Option<String> {
     manifest::is_digest(digest).then(|| digest.to_owned())
 }
 
-/// The repository of an image, where it is in the same registry.
+/// The repository of an image, if it is in the same registry.
 fn same_registry(image: &str, reference: &Reference) -> Option<String> {
     let other: Reference = image.parse().ok()?;
     (other.resolve_registry() == reference.resolve_registry()).then(|| other.repository().to_owned())
@@ -336,7 +336,7 @@ fn same_registry(image: &str, reference: &Reference) -> Option<String> {
 
 fn reference(image: &str) -> Result<Reference, Diagnostic> {
     image.parse().map_err(|_| {
-        Diagnostic::error("image-reference", format!("'{image}' is no name of an image"))
+        Diagnostic::error("image-reference", format!("'{image}' is not a valid image name"))
             .help("a name is HOST[:PORT]/PATH:TAG, in lower-case letters")
     })
 }

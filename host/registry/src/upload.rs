@@ -17,9 +17,9 @@ use tokio::time::sleep;
 const PART: usize = 4 << 20;
 /// The largest part that a registry may ask for, in bytes.
 const LARGEST_PART: usize = 32 << 20;
-/// Failures of one blob that are borne.
+/// Most failures of one blob that are retried.
 const FAILURES: u32 = 5;
-/// A registry's own word for the smallest part it takes.
+/// A registry's header with its minimum size of a part.
 const LEAST: &str = "oci-chunk-min-length";
 
 /// A repository that is written to.
@@ -82,7 +82,7 @@ impl<'u> Upload<'u> {
         }
     }
 
-    /// Does what is left to do.
+    /// Continues an upload to its end.
     async fn go_on(
         &self,
         session: &mut Option<Session>,
@@ -129,7 +129,7 @@ impl<'u> Upload<'u> {
         }
     }
 
-    /// Begins an upload; none where the registry took the blob from elsewhere.
+    /// Begins an upload; `None` if the registry mounted the blob from another repository.
     async fn begin(&self, digest: &str, from: Option<&str>) -> Result<Option<Session>, Failure> {
         let path = match from {
             Some(from) => format!("blobs/uploads/?mount={digest}&from={from}"),
@@ -179,7 +179,7 @@ impl<'u> Upload<'u> {
         }
     }
 
-    /// Sends what is left, and says what all of it should be.
+    /// Sends the last part, with the digest of the whole blob.
     async fn end(&self, session: &Session, digest: &str, bytes: Vec<u8>) -> Result<(), Failure> {
         let mut place = session.place.clone();
         place.query_pairs_mut().append_pair("digest", digest);
@@ -188,13 +188,13 @@ impl<'u> Upload<'u> {
             .await?;
         match answer.status() {
             StatusCode::CREATED | StatusCode::NO_CONTENT => Ok(()),
-            // What it has is not what it should be: a part was lost, and is sent again with the others.
+            // The digest does not match: a part was lost, so all are sent again.
             StatusCode::BAD_REQUEST => Err(Failure::Odd("does not take a layer")),
             status => Err(Failure::of(status)),
         }
     }
 
-    /// How far an upload had come; none where it is to begin again.
+    /// The state of an upload at the registry; `None` if the upload must begin again.
     async fn found_again(&self, session: Option<Session>) -> Option<Session> {
         let session = session.filter(|session| session.sent > 0)?;
         let address = Address::Place(session.place.clone());
@@ -246,7 +246,7 @@ impl<'u> Upload<'u> {
         }
     }
 
-    /// One request. A token that is no longer good is replaced once.
+    /// One request. An expired token is replaced once.
     async fn send(
         &self,
         method: Method,
@@ -276,7 +276,7 @@ impl<'u> Upload<'u> {
         Ok(current.clone())
     }
 
-    /// Where the answer says that the next request is to be sent.
+    /// The address of the next request, from an answer.
     async fn place(&self, answer: &Response) -> Result<Url, Failure> {
         const NOWHERE: Failure = Failure::Odd("does not say where layers are to be sent");
         let place = answer
@@ -293,7 +293,7 @@ impl<'u> Upload<'u> {
     }
 }
 
-/// Where a request is sent.
+/// The address of a request.
 enum Address<'a> {
     /// A path of the repository.
     Path(&'a str),

@@ -38,7 +38,7 @@ pub enum Blobs<'b> {
 pub struct Descriptor {
     /// `blobs/sha256/<hex>`
     pub path: String,
-    /// What it holds.
+    /// Its media type.
     pub media_type: String,
     digest: String,
 }
@@ -54,7 +54,7 @@ pub struct Blob<'b> {
 // === impl Descriptor ===
 
 impl Descriptor {
-    /// Reads a descriptor; only sha256 is in use, and only hexadecimal digits can't lead out of `blobs`.
+    /// Reads a descriptor; only sha256 is supported, and only hexadecimal digits, so that the path stays in `blobs`.
     pub fn read(tree: &Tree) -> Option<Self> {
         let digest = tree.str("digest")?.strip_prefix("sha256:")?;
         let good = digest.len() == 64 && digest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
@@ -79,7 +79,7 @@ impl Blobs<'_> {
     /// The layout's `index.json`.
     ///
     /// # Errors
-    /// It is missing, too large, or no JSON.
+    /// It is missing, too large, or not JSON.
     pub fn index(&self) -> Result<Tree, Diagnostic> {
         let (reader, size) = self.file("index.json")?;
         self.parse("index.json", reader, size)
@@ -88,7 +88,7 @@ impl Blobs<'_> {
     /// The JSON document in a blob.
     ///
     /// # Errors
-    /// It is missing, damaged, too large, or no JSON.
+    /// It is missing, damaged, too large, or not JSON.
     pub fn json(&self, descriptor: &Descriptor) -> Result<Tree, Diagnostic> {
         let (_, size) = self.file(&descriptor.path)?;
         let mut blob = self.open(descriptor)?;
@@ -123,7 +123,7 @@ impl Blobs<'_> {
             .take(MAX_JSON)
             .read_to_string(&mut text)
             .map_err(|error| broken(&format!("can't be read: {error}")))?;
-        json::parse(&text).map_err(|error| broken(&format!("is no JSON: {error}")))
+        json::parse(&text).map_err(|error| broken(&format!("is not JSON: {error}")))
     }
 
     fn file(&self, path: &str) -> Result<(Box<dyn Read + '_>, u64), Diagnostic> {
@@ -160,7 +160,7 @@ impl Blob<'_> {
     /// Reads what is left and checks the digest.
     ///
     /// # Errors
-    /// The content is not what the descriptor says.
+    /// The content does not match the descriptor.
     pub fn verify(mut self) -> Result<(), Diagnostic> {
         let document = format!("{}:{}", self.source, self.descriptor.path);
         io::copy(&mut self, &mut io::sink()).map_err(|error| unreadable(&document, &error))?;

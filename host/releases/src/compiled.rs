@@ -1,5 +1,5 @@
-//! A release tarball with its packages: the jobs are read as for a conversion, and checked; packages pass by as streams, because a release has
-//! gigabytes of them.
+//! A release tarball with its packages: the jobs are read as for a conversion, and checked; packages are streamed, because a release has gigabytes of
+//! them.
 
 use crate::digest::{Mismatch, Verifier};
 use crate::directory::unreadable;
@@ -18,7 +18,7 @@ use std::path::Path;
 /// Where compiled packages are in a tarball.
 const PACKAGES: &str = "compiled_packages/";
 
-/// What compiled releases may cost: those with root filesystems (cflinuxfs4, buildpacks) unpack to several GiB, once from the outer archive and once
+/// Limits for compiled releases: those with root filesystems (cflinuxfs4, buildpacks) unpack to several GiB, once from the outer archive and once
 /// from the package's own.
 const LIMITS: Limits = Limits {
     scanned: 64 << 30,
@@ -32,7 +32,7 @@ pub struct Compiled {
     assembled: Assembled,
 }
 
-/// Reads one package, and digests it.
+/// Reads one package, and computes its digest.
 struct Checked<'c> {
     inner: &'c mut dyn Read,
     verifier: Verifier,
@@ -44,11 +44,11 @@ pub type VisitPackage<'v> = dyn FnMut(&PackageReference, &mut dyn Read) -> Resul
 // === impl Compiled ===
 
 impl Compiled {
-    /// Reads what the tarball at `path` says of itself, and its jobs. `title`: what messages call it; none: by its path. `name`: what the user calls
-    /// the release.
+    /// Reads the manifest and the jobs of the tarball at `path`. `title`: its name in messages; `None`: its path. `name`: the user's name for the
+    /// release.
     ///
     /// # Errors
-    /// All that is wrong with it; `release-not-compiled` where packages would have to be compiled.
+    /// All errors in it; `release-not-compiled` if packages would have to be compiled.
     pub fn open(
         path: &Path,
         title: Option<&str>,
@@ -83,7 +83,7 @@ impl Compiled {
         &self.assembled.release
     }
 
-    /// What messages call it.
+    /// Its name in messages.
     pub fn source(&self) -> &str {
         &self.source
     }
@@ -105,11 +105,11 @@ impl Compiled {
         stemcells.all(|other| other == Some(first)).then_some(first)
     }
 
-    /// Goes through the tarball once more. Each package is given to `visit` in the order of the tarball, and checked against its digest when all of
-    /// it was read: what was made of it before that is to be thrown away where this returns an error.
+    /// Reads the tarball again. Each package is passed to `visit` in the order of the tarball, and checked against its digest after it was read: on
+    /// an error, discard everything made from it.
     ///
     /// # Errors
-    /// The tarball is damaged or hostile, a package is missing or not what its digest says; or what `visit` says.
+    /// The tarball is damaged or hostile, a package is missing or does not match its digest; or an error of `visit`.
     pub fn each_package(&self, visit: &mut VisitPackage<'_>, tell: &mut dyn FnMut(u64)) -> Result<(), Diagnostic> {
         let fail = |error: io::Error| unreadable(&self.source, &error);
         let mut reader = self.file.try_clone().map_err(fail)?;
@@ -154,7 +154,12 @@ impl Compiled {
         let package = name.and_then(|name| self.packages().iter().find(|package| package.name == name));
         match (&item.kind, package) {
             (Kind::File { .. }, found) => Ok(found),
-            (_, Some(_)) => Err(refuse("release-archive-entry", &self.source, &item.path, "is no file")),
+            (_, Some(_)) => Err(refuse(
+                "release-archive-entry",
+                &self.source,
+                &item.path,
+                "is not a file",
+            )),
             (_, None) => Ok(None),
         }
     }
@@ -177,7 +182,7 @@ impl Compiled {
         };
         let visited = visit(package, &mut checked);
         let read = io::copy(&mut checked, &mut io::sink());
-        // Content that is not what its digest says is the cause of whatever is wrong with it.
+        // A digest mismatch is reported before other errors, which it causes.
         if read.is_ok() {
             checked.verifier.finish().map_err(|mismatch| refused(&mismatch))?;
         }
@@ -203,7 +208,7 @@ impl Read for Checked<'_> {
     }
 }
 
-/// Can the release run as it is?
+/// Whether the release can run without compilation.
 fn check(manifest: &Manifest) -> Result<(), Diagnostic> {
     let count = manifest.source_packages;
     if count > 0 {

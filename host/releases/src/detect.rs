@@ -1,4 +1,4 @@
-//! Tells what is at the user's path, and has it read.
+//! Detects the kind of release at the user's path, and reads it.
 
 use crate::blobs::Blobs;
 use crate::directory::{Reader, unreadable};
@@ -23,18 +23,18 @@ type Outcome = Result<Vec<Release>, Vec<Diagnostic>>;
 pub struct Task<'t> {
     /// Where it is.
     pub path: &'t Path,
-    /// What messages and documents call that place; none: by its path.
+    /// The name of that place in messages and documents; `None`: its path.
     pub title: Option<&'t str>,
-    /// What the user calls it.
+    /// The user's name for it.
     pub name: Option<&'t str>,
-    /// What it may cost.
+    /// The limits for reading it.
     pub budget: &'t Budget,
 }
 
 // === impl Task ===
 
 impl Task<'_> {
-    /// Reads what is there.
+    /// Reads the release.
     ///
     /// # Errors
     /// All that is wrong with it.
@@ -45,7 +45,7 @@ impl Task<'_> {
         let fail = |error: io::Error| vec![no_path(&source, &error)];
         let mut tell = |bytes: u64| progress(&format!("{source}: {} MiB", bytes >> 20));
         let kind = std::fs::metadata(self.path).map_err(fail)?;
-        // The one place where authority over files comes from: the user named the path.
+        // The only place with ambient access to files: the user named the path.
         if kind.is_dir() {
             let dir = Dir::open_ambient_dir(self.path, ambient_authority()).map_err(fail)?;
             return self.directory(&dir, &source, sources, &mut tell);
@@ -129,7 +129,7 @@ fn source_files(mut reader: Reader<'_>) -> Result<Files, Diagnostic> {
         .map(str::to_owned)
         .collect();
     for package in packages {
-        // One of them names the package; the directory need not.
+        // One of these files names the package; its directory may have another name.
         reader.file(&format!("packages/{package}/spec.lock"))?;
         reader.file(&format!("packages/{package}/spec"))?;
     }
@@ -171,7 +171,7 @@ fn unpacked(mut reader: Reader<'_>) -> Result<Parts, Diagnostic> {
 }
 
 fn no_release(source: &str) -> Diagnostic {
-    Diagnostic::error("release-kind", format!("'{source}' is no release"))
+    Diagnostic::error("release-kind", format!("'{source}' is not a release"))
         .in_document(source)
         .help("expected a directory with `jobs`, with `jobs-src`, or with an OCI image; or a release tarball")
 }

@@ -11,7 +11,7 @@ enum Algorithm {
     Sha512,
 }
 
-/// Why content is not what its digest says.
+/// Why content does not match its digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mismatch {
     /// It has another digest.
@@ -21,14 +21,14 @@ pub enum Mismatch {
         /// In the same form.
         got: String,
     },
-    /// No digest of a kind that is known.
+    /// No digest has a known algorithm.
     Unknown,
 }
 
-/// Checks content while it passes by.
+/// Checks the digest of a stream.
 #[derive(Clone, Debug)]
 pub struct Verifier {
-    /// The digest that counts, as written.
+    /// The strongest digest, as written.
     digest: String,
     hash: Hash,
 }
@@ -43,7 +43,7 @@ enum Hash {
 // === impl Verifier ===
 
 impl Verifier {
-    /// For content with these digests, of which the strongest counts; none where no algorithm is known.
+    /// For content with these digests, of which the strongest counts; `None` if no algorithm is known.
     pub fn new(digests: &str) -> Option<Self> {
         let known = digests
             .split(';')
@@ -69,10 +69,10 @@ impl Verifier {
         }
     }
 
-    /// Was that the content?
+    /// Checks the digest.
     ///
     /// # Errors
-    /// It was not.
+    /// It does not match.
     pub fn finish(self) -> Result<(), Mismatch> {
         let got = match self.hash {
             Hash::Sha1(hash) => to_hex(&hash.finalize()),
@@ -91,10 +91,10 @@ impl Verifier {
     }
 }
 
-/// Is this the content that `digests` tell of?
+/// Checks content against its digests.
 ///
 /// # Errors
-/// It is not, or they can't tell.
+/// It does not match, or no algorithm is known.
 pub fn verify(digests: &str, content: &[u8]) -> Result<(), Mismatch> {
     let mut verifier = Verifier::new(digests).ok_or(Mismatch::Unknown)?;
     verifier.update(content);

@@ -1,4 +1,4 @@
-//! Directories, through a handle that nothing leads out of: what is in them comes into memory, links as links.
+//! Reads directories into memory through a handle that no path can leave; links stay links.
 
 use crate::limits::Budget;
 use boson_pipeline::Diagnostic;
@@ -14,7 +14,7 @@ pub struct Reader<'r> {
     dir: &'r Dir,
     files: Files,
     budget: &'r Budget,
-    /// Directories of which all is known.
+    /// Directories that are read completely.
     walked: HashSet<String>,
 }
 
@@ -52,7 +52,7 @@ impl<'r> Reader<'r> {
         Ok(())
     }
 
-    /// Notes the names in the directory `path`, without a look at what they name but for directories.
+    /// Notes the names in the directory `path`, without reading files.
     ///
     /// # Errors
     /// The directory can't be read, or there is too much in it.
@@ -67,7 +67,7 @@ impl<'r> Reader<'r> {
         Ok(())
     }
 
-    /// Reads one file, or nothing where there is none.
+    /// Reads one file; does nothing if it is missing.
     ///
     /// # Errors
     /// It can't be read.
@@ -75,7 +75,7 @@ impl<'r> Reader<'r> {
         self.lead_to(path).map(drop)
     }
 
-    /// Brings in what the links that were read lead to, as far as it is inside of the directory.
+    /// Reads the targets of links that are inside the directory.
     ///
     /// # Errors
     /// A directory or file can't be read, or there is too much.
@@ -85,7 +85,7 @@ impl<'r> Reader<'r> {
         while let Some(link) = links.pop() {
             let Some(end) = self.lead_to(&link)? else { continue };
             let around = link == end || link.starts_with(&format!("{end}/")) || end.is_empty();
-            // A link to a directory around itself would bring in the whole release, sources and all.
+            // A link to a directory that contains it would read the whole release, with its sources.
             if around || self.is_walked(&end) || !self.files.is_directory(&end) {
                 continue;
             }
@@ -104,12 +104,12 @@ impl<'r> Reader<'r> {
             .any(|path| self.walked.contains(path))
     }
 
-    /// Loads all that is on the way to `path`, links followed; where the way ends.
+    /// Loads every component of `path`, and follows links; returns the final path.
     fn lead_to(&mut self, path: &str) -> Result<Option<String>, Diagnostic> {
         loop {
             let end = match self.files.follow(path) {
                 Ok(end) => end,
-                // Told by whoever needs the file; a link that nobody uses harms nobody.
+                // Reported only if the file is needed: an unused link does no harm.
                 Err(Fault::Escapes(_) | Fault::Loop | _) => return Ok(None),
             };
             if !self.load_way(&end)? {
@@ -118,7 +118,7 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// Loads the first part of the way to `path` that is not known; true where there was a new link.
+    /// Loads the first unknown component of `path`; true if it is a new link.
     fn load_way(&mut self, path: &str) -> Result<bool, Diagnostic> {
         let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
         for part in ends.filter_map(|end| path.get(..end)) {
@@ -179,7 +179,7 @@ impl<'r> Reader<'r> {
             self.budget.note(path, self.files.naming().source())?;
             let entry = entry.map_err(|error| self.unreadable(path, &error))?;
             let kind = entry.file_type().map_err(|error| self.unreadable(path, &error))?;
-            // A name that is not UTF-8 can't be asked for by any spec.
+            // Specs cannot refer to names that are not UTF-8.
             if let Ok(name) = entry.file_name().into_string() {
                 names.push((name, kind));
             }
@@ -229,7 +229,7 @@ impl<'r> Reader<'r> {
     }
 }
 
-/// What to tell where the system does not let us read.
+/// The diagnostic for a file that cannot be read.
 pub fn unreadable(document: &str, error: &io::Error) -> Diagnostic {
     Diagnostic::error("release-path", format!("'{document}' can't be read: {error}")).in_document(document)
 }
@@ -237,7 +237,7 @@ pub fn unreadable(document: &str, error: &io::Error) -> Diagnostic {
 /// Reads a file that had `size` bytes a moment ago.
 fn bounded(dir: &Dir, path: &Path, size: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-    // One that grows meanwhile is cut, not followed for ever.
+    // A file that grows meanwhile is truncated, so that reading ends.
     dir.open(path)?.take(size).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -20,14 +20,14 @@ pub enum Kind {
     Link(String),
     /// Another name of the file at this path of the archive.
     HardLink(String),
-    /// Anything else: what it is called.
+    /// Anything else, with a description.
     Special(&'static str),
 }
 
 /// An entry of an archive.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// As the archive has it: may be absolute, or climb.
+    /// As in the archive: may be absolute, or contain `..`.
     pub path: String,
     /// What it is.
     pub kind: Kind,
@@ -39,7 +39,7 @@ pub struct Item {
     pub offset: u64,
 }
 
-/// A file whose content is a map of pieces of it: what GNU tar writes as a type of its own, or as records in front of a regular file.
+/// A file stored as a map of its pieces. GNU tar writes it as a separate entry type, or as records before a regular file.
 const SPARSE: &str = "is a sparse file";
 
 /// Called for each entry, with its content.
@@ -55,10 +55,10 @@ struct Extensions {
     sparse: bool,
 }
 
-/// Goes through the archive `name` (for messages), gzip or not, to its very end. `tell` hears of the unpacked bytes now and then.
+/// Goes through the archive `name` (for messages), gzip or not, to its very end. `tell` is called with the number of unpacked bytes.
 ///
 /// # Errors
-/// The archive is torn, damaged, or over a limit; or what `visit` says, which ends the walk.
+/// The archive is truncated, damaged, or over a limit; or an error of `visit`, which ends the walk.
 pub fn each<R: Read>(
     name: &str,
     reader: R,
@@ -101,7 +101,7 @@ impl Walk<'_> {
         for entry in entries {
             let mut entry = match entry {
                 Ok(entry) => entry,
-                // What does not even begin with a header is no archive at all.
+                // Without a valid first header, it is not an archive.
                 Err(_) if first && !compressed && self.meter.excess().is_none() => return Err(self.no_archive()),
                 Err(error) => return Err(self.broken(&error)),
             };
@@ -116,7 +116,7 @@ impl Walk<'_> {
                 failed: None,
             };
             let outcome = visit(&item, &mut content);
-            // A torn stream is the cause of whatever the visitor made of it.
+            // A truncated stream is reported before the visitor's error, which it causes.
             if let Some(error) = content.failed {
                 return Err(self.broken(&error));
             }
@@ -125,14 +125,15 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Takes the entry where it only describes the next one.
+    /// Reads the entry if it only describes the next one.
     fn extension<R: Read>(&self, entry: &mut tar::Entry<'_, R>, into: &mut Extensions) -> Result<bool, Diagnostic> {
         match entry.header().entry_type() {
             EntryType::GNULongName => into.path = Some(until_zero(self.short(entry)?)),
             EntryType::GNULongLink => into.target = Some(until_zero(self.short(entry)?)),
             EntryType::XHeader => self.extensions(&self.short(entry)?, into)?,
             EntryType::XGlobalHeader => {
-                // It describes all entries that follow. Tools write notes into it; what names or sizes them is read by some and not by others.
+                // It describes all entries that follow. Tools write comments into it. Names and sizes in it are refused: some readers use them,
+                // others do not.
                 let mut all = Extensions::default();
                 self.extensions(&self.short(entry)?, &mut all)?;
                 if all.path.is_some() || all.target.is_some() || all.size.is_some() || all.sparse {
@@ -165,7 +166,7 @@ impl Walk<'_> {
     }
 
     fn short<R: Read>(&self, entry: &mut tar::Entry<'_, R>) -> Result<Vec<u8>, Diagnostic> {
-        // A path, a link's target, and what else pax headers hold.
+        // Room for a path, a link's target, and other pax records.
         let limit = self.budget.limits.path * 16;
         if entry.size() > limit {
             return Err(self.refuse("release-archive-entry", "?", "has a header that is too long"));
@@ -182,7 +183,7 @@ impl Walk<'_> {
         let header = entry.header();
         let path = extensions.path.unwrap_or_else(|| header.path_bytes().into_owned());
         let path = self.text(path)?;
-        // Two readers that see different sizes see different archives.
+        // With two sizes, two readers could extract different files.
         if extensions.size.is_some_and(|size| size != entry.size()) {
             return Err(self.refuse("release-archive-entry", &path, "has two different sizes"));
         }
@@ -257,13 +258,13 @@ impl Walk<'_> {
     }
 }
 
-/// An entry that no release has any need of.
+/// The error for an entry that releases never need.
 pub fn refuse(code: &str, archive: &str, path: &str, what: &str) -> Diagnostic {
     let path: String = path.chars().flat_map(char::escape_debug).collect();
     Diagnostic::error(code, format!("Entry '{path}' of '{archive}' {what}")).in_document(archive)
 }
 
-/// The content of an entry. Remembers that reading failed, whatever becomes of the error above.
+/// The content of an entry. Records that reading failed, even if the caller drops the error.
 struct Content<'c, R> {
     inner: &'c mut R,
     failed: Option<io::Error>,

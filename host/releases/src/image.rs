@@ -1,4 +1,4 @@
-//! OCI image layouts, a directory or a tar of one: the layers are laid over each other, and of the result only `/var/vcap/jobs-src` is kept.
+//! OCI image layouts, a directory or a tar of one: layers are applied in order, and only `/var/vcap/jobs-src` of the result is retained.
 
 use crate::blobs::{Blobs, Descriptor};
 use crate::detect::JOBS_SRC;
@@ -12,7 +12,7 @@ use boson_pipeline::release::{Entry, Files, Naming, Release, image};
 use boson_pipeline::report::Sources;
 use std::io::Read;
 
-/// An index that names an index that names an index... ends here.
+/// Most nested indexes.
 const MAX_INDEXES: usize = 3;
 
 /// Marks what a layer removes.
@@ -48,7 +48,7 @@ struct Image<'i> {
     budget: &'i Budget,
 }
 
-/// What one layer does to those below it.
+/// The changes that a layer makes to those below it.
 #[derive(Default)]
 struct Layer {
     removed: Vec<String>,
@@ -69,7 +69,7 @@ impl Image<'_> {
         Ok((files, reference))
     }
 
-    /// The manifest of the one image, and the name it goes by.
+    /// The manifest of the only image, and its name.
     fn manifest(&self) -> Result<(Tree, Option<String>), Diagnostic> {
         let mut index = self.blobs.index()?;
         let mut reference = None;
@@ -159,7 +159,7 @@ impl Layer {
             return Ok(());
         }
         if !is_below(&path, JOBS_SRC) {
-            // What is no directory on the way hides all that is below in lower layers.
+            // A file in place of a parent directory hides everything below it in lower layers.
             if is_below(JOBS_SRC, &path) && item.kind != Kind::Directory {
                 self.removed.push(path);
             }
@@ -176,7 +176,7 @@ impl Layer {
         Ok(())
     }
 
-    /// Whiteouts are about lower layers only, wherever in the layer they are.
+    /// Whiteouts apply to lower layers only, whatever their position in the layer.
     fn apply(self, files: &mut Files) {
         for path in &self.removed {
             files.remove(path);
@@ -194,7 +194,7 @@ impl Layer {
     }
 }
 
-/// The path of an entry of a layer that does something to the jobs: is one of them, hides one, or stands in their way.
+/// The path of an entry that affects the jobs: it is part of one, hides one, or replaces a parent directory.
 ///
 /// # Errors
 /// The path leads out of the archive.
@@ -216,7 +216,7 @@ fn path_of(item: &Item, archive: &str) -> Result<String, Diagnostic> {
         .map_err(|_| refuse("release-archive-path", archive, &item.path, "leads out of the archive"))
 }
 
-/// The target as seen from the directory of the link, in a file system whose root is the image's.
+/// The target relative to the link's directory, in a file system whose root is the image's.
 fn relative(path: &str, target: &str, kind: &Kind) -> String {
     let from_root = target.starts_with('/') || matches!(kind, Kind::HardLink(_));
     if !from_root {
@@ -229,7 +229,7 @@ fn relative(path: &str, target: &str, kind: &Kind) -> String {
     )
 }
 
-/// Can this path hide or hold jobs?
+/// Whether this path can hide or contain jobs.
 fn matters(path: &str) -> bool {
     path.is_empty() || is_below(path, JOBS_SRC) || is_below(JOBS_SRC, path)
 }
@@ -253,7 +253,7 @@ fn reference_of(entry: &Tree) -> Option<String> {
     Some(name.to_owned())
 }
 
-/// Name and version of the release whose image goes by `<registry>/<release>:<os>-<stemcell version>-<release version>`.
+/// Name and version of the release whose image is named `<registry>/<release>:<os>-<stemcell version>-<release version>`.
 fn release_of(reference: &str) -> Option<(&str, &str)> {
     let last = reference.rsplit('/').next()?;
     let (name, tag) = last.split_once(':')?;

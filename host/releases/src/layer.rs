@@ -1,4 +1,5 @@
-//! A layer of an image, reduced to what a release needs of it: so that a cache holds kilobytes of jobs, not hundreds of megabytes of packages.
+//! Reduces a layer of an image to the part that a conversion needs, so that a cache stores kilobytes of jobs instead of hundreds of megabytes of
+//! packages.
 
 use crate::entries::{self, Item, Kind, refuse};
 use crate::image::relevant;
@@ -7,15 +8,15 @@ use boson_pipeline::Diagnostic;
 use std::io::{self, Read, Write};
 use tar::{Builder, EntryType, Header};
 
-/// Reads the layer `name` (for messages), gzip or not, to its end, and writes to `out` a plain tar that does the same to `/var/vcap/jobs-src`:
-/// the files there, and what hides those of lower layers. The layers of an image share one `budget`.
+/// Reads the layer `name` (for messages), gzip or not, to its end, and writes to `out` a plain tar with the same effect on `/var/vcap/jobs-src`: the
+/// files there, and whiteouts of files of lower layers. The layers of an image share one `budget`.
 ///
 /// # Errors
-/// The layer is torn, damaged, over a limit, or holds a device among the jobs; or `out` fails.
+/// The layer is truncated, damaged, over a limit, or holds a device among the jobs; or `out` fails.
 pub fn reduce(name: &str, reader: impl Read, budget: &Budget, out: impl Write) -> Result<(), Diagnostic> {
     let mut archive = Builder::new(out);
     let unwritable = |error: io::Error| {
-        Diagnostic::error("release-image", format!("'{name}' cannot be kept: {error}")).in_document(name)
+        Diagnostic::error("release-image", format!("'{name}' cannot be stored: {error}")).in_document(name)
     };
     entries::each(name, reader, budget, &mut |_| {}, &mut |item, data| {
         let Some(path) = relevant(item, name)? else {

@@ -1,11 +1,11 @@
-//! Reads BOSH releases from wherever they are: a source directory, a release tarball, a directory with `jobs-src`, an OCI image.
+//! Reads BOSH releases: a source directory, a release tarball, a directory with `jobs-src`, an OCI image.
 //!
-//! What is read is not trusted: paths stay inside of what the user named, sizes are bounded, and nothing is written anywhere. A conversion
-//! skips packages and sources; [`Compiled`] gives the packages of a tarball as streams.
+//! Releases are not trusted: paths stay inside the path that the user named, sizes are limited, and nothing is written. A conversion skips packages
+//! and sources; [`Compiled`] provides the packages of a tarball as streams.
 
 #![allow(
     clippy::result_large_err,
-    reason = "an error ends the reading of one file; a box for it would be noise in every signature"
+    reason = "an error ends the read of one file; boxing it would complicate every signature"
 )]
 
 mod blobs;
@@ -34,16 +34,16 @@ use boson_pipeline::report::Sources;
 use detect::Task;
 use std::path::Path;
 
-/// Reads the release at `path`. `name` stands in for the name that the release gives itself, and picks one of a directory that holds
-/// several. `progress` hears now and then how far a large archive is.
+/// Reads the release at `path`. `name` replaces the release's own name, and selects one from a directory with several releases. `progress` is called
+/// with the progress in a large archive.
 ///
 /// # Errors
-/// All that is wrong with it. Codes begin with `release-`, or `yaml-` for what is no YAML.
+/// All errors in it. Codes begin with `release-`, or `yaml-` for invalid YAML.
 pub fn read(path: &Path, name: Option<&str>, progress: &mut dyn FnMut(&str)) -> Result<Release, Vec<Diagnostic>> {
     read_noting(path, name, &mut Sources::default(), progress)
 }
 
-/// The same. Documents that errors are about go to `sources`, so that they can be shown with their lines.
+/// As [`read`]. Adds the documents of errors to `sources`, so that messages can show their lines.
 ///
 /// # Errors
 /// As [`read`].
@@ -57,7 +57,7 @@ pub fn read_noting(
     one(releases, &path.display().to_string())
 }
 
-/// The only one of what was found at `source`.
+/// The only release found at `source`.
 fn one(mut releases: Vec<Release>, source: &str) -> Result<Release, Vec<Diagnostic>> {
     match (releases.pop(), releases.is_empty()) {
         (Some(release), true) => Ok(release),
@@ -78,8 +78,8 @@ fn one(mut releases: Vec<Release>, source: &str) -> Result<Release, Vec<Diagnost
     }
 }
 
-/// Reads the release `name` at `path`, where it lies for a moment only: messages and the names of its documents say `title` in place of the path,
-/// so that they are the same each time.
+/// Reads the release `name` at `path`, a temporary path: messages and names of documents contain `title` in place of the path, so that they are the
+/// same each time.
 ///
 /// # Errors
 /// As [`read`].

@@ -1,4 +1,4 @@
-//! What a release may cost to read. Everything that comes from outside is counted against these before it is kept.
+//! Limits for reading a release. All input is counted against them before it is stored.
 
 use boson_pipeline::Diagnostic;
 use std::cell::Cell;
@@ -7,24 +7,24 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// What an entry costs in memory beside its path and content, in bytes, generously.
+/// An upper estimate of an entry's memory besides its path and content, in bytes.
 const ENTRY: u64 = 128;
 
 /// Bounds for reading one release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes that archives may unpack to, all together. The largest releases (buildpacks, stacks) have 2 GiB of packages; they are
-    /// read past at some 300 MB/s.
+    /// Bytes that archives may unpack to, all together. The largest releases (buildpacks, stacks) have 2 GiB of packages; they are skipped at some
+    /// 300 MB/s.
     pub scanned: u64,
-    /// Bytes that are kept in memory, all together. Jobs of the largest release at hand (capi) have 1 MiB.
+    /// Bytes that are kept in memory, all together. Jobs of the largest known release (capi) have 1 MiB.
     pub kept: u64,
     /// Bytes of one file that is kept.
     pub file: u64,
     /// Entries of all archives and directories together.
     pub entries: u64,
-    /// Unpacked bytes for a compressed one, once an archive has unpacked to `ratio_from`. Text comes to 10, gzip can be made to do 1,000.
+    /// Unpacked bytes per compressed byte, once an archive has unpacked to `ratio_from`. Text has about 10, and gzip can reach 1,000.
     pub ratio: u64,
-    /// Bytes that are unpacked before the ratio counts.
+    /// Unpacked bytes from which the ratio is checked.
     pub ratio_from: u64,
     /// Members of a gzip stream. Writers that make seekable files (bgzip, eStargz) start one for each 64 KiB, or for each file.
     pub members: u64,

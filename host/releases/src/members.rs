@@ -1,16 +1,16 @@
-//! The members of a gzip stream, one after the other, and not more than there may be: each costs a decompressor of its own, so that a small file of
-//! empty ones would keep its reader busy.
+//! The members of a gzip stream, one after the other, up to a limit: each needs a new decompressor, so a small file of many empty members would use
+//! much processor time.
 
 use flate2::bufread::GzDecoder;
 use std::io::{self, BufRead, Read};
 
-/// What all members unpack to.
+/// The unpacked content of all members.
 pub struct Members<R> {
     current: Option<GzDecoder<R>>,
     left: u64,
 }
 
-/// There are more members than there may be.
+/// There are more members than allowed.
 #[derive(Debug, thiserror::Error)]
 #[error("too many members")]
 pub struct TooMany;

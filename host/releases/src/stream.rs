@@ -1,4 +1,4 @@
-//! A compressed stream, unpacked and counted on the way: the place where archive bombs and torn archives end.
+//! Unpacks a compressed stream and counts its bytes: detects archive bombs and truncated archives.
 
 use crate::limits::Budget;
 use crate::members::{Members, TooMany};
@@ -8,10 +8,10 @@ use std::io::{self, BufRead, BufReader, Read};
 /// Size of the reading buffer, in bytes.
 const BUFFER: usize = 128 << 10;
 
-/// How often progress is told, in unpacked bytes.
+/// How often progress is reported, in unpacked bytes.
 const TELL_EVERY: u64 = 32 << 20;
 
-/// What a stream ran into.
+/// The limit that a stream exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Excess {
     /// It unpacks to too much.
@@ -22,7 +22,7 @@ pub enum Excess {
     Members,
 }
 
-/// Counts what goes through: shared by both ends of the decompressor.
+/// Counts bytes; shared by both ends of the decompressor.
 #[derive(Debug)]
 pub struct Meter<'b> {
     budget: &'b Budget,
@@ -86,7 +86,7 @@ impl<'b> Meter<'b> {
 // === impl Stream ===
 
 impl<'m, R: Read> Stream<'m, R> {
-    /// Unpacks `reader`, gzip or not. `tell` hears of the unpacked bytes now and then.
+    /// Unpacks `reader`, gzip or not. `tell` is called with the number of unpacked bytes.
     ///
     /// # Errors
     /// Those of the reader.
@@ -111,7 +111,7 @@ impl<'m, R: Read> Stream<'m, R> {
         matches!(self.inner, Inner::Gzip(_))
     }
 
-    /// Reads to the end: only there does gzip tell whether all was well.
+    /// Reads to the end: gzip's checksum is at the end.
     ///
     /// # Errors
     /// Those of the stream.

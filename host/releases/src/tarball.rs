@@ -15,7 +15,7 @@ use std::io::Read;
 /// Where the jobs are.
 const JOBS: &str = "jobs/";
 
-/// What is kept of a tarball.
+/// The parts of a tarball that are needed.
 #[derive(Default)]
 pub struct Parts {
     /// Content of `release.MF`.
@@ -24,11 +24,11 @@ pub struct Parts {
     pub jobs: BTreeMap<String, Entry>,
     /// Begin and size of the files of an OCI image layout.
     pub places: BTreeMap<String, (u64, u64)>,
-    /// Something in it that tells what else the archive is.
+    /// A hint that the archive is something else.
     pub hint: Option<&'static str>,
 }
 
-/// Goes through an archive and keeps what may matter. `source`: its path, for messages.
+/// Reads an archive and retains these parts. `source`: its path, for messages.
 ///
 /// # Errors
 /// The archive is damaged or hostile.
@@ -40,7 +40,7 @@ pub fn parts(reader: impl Read, source: &str, budget: &Budget, tell: &mut dyn Fn
     Ok(parts)
 }
 
-/// A release and what it was made of.
+/// A release and its inputs.
 pub struct Assembled {
     /// Content of `release.MF`.
     pub manifest: Manifest,
@@ -50,10 +50,10 @@ pub struct Assembled {
     pub release: Release,
 }
 
-/// Makes the release of what was kept of a tarball.
+/// Assembles the release from the parts of a tarball.
 ///
 /// # Errors
-/// All that is wrong with it.
+/// All errors in it.
 pub fn assemble(
     parts: &Parts,
     source: &str,
@@ -143,7 +143,7 @@ fn stays_inside(target: &str, depth: usize) -> bool {
     !target.starts_with('/')
 }
 
-/// Reads a file's content, or notes its size where it is over the limit.
+/// Reads a file's content, or only its size if it is over the limit.
 ///
 /// # Errors
 /// The content ends early, or too much was kept already.

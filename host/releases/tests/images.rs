@@ -88,7 +88,7 @@ fn a_title_stands_in_for_the_path_in_documents_and_errors() {
     };
     for layers in [vec![base().gz(), changes().gz()], vec![base().gz()]] {
         let text = read(&layers);
-        // Temporary directories have other names each time, and what is said each time must be the same.
+        // Names of temporary directories differ each time, but messages must be the same.
         assert_eq!(text, read(&layers));
         assert!(text.contains("r/app:1-2-3:"), "{text}");
     }
@@ -174,7 +174,7 @@ fn bad_images_are_told() {
         (
             "",
             "release-image",
-            "is no JSON: unexpected end at byte 0 of the JSON text",
+            "is not JSON: unexpected end at byte 0 of the JSON text",
         ),
         ("{}", "release-image", "holds no image"),
         (
@@ -190,12 +190,12 @@ fn bad_images_are_told() {
             "{got} {message}"
         );
     }
-    let gone = changed(&|(path, _)| {
+    let missing = changed(&|(path, _)| {
         if path.starts_with("blobs") {
             path.push('x');
         }
     });
-    assert_eq!(gone.0, "release-path");
+    assert_eq!(missing.0, "release-path");
     for (bad, code) in [
         (base().file("../x", ""), "release-archive-path"),
         (

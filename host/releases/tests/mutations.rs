@@ -10,7 +10,7 @@ use make::{SPEC, Tar, job, read_bytes, release, sha256};
 use std::fs;
 use tar::EntryType;
 
-/// A small generator of numbers, so that a failure comes back.
+/// A small generator of numbers, so that a failure can be reproduced.
 struct Random(u64);
 
 impl Random {
@@ -40,8 +40,8 @@ impl Random {
     }
 }
 
-/// Sets every header's checksum right, so that damage is met behind it.
-fn mend(tar: &mut [u8]) {
+/// Corrects every header's checksum, so that readers get past it to the damage.
+fn fix_checksums(tar: &mut [u8]) {
     for block in tar.chunks_exact_mut(512) {
         if &block[257..262] == b"ustar" {
             block[148..156].fill(b' ');
@@ -69,7 +69,7 @@ fn damaged_tarballs_never_panic() {
         };
         let mut bytes = random.damage(whole);
         if round % 3 != 0 {
-            mend(&mut bytes);
+            fix_checksums(&mut bytes);
         }
         let bytes = if is_inner { undigested(&bytes).plain() } else { bytes };
         match read_bytes(&bytes) {
@@ -101,7 +101,7 @@ fn damaged_images_never_panic() {
     let path = place.path().join("image.tar");
     for round in 0..500 {
         let mut layer = random.damage(&layer);
-        mend(&mut layer);
+        fix_checksums(&mut layer);
         let manifest = format!(r#"{{"layers":[{{"digest":"sha256:{}"}}]}}"#, sha256(&layer));
         let manifest = if round % 5 == 0 {
             random.damage(manifest.as_bytes())
@@ -117,7 +117,7 @@ fn damaged_images_never_panic() {
             .plain();
         if round % 7 == 0 {
             tar = random.damage(&tar);
-            mend(&mut tar);
+            fix_checksums(&mut tar);
         }
         fs::write(&path, tar).unwrap();
         let limits = Limits {

@@ -269,7 +269,7 @@ fn bombs_are_stopped_early() {
     );
     let many = (0..1200).fold(Tar::new(), |tar, n| tar.file(&format!("f{n}"), ""));
     assert_eq!(error(&many.gz()).0, "release-archive-entries");
-    // A size that is a lie: the archive ends long before.
+    // A wrong size: the archive ends long before.
     assert_eq!(
         error(&release(&packed).raw("x", EntryType::Regular, u64::MAX >> 2, b"").gz()).0,
         "release-archive-damaged"
@@ -300,7 +300,7 @@ fn too_much_to_keep_is_refused_where_it_is_needed() {
     let packed = large.gz();
     assert_eq!(error(&release(&packed).gz()).0, "release-file-too-large");
     let unused = job().file("templates/unused", &letters).gz();
-    assert!(read_bytes(&release(&unused).gz()).is_ok(), "nobody asks for the file");
+    assert!(read_bytes(&release(&unused).gz()).is_ok(), "the file is not used");
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn members_of_gzip_are_counted() {
     let file = place.path().join("r.tgz");
     let empty = Tar::new().gz();
     let mut bytes = release(&job().gz()).gz();
-    // Each unpacks to nothing that a tar has not at its end anyway.
+    // Each unpacks to zeros, which are allowed at the end of a tar.
     (0..20).for_each(|_| bytes.extend(&empty));
     std::fs::write(&file, bytes).unwrap();
     for (members, code) in [(21, None), (20, Some("release-archive-bomb"))] {

@@ -6,7 +6,7 @@ use boson_pipeline::Diagnostic;
 use std::fs;
 use std::io::Write;
 
-/// What reading an image with this manifest and layer says.
+/// The error for an image with this manifest and layer.
 async fn fetch_error(manifest: Vec<u8>, layer: Vec<u8>) -> Diagnostic {
     let address = serve(move |request, stream, _| match request.path.as_str() {
         "/v2/" => reply(stream, "200 OK", "", b""),

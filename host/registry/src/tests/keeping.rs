@@ -1,4 +1,4 @@
-//! What is kept of images, how much of it, and for whom.
+//! Which layers are cached, how many, and who gets access to them.
 
 use super::server::{Request, layer, manifest, reply, serve};
 use super::{registry, sized};
@@ -84,7 +84,7 @@ async fn images_that_are_read_at_once_share_a_bound_and_give_it_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_layer_that_was_not_used_for_the_longest_time_goes_and_nobody_who_reads_it_minds() {
+async fn the_least_recently_used_layer_is_evicted_and_its_readers_are_not_affected() {
     let (address, asked) = letters();
     let cache = tempfile::tempdir().unwrap();
     let sizes = Sizes {
@@ -101,7 +101,7 @@ async fn the_layer_that_was_not_used_for_the_longest_time_goes_and_nobody_who_re
         registry.fetch(&image(tag), None).await.unwrap();
         assert!(files(&cache.path().join("layers")) <= 3);
     }
-    // `c` and `b` have gone, `a` has not.
+    // `c` and `b` were evicted, `a` was not.
     for tag in ["a", "b"] {
         registry.fetch(&image(tag), None).await.unwrap();
     }

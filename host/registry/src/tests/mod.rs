@@ -1,4 +1,4 @@
-//! Registries that mean no good, or are broken: each is a thread that answers as a test tells it.
+//! Hostile and broken registries: each is a thread whose answers a test defines.
 
 use crate::room::Sizes;
 use crate::{Registry, Settings};

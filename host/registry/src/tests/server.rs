@@ -46,7 +46,7 @@ pub fn serve(answer: impl Fn(&Request, &mut TcpStream, SocketAddr) + Clone + Sen
 pub fn reply(stream: &mut TcpStream, status: &str, headers: &str, body: &[u8]) {
     let length = body.len();
     let head = format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n");
-    // Whoever asked may have gone.
+    // The client may have disconnected.
     let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
 }
 

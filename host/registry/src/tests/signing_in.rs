@@ -1,4 +1,4 @@
-//! Tokens: what comes back instead of one, and where one goes.
+//! Tokens: invalid ones, and the hosts that they are sent to.
 
 use super::server::{Request, layer, manifest, reply, serve};
 use super::{many, registry, settings};
@@ -79,7 +79,7 @@ async fn a_registry_without_tls_may_not_name_any_token_server_without_tls() {
         "{error:?}"
     );
     assert!(asked.lock().unwrap().is_empty(), "the password was sent");
-    // Where it is listed, too, it is asked.
+    // A token server that is listed, too, is used.
     drop(
         many(&[address, thief], cache.path())
             .fetch(&image, Some(&credentials))
@@ -127,7 +127,7 @@ async fn the_password_goes_for_a_token_and_the_token_to_the_registry_alone() {
         password: "p".into(),
     };
     let image = format!("{address}/nats:1");
-    // Only to where it may without TLS.
+    // Only to hosts that are listed as hosts without TLS.
     let error = registry(address, cache.path())
         .fetch(&image, Some(&credentials))
         .await

@@ -1,4 +1,4 @@
-//! A registry that always says something, and never ends.
+//! A registry whose answer never ends.
 
 use super::registry;
 use super::server::{layer, manifest, reply, serve};
@@ -16,7 +16,7 @@ fn an_image_that_does_not_end_is_given_up_and_so_is_the_thread_that_unpacks_it()
         path if path.contains("/manifests/") => reply(stream, "200 OK", "", &manifest(&[&whole])),
         _ => {
             let _ = stream.write_all(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", whole.len()).as_bytes());
-            // A byte now and then: no silence is ever long enough to be one.
+            // A byte now and then, so that the timeout for pauses does not apply.
             while stream.write_all(b"v").is_ok() {
                 thread::sleep(Duration::from_millis(50));
             }
