@@ -1,4 +1,4 @@
-//! Conditions, as all Kubernetes objects have them: `kubectl wait --for=condition=Ready` reads these.
+//! Conditions in the standard Kubernetes form: `kubectl wait --for=condition=Ready` reads these.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use schemars::JsonSchema;
@@ -26,7 +26,7 @@ pub struct Condition {
     /// When the status last changed from one value to another.
     #[schemars(schema_with = "crate::api::schema::date_time")]
     pub last_transition_time: Time,
-    /// The metadata.generation that was looked at. If it is less than the present one, the condition is out of date.
+    /// The metadata.generation that the condition is about. If it is less than the present one, the condition is out of date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub observed_generation: Option<i64>,
@@ -39,7 +39,7 @@ pub enum ConditionStatus {
     True,
     /// It does not.
     False,
-    /// Nobody knows yet.
+    /// It is not known yet.
     Unknown,
 }
 

@@ -1,4 +1,4 @@
-//! BOSHDeployment: a manifest, what changes it, and how it is converted.
+//! BOSHDeployment: a manifest, its ops files and variables, and how it is converted.
 
 use super::Condition;
 use boson_deployment::instances::Spread;
@@ -23,15 +23,15 @@ use serde_json::{Map, Value};
     status = "BoshDeploymentStatus",
     derive = "PartialEq",
     doc = "A BOSH deployment. Its name is the deployment's name; 'name' in the manifest has no effect.",
-    validation = Rule::new("self.metadata.name.matches('^[a-z]')").message("the name of a deployment begins with a letter: it begins the names of Services"),
-    printcolumn(name = "State", type_ = "string", json_path = ".status.state", description = "How far it got"),
-    printcolumn(name = "Groups", type_ = "integer", json_path = ".status.totalInstanceGroups", description = "Instance groups that run for ever"),
-    printcolumn(name = "Deployed", type_ = "integer", json_path = ".status.deployedInstanceGroups", description = "Those that are ready"),
-    printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].status", description = "Whether all of it runs as the manifest says"),
+    validation = Rule::new("self.metadata.name.matches('^[a-z]')").message("the name of a deployment must begin with a letter, because names of Services begin with it"),
+    printcolumn(name = "State", type_ = "string", json_path = ".status.state", description = "State of the deployment"),
+    printcolumn(name = "Groups", type_ = "integer", json_path = ".status.totalInstanceGroups", description = "Instance groups that are services"),
+    printcolumn(name = "Deployed", type_ = "integer", json_path = ".status.deployedInstanceGroups", description = "Instance groups that are ready"),
+    printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].status", description = "Whether everything runs as the manifest specifies"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(name = "Jobs", type_ = "integer", json_path = ".status.totalJobCount", description = "Steps of the conversion, and errands that were started", priority = 1),
-    printcolumn(name = "Completed", type_ = "integer", json_path = ".status.completedJobCount", description = "Those that are completed", priority = 1),
-    printcolumn(name = "Message", type_ = "string", json_path = ".status.message", description = "What is waited for, or what failed", priority = 1)
+    printcolumn(name = "Completed", type_ = "integer", json_path = ".status.completedJobCount", description = "Steps and errands that are completed", priority = 1),
+    printcolumn(name = "Message", type_ = "string", json_path = ".status.message", description = "What the deployment waits for, or what failed", priority = 1)
 )]
 #[serde(rename_all = "camelCase")]
 pub struct BoshDeploymentSpec {
@@ -49,14 +49,14 @@ pub struct BoshDeploymentSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), extend("x-kubernetes-list-type" = "atomic"))]
     pub cloud_configs: Vec<ResourceReference>,
-    /// Values of yours for variables of the manifest; nothing is generated for these.
+    /// Your own values for variables of the manifest; no values are generated for these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1024), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub vars: Vec<VariableReference>,
-    /// How generated values of variables are kept.
+    /// Retention of generated values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variables: Option<Variables>,
-    /// How the manifest becomes objects. The defaults suit most.
+    /// How the manifest is converted to objects. The defaults suit most deployments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversion: Option<Conversion>,
 }
@@ -76,7 +76,7 @@ impl BoshDeploymentSpec {
             .map_or_else(Retain::default, |variables| variables.retain)
     }
 
-    /// Everything that the manifest is made from.
+    /// All documents that the specification refers to.
     pub fn documents(&self) -> impl Iterator<Item = &ResourceReference> {
         std::iter::once(&self.manifest)
             .chain(&self.ops)
@@ -84,20 +84,20 @@ impl BoshDeploymentSpec {
     }
 }
 
-/// Where a document is.
+/// Reference to a document.
 #[derive(KubeSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[x_kube(validation = Rule::new("self.type != 'url' || self.name.matches('^https?://[^/]')").message("the name of a url is its address, with http:// or https://"))]
-#[x_kube(validation = Rule::new("self.type == 'url' || (self.name.size() <= 253 && self.name.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$'))").message("the name of a ConfigMap or Secret is at most 253 lower-case letters, digits, '-' and '.'"))]
+#[x_kube(validation = Rule::new("self.type != 'url' || self.name.matches('^https?://[^/]')").message("the name of a url must be its address, with http:// or https://"))]
+#[x_kube(validation = Rule::new("self.type == 'url' || (self.name.size() <= 253 && self.name.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$'))").message("the name of a ConfigMap or Secret must be at most 253 lower-case letters, digits, '-' and '.'"))]
 pub struct ResourceReference {
-    /// What kind of thing holds the document.
+    /// Where the document is.
     #[serde(rename = "type")]
     pub kind: ReferenceType,
-    /// Name of the ConfigMap or Secret, in the namespace of the BOSHDeployment; of a url, its address.
+    /// Name of the ConfigMap or Secret in the namespace of the BOSHDeployment; for a url, its address.
     #[schemars(length(min = 1, max = 2048))]
     pub name: String,
 }
 
-/// What kind of thing holds a document.
+/// Where a document is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ReferenceType {
@@ -109,23 +109,23 @@ pub enum ReferenceType {
     Url,
 }
 
-/// A value of the user's for a variable.
+/// A value that the user gives for a variable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VariableReference {
     /// The variable, as the manifest names it.
     #[schemars(length(min = 1, max = 253))]
     pub name: String,
-    /// Name of the Secret that holds the value: under the key 'password' if it is one text, else under the keys of its parts, such as
+    /// Name of the Secret with the value. A simple value is under the key 'password', a structured one under the keys of its parts, such as
     /// 'certificate' and 'private_key'.
     #[schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"))]
     pub secret: String,
 }
 
-/// How generated values of variables are kept.
+/// Retention of generated values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Variables {
-    /// Whether generated values outlive the BOSHDeployment, so that one of the same name that comes later has the same values. 'host prune'
-    /// deletes them.
+    /// Whether generated values are retained when the BOSHDeployment is deleted, so that a later one of the same name has the same values. 'host
+    /// prune' deletes them.
     #[serde(default)]
     pub retain: Retain,
 }
@@ -133,8 +133,8 @@ pub struct Variables {
 /// Which generated values outlive the BOSHDeployment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Retain {
-    /// All, if there are PersistentVolumeClaims of the deployment or its instance groups ask for some: claims stay, and their data may be of no
-    /// use without the values.
+    /// All, if the deployment has PersistentVolumeClaims or its instance groups request some: claims stay, and their data may be useless without the
+    /// values.
     #[default]
     WithClaims,
     /// All.
@@ -143,27 +143,27 @@ pub enum Retain {
     Never,
 }
 
-/// How a manifest becomes objects.
+/// How a manifest is converted to objects.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Conversion {
-    /// Where the conversion runs. Both modes give the same Secrets, to the byte.
+    /// Where the conversion runs. Both modes create identical Secrets.
     #[serde(default)]
     pub mode: ConversionMode,
     /// What 'instances' of an instance group means.
     #[serde(default)]
     pub instances: Instances,
-    /// Jobs that start processes and have no bpm.yml run by their monit files, as the job property 'quarks.monit: true' asks for one job.
+    /// Whether jobs that start processes but have no bpm.yml run by their monit files. The job property 'quarks.monit: true' sets it for one job.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub monit: bool,
-    /// Rules to use in place of the built-in ones, or after them. A stage has one rule, except 'resources': its rules run in the order
-    /// given here.
+    /// Plugins to use in place of the built-in ones, or after them. A stage has one plugin, except 'resources': its plugins run in the order given
+    /// here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "atomic"))]
-    #[x_kube(validation = Rule::new("self.all(p, p.stage == 'resources' || self.filter(q, q.stage == p.stage).size() == 1)").message("a stage other than 'resources' has one plugin"))]
+    #[x_kube(validation = Rule::new("self.all(p, p.stage == 'resources' || self.filter(q, q.stage == p.stage).size() == 1)").message("a stage other than 'resources' must have one plugin"))]
     pub plugins: Vec<PluginChoice>,
-    /// Registry, with organization, to take all release images from, in place of the url that the manifest gives each release:
-    /// 'registry.example.com/bosh', without https://.
+    /// Registry and organization of all release images, such as 'registry.example.com/bosh', without https://. It replaces the url of each release in
+    /// the manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(min = 1, max = 1024),
@@ -178,14 +178,14 @@ pub enum ConversionMode {
     /// In pods that run the release images, as QuarksJobs.
     #[default]
     Jobs,
-    /// In the operator, which reads what it needs from the images' layers through the registry: seconds in place of minutes.
+    /// In the operator, which reads the image layers from the registry: seconds instead of minutes.
     InProcess,
 }
 
 /// What the number of instances means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Instances {
-    /// All instances of the group, spread over its availability zones as BOSH does: the first zones get what is left over.
+    /// All instances of the group, spread over its availability zones as BOSH does: the first zones get the remainder.
     #[default]
     Total,
     /// The instances in each availability zone.
@@ -201,15 +201,15 @@ impl From<Instances> for Spread {
     }
 }
 
-/// A rule for a stage.
+/// A plugin for a stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PluginChoice {
     /// The stage.
     pub stage: StageName,
-    /// Name of the plugin, as its plugin.yaml says.
+    /// Name of the plugin, from its plugin.yaml.
     #[schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"))]
     pub name: String,
-    /// Settings, by the schema that the plugin describes itself with.
+    /// Settings, by the plugin's own schema.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[schemars(schema_with = "crate::api::schema::anything")]
     pub settings: Map<String, Value>,
@@ -233,7 +233,7 @@ pub enum StageName {
     Resources,
 }
 
-/// How far a deployment got.
+/// The status of a deployment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BoshDeploymentStatus {
@@ -241,25 +241,25 @@ pub struct BoshDeploymentStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::api::schema::optional_date_time")]
     pub last_reconcile: Option<Time>,
-    /// How far it got: Created, Resolving Manifest, Converting to Kubernetes Resources, Deployed.
+    /// State: Created, Resolving Manifest, Converting to Kubernetes Resources or Deployed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<DeploymentState>,
-    /// What is waited for, or what failed.
+    /// What the deployment waits for, or what failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Steps of the conversion, and errands that were started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub total_job_count: Option<i32>,
-    /// Those that are completed.
+    /// Steps and errands that are completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub completed_job_count: Option<i32>,
-    /// Instance groups of the manifest that run for ever.
+    /// Instance groups of the manifest that are services.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub total_instance_groups: Option<i32>,
-    /// Those whose instances are all ready.
+    /// Instance groups whose instances are all ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub deployed_instance_groups: Option<i32>,
@@ -271,30 +271,30 @@ pub struct BoshDeploymentStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub observed_generation: Option<i64>,
-    /// Digest of the manifest, the ops files and the Secrets of spec.vars that the conditions are about: when it has changed, they are about
-    /// an edit of a ConfigMap. 'host wait' compares it with what there is. The content of URLs is no part of it.
+    /// Digest of the manifest, the ops files and the Secrets of spec.vars that the conditions are about: it changes after an edit of a ConfigMap is
+    /// processed. 'host wait' compares it with the present documents. The content of URLs is not included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inputs_digest: Option<String>,
-    /// What the objects were made from when they were last applied: by name, never with a value.
+    /// The inputs of the objects when they were last applied: by name, never with a value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub inputs: Vec<Input>,
-    /// Ready, Converted, Applied and PluginsHealthy; ErrandsSucceeded where errands were started.
+    /// Ready, Converted, Applied and PluginsHealthy; ErrandsSucceeded if errands were started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
-    /// The rules that the last conversion used.
+    /// The plugins that the last conversion used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
     pub plugins: Vec<PluginUse>,
-    /// Digest of the warnings that stand in events, so that they are told once.
+    /// Digest of the warnings that were emitted as events, so that each is emitted once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warned: Option<String>,
     /// Instance groups whose pods keep an older operator image: an upgrade of the operator restarts no pod.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub outdated_groups: Vec<OutdatedGroup>,
-    /// Variables that the manifest no longer has. Their values are kept until the deployment goes, or until 'host prune'.
+    /// Variables that the manifest no longer has. Their values are retained until the deployment is deleted, or until 'host prune'.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     pub removed_variables: Vec<String>,
@@ -305,26 +305,26 @@ pub struct BoshDeploymentStatus {
 pub struct OutdatedGroup {
     /// Name of the instance group.
     pub name: String,
-    /// The operator image that its pods were made with.
+    /// The operator image that its pods were created with.
     pub image: String,
 }
 
-/// How far a deployment got.
+/// State: Created, Resolving Manifest, Converting to Kubernetes Resources or Deployed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum DeploymentState {
-    /// It was seen.
+    /// An operator has observed it.
     Created,
-    /// Neither are the steps of the conversion completed nor all groups ready.
+    /// The steps of the conversion are not completed, and not all groups are ready.
     #[serde(rename = "Resolving Manifest")]
     ResolvingManifest,
-    /// One of the two holds.
+    /// Either the steps are completed or all groups are ready.
     #[serde(rename = "Converting to Kubernetes Resources")]
     Converting,
-    /// Both hold.
+    /// The steps are completed, and all groups are ready.
     Deployed,
 }
 
-/// A rule that was used.
+/// A plugin that was used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PluginUse {
     /// The stage.
@@ -337,18 +337,18 @@ pub struct PluginUse {
     pub digest: String,
 }
 
-/// Something that a deployment is made from.
+/// An input of a deployment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Input {
-    /// What it is.
+    /// Kind of the input.
     pub kind: InputKind,
-    /// Where it is: 'configmap/scale'. Of a variable: its name.
+    /// Its reference, such as 'configmap/scale'; for a variable, its name.
     pub name: String,
-    /// Of its content. Of a Secret only of its UID and resourceVersion: a digest of a short value could be guessed.
+    /// Digest of its content. For a Secret only of its UID and resourceVersion: a short value could be guessed from its digest.
     pub digest: String,
 }
 
-/// What an input is.
+/// The kind of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum InputKind {

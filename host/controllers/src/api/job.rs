@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// What to run, when, and what becomes of its output.
+/// What to run, when, and how to store its output.
 #[derive(CustomResource, KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "quarks.cloudfoundry.org",
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
     namespaced,
     status = "QuarksJobStatus",
     derive = "PartialEq",
-    doc = "A Job that runs on a trigger and may leave its output in Secrets. Errands of a deployment are such.",
+    doc = "A Job that runs on a trigger and may store its output in Secrets. Errands of a deployment are QuarksJobs.",
     printcolumn(
         name = "Strategy",
         type_ = "string",
@@ -51,14 +51,14 @@ use std::collections::BTreeMap;
         name = "Message",
         type_ = "string",
         json_path = ".status.conditions[?(@.type==\"Complete\")].message",
-        description = "What came of its last run, or what it waits for",
+        description = "Result of its last run, or what it waits for",
         priority = 1
     ),
     printcolumn(
         name = "On change",
         type_ = "boolean",
         json_path = ".spec.updateOnConfigChange",
-        description = "Whether it runs again when its configuration changes",
+        description = "Whether it reruns when its configuration changes",
         priority = 1
     )
 )]
@@ -66,14 +66,14 @@ use std::collections::BTreeMap;
 pub struct QuarksJobSpec {
     /// When to run.
     pub trigger: Trigger,
-    /// The Job: see 'kubectl explain cronjob.spec.jobTemplate'. With the label 'delete: pod' on its pods they go after a success.
+    /// The Job: see 'kubectl explain cronjob.spec.jobTemplate'. Pods with the label 'delete: pod' are deleted after a success.
     #[schemars(schema_with = "crate::api::schema::job_template")]
     pub template: Map<String, Value>,
-    /// Whether to run again when the template changes, or a ConfigMap or Secret that it refers to, or when there is a newer version of a versioned
-    /// Secret, which is used then. Only with the strategies once and done. A run that has not ended yet gives way to the new one.
+    /// Whether to rerun when the template changes, or a ConfigMap or Secret that it refers to, or when a versioned Secret has a newer version, which
+    /// the rerun uses. Only with the strategies once and done. A run in progress is cancelled.
     #[serde(default)]
     pub update_on_config_change: bool,
-    /// What becomes of the files that containers leave in /mnt/quarks.
+    /// How to store the files that containers write to /mnt/quarks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Output>,
 }
@@ -81,8 +81,8 @@ pub struct QuarksJobSpec {
 /// When to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Trigger {
-    /// manual: not until somebody sets it to now. now: at once; the operator sets it back to manual. once: at once, and when it has
-    /// started the operator sets it to done.
+    /// manual: only after a user sets it to now. now: at once; the operator sets it back to manual. once: at once; when the run has started, the
+    /// operator sets it to done.
     pub strategy: Strategy,
 }
 
@@ -96,15 +96,15 @@ pub enum Strategy {
     Now,
     /// At once, and then done.
     Once,
-    /// It ran.
+    /// It has run.
     Done,
 }
 
-/// What becomes of files.
+/// How to store files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
-    /// By the name of the container, by the name of the file: the Secret that it becomes.
+    /// The Secret to create, by container name and file name.
     pub output_map: BTreeMap<String, BTreeMap<String, OutputSecret>>,
     /// Format of the files.
     #[serde(default)]
@@ -113,7 +113,7 @@ pub struct Output {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "crate::api::schema::labels")]
     pub secret_labels: BTreeMap<String, String>,
-    /// Whether to keep the output of a container that exited with code 1.
+    /// Whether to store the output of a container that exited with code 1.
     #[serde(default)]
     pub write_on_failure: bool,
 }
@@ -122,23 +122,23 @@ pub struct Output {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OutputType {
-    /// A JSON object of texts.
+    /// A JSON object of strings.
     #[default]
     Json,
 }
 
-/// What a file becomes.
+/// The Secret of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OutputSecret {
-    /// Name of the Secret, or where its name begins.
+    /// Name of the Secret, or the beginning of its name.
     #[schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"))]
     pub name: String,
-    /// Whether each change makes a new Secret, whose name ends in -v1, -v2 and so on and which nobody can change.
+    /// Whether each change creates a new, immutable Secret, whose name ends in -v1, -v2 and so on.
     #[serde(default)]
     pub versioned: bool,
-    /// one-to-one: the file is a JSON object of texts and becomes one Secret. fan-out: each of its members is such an object, written
-    /// as a text, and becomes a Secret whose name ends in the member's.
+    /// one-to-one: the file is a JSON object of strings and becomes one Secret. fan-out: each member is such an object, encoded as a string, and
+    /// becomes a Secret whose name ends in the name of the member.
     #[serde(default, rename = "persistencemethod")]
     pub persistence_method: PersistenceMethod,
     /// Labels for this Secret.
@@ -161,15 +161,15 @@ pub enum PersistenceMethod {
     FanOut,
 }
 
-/// How far it got.
+/// The status of a QuarksJob.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QuarksJobStatus {
-    /// When the operator last changed something for it.
+    /// When the operator last changed something for this object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::api::schema::optional_date_time")]
     pub last_reconcile: Option<Time>,
-    /// Whether its last run succeeded and its output is kept.
+    /// Whether its last run succeeded and its output is stored.
     #[serde(default)]
     pub completed: bool,
     /// How many runs it had; the number of the last one.
@@ -180,14 +180,14 @@ pub struct QuarksJobStatus {
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub ended_runs: i64,
-    /// Digest of the template and of what it refers to, as they were when the last run began.
+    /// Digest of the template and of the objects that it refers to, from when the last run began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_digest: Option<String>,
     /// The metadata.generation that this status is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub observed_generation: Option<i64>,
-    /// Complete and Failed, as Jobs have them.
+    /// Complete and Failed, like those of a Job.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,

@@ -1,7 +1,6 @@
 //! The custom resources, as Rust types: the schemas under `crds/` are generated from them. Types and validation, no behavior.
 //!
-//! Field names are those that users of the predecessor know. Comments on fields are what `kubectl explain` shows, so they are
-//! written for the person at that prompt.
+//! Field names are those of the predecessor, quarks-operator. `kubectl explain` shows the comments on fields, so they are written for users.
 
 #![allow(
     clippy::duplicated_attributes,
@@ -28,7 +27,7 @@ pub use job::{QuarksJob, QuarksJobSpec, QuarksJobStatus};
 pub use secret::{QuarksSecret, QuarksSecretSpec, QuarksSecretStatus};
 pub use stateful_set::{PodProblem, QuarksStatefulSet, QuarksStatefulSetSpec, QuarksStatefulSetStatus};
 
-/// What has to be in a cluster before the operator can serve it.
+/// The definitions that the operator needs in a cluster.
 pub fn definitions() -> [CustomResourceDefinition; 4] {
     [
         BoshDeployment::crd(),
@@ -39,7 +38,7 @@ pub fn definitions() -> [CustomResourceDefinition; 4] {
     .map(with_whole_sentences)
 }
 
-/// A comment of several lines is one text: `kubectl explain` breaks lines where the terminal ends.
+/// Joins the lines of each comment: `kubectl explain` wraps lines itself.
 fn with_whole_sentences(mut definition: CustomResourceDefinition) -> CustomResourceDefinition {
     for version in &mut definition.spec.versions {
         if let Some(schema) = version

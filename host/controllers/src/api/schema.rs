@@ -1,8 +1,8 @@
-//! Pieces of schemas that Rust types cannot say: objects of Kubernetes inside ours, times, maps of text.
+//! Parts of schemas that Rust types cannot express: embedded Kubernetes objects, times, maps of strings.
 //!
-//! A whole Job or StatefulSet is not described again: its schema is half a megabyte, it would go out of date with every release of
-//! Kubernetes, and the API server checks the object that is made from it anyway. What would be found out too late then (a template
-//! without pods, a negative number of replicas) is checked here.
+//! The schema of a whole Job or StatefulSet is not repeated here: it has half a megabyte, it would be out of date with every release of Kubernetes, and
+//! the API server checks the created object anyway. Only errors that would be found too late then (a template without pods, a negative number of
+//! replicas) are checked here.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
@@ -27,7 +27,7 @@ pub fn join_lines(schema: &mut JSONSchemaProps) {
     }
 }
 
-/// A time; its own type brings a description that would hide the field's.
+/// A time, without the description of its Rust type, which would hide that of the field.
 pub fn date_time(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "format": "date-time" })
 }
@@ -60,7 +60,7 @@ pub fn job_template(_: &mut SchemaGenerator) -> Schema {
             "metadata": metadata(),
             "spec": {
                 "type": "object",
-                "description": "Of the Job: see 'kubectl explain job.spec'.",
+                "description": "Spec of the Job: see 'kubectl explain job.spec'.",
                 "x-kubernetes-preserve-unknown-fields": true,
                 "required": ["template"],
                 "properties": {
@@ -82,13 +82,13 @@ pub fn stateful_set_template(_: &mut SchemaGenerator) -> Schema {
             "metadata": metadata(),
             "spec": {
                 "type": "object",
-                "description": "Of each StatefulSet: see 'kubectl explain statefulset.spec'.",
+                "description": "Spec of each StatefulSet: see 'kubectl explain statefulset.spec'.",
                 "x-kubernetes-preserve-unknown-fields": true,
                 "required": ["template"],
                 "properties": {
-                    "replicas": { "type": "integer", "format": "int32", "minimum": 0, "description": "Pods in each zone, where 'zoneReplicas' does not say otherwise." },
+                    "replicas": { "type": "integer", "format": "int32", "minimum": 0, "description": "Pods in each zone, unless 'zoneReplicas' is set." },
                     "serviceName": { "type": "string", "maxLength": 63, "description": "The headless Service that gives the pods their names." },
-                    "podManagementPolicy": { "type": "string", "enum": ["Parallel", "OrderedReady"], "description": "Whether pods start at once or one after the other." },
+                    "podManagementPolicy": { "type": "string", "enum": ["Parallel", "OrderedReady"], "description": "Whether pods start in parallel or one after the other." },
                     "template": pod_template()
                 }
             }
@@ -114,7 +114,7 @@ pub fn probes(_: &mut SchemaGenerator) -> Schema {
                         "command": { "type": "array", "minItems": 1, "items": { "type": "string" }, "description": "Program and arguments; no shell." }
                     }
                 },
-                "periodSeconds": { "type": "integer", "format": "int32", "minimum": 1, "description": "How often. 30 where it is not given." }
+                "periodSeconds": { "type": "integer", "format": "int32", "minimum": 1, "description": "Seconds between two probes. Default: 30." }
             }
         }
     })
@@ -123,7 +123,7 @@ pub fn probes(_: &mut SchemaGenerator) -> Schema {
 fn metadata() -> Schema {
     json_schema!({
         "type": "object",
-        "description": "Labels and annotations for what is made from this template.",
+        "description": "Labels and annotations for the objects that are created from this template.",
         "x-kubernetes-preserve-unknown-fields": true
     })
 }
@@ -131,14 +131,14 @@ fn metadata() -> Schema {
 fn pod_template() -> Schema {
     json_schema!({
         "type": "object",
-        "description": "Of the pods: see 'kubectl explain pod'.",
+        "description": "Template of the pods: see 'kubectl explain pod'.",
         "x-kubernetes-preserve-unknown-fields": true,
         "required": ["spec"],
         "properties": {
             "metadata": metadata(),
             "spec": {
                 "type": "object",
-                "description": "Of the pods: see 'kubectl explain pod.spec'.",
+                "description": "Spec of the pods: see 'kubectl explain pod.spec'.",
                 "x-kubernetes-preserve-unknown-fields": true,
                 "required": ["containers"],
                 "properties": {

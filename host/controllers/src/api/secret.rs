@@ -1,4 +1,4 @@
-//! QuarksSecret: a Secret whose value the operator makes.
+//! QuarksSecret: a Secret whose value the operator generates.
 
 use super::Condition;
 use super::request::Request;
@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What to make, and where to put it.
+/// What to generate, and for which Secret.
 #[derive(CustomResource, KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "quarks.cloudfoundry.org",
@@ -21,38 +21,38 @@ use std::collections::BTreeMap;
     namespaced,
     status = "QuarksSecretStatus",
     derive = "PartialEq",
-    doc = "A Secret whose value is generated once and then kept. A Secret of the same name that you made yourself is left as it is.",
+    doc = "A Secret whose value is generated once and then kept. An existing Secret of the same name that you created is not changed.",
     printcolumn(
         name = "Type",
         type_ = "string",
         json_path = ".spec.type",
-        description = "What is made"
+        description = "Type of the Secret"
     ),
     printcolumn(
         name = "Secret",
         type_ = "string",
         json_path = ".spec.secretName",
-        description = "Where it is put"
+        description = "Name of the Secret"
     ),
     printcolumn(
         name = "Generated",
         type_ = "boolean",
         json_path = ".status.generated",
-        description = "Whether the Secret is there"
+        description = "Whether the Secret exists"
     ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(
         name = "Expires",
         type_ = "date",
         json_path = ".status.notAfter",
-        description = "When the certificate expires; it is renewed before",
+        description = "When the certificate expires; it is renewed earlier",
         priority = 1
     ),
     printcolumn(
         name = "Message",
         type_ = "string",
         json_path = ".status.conditions[?(@.type==\"Ready\")].message",
-        description = "What is waited for, or what failed",
+        description = "What it waits for, or what failed",
         priority = 1
     )
 )]
@@ -62,22 +62,21 @@ use std::collections::BTreeMap;
 #[x_kube(validation = Rule::new("self.type != 'templatedconfig' || (has(self.request) && has(self.request.templatedConfig))").message("type templatedconfig needs request.templatedConfig"))]
 #[serde(rename_all = "camelCase")]
 pub struct QuarksSecretSpec {
-    /// What to make. copy makes nothing: it says that this namespace takes a copy from another.
+    /// What to generate. copy generates nothing: it allows a copy from another namespace.
     #[serde(rename = "type")]
     pub kind: SecretType,
     /// Name of the Secret.
     #[schemars(length(min = 1, max = 253), regex(pattern = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"))]
     pub secret_name: String,
-    /// Options of the type, in the member of its name. Without it the defaults hold, which are BOSH's.
+    /// Options of the type, in the member of its name. The defaults are those of BOSH.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Request>,
-    /// Copies of the Secret for other namespaces. Each has to agree: by a QuarksSecret of type copy that has this one's name, or by a
-    /// Secret of the copy's name, either with the annotation quarks.cloudfoundry.org/secret-copy-of: NAMESPACE/NAME of this one.
+    /// Copies of the Secret for other namespaces. Each namespace must allow its copy: by a QuarksSecret of type copy with the name of this object, or
+    /// by a Secret with the name of the copy; either needs the annotation quarks.cloudfoundry.org/secret-copy-of: NAMESPACE/NAME of this object.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["namespace", "name"]))]
     pub copies: Vec<Copy>,
-    /// What becomes of the Secret when this object is deleted. The operator sets it for the variables of a BOSHDeployment, as
-    /// spec.variables.retain of that says.
+    /// Whether the Secret is deleted with this object. For variables of a BOSHDeployment, the operator sets it by spec.variables.retain.
     #[serde(default)]
     pub reclaim_policy: ReclaimPolicy,
     /// Labels for the Secret.
@@ -89,7 +88,7 @@ pub struct QuarksSecretSpec {
     pub secret_annotations: BTreeMap<String, String>,
 }
 
-/// What to make, and the keys of its Secret.
+/// What to generate, and the keys of its Secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SecretType {
@@ -99,13 +98,13 @@ pub enum SecretType {
     User,
     /// certificate, private_key, ca and is_ca.
     Certificate,
-    /// tls.crt, tls.key and ca, as Ingresses want them.
+    /// tls.crt, tls.key and ca, as Ingresses need them.
     Tls,
     /// private_key and public_key.
     Rsa,
     /// private_key, public_key and public_key_fingerprint.
     Ssh,
-    /// username and password, as Kubernetes wants them.
+    /// username and password, with the Secret type basic-auth.
     #[serde(rename = "basic-auth")]
     BasicAuth,
     /// .dockerconfigjson, to pull images with.
@@ -116,13 +115,13 @@ pub enum SecretType {
     Copy,
 }
 
-/// What becomes of a Secret whose QuarksSecret is deleted.
+/// Whether a Secret is deleted with its QuarksSecret.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ReclaimPolicy {
     /// It is deleted, too.
     #[default]
     Delete,
-    /// It stays, and a QuarksSecret of the same name adopts it. No other one does.
+    /// It stays. Only a QuarksSecret of the same name adopts it.
     Retain,
 }
 
@@ -138,7 +137,7 @@ impl ReclaimPolicy {
     }
 }
 
-/// Where a copy goes.
+/// A copy of the Secret.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Copy {
     /// Name of the copy.
@@ -149,24 +148,24 @@ pub struct Copy {
     pub namespace: String,
 }
 
-/// How far it got.
+/// The status of a QuarksSecret.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QuarksSecretStatus {
-    /// When the operator last changed something for it.
+    /// When the operator last changed something for this object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::api::schema::optional_date_time")]
     pub last_reconcile: Option<Time>,
-    /// Whether the Secret is there: generated, or made by you.
+    /// Whether the Secret exists: generated, or created by you.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generated: Option<bool>,
     /// UID of the Secret that this status is about.
     #[serde(default, rename = "secretUID", skip_serializing_if = "Option::is_none")]
     pub secret_uid: Option<String>,
-    /// Whether all copies are what the Secret is.
+    /// Whether all copies are up to date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copied: Option<bool>,
-    /// When the certificate expires. It is renewed before.
+    /// When the certificate expires. It is renewed earlier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::api::schema::optional_date_time")]
     pub not_after: Option<Time>,
@@ -174,7 +173,7 @@ pub struct QuarksSecretStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub observed_generation: Option<i64>,
-    /// Ready; Copied where there are copies.
+    /// Ready, and Copied if there are copies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,

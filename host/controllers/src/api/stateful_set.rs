@@ -20,8 +20,8 @@ use std::collections::BTreeMap;
     namespaced,
     status = "QuarksStatefulSetStatus",
     derive = "PartialEq",
-    validation = Rule::new("!has(self.spec.zoneReplicas) || self.spec.zoneReplicas.size() == 0 || (has(self.spec.zones) && self.spec.zoneReplicas.size() == self.spec.zones.size())").message("zoneReplicas has a number for each zone"),
-    doc = "A StatefulSet for each zone, in versions. Instance groups of a deployment that run for ever are such.",
+    validation = Rule::new("!has(self.spec.zoneReplicas) || self.spec.zoneReplicas.size() == 0 || (has(self.spec.zones) && self.spec.zoneReplicas.size() == self.spec.zones.size())").message("zoneReplicas must have a number for each zone"),
+    doc = "A versioned StatefulSet for each zone. Instance groups of a deployment that are services are QuarksStatefulSets.",
     printcolumn(
         name = "Ready",
         type_ = "boolean",
@@ -32,33 +32,33 @@ use std::collections::BTreeMap;
         name = "Replicas",
         type_ = "integer",
         json_path = ".spec.template.spec.replicas",
-        description = "Pods in the zone that has most"
+        description = "Pods in the zone with the most pods"
     ),
     printcolumn(
         name = "Version",
         type_ = "integer",
         json_path = ".status.version",
-        description = "The newest version: StatefulSets end with it"
+        description = "The newest version, with which the names of its StatefulSets end"
     ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(
         name = "Reason",
         type_ = "string",
         json_path = ".status.conditions[?(@.type==\"Ready\")].reason",
-        description = "Why it is ready, or why not"
+        description = "Why it is ready or not ready"
     ),
     printcolumn(
         name = "Message",
         type_ = "string",
         json_path = ".status.conditions[?(@.type==\"Ready\")].message",
-        description = "The same as a sentence, with pod and container",
+        description = "The reason as a sentence, with pod and container",
         priority = 1
     ),
     printcolumn(
         name = "Zones",
         type_ = "string",
         json_path = ".spec.zones",
-        description = "Zones it runs in",
+        description = "Zones that it runs in",
         priority = 1
     )
 )]
@@ -67,33 +67,33 @@ pub struct QuarksStatefulSetSpec {
     /// The StatefulSet of each zone: see 'kubectl explain statefulset'.
     #[schemars(schema_with = "crate::api::schema::stateful_set_template")]
     pub template: Map<String, Value>,
-    /// Zones, each with a StatefulSet of its own on the nodes of that zone. None: one StatefulSet, anywhere.
+    /// Zones. Each has its own StatefulSet on the nodes of that zone. Without zones there is one StatefulSet, on any nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), inner(length(min = 1, max = 63)), extend("x-kubernetes-list-type" = "atomic"))]
-    #[x_kube(validation = Rule::new("self.all(z, self.filter(o, o == z).size() == 1)").message("a zone is given once"))]
+    #[x_kube(validation = Rule::new("self.all(z, self.filter(o, o == z).size() == 1)").message("list each zone once"))]
     pub zones: Vec<String>,
-    /// Pods of each zone, in the order of 'zones', where they do not all have 'replicas' of the template. Containers learn the greatest number from the
-    /// variable REPLICAS.
+    /// Number of pods of each zone, in the order of 'zones', if it is not 'replicas' of the template for all. The variable REPLICAS of containers is
+    /// the greatest of these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), inner(range(min = 0)), extend("x-kubernetes-list-type" = "atomic"))]
     pub zone_replicas: Vec<i32>,
-    /// Value of the nodes' label by zone, for zones whose nodes do not have the zone's own name there.
+    /// Value of the node label by zone, for zones whose nodes have another label value than the name of the zone.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("maxProperties" = 64), inner(length(max = 63)))]
     pub zone_values: BTreeMap<String, String>,
-    /// Label of nodes that names their zone.
+    /// The node label with the name of the zone.
     #[serde(default = "zone_node_label")]
     #[schemars(length(min = 1, max = 317))]
     pub zone_node_label: String,
-    /// Whether pods start anew when a ConfigMap or Secret that they use changes. It has no effect yet.
+    /// Whether pods restart when a ConfigMap or Secret that they use changes. It has no effect yet.
     #[serde(default)]
     pub update_on_config_change: bool,
-    /// By the name of a container: a command whose success makes the pod an active one (label quarks.cloudfoundry.org/pod-active). They are not run
-    /// yet: no pod gets the label, and Services of a deployment lead to all pods.
+    /// Commands by container name: a pod whose command succeeds is active (label quarks.cloudfoundry.org/pod-active). They are not run yet: no pod
+    /// gets the label, and Services of a deployment select all pods.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[schemars(schema_with = "crate::api::schema::probes")]
     pub active_passive_probes: Map<String, Value>,
-    /// Whether containers learn the number of replicas from the variable REPLICAS.
+    /// Whether containers get the number of replicas in the variable REPLICAS.
     #[serde(default = "yes")]
     pub inject_replicas_env: bool,
 }
@@ -106,26 +106,26 @@ fn yes() -> bool {
     true
 }
 
-/// How far it got.
+/// The status of a QuarksStatefulSet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QuarksStatefulSetStatus {
-    /// When the operator last changed something for it.
+    /// When the operator last changed something for this object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::api::schema::optional_date_time")]
     pub last_reconcile: Option<Time>,
     /// Whether all pods of the newest version are ready.
     #[serde(default)]
     pub ready: bool,
-    /// Number of the newest version, with which the names of its StatefulSets end.
+    /// Number of the newest version. The names of its StatefulSets end with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub version: Option<i64>,
-    /// Digest of the template that the newest version was made from, without the number of its pods. The same template keeps its number, even
-    /// if its StatefulSets were deleted.
+    /// Digest of the template of the newest version, without the number of pods. The same template keeps its version, even if its StatefulSets were
+    /// deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template_digest: Option<String>,
-    /// The newest version of which all pods were ready at some time. It is kept until all pods of a newer one are ready.
+    /// The newest version whose pods were all ready at some time. It is kept until all pods of a newer version are ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub ready_version: Option<i64>,
@@ -137,7 +137,7 @@ pub struct QuarksStatefulSetStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10), extend("x-kubernetes-list-type" = "atomic"))]
     pub problems: Vec<PodProblem>,
-    /// Ready; and DisksAsAsked where pods have claims: whether these have the size and class that is asked for.
+    /// Ready; and DisksAsAsked if pods have claims: whether these have the requested size and class.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
@@ -148,10 +148,10 @@ pub struct QuarksStatefulSetStatus {
 pub struct PodProblem {
     /// The pod.
     pub pod: String,
-    /// The container, where one is to blame.
+    /// The container with the problem, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
-    /// One word, as Kubernetes has it: CrashLoopBackOff, ImagePullBackOff, Unschedulable, FailedCreate.
+    /// The reason that Kubernetes reports, such as CrashLoopBackOff, ImagePullBackOff, Unschedulable or FailedCreate.
     pub reason: String,
     /// What Kubernetes reports about it. It never holds the output of a container, or a secret value.
     pub message: String,

@@ -294,7 +294,7 @@ fn certificate(request: &CertificateSigningRequest) -> Option<String> {
 
 fn size(asked: &CertificateRequest) -> Result<KeySize, Trouble> {
     let bits = asked.key_length.filter(|bits| *bits != 0).unwrap_or(3072);
-    KeySize::from_bits(bits).ok_or_else(|| bad("keys have 2048, 3072 or 4096 bits"))
+    KeySize::from_bits(bits).ok_or_else(|| bad("a key must have 2048, 3072 or 4096 bits"))
 }
 
 pub fn bad(message: &str) -> Trouble {
