@@ -1,4 +1,4 @@
-//! Compiled releases and stemcells' images that are made up.
+//! Made-up compiled releases and stemcell images.
 
 use anyhow::Result;
 use flate2::Compression;
@@ -35,7 +35,7 @@ pub struct Release {
     pub jobs: Vec<(String, Vec<(String, Entry)>)>,
     /// Packages, each with its files.
     pub packages: Vec<(String, Vec<(String, Entry)>)>,
-    /// The packages are source.
+    /// Whether the packages are source.
     pub source: bool,
 }
 
@@ -51,7 +51,7 @@ impl Entry {
 // === impl Release ===
 
 impl Release {
-    /// A job `server` with a template that says `greeting`, and the packages `bash` and `server`.
+    /// A job `server` with a template that contains `greeting`, and the packages `bash` and `server`.
     pub fn small(greeting: &str) -> Self {
         let job = [
             (
@@ -90,7 +90,7 @@ impl Release {
     /// Writes the tarball.
     ///
     /// # Errors
-    /// A path that a tar does not take; the disk.
+    /// A path that a tar cannot hold; disk errors.
     pub fn write(&self, path: &Path) -> Result<()> {
         let mut manifest = format!("name: {}\nversion: {}\njobs:\n", self.name, self.version);
         let mut files = Vec::new();
@@ -123,10 +123,10 @@ impl Release {
     }
 }
 
-/// Writes a compiled release with one package, whose content takes about so many bytes in the tarball. It does not go through memory.
+/// Writes a compiled release with one package of about this size in the tarball. It is streamed, not built in memory.
 ///
 /// # Errors
-/// The disk.
+/// Disk errors.
 pub fn write_large(path: &Path, bytes: u64) -> Result<()> {
     let inner = path.with_extension("package");
     let mut archive = Builder::new(GzEncoder::new(
@@ -135,7 +135,7 @@ pub fn write_large(path: &Path, bytes: u64) -> Result<()> {
     ));
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     const FILE: u64 = 8 << 20;
-    // Programs compress to about a third: a third of noise, the rest is text that repeats.
+    // Programs compress to about a third: a third of noise, the rest is repeated text.
     for nth in 0..(bytes * 5 / 2).div_ceil(FILE) {
         let mut content = vec![0; FILE as usize];
         for block in content.chunks_mut(1024) {
@@ -188,10 +188,10 @@ pub fn write_large(path: &Path, bytes: u64) -> Result<()> {
     Ok(())
 }
 
-/// Writes an OCI image layout with one layer of these files: a stemcell's image.
+/// Writes an OCI image layout with one layer of these files: a stemcell image.
 ///
 /// # Errors
-/// A path that a tar does not take; the disk.
+/// A path that a tar cannot hold; disk errors.
 pub fn write_stemcell(directory: &Path, files: &[(&str, &str)]) -> Result<()> {
     let entries: Vec<(String, Entry)> = files
         .iter()
@@ -232,7 +232,7 @@ pub fn write_stemcell(directory: &Path, files: &[(&str, &str)]) -> Result<()> {
 /// A gzipped tar of these entries.
 ///
 /// # Errors
-/// A path that a tar does not take.
+/// A path that a tar cannot hold.
 pub fn tgz(entries: &[(String, Entry)]) -> Result<Vec<u8>> {
     let mut archive = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
     append(&mut archive, entries)?;
@@ -258,7 +258,7 @@ fn append(archive: &mut Builder<impl Write>, entries: &[(String, Entry)]) -> Res
     Ok(())
 }
 
-/// The path as it is: the library refuses those that lead out.
+/// Writes the path unchecked: the library refuses paths that lead out.
 fn raw(header: &mut Header, path: &str) {
     if let Some(place) = header.as_old_mut().name.get_mut(..path.len()) {
         place.copy_from_slice(path.as_bytes());

@@ -1,22 +1,22 @@
-//! Plugins for tests: a core module, as text, made a component of a world.
+//! Plugins for tests: a core module, as text, built into a component of a world.
 
 use crate::root;
 use anyhow::Result;
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
-/// A core module as a component of the stage's world.
+/// Builds a component of the stage's world from a core module.
 ///
 /// # Errors
-/// It is no such module.
+/// It is not such a module.
 pub fn component(module: &str, stage: &str) -> Result<Vec<u8>> {
     component_of(module, stage, stage, &[])
 }
 
-/// A core module as a component of a world that stands in these packages, or in that of the stage. `more`: names and texts.
+/// Builds a component from a core module, for a world in these packages or in the package of the stage. `more`: names and texts.
 ///
 /// # Errors
-/// It is no such module, or there is no such world.
+/// It is not such a module, or the world does not exist.
 pub fn component_of(module: &str, stage: &str, world: &str, more: &[(&str, &str)]) -> Result<Vec<u8>> {
     let (mut resolve, wit) = (Resolve::default(), root().join("wit"));
     resolve.push_dir(wit.join("types"))?;

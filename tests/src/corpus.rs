@@ -1,4 +1,4 @@
-//! Cases that BOSH has answered, one JSON object a line, and what `host` answers to them. `tests/corpus/README.md` has the format.
+//! Cases with BOSH's recorded answers, one JSON object a line, and the answers of `host`. The format is described in `tests/corpus/README.md`.
 
 use crate::{Run, host_with_input};
 use anyhow::{Context, Result};
@@ -7,11 +7,11 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-/// How many cases were answered, and what differs.
+/// Number of cases, and the differences.
 #[derive(Debug, Default)]
 pub struct Count {
     cases: usize,
-    /// Of these BOSH's answer is not known.
+    /// Number of cases without a known answer of BOSH.
     unjudged: usize,
     failed: usize,
     differences: Vec<String>,
@@ -20,14 +20,14 @@ pub struct Count {
 // === impl Count ===
 
 impl Count {
-    /// Adds a case and what differs in it.
+    /// Adds a case and its difference.
     pub fn add(&mut self, id: &str, difference: Option<String>) {
         self.cases += 1;
         self.differences
             .extend(difference.map(|difference| format!("{id}: {difference}")));
     }
 
-    /// Adds those of another one.
+    /// Adds another count.
     pub fn merge(&mut self, other: Self) {
         self.cases += other.cases;
         self.unjudged += other.unjudged;
@@ -35,7 +35,7 @@ impl Count {
         self.differences.extend(other.differences);
     }
 
-    /// Some cases, and no difference.
+    /// Whether there are cases, and no difference.
     pub fn is_perfect(&self) -> bool {
         self.cases > 0 && self.differences.is_empty()
     }
@@ -64,7 +64,7 @@ impl Count {
 /// The cases of a file.
 ///
 /// # Errors
-/// The file is missing, or a line of it is no JSON.
+/// The file is missing, or one of its lines is not JSON.
 pub fn cases(file: &Path) -> Result<Vec<Value>> {
     let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
     text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
@@ -73,7 +73,7 @@ pub fn cases(file: &Path) -> Result<Vec<Value>> {
 /// Renders the templates of a file, all by one `host render --batch`.
 ///
 /// # Errors
-/// The file cannot be read, `host` cannot be started, or its answer is no JSON.
+/// The file cannot be read, `host` cannot be started, or its answer is not JSON.
 pub fn templates(file: &Path) -> Result<Count> {
     let cases = cases(file)?;
     let mut input = String::new();
@@ -100,7 +100,7 @@ pub fn templates(file: &Path) -> Result<Count> {
     Ok(count)
 }
 
-/// What differs between the recorded answer and ours.
+/// The difference between the recorded answer and ours.
 fn template(one: &Value, answer: &Value) -> Option<String> {
     let said = answer["error"]["message"].as_str();
     if let Some(wanted) = one.get("output").and_then(Value::as_str) {
@@ -119,7 +119,7 @@ fn template(one: &Value, answer: &Value) -> Option<String> {
     }
 }
 
-/// The text with nothing between brackets that hold nothing else: Ruby before 3.4 breaks lines there in `JSON.pretty_generate`.
+/// Joins empty brackets: Ruby before 3.4 breaks lines inside them in `JSON.pretty_generate`.
 fn closed(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -186,7 +186,7 @@ fn interpolation(one: &Value) -> Result<Option<String>> {
             _ => Some(format!("fails: {}", ran.stderr)),
         });
     }
-    // Where the words are ours on purpose, the case has them.
+    // If our words differ on purpose, the case has them.
     let wanted = one["ours"].as_str().or(one["error"].as_str()).unwrap_or("");
     let said = ran.stderr.replace(&format!("{}/", directory.path().display()), "");
     Ok(match ran.code {

@@ -1,4 +1,4 @@
-//! The harness: runs the real `host` binary on folders, and compares what it says with what it should.
+//! The harness: runs the real `host` binary on folders, and compares its output with the expected one.
 
 pub mod cluster;
 pub mod compiled;
@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// What a run of `host` gave.
+/// Result of a run of `host`.
 #[derive(Debug)]
 pub struct Ran {
     /// Exit code; -1 for a signal.
@@ -27,7 +27,7 @@ pub struct Ran {
 
 /// The repository's root.
 pub fn root() -> PathBuf {
-    // As cargo says now: checkouts that share a target directory share this library as well, which one of them compiled.
+    // Read at run time: checkouts that share a target directory also share this library, which was compiled in one of them.
     let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     package
         .as_deref()
@@ -40,7 +40,7 @@ pub fn root() -> PathBuf {
 /// The `host` binary that was built together with this test.
 ///
 /// # Errors
-/// It was not built: `cargo test --workspace` and `make build` do.
+/// It was not built (`cargo test --workspace` and `make build` build it).
 pub fn binary() -> Result<PathBuf> {
     let test = std::env::current_exe().context("no path of the running test")?;
     let binary = test
@@ -55,21 +55,21 @@ pub fn binary() -> Result<PathBuf> {
     }
 }
 
-/// A run of `host` that is about to be.
+/// A prepared run of `host`.
 #[derive(Debug)]
 pub struct Run {
     directory: PathBuf,
     arguments: Vec<OsString>,
-    /// What it finds on standard input.
+    /// Its standard input.
     pub input: Vec<u8>,
-    /// More environment variables.
+    /// Additional environment variables.
     pub environment: Vec<(OsString, OsString)>,
 }
 
 // === impl Run ===
 
 impl Run {
-    /// In `directory`, with nothing on standard input.
+    /// Runs in `directory`, with an empty standard input.
     pub fn new<A: AsRef<OsStr>>(directory: &Path, arguments: impl IntoIterator<Item = A>) -> Self {
         let arguments = arguments.into_iter().map(|one| one.as_ref().to_os_string()).collect();
         Self {
@@ -80,7 +80,7 @@ impl Run {
         }
     }
 
-    /// Runs to the end. No color, and none of the variables of `host` that are set outside.
+    /// Runs to the end, without color, and without the variables of `host` from outside.
     ///
     /// # Errors
     /// The binary is missing or cannot be started.
@@ -101,7 +101,7 @@ impl Run {
             .stderr(Stdio::piped())
             .spawn()?;
         let mut stdin = child.stdin.take().context("no standard input")?;
-        // On a thread of its own: a child that answers before it has read everything would block both of us.
+        // On its own thread: a child that answers before it has read everything would block both.
         let feeder = std::thread::spawn(move || drop(std::io::Write::write_all(&mut stdin, &self.input)));
         let Output { status, stdout, stderr } = child.wait_with_output()?;
         let _ = feeder.join();
@@ -113,7 +113,7 @@ impl Run {
     }
 }
 
-/// Runs `host` in `directory`, with nothing on standard input.
+/// Runs `host` in `directory`, with an empty standard input.
 ///
 /// # Errors
 /// As [`Run::start`].
@@ -121,7 +121,7 @@ pub fn host<A: AsRef<OsStr>>(directory: &Path, arguments: impl IntoIterator<Item
     Run::new(directory, arguments).start()
 }
 
-/// The same, with this on standard input.
+/// Runs `host` with this standard input.
 ///
 /// # Errors
 /// As [`Run::start`].
@@ -135,7 +135,7 @@ pub fn host_with_input<A: AsRef<OsStr>>(
     run.start()
 }
 
-/// Compares `text` with the file, or rewrites the file where `BLESS` is set. `None`: as it should be; else what differs.
+/// Compares `text` with the file, or rewrites the file if `BLESS` is set. `None`: equal; otherwise the difference.
 ///
 /// # Errors
 /// The file cannot be read or written.
@@ -179,10 +179,10 @@ pub fn folders(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Copies a folder with all that is in it.
+/// Copies a folder with all its content.
 ///
 /// # Errors
-/// Something of it cannot be read or written.
+/// Something in it cannot be read or written.
 pub fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {

@@ -1,5 +1,5 @@
-//! A real registry on an address of this machine: Debian's `docker-registry`, which `.ci/setup` installs. Images are pushed by the HTTP API, because the
-//! client that we test is not the one to make the test's input.
+//! A real registry on an address of this machine: Debian's `docker-registry`, which `.ci/setup` installs. Images are pushed by the HTTP API, because
+//! the client under test should not create the test's input.
 
 use crate::root;
 use anyhow::{Context, Result, ensure};
@@ -14,11 +14,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Who may pull from a registry that asks.
+/// The user of a registry with a password.
 pub const USER: &str = "robot";
 /// The password of [`USER`].
 pub const PASSWORD: &str = "s3cret";
-/// Its bcrypt.
+/// Its bcrypt hash.
 const PASSWORDS: &str = "robot:$2b$05$abcdefghijklmnopqrstuuLK7U1u6pVRmL7L1BBM2aS35PSZnDXlK\n";
 
 /// A running registry; it ends with this value.
@@ -33,15 +33,15 @@ pub struct Server {
 // === impl Server ===
 
 impl Server {
-    /// Starts one, which asks for a password or not.
+    /// Starts a registry, with or without a password.
     ///
     /// # Errors
-    /// It is not installed, or does not come up.
+    /// It is not installed, or does not start.
     pub fn start(asks: bool) -> Result<Self> {
         Self::start_at(Ipv4Addr::LOCALHOST, asks)
     }
 
-    /// Starts one that listens on this address: pods reach what listens on the gateway of their cluster.
+    /// Starts a registry that listens on this address: pods reach servers on the gateway of their cluster.
     ///
     /// # Errors
     /// As [`Self::start`].
@@ -87,12 +87,12 @@ impl Server {
         Ok(server)
     }
 
-    /// `127.0.0.1:PORT`, or the address that was asked for.
+    /// `127.0.0.1:PORT`, or the given address.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// The directory with its files; `data` is what it stores.
+    /// The directory with its files; `data` is its storage.
     pub fn files(&self) -> &Path {
         self.files.path()
     }
@@ -110,7 +110,7 @@ impl Server {
         self.push_with(name, layers, b"{}")
     }
 
-    /// The same with a configuration, which an image needs that is to run. Layers are gzipped.
+    /// Like [`Self::push`], with a configuration, which a runnable image needs. Layers are gzipped.
     ///
     /// # Errors
     /// The registry refuses.
@@ -129,7 +129,7 @@ impl Server {
         self.send(&url, "PUT", media_type, manifest.as_bytes()).map(drop)
     }
 
-    /// Pushes the image of a release that lies in a directory as source: its jobs, as release images have them.
+    /// Pushes the image of a release from its source directory: its jobs, in the layout of release images.
     ///
     /// # Errors
     /// The directory cannot be read; the registry refuses.
@@ -139,7 +139,7 @@ impl Server {
             let job_name = job.file_name().context("no name")?.to_string_lossy().into_owned();
             for path in files_below(&job)? {
                 let inner = path.strip_prefix(&job)?.display().to_string();
-                // What images hold was built: its spec is called as in a tarball.
+                // Jobs in images are built: their spec has the same name as in a tarball.
                 let inner = if inner == "spec" { "job.MF".to_string() } else { inner };
                 files.push((format!("var/vcap/jobs-src/{job_name}/{inner}"), fs::read(path)?));
             }
@@ -169,7 +169,7 @@ impl Server {
         ))
     }
 
-    /// One request; gives the headers of the answer.
+    /// One request; returns the headers of the answer.
     fn send(&self, url: &str, method: &str, media_type: &str, body: &[u8]) -> Result<String> {
         let mut curl = Command::new("curl");
         curl.args([
@@ -213,7 +213,7 @@ impl Drop for Server {
 /// A gzipped layer of these files: path and content.
 ///
 /// # Errors
-/// A path that a tar does not take.
+/// A path that a tar cannot hold.
 pub fn layer(files: &[(&str, &[u8])]) -> Result<Vec<u8>> {
     let mut archive = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
     for (path, content) in files {
@@ -225,7 +225,7 @@ pub fn layer(files: &[(&str, &[u8])]) -> Result<Vec<u8>> {
     Ok(archive.into_inner()?.finish()?)
 }
 
-/// The releases of `docs/examples/nats`, with the tags that its manifest asks for.
+/// The releases of `docs/examples/nats`, with the tags in its manifest.
 ///
 /// # Errors
 /// As [`Server::push_release`].

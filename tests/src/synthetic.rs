@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-/// Jobs of the release; groups take three of them in turn.
+/// Jobs of the release; each group takes the next three.
 const JOBS: usize = 12;
 /// Jobs of a group.
 const JOBS_OF_A_GROUP: usize = 3;
@@ -72,7 +72,7 @@ const UPSTREAMS: &str = r##"<%=
 %>
 "##;
 
-/// What the templates see of one instance.
+/// The context of one instance for the templates.
 pub const CONTEXT: &str = r##"{
   "deployment": "shop", "name": "front", "job": {"name": "front"}, "index": 0, "bootstrap": true,
   "id": "2f2dbb5f-2c0c-4f0c-8d0e-9d4a2c1f7a11", "az": "z1", "address": "front-0", "ip": "10.0.0.1",
@@ -90,12 +90,12 @@ pub const CONTEXT: &str = r##"{
   }}
 }"##;
 
-/// How many groups [`manifest`] needs for this many lines or a few more.
+/// Number of groups that [`manifest`] needs for at least this many lines.
 pub fn groups_for(lines: usize) -> usize {
     lines.div_ceil(LINES_OF_A_GROUP)
 }
 
-/// A manifest as large deployments have it: 31 lines for each group, placeholders among them.
+/// A manifest like those of large deployments: 31 lines for each group, with placeholders.
 pub fn manifest(groups: usize) -> String {
     let mut text = head("large", "common");
     for group in 0..groups {
@@ -141,7 +141,7 @@ pub fn manifest(groups: usize) -> String {
     text
 }
 
-/// The ops file number `nth` for a [`manifest`] of `groups` groups: eight operations of several kinds, all of which succeed in any order.
+/// The ops file number `nth` for a [`manifest`] of `groups` groups: eight operations of several kinds, which succeed in any order.
 pub fn ops_file(nth: usize, groups: usize) -> String {
     let mut text = String::new();
     for step in 0..OPERATIONS {
@@ -171,7 +171,8 @@ pub fn ops_file(nth: usize, groups: usize) -> String {
     text
 }
 
-/// Writes `manifest.yml` and `release/` below `directory`: groups of three jobs with four templates each, every job linked to one of the group before.
+/// Writes `manifest.yml` and `release/` below `directory`: groups of three jobs with four templates each, every job linked to one of the group
+/// before.
 ///
 /// # Errors
 /// The directory cannot be written to.
@@ -298,7 +299,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manifest_has_the_lines_that_were_asked_for() {
+    fn a_manifest_has_the_requested_number_of_lines() {
         let lines = manifest(groups_for(3000)).lines().count();
         assert!((3000..3050).contains(&lines), "{lines}");
     }

@@ -1,7 +1,7 @@
 //! Made-up templates of many sizes, for the context of `synthetic`. The same count gives the same bytes.
 
-/// Bytes of the templates of [`of_all_sizes`]: the smallest, those at each quarter, the largest. As the renderings of the test suites of five releases
-/// (nats, capi, routing, uaa, bosh) have them, but for the longest tenth.
+/// Sizes of the templates of [`of_all_sizes`] in bytes: the smallest, each quartile, the largest. Taken from the test suites of five releases (nats,
+/// capi, routing, uaa, bosh), without the longest tenth.
 const TEMPLATE_BYTES: [usize; 5] = [50, 380, 3800, 18_400, 37_000];
 
 /// A part of a template: some Ruby, some text, few tags, as in those releases.
@@ -30,7 +30,7 @@ buffers = 16
 compression = off
 "##;
 
-/// Different templates for [`crate::synthetic::CONTEXT`], of sizes as releases have them.
+/// Different templates for [`crate::synthetic::CONTEXT`], with the sizes of real releases.
 pub fn of_all_sizes(count: usize) -> Vec<String> {
     let last = TEMPLATE_BYTES.len() - 1;
     let size = |nth: usize| {

@@ -1,5 +1,5 @@
-//! What the conversion makes containers for, and what the pods then find in the files that they render, are the same processes; and no
-//! generated value is in an object other than a Secret.
+//! The processes for which the conversion creates containers are those that the pods find in the files that they render; and generated values are
+//! only in Secrets.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// Objects that the release of `tests/releases/lifecycle` becomes, and the variables that were generated for it.
+/// Objects of the release in `tests/releases/lifecycle`, and the variables that were generated for it.
 fn converted(scratch: &Path) -> (Vec<Value>, String) {
     let release = root().join("tests/releases/lifecycle");
     let manifest = release.join("manifest.yml");
@@ -53,7 +53,7 @@ fn of_containers(pod: &Value) -> BTreeSet<String> {
         .collect()
 }
 
-/// The same of the files that a pod writes.
+/// `<job>/<process>` in the files that a pod writes.
 fn of_pod(scratch: &Path, properties: &[u8]) -> BTreeSet<String> {
     let jobs = scratch.join("releases/jobs-src/lifecycle");
     for job in folders(&root().join("tests/releases/lifecycle/jobs")).unwrap() {
@@ -104,7 +104,7 @@ fn of_pod(scratch: &Path, properties: &[u8]) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_conversion_and_the_pod_see_the_same_processes_and_only_secrets_hold_values() {
+fn the_conversion_and_the_pod_find_the_same_processes_and_only_secrets_hold_values() {
     let scratch = tempfile::tempdir().unwrap();
     let (objects, vars) = converted(scratch.path());
     let set = find(&objects, "StatefulSet", "lifecycle-server-v1");

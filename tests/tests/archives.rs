@@ -1,5 +1,5 @@
-//! Release tarballs that no honest tool writes, given to `host convert`: each is refused with a code and the entry's name, prints nothing, and
-//! writes nothing anywhere. What a good one looks like is tested first, so that the bad ones fail for what is bad in them.
+//! Malicious release tarballs, given to `host convert`: each is refused with a code and the entry's name, with no output and no file written. A good
+//! tarball is tested first, so that the bad ones fail for the tested reason.
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 
@@ -22,7 +22,7 @@ instance_groups:
 const SPEC: &str = "name: app\ntemplates: {bpm.yml.erb: config/bpm.yml}\npackages: []\n";
 const BPM: &str = "processes: [{name: app, executable: /bin/app}]\n";
 
-/// An archive in the making. Headers are written by hand: the library refuses to write bad ones.
+/// An archive under construction. Headers are written by hand: the library refuses to write bad ones.
 struct Archive(Builder<Vec<u8>>);
 
 // === impl Archive ===
@@ -32,7 +32,7 @@ impl Archive {
         Self(Builder::new(Vec::new()))
     }
 
-    /// A job as release tarballs hold it.
+    /// A job in the layout of release tarballs.
     fn job() -> Self {
         Self::new()
             .file("./job.MF", SPEC)
@@ -77,7 +77,7 @@ impl Archive {
     }
 }
 
-/// Converts with this release, in a directory of its own that must come out as it went in.
+/// Converts with this release, in a new directory that must not change.
 fn convert(release: &[u8]) -> Ran {
     let scratch = tempfile::tempdir().unwrap();
     std::fs::create_dir(scratch.path().join("work")).unwrap();
@@ -180,9 +180,9 @@ fn links_that_lead_out_are_refused() {
 }
 
 #[test]
-fn links_that_lead_nowhere_or_in_circles_are_refused() {
+fn dangling_links_and_loops_are_refused() {
     for (extra, target) in [
-        (None, "./gone"),
+        (None, "./missing"),
         (None, "bpm.yml.erb"),
         (Some(("./templates/b", "bpm.yml.erb")), "b"),
     ] {
@@ -202,7 +202,7 @@ fn links_that_lead_nowhere_or_in_circles_are_refused() {
 }
 
 #[test]
-fn what_is_no_file_is_refused() {
+fn entries_that_are_not_files_are_refused() {
     for (kind, what) in [
         (EntryType::Char, "is a device"),
         (EntryType::Block, "is a device"),
@@ -218,7 +218,7 @@ fn what_is_no_file_is_refused() {
 
 #[test]
 fn bombs_are_stopped() {
-    // 300 MB of zeros in 1.3 MB: in the release, then in the job inside of it.
+    // 300 MB of zeros in 1.3 MB: in the release, then in a job inside it.
     let zeros = vec![0; 300 << 20];
     refused(
         &good().file("packages/big.tgz", &zeros).gz(),
@@ -234,13 +234,13 @@ fn bombs_are_stopped() {
 }
 
 #[test]
-fn sizes_that_lie_are_noticed() {
+fn wrong_sizes_are_detected() {
     let archive = good().entry("x", EntryType::Regular, u64::MAX >> 2, "", b"").gz();
     refused(&archive, "release-archive-damaged", "'r.tgz' is ");
 }
 
 #[test]
-fn what_is_cut_off_or_altered_is_noticed() {
+fn truncated_or_altered_archives_are_detected() {
     let whole = good().gz();
     for cut in [20, whole.len() / 2, whole.len() - 9] {
         refused(&whole[..cut], "release-archive-damaged", "'r.tgz' is cut off");
@@ -252,7 +252,7 @@ fn what_is_cut_off_or_altered_is_noticed() {
 }
 
 #[test]
-fn what_is_no_archive_is_refused() {
+fn a_file_that_is_not_an_archive_is_refused() {
     refused(
         b"<html>not found</html>",
         "release-archive-format",

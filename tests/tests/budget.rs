@@ -1,4 +1,4 @@
-//! The budgets of a conversion: the fuel that its calls have together, and the memory that calls of many share.
+//! The budgets of a conversion: the fuel of all its calls together, and the memory that the calls of several conversions share.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -27,7 +27,7 @@ fn with(sandbox: &Sandbox, account: Account) -> Plugins {
     plugins
 }
 
-/// A group of so many instances whose job has this template.
+/// A group with this number of instances, whose job has this template.
 fn group(name: &str, instances: usize) -> ResolvedGroup {
     let instances: Vec<String> = (0..instances).map(|index| format!(r#"{{"index":{index}}}"#)).collect();
     let text = format!(
@@ -80,7 +80,7 @@ fn a_conversion_has_fuel_for_all_of_its_calls_together() {
     };
     let all = render(u64::MAX, 1).unwrap_or_else(|errors| panic!("{errors:?}"));
     for threads in [1, 2] {
-        // To the unit: the order in which calls run decides nothing.
+        // Exact: the order of the calls does not matter.
         assert_eq!(render(all, threads).ok(), Some(all), "{threads} threads");
         let errors: Vec<Diagnostic> = render(all - 1, threads).err().unwrap();
         assert_eq!(errors.len(), 1, "{errors:?}");
@@ -95,7 +95,7 @@ fn a_conversion_has_fuel_for_all_of_its_calls_together() {
 
 #[test]
 fn calls_that_outgrow_the_memory_take_turns_and_all_reply() {
-    // Room for one large call and some small ones: each of eight wants 200 MB, all at once.
+    // Memory for one large call and some small ones: each of eight needs 200 MB, all at once.
     let budget = Budget::of_many(3 << 29, 8);
     let sandbox = Sandbox::new(Limits::default(), Cache::none())
         .unwrap()

@@ -1,4 +1,4 @@
-//! How many parts a component may have: as many as Python's and composed ones need, and the same number whichever way the engine makes instances.
+//! The limit on the parts of a component: enough for those of Python and for composed ones, and the same for both allocators of the engine.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -8,10 +8,10 @@ use boson_tests::component::component;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Address space in which a component can run, and for which the pool of instances is far too large, in KiB.
+/// Address space in KiB in which a component can run, but which is too small for the pool of instances.
 const SCARCE: &str = "41943040";
 
-/// A plugin of the ops stage whose `find` answers `7`, with more of these inside.
+/// A plugin of the ops stage whose `find` answers `7`, with these additional parts.
 fn plugin(find: &str, extra: &str) -> Vec<u8> {
     let module = format!(
         r#"(module
@@ -30,7 +30,7 @@ fn plugin(find: &str, extra: &str) -> Vec<u8> {
     component(&module, "ops").unwrap()
 }
 
-/// The component with so many more instances of a core module.
+/// The component with this number of additional instances of a core module.
 fn with_instances(mut component: Vec<u8>, module: &str, count: usize) -> Vec<u8> {
     let index = sections(&component, 1);
     push(&mut component, 1, &wat::parse_str(module).unwrap());
@@ -47,7 +47,7 @@ fn with_component(mut outer: Vec<u8>, inner: &str) -> Vec<u8> {
     outer
 }
 
-/// How many sections of this kind there are: as many modules, or components.
+/// Number of sections of this kind: of modules, or components.
 fn sections(component: &[u8], kind: u8) -> usize {
     let (mut rest, mut count) = (&component[8..], 0);
     while let [id, size @ ..] = rest {
@@ -81,7 +81,7 @@ fn number(mut number: usize) -> Vec<u8> {
     }
 }
 
-/// Calls `find`, in as much address space as there is, or in little.
+/// Calls `find`, with unlimited or limited address space.
 fn call(component: &[u8], space: &str) -> Ran {
     let scratch = tempfile::tempdir().unwrap();
     let file = scratch.path().join("plugin.wasm");
@@ -109,7 +109,7 @@ fn call(component: &[u8], space: &str) -> Ran {
     }
 }
 
-/// The same with either allocator.
+/// Calls with either allocator.
 fn both(component: &[u8], holds: impl Fn(&Ran) -> bool) {
     for (space, pooled) in [("unlimited", true), (SCARCE, false)] {
         let ran = call(component, space);
@@ -127,7 +127,7 @@ fn answers(ran: &Ran) -> bool {
     ran.code == 0 && ran.stdout.trim() == "7"
 }
 
-/// Whether both allocators say the same, to the letter.
+/// Checks that both allocators give exactly the same error.
 fn both_refuse(component: &[u8], words: &str) {
     let digest = Digest::of(component).short();
     let error = format!("error[plugin-refused]: plugin 'plugin.wasm' {words} ({digest})\n");
@@ -158,7 +158,7 @@ fn a_component_has_at_most_3_memories_in_one_module_or_several() {
     );
 }
 
-/// Two components that call each other: the adapter between them sees the memories of both.
+/// Two components that call each other: the adapter between them uses the memories of both.
 const COMPOSED: &str = r#"(component
     (component $a
         (core module $m

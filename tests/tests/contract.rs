@@ -1,5 +1,5 @@
-//! Released folders of `wit/` never change. `wit/released` lists them: `<folder> <sha256>`; a line is added when a tag is made. Until the first
-//! tag there is none, and the contract may still improve.
+//! Released folders of `wit/` never change. They are listed in `wit/released`: `<folder> <sha256>`; a line is added with each tag. Before the first
+//! tag the list is empty, and the contract may still change.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -38,7 +38,7 @@ fn released_packages_are_frozen() {
 }
 
 #[test]
-fn every_package_is_there_at_1_0_0() {
+fn every_package_has_version_1_0_0() {
     let wit = boson_tests::root().join("wit");
     for package in ["types", "ops", "variables", "links", "render", "bpm", "resources"] {
         let text = fs::read_to_string(wit.join(package).join(format!("{package}.wit"))).unwrap();

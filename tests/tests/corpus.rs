@@ -1,4 +1,4 @@
-//! Does `host` answer as BOSH does? Replays what `tests/corpus` has recorded of it; with CORPUS set, the `*.jsonl` files of that folder.
+//! Compares the answers of `host` with BOSH's, recorded in `tests/corpus`; with CORPUS set, with the `*.jsonl` files of that folder.
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Differences that are shown of a folder of releases.
+/// Number of differences that are shown for a folder of releases.
 const SHOWN: usize = 10;
 
 #[test]
@@ -42,7 +42,7 @@ fn yaml_is_read_and_written_as_yaml_v2_does() {
     assert!(count.is_perfect(), "{}", count.report("yaml", usize::MAX));
 }
 
-/// `make corpus` fills the folder; without it there is nothing to do.
+/// `make corpus` fills the folder; without it the test does nothing.
 #[test]
 fn a_folder_of_releases() {
     let Some(folder) = std::env::var_os("CORPUS").map(PathBuf::from) else {

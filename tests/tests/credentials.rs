@@ -1,4 +1,4 @@
-//! Values that `host convert` makes, looked at by other people's tools: openssl and ssh-keygen.
+//! Values that `host convert` generates, checked with openssl and ssh-keygen.
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 
@@ -80,7 +80,7 @@ fn stored(directory: &Path, path: &str) -> String {
     ran.stdout
 }
 
-/// What a tool says of a text on its standard input; none where the tool is not installed.
+/// Output of a tool for this standard input; `None` if the tool is not installed.
 fn said(tool: &str, arguments: &[&str], input: &str) -> Option<String> {
     let child = Command::new(tool)
         .args(arguments)
@@ -123,7 +123,7 @@ fn addresses_of_consumed_links_are_in_the_certificate() {
 }
 
 #[test]
-fn keys_and_users_are_what_tools_take_for_them() {
+fn keys_and_users_are_valid_for_other_tools() {
     let scratch = tempfile::tempdir().unwrap();
     release(scratch.path());
     convert(scratch.path(), MANIFEST);
@@ -191,7 +191,7 @@ fn certificates_converge_with_their_options_and_their_ca() {
 }
 
 #[test]
-fn what_an_earlier_run_wrote_is_removed_with_its_object() {
+fn files_of_an_earlier_run_are_removed_with_their_object() {
     let scratch = tempfile::tempdir().unwrap();
     release(scratch.path());
     let run = |instances: &str, more: &[&str]| {

@@ -1,4 +1,4 @@
-//! What a run may leave behind: the same bytes every time, all of its files or none, and no complaint about a reader that has gone.
+//! The output of a run: the same bytes every time, all files or none, and no error if its reader closes the pipe.
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 
@@ -11,7 +11,7 @@ fn example() -> PathBuf {
     root().join("docs/examples/nats")
 }
 
-/// Arguments that convert the example, with a store in the directory it runs in.
+/// Arguments that convert the example, with a store in the working directory.
 fn convert(more: &[&str]) -> Vec<String> {
     let at = |path: &str| example().join(path).display().to_string();
     let mut arguments = vec![
@@ -67,7 +67,7 @@ fn the_same_inputs_give_the_same_bytes() {
 }
 
 #[test]
-fn values_that_were_made_are_kept_and_reused() {
+fn generated_values_are_stored_and_reused() {
     let scratch = tempfile::tempdir().unwrap();
     let first = run(scratch.path(), &[]);
     assert_eq!(first.code, 0, "{}", first.stderr);
@@ -118,7 +118,7 @@ fn files_hold_what_would_be_printed() {
 }
 
 #[test]
-fn nothing_is_written_where_something_is_wrong() {
+fn nothing_is_written_after_an_error() {
     let scratch = scratch();
     let before = names(scratch.path());
     let ran = run(scratch.path(), &["--out", "made", "-v", "broken"]);
@@ -132,7 +132,7 @@ fn nothing_is_written_where_something_is_wrong() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_told_and_left_alone() {
+fn an_unwritable_output_is_reported_and_not_changed() {
     let scratch = scratch();
     std::fs::write(scratch.path().join("file"), "in the way").unwrap();
     let before = names(scratch.path());
@@ -149,7 +149,7 @@ fn a_place_that_cannot_be_written_is_told_and_left_alone() {
 }
 
 #[test]
-fn what_cannot_be_written_is_told_with_a_code() {
+fn a_write_error_is_reported_with_a_code() {
     let scratch = scratch();
     std::fs::write(scratch.path().join("file"), "in the way").unwrap();
     let ran = run(scratch.path(), &["--out", "file"]);
@@ -181,7 +181,7 @@ fn files_are_replaced_together_or_not_at_all() {
 }
 
 #[test]
-fn a_store_that_cannot_be_written_is_told() {
+fn an_unwritable_store_is_reported() {
     let scratch = tempfile::tempdir().unwrap();
     let mut arguments = convert(&[]);
     let place = arguments.iter().position(|one| one == "vars.yml").unwrap();
@@ -193,7 +193,7 @@ fn a_store_that_cannot_be_written_is_told() {
 }
 
 #[test]
-fn a_reader_that_goes_is_no_error() {
+fn a_closed_pipe_is_no_error() {
     let scratch = scratch();
     for arguments in [
         convert(&[]),
@@ -221,7 +221,7 @@ fn a_reader_that_goes_is_no_error() {
 }
 
 #[test]
-fn a_full_disk_is_told() {
+fn a_full_disk_is_reported() {
     let scratch = scratch();
     let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else {
         return;

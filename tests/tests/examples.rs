@@ -1,4 +1,4 @@
-//! The ops files of docs/examples/cf-deployment: they apply to what their paths name, and where cf-deployment's own ops files have changed it.
+//! The ops files of docs/examples/cf-deployment: they apply to the entries that their paths name, also after cf-deployment's own ops files.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says so")]
 
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Jobs that cf-deployment's operations/use-postgres.yml takes out of the group `database`, as far as they have ports.
+/// Jobs with ports that cf-deployment's operations/use-postgres.yml removes from the group `database`.
 const MYSQL: [&str; 3] = ["pxc-mysql", "proxy", "galera-agent"];
 
 fn ops(name: &str) -> String {
@@ -44,7 +44,7 @@ fn manifest(jobs: &BTreeMap<String, Vec<String>>) -> String {
     text
 }
 
-/// Applies these files to a manifest; what `host interpolate` says.
+/// Applies these files to a manifest; the result of `host interpolate`.
 fn applied(directory: &Path, manifest: &str, files: &[&str]) -> (i32, String, String) {
     fs::write(directory.join("manifest.yml"), manifest).unwrap();
     let files: Vec<String> = files.iter().map(|file| ops(file)).collect();
@@ -64,7 +64,7 @@ fn ports_apply_with_either_database() {
     );
     let (code, _, said) = applied(scratch.path(), &manifest(&all), &["ports.yml", "ports-mysql.yml"]);
     assert_eq!(code, 0, "{said}");
-    // As operations/use-postgres.yml leaves it.
+    // The result of operations/use-postgres.yml.
     all.insert("database".into(), vec!["postgres".into()]);
     let (code, text, said) = applied(scratch.path(), &manifest(&all), &["ports.yml", "ports-postgres.yml"]);
     assert_eq!(code, 0, "{said}");

@@ -1,9 +1,9 @@
 //! Golden folders: `golden/<case>/arguments` holds the arguments of `host`, one a line, and `host` runs in a copy of the folder.
 //!
-//! `{examples}` in an argument is `docs/examples`. The files `stdin` and `environment` (`NAME=VALUE` lines) say what their names say.
-//! A run that succeeds prints `expected.yml`, complains `expected.warnings` and makes the files in `expected.files`. A run that fails prints
-//! nothing, leaves no file behind, ends with exit code 1 or the one in `expected.code`, and complains `expected.err`. BLESS=1 rewrites the
-//! expectations; read them before they are committed. CASE=<part of a name> runs some of them.
+//! `{examples}` in an argument is `docs/examples`. The files `stdin` and `environment` (`NAME=VALUE` lines) hold the input and the environment. A run
+//! that succeeds prints `expected.yml` and the warnings `expected.warnings`, and writes the files in `expected.files`. A run that fails prints
+//! nothing, leaves no file behind, ends with exit code 1 or the one in `expected.code`, and reports `expected.err`. BLESS=1 rewrites the
+//! expectations; read them before you commit them. CASE=<part of a name> runs some of them.
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 
@@ -50,7 +50,7 @@ fn next(cases: &Mutex<std::vec::IntoIter<PathBuf>>) -> Option<PathBuf> {
     cases.lock().unwrap().next()
 }
 
-/// Runs one case. `None`: as it should be; else what is wrong.
+/// Runs one case. `None`: as expected; otherwise the difference.
 fn run(case: &Path) -> Result<Option<String>> {
     let scratch = tempfile::tempdir()?;
     copy(case, scratch.path())?;
@@ -127,7 +127,7 @@ fn failed(case: &Path, ran: &Ran, made: &[PathBuf]) -> Result<Option<String>> {
     compare(&case.join("expected.err"), &ran.stderr)
 }
 
-/// Compares the files that a run made, and who may execute them.
+/// Compares the files that a run wrote, and their execute bits.
 fn files(case: &Path, scratch: &Path, made: &[PathBuf]) -> Result<Option<String>> {
     let wanted = case.join("expected.files");
     if std::env::var_os("BLESS").is_some() {

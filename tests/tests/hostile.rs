@@ -1,4 +1,4 @@
-//! Plugins that misbehave: each is refused or stopped, told apart, and harms nothing but its own call.
+//! Misbehaving plugins: each is refused or stopped with its own error, and harms only its own call.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -123,7 +123,7 @@ fn a_trap_names_the_functions() {
 #[test]
 fn a_reply_larger_than_allowed_is_stopped() {
     let scratch = tempfile::tempdir().unwrap();
-    // ok(string) of 100 MB, after memory for it was had
+    // ok(string) of 100 MB, after the memory was allocated
     let big = "(drop (memory.grow (i32.const 1700)))
         (i32.store8 (i32.const 0) (i32.const 0)) (i32.store (i32.const 4) (i32.const 16)) (i32.store (i32.const 8) (i32.const 100000000))
         (memory.fill (i32.const 16) (i32.const 32) (i32.const 100000000)) (i32.const 0)";
@@ -149,7 +149,7 @@ fn slow() -> String {
     step.repeat(150_000)
 }
 
-/// Has a plugin describe itself within a second of processor time: exit code, and what was said.
+/// Lets a plugin describe itself within a second of processor time: exit code, and output.
 fn in_one_second(scratch: &Path, plugin: &Path) -> (Option<i32>, String) {
     let output = Command::new("sh")
         .args(["-c", "ulimit -S -t 1 && exec \"$@\"", "sh"])
@@ -173,7 +173,7 @@ fn the_compiler_is_bounded_by_processor_time() {
 }
 
 #[test]
-fn what_imports_a_function_is_refused_by_name() {
+fn a_component_with_imports_is_refused_with_their_names() {
     let scratch = tempfile::tempdir().unwrap();
     let core = r#"(module (import "evil:clock/clock@0.1.0" "now" (func (result i64))) (memory (export "memory") 1)
         (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) unreachable))"#;
@@ -212,7 +212,7 @@ fn cached(home: &Path) -> Vec<String> {
 }
 
 #[test]
-fn what_is_refused_leaves_nothing_in_the_cache() {
+fn a_refused_component_leaves_nothing_in_the_cache() {
     let scratch = tempfile::tempdir().unwrap();
     let traps = "(func $start unreachable) (start $start)";
     for (extra, kept) in [(traps, 0), ("", 1)] {
@@ -244,7 +244,7 @@ fn a_name_of_60_kb_is_quoted_in_part() {
 }
 
 #[test]
-fn what_is_no_plugin_is_refused() {
+fn a_file_that_is_not_a_plugin_is_refused() {
     let scratch = tempfile::tempdir().unwrap();
     for (bytes, words) in [
         (wat::parse_str("(module)").unwrap(), "is a core module"),
@@ -289,7 +289,7 @@ fn machine_code_is_never_taken_from_a_user() {
         .unwrap();
     assert!(status.success());
     fails_with(&call(scratch.path(), &code, &[]), "plugin-refused", "is machine code");
-    // Beside a component of the user's plugin directory it is passed over.
+    // Beside a component of the user's plugin directory it is ignored.
     std::fs::write(scratch.path().join("ops.wasm"), b"junk").unwrap();
     let ran = host_with_input(scratch.path(), ["plugin", "list", "--plugins-dir", "."], b"").unwrap();
     assert!(ran.stderr.contains("is not a WebAssembly component"), "{}", ran.stderr);

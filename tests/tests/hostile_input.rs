@@ -1,5 +1,5 @@
-//! Inputs that cannot lie in a repository: files that are too large, that never end, that are no files. Each is refused by name, quickly,
-//! with exit code 1 and nothing printed. Small ones are golden folders.
+//! Inputs that cannot be stored in a repository: files that are too large, that never end, that are not files. Each is refused by name, quickly, with
+//! exit code 1 and no output. Small inputs are golden folders.
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 
@@ -85,7 +85,7 @@ fn a_large_file_within_bounds_is_read() {
 }
 
 #[test]
-fn what_nests_without_end_is_refused_quickly() {
+fn endless_nesting_is_refused_quickly() {
     for (open, close) in [("[", "]"), ("{a: ", "}"), ("- ", ""), ("? ", ""), ("&a [", "")] {
         let text = format!("{}{}\n", open.repeat(1 << 20), close.repeat(1 << 20));
         let scratch = scratch_with("deep.yml", text.as_bytes());
@@ -131,12 +131,12 @@ fn very_many_errors_do_not_flood_the_terminal() {
 }
 
 #[test]
-fn a_file_without_permission_is_told_so() {
+fn a_file_without_permission_is_reported() {
     let scratch = scratch_with("manifest.yml", b"name: demo\n");
     let file = scratch.path().join("manifest.yml");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o0)).unwrap();
     if File::open(&file).is_ok() {
-        return; // whoever runs this may read everything
+        return; // this user can read everything
     }
     fails_with(
         &host(scratch.path(), ["interpolate", "manifest.yml"]).unwrap(),
@@ -159,7 +159,7 @@ fn arguments_that_are_not_utf8_harm_nothing() {
 }
 
 #[test]
-fn environment_variables_that_are_not_utf8_are_passed_over_or_told() {
+fn environment_variables_that_are_not_utf8_are_ignored_or_reported() {
     use std::os::unix::ffi::OsStrExt;
     let scratch = scratch_with("manifest.yml", b"a: ((a))\n");
     let mut run = Run::new(scratch.path(), ["interpolate", "manifest.yml", "--vars-env", "P"]);
@@ -191,7 +191,7 @@ fn pipe(path: &Path) {
 }
 
 #[test]
-fn releases_of_other_things_than_files_are_refused_and_never_waited_for() {
+fn releases_with_special_files_are_refused_without_waiting() {
     for file in ["spec", "monit", "templates/app.conf.erb"] {
         let scratch = deployment();
         let path = scratch.path().join("release/jobs/app").join(file);
@@ -248,7 +248,7 @@ fn links_of_a_release_stay_inside_of_it() {
 }
 
 #[test]
-fn run_plugin_finds_and_tells_what_it_took() {
+fn run_plugin_finds_a_plugin_and_reports_which_one() {
     let scratch = tempfile::tempdir().unwrap();
     let ops = built_in("ops.wasm");
     let call = |input: &str| {

@@ -1,5 +1,5 @@
-//! `boson-build image`: what is in the image, and that the same files give the same bytes. The program and the plugins are made up here; whether
-//! the real ones run in it, tests on a cluster tell.
+//! `boson-build image`: the content of the image, and that the same files give the same bytes. The program and the plugins are made up here; tests on
+//! a cluster show whether the real ones run in it.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -37,7 +37,7 @@ impl Built {
                 fs::write(plugins.join(format!("{stage}.{kind}")), format!("{stage} {kind}")).unwrap();
             }
         }
-        // Any program with shared libraries does.
+        // Any program with shared libraries can be used.
         fs::copy("/bin/cat", directory.path().join("host")).unwrap();
         fs::write(directory.path().join("container-run"), "wrapper").unwrap();
         fs::write(directory.path().join("certificates"), "trusted\n").unwrap();
@@ -82,7 +82,7 @@ impl Built {
 }
 
 #[test]
-fn both_indexes_lead_to_the_same_image_whose_digests_are_right() {
+fn both_indexes_refer_to_the_same_image_with_correct_digests() {
     let files = Built::new().files();
     for (path, bytes) in &files {
         if let Some(digest) = path.strip_prefix("blobs/sha256/").filter(|digest| !digest.is_empty()) {
@@ -127,7 +127,7 @@ fn both_indexes_lead_to_the_same_image_whose_digests_are_right() {
 }
 
 #[test]
-fn layers_hold_what_an_installation_has_and_libraries_and_nothing_else() {
+fn layers_hold_only_an_installation_and_its_libraries() {
     let built = Built::new();
     let files = built.files();
     let manifest = json(blob(&files, &json(&files["index.json"])["manifests"][0]));
@@ -176,7 +176,7 @@ fn layers_hold_what_an_installation_has_and_libraries_and_nothing_else() {
 #[test]
 fn the_same_files_give_the_same_bytes() {
     let (one, other) = (Built::new(), Built::new());
-    // Not at the same time, and not in the same order.
+    // At another time, and in another order.
     for path in ["host", "plugins/ops.wasm"] {
         let file = File::options().append(true).open(other.path(path)).unwrap();
         file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
@@ -204,7 +204,7 @@ fn without_machine_code_there_is_no_image() {
     assert!(!built.path("image.tar").exists());
 }
 
-/// Mode and path of everything in a layer, after a look at what must be the same in all.
+/// Mode and path of everything in a layer, after a check of the fields that must be the same in all.
 fn listing(layer: &[u8]) -> String {
     let mut text = String::new();
     for entry in tar::Archive::new(layer).entries().unwrap() {

@@ -1,4 +1,4 @@
-//! Memory of the command line: what is small on the disk and large in memory is refused by name, in a container of 2 GiB as anywhere else.
+//! Memory of the command line: input that is small on disk and large in memory is refused by name, in a container of 2 GiB as anywhere else.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -14,14 +14,14 @@ use wait4::Wait4;
 
 const LIMIT: u64 = 2 << 30;
 
-/// What a run gave, and the most memory that it has had, in bytes.
+/// Result of a run, with its peak memory in bytes.
 struct Measured {
     code: Option<i32>,
     said: String,
     peak: u64,
 }
 
-/// Runs `host` in a container of 2 GiB; none where this user cannot make one.
+/// Runs `host` in a container of 2 GiB; `None` if this user cannot create one.
 fn run(folder: &Path, arguments: &[String]) -> Option<Measured> {
     use std::os::unix::process::ExitStatusExt;
     let limited = Limited::to(LIMIT).unwrap()?;
@@ -59,7 +59,7 @@ fn packed(archive: Builder<Vec<u8>>) -> Vec<u8> {
     gzip.finish().unwrap()
 }
 
-/// A tarball of a release with one job of `count` templates, all of them links to one of `bytes` bytes.
+/// A tarball of a release with one job of `count` templates, all of them links to one file of `bytes` bytes.
 fn release(name: &str, count: usize, bytes: usize) -> Vec<u8> {
     let mut job = Builder::new(Vec::new());
     let templates: String = (0..count).map(|nth| format!("  t{nth}: t{nth}\n")).collect();
@@ -95,7 +95,7 @@ fn convert(folder: &Path, count: usize, bytes: usize) -> Option<Measured> {
 #[test]
 fn six_small_tarballs_do_not_fill_the_memory() {
     let folder = tempfile::tempdir().unwrap();
-    // Each is some kilobytes, and 300 MB once its links are followed.
+    // Each has some kilobytes, and 300 MB once its links are followed.
     let Some(ran) = convert(folder.path(), 1000, 300_000) else {
         return;
     };
@@ -156,9 +156,9 @@ fn files_that_each_are_small_enough_are_bounded_together() {
             return;
         };
         assert_eq!(ran.code, Some(1), "{}", ran.said);
-        let told = format!("'{file}' is too large beside the files before it: all of them may take 447 MiB");
+        let expected = format!("'{file}' is too large beside the files before it: all of them may take 447 MiB");
         assert!(
-            ran.said.contains("error[input-total-too-large]") && ran.said.contains(&told),
+            ran.said.contains("error[input-total-too-large]") && ran.said.contains(&expected),
             "{}",
             ran.said
         );

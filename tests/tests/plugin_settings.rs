@@ -1,4 +1,4 @@
-//! Settings of plugins on the command line: who gets which, what is refused, and what of it fails nothing.
+//! Settings of plugins on the command line: which plugin gets which, which are refused, and which only cause a warning.
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 
@@ -7,14 +7,14 @@ use boson_tests::{Ran, copy, host, root};
 use std::fs;
 use std::path::Path;
 
-/// Where the texts of a plugin begin in its memory.
+/// Address of the plugin's texts in its memory.
 const BASE: usize = 1024;
 
-/// A plugin that patches the Service `demo-web` by what its settings are: a JSON Patch.
+/// A plugin that patches the Service `demo-web` with its settings: a JSON Patch.
 struct Patcher {
     stage: &'static str,
     schema: &'static str,
-    /// What `describe` does instead.
+    /// Body of `describe` instead of the usual one.
     traps: bool,
 }
 
@@ -58,7 +58,7 @@ impl Patcher {
         };
         // Neither codes nor extensions.
         let described = words(&[description.as_flattened(), &[0; 4]].concat());
-        // The patch itself is what the host passes in.
+        // The patch itself is the host's input.
         let patch = words(&[reference.as_flattened(), &[0; 2]].concat());
         // ok: patches; no removals, additions, diagnostics, extensions.
         let edits = words(&[&[0, patch, 1][..], &[0; 8]].concat());
@@ -88,7 +88,7 @@ impl Patcher {
     }
 }
 
-/// A deployment that converts.
+/// A deployment that can be converted.
 fn deployment() -> tempfile::TempDir {
     let scratch = tempfile::tempdir().unwrap();
     copy(&root().join("tests/golden/convert-small"), scratch.path()).unwrap();

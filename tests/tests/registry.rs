@@ -1,4 +1,4 @@
-//! Against a real registry on a loopback address: Debian's `docker-registry`, which `.ci/setup` installs.
+//! Tests with a real registry on a loopback address: Debian's `docker-registry`, which `.ci/setup` installs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -44,7 +44,7 @@ fn bytes(directory: &Path) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_image_is_read_and_only_its_jobs_are_kept() {
+async fn an_image_is_read_and_only_its_jobs_are_cached() {
     let server = Server::start(false).unwrap();
     server.push("nats:ubuntu-jammy-1.2-5", &nats()).unwrap();
     let cache = tempfile::tempdir().unwrap();
@@ -58,7 +58,7 @@ async fn an_image_is_read_and_only_its_jobs_are_kept() {
     drop(layout);
     assert!(bytes(cache.path()) < 100_000, "{} bytes are kept", bytes(cache.path()));
 
-    // A layer that is kept is not asked for again: it may be gone.
+    // A cached layer is not requested again: it may have been deleted.
     fs::remove_dir_all(server.files().join("data/docker/registry/v2/blobs/sha256")).unwrap();
     let again = registry.fetch(&image, None).await;
     assert_eq!(again.unwrap_err().code, "image-missing");
@@ -86,7 +86,7 @@ async fn credentials_are_needed_each_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_goes_wrong_is_told() {
+async fn errors_are_reported() {
     let server = Server::start(false).unwrap();
     let cache = tempfile::tempdir().unwrap();
     let registry = registry(&server, cache.path());
@@ -95,12 +95,12 @@ async fn what_goes_wrong_is_told() {
     let malformed = registry.fetch("Not An Image", None).await.unwrap_err();
     assert_eq!(malformed.code, "image-reference");
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let nobody = registry.fetch(&format!("{closed}/a:1"), None).await.unwrap_err();
-    assert_eq!(nobody.code, "image-registry", "{nobody:?}");
+    let refused = registry.fetch(&format!("{closed}/a:1"), None).await.unwrap_err();
+    assert_eq!(refused.code, "image-registry", "{refused:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_layer_that_is_not_what_its_digest_says_is_not_kept() {
+async fn a_layer_that_does_not_match_its_digest_is_not_cached() {
     let server = Server::start(false).unwrap();
     server.push("nats:a-1-5", &nats()).unwrap();
     let other = layer(&[("var/vcap/jobs-src/nats/job.MF", b"name: evil\n")]).unwrap();

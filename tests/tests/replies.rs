@@ -1,4 +1,4 @@
-//! What plugins of others answer: a reply that breaks the contract is refused, and the plugin named; what a reply says is shown without values.
+//! Replies of foreign plugins: a reply that breaks the contract is refused with the plugin's name; texts of a reply are shown without values.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -93,7 +93,7 @@ const FINE: Said = Said {
     extensions: &[],
 };
 
-/// Writes a plugin of a stage whose function always gives the same. `functions`: name, number of parameters, words of the result.
+/// Writes a plugin of a stage whose function always gives the same reply. `functions`: name, number of parameters, words of the result.
 fn write(folder: &Path, stage: &str, interface: &str, mut image: Image, functions: &[(&str, usize, Vec<u32>)]) {
     let mut text = String::new();
     let mut function = |name: &str, parameters: usize, at: u32| {
@@ -168,7 +168,7 @@ fn malformed(folder: &Path, stage: &str, words: &str) {
 
 #[test]
 fn a_render_plugin_gives_one_file_for_each_template_by_its_name() {
-    // Of the job's two templates one is evaluated with the pod's address and one without: each is alone in its call.
+    // One of the job's two templates is rendered with the pod's address and one without: each is alone in its call.
     let folder = deployment();
     for (files, words) in [
         (&[][..], "it has 0 files where there should be 1"),
@@ -231,7 +231,7 @@ fn resources(folder: &Path, said: &[Said], extensions: &[(&str, &str)], addition
 }
 
 #[test]
-fn what_a_diagnostic_names_has_to_be_there() {
+fn invalid_diagnostics_of_a_plugin_are_refused() {
     let folder = deployment();
     for (said, words) in [
         (
@@ -301,7 +301,7 @@ fn what_a_diagnostic_names_has_to_be_there() {
 }
 
 #[test]
-fn what_a_plugin_says_is_shown_without_values_and_with_its_name() {
+fn diagnostics_of_a_plugin_are_shown_without_values_and_with_its_name() {
     let folder = deployment();
     let said = Said {
         severity: ERROR,
@@ -323,7 +323,7 @@ fn what_a_plugin_says_is_shown_without_values_and_with_its_name() {
         "{}",
         ran.stderr
     );
-    // Objects that may not be made are told with the plugin that made them.
+    // Objects that are not allowed are reported with the plugin that created them.
     let role = r#"{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "odd"}}"#;
     resources(folder.path(), &[], &[], &[role], false);
     let ran = convert(folder.path(), "resources");

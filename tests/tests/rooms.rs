@@ -1,4 +1,4 @@
-//! The import rules of the architecture, read from `cargo metadata`: which room may see which.
+//! The dependency rules of the architecture, checked with `cargo metadata`: which crate may use which.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-/// Every package that a package needs in the end (not for its tests, not for its build script).
+/// All dependencies of a package, direct or not (not for its tests, not for its build script).
 fn needs() -> BTreeMap<String, BTreeSet<String>> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--offline", "--locked"])
@@ -111,7 +111,7 @@ fn rooms_of_the_host_see_what_they_may() {
     assert_eq!(allowed_to_see(&needs, "boson-budget"), set(&[]));
     never("boson-budget", &["kube", "wasmtime", "tokio"]);
     never("boson-sandbox", &["kube", "k8s-openapi"]);
-    // In every container of a pod: small, and of no other room.
+    // In every container of a pod: small, and without other crates of the host.
     assert_eq!(allowed_to_see(&needs, "boson-container-run"), set(&[]));
     never(
         "boson-container-run",
@@ -125,7 +125,7 @@ fn rooms_of_the_host_see_what_they_may() {
         "boson-images",
         &["kube", "wasmtime", "boson-registry", "openssl", "native-tls"],
     );
-    // Rules are reached through WIT, never as Rust: else somebody's own plugin could do less than ours.
+    // Built-in plugins are used through WIT, never as Rust: otherwise a user's plugin could do less than ours.
     never(
         "boson-cli",
         &[

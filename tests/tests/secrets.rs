@@ -1,5 +1,5 @@
-//! No message tells the value of a variable, whatever a template makes of it: at the command line, and in what a pod logs and reports, of which
-//! the operator makes conditions and events.
+//! No message reveals the value of a variable, whatever a template does with it: on the command line, and in the log and report of a pod, from which
+//! the operator creates conditions and events.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -7,7 +7,7 @@ use boson_tests::{Ran, Run, host};
 use std::fs;
 use std::path::Path;
 
-/// Values of every kind that an escape, a cut or a cleaning could hide from a comparison of whole strings.
+/// Values of every kind that an escape, a cut or a cleanup could hide from a comparison of whole strings.
 const VALUES: [&str; 8] = [
     "P@ssw0rd#$tr0ng-and-longer-than-any-cut",
     "tr4iling-bl4nks-count    ",
@@ -53,8 +53,8 @@ const FORMS: [&str; 30] = [
     "public_send(v)",
 ];
 
-/// What no message may hold of a value: eight bytes of it in any form, or all of a form that has fewer.
-fn telling(value: &str) -> Vec<String> {
+/// What no message may contain of a value: eight bytes of it in any form, or all of a shorter form.
+fn revealing(value: &str) -> Vec<String> {
     let hex: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
     let reversed: String = value.chars().rev().collect();
     let base64 = |text: &str| encode(text.as_bytes());
@@ -120,15 +120,15 @@ instance_groups:
 }
 
 #[track_caller]
-fn tells_nothing(said: &str, value: &str) {
-    for piece in telling(value) {
-        assert!(!said.contains(&piece), "{piece:?} of {value:?} is told:\n{said}");
+fn reveals_nothing(said: &str, value: &str) {
+    for piece in revealing(value) {
+        assert!(!said.contains(&piece), "{piece:?} of {value:?} is revealed:\n{said}");
     }
 }
 
-/// All templates are named with their lines, and the words that are the template's own stay.
+/// All templates are named with their lines, and the template's own words are kept.
 #[track_caller]
-fn tells_enough(said: &str) {
+fn names_templates_and_lines(said: &str) {
     for nth in 0..FORMS.len() {
         let template = format!("Error filling in template 't{nth}.erb' (line 2: ");
         assert!(said.contains(&template), "no {template} in\n{said}");
@@ -149,7 +149,7 @@ fn yaml(text: &str) -> String {
 }
 
 #[test]
-fn whatever_a_template_makes_of_a_value_the_command_line_does_not_tell_it() {
+fn the_command_line_reveals_no_value_whatever_a_template_does_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     write_job(&at("release/jobs/app"), "spec");
@@ -171,8 +171,8 @@ fn whatever_a_template_makes_of_a_value_the_command_line_does_not_tell_it() {
         ] {
             let ran = host(folder.path(), convert.iter().chain(&given)).unwrap();
             assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
-            tells_nothing(&ran.stderr, value);
-            tells_enough(&ran.stderr);
+            reveals_nothing(&ran.stderr, value);
+            names_templates_and_lines(&ran.stderr);
         }
         let ran = host(
             folder.path(),
@@ -188,13 +188,13 @@ fn whatever_a_template_makes_of_a_value_the_command_line_does_not_tell_it() {
         )
         .unwrap();
         assert_eq!(ran.code, 1);
-        tells_nothing(&ran.stderr, value);
-        tells_enough(&ran.stderr);
+        reveals_nothing(&ran.stderr, value);
+        names_templates_and_lines(&ran.stderr);
     }
 }
 
 #[test]
-fn whatever_a_template_makes_of_a_value_a_pod_does_not_log_or_report_it() {
+fn a_pod_logs_and_reports_no_value_whatever_a_template_does_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     write_job(&at("all-releases/jobs-src/demo/app"), "job.MF");
@@ -231,8 +231,8 @@ instance_groups:
         run.environment = environment.map(|(name, value)| (name.into(), value.into())).into();
         let pod: Ran = run.start().unwrap();
         assert_eq!(pod.code, 1, "{}", pod.stderr);
-        tells_nothing(&pod.stderr, value);
-        tells_enough(&pod.stderr);
+        reveals_nothing(&pod.stderr, value);
+        names_templates_and_lines(&pod.stderr);
 
         fs::write(at("report"), "").unwrap();
         for values in [&["--values=values"][..], &[]] {
@@ -251,16 +251,16 @@ instance_groups:
             let report = fs::read_to_string(at("report")).unwrap();
             assert!(report.contains("render-template-failed"), "{report}");
             for said in [&job.stderr, &report] {
-                tells_nothing(said, value);
+                reveals_nothing(said, value);
             }
-            tells_enough(&job.stderr);
+            names_templates_and_lines(&job.stderr);
         }
     }
 }
 
-/// `-v deployment_name=concourse` took the word out of everything that the host said.
+/// `-v deployment_name=concourse` used to redact the word in all output of the host.
 #[test]
-fn words_given_in_plain_sight_and_our_own_help_stay() {
+fn words_given_on_the_command_line_and_our_own_help_are_not_redacted() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let text = manifest()
@@ -289,7 +289,7 @@ fn words_given_in_plain_sight_and_our_own_help_stay() {
     let ran = host(folder.path(), convert.iter().chain(&["-v", "word_of_mine=property"])).unwrap();
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("(line 1: concourse: property)"), "{}", ran.stderr);
-    // A Secret of the same word does not make holes in what the host says itself, either.
+    // Nor does a Secret with the same word make holes in the host's own messages.
     fs::write(at("release/jobs/app/templates/x.erb"), "<%= p('nothing') %>").unwrap();
     fs::write(at("vars.yml"), "word_of_mine: property-of\n").unwrap();
     let ran = host(folder.path(), convert.iter().chain(&["-l", "vars.yml"])).unwrap();

@@ -1,4 +1,4 @@
-//! The file of `--vars-store`: what is printed is what is stored, whoever else runs, and whatever the path is.
+//! The file of `--vars-store`: the printed values are the stored ones, whatever runs at the same time, and whatever the path is.
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 
@@ -32,7 +32,7 @@ fn runs_at_the_same_time_print_what_is_stored() {
                 .collect();
             runs.into_iter().map(|run| run.join().unwrap()).collect()
         });
-        // One that generates nothing reads what is stored.
+        // A run that generates nothing reads the stored values.
         let stored = interpolate(scratch.path(), "vars.yml");
         for ran in &printed {
             assert_eq!(
@@ -90,7 +90,7 @@ fn a_link_stays_a_link_and_its_file_is_written() {
 }
 
 #[test]
-fn what_is_no_regular_file_is_refused_and_stays() {
+fn a_path_that_is_not_a_regular_file_is_refused_and_not_changed() {
     let scratch = scratch();
     mknodat(
         CWD,
@@ -118,7 +118,7 @@ fn what_is_no_regular_file_is_refused_and_stays() {
 }
 
 #[test]
-fn a_store_that_cannot_be_written_serves_those_who_need_no_new_values() {
+fn an_unwritable_store_can_be_read_if_no_new_values_are_needed() {
     let scratch = scratch();
     let first = interpolate(scratch.path(), "vars.yml");
     let fixed = scratch.path().join("fixed");
@@ -143,7 +143,7 @@ fn a_store_that_cannot_be_written_serves_those_who_need_no_new_values() {
 }
 
 #[test]
-fn no_value_is_made_for_a_manifest_that_cannot_be_converted() {
+fn no_value_is_generated_for_a_manifest_that_cannot_be_converted() {
     let scratch = tempfile::tempdir().unwrap();
     let example = boson_tests::root().join("docs/examples/nats");
     let manifest = fs::read_to_string(example.join("manifest.yml")).unwrap();
@@ -151,7 +151,7 @@ fn no_value_is_made_for_a_manifest_that_cannot_be_converted() {
     let key = |nth| format!("- {{name: key-{nth}, type: rsa, options: {{key_length: 4096}}}}\n");
     let keys: String = (0..100).map(key).collect();
     let manifest = manifest.replace("variables:\n", &format!("variables:\n{keys}"));
-    let wrong = manifest.replace("watcher: {from: gateway}", "watcher: {from: nobody}");
+    let wrong = manifest.replace("watcher: {from: gateway}", "watcher: {from: unknown}");
     assert!(manifest.contains("key-99") && wrong != manifest);
     fs::write(scratch.path().join("m.yml"), wrong).unwrap();
     let release = |name: &str| format!("{}", example.join("releases").join(name).display());

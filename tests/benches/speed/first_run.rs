@@ -1,4 +1,4 @@
-//! Rows about the first run of a deployment, which makes keys, and about what a mistake costs then.
+//! Rows about the first run of a deployment, which generates keys, and about the time that a mistake costs then.
 
 use crate::measure::{Process, Sample, host, process};
 use crate::table::Row;
@@ -12,7 +12,7 @@ use std::time::Instant;
 
 /// As many as a large deployment has.
 const KEYS: usize = 60;
-/// First runs: keys take now longer, now shorter.
+/// First runs: the time to generate a key varies.
 const RUNS: usize = 5;
 
 /// Keys on all cores.
@@ -32,7 +32,7 @@ pub fn keys() -> Result<Vec<Row>> {
     Ok(vec![Row::at_least(&what, used, 0.8, "", &details)])
 }
 
-/// A link without a provider, in a manifest for which keys would have to be made.
+/// A link without a provider, in a manifest for which keys would have to be generated.
 pub fn mistake() -> Result<Vec<Row>> {
     let directory = tempfile::tempdir()?;
     synthetic::write_deployment(directory.path(), 5)?;

@@ -14,14 +14,14 @@ use std::process::Command;
 const INSTANCES: usize = 200;
 const CALLS: usize = 500;
 const RENDERINGS: usize = 15;
-/// Templates that are rendered singly.
+/// Templates that are rendered one by one.
 const TEMPLATES: usize = 500;
-/// Renderings before the measured ones: the first read the image from disk.
+/// Unmeasured renderings: the first ones read the image from disk.
 const WARM_UP: usize = 20;
-/// Size of the manifest that a call takes in and gives back.
+/// Size of the manifest that a call reads and returns.
 const MANIFEST_BYTES: usize = 100_000;
 
-/// What every rendering costs before Ruby runs, on places that a call has used before.
+/// Cost of a rendering before Ruby runs, with reused memory slots.
 pub fn instance() -> Result<Vec<Row>> {
     let (sandbox, plugin) = plugin(Stage::Render)?;
     let (mut makes, mut whole) = (Vec::new(), Vec::new());
@@ -50,7 +50,7 @@ pub fn instance() -> Result<Vec<Row>> {
     )])
 }
 
-/// The same operations on the same manifest, in the sandbox and natively; both from tree to text, through the rule, and back to a tree.
+/// The same operations on the same manifest, in the sandbox and natively; both from tree to text, through the plugin, and back to a tree.
 pub fn overhead() -> Result<Vec<Row>> {
     let (sandbox, plugin) = plugin(Stage::Ops)?;
     let mut plugins = Plugins::new(sandbox);
@@ -66,7 +66,7 @@ pub fn overhead() -> Result<Vec<Row>> {
     let over_on_core = Sample::of(pairs.iter().map(|(sandboxed, native)| sandboxed.cpu - native.cpu));
     let sandboxed = Sample::of(pairs.iter().map(|pair| pair.0.wall));
     let native = Sample::of(pairs.iter().map(|pair| pair.1.wall));
-    // Tail against tail: the machine disturbs both alike. The tail of the differences holds the disturbances of either run.
+    // Tail against tail: the machine disturbs both alike. The tail of the differences would include the disturbances of either run.
     let above = sandboxed.percentile(99) - native.percentile(99);
     let details = format!(
         "p99 of {CALLS} calls above the p99 of {CALLS} native ones, which is {:.2} ms for {} kB; of the paired differences: median {:.2} ms, \
@@ -86,7 +86,7 @@ pub fn overhead() -> Result<Vec<Row>> {
     )])
 }
 
-/// A job's templates in one call, and by `ruby` started for each of them.
+/// A job's templates in one call, and with a `ruby` process for each.
 pub fn render() -> Result<Vec<Row>> {
     let what = "rendering a job of 5 templates, against native `ruby`";
     let (sandbox, plugin) = plugin(Stage::Render)?;
@@ -126,8 +126,8 @@ pub fn render() -> Result<Vec<Row>> {
     Ok(vec![Row::at_least(what, ratio, 10.0, "times faster", &details)])
 }
 
-/// Single templates, each in an instance of its own, as `host render --batch` renders them: what one core takes for one. They are made up,
-/// with sizes as releases have them.
+/// Single templates, each in its own instance, as `host render --batch` renders them: the time of one core for one template. They are made up, with
+/// the sizes of real releases.
 pub fn batch() -> Result<Vec<Row>> {
     let (sandbox, plugin) = plugin(Stage::Render)?;
     let mut plugins = Plugins::new(sandbox);
@@ -242,7 +242,7 @@ fn rubies(directory: &Path) -> Result<f64> {
         .sum()
 }
 
-/// Else a fast wrong answer would win.
+/// Otherwise a fast wrong answer would win.
 fn same_as_native(ours: &[Rendered], directory: &Path) -> Result<()> {
     for file in ours {
         let output = ruby(directory, &file.name).output()?;

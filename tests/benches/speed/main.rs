@@ -1,9 +1,9 @@
-//! `make bench`: what the product promises about speed and size, measured, as one table. Prints and never fails on a slow machine: a time
-//! depends on what else runs, so a limit in a test would only teach people to ignore it. Where two things are compared they run in turns.
+//! `make bench`: measures the product's promises about speed and size, as one table. It only prints, and never fails on a slow machine: times depend
+//! on other load, so a limit in a test would only teach people to ignore it. Compared programs run in turns.
 //!
-//! With `BEFORE=path/to/another/host` it is measured against that one, too.
+//! With `BEFORE=path/to/another/host` the other build is measured, too.
 //!
-//! A word after `--` (`cargo bench --workspace --bench speed -- convert`) leaves out the rows whose group does not have that word.
+//! With a word after `--` (`cargo bench --workspace --bench speed -- convert`) only groups with that word in their name run.
 
 mod first_run;
 mod in_process;
@@ -20,7 +20,7 @@ mod wrapper;
 use anyhow::Result;
 use table::Row;
 
-/// Groups of rows, in the order of the promises. Each makes its own inputs.
+/// Groups of rows, in the order of the promises. Each creates its own inputs.
 type Group = (&'static str, fn() -> Result<Vec<Row>>);
 
 fn groups() -> Vec<Group> {
@@ -50,7 +50,7 @@ fn main() -> Result<()> {
     let chosen = groups()
         .into_iter()
         .filter(|(name, _)| word.as_ref().is_none_or(|word| name.contains(word.as_str())));
-    // Processes first: the memory of a child counts from the size that this process has when it starts it.
+    // Processes first: the measured memory of a child includes the size that this process has when it starts the child.
     let mut measured: Vec<(usize, Vec<Row>)> = Vec::new();
     let (mut first, then): (Vec<_>, Vec<_>) = chosen.enumerate().partition(|(_, (name, _))| *name == "convert");
     first.extend(then);

@@ -1,4 +1,4 @@
-//! Clocks: of a closure, of two in turns, of a child process with its memory.
+//! Clocks: for a closure, for two in turns, and for a child process with its memory.
 
 use anyhow::{Context, Result, bail};
 use boson_tests::binary;
@@ -16,14 +16,14 @@ pub struct Sample(Vec<f64>);
 // === impl Sample ===
 
 impl Sample {
-    /// Of these times.
+    /// A sample of these times.
     pub fn of(times: impl IntoIterator<Item = f64>) -> Self {
         let mut times: Vec<f64> = times.into_iter().collect();
         times.sort_by(f64::total_cmp);
         Self(times)
     }
 
-    /// The middle one.
+    /// The median.
     pub fn median(&self) -> f64 {
         self.percentile(50)
     }
@@ -35,16 +35,16 @@ impl Sample {
     }
 }
 
-/// How long something took, in milliseconds.
+/// Duration of something, in milliseconds.
 #[derive(Clone, Copy)]
 pub struct Time {
     /// By the clock on the wall.
     pub wall: f64,
-    /// On a core: without the time in which the machine did something else.
+    /// On a core: without the time in which the thread did not run.
     pub cpu: f64,
 }
 
-/// What `work` takes on this thread.
+/// Time of `work` on this thread.
 pub fn time<T>(work: impl FnOnce() -> Result<T>) -> Result<Time> {
     let (started, before) = (Instant::now(), on_core());
     let made = work()?;
@@ -52,18 +52,18 @@ pub fn time<T>(work: impl FnOnce() -> Result<T>) -> Result<Time> {
         wall: milliseconds(started.elapsed()),
         cpu: on_core() - before,
     };
-    // What it made is dropped outside of the time.
+    // The result is dropped after the measurement.
     drop(made);
     Ok(time)
 }
 
-/// Milliseconds that this thread has spent on a core.
+/// Time that this thread has spent on a core, in milliseconds.
 fn on_core() -> f64 {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     now.tv_sec as f64 * 1e3 + now.tv_nsec as f64 / 1e6
 }
 
-/// The two in turns, so that what disturbs the machine disturbs both. Pairs of times.
+/// Runs two closures in turns, so that other load disturbs both. Pairs of times.
 pub fn in_turns<T>(
     pairs: usize,
     mut a: impl FnMut() -> Result<T>,
@@ -72,36 +72,36 @@ pub fn in_turns<T>(
     (0..pairs).map(|_| Ok((a()?, b()?))).collect()
 }
 
-/// What a process took.
+/// Resources that a process used.
 #[derive(Clone, Copy)]
 pub struct Process {
     /// Wall clock in milliseconds.
     pub wall: f64,
-    /// Time on cores in milliseconds, its own and the kernel's for it.
+    /// Time on cores in milliseconds, including the kernel's for it.
     pub cpu: f64,
     /// The kernel's part of it.
     pub kernel: f64,
-    /// Bytes resident at most.
+    /// Peak resident memory in bytes.
     pub peak: u64,
 }
 
-/// Runs a command whose output nobody reads.
+/// Runs a command and discards its output.
 ///
 /// # Errors
-/// It cannot be started, or fails: with the end of what it said.
+/// It cannot be started, or fails: with the end of its output.
 pub fn process(command: &mut Command) -> Result<Process> {
     measured(command.stdin(Stdio::null()))
 }
 
-/// The same for one that reads a file as its input.
+/// Like [`process`], with a file as its input.
 ///
 /// # Errors
-/// As [`process`]; and the file cannot be read.
+/// As [`process`]; also if the file cannot be read.
 pub fn fed(command: &mut Command, input: &Path) -> Result<Process> {
     measured(command.stdin(File::open(input)?))
 }
 
-/// The `host` that the tests use.
+/// The `host` binary of the tests.
 ///
 /// # Errors
 /// It has not been built.
@@ -109,7 +109,7 @@ pub fn host<A: AsRef<OsStr>>(directory: &Path, arguments: &[A]) -> Result<Comman
     Ok(program(&binary()?, directory, arguments))
 }
 
-/// Some `host`, with the plugins beside it.
+/// Another `host` binary, with the plugins beside it.
 pub fn program<A: AsRef<OsStr>>(path: &Path, directory: &Path, arguments: &[A]) -> Command {
     let mut command = Command::new(path);
     command

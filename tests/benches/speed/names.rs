@@ -1,4 +1,4 @@
-//! Names of BOSH DNS: how long an answer takes, and what a server needs.
+//! Names of BOSH DNS: the latency of an answer, and the memory of a server.
 
 use crate::table::Row;
 use anyhow::{Context, Result};
@@ -93,7 +93,7 @@ fn latency() -> Result<Row> {
     Ok(Row::below("DNS: answer of an alias, p99", at(990), 1.0, "ms", &details))
 }
 
-/// Of the whole process, before it knows any pod: an API server is not there.
+/// Of the whole process, before it knows any pod: there is no API server.
 fn memory() -> Result<Row> {
     let folder = tempfile::tempdir()?;
     fs::write(folder.path().join("zone.json"), document())?;

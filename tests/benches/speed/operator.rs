@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 /// Instance groups of cf-deployment with its usual ops files; each of ours has three jobs.
 const LARGE: usize = 30;
-/// Deployments that lie idle.
+/// Idle deployments.
 const MANY: usize = 500;
-/// How long one row may take on a busy machine.
+/// Timeout of one row on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(1800);
-/// How long idle deployments are watched.
+/// How long idle deployments are observed.
 const IDLE: Duration = Duration::from_secs(60);
 /// The image of [`synthetic::write_deployment`]'s release.
 const RELEASE: &str = "shop:ubuntu-jammy-1.584-1.0.0";
@@ -49,7 +49,7 @@ pub fn apply() -> Result<Vec<Row>> {
     ])
 }
 
-/// Applies a deployment and waits for its last StatefulSet: seconds.
+/// Applies a deployment and waits for its last StatefulSet. Returns seconds.
 fn applied(site: &Site, name: &str, manifest: &str, more: Vec<Value>, last: &str) -> Result<f64> {
     let mut objects = more;
     objects.push(map(name, manifest));
@@ -62,7 +62,7 @@ fn applied(site: &Site, name: &str, manifest: &str, more: Vec<Value>, last: &str
     Ok(began.elapsed().as_secs_f64())
 }
 
-/// Many deployments to which nothing happens, a look at each, and a restart.
+/// Many deployments without changes, a reconcile of each, and a restart.
 pub fn idle() -> Result<Vec<Row>> {
     let mut site = Site::new("bench-idle")?;
     let directory = tempfile::tempdir()?;
@@ -97,7 +97,7 @@ fn memory(site: &Site, all: f64) -> Result<Row> {
     ))
 }
 
-/// Reconciles to which nothing has happened: something that concerns no conversion is changed on each deployment.
+/// Reconciles without changes: a field that affects no conversion is changed on each deployment.
 fn look(site: &Site) -> Result<Row> {
     let before = site.buckets("boson_reconcile_seconds")?;
     let conversions = site.metric("boson_conversions_total")?;
@@ -123,7 +123,7 @@ fn look(site: &Site) -> Result<Row> {
     ))
 }
 
-/// As Prometheus would tell it: within a bucket all values are taken for spread evenly.
+/// As Prometheus computes it: the values within a bucket are taken as evenly spread.
 fn p99(counts: &[(f64, f64)]) -> f64 {
     let wanted = counts.last().map_or(0.0, |(_, all)| all * 0.99);
     let mut below = (0.0, 0.0);
@@ -136,7 +136,7 @@ fn p99(counts: &[(f64, f64)]) -> f64 {
     f64::NAN
 }
 
-/// The same deployments for a new process; then a minute in which nothing happens.
+/// The same deployments for a new process, followed by a minute without changes.
 fn restart(site: &mut Site) -> Result<Vec<Row>> {
     site.stop()?;
     let before = site.writes()?;
@@ -171,7 +171,7 @@ fn restart(site: &mut Site) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Waits until nothing is looked at for ten seconds.
+/// Waits until there is no reconcile for ten seconds.
 fn quiet(site: &Site) -> Result<()> {
     let looks = |site: &Site| site.metric("boson_reconcile_seconds_count");
     let last = std::cell::Cell::new((looks(site)?, Instant::now()));
@@ -184,7 +184,7 @@ fn quiet(site: &Site) -> Result<()> {
     })
 }
 
-/// Deployments that are as they should be.
+/// Number of up-to-date deployments.
 fn count(site: &Site) -> Result<usize> {
     std::thread::sleep(Duration::from_secs(3));
     let path = "jsonpath={range .items[*]}{.status.conditions[?(@.type=='Applied')].status}{'\\n'}{end}";

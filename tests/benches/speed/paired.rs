@@ -1,5 +1,5 @@
-//! Two builds in turns: this one, and the one that the environment variable `BEFORE` names (the path of its `host`, beside whose folder its plugins
-//! lie). A change of a few percent shows only so.
+//! Two builds in turns: this one, and the one in the environment variable `BEFORE` (the path of its `host`, with its plugins beside that folder).
+//! Only this shows a change of a few percent.
 
 use crate::measure::{Process, Sample, fed, host, process, program};
 use crate::table::Row;
@@ -47,7 +47,7 @@ pub fn paired() -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// What the kernel does for a batch of templates: mapping, copying and clearing the pages of fresh instances.
+/// The kernel's work for a batch of templates: mapping, copying and clearing the pages of fresh instances.
 pub fn kernel() -> Result<Vec<Row>> {
     let directory = tempfile::tempdir()?;
     let input = directory.path().join("batch.jsonl");

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 const RUNS: usize = 3;
-/// Bytes of a release whose time is measured, and of one whose memory is.
+/// Size of the release whose time is measured, and of the one whose memory is measured, in bytes.
 const USUAL: u64 = 100_000_000;
 const LARGE: u64 = 2 << 30;
 

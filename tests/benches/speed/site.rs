@@ -1,4 +1,4 @@
-//! A control plane, a registry and `host operator` as a process of its own, for the rows about the operator.
+//! A control plane, a registry and `host operator` as a separate process, for the rows about the operator.
 
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::{Cluster, Operator, shared};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// Bytes of a page of memory, and ticks of a second: Linux's own on all that we run on.
+/// Bytes of a page of memory, and ticks of a second: Linux's values on all supported machines.
 const PAGE: f64 = 4096.0;
 const TICKS: f64 = 100.0;
 
@@ -22,7 +22,7 @@ pub struct Site {
 // === impl Site ===
 
 impl Site {
-    /// Everything but the operator.
+    /// Starts everything but the operator.
     pub fn new(name: &str) -> Result<Self> {
         let cluster = shared()?;
         cluster.define()?;
@@ -37,7 +37,7 @@ impl Site {
         })
     }
 
-    /// Starts the operator and tells how long it took to be ready, in seconds.
+    /// Starts the operator. Returns the seconds until it was ready.
     pub fn start(&mut self) -> Result<f64> {
         let began = Instant::now();
         self.operator.start()?;
@@ -48,12 +48,12 @@ impl Site {
         Ok(began.elapsed().as_secs_f64())
     }
 
-    /// Ends the operator as it wants to be ended, so that its lease is free.
+    /// Stops the operator gracefully, so that it releases its lease.
     pub fn stop(&mut self) -> Result<()> {
         self.operator.stop()
     }
 
-    /// Polls until it holds.
+    /// Polls until the condition is met.
     pub fn until(&self, what: &str, patience: Duration, holds: impl Fn(&Self) -> Result<bool>) -> Result<()> {
         self.operator.until(what, patience, || holds(self), String::new)
     }
@@ -84,14 +84,14 @@ impl Site {
         })
     }
 
-    /// A counter, or a bucket of a histogram; 0 where it has not been counted.
+    /// A counter, or a bucket of a histogram; 0 if it does not exist yet.
     pub fn metric(&self, name: &str) -> Result<f64> {
         let text = self.operator.ask("/metrics")?;
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         Ok(line.unwrap_or("0").trim().parse()?)
     }
 
-    /// Buckets of a histogram: upper limit, and how many are not above it.
+    /// Buckets of a histogram: upper limit, and number of values up to it.
     pub fn buckets(&self, name: &str) -> Result<Vec<(f64, f64)>> {
         let text = self.operator.ask("/metrics")?;
         let prefix = format!("{name}_bucket{{le=\"");
@@ -109,7 +109,7 @@ impl Site {
         Ok(resident * PAGE / f64::from(1 << 20))
     }
 
-    /// Seconds that the operator has spent on cores.
+    /// Time that the operator has spent on cores, in seconds.
     pub fn seconds(&self) -> Result<f64> {
         let text = fs::read_to_string(format!("/proc/{}/stat", self.operator.process()?))?;
         let fields: Vec<&str> = text.rsplit(") ").next().unwrap_or_default().split(' ').collect();
@@ -122,7 +122,7 @@ impl Site {
         Ok((ticks(11) + ticks(12)) / TICKS)
     }
 
-    /// What the operator wrote, leases left out, by the audit log.
+    /// Number of the operator's writes without leases, from the audit log.
     pub fn writes(&self) -> Result<usize> {
         let log = fs::read_to_string(self.cluster.audit_log())?;
         let is_write = |line: &&str| {

@@ -1,4 +1,4 @@
-//! The table: what, measured, target, whether it is met.
+//! The table: name, measured value, target, and whether it is met.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ pub struct Row {
 // === impl Row ===
 
 impl Row {
-    /// A value that has to stay below a limit. `details`: how it was measured, and what else is known of it.
+    /// A value that must not exceed a limit. `details`: how it was measured, and other facts.
     pub fn below(what: &str, value: f64, limit: f64, unit: &str, details: &str) -> Self {
         let measured = format!("{} {unit}, {details}", short(value));
         Self {
@@ -24,7 +24,7 @@ impl Row {
         }
     }
 
-    /// A value that has to reach a limit.
+    /// A value that must reach a limit.
     pub fn at_least(what: &str, value: f64, limit: f64, unit: &str, details: &str) -> Self {
         let measured = format!("{} {unit}, {details}", short(value));
         Self {
@@ -35,7 +35,7 @@ impl Row {
         }
     }
 
-    /// What cannot be measured here.
+    /// A row that cannot be measured here.
     pub fn left_out(what: &str, why: &str) -> Self {
         Self {
             what: what.into(),
@@ -46,7 +46,7 @@ impl Row {
     }
 }
 
-/// Three digits that matter.
+/// Three significant digits.
 fn short(value: f64) -> String {
     match value.abs() {
         size if size >= 100.0 || value.fract() == 0.0 => format!("{value:.0}"),
@@ -56,7 +56,7 @@ fn short(value: f64) -> String {
     }
 }
 
-/// Prints the rows, and under them what the machine was doing.
+/// Prints the rows, and below them the load of the machine.
 #[allow(clippy::print_stdout, reason = "a table for people is all that this program is for")]
 pub fn print(rows: &[Row]) {
     let width = |column: fn(&Row) -> &str, title: &str| {

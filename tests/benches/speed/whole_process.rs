@@ -1,4 +1,4 @@
-//! Rows that start the `host` binary, as a person does.
+//! Rows that start the `host` binary as a user does.
 
 use crate::measure::{self, Process, Sample, process};
 use crate::table::Row;
@@ -10,12 +10,12 @@ use std::path::Path;
 const STARTS: usize = 41;
 const INTERPOLATIONS: usize = 21;
 const OPS_FILES: usize = 20;
-/// Groups of the three deployments that are converted, so often each.
+/// Groups of the three converted deployments, and the number of runs of each.
 const SIZES: [(usize, usize); 3] = [(25, 3), (50, 3), (100, 3)];
-/// How much more than in proportion the largest may cost: caches miss more, nothing else may grow.
+/// How much more than proportional the largest may cost: caches miss more often, nothing else may grow.
 const GROWTH: f64 = 1.25;
 
-/// The whole of the smallest run that calls a stage: an upper bound of what comes before the first call.
+/// The whole run of the smallest command that calls a stage: an upper limit for the time before the first call.
 pub fn start() -> Result<Vec<Row>> {
     let directory = tempfile::tempdir()?;
     fs::write(directory.path().join("manifest.yml"), "name: small\n")?;
@@ -37,7 +37,7 @@ pub fn start() -> Result<Vec<Row>> {
     )])
 }
 
-/// As people use it on a large deployment.
+/// Typical use with a large deployment.
 pub fn interpolate() -> Result<Vec<Row>> {
     let directory = tempfile::tempdir()?;
     let groups = synthetic::groups_for(3000);
@@ -75,7 +75,7 @@ pub fn convert() -> Result<Vec<Row>> {
             let here = directory.path().join(groups.to_string());
             if round == 0 {
                 synthetic::write_deployment(&here, groups)?;
-                // Passwords are made once and kept: what is measured is the conversion.
+                // Passwords are generated once and stored: only the conversion is measured.
                 host(&here, &CONVERT)?;
             }
             if round < times {
@@ -96,7 +96,7 @@ pub fn convert() -> Result<Vec<Row>> {
     let walls = of(&|nth| format!("{:.2} s", wall(nth) / 1e3));
     let cpus = of(&|nth| format!("{:.2} s", cpu(nth) / 1e3));
     let peaks = of(&|nth| format!("{:.0} MiB", peak(nth)));
-    // On cores, because a busy machine stretches one size and not the other.
+    // On cores, because other load would slow down one size and not the other.
     let growth = (cpu(2) / cpu(0)) / (groups[2] as f64 / groups[0] as f64);
     let what = "`host convert`, 100 groups x 3 jobs x 4 templates";
     Ok(vec![
@@ -133,7 +133,7 @@ const CONVERT: [&str; 6] = [
     "vars.yml",
 ];
 
-/// Runs once unmeasured, for the caches.
+/// Runs once unmeasured to fill the caches.
 fn runs(times: usize, mut run: impl FnMut() -> Result<Process>) -> Result<Vec<Process>> {
     run()?;
     (0..times).map(|_| run()).collect()

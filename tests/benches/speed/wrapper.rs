@@ -1,4 +1,4 @@
-//! Rows of the process wrapper, which is in every container of a pod: what it adds to a start, and what it holds while a process runs.
+//! Rows about the process wrapper, which is in every container of a pod: the time it adds to a start, and its memory while a process runs.
 
 use crate::measure::{Sample, process};
 use crate::table::Row;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 const STARTS: usize = 101;
 
-/// The static binary, as images have it.
+/// The static binary, as in images.
 pub fn wrapper() -> Result<Vec<Row>> {
     let pod = pod()?;
     let (mut bare, mut wrapped) = (Vec::new(), Vec::new());
@@ -44,7 +44,7 @@ pub fn wrapper() -> Result<Vec<Row>> {
     ])
 }
 
-/// What a container of a pod has: the binary, and two processes.
+/// The files in a container of a pod: the binary, and two processes.
 fn pod() -> Result<TempDir> {
     let directory = tempfile::tempdir()?;
     let host = boson_tests::binary()?;
@@ -76,7 +76,7 @@ fn run(directory: &Path, process: &str) -> Command {
     command
 }
 
-/// The largest that it was, in MiB, once its process runs.
+/// Its peak memory in MiB, once its process runs.
 fn resident(directory: &Path) -> Result<f64> {
     let mut child = run(directory, "long").spawn()?;
     let end = Instant::now() + Duration::from_secs(10);

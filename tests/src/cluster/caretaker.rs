@@ -1,11 +1,11 @@
-//! Cleaning up behind a test process, however it ends.
+//! Cleans up after a test process, however it ends.
 
 use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-/// Waits for the end of its input, which comes when the test process ends or lets go; then removes control groups, as soon as their last
-/// process is gone, and the directory.
+/// Waits for the end of its input, which occurs when the test process ends or closes it; then removes control groups as soon as their last process
+/// has ended, and the directory.
 const SCRIPT: &str = r#"
 trap '' HUP INT TERM
 cat >/dev/null
@@ -23,7 +23,7 @@ for try in $(seq 600); do
 done
 "#;
 
-/// A process in a session of its own, which no signal to the test's process group reaches.
+/// A process in its own session, which no signal to the test's process group reaches.
 #[derive(Debug)]
 pub(super) struct Caretaker {
     child: Child,
@@ -33,7 +33,7 @@ pub(super) struct Caretaker {
 // === impl Caretaker ===
 
 impl Caretaker {
-    /// For a directory and control groups, which need not be there yet.
+    /// Cleans up a directory and control groups, which need not exist yet.
     pub(super) fn of<'a>(directory: &Path, groups: impl Iterator<Item = &'a Path>) -> Result<Self> {
         let mut child = Command::new("setsid")
             .args(["sh", "-c", SCRIPT, "caretaker"])
@@ -41,7 +41,7 @@ impl Caretaker {
             .args(groups)
             .current_dir("/")
             .stdin(Stdio::piped())
-            // Whoever reads the test's output would wait for us, too.
+            // Otherwise a program that reads the test's output would wait for this process, too.
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()

@@ -1,4 +1,4 @@
-//! The certificates of a control plane: one authority that signs everything, made by `openssl`.
+//! The certificates of a control plane: one authority that signs everything, created with `openssl`.
 
 use anyhow::{Context, Result, bail};
 use base64::Engine;
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// An authority whose files lie in one directory.
+/// An authority with its files in one directory.
 #[derive(Debug)]
 pub(super) struct Authority {
     directory: PathBuf,
@@ -16,7 +16,7 @@ pub(super) struct Authority {
 // === impl Authority ===
 
 impl Authority {
-    /// Makes `ca.crt` and `ca.key`.
+    /// Creates `ca.crt` and `ca.key`.
     pub(super) fn new(directory: &Path) -> Result<Self> {
         let authority = Self {
             directory: directory.to_path_buf(),
@@ -44,7 +44,7 @@ impl Authority {
         Ok(authority)
     }
 
-    /// Makes `NAME.crt` and `NAME.key` for servers and clients.
+    /// Creates `NAME.crt` and `NAME.key` for servers and clients.
     pub(super) fn issue(&self, name: &str, subject: &str, names: &str) -> Result<()> {
         let [key, request, certificate, extensions] = ["key", "csr", "crt", "ext"].map(|kind| format!("{name}.{kind}"));
         let mut wanted = "basicConstraints=CA:FALSE\nkeyUsage=digitalSignature,keyEncipherment\n\
@@ -87,7 +87,7 @@ impl Authority {
         ])
     }
 
-    /// Makes `service-accounts.key`.
+    /// Creates `service-accounts.key`.
     pub(super) fn service_account_key(&self) -> Result<()> {
         self.openssl(&["genrsa", "-out", "service-accounts.key", "2048"])
     }

@@ -1,4 +1,4 @@
-//! What the processes of a control plane are told: flags, credentials, ports.
+//! Configuration of a control plane's processes: flags, credentials, ports.
 
 use super::certificates::Authority;
 use anyhow::Result;
@@ -7,16 +7,16 @@ use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 
-/// The addresses of Services. The first one is the API server's, as pods see it.
+/// The addresses of Services. The first one is the API server's for pods.
 const SERVICES: &str = "10.96.0.0/16";
 
-/// Every request that changes something, and who made it; bodies are left out, they hold Secrets.
+/// Every request that changes something, with its user; bodies are left out, they hold Secrets.
 pub(super) const AUDIT: &str =
     "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n";
 
-/// Ports of this address that nothing listens on.
+/// Unused ports of this address.
 pub(super) fn free_ports<const N: usize>(address: Ipv4Addr) -> Result<[u16; N]> {
-    // All are held at once, so that no two are the same.
+    // All are bound at the same time, so that no two are the same.
     let listeners = (0..N)
         .map(|_| TcpListener::bind((address, 0)))
         .collect::<Result<Vec<_>, _>>()?;
@@ -59,7 +59,7 @@ pub(super) fn etcd_flags(directory: &Path, clients: u16, peers: u16) -> Vec<OsSt
     );
     flags(&[
         ("data-dir", &path(directory, "etcd")),
-        // Nothing here outlives the test.
+        // Nothing needs to survive the test.
         ("unsafe-no-fsync", "true"),
         ("log-level", "warn"),
         ("listen-client-urls", &clients),
@@ -91,16 +91,16 @@ pub(super) fn api_flags(directory: &Path, etcd: u16, address: Ipv4Addr, port: u1
         ("allow-privileged", "true"),
         ("audit-policy-file", &path(directory, "audit.yaml")),
         ("audit-log-path", &path(directory, "audit.log")),
-        // Each line is there when its request has been answered.
+        // Written synchronously: a line exists when its request has been answered.
         ("audit-log-mode", "blocking"),
         ("profiling", "false"),
     ]);
     all.extend(if address.is_loopback() {
-        // The Service `kubernetes` may not point to a loopback address.
+        // The Service `kubernetes` must not point to a loopback address.
         flags(&[("endpoint-reconciler-type", "none")])
     } else {
         flags(&[
-            // Webhooks are called at the addresses of their pods: those of Services exist inside the node only.
+            // Webhooks are called at the addresses of their pods: those of Services exist only inside the node.
             ("enable-aggregator-routing", "true"),
             ("kubelet-client-certificate", &path(directory, "admin.crt")),
             ("kubelet-client-key", &path(directory, "admin.key")),
@@ -130,7 +130,7 @@ pub(super) fn manager_flags(directory: &Path, port: u16) -> Vec<OsString> {
     all
 }
 
-/// What the programs that work through the API server have in common.
+/// Flags of all programs that use the API server.
 fn client_flags(directory: &Path, name: &str, port: u16) -> Vec<OsString> {
     let kubeconfig = path(directory, &format!("{name}.kubeconfig"));
     flags(&[

@@ -1,4 +1,4 @@
-//! Small images for tests: busybox and what a test adds, as a tar that `docker save` could have made.
+//! Small images for tests: busybox and the files of a test, as a tar in the format of `docker save`.
 
 use crate::registry::{Server, files_below};
 use anyhow::{Context, Result, ensure};
@@ -12,15 +12,15 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-/// Where Debian's `busybox-static` is.
+/// Path in Debian's package `busybox-static`.
 const BUSYBOX: &str = "/bin/busybox";
 
-/// An image that is being put together.
+/// An image under construction.
 #[derive(Clone, Debug)]
 pub struct Image {
     name: String,
     entrypoint: Vec<String>,
-    /// By their paths, without a slash at the front.
+    /// By path, without a leading slash.
     entries: BTreeMap<String, Entry>,
 }
 
@@ -34,7 +34,7 @@ enum Entry {
 // === impl Image ===
 
 impl Image {
-    /// A shell with the usual commands, root and `vcap` (1000) as users, and `/tmp`. The name has to have a tag; what pods call it the same.
+    /// A shell with the usual commands, the users root and `vcap` (1000), and `/tmp`. The name must have a tag; pods use the same name.
     ///
     /// # Errors
     /// `busybox-static` is not installed.
@@ -60,8 +60,8 @@ impl Image {
             .file("etc/group", "root:x:0:\nvcap:x:1000:\n"))
     }
 
-    /// The image of a release that lies in a directory as source: busybox, its jobs in `/var/vcap/jobs-src` and its packages, as
-    /// release images have them.
+    /// The image of a release from its source directory: busybox, with the release's jobs in `/var/vcap/jobs-src` and its packages, in the layout of
+    /// release images.
     ///
     /// # Errors
     /// The directory cannot be read, or as [`Self::busybox`].
@@ -71,7 +71,7 @@ impl Image {
             let job_name = job.file_name().context("no name")?.to_string_lossy().into_owned();
             for path in files_below(&job)? {
                 let inner = path.strip_prefix(&job)?.display().to_string();
-                // What images hold was built: its spec is called as in a tarball.
+                // Jobs in images are built: their spec has the same name as in a tarball.
                 let inner = if inner == "spec" { "job.MF".to_string() } else { inner };
                 image = image.file(&format!("var/vcap/jobs-src/{job_name}/{inner}"), fs::read(path)?);
             }
@@ -86,28 +86,28 @@ impl Image {
         Ok(image)
     }
 
-    /// Adds a file that everybody may read.
+    /// Adds a file that is readable for all.
     #[must_use]
     pub fn file(mut self, path: &str, content: impl Into<Vec<u8>>) -> Self {
         self.entry(path, Entry::File(content.into(), 0o644));
         self
     }
 
-    /// Adds a program or script that everybody may run.
+    /// Adds a program or script that is executable for all.
     #[must_use]
     pub fn executable(mut self, path: &str, content: impl Into<Vec<u8>>) -> Self {
         self.entry(path, Entry::File(content.into(), 0o755));
         self
     }
 
-    /// What its containers run unless the pod says otherwise.
+    /// Sets the command of its containers, which a pod can override.
     #[must_use]
     pub fn entrypoint(mut self, words: &[&str]) -> Self {
         self.entrypoint = words.iter().map(ToString::to_string).collect();
         self
     }
 
-    /// Writes it as a tar that [`super::Cluster::load`] takes.
+    /// Writes it as a tar for [`super::Cluster::load`].
     ///
     /// # Errors
     /// The file cannot be written.
@@ -123,7 +123,7 @@ impl Image {
         Ok(archive.into_inner()?.flush()?)
     }
 
-    /// Pushes it to a registry as `bosh/<name>`, for pods that pull.
+    /// Pushes it to a registry as `bosh/<name>`, for pods that pull it.
     ///
     /// # Errors
     /// The registry refuses.

@@ -1,4 +1,4 @@
-//! Talking to a cluster through `kubectl`, as its users do.
+//! Access to a cluster through `kubectl`, as its users have it.
 
 use super::{Cluster, program};
 use anyhow::{Context, Result, ensure};
@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-/// What a run of `kubectl` gave.
+/// Result of a run of `kubectl`.
 #[derive(Debug)]
 pub struct Answer {
     /// Whether it succeeded.
@@ -20,7 +20,7 @@ pub struct Answer {
 // === impl Cluster ===
 
 impl Cluster {
-    /// A new namespace of this name and a number; nothing else uses it.
+    /// Creates a namespace with this name and a unique number.
     ///
     /// # Errors
     /// The API server refuses it.
@@ -31,7 +31,7 @@ impl Cluster {
         Ok(name)
     }
 
-    /// Runs `kubectl` and gives its standard output.
+    /// Runs `kubectl` and returns its standard output.
     ///
     /// # Errors
     /// It fails; the text is its standard error.
@@ -50,7 +50,7 @@ impl Cluster {
             .arg("--kubeconfig")
             .arg(self.kubeconfig())
             .args(arguments)
-            // The discovery cache of one control plane would be taken for that of another.
+            // The discovery cache of one control plane would be used for another.
             .env("HOME", &self.directory)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

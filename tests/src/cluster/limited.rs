@@ -1,4 +1,4 @@
-//! A control group with a limit on memory, in which a test runs one program: as a container's.
+//! A control group with a memory limit, in which a test runs one program, as in a container.
 
 use super::node::{self, Groups};
 use anyhow::{Context, Result, ensure};
@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// The group; it is gone with this value.
+/// The group; it is removed with this value.
 #[derive(Debug)]
 pub struct Limited {
     groups: Groups,
@@ -20,16 +20,16 @@ pub struct Limited {
 // === impl Limited ===
 
 impl Limited {
-    /// A group that may have so many bytes. `None` where there can be none because this user is not root: a test that gets it was skipped, which is
-    /// said here. In continuous integration there is no skipping.
+    /// A group with this memory limit in bytes. `None` without root privileges: the test is then skipped, which is printed here. In continuous
+    /// integration this is an error instead.
     ///
-    /// # Errors
+    /// It cannot be created.
     /// It cannot be made.
     pub fn to(bytes: u64) -> Result<Option<Self>> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
         if !node::is_possible() && !ci {
-            // Past the test harness, which would show it for tests that fail only.
+            // Bypasses the test harness, which shows output only of tests that fail.
             let _ = writeln!(
                 std::io::stderr(),
                 "skipped a test with a limit on memory: a control group needs root"
@@ -66,10 +66,10 @@ impl Limited {
         command
     }
 
-    /// Processes that the kernel has ended because the group had too much.
+    /// Number of processes that the kernel killed because the group exceeded its memory.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// The kernel does not report it.
     pub fn killed(&self) -> Result<u64> {
         let files = ["memory.events", "memory.oom_control"].map(|file| self.directory.join(file));
         let file = files.iter().find(|file| file.exists()).context("no events")?;
@@ -79,10 +79,10 @@ impl Limited {
     }
 }
 
-/// The most memory that this process has had, in bytes.
+/// Peak memory of this process, in bytes.
 ///
 /// # Errors
-/// It does not run.
+/// It is not running.
 pub fn peak(process: u32) -> Result<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,9 +1,8 @@
-//! A Kubernetes control plane from plain processes, for tests: etcd, kube-apiserver and kube-controller-manager, on ports of 127.0.0.1 that
-//! are free, with everything they write in one temporary directory. Where a test needs pods, kube-scheduler and a real node come with it.
+//! A Kubernetes control plane from plain processes, for tests: etcd, kube-apiserver and kube-controller-manager, on free ports of 127.0.0.1, with all
+//! their files in one temporary directory. Tests with pods also get kube-scheduler and a real node.
 //!
 //! # Guarantees
-//! The processes end with the test process, also when that is killed, and nothing of theirs stays behind. Several clusters do not disturb each
-//! other.
+//! The processes end with the test process, even if that is killed, and leave nothing behind. Several clusters do not disturb each other.
 
 mod caretaker;
 mod certificates;
@@ -40,7 +39,7 @@ pub use self::limited::{Limited, peak};
 pub use self::operator::{Operator, free_port};
 pub use self::programs::program;
 
-/// How long the control plane may take to answer on a busy machine.
+/// Timeout of the control plane's start on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A running cluster.
@@ -51,11 +50,11 @@ pub struct Cluster {
     node: Option<Node>,
     operator_image: OnceLock<Result<(), String>>,
     defined: OnceLock<Result<(), String>>,
-    /// Dropped last: it removes what the others leave.
+    /// Dropped last: it removes what the others leave behind.
     _caretaker: Caretaker,
 }
 
-/// The control plane that all tests of one process share; each works in a namespace of its own.
+/// The control plane that all tests of one process share; each uses its own namespace.
 ///
 /// # Errors
 /// It did not start; the text names the log.
@@ -67,8 +66,8 @@ pub fn shared() -> Result<&'static Cluster> {
         .map_err(|error| anyhow::anyhow!(error.clone()))
 }
 
-/// The cluster with a node that all tests of one process share. `None` where there can be no node because this user is not root: a test that
-/// gets it was skipped, which is said here. In continuous integration there is no skipping.
+/// The cluster with a node that all tests of one process share. `None` without root privileges: the test is then skipped, which is printed here. In
+/// continuous integration this is an error instead.
 ///
 /// # Errors
 /// It did not start; the text names the log.
@@ -81,13 +80,13 @@ pub fn with_node() -> Result<Option<&'static Cluster>> {
         .map_err(|error| anyhow::anyhow!(error.clone()))
 }
 
-/// The same for one test alone, which does something to the whole cluster.
+/// A cluster with a node for one test alone, which changes the whole cluster.
 ///
 /// # Errors
 /// As [`with_node`].
 pub fn own_with_node() -> Result<Option<Cluster>> {
     if !node::is_possible() && std::env::var_os("CI").is_none_or(|value| value.is_empty()) {
-        // Past the test harness, which would show it for tests that fail only.
+        // Bypasses the test harness, which shows output only of tests that fail.
         let _ = writeln!(std::io::stderr(), "skipped a test that runs pods: a node needs root");
         return Ok(None);
     }
@@ -100,7 +99,7 @@ impl Cluster {
     /// Starts a control plane and waits until a pod could be created in it.
     ///
     /// # Errors
-    /// A program is missing, or one does not come up; the text holds the end of its log.
+    /// A program is missing, or one does not start; the text has the end of its log.
     pub fn start() -> Result<Self> {
         let directory = new_directory()?;
         let caretaker = Caretaker::of(&directory, std::iter::empty())?;
@@ -109,10 +108,10 @@ impl Cluster {
         Self::start_at(Ipv4Addr::LOCALHOST, &authority, &spawner, None, caretaker)
     }
 
-    /// The same with a node, on which pods run.
+    /// Starts a control plane with a node, on which pods run.
     ///
     /// # Errors
-    /// As [`Self::start`]; this user is not root.
+    /// As [`Self::start`]; also without root privileges.
     pub fn start_with_node() -> Result<Self> {
         ensure!(node::is_possible(), "a node needs root");
         let directory = new_directory()?;
@@ -177,21 +176,22 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// This machine, as the node and its pods see it; what listens there, a registry say, they reach. Without a node, a loopback address.
+    /// This machine's address for the node and its pods, by which they reach servers here, for example a registry. Without a node, a loopback
+    /// address.
     pub fn gateway(&self) -> Ipv4Addr {
         self.node.as_ref().map_or(Ipv4Addr::LOCALHOST, Node::gateway)
     }
 
-    /// Makes the image in this file known to the node, under the name that it has there: a tar of an OCI image layout or of `docker save`.
-    /// Pods that use it have to say `imagePullPolicy: IfNotPresent` where its tag is `latest`.
+    /// Loads an image from this file into the node, under its own name: a tar of an OCI image layout or of `docker save`. Pods that use it must set
+    /// `imagePullPolicy: IfNotPresent` if its tag is `latest`.
     ///
     /// # Errors
-    /// There is no node, or it does not take the image.
+    /// There is no node, or it does not accept the image.
     pub fn load(&self, image: &Path) -> Result<()> {
         self.node.as_ref().context("this cluster has no node")?.load(image)
     }
 
-    /// Makes an image and loads it.
+    /// Builds an image and loads it.
     ///
     /// # Errors
     /// As [`Self::load`].
@@ -201,10 +201,10 @@ impl Cluster {
         self.load(file.path())
     }
 
-    /// The name of an image with `host` and the plugins as they were built together with this test; the node has it.
+    /// The name of an image with the `host` and the plugins that were built together with this test; it is loaded into the node.
     ///
     /// # Errors
-    /// They were not built: `make build` does; or as [`Self::load`].
+    /// They were not built (`make build` builds them); or as [`Self::load`].
     pub fn operator_image(&self) -> Result<&'static str> {
         let load = || operator_image::file().and_then(|image| self.load(&image));
         self.operator_image
@@ -214,7 +214,7 @@ impl Cluster {
         Ok(operator_image::NAME)
     }
 
-    /// Lets pods pull from a registry on the [gateway](Self::gateway) that speaks no TLS.
+    /// Lets pods pull from a registry without TLS on the [gateway](Self::gateway).
     ///
     /// # Errors
     /// There is no node.
@@ -222,17 +222,17 @@ impl Cluster {
         self.node.as_ref().context("this cluster has no node")?.trust(registry)
     }
 
-    /// Persistent volumes of 1 GiB for claims without a storage class: the node makes none by itself.
+    /// Creates persistent volumes of 1 GiB for claims without a storage class: the node has no provisioner.
     ///
     /// # Errors
-    /// A directory cannot be made, or the API server refuses a volume.
+    /// A directory cannot be created, or the API server refuses a volume.
     pub fn disks(&self, count: usize) -> Result<()> {
         static COUNT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
         for _ in 0..count {
             let name = format!("disk-{}", COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
             let path = self.directory.join(&name);
             fs::create_dir(&path)?;
-            // As volumes of a cluster are after `fsGroup`, which is not for directories of a node.
+            // As `fsGroup` leaves volumes of a cluster; it does not apply to directories of a node.
             fs::set_permissions(&path, fs::Permissions::from_mode(0o777))?;
             let volume = serde_json::json!({
                 "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name},
@@ -252,7 +252,7 @@ impl Cluster {
         self.directory.join("admin.kubeconfig")
     }
 
-    /// The audit log: one JSON object a line for each request that has ended.
+    /// The audit log: one JSON object a line for each finished request.
     pub fn audit_log(&self) -> PathBuf {
         self.directory.join("audit.log")
     }
@@ -263,7 +263,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Polls until it holds, a process ends, or patience does.
+    /// Polls until the condition is met, a process ends, or the timeout is over.
     fn wait(&mut self, what: &str, mut holds: impl FnMut(&Self) -> bool) -> Result<()> {
         let began = Instant::now();
         while !holds(self) {
@@ -286,7 +286,7 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // Clients first: the API server would wait for them, and only etcd keeps anything.
+        // Clients first: the API server would wait for them, and only etcd stores anything.
         self.node = None;
         self.processes.drain(..).rev().for_each(drop);
     }

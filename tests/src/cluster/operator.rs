@@ -1,4 +1,4 @@
-//! `host operator` as a process beside a cluster: the one way in which tests start it, ask it and end it.
+//! `host operator` as a process outside of the cluster: all tests start, query and stop it through this module.
 
 use super::{Cluster, Limited};
 use crate::registry::Server;
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 /// How much of a log an error shows, in bytes.
 const SHOWN: usize = 8_000;
 
-/// An operator that runs or not; what it is told and what it wrote stay. It ends with this value.
+/// An operator, running or not; its options and its log remain. It ends with this value.
 #[derive(Debug)]
 pub struct Operator {
     arguments: Vec<OsString>,
@@ -27,10 +27,10 @@ pub struct Operator {
     child: Option<Child>,
 }
 
-/// A port of this machine that nothing listens at.
+/// An unused port of this machine.
 ///
 /// # Errors
-/// There is none.
+/// No port is available.
 pub fn free_port() -> Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
@@ -38,7 +38,7 @@ pub fn free_port() -> Result<u16> {
 // === impl Cluster ===
 
 impl Cluster {
-    /// Brings the definitions of the operator's resources, once.
+    /// Creates the CustomResourceDefinitions, once.
     ///
     /// # Errors
     /// The API server refuses them.
@@ -63,10 +63,11 @@ impl Cluster {
 // === impl Operator ===
 
 impl Operator {
-    /// An administrator of the cluster with its lease in this namespace; it answers at a port of its own, and no webhook. It does not run yet.
+    /// An operator with an administrator's account and its lease in this namespace. It serves HTTP on its own port, and no webhook. It is not
+    /// started.
     ///
     /// # Errors
-    /// There is no place for its files.
+    /// There is no space for its files.
     pub fn new(cluster: &Cluster, namespace: &str) -> Result<Self> {
         let (files, port) = (tempfile::tempdir()?, free_port()?);
         let images = files.path().join("images");
@@ -94,19 +95,19 @@ impl Operator {
         self.variable("BOSON_REGISTRY_WITHOUT_TLS", registry.host())
     }
 
-    /// In a control group with a limit on memory.
+    /// Runs it in a control group with a memory limit.
     #[must_use]
     pub fn within(mut self, limit: Limited) -> Self {
         self.limit = Some(limit);
         self
     }
 
-    /// The control group that it is in.
+    /// Its control group.
     pub fn limit(&self) -> Option<&Limited> {
         self.limit.as_ref()
     }
 
-    /// With an option by its variable, in place of what it was.
+    /// Sets an option by its environment variable, replacing the old value.
     #[must_use]
     pub fn variable(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.variables.retain(|(other, _)| other != name);
@@ -114,13 +115,13 @@ impl Operator {
         self
     }
 
-    /// The same, or without the option.
+    /// Sets an option, or removes it.
     pub fn set(&mut self, name: &str, value: Option<OsString>) {
         self.variables.retain(|(other, _)| other != name);
         self.variables.extend(value.map(|value| (name.to_string(), value)));
     }
 
-    /// With more arguments.
+    /// Adds arguments.
     #[must_use]
     pub fn arguments<A: Into<OsString>>(mut self, more: impl IntoIterator<Item = A>) -> Self {
         self.arguments.extend(more.into_iter().map(Into::into));
@@ -157,7 +158,7 @@ impl Operator {
     /// Asks it to stop, as the kubelet does, and waits until it has.
     ///
     /// # Errors
-    /// It does not run, or ends as a failure.
+    /// It is not running, or exits with an error.
     pub fn stop(&mut self) -> Result<()> {
         let mut child = self.child.take().context("it does not run")?;
         let asked = Command::new("kill").args(["-TERM", &child.id().to_string()]).status()?;
@@ -167,7 +168,7 @@ impl Operator {
         Ok(())
     }
 
-    /// Ends it at once, as the kernel would.
+    /// Kills it.
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
@@ -175,15 +176,15 @@ impl Operator {
         }
     }
 
-    /// The number of its process.
+    /// Its PID.
     ///
     /// # Errors
-    /// It does not run.
+    /// It is not running.
     pub fn process(&self) -> Result<u32> {
         Ok(self.child.as_ref().context("it does not run")?.id())
     }
 
-    /// What it answers to this path, head and all.
+    /// Its response to this path, including the head.
     ///
     /// # Errors
     /// It does not answer.
@@ -198,7 +199,7 @@ impl Operator {
         Ok(answer)
     }
 
-    /// A place for files of the test that go with it.
+    /// A directory for files of the test.
     pub fn files(&self) -> &Path {
         self.files.path()
     }
@@ -207,15 +208,15 @@ impl Operator {
         self.files.path().join("operator.log")
     }
 
-    /// All that it wrote, of all its lives.
+    /// Its log, over all restarts.
     pub fn log(&self) -> String {
         fs::read_to_string(self.log_file()).unwrap_or_default()
     }
 
-    /// Polls until it holds.
+    /// Polls until the condition is met.
     ///
     /// # Errors
-    /// Patience ended: the text has what `otherwise` says, and the end of the log. Or asking failed.
+    /// Timeout: the text has the result of `otherwise`, and the end of the log. Or the condition could not be checked.
     pub fn until(
         &self,
         what: &str,

@@ -1,5 +1,4 @@
-//! The operator's image for tests: made of the binary and the plugins that were built together with them, once for all test processes of a target
-//! directory.
+//! The operator's image for tests: built from the binary and the plugins of this build, once for all test processes of a target directory.
 
 use anyhow::{Context, Result, ensure};
 use sha2::{Digest, Sha256};
@@ -8,10 +7,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What it is called in pods.
+/// Its name in pods.
 pub(super) const NAME: &str = "boson.test/host:1";
 
-/// The image as a tar; it is made anew where the binary, a plugin or what makes images changed.
+/// The image as a tar; rebuilt if the binary, a plugin or the image builder changed.
 pub(super) fn file() -> Result<PathBuf> {
     let host = crate::binary()?;
     let maker = host.with_file_name("boson-build");
@@ -27,7 +26,7 @@ pub(super) fn file() -> Result<PathBuf> {
         target.join("test-image.tar"),
         target.join("test-image.key"),
     );
-    // The second process waits and then finds the image there.
+    // A second process waits, and then finds the image.
     let lock = File::create(target.join("test-image.lock"))?;
     lock.lock()?;
     let made_of = traces(&[&host, &maker, &wrapper], &plugins)?;
@@ -49,7 +48,7 @@ pub(super) fn file() -> Result<PathBuf> {
     Ok(image)
 }
 
-/// One text for the state of these files: names, sizes and times, since to read hundreds of megabytes takes longer than many a test.
+/// One text for the state of these files: names, sizes and times, because reading hundreds of megabytes takes longer than many tests.
 fn traces(files: &[&Path], directory: &Path) -> Result<String> {
     let mut all = Sha256::new();
     let mut paths: Vec<PathBuf> = files.iter().map(|path| path.to_path_buf()).collect();

@@ -1,4 +1,4 @@
-//! Daemons of a test: each logs to a file of its own and ends with us.
+//! Daemons of a test: each writes its own log file and ends with the test process.
 
 use anyhow::{Context, Result};
 use std::ffi::OsString;
@@ -11,8 +11,8 @@ use std::thread;
 /// How much of a log an error shows, in bytes.
 const SHOWN: usize = 2_000;
 
-/// Starts processes from a thread that lives as long as we do: the kernel's promise to end a child is about the thread that made it, and tests
-/// have threads of their own.
+/// Starts processes from a thread that lives as long as the test process: the kernel ends a child when the thread that created it ends, and each test
+/// has its own thread.
 #[derive(Debug)]
 pub(super) struct Spawner {
     directory: PathBuf,
@@ -31,7 +31,7 @@ type Order = (Command, Sender<std::io::Result<Child>>);
 // === impl Spawner ===
 
 impl Spawner {
-    /// Logs go to `directory`.
+    /// Writes logs to `directory`.
     pub(super) fn new(directory: &Path) -> Self {
         Self {
             directory: directory.to_path_buf(),
@@ -82,7 +82,7 @@ fn orders() -> Sender<Order> {
         .clone()
 }
 
-/// Where programs are looked for: also where Debian puts those that are for root.
+/// Where programs are searched, including Debian's directories for root.
 fn search_path() -> OsString {
     let mut path = std::env::var_os("PATH").unwrap_or_default();
     path.push(":/usr/sbin:/sbin");

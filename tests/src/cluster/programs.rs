@@ -1,4 +1,4 @@
-//! Where the programs of Kubernetes are: in `$KUBEBUILDER_ASSETS`, else in the cache that `.ci/kubernetes` fills.
+//! Finds the programs of Kubernetes: in `$KUBEBUILDER_ASSETS`, or in the cache that `.ci/kubernetes` fills.
 
 use anyhow::{Context, Result, bail};
 use std::env;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// The path of a program.
 ///
 /// # Errors
-/// It is in neither place. A test that needs it fails then: one that is skipped proves nothing.
+/// It is in neither place. A test that needs it then fails: a skipped test proves nothing.
 pub fn program(name: &str) -> Result<PathBuf> {
     let assets = env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from);
     let places = assets.into_iter().chain([cache()?.join("kubernetes")]);
@@ -20,7 +20,7 @@ pub fn program(name: &str) -> Result<PathBuf> {
     bail!("{name} is missing: run .ci/kubernetes, or set KUBEBUILDER_ASSETS")
 }
 
-/// As `.ci/env` has it.
+/// As in `.ci/env`.
 fn cache() -> Result<PathBuf> {
     let named = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     named("BOSON_CACHE")

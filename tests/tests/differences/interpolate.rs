@@ -67,7 +67,7 @@ fn depth_and_size_are_bounded() {
 }
 
 #[test]
-fn what_has_no_effect_is_told() {
+fn parts_without_effect_are_reported() {
     let ran = with_operations("a: 1\na: 2\n", "- {type: replace, path: /a, value: 3, vaule: 4}\n");
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "a: 3\n"));
     assert!(
@@ -89,7 +89,7 @@ fn errors_name_line_and_column() {
 }
 
 #[test]
-fn missing_files_are_told_in_our_words() {
+fn missing_files_are_reported_in_our_words() {
     for (arguments, said) in [
         (["-o", "gone"], "Reading ops file 'gone': there is no file 'gone'"),
         (["-l", "gone"], "Reading variables file 'gone': there is no file 'gone'"),
@@ -128,7 +128,7 @@ fn a_new_store_is_for_its_owner_only() {
     assert_eq!(mode & 0o777, 0o600);
 }
 
-/// Only conversions make them.
+/// Only conversions generate them.
 #[test]
 fn users_are_not_made_by_interpolate() {
     let manifest = "variables: [{name: u, type: user}]\na: ((u))\n";

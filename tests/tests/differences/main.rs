@@ -1,4 +1,4 @@
-//! Each row of `docs/differences.md` about ops files and `host interpolate` holds: a test for each, in the order of the table.
+//! Checks that each row of `docs/differences.md` about ops files and `host interpolate` holds: a test for each, in the order of the table.
 
 #![allow(clippy::unwrap_used, reason = "in the functions that tests share, too")]
 
@@ -33,17 +33,17 @@ const ROWS: &[(&str, &str)] = &[
     ),
     (
         "unused keys of operations, keys given twice",
-        "what_has_no_effect_is_told",
+        "parts_without_effect_are_reported",
     ),
     ("an error's line", "errors_name_line_and_column"),
-    ("a file that is not there", "missing_files_are_told_in_our_words"),
+    ("a file that is not there", "missing_files_are_reported_in_our_words"),
     ("a wrong command line, an empty argument", "wrong_usage_ends_with_2"),
     ("a new file of `--vars-store`", "a_new_store_is_for_its_owner_only"),
     (
         "`--var-file` or `!!binary` with bytes that are not UTF-8",
         "bytes_are_refused",
     ),
-    ("a key `<<` that is quoted", "a_quoted_merge_key_stays_one"),
+    ("a key `<<` that is quoted", "a_quoted_merge_key_stays_a_string"),
     (
         "a key that is not a number (`.nan`)",
         "a_key_that_is_not_a_number_keeps_its_value",

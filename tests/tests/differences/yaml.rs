@@ -1,4 +1,4 @@
-//! Rows about what is YAML, and what it means.
+//! Rows about valid YAML and its meaning.
 
 use crate::{interpolate, printed, refused, with_operations};
 
@@ -18,7 +18,7 @@ fn bytes_are_refused() {
 }
 
 #[test]
-fn a_quoted_merge_key_stays_one() {
+fn a_quoted_merge_key_stays_a_string() {
     let text = printed("{'<<': {a: 1}}\n", &[]);
     assert_eq!(text, "!!str \"<<\":\n  a: 1\n");
     assert_eq!(printed(&text, &[]), text);

@@ -1,4 +1,4 @@
-//! A directory with a release and a stemcell's image, and the program.
+//! A directory with a release, a stemcell image and the program.
 
 use boson_tests::compiled::{Release, write_stemcell};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 /// The name of the release's image, without its registry.
 pub const NAME: &str = "messaging:ubuntu-jammy-1.584-1.4.0";
 
-/// A place to work.
+/// A working directory.
 pub struct Desk {
     directory: TempDir,
 }
@@ -46,12 +46,12 @@ impl Desk {
         self.directory.path().join(name)
     }
 
-    /// `host image`, with a cache and a docker configuration of this desk.
+    /// `host image`, with a cache and a docker configuration in this directory.
     pub fn command(&self, arguments: &[&str]) -> Command {
         self.command_on("stemcell", arguments)
     }
 
-    /// The same with another stemcell's image.
+    /// `host image` with another stemcell image.
     pub fn command_on(&self, stemcell: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(boson_tests::binary().unwrap());
         command
@@ -64,14 +64,14 @@ impl Desk {
         command
     }
 
-    /// The lines of the output of a run that succeeds.
+    /// The output of a run that succeeds.
     pub fn made(&self, arguments: &[&str]) -> String {
         let output = self.command(arguments).output().unwrap();
         assert!(output.status.success(), "{}", said(&output));
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// What a run that fails says.
+    /// The errors of a run that fails.
     pub fn refused(&self, arguments: &[&str]) -> String {
         let output = self.command(arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{}", said(&output));
@@ -94,7 +94,7 @@ pub struct Layout {
 // === impl Layout ===
 
 impl Layout {
-    /// Reads it, and compares every blob with its name.
+    /// Reads it, and checks every blob against its name.
     pub fn read(directory: &Path) -> Self {
         for blob in fs::read_dir(directory.join("blobs/sha256")).unwrap() {
             let path = blob.unwrap().path();
@@ -130,7 +130,7 @@ impl Layout {
         }
     }
 
-    /// Where an entry is: the number of its layer, and the line about it.
+    /// The place of an entry: the number of its layer, and the line about it.
     pub fn find(&self, path: &str) -> Option<(usize, &str)> {
         let found = self
             .layers
@@ -142,7 +142,7 @@ impl Layout {
     }
 }
 
-/// `ours`: `host image` wrote it, and so all of it is root's and of 1970.
+/// `ours`: `host image` wrote it, so everything is owned by root and dated 1970.
 fn listing(layer: &[u8], ours: bool) -> BTreeMap<String, String> {
     let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(layer));
     let mut all = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Releases of a deployment, from a server with TLS that misbehaves as a test wants.
+//! Releases of a deployment, from a server with TLS whose behaviour a test defines.
 
 use crate::desk::Desk;
 use boson_tests::compiled::sha256;
@@ -13,7 +13,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// What is asked: the path, and where the range begins.
+/// A request: the path, and the start of the range.
 type Asked = (String, Option<u64>);
 
 /// An answer: head, body.
@@ -26,7 +26,7 @@ struct Web {
 }
 
 impl Web {
-    /// Serves; `ca.pem` of the desk is its certificate.
+    /// Starts the server; `ca.pem` of the desk is its certificate.
     fn serve(desk: &Desk, answer: impl Fn(&Asked, usize) -> Answer + Send + Sync + 'static) -> Self {
         let made = Command::new("openssl")
             .args([
@@ -71,19 +71,19 @@ impl Web {
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = format!("https://{}", listener.local_addr().unwrap());
         let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
-        let (seen, answer) = (asked.clone(), Arc::new(answer));
+        let (requests, answer) = (asked.clone(), Arc::new(answer));
         runtime.spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (acceptor, seen, answer) = (acceptor.clone(), seen.clone(), answer.clone());
+                let (acceptor, requests, answer) = (acceptor.clone(), requests.clone(), answer.clone());
                 tokio::spawn(async move {
                     let mut stream = acceptor.accept(stream).await.unwrap();
                     let mut head = vec![0; 8192];
                     let count = stream.read(&mut head).await.unwrap();
                     let asked = asked_of(&head[..count]);
                     let nth = {
-                        let mut seen = seen.lock().unwrap();
-                        seen.push(asked.clone());
-                        seen.len()
+                        let mut requests = requests.lock().unwrap();
+                        requests.push(asked.clone());
+                        requests.len()
                     };
                     let (head, body) = answer(&asked, nth);
                     let _ = stream
@@ -144,7 +144,7 @@ fn arguments() -> Vec<&'static str> {
 }
 
 #[test]
-fn what_was_interrupted_is_asked_for_from_where_it_ended() {
+fn an_interrupted_download_continues_where_it_ended() {
     let desk = Desk::new();
     let tarball = fs::read(desk.path("release.tgz")).unwrap();
     let digest = format!("sha256:{}", sha256(&tarball));
@@ -188,12 +188,12 @@ fn what_was_interrupted_is_asked_for_from_where_it_ended() {
     let archive = desk.path("images/messaging-ubuntu-jammy-1.584-1.4.0.tar");
     let release = boson_releases::read(&archive, None, &mut |_| {}).unwrap();
     assert_eq!(release.name, "messaging");
-    // What was used is not kept.
+    // Used files are not cached.
     assert_eq!(fs::read_dir(desk.path("cache/downloads")).unwrap().count(), 0);
 }
 
 #[test]
-fn a_run_that_ended_is_gone_on_with_by_the_next() {
+fn the_next_run_continues_the_download_of_a_failed_run() {
     let desk = Desk::new();
     let tarball = fs::read(desk.path("release.tgz")).unwrap();
     let digest = format!("sha256:{}", sha256(&tarball));
@@ -228,7 +228,7 @@ fn a_run_that_ended_is_gone_on_with_by_the_next() {
 }
 
 #[test]
-fn what_is_not_what_its_digest_says_is_not_used() {
+fn a_file_that_does_not_match_its_digest_is_not_used() {
     let desk = Desk::new();
     let tarball = fs::read(desk.path("release.tgz")).unwrap();
     let web = Web::serve(&desk, move |_, _| ok(&tarball));
@@ -266,7 +266,7 @@ fn nothing_is_downloaded_without_tls() {
         said.contains("error[image-download]") && said.contains("does not begin with https://"),
         "{said}"
     );
-    // The tarball may come from elsewhere.
+    // The tarball may come from another source.
     desk.made(&[&arguments()[..], &["--release", "messaging=release.tgz"]].concat());
     let said = desk.refused(&[&arguments()[..], &["--release", "mesaging=release.tgz"]].concat());
     assert!(said.contains("error[image-no-release]"), "{said}");

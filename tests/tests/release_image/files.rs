@@ -47,7 +47,7 @@ fn an_image_has_jobs_packages_and_vcap_in_layers_of_their_own() {
     assert_eq!(labels["bosh.release.name"], "messaging");
     assert_eq!(labels["bosh.release.version"], "1.4.0");
     assert_eq!(labels["bosh.stemcell"], "ubuntu-jammy/1.584");
-    // What the stemcell's image says stays.
+    // The configuration of the stemcell image is not changed.
     assert_eq!(layout.config["config"]["Env"][0], "PATH=/bin");
 }
 
@@ -58,7 +58,7 @@ fn the_same_release_gives_the_same_digest_and_a_changed_job_one_other_layer() {
     assert_eq!(one, desk.made(&["release.tgz", "--out", "two.tar"]));
     let before = Layout::read(&desk.path("one"));
     desk.release(&Release::small("good day"));
-    // Into the same directory: a layer of the image that was there before is removed.
+    // Into the same directory: a layer of the previous image is removed.
     assert_ne!(one, desk.made(&["release.tgz", "--out", "one"]));
     let after = Layout::read(&desk.path("one"));
     let digests = |layout: &Layout| layout.manifest["layers"].as_array().unwrap().clone();
@@ -83,7 +83,7 @@ fn layouts_and_archives_are_read_as_releases_and_built_on() {
         ("messaging", Some("1.4.0"))
     );
     assert_eq!(release.jobs[0].templates[0].text, "hello");
-    // An image with vcap needs no other; an archive does as a stemcell's image.
+    // An image with vcap needs no other; an archive can be a stemcell image.
     fs::remove_dir_all(desk.path("stemcell")).unwrap();
     fs::rename(desk.path("image.tar"), desk.path("stemcell")).unwrap();
     desk.made(&["release.tgz", "--out", "again"]);

@@ -1,12 +1,12 @@
-//! Memory does not grow with the release.
+//! The memory of `host image` does not grow with the release.
 
 use crate::desk::Desk;
 use boson_tests::compiled::write_large;
 use wait4::Wait4;
 
-/// Bytes of the package's tarball. `make bench` does the same with 2 GiB.
+/// Size of the package's tarball in bytes. `make bench` uses 2 GiB.
 const LARGE: u64 = 256 << 20;
-/// KiB that a run may have at most.
+/// Memory limit of a run, in KiB.
 const MOST: u64 = 200 << 10;
 
 #[test]

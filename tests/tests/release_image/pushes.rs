@@ -1,4 +1,4 @@
-//! Images in a registry: Debian's `docker-registry`, behind a wire that counts bytes and can be cut.
+//! Images in a registry: Debian's `docker-registry`, behind a proxy that counts bytes and can be cut.
 
 use crate::desk::{Desk, NAME, said};
 use boson_registry::{Registry, Settings};
@@ -11,12 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-/// A wire to a registry.
+/// A proxy for a registry.
 struct Wire {
     host: String,
     /// Bytes that were sent to the registry.
     sent: Arc<AtomicU64>,
-    /// The wire is cut, once, after so many more bytes; 0: it is not.
+    /// The connection is cut, once, after this many more bytes; 0: never.
     cut: Arc<AtomicU64>,
 }
 
@@ -76,7 +76,7 @@ fn pass(mut near: TcpStream, mut far: TcpStream, sent: &AtomicU64, cut: &AtomicU
     let _ = (near.shutdown(Shutdown::Both), far.shutdown(Shutdown::Both));
 }
 
-/// What a conversion in the operator's process reads of the image.
+/// Reads the image as a conversion in the operator's process does.
 fn greeting(server: &Server) -> String {
     let cache = tempfile::tempdir().unwrap();
     let settings = Settings {
@@ -105,11 +105,11 @@ fn a_pushed_image_is_read_by_conversions_and_sent_once() {
     );
     assert!(sent > 1_000_000, "{sent}");
     assert_eq!(greeting(&server), "hello");
-    // There already: asked for, not sent.
+    // It exists already: checked, not sent.
     let (again, sent) = wire.made(&desk, &[]);
     assert_eq!(made, again);
     assert!(sent < 4096, "{sent}");
-    // A changed job is some hundred bytes, and what is said about them.
+    // A changed job has some hundred bytes, plus its metadata.
     desk.release(&Release::small("good day"));
     let (changed, sent) = wire.made(&desk, &["--force"]);
     assert_ne!(made, changed);
@@ -118,7 +118,7 @@ fn a_pushed_image_is_read_by_conversions_and_sent_once() {
 }
 
 #[test]
-fn an_upload_that_is_interrupted_goes_on() {
+fn an_interrupted_upload_is_continued() {
     let (desk, server) = (Desk::new(), Server::start(false).unwrap());
     let mut release = Release::small("hello");
     let noise = boson_tests::compiled::noise(12_000_000);
@@ -200,7 +200,7 @@ fn credentials_come_from_dockers_configuration() {
     );
     login(PASSWORD);
     desk.made(&arguments);
-    // A helper, which docker names where passwords are not to be in files.
+    // A helper, which docker uses if passwords are not to be stored in files.
     let helper = desk.path("docker-credential-test");
     fs::write(
         &helper,

@@ -1,4 +1,4 @@
-//! Releases that no image is made of.
+//! Releases for which no image is built.
 
 use crate::desk::Desk;
 use boson_tests::compiled::{Entry, Release};
@@ -55,7 +55,7 @@ fn names_that_lead_out_are_refused() {
 }
 
 #[test]
-fn a_package_that_is_not_what_its_digest_says_is_refused() {
+fn a_package_that_does_not_match_its_digest_is_refused() {
     let desk = Desk::new();
     let whole = fs::read(desk.path("release.tgz")).unwrap();
     let mut plain = Vec::new();
@@ -64,7 +64,7 @@ fn a_package_that_is_not_what_its_digest_says_is_refused() {
         .windows(8)
         .position(|window| window == [0x1f, 0x8b, 8, 0, 0, 0, 0, 0])
         .unwrap();
-    // The time in the header of a package's gzip: all else is as it was.
+    // The time in the header of a package's gzip: everything else is unchanged.
     let second = at
         + 100
         + plain[at + 100..]

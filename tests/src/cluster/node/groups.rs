@@ -1,11 +1,11 @@
-//! The control groups of a node: children of our own, so that a limit on the test holds for its pods as well.
+//! The control groups of a node: children of the test's groups, so that a limit on the test also applies to its pods.
 
 use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a shell does before it becomes a program of the node: it enters the groups named before `--`.
+/// Shell script that starts a program of the node: it first enters the groups named before `--`.
 const ENTER: &str = r#"while [ "$1" != -- ]; do echo $$ >"$1/cgroup.procs" || exit 1; shift; done; shift; exec "$@""#;
 
 /// One group in each hierarchy of this machine.
@@ -24,11 +24,11 @@ struct Group {
 // === impl Groups ===
 
 impl Groups {
-    /// Groups of this name; they are not made yet.
+    /// Groups with this name; they are not created yet.
     pub(in crate::cluster) fn named(name: &str) -> Result<Self> {
         let unified = Path::new("/sys/fs/cgroup");
         if unified.join("cgroup.controllers").exists() {
-            // At the top: version 2 takes no processes beside groups that have controllers, and where we are, there are processes.
+            // At the top: in version 2 a group with controllers can have no processes, and the test's group has processes.
             let path = unified.join(name);
             let kind = "unified".to_string();
             return Ok(Self {
@@ -50,7 +50,7 @@ impl Groups {
         Ok(Self { all })
     }
 
-    /// Those alone that count memory.
+    /// Only those that count memory.
     pub(in crate::cluster) fn of_memory(mut self) -> Self {
         let counts = |group: &Group| group.kind == "unified" || group.kind.split(',').any(|kind| kind == "memory");
         self.all.retain(counts);
@@ -71,7 +71,7 @@ impl Groups {
             fs::create_dir(path).with_context(|| format!("cannot make the control group {}", path.display()))?;
             for file in ["cpuset.cpus", "cpuset.mems"] {
                 let parent = path.with_file_name(file);
-                // Empty in a new group of version 1, which then takes no process.
+                // Empty in a new group of version 1, which then accepts no process.
                 if let Ok(allowed) = fs::read(parent)
                     && path.join("tasks").exists()
                 {
@@ -82,12 +82,12 @@ impl Groups {
         Ok(())
     }
 
-    /// The words that run a program among the first processes of the node.
+    /// The command line that runs a program among the first processes of the node.
     pub(in crate::cluster) fn entering(&self, program: Vec<OsString>) -> Vec<OsString> {
         Self::words(self.paths().map(Into::into), program)
     }
 
-    /// The same once [`Self::settle`] was called.
+    /// The command line after [`Self::settle`] was called.
     pub(super) fn joining(&self, program: Vec<OsString>) -> Vec<OsString> {
         Self::words(self.all.iter().map(Group::of_daemons), program)
     }
@@ -103,7 +103,7 @@ impl Groups {
             .collect()
     }
 
-    /// Lets the groups have children with controllers.
+    /// Enables controllers for children of the groups.
     pub(super) fn settle(&self) -> Result<()> {
         for group in self.all.iter().filter(|group| group.kind == "unified") {
             let daemons = group.of_daemons();
@@ -131,7 +131,7 @@ impl Group {
     }
 }
 
-/// Where our group of this hierarchy is, if this line of mountinfo is about it.
+/// The path of our group in this hierarchy, if this line of mountinfo is about it.
 fn place(mount: &str, kind: &str, ours: &str) -> Option<PathBuf> {
     let (before, after) = mount.split_once(" - ")?;
     let mut before = before.split(' ').skip(3);

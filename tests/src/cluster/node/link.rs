@@ -1,10 +1,10 @@
-//! The only way between a node and this machine: a pair of interfaces, one at each end. It goes when the node does.
+//! The only connection between a node and this machine: a pair of interfaces, one at each end. It is removed with the node.
 
 use anyhow::{Result, bail, ensure};
 use std::net::Ipv4Addr;
 use std::process::Command;
 
-/// A pair of interfaces and the addresses that go with it: a /24 for each node of this machine.
+/// A pair of interfaces and their addresses: a /24 for each node of this machine.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
     number: u8,
@@ -13,7 +13,7 @@ pub(super) struct Link {
 // === impl Link ===
 
 impl Link {
-    /// Makes a pair between this machine and the network of a process. Its name is what tells nodes of other tests that the number is taken.
+    /// Creates a pair between this machine and the network of a process. Its name tells nodes of other tests that the number is in use.
     pub(super) fn claim(process: u32) -> Result<Self> {
         let process = process.to_string();
         for link in (0..=u8::MAX).map(|number| Self { number }) {
@@ -37,16 +37,16 @@ impl Link {
         let gateway = format!("{}/30", self.gateway());
         ip(&["address", "add", &gateway, "dev", &name])?;
         ip(&["link", "set", &name, "up"])?;
-        // Both ends have to be up before there can be a route through them; this end is.
+        // A route needs both ends up; this end is.
         ip(&["route", "add", &self.pods(), "via", &node])
     }
 
-    /// What the node does with its end.
+    /// The node's commands for its end.
     pub(super) fn inner_end(self) -> String {
         format!("ip address add {}/30 dev eth0 && ip link set eth0 up", self.node())
     }
 
-    /// This machine, as the node and its pods see it.
+    /// This machine's address for the node and its pods.
     pub(super) fn gateway(self) -> Ipv4Addr {
         Ipv4Addr::new(10, 231, self.number, 1)
     }

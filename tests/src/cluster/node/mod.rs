@@ -1,8 +1,8 @@
-//! A node that runs pods for real: containerd, kubelet and kube-proxy in PID, mount, network, host name and control group namespaces of
-//! their own. It needs root, and the Debian packages that `.ci/setup` installs. Of networks the node sees this machine only.
+//! A node that runs real pods: containerd, kubelet and kube-proxy in their own PID, mount, network, host name and control group namespaces. It needs
+//! root, and the Debian packages that `.ci/setup` installs. The node can reach only this machine.
 //!
 //! # Guarantees
-//! The node ends with its first process, and that with the test process, also when that is killed. No mount, interface or route stays behind.
+//! The node ends with its first process, which ends with the test process, even if that is killed. No mount, interface or route is left behind.
 
 mod groups;
 mod link;
@@ -25,24 +25,24 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What the node is called.
+/// Name of the node.
 pub const NAME: &str = "node";
 /// The image of the container that holds a pod's namespaces.
 const PAUSE: &str = "boson.test/pause:1";
-/// How long a step inside the node may take.
+/// Timeout of a step inside the node.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What the first process runs.
+/// Script of the first process.
 const FIRST: &str = include_str!("first.sh");
 
-/// A running node. Its namespaces are there first, so that the control plane can listen on the address that pods see.
+/// A running node. Its namespaces are created first, so that the control plane can listen on the address that pods use.
 #[derive(Debug)]
 pub(super) struct Node {
     directory: PathBuf,
     groups: Groups,
     link: Link,
-    /// The first process, seen from here.
+    /// The first process; its PID outside of the node.
     process: u32,
-    /// Before the daemons, so that it is the first to be dropped: they all end with it.
+    /// Before the daemons, so that it is dropped first: they all end with it.
     first: Process,
     daemons: Vec<Process>,
 }
@@ -55,7 +55,7 @@ pub(super) fn is_possible() -> bool {
 // === impl Node ===
 
 impl Node {
-    /// Makes the namespaces and starts containerd, which needs no cluster.
+    /// Creates the namespaces and starts containerd, which needs no cluster.
     pub(super) fn prepare(directory: &Path, groups: Groups, spawner: &Spawner) -> Result<Self> {
         let plugin = Path::new(settings::NETWORK_PLUGINS).join("ptp");
         ensure!(plugin.is_file(), "{} is missing: run .ci/setup", plugin.display());
@@ -103,7 +103,7 @@ impl Node {
         Ok(node)
     }
 
-    /// Makes it a part of the cluster at `server`.
+    /// Joins it to the cluster at `server`.
     pub(super) fn join(&mut self, authority: &Authority, server: &str, spawner: &Spawner) -> Result<()> {
         let names = format!("IP:{},DNS:{NAME}", self.link.node());
         authority.issue("kubelet", &format!("/O=system:nodes/CN=system:node:{NAME}"), &names)?;
@@ -148,17 +148,17 @@ impl Node {
         Ok(())
     }
 
-    /// This machine, as pods see it.
+    /// This machine's address for pods.
     pub(super) fn gateway(&self) -> Ipv4Addr {
         self.link.gateway()
     }
 
-    /// The processes whose end is the node's.
+    /// The processes whose end is the end of the node.
     pub(super) fn processes(&mut self) -> impl Iterator<Item = &mut Process> {
         self.daemons.iter_mut().chain([&mut self.first])
     }
 
-    /// Makes an image known.
+    /// Loads an image.
     pub(super) fn load(&self, image: &Path) -> Result<()> {
         let file = File::open(image).with_context(|| format!("cannot read {}", image.display()))?;
         let snapshotter = settings::snapshotter(&self.directory);
@@ -175,7 +175,7 @@ impl Node {
         self.run(words.map(OsString::from).into(), Some(file))
     }
 
-    /// Lets images be pulled without TLS from the registry at `host:port`.
+    /// Allows pulls without TLS from the registry at `host:port`.
     pub(super) fn trust(&self, registry: &str) -> Result<()> {
         let directory = self.directory.join("registries").join(registry);
         fs::create_dir_all(&directory)?;
@@ -188,7 +188,7 @@ impl Node {
         Ok(())
     }
 
-    /// The words that run a program in the node.
+    /// The command line that runs a program in the node.
     fn command(&self, words: Vec<OsString>) -> Vec<OsString> {
         let process = self.process.to_string();
         let nsenter = ["nsenter", "--target", &process, "--all", "--"].map(OsString::from);
@@ -208,7 +208,7 @@ impl Node {
     }
 }
 
-/// Polls until it holds, one of the processes ends, or patience does.
+/// Polls until the condition is met, one of the processes ends, or the timeout is over.
 fn wait(what: &str, processes: &mut [&mut Process], mut holds: impl FnMut() -> Result<bool>) -> Result<()> {
     let began = Instant::now();
     while !holds()? {

@@ -1,4 +1,4 @@
-//! The cluster's DNS: Services by their full names. A real one would be one more program to build; this one asks the API server each time.
+//! The cluster's DNS: Services by their full names. A real server would be one more program to build; this one asks the API server for each query.
 
 use anyhow::{Context, Result};
 use std::net::{Ipv4Addr, UdpSocket};
@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
-/// Where names of Services end.
+/// Domain of the names of Services.
 const ENDING: &str = ".svc.cluster.local";
-/// Length of a message's header.
+/// Length of a message's header, in bytes.
 const HEADER: usize = 12;
 
-/// Answers at port 53 of this address for as long as this process runs.
+/// Answers at port 53 of this address until this process ends.
 ///
 /// # Errors
-/// Somebody else does.
+/// The port is in use.
 pub(super) fn serve(address: Ipv4Addr, kubectl: PathBuf, kubeconfig: &Path) -> Result<()> {
     let socket = UdpSocket::bind((address, 53)).with_context(|| format!("cannot answer names at {address}"))?;
     let kubeconfig = kubeconfig.to_path_buf();
@@ -27,7 +27,7 @@ pub(super) fn serve(address: Ipv4Addr, kubectl: PathBuf, kubeconfig: &Path) -> R
                 if let Some(answer) = answer(&packet, |service, namespace| {
                     ask(&kubectl, &kubeconfig, service, namespace)
                 }) {
-                    // A pod that is gone waits for nothing.
+                    // A deleted pod waits for no answer.
                     let _ = socket.send_to(&answer, from);
                 }
             });
@@ -36,7 +36,7 @@ pub(super) fn serve(address: Ipv4Addr, kubectl: PathBuf, kubeconfig: &Path) -> R
     Ok(())
 }
 
-/// The answer to a question, by what `find` says of Service and namespace.
+/// The answer to a question; `find` returns the addresses for Service and namespace.
 fn answer(packet: &[u8], find: impl Fn(&str, &str) -> Vec<Ipv4Addr>) -> Option<Vec<u8>> {
     let (name, end) = name(packet)?;
     let kind = packet.get(end..end + 2)?;
@@ -46,7 +46,7 @@ fn answer(packet: &[u8], find: impl Fn(&str, &str) -> Vec<Ipv4Addr>) -> Option<V
         .map(|(service, namespace)| find(service, namespace))
         .unwrap_or_default();
     let mut reply = packet.get(..2)?.to_vec();
-    // A name that is there is there for all types.
+    // A name that exists, exists for all types.
     let code = if found.is_empty() { 0x83 } else { 0x80 };
     let addresses = if kind == [0, 1] { found } else { Vec::new() };
     reply.extend([
@@ -69,7 +69,7 @@ fn answer(packet: &[u8], find: impl Fn(&str, &str) -> Vec<Ipv4Addr>) -> Option<V
     Some(reply)
 }
 
-/// The name of the first question in lower case, and where it ends.
+/// The name of the first question in lower case, and its end.
 fn name(packet: &[u8]) -> Option<(String, usize)> {
     let (mut labels, mut at) = (Vec::new(), HEADER);
     loop {
@@ -83,7 +83,7 @@ fn name(packet: &[u8]) -> Option<(String, usize)> {
     }
 }
 
-/// The address of a Service, or those of its pods where it has none itself.
+/// The address of a Service, or those of its pods if it is headless.
 fn ask(kubectl: &Path, kubeconfig: &Path, service: &str, namespace: &str) -> Vec<Ipv4Addr> {
     let get = |arguments: &[&str]| {
         let output = Command::new(kubectl)

@@ -1,4 +1,4 @@
-//! What the daemons of a node are told: their configuration files.
+//! The configuration files of a node's daemons.
 
 use super::link::Link;
 use super::{NAME, PAUSE};
@@ -6,10 +6,10 @@ use anyhow::Result;
 use std::fs;
 use std::path::Path;
 
-/// Where Debian puts the plugins for networks of containers.
+/// Debian's directory for CNI plugins.
 pub(super) const NETWORK_PLUGINS: &str = "/usr/lib/cni";
 
-/// Writes all of them to `directory`, where the certificates are, too.
+/// Writes all of them to `directory`, which also has the certificates.
 pub(super) fn write(directory: &Path, link: Link) -> Result<()> {
     let networks = directory.join("networks");
     fs::create_dir(&networks)?;
@@ -17,12 +17,12 @@ pub(super) fn write(directory: &Path, link: Link) -> Result<()> {
     fs::write(directory.join("containerd.toml"), containerd(directory))?;
     fs::write(directory.join("kubelet.yaml"), kubelet(directory, link))?;
     fs::write(directory.join("kube-proxy.yaml"), proxy(directory, link))?;
-    // Pods of the host's network ask nobody; with no server named, a lookup fails at once.
+    // Pods of the host's network need no DNS; without a server, a lookup fails at once.
     fs::write(directory.join("resolv.conf"), "search .\n")?;
     Ok(())
 }
 
-/// How containers are stored: in layers, but where the directory lies on layers itself, which do not stack.
+/// How containers are stored: in overlays, unless the directory is itself on an overlay; these cannot be nested.
 pub(super) fn snapshotter(directory: &Path) -> &'static str {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let below = mounts.lines().filter_map(|line| {
@@ -64,7 +64,7 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
     )
 }
 
-/// A pair of interfaces for each pod: with a bridge, whether pods reach each other through a Service would depend on a kernel module.
+/// A pair of interfaces for each pod: with a bridge, connections between pods through a Service would depend on a kernel module.
 fn network(link: Link) -> String {
     format!(
         r#"{{"cniVersion": "0.4.0", "name": "pods", "plugins": [{{"type": "ptp", "ipMasq": false, "mtu": 1500, "ipam": {{"type": "host-local",
