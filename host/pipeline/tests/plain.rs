@@ -460,7 +460,7 @@ fn group(name: &str, more: &str) -> ResolvedGroup {
 }
 
 #[test]
-fn the_resolved_document_goes_into_a_versioned_secret() {
+fn the_resolved_document_is_written_to_a_versioned_secret() {
     let names = Names::new("dep", "ns", "cluster.local").unwrap();
     let secret = resolved::resolved_secret(&names, &group("my_group", "b"), 1).unwrap();
     assert_eq!(

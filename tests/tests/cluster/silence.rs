@@ -143,7 +143,7 @@ async fn two_operators_at_once_do_no_harm() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_status_goes_back_from_deployed_on_a_change() {
+async fn the_status_changes_back_from_deployed_on_a_change() {
     let example = Example::set("deployed").await;
     let (operator, _) = example.operator("first");
     example.deploy().await;

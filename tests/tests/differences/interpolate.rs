@@ -91,11 +91,17 @@ fn errors_name_line_and_column() {
 #[test]
 fn missing_files_are_reported_in_our_words() {
     for (arguments, said) in [
-        (["-o", "gone"], "Reading ops file 'gone': there is no file 'gone'"),
-        (["-l", "gone"], "Reading variables file 'gone': there is no file 'gone'"),
         (
-            ["--var-file", "x=gone"],
-            "Reading variable from file 'gone': there is no file 'gone'",
+            ["-o", "missing"],
+            "Reading ops file 'missing': there is no file 'missing'",
+        ),
+        (
+            ["-l", "missing"],
+            "Reading variables file 'missing': there is no file 'missing'",
+        ),
+        (
+            ["--var-file", "x=missing"],
+            "Reading variable from file 'missing': there is no file 'missing'",
         ),
     ] {
         let error = refused("a: 1\n", &arguments);

@@ -126,7 +126,7 @@ fn pointer(text: &str) -> Option<Pointer> {
 // === impl Budget ===
 
 impl Budget {
-    /// A value that goes to this place.
+    /// Charges a value that is added at this place.
     fn grow(&mut self, value: Tree, path: &Pointer) -> Result<Tree, &'static str> {
         let size = self.spend(&value)?;
         self.growth = self
@@ -140,14 +140,14 @@ impl Budget {
         }
     }
 
-    /// A value of this size is copied.
+    /// Charges the copying of a value.
     fn spend(&mut self, value: &Tree) -> Result<usize, &'static str> {
         let size = json::to_text(value).len();
         self.bytes = self.bytes.checked_sub(size).ok_or("the patches take too much work")?;
         Ok(size)
     }
 
-    /// So many members or items move.
+    /// Charges the members or items that move.
     fn shift(&mut self, count: usize) -> Result<(), &'static str> {
         self.shifts = self.shifts.checked_sub(count).ok_or("the patches take too much work")?;
         Ok(())

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_goes() {
+    fn everything_else_is_redacted() {
         for (message, wanted) in [
             (
                 "bad url pg://u:hunter2-dragon@db in broker",
