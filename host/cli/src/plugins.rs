@@ -18,18 +18,19 @@ use std::path::{Path, PathBuf};
 /// Options about plugins that several commands have.
 #[derive(Args, Clone, Debug, Default)]
 pub struct PluginArguments {
-    /// Use this component for a stage instead of the built-in rule; for `resources`: as well, in the order given. NAME is what messages and
-    /// --plugin-settings call it [default: the file's]. A directory holds it in parts. In the environment: one a line
+    /// Use this component for a stage instead of the built-in rule; for `resources`, run it in addition, in the given order. FILE may be a directory
+    /// with the parts of a component. NAME is its name in messages and in --plugin-settings [default: the name of the file]. The variable has one
+    /// plugin per line
     #[arg(long = "plugin", value_name = "STAGE[:NAME]=FILE", value_parser = replacement, env = "BOSON_PLUGIN", value_delimiter = '\n', help_heading = "Plugins")]
     pub replacements: Vec<Replacement>,
-    /// Settings for the plugin of a stage: a YAML or JSON file. With NAME: for this one of several plugins of `resources`
+    /// Settings for the plugin of a stage: a YAML or JSON file. NAME selects one of several plugins of `resources`
     #[arg(long = "plugin-settings", value_name = "STAGE[:NAME]=FILE", value_parser = replacement, env = "BOSON_PLUGIN_SETTINGS", value_delimiter = '\n', help_heading = "Plugins")]
     pub settings: Vec<Replacement>,
     /// Take the built-in plugins from this directory (`ops.wasm`, ...) instead of the installation's
     #[arg(long, value_name = "DIR", env = "BOSON_PLUGINS_DIR", help_heading = "Plugins")]
     pub plugins_dir: Option<PathBuf>,
-    /// Memory that this process may take, as Kubernetes writes it (2Gi): calls of plugins, compiling, documents and releases share it
-    /// [default: the limit of its container, or half of the machine's memory]
+    /// Memory limit of this process as a Kubernetes quantity (2Gi); plugin calls, compilation, documents and releases share it [default: the limit of
+    /// its container, or half of the machine's memory]
     #[arg(long, value_name = "SIZE", env = "BOSON_MAX_MEMORY", help_heading = "Plugins")]
     pub max_memory: Option<Memory>,
 }
@@ -37,7 +38,7 @@ pub struct PluginArguments {
 /// The option for privileges of pods that plugins make.
 #[derive(Args, Clone, Debug, Default)]
 pub struct PrivilegeArguments {
-    /// Let pods have this privilege though the deployment does not ask for it: `hostNetwork`, `capabilities=NET_ADMIN`
+    /// Allow this privilege for pods even if the deployment does not request it: `hostNetwork`, `capabilities=NET_ADMIN`
     #[arg(
         long = "allow-privilege",
         value_name = "FIELD[=VALUE]",

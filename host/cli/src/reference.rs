@@ -8,12 +8,13 @@ const FILE: &str = "../../docs/reference/operator.md";
 
 const HEAD: &str = "# Options and metrics of the operator
 
-Made from the program itself: `BLESS=1 cargo test --release --workspace --locked --bin host` rewrites this page.
+Look up the options, environment variables and metrics of `host operator`. This page is generated from the program:
+`BLESS=1 cargo test --release --workspace --locked --bin host` rewrites it.
 
 ## Options
 
-An option that is given wins over its variable in the environment. Where an option may be given several times, its variable takes a list,
-separated by commas, where nothing else is said.
+An option overrides its environment variable. If an option can be repeated, its variable contains a list. The list is separated by commas unless the
+option says otherwise.
 
 | option | variable | default | meaning |
 |---|---|---|---|
@@ -22,7 +23,7 @@ separated by commas, where nothing else is said.
 const METRICS: &str = "
 ## Metrics
 
-`GET /metrics` on `--listen`, in Prometheus' text format. Labels have few values: no name that a user chose is among them.
+`GET /metrics` on `--listen` returns the metrics in the Prometheus text format. Labels have few values and never contain names that users choose.
 
 | metric | type | meaning |
 |---|---|---|

@@ -194,47 +194,43 @@ impl Metrics {
         let registry = &mut self.registry;
         registry.register(
             "api_calls",
-            "Calls to the API server by verb, kind and outcome; watches are not among them",
+            "Calls to the API server by verb, kind and outcome, without watches",
             self.api_calls.clone(),
         );
         registry.register(
             "api_seconds",
-            "How long calls to the API server took, in seconds",
+            "Duration of calls to the API server, in seconds",
             self.api_seconds.clone(),
         );
         registry.register(
             "reconciles",
-            "Objects that were looked at, by controller and outcome",
+            "Reconciles by controller and outcome",
             self.reconciles.clone(),
         );
         registry.register(
             "reconcile_seconds",
-            "How long it took to look at an object, in seconds",
+            "Duration of reconciles, in seconds",
             self.reconcile_seconds.clone(),
         );
-        registry.register(
-            "conversions",
-            "Deployments that were converted",
-            self.conversions.clone(),
-        );
+        registry.register("conversions", "Conversions of deployments", self.conversions.clone());
         registry.register(
             "secrets_generated",
-            "Values that were generated, by kind and cause",
+            "Generated values, by kind and cause",
             self.generated.clone(),
         );
         registry.register(
             "reviews",
-            "Deployments that were reviewed before they were stored, by outcome",
+            "Webhook reviews of deployments, by outcome",
             self.reviews.clone(),
         );
         registry.register(
             "review_seconds",
-            "How long a review took, in seconds",
+            "Duration of webhook reviews, in seconds",
             self.review_seconds.clone(),
         );
         registry.register(
             "leading",
-            "1 while this process leads, 0 while it waits",
+            "1 while this process is the leader, otherwise 0",
             self.leading.clone(),
         );
         registry.register(
@@ -244,7 +240,7 @@ impl Metrics {
         );
         registry.register(
             "plugins_refused",
-            "Plugins from ConfigMaps whose present content is refused",
+            "Plugins from ConfigMaps whose current content is rejected",
             self.plugins_refused.clone(),
         );
         self.register_states();
@@ -254,25 +250,29 @@ impl Metrics {
         let registry = &mut self.registry;
         registry.register(
             "ready",
-            "1 while all parts of this process do their work, as /ready says",
+            "1 while all parts of this process are ready, as /ready reports",
             self.ready.clone(),
         );
         registry.register(
             "deployments",
-            "BOSHDeployments by their condition Ready, of the process that leads",
+            "BOSHDeployments by their condition Ready; only from the leader",
             self.deployments.shown.clone(),
         );
         registry.register(
             "instance_groups",
-            "Instance groups that run for ever, by their condition Ready, of the process that leads",
+            "Instance groups without errands, by their condition Ready; only from the leader",
             self.groups.shown.clone(),
         );
         registry.register(
             "certificate_expiry_timestamp_seconds",
-            "When the first certificate of a variable expires, in seconds since 1970; it is renewed before",
+            "Earliest expiry of a variable's certificate, in seconds since 1970; the operator renews certificates before they expire",
             self.certificates.shown.clone(),
         );
-        registry.register("build_info", "1, with the version", self.build.clone());
+        registry.register(
+            "build_info",
+            "Always 1; the label contains the version",
+            self.build.clone(),
+        );
         self.process.register(registry);
     }
 

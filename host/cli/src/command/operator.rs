@@ -45,7 +45,7 @@ pub struct OperatorArguments {
     /// Objects that one controller reconciles at a time
     #[arg(long, value_name = "NUMBER", env = "BOSON_CONCURRENCY", default_value_t = 8)]
     concurrency: u16,
-    /// Namespace of the operator itself: its lease is there
+    /// Namespace of the operator itself, which contains its Lease
     #[arg(
         long,
         value_name = "NAMESPACE",
@@ -64,17 +64,17 @@ pub struct OperatorArguments {
     /// Image with this program, for the init containers that render templates
     #[arg(long, value_name = "REFERENCE", default_value = concat!("ghcr.io/boson/host:", env!("CARGO_PKG_VERSION")), env = "BOSON_OPERATOR_IMAGE")]
     operator_image: String,
-    /// Roll instance groups whose pods have an older operator image, one of a deployment at a time, in so many deployments at a time; 0 leaves
-    /// them until something else changes them
+    /// Number of deployments that may roll instance groups with an older operator image at the same time, one group of each deployment at a time; 0
+    /// keeps the older image until the pod template changes for another reason
     #[arg(long, value_name = "NUMBER", env = "BOSON_ROLL_OUTDATED_GROUPS", default_value_t = 0)]
     roll_outdated_groups: u16,
     /// Unused versions of a Secret to retain besides the newest
     #[arg(long, value_name = "NUMBER", env = "BOSON_KEEP_VERSIONS", default_value_t = 2)]
     keep_versions: u16,
-    /// Answer /live, /ready and /metrics here
+    /// Address that serves /live, /ready and /metrics
     #[arg(long, value_name = "ADDRESS", env = "BOSON_LISTEN", default_value = "0.0.0.0:8080")]
     listen: SocketAddr,
-    /// Read documents of `type: url` from this host (HOST or HOST:PORT) [default: none]
+    /// Allow documents of `type: url` from this host (HOST or HOST:PORT), over https [default: none]
     #[arg(
         long = "document-host",
         value_name = "HOST",
@@ -82,7 +82,7 @@ pub struct OperatorArguments {
         value_delimiter = ','
     )]
     document_hosts: Vec<String>,
-    /// The same, without TLS
+    /// Allow documents of `type: url` from this host over http, too
     #[arg(
         long = "document-host-without-tls",
         value_name = "HOST",
@@ -90,14 +90,14 @@ pub struct OperatorArguments {
         value_delimiter = ','
     )]
     document_hosts_without_tls: Vec<String>,
-    /// Trust this certificate of such a host, too: a PEM file
+    /// Additional CA certificate for document hosts: a PEM file
     #[arg(long, value_name = "FILE", env = "BOSON_DOCUMENT_CA", value_delimiter = ',')]
     document_ca: Vec<PathBuf>,
-    /// Allow certificates with `signerType: cluster`, signed by this signer: the built-in `quarks.cloudfoundry.org/boson`, or one whose approval
-    /// the operator waits for [default: refuse such certificates]
+    /// Signer of certificates with `signerType: cluster`: the built-in `quarks.cloudfoundry.org/boson`, or another one, for whose approval the
+    /// operator waits [default: reject such certificates]
     #[arg(long, value_name = "NAME", env = "BOSON_SIGNER_NAME")]
     signer_name: Option<String>,
-    /// Review deployments before they are stored: answer the API server here, or `off`
+    /// Address that serves the validating webhook for deployments, or `off`
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -105,7 +105,7 @@ pub struct OperatorArguments {
         default_value = "0.0.0.0:8443"
     )]
     webhook_listen: Door,
-    /// Service, in the operator's namespace, through which the API server gets there
+    /// Service in the operator's namespace through which the API server reaches the webhook
     #[arg(
         long,
         value_name = "NAME",
@@ -113,10 +113,10 @@ pub struct OperatorArguments {
         default_value = "boson-webhook"
     )]
     webhook_service: String,
-    /// Address by which it gets there, for an operator outside of the cluster: https://HOST:PORT [default: through the Service]
+    /// URL at which the API server reaches the webhook of an operator outside of the cluster: https://HOST:PORT [default: through the Service]
     #[arg(long, value_name = "URL", env = "BOSON_WEBHOOK_URL", value_parser = webhook_url)]
     webhook_url: Option<String>,
-    /// Keep what is read of release images in this directory
+    /// Cache directory for the content of release images
     #[arg(
         long,
         value_name = "DIR",
@@ -124,7 +124,7 @@ pub struct OperatorArguments {
         default_value = "/var/cache/boson/images"
     )]
     image_cache: PathBuf,
-    /// Speak to this registry (HOST:PORT) without TLS
+    /// Connect to this registry (HOST:PORT) without TLS
     #[arg(
         long,
         value_name = "REGISTRY",
@@ -141,7 +141,7 @@ pub struct OperatorArguments {
         value_parser = registry
     )]
     registry_allowed: Vec<String>,
-    /// Trust this certificate of a registry, too: a PEM file
+    /// Additional CA certificate for registries: a PEM file
     #[arg(long, value_name = "FILE", env = "BOSON_REGISTRY_CA", value_delimiter = ',')]
     registry_ca: Vec<PathBuf>,
     #[command(flatten)]

@@ -36,13 +36,13 @@ impl Process {
         registry.register_plain("process_cpu_seconds", cpu, self.cpu.clone());
         let resident = "Memory of the operator, in bytes";
         registry.register_plain("process_resident_memory_bytes", resident, self.resident.clone());
-        let size = "Address space of the operator, in bytes; much of it is reserved for plugins and never touched";
+        let size = "Address space of the operator, in bytes; a large part is only reserved for plugins";
         registry.register_plain("process_virtual_memory_bytes", size, self.virtual_memory.clone());
-        let files = "Files and connections that are open";
+        let files = "Open files and connections";
         registry.register_plain("process_open_fds", files, self.files.clone());
-        let most = "How many files and connections may be open";
+        let most = "Maximum number of open files and connections";
         registry.register_plain("process_max_fds", most, self.most_files.clone());
-        let start = "When the operator was started, in seconds since 1970";
+        let start = "Start time of the operator, in seconds since 1970";
         registry.register_plain("process_start_time_seconds", start, self.start.clone());
     }
 

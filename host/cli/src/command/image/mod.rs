@@ -77,7 +77,7 @@ pub struct ImageArguments {
     /// Directory for downloads, layers of stemcells and layers in the making [default: boson/images in the user's cache directory]
     #[arg(long, value_name = "DIR", env = "BOSON_IMAGES_CACHE")]
     cache: Option<PathBuf>,
-    /// Speak to this registry (HOST:PORT) without TLS
+    /// Connect to this registry (HOST:PORT) without TLS
     #[arg(
         long,
         value_name = "REGISTRY",
@@ -85,7 +85,7 @@ pub struct ImageArguments {
         value_delimiter = ','
     )]
     registry_without_tls: Vec<String>,
-    /// Trust this certificate of a registry or a release server, too: a PEM file
+    /// Additional CA certificate for registries and release servers: a PEM file
     #[arg(long, value_name = "FILE", env = "BOSON_REGISTRY_CA", value_delimiter = ',')]
     registry_ca: Vec<PathBuf>,
     #[command(flatten)]

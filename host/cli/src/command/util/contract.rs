@@ -42,9 +42,9 @@ mod tests {
 
     const HEAD: &str = "# The pod contract
 
-What pods ask of the operator's image, made from the program itself. Where a change here, or of a document that a command reads or leaves, is one that an older
-image would not understand, `VERSION` in `plugins/deployment/src/contract.rs` becomes the next number. Then
-`BLESS=1 cargo test --release --workspace --locked --bin host` rewrites this page.
+Look up the commands of the operator's image that pods run. If you change a command, or a document that a command reads or writes, so that an older image would
+not understand it, increment `VERSION` in `plugins/deployment/src/contract.rs`. This page is generated from the program:
+`BLESS=1 cargo test --release --workspace --locked --bin host` rewrites it.
 ";
 
     fn line(arg: &Arg) -> String {
@@ -57,7 +57,7 @@ image would not understand, `VERSION` in `plugins/deployment/src/contract.rs` be
     }
 
     fn page() -> String {
-        let mut page = format!("{HEAD}\nThis is version {VERSION}; pods of version {OLDEST} and later are served.\n");
+        let mut page = format!("{HEAD}\nThis is version {VERSION}. It supports pods of version {OLDEST} and later.\n");
         let mut all = Arguments::command();
         all.build();
         let util = all.find_subcommand("util").unwrap();
