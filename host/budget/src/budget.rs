@@ -1,4 +1,4 @@
-//! The budget as threads use it: shares that are waited for and given back.
+//! The budget for threads, which wait for shares and return them.
 
 use crate::container;
 use crate::ledger::{Class, Ledger};
@@ -6,7 +6,7 @@ use crate::plan::{Plan, Sharing};
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What a process may use. Copies share it.
+/// The budget of a process. Copies share it.
 #[derive(Clone)]
 pub struct Budget(Arc<Inner>);
 
@@ -15,7 +15,7 @@ struct Inner {
     changed: Condvar,
 }
 
-/// A part of the budget; given back on drop.
+/// A part of the budget; returned on drop.
 #[must_use = "it is given back at once"]
 pub struct Share {
     budget: Budget,
@@ -28,9 +28,9 @@ pub struct Share {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{wanted} bytes are needed, and there are at most {most}")]
 pub struct Excess {
-    /// What was asked for, in bytes.
+    /// The request, in bytes.
     pub wanted: u64,
-    /// What can be had, in bytes.
+    /// The maximum, in bytes.
     pub most: u64,
 }
 
@@ -81,7 +81,7 @@ impl Budget {
         })
     }
 
-    /// A share, if it is there now; none otherwise. For what is kept until somebody removes it, so that nobody could say how long to wait.
+    /// A share, if it is available now. For data without a known lifetime, for which waiting could take forever.
     pub fn try_hold(&self, class: Class, holder: &Arc<str>, bytes: u64) -> Option<Share> {
         let taken = self.ledger().try_take(class, holder, bytes);
         taken.then(|| Share {
@@ -112,14 +112,14 @@ impl Budget {
         self.ledger().plan().bytes
     }
 
-    /// What is held now, in bytes.
+    /// Bytes that are held now.
     pub fn held(&self) -> u64 {
         self.ledger().total()
     }
 }
 
 impl Default for Budget {
-    /// For a command of one user, from what the container has.
+    /// For a command of one user, with the container's limit.
     fn default() -> Self {
         Self::of_one(container::memory())
     }
@@ -139,7 +139,7 @@ impl Share {
         self.bytes
     }
 
-    /// More, if it is there now: never waits, because it would wait with something in its hands.
+    /// More, if it is available now. It never waits, because it would wait while it holds a share.
     pub fn grow(&mut self, bytes: u64) -> bool {
         let grown = self.budget.ledger().grow(self.class, &self.holder, bytes);
         if grown {
@@ -148,7 +148,7 @@ impl Share {
         grown
     }
 
-    /// Gives back all but `bytes`.
+    /// Returns all but `bytes`.
     pub fn shrink_to(&mut self, bytes: u64) {
         let Some(less) = self.bytes.checked_sub(bytes) else {
             return;

@@ -1,11 +1,11 @@
-//! How much memory this process may take: the tightest limit of its control groups, of version 2 or 1.
+//! The memory limit of this process: the lowest limit of its control groups, of version 2 or 1.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Of version 1: what stands for "no limit" is the largest number of pages.
+/// Of version 1: "no limit" is the largest number of pages.
 const NO_LIMIT: u64 = 1 << 60;
-/// Where nothing can be found out.
+/// If no limit can be determined.
 const UNKNOWN: u64 = 2 << 30;
 
 /// Bytes that this process may take: the limit of its container, or half of the machine's memory where it has none.

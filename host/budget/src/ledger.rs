@@ -1,8 +1,8 @@
-//! Who has how much, who waits, and who is next. Pure: no threads, no clock.
+//! Shares that are held, waiting requests, and their order. Pure: no threads, no clock.
 //!
-//! Documents and releases are held for the time of a conversion, calls for moments. A conversion that holds its documents waits for calls, and
-//! a call never waits while it holds something; so documents are promised what they need as soon as their class has it, calls find no new room
-//! in what was promised, and neither can starve the other.
+//! Documents and releases are held for a whole conversion, calls for a short time. A conversion that holds its documents waits for calls, and a call
+//! never waits while it holds a share. So memory for documents is promised as soon as their class has room, calls cannot use promised memory, and
+//! neither can starve the other.
 
 use crate::plan::Plan;
 use std::collections::BTreeMap;
@@ -13,22 +13,22 @@ use std::sync::Arc;
 pub enum Class {
     /// Documents that are being read, as bytes.
     Reading,
-    /// Documents of a conversion, and what is made of them.
+    /// Documents of a conversion, and data made from them.
     Documents,
     /// Releases of a conversion.
     Releases,
-    /// Machine code of components that were loaded, for as long as they are. Nobody waits for it.
+    /// Machine code of components, while they are loaded. Requests do not wait.
     Code,
     /// One call of a plugin; takes a place as well.
     Call,
-    /// Compiling a component. Waits until there is room, and keeps nobody else waiting.
+    /// Compiling a component. It waits until there is room, and does not delay other requests.
     Compiling,
 }
 
 /// Number of a request.
 pub(crate) type Ticket = u64;
 
-/// Somebody who waits.
+/// A waiting request.
 #[derive(Debug)]
 struct Request {
     ticket: Ticket,
@@ -46,14 +46,14 @@ enum State {
     Granted,
 }
 
-/// What somebody has.
+/// The shares of a holder.
 #[derive(Clone, Copy, Debug, Default)]
 struct Used {
     bytes: u64,
     shares: u32,
 }
 
-/// The books.
+/// All shares and requests.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     plan: Plan,
@@ -99,7 +99,7 @@ impl Ledger {
         &self.plan
     }
 
-    /// Asks; see [`Self::take`]. More than one holder may have is asked for in vain: check it first.
+    /// Adds a request; see [`Self::take`]. One for more than a holder may have is never granted: check it first.
     pub fn ask(&mut self, class: Class, holder: &Arc<str>, bytes: u64) -> Ticket {
         let ticket = self.next;
         self.next += 1;
@@ -114,7 +114,7 @@ impl Ledger {
         ticket
     }
 
-    /// Takes what was asked for, once it is granted.
+    /// Takes the requested share, once it is granted.
     pub fn take(&mut self, ticket: Ticket) -> bool {
         let granted = |one: &Request| one.ticket == ticket && one.state == State::Granted;
         match self.requests.iter().position(granted) {
@@ -126,7 +126,7 @@ impl Ledger {
         }
     }
 
-    /// Takes a share, if it is there now.
+    /// Takes a share, if it is available now.
     pub fn try_take(&mut self, class: Class, holder: &Arc<str>, bytes: u64) -> bool {
         let taken = self.grow(class, holder, bytes);
         if taken {
@@ -136,7 +136,7 @@ impl Ledger {
         taken
     }
 
-    /// More for a share, if it is there now. Goes before those who wait: what grows is done the sooner.
+    /// Grows a share, if memory is available now. Takes precedence over waiting requests: a call that can grow ends sooner.
     pub fn grow(&mut self, class: Class, holder: &Arc<str>, bytes: u64) -> bool {
         let fits = self.fits_holder(class, holder, bytes)
             && self.used(class).saturating_add(bytes) <= self.plan.most(class)
@@ -197,7 +197,7 @@ impl Ledger {
         self.grant_compiling();
     }
 
-    /// Waiting requests, those of whoever has least first, then in order of arrival.
+    /// Waiting requests, sorted by the bytes that their holders have, then in order of arrival.
     fn waiting(&self, classes: impl Fn(Class) -> bool) -> Vec<usize> {
         let waits = |one: &Request| one.state == State::Waiting && classes(one.class);
         let mut found: Vec<usize> = (0..self.requests.len())
@@ -221,7 +221,7 @@ impl Ledger {
             .add(one.bytes);
     }
 
-    /// Documents and releases count as soon as their class has room, whatever calls hold by now.
+    /// Documents and releases are counted as soon as their class has room, whatever calls hold now.
     fn promise(&mut self) {
         for class in [Class::Reading, Class::Documents, Class::Releases] {
             while let Some(at) = self.promisable(class) {
@@ -231,7 +231,7 @@ impl Ledger {
         }
     }
 
-    /// The next one of this class: the first that its holder may have, if it fits. What is larger than the room is waited for.
+    /// The next one of this class: the first that its holder may have, if it fits. A request larger than the room blocks later ones.
     fn promisable(&self, class: Class) -> Option<usize> {
         let mut next = self.waiting(|other| other == class).into_iter();
         let at = next.find(|at| {
@@ -273,7 +273,7 @@ impl Ledger {
         };
         let at = self.waiting(|class| class == Class::Call).into_iter().find(may)?;
         let bytes = self.requests.get(at)?.bytes;
-        // What is larger than the room is waited for: else small calls would pass it by for ever.
+        // A request larger than the room blocks later ones: otherwise small calls could overtake it forever.
         (self.total().saturating_add(bytes) <= self.plan.bytes).then_some(at)
     }
 
@@ -311,7 +311,7 @@ mod tests {
         let running = greedy.iter().filter(|ticket| ledger.take(**ticket)).count();
         assert_eq!(running, 2);
         let other = ledger.ask(Class::Call, &holder("b"), MIB);
-        assert!(ledger.take(other), "there is a place for somebody else");
+        assert!(ledger.take(other), "there is a place for another holder");
         ledger.give_back(Class::Call, &holder("a"), MIB);
         let running = greedy.iter().filter(|ticket| ledger.take(**ticket)).count();
         assert_eq!(running, 1, "the next of the first ones");
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn compiling_waits_and_keeps_nobody_waiting() {
+    fn compiling_waits_and_does_not_delay_others() {
         let mut ledger = ledger();
         let call = ledger.ask(Class::Call, &holder("a"), 600 * MIB);
         assert!(ledger.take(call));
@@ -412,9 +412,9 @@ mod tests {
         assert!(ledger.take(compiling));
     }
 
-    /// However requests come and go: no more than the budget, and in the end everybody was served.
+    /// In any order of requests: never more than the budget, and all requests are granted in the end.
     #[test]
-    fn everybody_who_asks_in_order_is_served() {
+    fn every_request_in_order_is_granted() {
         let mut ledger = ledger();
         let mut seed = 7_u64;
         let mut random = |below: u64| {

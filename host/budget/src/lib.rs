@@ -1,17 +1,17 @@
-//! One budget for a process: how much memory calls of plugins, compiling, documents and releases may take together, and how many calls run at
-//! a time. It is derived from what the container has, and shared between namespaces, so that none takes it all.
+//! One budget for a process: how much memory calls of plugins, compiling, documents and releases may take together, and how many calls run at a time.
+//! It is derived from the container's limit, and shared between namespaces, so that none takes it all.
 //!
 //! ```text
-//! container::memory() -> Budget::of_many(bytes, cores) -> hold(class, holder, bytes) : Share -- given back on drop
+//! container::memory() -> Budget::of_many(bytes, cores) -> hold(class, holder, bytes) : Share -- returned on drop
 //! ```
 //!
 //! # Guarantees
-//! What is held never comes to more than the budget. Whoever asks in the order of [`Class`] is served in the end: a share is only ever waited
-//! for by those whose holders wait for nothing but later classes, and calls have a part of the budget that nothing else may take.
+//! The shares never exceed the budget. Requests in the order of [`Class`] are always granted in the end: a holder of a share waits only for later
+//! classes, and a part of the budget is reserved for calls.
 //!
 //! # Caveats
-//! Bytes are what callers say that they need, an upper bound; nothing here measures. What the process takes besides (caches of objects, kept
-//! pages of plugins, what the allocator has not given back yet) is the part of the container's memory that is left out of the budget.
+//! Bytes are upper bounds that callers declare; nothing here measures. Other memory of the process (caches of objects, retained pages of plugins,
+//! memory that the allocator has not returned yet) is the part of the container's memory outside the budget.
 
 mod budget;
 pub mod container;

@@ -4,11 +4,11 @@ use crate::ledger::Class;
 
 const MIB: u64 = 1 << 20;
 
-/// What one call of a plugin may have where several namespaces share, and the budget allows for it.
+/// Memory of one call of a plugin if several namespaces share the budget and it is large enough.
 const CALL: u64 = 512 * MIB;
-/// What is left to everybody else while something is compiled.
+/// Memory reserved for other uses during a compilation.
 const BESIDE_COMPILING: u64 = 256 * MIB;
-/// The least that a process is taken to have: with less, no plugin would run at all.
+/// The assumed minimum of a process: with less, no plugin would run.
 const LEAST: u64 = 256 * MIB;
 /// Calls at a time, at most: the sandbox reserves address space for as many.
 const PLACES: u32 = 16;
@@ -37,8 +37,8 @@ pub(crate) struct Plan {
 impl Plan {
     /// For a process that may take `memory` bytes on a machine with so many `cores`.
     ///
-    /// Three eighths stay outside: the operator's own objects, the pages that plugins keep (128 MiB), and what freed memory takes until the
-    /// system has it back.
+    /// Three eighths stay outside: the operator's own objects, the pages that plugins keep (128 MiB), and freed memory that is not returned to the
+    /// system yet.
     pub fn new(memory: u64, cores: usize, sharing: Sharing) -> Self {
         let cores = u32::try_from(cores).unwrap_or(PLACES);
         Self {
@@ -84,7 +84,7 @@ impl Plan {
         }
     }
 
-    /// The largest call that always finds room in the end: what documents, releases and machine code leave at least.
+    /// The largest call that always finds room in the end: the minimum that documents, releases and machine code leave.
     pub fn largest_call(&self) -> u64 {
         let firm = [Class::Reading, Class::Documents, Class::Releases, Class::Code].map(|class| self.most(class));
         match self.sharing {

@@ -37,7 +37,7 @@ const BOSH_OPTIONS: &[(&str, Kind)] = &[
     ("organization", Kind::Text),
 ];
 
-/// The same with CredHub's, which a director passes on.
+/// These with CredHub's, which a director passes on.
 pub(crate) const OPTIONS: &[(&str, Kind)] = &[
     ("alternative_names", Kind::Texts),
     ("ca", Kind::Text),
@@ -65,10 +65,10 @@ const LONGEST: [(&str, &str, usize); 4] = [
 
 const DEFAULT_KEY_LENGTH: i64 = 3072;
 const DEFAULT_DAYS: i64 = 365;
-/// BOSH counts in nanoseconds, 64 bits: with more days it wraps round and the certificate is expired from the start.
+/// BOSH counts in nanoseconds, 64 bits: more days overflow, and the certificate would be expired from the start.
 const MAX_DAYS: i64 = i64::MAX / 1_000_000_000 / 86_400;
 
-/// What to certify.
+/// The content of the certificate.
 struct Plan {
     size: KeySize,
     days: i64,
@@ -101,7 +101,7 @@ pub(crate) fn value(options: &Tree, signer: Option<&Tree>, source: &dyn Source) 
         .with("ca", pem_text::write("CERTIFICATE", &ca)))
 }
 
-/// Why the bosh command line takes no such options, which CredHub takes.
+/// Why the bosh command line refuses options that CredHub accepts.
 pub(crate) fn refused_by_bosh(options: &Tree) -> Option<Cause> {
     let options = match Options::read("certificate", options, BOSH_OPTIONS) {
         Ok(options) => options,
@@ -127,7 +127,7 @@ pub(crate) fn key_size(options: &Options<'_>) -> Result<KeySize, Cause> {
 // === impl Plan ===
 
 impl Plan {
-    /// What roots, intermediates and leaves have in common.
+    /// The common part of roots, intermediates and leaves.
     fn start(options: &Options<'_>) -> Result<Self, Cause> {
         let size = key_size(options)?;
         let is_ca = options.flag("is_ca");
@@ -153,7 +153,7 @@ impl Plan {
         })
     }
 
-    /// What only leaves have.
+    /// The part for leaves only.
     fn add_leaf(&mut self, options: &Options<'_>, signed: bool) -> Result<(), Cause> {
         if !signed && !self.self_sign {
             return Err(Cause::MissingCa);
@@ -242,7 +242,7 @@ impl Plan {
     }
 }
 
-/// What the key may be used for: what CredHub's option says, else what BOSH's generator writes.
+/// What the key may be used for: CredHub's option, else the usage that BOSH's generator writes.
 fn key_usage(words: &[String], is_ca: bool) -> Result<FlagSet<KeyUsages>, Cause> {
     let mut usage = FlagSet::default();
     for word in words {
@@ -296,7 +296,7 @@ fn name<const N: usize>(parts: [(ObjectIdentifier, String); N]) -> x509_cert::de
         if text.is_empty() {
             continue;
         }
-        // Go's choice of string type; a reader that compares names byte by byte would see another issuer.
+        // Go's choice of string type; for a reader that compares names byte by byte, another type would be another issuer.
         let printable = |c: char| c.is_ascii_alphanumeric() || " '()+,-./:=?".contains(c);
         let tag = if text.chars().all(printable) {
             Tag::PrintableString

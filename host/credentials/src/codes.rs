@@ -14,13 +14,13 @@ pub const CODES: &[(&str, &str, &str)] = &[
     (
         "credentials-missing-ca",
         "A certificate has no signer",
-        "Set `ca` to the name of the variable that holds the signing certificate, `is_ca: true` where it is to be a CA itself, or, in a \
+        "Set `ca` to the name of the variable that holds the signing certificate, `is_ca: true` if it is a CA itself, or, in a \
          deployment, `self_sign: true`.",
     ),
     (
         "credentials-no-randomness",
         "The system gave no random bytes or key",
-        "Values are made from the randomness of the operating system. It should never fail; look at the system's log.",
+        "Values are made from the randomness of the operating system. It should never fail; check the system's log.",
     ),
     (
         "credentials-signing-failed",
@@ -30,7 +30,7 @@ pub const CODES: &[(&str, &str, &str)] = &[
     ),
     (
         "credentials-unsupported-type",
-        "Nobody generates values of this type",
+        "Values of this type cannot be generated",
         "The types are `password`, `certificate`, `rsa`, `ssh` and `user`. Values of others have to be given.",
     ),
     (

@@ -1,4 +1,4 @@
-//! A certificate signing request (PKCS#10): what somebody else is asked to certify, by the same options as certificates.
+//! A certificate signing request (PKCS#10): a request to another signer, with the same options as certificates.
 
 use crate::certificate::{OPTIONS, alternative_names, subject};
 use crate::options::Options;
@@ -20,7 +20,7 @@ use x509_cert::spki::{AlgorithmIdentifierOwned, SubjectPublicKeyInfoOwned};
 /// Options that a certificate does not take; no private key as PEM.
 pub fn signing_request(options: &Tree, key: &str) -> Result<String, Cause> {
     let options = Options::read("certificate", options, OPTIONS)?;
-    let key = RsaKey::from_pem(key).ok_or(Cause::Key("the key that was to be used is none"))?;
+    let key = RsaKey::from_pem(key).ok_or(Cause::Key("the given key is not a private RSA key"))?;
     let subject = subject(&options)?;
     let names = alternative_names(&options.texts("alternative_names"))?;
     let info = || -> der::Result<CertReqInfo> {
@@ -59,7 +59,7 @@ pub fn belongs(certificate: &str, key: &str) -> bool {
         .is_some_and(|(certified, own)| certified == own.public_info())
 }
 
-/// Whether the certificate says that this authority issued it; both PEM. By name only: no signature is looked at.
+/// Whether the certificate says that this authority issued it; both PEM. By name only: no signature is checked.
 pub fn names_as_issuer(certificate: &str, authority: &str) -> bool {
     let issuer = first(certificate).and_then(|one| one.tbs_certificate().issuer().to_der().ok());
     let subject = first(authority).and_then(|one| one.tbs_certificate().subject().to_der().ok());

@@ -14,7 +14,7 @@ pub struct Error {
 /// What was wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Cause {
-    /// A type that nobody generates.
+    /// A type that cannot be generated.
     #[error("Unsupported value type: {0}")]
     UnsupportedType(String),
     /// Options that the type does not know, or of another type.
@@ -31,10 +31,10 @@ pub enum Cause {
     /// `length` beyond what a Secret holds.
     #[error("Failed to generate password, 'length' param cannot be greater than {0}")]
     ExcessiveLength(usize),
-    /// An RSA key of a size that BOSH does not make.
+    /// An RSA key of a size that BOSH does not support.
     #[error("Invalid key_length: {0}.  Must be one of: [2048 3072 4096]")]
     InvalidKeyLength(i64),
-    /// `duration` beyond what BOSH's clock counts to (it wraps round there and makes an expired certificate).
+    /// `duration` beyond the range of BOSH's clock (where it overflows, and the certificate would be expired).
     #[error("Invalid duration: {0}.  Must be at most {1} days")]
     ExcessiveDuration(i64, i64),
     /// A leaf without a signer.
@@ -48,7 +48,7 @@ pub enum Cause {
         "The request could not be completed because the {0} is too long. The max length for {0} is {1} characters."
     )]
     TooLong(&'static str, usize),
-    /// A usage of the key that there is not, in CredHub's words.
+    /// An unknown usage of the key, in CredHub's words.
     #[error(
         "The provided key usage '{0}' is not supported. Valid values include 'digital_signature', 'non_repudiation', 'key_encipherment', \
          'data_encipherment', 'key_agreement', 'key_cert_sign', 'crl_sign', 'encipher_only' and 'decipher_only'."
@@ -63,7 +63,7 @@ pub enum Cause {
     /// The certificate could not be written or signed.
     #[error("{}: {reason}", if *.is_ca { "Generating CA certificate" } else { "Generating certificate" })]
     Signing {
-        /// Was it to be a CA?
+        /// Whether it is for a CA.
         is_ca: bool,
         /// What went wrong.
         reason: String,

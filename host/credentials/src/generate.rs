@@ -1,10 +1,10 @@
-//! The front door: a request becomes a value.
+//! Generates the value for a request.
 
 use crate::options::Options;
 use crate::{Cause, Error, KeySize, Source, certificate, password, rsa, ssh, user};
 use boson_document::Tree;
 
-/// A variable that wants a value.
+/// A variable that needs a value.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// Name, for errors.
@@ -13,7 +13,7 @@ pub struct Request<'a> {
     pub kind: &'a str,
     /// Options, placeholders replaced; null for none.
     pub options: &'a Tree,
-    /// Value of the variable that [`signer_name`] names, where there is one.
+    /// Value of the variable that [`signer_name`] names, if there is one.
     pub signer: Option<&'a Tree>,
 }
 

@@ -1,4 +1,4 @@
-//! What a certificate that was made earlier says about itself, and how to make another one for the same key.
+//! Reads an existing certificate, and renews it for the same key.
 
 use crate::{Cause, KeySize, RsaKey, Source, pem_text};
 use aws_lc_rs::digest::{SHA256, digest};
@@ -34,7 +34,7 @@ impl Issued {
     }
 }
 
-/// A source whose only key is one that exists: what is made with it is a new certificate for an old key.
+/// A source with an existing key, to make a new certificate for that key.
 #[derive(Debug)]
 pub struct KeptKey<S> {
     key: RsaKey,
@@ -64,7 +64,7 @@ impl<S: Source> Source for KeptKey<S> {
         if self.key.size() == size {
             Ok(self.key.clone())
         } else {
-            Err(Cause::Key("the key that was to be kept has another size"))
+            Err(Cause::Key("the retained key has another size"))
         }
     }
 }

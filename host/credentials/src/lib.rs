@@ -1,8 +1,7 @@
 //! Makes passwords, keys and certificates as the bosh command line does: same options, defaults, encodings and error texts.
 //!
-//! What is outside (clock, randomness, new RSA keys) comes through [`Source`], so that all else is a pure function.
-//! Certificates are written with x509-cert and not with rcgen, because rcgen keeps one value per attribute of the issuer's
-//! name: leaves of a CA with two organizational units would not verify.
+//! Clock, randomness and new RSA keys come from [`Source`], so that all other code is pure. Certificates are written with x509-cert and not with
+//! rcgen, because rcgen keeps one value per attribute of the issuer's name: leaves of a CA with two organizational units would not verify.
 //!
 //! # Caveats
 //! Type errors of options and CA variables do not quote the value, as BOSH's do: it may be a secret.

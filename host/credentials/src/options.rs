@@ -110,13 +110,13 @@ impl Kind {
     }
 }
 
-/// One line of the parser's complaint, without the value it would quote.
+/// One line of the parser's error, without the value that it quotes.
 pub(crate) fn mismatch(line: usize, value: &Tree, wanted: &str) -> String {
     let tag = go::tag(value);
     format!("line {line}: cannot unmarshal {tag} into {wanted}")
 }
 
-/// The complaint as a whole.
+/// The whole error text.
 pub(crate) fn complaint(mismatches: &[String]) -> String {
     format!("yaml: unmarshal errors:\n  {}", mismatches.join("\n  "))
 }
@@ -134,7 +134,7 @@ fn items(value: &Tree) -> usize {
     }
 }
 
-/// The text of a scalar; of what is none, which [`Kind::check`] has refused, the empty one.
+/// The text of a scalar; empty for other values, which [`Kind::check`] has refused.
 fn scalar_text(value: &Tree) -> String {
     go::text(value).unwrap_or_default()
 }

@@ -6,7 +6,7 @@ use boson_document::Tree;
 
 const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 const DEFAULT_LENGTH: usize = 20;
-/// What a Secret holds, so that a typing error can't exhaust memory.
+/// The limit of a Secret, so that a typing error cannot exhaust memory.
 const MAX_LENGTH: usize = 1 << 20;
 
 /// Names and types of the options.

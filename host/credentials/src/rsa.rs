@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 const MALFORMED: &str = "the library made a malformed key";
 
-/// Sizes that BOSH makes, in bits.
+/// Key sizes that BOSH supports, in bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeySize {
     /// 2048, of the types `rsa` and `ssh`.
@@ -144,7 +144,7 @@ impl RsaKey {
     /// Signature by SHA-256 and PKCS#1 1.5.
     pub(crate) fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Cause> {
         let mut signature = vec![0; self.pair.public_modulus_len()];
-        // That padding uses no randomness: the generator is only asked for by the library's signature.
+        // That padding uses no randomness: the generator is only needed for the library's function.
         let signed = self
             .pair
             .sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), message, &mut signature);
@@ -161,8 +161,8 @@ impl fmt::Debug for RsaKey {
     }
 }
 
-/// The size that the options of the types `rsa` and `ssh` ask for, where it is one that is made. CredHub takes `key_length`, the bosh command line
-/// ignores all options of these types: what is none of the sizes does not fail here either.
+/// The size that the options of the types `rsa` and `ssh` ask for, if it is supported. CredHub uses `key_length`, the bosh command line ignores all
+/// options of these types, so an unsupported size is not an error here.
 pub(crate) fn wanted_size(options: &Tree) -> Option<KeySize> {
     KeySize::from_bits(options.get("key_length")?.as_i64()?)
 }

@@ -9,7 +9,7 @@ use x509_cert::der::{Decode, Encode};
 use x509_cert::ext::pkix::SubjectKeyIdentifier;
 use x509_cert::name::Name;
 
-/// A CA that can sign. That it is one by its own flags is not checked, as BOSH does not.
+/// A CA that can sign. As in BOSH, its flags are not checked.
 #[derive(Debug)]
 pub(crate) struct Signer {
     /// Its certificate, DER.
@@ -75,7 +75,7 @@ fn private_key(text: &str) -> Result<RsaKey, SignerCause> {
     RsaKey::from_pkcs1(&der).ok_or_else(|| SignerCause::BadKey(reason(&der)))
 }
 
-/// What such a key is instead.
+/// The reason why a key is refused.
 fn reason(der: &[u8]) -> &'static str {
     if pkcs8::PrivateKeyInfoRef::try_from(der).is_ok() {
         return "x509: failed to parse private key (use ParsePKCS8PrivateKey instead for this key format)";

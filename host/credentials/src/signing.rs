@@ -1,4 +1,4 @@
-//! How the certificate builder sees what is signed and who signs.
+//! The signed content and the signer, as the certificate builder needs them.
 
 use crate::RsaKey;
 use x509_cert::TbsCertificate;
@@ -15,9 +15,9 @@ use x509_cert::spki::{
 
 /// Names and extensions, ready made.
 pub(crate) struct Profile {
-    /// Who is certified.
+    /// The subject.
     pub subject: Name,
-    /// Who certifies.
+    /// The issuer.
     pub issuer: Name,
     /// In order.
     pub extensions: Vec<Extension>,
@@ -42,7 +42,7 @@ impl BuilderProfile for Profile {
     }
 }
 
-/// The signer's key as the builder wants to see it.
+/// The signer's key, for the builder.
 pub(crate) struct SigningKey<'k>(pub &'k RsaKey);
 
 /// Its public half.

@@ -1,4 +1,4 @@
-//! Where clock, randomness and new keys come from.
+//! Sources of time, randomness and new keys.
 
 use crate::{Cause, KeySize, RsaKey};
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ pub trait Source {
     /// # Errors
     /// [`Cause::Entropy`].
     fn fill(&self, bytes: &mut [u8]) -> Result<(), Cause>;
-    /// A key that nobody else got.
+    /// A key that is returned only once.
     ///
     /// # Errors
     /// [`Cause::Key`].

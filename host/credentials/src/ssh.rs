@@ -22,7 +22,7 @@ pub(crate) fn value(options: &Tree, source: &dyn Source) -> Result<Tree, Cause> 
         .with("public_key_fingerprint", fingerprint(&blob)))
 }
 
-/// CredHub's option `ssh_comment`; one that would not stay on the line is none.
+/// CredHub's option `ssh_comment`; one with a line break is ignored.
 pub(crate) fn comment(options: &Tree) -> Option<&str> {
     let comment = options.str("ssh_comment")?;
     (!comment.is_empty() && !comment.contains(char::is_control)).then_some(comment)
@@ -42,7 +42,7 @@ fn wire(key: &RsaKey) -> Vec<u8> {
     blob
 }
 
-/// A positive integer: a zero byte goes before one whose highest bit is set, else it would be negative.
+/// A positive integer: a zero byte precedes one whose highest bit is set, which would otherwise be negative.
 fn integer(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     if bytes.first().is_some_and(|byte| byte & 0x80 != 0) {

@@ -19,9 +19,9 @@ const LOWER: &str = "abcdefghijklmnopqrstuvwxyz";
 const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const DIGITS: &str = "0123456789";
 const SPECIAL: &str = "!#$%&()*,-./:;<=>?@[\\]^_`{|}~";
-/// Of the shortest password that can have all kinds of characters, one in fifteen has. A source that repeats itself must not hang us.
+/// Of the shortest password that can have all kinds of characters, one in fifteen has. A source that repeats itself must not cause an endless loop.
 const MAX_DRAWS: usize = 10_000;
-/// Letters of a name that nobody chose. It has no digits, as with CredHub: there are databases that take none in front.
+/// Letters of a generated name. As with CredHub, it has no digits: some databases accept none at the start.
 const USERNAME_LENGTH: usize = 20;
 
 const SALT_BYTES: usize = 12;
@@ -42,7 +42,7 @@ pub(crate) fn value(options: &Tree, source: &dyn Source) -> Result<Tree, Cause> 
         .with("password_hash", hash))
 }
 
-/// A password of CredHub's kinds of characters, at least one of each, where the options say something about them; else one as of the type `password`.
+/// A password of CredHub's kinds of characters, at least one of each, if the options specify them; otherwise as for the type `password`.
 fn password(options: &Options<'_>, length: usize, source: &dyn Source) -> Result<String, Cause> {
     let (lower, upper, digits) = ("exclude_lower", "exclude_upper", "exclude_number");
     if ![lower, upper, digits, "include_special"]
@@ -86,7 +86,7 @@ fn hash(password: &str, source: &dyn Source) -> Result<String, Cause> {
     source.fill(&mut salt)?;
     let crypt = ShaCrypt::new(Algorithm::Sha512Crypt, Params::default());
     let hash = crypt.hash_password_with_salt(password.as_bytes(), &salt);
-    // 5000 rounds are what no number means; not all readers of such hashes know the word.
+    // 5000 rounds are the default without a number; not all readers of such hashes support the parameter.
     hash.map(|hash| hash.to_string().replacen("$rounds=5000$", "$", 1))
         .map_err(|_| Cause::Key("the password can't be hashed"))
 }

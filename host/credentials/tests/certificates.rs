@@ -29,7 +29,7 @@ fn with_certificate(value: &Tree, check: impl FnOnce(&X509Certificate<'_>)) {
 }
 
 #[test]
-fn a_signer_that_can_not_sign_is_told_apart() {
+fn a_signer_that_can_not_sign_is_distinguished() {
     let good = ca();
     let text = |member: &str| good.str(member).unwrap().to_string();
     let with = |certificate: &str, key: &str| Tree::object().with("certificate", certificate).with("private_key", key);

@@ -165,7 +165,7 @@ fn what_is_no_question_of_ours_is_refused_or_dropped() {
 }
 
 #[test]
-fn before_the_pods_are_listed_nobody_is_told_that_there_are_none() {
+fn before_the_pods_are_listed_no_answer_denies_them() {
     let zone = demo::zone();
     let pods = Snapshot::default();
     let early = Known {

@@ -126,7 +126,7 @@ async fn the_next_server_is_asked_where_one_does_not_answer() {
 }
 
 #[tokio::test]
-async fn no_such_name_is_an_answer_and_where_nobody_answers_that_is_said() {
+async fn no_such_name_is_an_answer_and_no_answer_is_servfail() {
     let (none, _) = elsewhere(Some(ResponseCode::NXDomain)).await;
     let (other, other_count) = elsewhere(Some(ResponseCode::NoError)).await;
     let (server, _) = served(&[none, other]).await;

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_docker_config_is_told_apart_from_one_without_the_registry() {
+    fn what_is_no_docker_config_is_distinguished_from_one_without_the_registry() {
         assert_eq!(user("{}", "a.io/b"), Ok(None));
         for broken in [
             "",

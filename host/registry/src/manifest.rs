@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_manifest_of_ours_is_told() {
+    fn what_is_no_manifest_of_ours_is_reported() {
         let layer = r#"{"digest":"DIGEST","size":1}"#;
         let layers = |count: usize| format!(r#"{{"schemaVersion":2,"layers":[{}]}}"#, vec![layer; count].join(","));
         assert!(matches!(read(&layers(LAYERS)), Ok(Manifest::Image(all)) if all.len() == LAYERS));

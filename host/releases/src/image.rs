@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_of_release_images_are_told_apart() {
+    fn references_of_release_images_are_distinguished() {
         assert_eq!(
             release_of("ghcr.io/cf/nats:ubuntu-jammy-1.2-56.26.0"),
             Some(("nats", "56.26.0"))

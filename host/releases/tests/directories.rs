@@ -187,7 +187,7 @@ fn files_over_the_limit_are_refused_unread() {
 }
 
 #[test]
-fn paths_that_are_no_release_are_told() {
+fn paths_that_are_no_release_are_reported() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
     assert_eq!(code(root), "release-kind");

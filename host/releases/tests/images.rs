@@ -145,7 +145,7 @@ fn whole_trees_can_be_hidden() {
 }
 
 #[test]
-fn bad_images_are_told() {
+fn bad_images_are_reported() {
     let good = layout(&[base().gz()], "x");
     let changed = |change: &dyn Fn(&mut Named)| {
         let mut files = good.clone();
@@ -209,7 +209,7 @@ fn bad_images_are_told() {
 }
 
 #[test]
-fn a_compressed_layout_is_told_how_to_give_it() {
+fn a_compressed_layout_is_refused_with_a_hint() {
     let files = layout(&[base().gz()], "x");
     let tar = files
         .iter()

@@ -191,7 +191,7 @@ fn hostile_entries_are_refused_by_name() {
 }
 
 #[test]
-fn damage_is_told_wherever_it_is() {
+fn damage_is_reported_wherever_it_is() {
     let whole = release(&job().gz()).gz();
     for cut in [11, whole.len() / 3, whole.len() / 2, whole.len() - 9, whole.len() - 1] {
         let (code, message) = error(&whole[..cut]);
@@ -220,7 +220,7 @@ fn damage_is_told_wherever_it_is() {
 }
 
 #[test]
-fn what_is_no_archive_is_told_so() {
+fn what_is_no_archive_is_reported() {
     for bytes in [
         b"<html>not found</html>".to_vec(),
         vec![b'x'; 5000],

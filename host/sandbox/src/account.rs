@@ -1,10 +1,10 @@
-//! For whom calls are made, and how much fuel all of them may use together.
+//! The fuel account of a conversion: its holder, and the fuel that all its calls may use together.
 
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One conversion's account, or that of a command. Its calls may come from several threads.
+/// The account of a conversion or a command. Its calls may run on several threads.
 #[derive(Debug)]
 pub struct Account {
     holder: Arc<str>,
@@ -29,7 +29,7 @@ impl Account {
         }
     }
 
-    /// For somebody who makes calls one by one, each with its own limit only.
+    /// For single calls, each with its own limit only.
     pub fn unbounded() -> Self {
         Self::new("", u64::MAX)
     }
@@ -42,13 +42,13 @@ impl Account {
         self.fuel
     }
 
-    /// Nothing is left.
+    /// Whether no fuel is left.
     pub(crate) fn is_spent(&self) -> bool {
         self.spent.load(Ordering::Relaxed) > self.fuel
     }
 
-    /// Notes what a call has used; false where that was too much. So a conversion fails if and only if its calls come to more than it has,
-    /// in whatever order they run.
+    /// Records the fuel of a call; false if the account is exceeded. So a conversion fails if and only if its calls use more than the limit, in
+    /// whatever order they run.
     pub(crate) fn spend(&self, fuel: u64) -> bool {
         HERE.set(HERE.get().saturating_add(fuel));
         let before = self.spent.fetch_add(fuel, Ordering::Relaxed);
@@ -56,7 +56,7 @@ impl Account {
     }
 }
 
-/// Fuel of all calls that this thread has made: what a part of a conversion costs is the difference.
+/// Fuel of all calls that this thread has made: the difference is the cost of a part of a conversion.
 pub(crate) fn spent_here() -> u64 {
     HERE.get()
 }

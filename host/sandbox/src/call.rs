@@ -1,11 +1,10 @@
-//! One call: a store of its own, a fresh instance, the limits, and the sorting of what went wrong.
+//! One call: its own store, a fresh instance, the limits, and the classification of errors.
 //!
 //! # Guarantees
-//! Nothing of a call survives it. The same call gives the same reply on every machine. A call that fails fails alone.
+//! No state of a call survives it. The same call gives the same reply on every machine. A failed call does not affect others.
 //!
-//! Memory comes out of the budget of the process as a call grows. Where there is none left, the call gives all of it back and runs once more,
-//! this time with the most that a call may have from the beginning: it never waits with memory in its hands, and what else runs beside it
-//! changes when it replies, never what.
+//! As a call grows, it takes memory from the budget of the process. If none is left, the call returns all of it and runs again, with the maximum of a
+//! call reserved from the beginning. So it never waits while it holds memory, and concurrent calls change the time of its reply, never its content.
 
 use crate::account::Account;
 use crate::engine::Sandbox;
@@ -19,7 +18,7 @@ use std::time::{Duration, Instant};
 use wasmtime::component::Instance;
 use wasmtime::{ResourceLimiter, Store, Trap, WasmBacktrace};
 
-/// What a call used.
+/// Resources used by a call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Measures {
     /// Units of fuel.
@@ -39,19 +38,19 @@ pub(crate) struct CallState {
     share: Share,
 }
 
-/// Bytes by which a share grows, where it can: to ask for every page would be to ask thousands of times.
+/// Bytes by which a share grows, if possible: requests for single pages would be thousands.
 const STEP: u64 = 8 << 20;
 /// Bytes of one page of linear memory.
 const PAGE: u64 = 64 << 10;
 
-/// How the name of a function begins that only traps where calls nest too deep.
+/// Prefix of the name of a function that only traps if calls nest too deep.
 const TOO_DEEP: &str = "nested too deep";
 
-/// Raised from the limiter, so that a call ends where it asks for too much instead of limping on.
+/// Raised from the limiter, so that a call ends at a request for too much memory instead of handling the failure itself.
 #[derive(Debug)]
 struct TooMuch(&'static str);
 
-/// Raised from the limiter where others hold the memory that the call wants next.
+/// Raised from the limiter if other calls hold the memory that this call needs.
 #[derive(Debug)]
 struct Crowded;
 
@@ -78,7 +77,7 @@ impl std::error::Error for Crowded {}
 // === impl CallState ===
 
 impl CallState {
-    /// Has the budget cover so many bytes.
+    /// Reserves so many bytes in the budget.
     fn cover(&mut self, total: usize) -> bool {
         let total = total as u64;
         match total.checked_sub(self.share.bytes()) {
@@ -131,7 +130,7 @@ fn count(limit: u32) -> usize {
 }
 
 impl Sandbox {
-    /// Runs `body` on a fresh instance of `plugin`, for this account; a second time where memory was short.
+    /// Runs `body` on a fresh instance of `plugin`, for this account; a second time if memory was short.
     pub(crate) fn call<T>(
         &self,
         plugin: &Plugin,
@@ -209,8 +208,8 @@ impl Sandbox {
         self.limits.memory.min(most)
     }
 
-    /// Makes an instance of `plugin` and takes it down again: what every call costs before the plugin does anything. `elapsed` of the
-    /// measures is the making alone.
+    /// Creates an instance of `plugin` and drops it: the cost of every call before the plugin runs. `elapsed` of the measures covers only the
+    /// creation.
     ///
     /// # Errors
     /// A component that needs more memory than a call may have, or whose start function fails.
@@ -237,7 +236,7 @@ impl Sandbox {
         } else if let Some(trap) = error.downcast_ref::<Trap>() {
             self.sort_trap(*trap, error)
         } else if error.root_cause().to_string().contains("hostcalls") {
-            // wasmtime keeps the error type of this limit to itself; its text is all there is.
+            // wasmtime does not export the error type of this limit, only its text.
             (
                 FailureKind::OverOutput,
                 format!("gave a reply of more than {} MiB", mebibytes(limits.output)),
@@ -282,15 +281,15 @@ fn spent(plugin: &Plugin, account: &Account) -> Failure {
     Failure::new(FailureKind::OverBudget, plugin.name(), message)
 }
 
-/// Bytes that an instance has from the beginning; none where the component does not tell.
+/// Bytes that an instance has from the beginning; `None` if the component does not declare them.
 fn initial_memory(plugin: &Plugin) -> Option<u64> {
     let needs = plugin.pre.component().resources_required()?;
     let pages = needs.max_initial_memory_size.unwrap_or(0);
     pages.checked_mul(PAGE)?.checked_mul(needs.num_memories.into())
 }
 
-/// Whether the trap is a plugin's own way to end where its calls nest too deep: it says so in the name of a function, as the render
-/// plugin's interpreter does where its buffer for stack frames is full.
+/// Whether the trap is a plugin's own way to end where its calls nest too deep: the name of a function marks it, as in the render plugin's
+/// interpreter when its buffer for stack frames is full.
 fn nests_too_deep(error: &wasmtime::Error) -> bool {
     functions(error).iter().any(|name| name.starts_with(TOO_DEEP))
 }

@@ -1,4 +1,4 @@
-//! What a component may be: sealed, and of one stage. Decided from its type, before anything of it runs.
+//! What a component may be: sealed, and of one stage. Decided from its type, before it runs.
 
 use crate::error::{Failure, FailureKind};
 use boson_pipeline::Stage;
@@ -11,7 +11,7 @@ const SHOWN: usize = 8;
 /// Bytes of each.
 const LONGEST: usize = 120;
 
-/// The interface that makes a component a plugin of `stage`.
+/// The interface that a plugin of `stage` exports.
 pub(crate) fn interface(stage: Stage) -> &'static str {
     match stage {
         Stage::Ops => "boson:ops/operations@1.0.0",
@@ -40,7 +40,7 @@ pub(crate) fn check(engine: &Engine, name: &str, component: &Component) -> Resul
 /// The stage of a component with these exports. `imports`: all that are not types, each with what it is.
 ///
 /// # Errors
-/// Names the functions and resources that it imports; says which stages there are where it exports none of them.
+/// Names the functions and resources that it imports; lists the stages if it exports none of them.
 pub(crate) fn judge(imports: &[String], exports: &[&str]) -> Result<Stage, String> {
     if !imports.is_empty() {
         return Err(format!(
@@ -77,7 +77,7 @@ fn forbidden(engine: &Engine, name: &str, item: &ComponentItem, found: &mut Vec<
     }
 }
 
-/// A few of them: a component chooses how many names it has, and how long they are.
+/// The first names only: a component may have any number of names of any length.
 fn list<T: AsRef<str>>(names: &[T]) -> String {
     if names.is_empty() {
         return "nothing".to_string();

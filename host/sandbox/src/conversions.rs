@@ -1,4 +1,4 @@
-//! Between the contract's types and the pipeline's nouns.
+//! Conversions between the contract's types and the pipeline's.
 
 use crate::bindings::boson::types::types as wit;
 use crate::bindings::exports::boson::bpm::conversion as wit_bpm;

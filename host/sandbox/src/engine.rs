@@ -22,7 +22,7 @@ const TARGET: &str = "aarch64-unknown-linux-gnu";
 /// How often the epoch advances. A deadline is at most this much late.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Calls that may run at once: no budget has more places. What they may hold together is the budget's matter.
+/// Calls that may run at once: no budget has more places. The budget limits their memory.
 const MAX_CALLS: u32 = 16;
 
 /// Bytes of a memory that stay mapped after a call: what a rule takes for a manifest of some 100 kB. Times `MAX_CALLS`: 128 MiB at most.
@@ -31,7 +31,7 @@ const KEPT_PAGES: usize = 8 << 20;
 /// Bytes of a table that stay mapped after a call, of those that it has used: CRuby's has 416 kB.
 const KEPT_TABLE: usize = 512 << 10;
 
-/// The place where plugins run.
+/// The sandbox in which plugins run.
 #[derive(Clone)]
 pub struct Sandbox {
     pub(crate) engine: Engine,
@@ -68,14 +68,14 @@ impl Sandbox {
         })
     }
 
-    /// With a budget that others draw from, too.
+    /// With a shared budget.
     #[must_use]
     pub fn within(mut self, budget: Budget) -> Self {
         self.budget = budget;
         self
     }
 
-    /// What calls draw their memory from.
+    /// The memory budget of calls.
     pub fn budget(&self) -> &Budget {
         &self.budget
     }
@@ -88,12 +88,12 @@ impl Sandbox {
     /// Compiles a component to machine code for engines like this one.
     ///
     /// # Caveats
-    /// Takes seconds, and memory that no limit covers: foreign code is compiled in a process of its own (see `cache`).
+    /// Takes seconds, and memory that no limit covers: foreign code is compiled in a separate process (see `cache`).
     ///
     /// # Errors
     /// Not a valid component, or not a sealed one of one stage.
     pub fn compile(&self, name: &str, component: &[u8]) -> Result<Vec<u8>, Failure> {
-        // First: to compile what is refused anyway can take minutes.
+        // First, because compiling a component that is refused anyway can take minutes.
         sealed::check(name, component)?;
         self.engine.precompile_component(component).map_err(|error| {
             Failure::new(
@@ -127,7 +127,7 @@ fn pooled(limits: &Limits) -> wasmtime::Result<Engine> {
         .max_memory_size(limits.memory)
         .max_component_instance_size(16 << 20)
         .max_core_instance_size(4 << 20)
-        // Calls run on the thread that makes them. The thousand stacks for others would cost a thousand system calls at every start.
+        // Calls run on the caller's thread. The pool's thousand stacks for async calls would cost a thousand system calls at every start.
         .total_stacks(0)
         .max_unused_warm_slots(2);
     keep_pages(&mut pool);
@@ -136,9 +136,8 @@ fn pooled(limits: &Limits) -> wasmtime::Result<Engine> {
     Engine::new(&config)
 }
 
-/// Nothing of a call stays. Where the kernel (Linux 6.7) tells which pages a call has written to, these are overwritten with what was there before
-/// and stay mapped, so that the next call need not fault them in again, one by one. Elsewhere all pages are given back: keeping some would mean
-/// clearing the lowest ones each time, used or not.
+/// No data of a call remains. If the kernel (Linux 6.7) reports which pages a call has written, these are reset and stay mapped, so that the next
+/// call need not fault them in again. Otherwise all pages are released: keeping some would mean clearing the lowest ones each time, used or not.
 fn keep_pages(pool: &mut PoolingAllocationConfig) {
     if PoolingAllocationConfig::is_pagemap_scan_available() {
         pool.pagemap_scan(Enabled::Yes)
@@ -149,7 +148,7 @@ fn keep_pages(pool: &mut PoolingAllocationConfig) {
     }
 }
 
-/// Where address space is scarce (a container with a virtual memory limit) the pool cannot be reserved. Slower, but the same answers.
+/// If address space is limited (a container with a virtual memory limit), the pool cannot be reserved. Slower, but with the same results.
 fn on_demand(limits: &Limits) -> wasmtime::Result<Engine> {
     Engine::new(&config(limits)?)
 }
@@ -172,21 +171,22 @@ fn config(limits: &Limits) -> wasmtime::Result<Config> {
         .wasm_backtrace_details(WasmBacktraceDetails::Disable)
         .wasm_backtrace_max_frames(NonZeroUsize::new(32))
         .native_unwind_info(false)
-        // What the contract does not need is surface. By name of the proposal, because wasmtime has the other setters only with crate features.
+        // Features that the contract does not need are attack surface. By name of the proposal, because wasmtime has the other setters only with
+        // crate features.
         .wasm_features(
             WasmFeatures::THREADS | WasmFeatures::GC | WasmFeatures::EXCEPTIONS,
             false,
         )
         .wasm_memory64(false)
-        // Composed components need it: the adapters between their parts see the memories of both.
+        // Composed components need it: the adapters between their parts access the memories of both.
         .wasm_multi_memory(true)
         .concurrency_support(false);
     Ok(config)
 }
 
-/// Advances the epoch for as long as the engine lives. Always on: a deadline without a ticker would never strike.
+/// Advances the epoch for as long as the engine lives. Always on: without a ticker, deadlines would have no effect.
 fn start_ticker(engine: EngineWeak) {
-    // A thread of its own: an executor's thread may be the very one that a plugin blocks.
+    // A separate thread: a plugin may block an executor's thread.
     let spawned = std::thread::Builder::new().name("epoch".into()).spawn(move || {
         while let Some(engine) = engine.upgrade() {
             engine.increment_epoch();

@@ -1,4 +1,4 @@
-//! Why a plugin gave no reply, sorted so that each has its own advice.
+//! Why a plugin gave no reply, classified so that each class has its own help text.
 
 use crate::plugin::{Digest, Plugin};
 use boson_pipeline::Diagnostic;
@@ -9,13 +9,13 @@ use std::fmt;
 pub enum FailureKind {
     /// It was not loaded: not a component, imports something, exports no stage, machine code.
     Refused,
-    /// It ran into `unreachable` or another trap.
+    /// It trapped.
     Trapped,
     /// It nested its calls deeper than it may.
     TooDeep,
     /// It used up its fuel.
     OutOfFuel,
-    /// The calls of its conversion used up what they have together.
+    /// The calls of its conversion used up their common fuel.
     OverBudget,
     /// It asked for more memory or table than it may have.
     OverMemory,
@@ -34,7 +34,7 @@ pub struct Failure {
     pub kind: FailureKind,
     /// Plugin: `ops` or a file's name.
     pub plugin: String,
-    /// Its digest, where it does not ship with the host: names tell nothing of what changed.
+    /// Its digest, if it does not ship with the host: names do not identify versions.
     pub digest: Option<Digest>,
     /// What happened, one sentence.
     pub message: String,

@@ -1,7 +1,7 @@
-//! Any function of any plugin, called with JSON and answering in JSON: what `host run-plugin` and plugin authors use. Same sandbox, same limits.
+//! Any function of any plugin, called with JSON and replying in JSON, for `host run-plugin` and plugin authors. Same sandbox, same limits.
 //!
 //! Arguments are one object, a member for each parameter (`document-name`); records are objects, lists lists, options null or the value, enums and
-//! variants their case's name (`{"case": payload}` with a payload). Where the contract has JSON text, JSON stands as it is.
+//! variants their case's name (`{"case": payload}` with a payload). JSON text of the contract is inserted as JSON.
 
 use crate::account::Account;
 use crate::call::Measures;
@@ -31,14 +31,14 @@ const JSON_MEMBERS: [&str; 15] = [
     "settings-schema",
 ];
 
-/// What a call gave.
+/// The reply of a call.
 #[derive(Debug)]
 pub struct JsonReply {
     /// The value of `ok(..)` or of a function without errors; of `err(..)` where `failed`.
     pub value: Tree,
     /// It was `err(..)`.
     pub failed: bool,
-    /// What it used.
+    /// Resources that it used.
     pub measures: Measures,
 }
 

@@ -1,5 +1,5 @@
-//! Runs plugins: wasmtime and nothing else. Knows the engine, its limits, the cache of machine code, and how a call of the contract becomes a
-//! call of a component; does not know Kubernetes.
+//! Runs plugins: the only crate that uses wasmtime. Contains the engine, its limits, the cache of machine code, and the calls of the contract as
+//! calls of components. It does not depend on Kubernetes.
 //!
 //! ```text
 //! bytes -> Sandbox::load (checked, compiled or from the cache) -> Plugin

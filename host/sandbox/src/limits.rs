@@ -1,4 +1,4 @@
-//! What one call of a plugin may use. One struct, each number with its unit and its reason.
+//! Limits of one call of a plugin. One struct, each number with its unit and its reason.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ pub struct Limits {
     pub fuel: u64,
     /// Units of fuel of all calls of one conversion. A hundred times what one call may use.
     pub conversion_fuel: u64,
-    /// Wall clock. The fence, in case that fuel does not see it: well above what `fuel` takes on a slow machine.
+    /// Wall clock, for code that fuel does not count: well above the time of `fuel` on a slow machine.
     pub deadline: Duration,
     /// Bytes, summed over all linear memories; less where the budget of the process is small. CRuby with its libraries and room for a call starts at 90 MiB; a 32 MiB manifest grows about eightfold as a tree.
     pub memory: usize,
@@ -18,7 +18,7 @@ pub struct Limits {
     pub output: usize,
     /// Elements of one table. CRuby has 52,000.
     pub table_elements: usize,
-    /// Core instances of a component. One that componentize-py makes has 38.
+    /// Core instances of a component. A component made by componentize-py has 38.
     pub core_instances: u32,
     /// Linear memories of a component. A component that is composed of several has one for each; QuickJS needs three.
     pub memories: u32,
@@ -45,8 +45,8 @@ impl Default for Limits {
     }
 }
 
-/// The limit on a component's parts that an error of the engine is about, as a sentence. The engine has no type for these errors, and words of its
-/// own in each allocator; the same component fails with the same message in both.
+/// The limit on a component's parts that an error of the engine is about, as a sentence. The engine has no type for these errors, and each allocator
+/// has its own texts; with this, the same component fails with the same message in both.
 pub(crate) fn exceeded(limits: &Limits, error: &wasmtime::Error) -> Option<String> {
     let text = format!("{error:#}");
     let counts = [

@@ -1,4 +1,4 @@
-//! A plugin: a checked component, ready to be instantiated, and what it says of itself.
+//! A plugin: a checked component, ready to be instantiated, and its description.
 
 use crate::account::Account;
 use crate::bindings::exports::boson;
@@ -45,7 +45,7 @@ pub struct Code {
     pub explanation: String,
 }
 
-/// What a plugin says of itself.
+/// The description of a plugin.
 #[derive(Clone, Debug)]
 pub struct Description {
     /// Name.
@@ -119,7 +119,7 @@ impl fmt::Display for Source {
 // === impl Sandbox: loading ===
 
 impl Sandbox {
-    /// Loads a plugin of the installation. Its machine code lies beside it where the build precompiled it.
+    /// Loads a plugin of the installation. Its machine code is beside it if the build precompiled it.
     ///
     /// # Errors
     /// As [`Sandbox::load`].
@@ -178,7 +178,7 @@ impl Sandbox {
         }
         self.cache.compile(self, name, &digest, bytes, |component| {
             let plugin = prepare(component)?;
-            // What cannot even be instantiated is refused now rather than by every deployment that uses it.
+            // A component that cannot be instantiated is refused now, not in every deployment that uses it.
             self.instantiate(&plugin)?;
             Ok(plugin)
         })
@@ -191,12 +191,12 @@ impl Sandbox {
         self.cache.weight(bytes as u64)
     }
 
-    /// Removes the machine code of a component from the cache: it was refused, or nobody uses it any more.
+    /// Removes the machine code of a component from the cache: it was refused, or is no longer used.
     pub fn forget(&self, digest: &Digest) {
         self.cache.forget(self, digest);
     }
 
-    /// Writes machine code beside a built-in plugin, so that loading it takes a millisecond. True where there was none yet.
+    /// Writes machine code beside a built-in plugin, so that loading it takes a millisecond. True if there was none yet.
     ///
     /// # Errors
     /// A component that is refused, or a folder that cannot be written to.
@@ -235,7 +235,7 @@ impl Sandbox {
     }
 }
 
-/// The content of a component's file, which may be one that never ends.
+/// The content of a component's file, which may be endless, such as a device.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let refused = |what: String| Failure::new(FailureKind::Refused, &path.display().to_string(), what);
     let mut bytes = Vec::new();
@@ -293,12 +293,12 @@ impl Plugin {
         &self.name
     }
 
-    /// Does somebody else than the host answer for it?
+    /// Whether it does not ship with the host.
     pub fn is_foreign(&self) -> bool {
         !matches!(self.source, Source::BuiltIn(_))
     }
 
-    /// What messages call it: its stage, or its name with the digest.
+    /// Its name in messages: its stage, or its name with the digest.
     pub fn called(&self) -> String {
         match self.is_foreign() {
             true => format!("plugin '{}', {}", self.name, self.digest.short()),
@@ -328,7 +328,7 @@ impl Plugin {
     /// Calls `describe`.
     ///
     /// # Errors
-    /// The plugin failed, or says that it is of another stage than it exports.
+    /// The plugin failed, or reports another stage than it exports.
     pub fn describe(&self, sandbox: &Sandbox) -> Result<Description, Failure> {
         macro_rules! describe {
             ($interface:path) => {{

@@ -1,4 +1,4 @@
-//! The reply of a plugin, held against the contract: foreign text, that may name only what the plugin was given.
+//! Checks the reply of a plugin against the contract: it is untrusted text that may refer only to the plugin's input.
 
 use crate::bindings::boson::types::types as wit;
 use crate::conversions::failed;
@@ -8,12 +8,12 @@ use boson_document::{Pointer, Tree, json};
 use boson_pipeline::stage::{Reply, StageError, fail_on_errors};
 use boson_pipeline::{Diagnostic, Place, Severity};
 
-/// How the name of an extension begins without which a reply makes no sense. The host knows none.
+/// Prefix of extensions that the host must understand to use a reply. The host knows none.
 pub(crate) const REQUIRED: &str = "required-";
-/// Diagnostics kept of one reply. More say nothing that the first ones did not.
+/// Most diagnostics of one reply; the others are dropped.
 const MAX_DIAGNOSTICS: usize = 500;
-/// Characters of a document that may separate values: a tree takes a hundred times the bytes of its text, and what the host may take for a reply is
-/// not the plugin's to choose.
+/// Characters of a document that may separate values: a tree takes a hundred times the bytes of its text, and a plugin must not exhaust the host's
+/// memory with a reply.
 const MAX_SEPARATORS: usize = 2_000_000;
 /// Bytes of one text of a diagnostic.
 const MAX_TEXT: usize = 16 << 10;
@@ -78,7 +78,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Names of the reply, which are to be these, in this order.
+    /// Checks that names in the reply are these, in this order.
     pub(crate) fn names<'n>(
         &self,
         what: &str,
@@ -102,7 +102,7 @@ impl<'a> Reading<'a> {
         fail_on_errors(value, self.diagnostics(diagnostics)?)
     }
 
-    /// `err(list<diagnostic>)`. A plugin that fails without saying why is at fault itself.
+    /// `err(list<diagnostic>)`. A failure without an error diagnostic breaks the contract.
     pub(crate) fn refusal(&self, diagnostics: Vec<wit::Diagnostic>) -> StageError {
         match self.diagnostics(diagnostics) {
             Ok(diagnostics) if diagnostics.iter().any(Diagnostic::is_error) => StageError::Input(diagnostics),
@@ -133,7 +133,7 @@ impl<'a> Reading<'a> {
         Ok(kept)
     }
 
-    /// Texts stay as they are, control characters and all: who takes secrets out has to see them as they were said. Whoever shows a text cleans it.
+    /// Texts stay unchanged, with control characters, because the filter for secrets compares them with values. They are cleaned when they are shown.
     fn diagnostic(&self, said: wit::Diagnostic) -> Result<Diagnostic, StageError> {
         self.extensions(&said.extensions)?;
         let stage = self.plugin.stage;

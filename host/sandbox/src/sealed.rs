@@ -1,4 +1,4 @@
-//! Checks that a component is sealed, from its bytes: before it is compiled, and without a look at its code.
+//! Checks that a component is sealed, from its bytes: before it is compiled, and without reading its code.
 
 use crate::component::judge;
 use crate::error::{Failure, FailureKind};
@@ -16,7 +16,7 @@ pub(crate) fn check(name: &str, bytes: &[u8]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a component has to do with the world outside.
+/// The imports and exports of a component.
 #[derive(Default)]
 struct Outside<'b> {
     /// Imports that are not types, each with what it is.
@@ -26,7 +26,7 @@ struct Outside<'b> {
 
 fn outside(bytes: &[u8]) -> wasmparser::Result<Outside<'_>> {
     let mut outside = Outside::default();
-    // The engine's own features decide while it compiles; here all that matters are types.
+    // The engine checks features when it compiles; only types matter here.
     let mut validator = Validator::new_with_features(WasmFeatures::all());
     let (mut depth, mut imports) = (0_usize, Vec::new());
     for payload in Parser::new(0).parse_all(bytes) {
@@ -45,7 +45,7 @@ fn outside(bytes: &[u8]) -> wasmparser::Result<Outside<'_>> {
             }
             _ => {}
         }
-        // Functions are for the compiler to validate.
+        // The compiler validates functions.
         if let ValidPayload::End(types) = validator.payload(&payload)? {
             if depth == 0 {
                 let types = types.as_ref();

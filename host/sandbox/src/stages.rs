@@ -59,14 +59,14 @@ impl Plugins {
         }
     }
 
-    /// With an account that all calls from now on go to: that of one conversion.
+    /// With an account for all later calls: that of one conversion.
     #[must_use]
     pub fn with_account(mut self, account: Account) -> Self {
         self.account = account;
         self
     }
 
-    /// Puts a plugin in the place of the one its stage had; one of `resources` comes after those there are.
+    /// Replaces the plugin of its stage; a plugin of `resources` is added after the others.
     pub fn insert(&mut self, plugin: Plugin) {
         if plugin.stage == Stage::Resources {
             self.resources.push(plugin);
@@ -80,7 +80,7 @@ impl Plugins {
         self.rules.values().chain(&self.resources)
     }
 
-    /// Where they run.
+    /// The sandbox.
     pub fn sandbox(&self) -> &Sandbox {
         &self.sandbox
     }
@@ -243,7 +243,7 @@ impl Stages for Plugins {
                 &specs(jobs),
                 &plugin.settings
             ));
-        // A group that is left out would be one without workloads.
+        // A missing group would have no workloads.
         let groups = || said.groups.iter().map(|group| group.name.as_str());
         reading.names("groups", groups(), named(doc.tree.items("instance_groups")))?;
         if let Some(nth) = said
@@ -251,7 +251,7 @@ impl Stages for Plugins {
             .iter()
             .position(|one| !groups().any(|group| group == one.group))
         {
-            return Err(reading.malformed(format!("provider {nth} is of a group that there is not")));
+            return Err(reading.malformed(format!("provider {nth} is of a group that does not exist")));
         }
         let mut resolved = Resolved {
             groups: Vec::new(),
@@ -287,7 +287,7 @@ impl Stages for Plugins {
         );
         let said = call!(self, plugin, reading, links::resolution, |guest, store| guest
             .call_resolve(store, &text, doc.name, &deployment.into(), &specs(jobs), &settings));
-        // A plugin of somebody else may know nothing of variables: they are warned about then.
+        // A third-party plugin may not support links of variables: then they are warned about.
         let extension = said.extensions.iter().find(|(name, _)| name == "variable-addresses");
         let addresses = match extension {
             Some((name, text)) => reading.document(name, text)?,
@@ -310,7 +310,7 @@ impl Stages for Plugins {
             .collect();
         let said = call!(self, plugin, reading, render::templates, |guest, store| guest
             .call_render(store, &templates, &context, &plugin.settings));
-        // No template may stand in for another.
+        // Rendered files must match the templates.
         reading.names("files", said.files.iter().map(|file| file.name.as_str()), names)?;
         let files = said
             .files

@@ -1,4 +1,4 @@
-//! What the cloud config says of an instance group: zones of nodes, sizes, disks, and which nodes its pods run on.
+//! An instance group's settings from the cloud config: zones of nodes, sizes, disks, and which nodes its pods run on.
 
 use crate::codes;
 use crate::metadata::{self, Use, user_map};
@@ -8,10 +8,10 @@ use boson_deployment::cloud::{self, CloudConfig, Disk};
 use boson_document::{Map, Pointer, Tree};
 use std::collections::HashMap;
 
-/// Answers of the cloud config for one group; all absent without one.
+/// The settings for one group; all absent without a cloud config.
 #[derive(Clone, Debug, Default)]
 pub struct Cloud {
-    /// Is there a cloud config?
+    /// Whether there is a cloud config.
     pub given: bool,
     zones: HashMap<String, String>,
     /// CPUs.
@@ -30,7 +30,7 @@ pub struct Cloud {
 // === impl Cloud ===
 
 impl Cloud {
-    /// Of a group and the resolved document that holds it. What is wrong with the cloud config is reported by [`check`].
+    /// Of a group and the resolved document that holds it. Errors in the cloud config are reported by [`check`].
     pub fn of_group(document: &Tree, group: &Tree) -> Self {
         let Some(config) = CloudConfig::of(document) else {
             return Self::default();
@@ -66,7 +66,7 @@ impl Cloud {
         self.zones.get(az).map_or(az, String::as_str).to_string()
     }
 
-    /// `zoneValues` of a QuarksStatefulSet: only AZs that do not stand for themselves.
+    /// `zoneValues` of a QuarksStatefulSet: only AZs with another zone name.
     pub fn zone_values(&self, azs: &[String]) -> Map {
         let others = azs.iter().filter_map(|az| Some((az, self.zones.get(az)?)));
         others
@@ -75,7 +75,7 @@ impl Cloud {
             .collect()
     }
 
-    /// The group's own settings over what its VM type and extensions say: labels by name, tolerations together.
+    /// Merges the group's own settings over those of its VM type and extensions: labels by name, tolerations as one list.
     pub fn under(&self, mut settings: Settings) -> Settings {
         let mut labels = self.labels.clone();
         labels.extend(settings.labels);
@@ -99,7 +99,7 @@ impl Cloud {
     }
 }
 
-/// Reports what is wrong with the cloud config of a manifest and with the references to it.
+/// Reports errors in the cloud config of a manifest and in the references to it.
 pub fn check(document: &Tree, place: &Place, report: &mut Report) {
     for problem in cloud::problems(document) {
         let at = Place {
@@ -131,7 +131,7 @@ fn property_value(property: &str, value: &Tree, at: &Place, report: &mut Report)
         ("node_selector", _) => {
             for (label, value) in value.as_object().into_iter().flatten() {
                 if !metadata::is_qualified(label) || !value.as_str().is_none_or(metadata::is_label_value) {
-                    let text = format!("'{label}' is no label of nodes with a value that Kubernetes takes");
+                    let text = format!("'{label}' is not a valid label of nodes");
                     report.error(codes::CLOUD_CONFIG, &at.at(label), text);
                 }
             }

@@ -36,10 +36,10 @@ codes! {
         "Names of releases, stemcell aliases, instance groups and jobs of a group are unique.";
     LATEST = "bpm-latest-version", "A version is 'latest'",
         "Images are named by exact versions: `latest` and `<prefix>.latest` cannot be resolved without a director. Write the version. `host convert` resolves the `latest` of a release by the version of the `--release` given.";
-    NO_IMAGE = "bpm-no-image", "The image of a release cannot be told",
-        "An image is `<url>/<release>:<os>-<stemcell version>-<release version>`. The `url` of a release is a registry and organisation; a download (`https://...`) is none. `--registry` (or `conversion.registry`) stands in for all releases. Operating system and stemcell version come from the release's own `stemcell`, else from the stemcell of the instance group.";
+    NO_IMAGE = "bpm-no-image", "The image of a release is unknown",
+        "An image is `<url>/<release>:<os>-<stemcell version>-<release version>`. The `url` of a release is a registry and organisation; a download URL (`https://...`) cannot be used. `--registry` (or `conversion.registry`) stands in for all releases. Operating system and stemcell version come from the release's own `stemcell`, else from the stemcell of the instance group.";
     GROUP_IMAGES = "bpm-group-images", "An instance group has no images of some releases",
-        "Most often this follows from an error about a release or a stemcell, which is then reported alone. Otherwise the group names no stemcell, or the image that its releases and stemcell name is no reference of an image.";
+        "Most often this follows from an error about a release or a stemcell, which is then reported alone. Otherwise the group names no stemcell, or the image that its releases and stemcell name is not a valid image reference.";
     IMAGE_TAG = "bpm-image-tag", "A version is spelled differently in an image tag",
         "Tags of images cannot hold `+`: it becomes `-`. The image must have been pushed with that tag.";
     NAME = "bpm-name", "Kubernetes has no name for this",
@@ -73,7 +73,7 @@ codes! {
     PORT = "bpm-port", "A port that cannot be",
         "`quarks.ports` has entries `{name, protocol, internal}`: protocol is TCP, UDP or SCTP, internal a port number. Entries of all jobs of a group make one list: equal ones are merged, different ones must not share a name or a number.";
     NO_PORTS = "bpm-no-ports", "An instance group has no ports",
-        "BOSH needs no list of ports; a Kubernetes Service does. Without any in `quarks.ports`, the Services of the group are headless: their names resolve to addresses of pods, which change with them, and policies and load balancers have no port to go by. `quarks.ports: []` of one of its jobs says that nobody connects to the group.";
+        "BOSH needs no list of ports; a Kubernetes Service does. Without any in `quarks.ports`, the Services of the group are headless: their names resolve to addresses of pods, which change with them, and policies and load balancers have no port to go by. `quarks.ports: []` of one of its jobs declares that the group has no ports.";
     ZONES = "bpm-zones", "Names of zones are taken as they stand",
         "Pods of a group with `azs` run on nodes whose label `topology.kubernetes.io/zone` has the zone's name as its value. A BOSH manifest mostly says `z1`, and nodes say `eu-central-1a`: then no node fits, and the pods stay Pending. A cloud config translates them: `cloud_properties.zone` of an AZ. `kubectl get nodes -L topology.kubernetes.io/zone` shows the values that there are.";
     PROBE = "bpm-probe", "A health check that cannot be",
@@ -87,7 +87,7 @@ codes! {
     NOTHING_TO_RUN = "bpm-nothing-to-run", "An instance group has no process",
         "A pod needs a container. A group without any process gives no workload; its files and scripts have no place to be.";
     DNS = "bpm-dns", "A part of the configuration of BOSH DNS has no effect",
-        "Names and aliases of BOSH DNS resolve in the pods of a deployment: two servers of its own answer them. Handlers that ask over HTTP have no effect, nor have the settings of a daemon that does not run. Where an alias is defined twice, the first definition holds, as in BOSH.";
+        "Names and aliases of BOSH DNS resolve in the pods of a deployment: its own two DNS servers answer them. Handlers that ask over HTTP have no effect, nor have the settings of a daemon that does not run. Where an alias is defined twice, the first definition holds, as in BOSH.";
     DNS_ALIAS = "bpm-dns-alias", "An alias of BOSH DNS cannot be",
         "An alias has a domain and at least one target: a name of BOSH (`q-s0.web.default.cf.bosh`, `*.web.default.cf.bosh`), an IP address, or another alias. Aliases that lead back to themselves keep BOSH's server from starting, and are refused here.";
     DNS_FILES = "bpm-dns-files", "Aliases in a file of a job do not resolve",

@@ -1,4 +1,4 @@
-//! The container of a process: the process wrapper, which reads in the pod what it is to run.
+//! The container of a process: the process wrapper, which reads the description of the process in the pod.
 
 use crate::group::{Group, Lifecycle};
 use crate::job::Job;
@@ -43,7 +43,7 @@ pub fn name(job: &Job, process: &Process) -> String {
     names::container(&[&job.name, &process.name])
 }
 
-/// A text that Kubernetes leaves as it is, but for the one that stands for the pod's address: `$(` and `$$` are its syntax.
+/// Escapes a text for Kubernetes, whose syntax has `$(` and `$$`, except for the placeholder of the pod's address.
 pub fn literal(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -102,10 +102,10 @@ pub fn replicas(group: &Group, name: &str) -> Tree {
     object! { "name" => name, "valueFrom" => object! { "secretKeyRef" => key } }
 }
 
-/// The zone, as whoever makes StatefulSets of the group adds it: see the documentation of this crate.
+/// Variables with the zone, which are added per StatefulSet: see the documentation of this crate.
 const OF_ZONE: [&str; 3] = ["KUBE_AZ", "BOSH_AZ", "CF_OPERATOR_AZ"];
 
-/// Variables of the container that a process or script of the job sees. All else it gets as under BPM, from the wrapper.
+/// Variables of the container that are passed to processes and scripts of the job. The wrapper sets all others, as under BPM.
 pub fn passed(job: &Job) -> Vec<String> {
     let common = ["POD_IP", "POD_ORDINAL", "AZ_INDEX", "REPLICAS"]
         .into_iter()
@@ -116,8 +116,8 @@ pub fn passed(job: &Job) -> Vec<String> {
     names.into_iter().map(String::from).collect()
 }
 
-/// The environment of a container that runs something of a job. What `quarks.envs` sets by value is in no workload, since it may be a
-/// secret: the wrapper has it from the pod's files. What refers to another variable is for Kubernetes to expand.
+/// The environment of a container that runs something of a job. Values of `quarks.envs` may be secret, so they are in no workload: the wrapper reads
+/// them from the pod's files. Kubernetes expands references to other variables.
 pub fn environment(group: &Group, job: &Job) -> Vec<Tree> {
     let own = job.quarks.envs.iter().filter(|env| is_of_container(env));
     // Two entries of one name would be refused.
@@ -128,7 +128,7 @@ pub fn environment(group: &Group, job: &Job) -> Vec<Tree> {
     env.into_values().collect()
 }
 
-/// Is it for Kubernetes to give?
+/// Whether Kubernetes must set it.
 fn is_of_container(env: &Tree) -> bool {
     !boson_processes::document::is_by_value(env)
 }
@@ -173,7 +173,7 @@ mod tests {
         }
     }
 
-    /// What Kubernetes makes of a text, with one variable known.
+    /// The text as Kubernetes expands it, with one variable.
     fn expanded(text: &str) -> String {
         let mut out = String::new();
         let mut rest = text;

@@ -14,7 +14,7 @@ use std::collections::HashSet;
 /// Objects of one instance group: Services, claims of an errand, QuarksStatefulSet or QuarksJob.
 ///
 /// # Errors
-/// What is wrong with the input, as much at once as can be told.
+/// All errors in the input that can be found in one run.
 pub fn group(request: &GroupRequest, settings: &Tree) -> Reply {
     let mut report = Report::default();
     let group = Group::read(request, settings, &mut report);
@@ -26,7 +26,7 @@ pub fn group(request: &GroupRequest, settings: &Tree) -> Reply {
     reply(objects.unwrap_or_default(), report)
 }
 
-/// Aliases that templates give, for the DNS servers of the deployment where it has some.
+/// Aliases from templates, for the deployment's DNS servers if it has some.
 fn alias_files(request: &GroupRequest, group: &Group, report: &mut Report) -> Vec<Tree> {
     if request.group.get(RESOLVED_KEY).is_none() {
         return Vec::new();
@@ -71,7 +71,7 @@ fn made(group: &Group, volumes: &Volumes) -> Result<Vec<Tree>, NameError> {
     Ok(objects)
 }
 
-/// A Service without ports gives a name to each instance, and nothing that traffic could be balanced over.
+/// A Service without ports gives each instance a name, but no load balancing.
 fn check_ports(group: &Group, report: &mut Report) {
     let said = group.jobs.iter().any(|job| job.quarks.lists_ports);
     if group.lifecycle == Lifecycle::Service && group.ports.is_empty() && !said {
@@ -120,7 +120,7 @@ fn check_containers(group: &Group, report: &mut Report) {
 /// Objects that belong to no single group: pull Secrets, QuarksSecrets. Checks the manifest outside its instance groups, and its jobs' keys.
 ///
 /// # Errors
-/// What is wrong with the input, as much at once as can be told.
+/// All errors in the input that can be found in one run.
 pub fn deployment(request: &DeploymentRequest, _settings: &Tree) -> Reply {
     let mut report = Report::default();
     let objects = deployment::objects(request, &mut report);

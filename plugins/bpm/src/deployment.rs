@@ -1,4 +1,4 @@
-//! What belongs to no single instance group: checks of the manifest, pull Secrets of releases, QuarksSecrets of variables.
+//! Objects and checks outside the instance groups: checks of the manifest, pull Secrets of releases, QuarksSecrets of variables.
 
 use crate::cloud;
 use crate::codes;
@@ -20,7 +20,7 @@ use boson_deployment::{images, labels};
 use boson_document::Tree;
 use std::collections::HashSet;
 
-/// Checks the manifest, makes the objects.
+/// Checks the manifest, and makes the objects.
 pub fn objects(request: &DeploymentRequest, report: &mut Report) -> Vec<Tree> {
     let place = Place::new(&request.document_name, "");
     let document = &request.document;
@@ -90,10 +90,10 @@ fn check(request: &DeploymentRequest, place: &Place, report: &mut Report) {
     zones(document, &place.at("instance_groups"), report);
 }
 
-/// Most zones that are named.
+/// Most zones in the message.
 const MOST_ZONES: usize = 20;
 
-/// The names of zones that no cloud config translates, once for all groups: nobody here knows the nodes of the cluster.
+/// Warns once about zone names that no cloud config maps: the nodes of the cluster are not known here.
 fn zones(document: &Tree, place: &Place, report: &mut Report) {
     let cloud = CloudConfig::of(document);
     let (mut names, mut seen, mut first) = (Vec::new(), HashSet::new(), None);
@@ -115,7 +115,7 @@ fn zones(document: &Tree, place: &Place, report: &mut Report) {
     report.warning(codes::ZONES, &place, text).help(help);
 }
 
-/// What resolved documents do not show: the properties of a group are in those of its jobs already.
+/// Checks that need the manifest: in resolved documents, properties of groups are merged into those of jobs.
 fn groups(document: &Tree, place: &Place, report: &mut Report) {
     for (index, group) in document.items("instance_groups").iter().enumerate() {
         if group.get("properties").is_some() {
@@ -149,7 +149,7 @@ fn releases(request: &DeploymentRequest, place: &Place, report: &mut Report) {
     }
 }
 
-/// Releases that name no registry. Where several do not, that is one fault: nobody has said where images come from.
+/// Releases that name no registry. Several of them are reported as one error, with one cause.
 fn urls(request: &DeploymentRequest, place: &Place, report: &mut Report) {
     let registry = request.deployment.registry.as_deref();
     let releases = request.document.items("releases");
@@ -210,7 +210,7 @@ impl Users {
         Self(document.items("instance_groups").iter().filter(uses).count())
     }
 
-    /// The end of a help: what follows from the fault.
+    /// The end of a help text: the consequences of the error.
     fn affected(&self) -> String {
         match self.0 {
             0 => String::new(),
@@ -291,7 +291,7 @@ fn duplicates(items: &[Tree], key: &str, what: &str, place: &Place, report: &mut
     }
 }
 
-/// Keys of all jobs, of groups and addons, where they stand in the manifest.
+/// Keys of all jobs, of groups and addons, at their places in the manifest.
 fn jobs(document: &Tree, place: &Place, report: &mut Report) {
     for section in ["instance_groups", "addons"] {
         for (index, owner) in document.items(section).iter().enumerate() {
@@ -312,7 +312,7 @@ fn quarks(job: &Tree, place: &Place, report: &mut Report) {
     }
 }
 
-/// Most instances whose Services are told apart; the host takes no more objects of a deployment.
+/// Most instances whose Service names are checked for conflicts; the host accepts no more objects of a deployment.
 const MOST_SERVICES: usize = 20_000;
 
 /// Names of all groups' objects: two groups, or a group and another's instance, must not share one.

@@ -1,4 +1,4 @@
-//! The deployment's own DNS: two servers that know BOSH's names, where the manifest asks for them.
+//! The deployment's own DNS: two servers for BOSH's names, if the manifest uses BOSH DNS.
 
 use crate::codes;
 use crate::metadata::Metadata;
@@ -13,13 +13,13 @@ use boson_document::{Tree, json};
 
 /// Label of the servers' pods.
 const COMPONENT: (&str, &str) = ("app.kubernetes.io/component", "dns");
-/// Where the servers listen: below 1024 a process needs more rights than it has.
+/// Where the servers listen: below 1024 a process needs more permissions than it has.
 const PORT: i64 = 5353;
-/// Where they tell how they are.
+/// Port of their probes and metrics.
 const PROBE: i64 = 8080;
-/// Where they find what they answer.
+/// Directory of their configuration.
 const CONFIG: &str = "/etc/boson/dns";
-/// How many there are: one may be away.
+/// The number of servers: one may be unavailable.
 const SERVERS: i64 = 2;
 
 /// ConfigMap, Service, Deployment and PodDisruptionBudget, or nothing.
@@ -62,7 +62,7 @@ pub fn objects(
         .groups
         .iter()
         .map(|group| dns::files_name(names, &group.name));
-    // A group without a name is told elsewhere.
+    // A group without a name is reported elsewhere.
     let files: Vec<String> = files.collect::<Result<_, NameError>>().unwrap_or_default();
     let metadata = metadata.clone().label(COMPONENT.0, COMPONENT.1);
     let text = json::to_text(&collected.zone.document());
@@ -92,7 +92,7 @@ fn deployment(request: &DeploymentRequest, name: &str, names: &Names, metadata: 
     let spec = object! {
         "replicas" => SERVERS,
         "selector" => object! { "matchLabels" => selector(names) },
-        // A server that does not become ready must not replace one that answers.
+        // A server that does not become ready must not replace a working one.
         "strategy" => object! { "type" => "RollingUpdate", "rollingUpdate" => object! { "maxUnavailable" => 0_i64, "maxSurge" => 1_i64 } },
         "template" => object! { "metadata" => metadata.unnamed(), "spec" => pod(request, name, names, files) },
     };
@@ -144,7 +144,7 @@ fn container(request: &DeploymentRequest) -> Tree {
     })
 }
 
-/// The ConfigMap with the rendered alias files of a group's jobs, where they have some. `files`: job -> (domain -> targets).
+/// The ConfigMap with the rendered alias files of a group's jobs, if they have some. `files`: job -> (domain -> targets).
 pub fn alias_files(names: &Names, group: &str, metadata: &Metadata, files: &Tree) -> Result<Option<Tree>, NameError> {
     let Some(files) = files.as_object().filter(|files| !files.is_empty()) else {
         return Ok(None);

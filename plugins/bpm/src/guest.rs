@@ -1,4 +1,4 @@
-//! The WIT glue: records of the contract to our nouns and back.
+//! The WIT glue: converts records of the contract to our types and back.
 #![allow(unsafe_code, missing_docs, reason = "generated bindings")]
 
 use crate::{codes, convert, report, request};
@@ -37,7 +37,7 @@ impl wit::Guest for Plugin {
     }
 }
 
-/// The host sends JSON only; what is none reads as null and fails as a missing key.
+/// The host sends JSON only; other text is read as null and fails as a missing key.
 fn tree(text: &str) -> Tree {
     json::parse(text).unwrap_or_default()
 }

@@ -27,7 +27,7 @@ pub fn containers(group: &Group, volumes: &Volumes) -> Vec<Tree> {
     out
 }
 
-/// Names of all of them and of the containers, each with what it is made for.
+/// Names of all of them and of the containers, each with its purpose.
 pub fn names_of(group: &Group) -> Vec<(String, String)> {
     let fixed = ["container-run-copier", "template-render", "logs"];
     let mut out: Vec<(String, String)> = fixed
@@ -88,7 +88,7 @@ fn copier(group: &Group, job: &Job) -> Tree {
     })
 }
 
-/// Who may read the templates in an image is the image's business: root may, and so may vcap where all jobs of the release need no root.
+/// The image decides who can read its templates: root can, and so can vcap if all jobs of the release need no root.
 fn copier_security(group: &Group, release: &str) -> Tree {
     let mut jobs = group.jobs.iter().filter(|job| job.release == release);
     if jobs.all(security::needs_no_root) {
@@ -118,7 +118,7 @@ fn template_render(group: &Group) -> Tree {
         ordinal(group, "BOSH_REPLICA_ORDINAL"),
         text(contract::VARIABLE, &contract::VERSION.to_string()),
     ];
-    // Directories of processes are made there, too: a container of its own for them would delay every start.
+    // This container also makes the directories of processes: a separate container would delay every start.
     let mut command: Vec<String> = ["host", "util", "template-render"].map(String::from).into();
     for path in volumes::directories(group) {
         command.extend(["--directory".into(), literal(&path)]);

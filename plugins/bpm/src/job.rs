@@ -24,13 +24,13 @@ pub struct Job {
     pub image: String,
     /// Why there is no image.
     pub image_error: Option<String>,
-    /// User id of its processes, where the image does not have BOSH's.
+    /// User id of its processes, if the image does not use BOSH's.
     pub uid: Option<i64>,
     /// Where it is in the manifest.
     pub place: Place,
     /// Its lifecycle scripts.
     pub scripts: scripts::Scripts,
-    /// Its one process is `bin/run`, an errand as BOSH runs it.
+    /// Its only process is `bin/run`, as in BOSH's errands.
     pub is_errand: bool,
     /// Its processes.
     pub processes: Vec<Process>,
@@ -43,7 +43,7 @@ pub struct Job {
 pub struct Quarks {
     /// Ports.
     pub ports: Vec<Port>,
-    /// The list of ports is given, be it empty.
+    /// The list of ports is given, even if empty.
     pub lists_ports: bool,
     /// Memory of each container, MiB.
     pub memory: Option<u64>,
@@ -119,7 +119,7 @@ impl Job {
     }
 }
 
-/// The processes of a job, or an error where it must have some and nothing tells them.
+/// The processes of a job, or an error if it must have some and nothing describes them.
 fn processes(
     group: &Group,
     files: &JobFiles,
@@ -141,7 +141,7 @@ fn processes(
             let why = "what its containers run is known only once it has some";
             let text = format!("Instance group '{}' has no instances: {why}", group.name);
             report.warning(codes::NOTHING_TO_RUN, &group.place, text);
-            // A workload scaled to zero has containers all the same.
+            // A workload that is scaled to zero still has containers.
             only("/bin/true".into())
         }
         (true, None) if is_errand(group, files, property) => only(format!("/var/vcap/jobs/{}/bin/run", files.job)),
@@ -171,7 +171,7 @@ fn quarks_bpm(quarks: Option<&Tree>) -> Option<&Tree> {
     quarks.and_then(|quarks| quarks.get("bpm")).filter(|bpm| !bpm.is_null())
 }
 
-/// Whether the job is run by its `bin/run`: nothing else says what its processes are.
+/// Whether the job is run by its `bin/run`: nothing else describes its processes.
 fn is_errand(group: &Group, files: &JobFiles, property: Option<&Tree>) -> bool {
     let has = |path: &str| files.templates.iter().any(|template| template == path);
     let described = !files.bpm.is_empty() || property.is_some();
@@ -225,7 +225,7 @@ fn image_of(request: &GroupRequest, files: &JobFiles, place: &Place, report: &mu
 // === impl Quarks ===
 
 impl Quarks {
-    /// Reads it; types are checked where the manifest is.
+    /// Reads it; types are checked with the manifest.
     fn read(tree: &Tree, files: &JobFiles, processes: &[Process], place: &Place, report: &mut Report) -> Self {
         let run = tree.get("run").cloned().unwrap_or_default();
         let positive = |key: &str| {

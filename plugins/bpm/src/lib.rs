@@ -1,8 +1,8 @@
 //! The bpm stage: an instance group becomes Kubernetes objects.
 //!
-//! [`convert::deployment`] looks at the manifest outside its groups, [`convert::group`] at one group. What they give are objects of the
-//! operator's kinds, complete but for what differs between zones and versions. Whoever makes plain Kubernetes objects of them (the
-//! QuarksStatefulSet controller, or the command line's plain target) has to do, mechanically:
+//! [`convert::deployment`] converts the manifest outside its groups, [`convert::group`] one group. The results are objects of the operator's kinds,
+//! complete except for differences between zones and versions. To make plain Kubernetes objects from them, the QuarksStatefulSet controller and the
+//! command line's plain target apply these rules:
 //!
 //! - **QuarksStatefulSet -> StatefulSets.** One for each entry of `spec.zones`, or one without zones. Each is `spec.template` with
 //!   - name `names::stateful_set(group, zone number or none, version)`: `<dep>-<ig>[-z<n>]-v1`;
@@ -12,9 +12,9 @@
 //!     `nodeSelectorTerms` (terms are alternatives: one more would defeat the pinning), or as the only term;
 //!   - in every container and init container: env `AZ_INDEX` and, where it is there, `BOSH_AZ_INDEX` (zone number + 1) replaced, `KUBE_AZ`,
 //!     `BOSH_AZ`, `CF_OPERATOR_AZ` (zone name, `""` without zones) added where the name is not taken, before the others.
-//! - **Replicas.** `REPLICAS` and `BOSH_REPLICA_COUNT` come from the key `replicas` of the resolved Secret (optional), so that scaling changes
-//!   no more of a pod template than that Secret's name: whoever writes that Secret adds the key, `instances` of the group as text. A plain
-//!   target may write the number instead.
+//! - **Replicas.** `REPLICAS` and `BOSH_REPLICA_COUNT` come from the key `replicas` of the resolved Secret (optional), so that scaling changes only
+//!   that Secret's name in a pod template: the writer of that Secret adds the key, `instances` of the group as text. A plain target may write the
+//!   number instead.
 //! - **`spec.activePassiveProbes`** need a controller: without one, drop the label `pod-active` from the Services' selectors and warn.
 //! - **QuarksJob -> Job.** `spec.template` is the Job's template; `trigger.strategy: manual` is a Job with `suspend: true`, `once` one without.
 //! - **QuarksSecret -> Secret** of the name `spec.secretName`, with `secretLabels` and `secretAnnotations`.

@@ -1,4 +1,4 @@
-//! Labels and annotations of objects: those of the operator, the user's, and what Kubernetes takes.
+//! Labels and annotations of objects: those of the operator and of the user, and Kubernetes' rules for them.
 
 use crate::codes;
 use crate::object::{compact, object};
@@ -49,7 +49,7 @@ impl Metadata {
     }
 }
 
-/// What a user's map becomes.
+/// The use of a user's map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
     /// Labels.
@@ -58,7 +58,7 @@ pub enum Use {
     Annotations,
 }
 
-/// Labels by which Services, StatefulSets and controllers find what is theirs.
+/// Labels in selectors of Services, StatefulSets and controllers.
 const OWN: [&str; 8] = [
     labels::DEPLOYMENT_NAME,
     labels::INSTANCE_GROUP_NAME,
@@ -70,7 +70,7 @@ const OWN: [&str; 8] = [
     labels::KUBERNETES_POD_INDEX,
 ];
 
-/// The entries of a user's map that Kubernetes takes; the others are errors.
+/// The entries of a user's map that are valid in Kubernetes; the others are errors.
 pub fn user_map(tree: Option<&Tree>, kind: Use, place: &Place, report: &mut Report) -> Map {
     let mut out = Map::new();
     for (key, value) in tree.and_then(Tree::as_object).into_iter().flatten() {
@@ -93,7 +93,7 @@ fn entry(key: &str, value: &Tree, kind: Use) -> Result<String, String> {
         "tag or annotation"
     };
     if !is_qualified(key) {
-        return Err(format!("'{key}' is no name of a {what} that Kubernetes takes"));
+        return Err(format!("'{key}' is not a valid name of a {what} in Kubernetes"));
     }
     if kind == Use::Labels && OWN.contains(&key) {
         return Err(format!(
@@ -101,10 +101,10 @@ fn entry(key: &str, value: &Tree, kind: Use) -> Result<String, String> {
         ));
     }
     let Some(text) = go::text(value) else {
-        return Err(format!("The value of '{key}' is no text"));
+        return Err(format!("The value of '{key}' is not a string"));
     };
     if kind == Use::Labels && !is_label_value(&text) {
-        return Err(format!("The value of the label '{key}' is none that Kubernetes takes"));
+        return Err(format!("The value of the label '{key}' is not valid in Kubernetes"));
     }
     Ok(text)
 }

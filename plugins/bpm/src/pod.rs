@@ -6,7 +6,7 @@ use crate::volumes::Volumes;
 use crate::{container, init, scripts, security, zone};
 use boson_document::Tree;
 
-/// `template` of a StatefulSet or Job; `restart_policy` where the workload does not decide it.
+/// `template` of a StatefulSet or Job; `restart_policy` if the workload does not set it.
 pub fn template(group: &Group, volumes: &Volumes, restart_policy: Option<&str>) -> Tree {
     let containers = group.jobs.iter().flat_map(|job| {
         let numbered = job.processes.iter().enumerate();
@@ -24,7 +24,7 @@ pub fn template(group: &Group, volumes: &Volumes, restart_policy: Option<&str>) 
         "enableServiceLinks" => false,
         "imagePullSecrets" => pull_secrets(group),
         "restartPolicy" => restart_policy,
-        // No job of BOSH knows about Kubernetes. Whoever names an account, or asks for the token, gets it.
+        // BOSH jobs do not use the Kubernetes API. A group that names a ServiceAccount, or sets this field, gets a token.
         "automountServiceAccountToken" => (!group.settings.pod.contains_key("serviceAccountName")).then_some(false),
     };
     for (key, value) in &group.settings.pod {

@@ -17,7 +17,7 @@ pub struct Port {
     pub protocol: String,
     /// Number, in the container and of the Service.
     pub number: u16,
-    /// Whose it is.
+    /// Its job.
     pub job: String,
     /// Where it is given.
     pub place: Place,
@@ -103,7 +103,7 @@ impl Port {
     }
 }
 
-/// The same in the middle of a sentence.
+/// The text for the middle of a sentence.
 fn lower(text: &str) -> String {
     text.replacen("Port", "port", 1)
 }

@@ -1,4 +1,4 @@
-//! What there is to tell the user: diagnostics, collected, each once.
+//! Collects diagnostics for the user, without duplicates.
 
 use crate::codes;
 use boson_processes::{Findings, Kind};
@@ -15,7 +15,7 @@ pub enum Severity {
     Warning,
 }
 
-/// Something to tell the user (`wit/types`). Never holds a value of a variable or a property.
+/// A message to the user (`wit/types`). Never holds a value of a variable or a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// How bad.
@@ -30,7 +30,7 @@ pub struct Diagnostic {
     pub pointer: String,
     /// What to do next.
     pub help: Option<String>,
-    /// Code of the error that this one follows from; the host leaves it out where that one is reported.
+    /// Code of the error that this one follows from; the host omits it if that one is reported.
     pub follows: Option<&'static str>,
 }
 
@@ -54,7 +54,7 @@ pub struct Report {
     diagnostics: Vec<Diagnostic>,
     /// Code, message and place of all.
     seen: HashSet<(&'static str, String, String, String)>,
-    /// Where a repeated diagnostic goes.
+    /// Receives changes to a repeated diagnostic, which is dropped.
     repeated: Option<Diagnostic>,
 }
 
@@ -93,7 +93,8 @@ impl Report {
         &mut self.diagnostics[last]
     }
 
-    /// Adds what another report holds, but for what was said of another copy of the same document: `seen` has code, message and pointer.
+    /// Adds the diagnostics of another report, except those already reported for another copy of the same document: `seen` has code, message and
+    /// pointer.
     pub fn absorb(&mut self, other: Self, seen: &mut HashSet<(&'static str, String, String)>) {
         for one in other.into_diagnostics() {
             if seen.insert((one.code, one.message.clone(), one.pointer.clone())) {
@@ -123,7 +124,7 @@ impl Report {
             .any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
-    /// All of them in order, errors first: a host that keeps only some must not lose why it failed.
+    /// All of them in order, errors first: a host that limits their number must not lose the reason for the failure.
     pub fn into_diagnostics(mut self) -> Vec<Diagnostic> {
         self.diagnostics
             .sort_by_key(|diagnostic| diagnostic.severity == Severity::Warning);

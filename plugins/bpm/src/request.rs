@@ -1,10 +1,10 @@
-//! What the stage is asked and what it gives: the nouns of `wit/bpm`, without its bindings.
+//! Requests and replies of the stage: the types of `wit/bpm`, without its bindings.
 
 use crate::report::Diagnostic;
 use boson_deployment::instances::Spread;
 use boson_document::Tree;
 
-/// The deployment at hand and where it goes.
+/// The deployment and its namespace.
 #[derive(Clone, Debug)]
 pub struct Deployment {
     /// Name.
@@ -62,7 +62,7 @@ pub struct GroupRequest {
     pub pointer: String,
     /// In the order of the group's jobs.
     pub jobs: Vec<JobFiles>,
-    /// What the jobs' files `dns/aliases.json` say: job -> (domain -> targets).
+    /// Content of the jobs' files `dns/aliases.json`: job -> (domain -> targets).
     pub alias_files: Tree,
     /// Name of the Secret that holds `group`.
     pub resolved_secret: String,
@@ -92,11 +92,11 @@ pub struct DeploymentRequest {
     pub document: Tree,
     /// Its name.
     pub document_name: String,
-    /// What it defines.
+    /// The variables that it defines.
     pub variables: Vec<Variable>,
 }
 
-/// What the stage gives.
+/// The stage's result.
 #[derive(Clone, Debug, Default)]
 pub struct Converted {
     /// Kubernetes objects, what others need first.

@@ -1,8 +1,8 @@
 //! Limits and requests of containers.
 //!
-//! Limits: `quarks.run`, else bpm's, else the group's `vm_resources`. Requests: the group's total over its containers, so that a pod of
-//! many containers finds a node; never more than the limit. Init containers run before all others, so a quota counts the larger of the two:
-//! what they may take up to the pod's total costs nothing.
+//! Limits: `quarks.run`, else bpm's, else the group's `vm_resources`. Requests: the group's total over its containers, so that a pod of many
+//! containers finds a node; never more than the limit. Init containers run before all others, so a quota counts the larger of the two: requests of
+//! init containers up to the pod's total add nothing.
 
 use crate::group::Group;
 use crate::job::Job;
@@ -80,7 +80,7 @@ fn cpu(group: &Group, job: &Job, process: &Process) -> Option<String> {
     cpu.or(group.cpu.map(|cpu| cpu.to_string()))
 }
 
-/// None where there is nothing to add up, or one of them has no limit.
+/// `None` if the list is empty, or one of them has no limit.
 fn sum(limits: impl Iterator<Item = Option<u64>>) -> Option<u64> {
     let sum: u64 = limits.sum::<Option<u64>>()?;
     (sum > 0).then_some(sum)

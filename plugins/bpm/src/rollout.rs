@@ -1,4 +1,4 @@
-//! The `update` block: how a group goes from one version to the next, as annotations for the rollout controller.
+//! The `update` block: how a group is updated, as annotations for the rollout controller.
 
 use crate::codes;
 use crate::report::{Place, Report};
@@ -6,7 +6,7 @@ use crate::value::text;
 use boson_deployment::labels;
 use boson_document::{Map, Tree};
 
-/// Annotations of a group's update block, which holds the manifest's merged with its own. What is wrong with it is [`check`]'s to say.
+/// Annotations of a group's update block, which holds the manifest's merged with its own. [`check`] reports its errors.
 pub fn annotations(group: &Tree) -> Map {
     let mut out = Map::new();
     let Some(update) = group.get("update") else { return out };
@@ -25,7 +25,7 @@ pub fn annotations(group: &Tree) -> Map {
     out
 }
 
-/// What a group's update block has beyond the manifest's. The manifest's part is checked where it stands.
+/// The keys of a group's update block that are not the manifest's, which are checked at their own place.
 pub fn own(group: &Tree, document: &Tree) -> Option<Tree> {
     let update = group.get("update")?;
     let Some(map) = update.as_object() else {
@@ -41,7 +41,7 @@ pub fn own(group: &Tree, document: &Tree) -> Option<Tree> {
     )
 }
 
-/// Checks an update block and warns of what has no effect.
+/// Checks an update block and warns of keys without effect.
 pub fn check(update: &Tree, place: &Place, report: &mut Report) {
     for key in ["canaries", "max_in_flight"] {
         count(update, key, place, report);

@@ -47,12 +47,12 @@ impl Scripts {
         }
     }
 
-    /// Whether something has to wait for what the processes do.
+    /// Whether a script runs while the processes run.
     fn beside_processes(self) -> bool {
         self.post_start || self.post_deploy || self.stopping()
     }
 
-    /// Whether it has a part in how a pod stops.
+    /// Whether a script runs when the pod stops.
     fn stopping(self) -> bool {
         self.pre_stop || self.drain || self.post_stop
     }
@@ -79,7 +79,7 @@ impl Scripts {
     }
 }
 
-/// Who takes part in the life of a pod, as the wrapper and the scripts wait for each other.
+/// The processes and scripts of a pod that wait for each other when it starts and stops.
 #[derive(Clone, Debug)]
 pub struct Members {
     /// `<job>/<process>` of all processes.
@@ -130,11 +130,11 @@ pub fn jobs_with_sidecar(group: &Group) -> impl Iterator<Item = &Job> {
         .filter(move |job| service && job.scripts.beside_processes())
 }
 
-/// Seconds that Kubernetes gives a pod to stop in, where nothing says otherwise.
+/// Kubernetes' default grace period in seconds.
 const DEFAULT_GRACE: i64 = 30;
-/// What a pod gets whose scripts may take any time: BOSH waits for a drain without end.
+/// Grace period of a pod with drain scripts, for which BOSH waits without limit.
 const GRACE_WITH_DRAIN: i64 = 600;
-/// What a pod gets that has something to do after its processes have stopped.
+/// Grace period of a pod with scripts after its processes have stopped.
 const GRACE_WITH_POST_STOP: i64 = 120;
 
 /// `terminationGracePeriodSeconds` of the group's pods; none: Kubernetes' own.
@@ -158,7 +158,7 @@ pub fn grace(group: &Group) -> Option<i64> {
 pub const PODINFO: &str = "/etc/podinfo";
 /// The volume of it.
 pub const PODINFO_VOLUME: &str = "podinfo";
-/// File and annotation: when the whole deployment is up, the operator writes so.
+/// File and annotation: the operator writes it when the whole deployment is ready.
 const POST_DEPLOY: (&str, &str) = ("post-deploy", "quarks.cloudfoundry.org/post-deploy");
 
 /// The volume with the pod's annotations, where a script waits for one.
@@ -214,7 +214,7 @@ pub fn logs(group: &Group) -> Tree {
     })
 }
 
-/// The command of the init container of a pre-start script. `debug`: one that fails waits for an hour, to be looked at.
+/// The command of the init container of a pre-start script. `debug`: a failed script waits for an hour, so that it can be inspected.
 pub fn pre_start(job: &Job) -> Vec<String> {
     let mut command = wrapper::command("script", Wrapped::job(job)).with("--name", "pre-start");
     if job.quarks.debug {

@@ -1,4 +1,4 @@
-//! Who containers run as and what they may do.
+//! Users and privileges of containers.
 
 use crate::job::Job;
 use crate::object::{compact, object};
@@ -19,8 +19,8 @@ pub fn of_pod() -> Tree {
     }
 }
 
-/// `securityContext` of a process. As root starts what has capabilities, which Kubernetes gives to root only, or a hook, which BPM runs as
-/// root: the process wrapper then drops to vcap. What monit runs stays root.
+/// `securityContext` of a process. A process with capabilities, which Kubernetes gives to root only, or with a hook, which BPM runs as root, starts
+/// as root: the process wrapper then changes to vcap. Processes that monit runs stay root.
 pub fn of_process(job: &Job, process: &Process) -> Tree {
     if job.is_errand {
         return of_root(Some(job));
@@ -45,14 +45,14 @@ pub fn of_process(job: &Job, process: &Process) -> Tree {
     }
     if root {
         run_as_root(&mut context);
-        // Root keeps what the container runtime gives it besides: without it, files of vcap would be out of its reach.
+        // Root keeps the runtime's default capabilities: without them it could not access files of vcap.
         context.insert("capabilities".into(), compact(object! { "add" => capabilities }));
     }
     context.extend(job.quarks.security_context.clone());
     consistent(context)
 }
 
-/// `securityContext` of a container that does what root does on a VM, for a job or for none: as root, unless the job says that it needs none.
+/// `securityContext` of a container for tasks of root on a VM, with or without a job: root, unless the job needs no root.
 pub fn of_root(job: Option<&Job>) -> Tree {
     if let Some(job) = job.filter(|job| needs_no_root(job)) {
         let mut context = unprivileged(job);
@@ -66,7 +66,7 @@ pub fn of_root(job: Option<&Job>) -> Tree {
     consistent(context)
 }
 
-/// `securityContext` of a container without any rights, as the `restricted` profile of Kubernetes asks for.
+/// `securityContext` of a container without privileges, as the `restricted` profile of Kubernetes asks for.
 pub fn of_plain() -> Tree {
     object! {
         "allowPrivilegeEscalation" => false,
@@ -80,7 +80,7 @@ pub fn needs_no_root(job: &Job) -> bool {
     job.quarks.security_context.get("runAsNonRoot") == Some(&Tree::Bool(true))
 }
 
-/// What the `restricted` profile asks of a container. A user id 0, of the image or of the job, is root all the same, and keeps its rights.
+/// What the `restricted` profile asks of a container. A user id 0, of the image or of the job, is still root, and keeps its privileges.
 fn unprivileged(job: &Job) -> Map {
     let given = &job.quarks.security_context;
     let mut context = Map::from([("allowPrivilegeEscalation".to_string(), Tree::Bool(false))]);
@@ -100,7 +100,7 @@ fn run_as_root(context: &mut Map) {
     context.insert("runAsGroup".into(), 0_i64.into());
 }
 
-/// Kubernetes refuses to forbid escalation to what has it anyway.
+/// Kubernetes refuses `allowPrivilegeEscalation: false` for privileged containers.
 fn consistent(mut context: Map) -> Tree {
     let privileged = context.get("privileged") == Some(&Tree::Bool(true));
     let added = context

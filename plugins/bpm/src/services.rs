@@ -1,4 +1,4 @@
-//! Services of a group: one headless for all, one for each instance; and how many instances may be away at once.
+//! Services of a group: one headless for all, one for each instance; and the disruption budget.
 
 use crate::group::{Group, Lifecycle};
 use crate::object::{compact, object};
@@ -37,7 +37,7 @@ pub fn of_group(group: &Group) -> Result<Vec<Tree>, NameError> {
     Ok(out)
 }
 
-/// How many pods of the group may be away at once for the maintenance of nodes: one, where there are others.
+/// How many pods of the group may be unavailable during maintenance of nodes: one, if there are others.
 ///
 /// # Errors
 /// A name that Kubernetes cannot have.
@@ -53,7 +53,7 @@ pub fn disruption_budget(group: &Group) -> Result<Option<Tree>, NameError> {
     let spec = object! {
         "maxUnavailable" => 1_i64,
         "selector" => object! { "matchLabels" => labels },
-        // A pod that does not become ready serves nobody: it must not keep its node from being drained.
+        // A pod that does not become ready serves no requests, and must not block the draining of its node.
         "unhealthyPodEvictionPolicy" => "AlwaysAllow",
     };
     Ok(Some(object! {
@@ -76,7 +76,7 @@ fn selector(group: &Group) -> Tree {
     selector
 }
 
-/// Headless ones tell addresses of pods that are not ready: peers must find each other while they start.
+/// Headless Services publish addresses of pods that are not ready: peers must find each other while they start.
 fn service(group: &Group, name: &str, selector: Tree, headless: bool) -> Tree {
     let ports: Vec<Tree> = group.ports.iter().map(port).collect();
     let mut spec = object! { "selector" => selector, "ports" => ports };

@@ -1,4 +1,4 @@
-//! `env.bosh.agent.settings`: what goes into the pod as it is.
+//! `env.bosh.agent.settings`: settings that are copied to the pod.
 
 use crate::codes;
 use crate::metadata::{Use, is_subdomain, user_map};
@@ -28,7 +28,7 @@ pub struct Settings {
     pub disks: Vec<ExtraDisk>,
     /// Of errands.
     pub backoff_limit: Option<i64>,
-    /// Containers are told the number of replicas.
+    /// Containers get the number of replicas as a variable.
     pub replicas_env: Option<bool>,
 }
 
@@ -94,7 +94,7 @@ impl Settings {
     }
 }
 
-/// What Kubernetes would refuse only once the objects are applied.
+/// Checks values that Kubernetes would refuse when the objects are applied.
 fn check(tree: &Tree, place: &Place, report: &mut Report) {
     let mut wrong = |key: &str, why: &str| {
         report.error(codes::SETTINGS, &place.at(key), format!("'{key}' {why}"));
@@ -111,7 +111,7 @@ fn check(tree: &Tree, place: &Place, report: &mut Report) {
         .str("dns")
         .is_some_and(|address| !address.is_empty() && address.parse::<IpAddr>().is_err())
     {
-        wrong("dns", "is no IP address of a name server");
+        wrong("dns", "is not an IP address of a name server");
     }
 }
 

@@ -1,8 +1,8 @@
-//! Values of manifests by BOSH's rules: which types it asks for.
+//! BOSH's types of values in manifests.
 
 use boson_document::{Tree, ruby};
 
-/// A type that BOSH asks for.
+/// A type that BOSH requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Text; a number is turned into one.
@@ -37,7 +37,7 @@ impl Kind {
         }
     }
 
-    /// Does the value have this type?
+    /// Whether the value has this type.
     pub fn takes(self, value: &Tree) -> bool {
         match (self, value) {
             (Self::Any, _)

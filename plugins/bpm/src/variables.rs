@@ -60,7 +60,7 @@ const KEY_USAGES: [&str; 9] = [
 /// Options of all types that go beside the request.
 const COMMON: [&str; 1] = ["copies"];
 
-/// The QuarksSecret of a variable; none where the report says why.
+/// The QuarksSecret of a variable; `None` after an error, which is in the report.
 pub fn object(
     variable: &Variable,
     names: &Names,
@@ -187,7 +187,7 @@ fn certificate(options: &Tree, names: &Names, place: &Place, report: &mut Report
     out
 }
 
-/// What CredHub refuses in its own options, in its words: the cluster would refuse the QuarksSecret, and name no place in the manifest.
+/// Errors that CredHub reports for its options, with its messages: the cluster would refuse the QuarksSecret without a place in the manifest.
 fn check_credhub(options: &Tree, place: &Place, report: &mut Report) {
     let place = place.at("options");
     for (index, usage) in options.items("key_usage").iter().enumerate() {

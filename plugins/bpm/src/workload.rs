@@ -29,7 +29,7 @@ fn stateful_set(group: &Group, volumes: &Volumes) -> Result<Tree, NameError> {
     let set = compact(object! {
         "replicas" => group.fullest(),
         "serviceName" => group.names.service(&group.name)?,
-        // All at once: members of a cluster wait for each other, one after the other they would wait for ever.
+        // In parallel: members of a cluster wait for each other, and in sequence they would wait forever.
         "podManagementPolicy" => "Parallel",
         "selector" => object! { "matchLabels" => selector },
         "template" => pod::template(group, volumes, None),

@@ -13,7 +13,7 @@ pub const VOLUME: &str = "container-run";
 /// Where its first init container puts it.
 pub const PROGRAM: &str = "/container-run/bin/container-run";
 
-/// What a command is about.
+/// The subject of a command.
 #[derive(Clone, Debug)]
 pub struct Wrapped {
     flags: Vec<String>,

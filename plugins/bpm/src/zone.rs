@@ -3,14 +3,14 @@
 use crate::object::object;
 use boson_document::Tree;
 
-/// Label of a node that tells its zone.
+/// Label of a node with its zone.
 pub const NODE_LABEL: &str = "topology.kubernetes.io/zone";
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
 /// The user's affinity, and one of these zones.
 ///
-/// The user's terms are alternatives: the zones are added to each, as one more term they would defeat each other.
+/// The user's terms are alternatives: the zones are added to each of them, because as another term they would have no effect.
 pub fn pinned(affinity: Option<&Tree>, zones: &[String]) -> Tree {
     let zone = object! { "key" => NODE_LABEL, "operator" => "In", "values" => zones.to_vec() };
     let mut affinity = affinity.cloned().unwrap_or_else(Tree::object);
@@ -20,7 +20,7 @@ pub fn pinned(affinity: Option<&Tree>, zones: &[String]) -> Tree {
     if terms.is_empty() {
         terms.push(Tree::object());
     }
-    // A term of the user's without conditions matches no node, and stays so.
+    // A term of the user's without conditions matches no node, and must stay so.
     let given = required.items("nodeSelectorTerms").len();
     let open = |term: &Tree| term.items("matchExpressions").is_empty() && term.items("matchFields").is_empty();
     for term in terms.iter_mut().filter(|term| given == 0 || !open(term)) {

@@ -1,4 +1,4 @@
-//! What belongs to no single instance group: QuarksSecrets, pull Secrets, checks of the whole manifest.
+//! Objects and checks outside the instance groups: QuarksSecrets, pull Secrets, checks of the whole manifest.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use boson_bpm::convert;
@@ -112,7 +112,7 @@ fn variables_that_cannot_be_are_refused_together() {
 }
 
 #[test]
-fn credhubs_options_of_certificates_are_the_requests_and_wrong_ones_are_told_with_their_place() {
+fn credhubs_options_of_certificates_are_the_requests_and_wrong_ones_are_reported_with_their_place() {
     let options = r#"{"self_sign": true, "country": "DE", "state": "BE", "locality": "B", "organization_unit": "u",
         "key_usage": ["digital_signature", "crl_sign"], "extended_key_usage": ["code_signing"]}"#;
     let converted = convert("demo", None, EMPTY, &[("c", "certificate", options)]).unwrap();
@@ -137,7 +137,7 @@ fn credhubs_options_of_certificates_are_the_requests_and_wrong_ones_are_told_wit
 }
 
 #[test]
-fn zones_are_told_once_with_all_their_names() {
+fn zones_are_reported_once_with_all_their_names() {
     let document = r#"{"name": "demo", "releases": [], "instance_groups": [{"name": "a"}, {"name": "b", "azs": ["z1", "z2"]}, {"name": "c", "azs": ["z2", "z3"]}]}"#;
     let converted = convert("demo", None, document, &[]).unwrap();
     let zones: Vec<(&str, &str)> = converted
@@ -215,8 +215,8 @@ fn the_manifest_is_checked_as_a_whole() {
         "/stemcells/1/version Version 'latest' of stemcell 'a' is not supported: images are named by exact versions",
         "/instance_groups/2/name Duplicate instance group name 'a-0'",
         "/instance_groups/1/properties Key 'properties' is not supported here: move the properties to the jobs that use them",
-        "/tags/bad tag 'bad tag' is no name of a tag or annotation that Kubernetes takes",
-        "/tags/list The value of 'list' is no text",
+        "/tags/bad tag 'bad tag' is not a valid name of a tag or annotation in Kubernetes",
+        "/tags/list The value of 'list' is not a string",
         "/instance_groups/1/name instance 0 of instance group 'a' and instance group 'a-0' have the same Service name 'demo-a-0' in Kubernetes",
     ];
     let mut reported = errors(convert("demo", None, document, &[]));

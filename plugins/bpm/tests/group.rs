@@ -374,7 +374,7 @@ fn reported(case: Case<'_>) -> Vec<String> {
 }
 
 #[test]
-fn a_group_without_ports_is_told_unless_a_job_says_that_it_has_none() {
+fn a_group_without_ports_is_reported_unless_a_job_declares_none() {
     let case = |quarks| Case {
         quarks,
         bpm: &[P],
@@ -395,7 +395,7 @@ fn a_group_without_ports_is_told_unless_a_job_says_that_it_has_none() {
 }
 
 #[test]
-fn aliases_of_a_job_do_not_resolve_without_servers_and_that_is_told() {
+fn aliases_of_a_job_do_not_resolve_without_servers_and_that_is_reported() {
     let case = Case {
         bpm: &[P],
         templates: &["config/bpm.yml", "dns/aliases.json"],

@@ -267,7 +267,7 @@ fn values_of_the_wrong_type_have_boshs_words() {
 }
 
 #[test]
-fn required_keys_and_unknown_keys_are_told() {
+fn required_keys_and_unknown_keys_are_reported() {
     let reported =
         of_manifest(&json::parse(r#"{"name": "demo", "manifest_version": "v1", "releases": [{}]}"#).unwrap());
     let messages: Vec<&str> = reported.iter().map(|one| one.message.as_str()).collect();
@@ -432,7 +432,7 @@ fn every_key_of_bpm_yml_has_an_effect_or_a_warning_at_its_place() {
 }
 
 #[test]
-fn values_that_should_not_converge_in_a_cluster_are_told() {
+fn values_that_should_not_converge_in_a_cluster_are_reported() {
     for (value, warnings) in [(true, 0), (false, 1)] {
         let mut document = json::parse(MINIMAL).unwrap();
         document.set("features", Tree::object().with("converge_variables", value));

@@ -1,13 +1,12 @@
 //! Which addons go where, by BOSH's placement rules.
 //!
-//! An addon applies to a group that its `include` matches and its `exclude` does not. Within a list of a filter any entry is enough;
-//! of several lists all must match. An `include` that asks for nothing matches every group, errands too; an `exclude` that asks for
-//! nothing matches none.
+//! An addon applies to a group that its `include` matches and its `exclude` does not. Within a list of a filter any entry is enough; of several lists
+//! all must match. An `include` without requirements matches every group, also errands; an `exclude` without requirements matches none.
 
 use boson_document::{Pointer, Tree};
 use std::collections::HashSet;
 
-/// What filters look at in an instance group.
+/// The properties of an instance group that filters match.
 #[derive(Clone, Debug, Default)]
 pub struct Candidate {
     /// Name.
@@ -45,10 +44,10 @@ pub struct Filter {
     lifecycle: String,
 }
 
-/// What is wrong with a filter, or has no effect.
+/// An error in a filter, or a part without effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// It only has no effect.
+    /// Only a warning: it has no effect.
     pub harmless: bool,
     /// In BOSH's words.
     pub message: String,
@@ -71,7 +70,7 @@ impl Kind {
 // === impl Filter ===
 
 impl Filter {
-    /// Reads the addon's `include` or `exclude`, absent or not; what cannot be read adds problems and asks for nothing.
+    /// Reads the addon's `include` or `exclude`, absent or not; unreadable parts are added to `problems` and require nothing.
     pub fn read(addon: &Tree, kind: Kind, problems: &mut Vec<Problem>) -> Self {
         let mut reader = Reader {
             filter: addon.get(kind.name()),
@@ -178,7 +177,7 @@ impl<'a> Reader<'a> {
 
     fn strings(&mut self, key: &str) -> HashSet<String> {
         let listed = self.list(key).iter();
-        // An entry of another type matches no group in BOSH, but it still makes the filter ask for something.
+        // An entry of another type matches no group in BOSH, but the filter still has a requirement.
         listed.map(|item| item.as_str().unwrap_or("\0").to_string()).collect()
     }
 
@@ -239,7 +238,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// As Ruby prints it, but for what may be secret or long.
+/// As Ruby prints it, but without values that may be secret or long.
 fn shown(value: &Tree) -> &'static str {
     match value {
         Tree::Null => "nil",
@@ -313,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_filter_is_told_in_boshs_words() {
+    fn what_is_wrong_with_a_filter_is_reported_in_boshs_words() {
         for (addon, message, pointer) in [
             (
                 r#"{"include": null}"#,

@@ -1,7 +1,8 @@
-//! The contract between an operator and the image that its pods run: the commands of `host util` with their options and variables, and the
-//! documents that they read and leave. Pods keep the image that they were made with, so that an operator meets images of other versions.
+//! The contract between an operator and the image that its pods run: the commands of `host util` with their options and variables, and the documents
+//! that they read and write. Pods keep the image that they were created with, so an operator meets images of other versions.
 //!
-//! A pod says in a variable which version of the contract it was made for. An image that does not serve that version says so and does nothing.
+//! A variable of the pod has the contract version that it was created for. An image that does not serve that version reports an error and does
+//! nothing.
 
 /// The version that pods are made for now. It changes with everything that an older image would not understand.
 pub const VERSION: u32 = 2;

@@ -1,4 +1,4 @@
-//! Init containers that copy the job sources of a release image to where those of all releases of a pod are.
+//! Init containers that copy the job sources of a release image to the directory with those of all releases of a pod.
 
 use boson_document::Tree;
 
@@ -7,7 +7,7 @@ pub const RELEASES: &str = "/var/vcap/all-releases";
 /// Where a release image has its own.
 pub const SOURCE: &str = "/var/vcap/jobs-src";
 
-/// Names need no quoting this way. What is copied is for vcap to read.
+/// Passed as `$1`, names need no quoting. The copy must be readable for vcap.
 const SCRIPT: &str = "mkdir -p \"$1\" && cp -r /var/vcap/jobs-src/. \"$1\" && chown -R 1000:1000 \"$1\"";
 
 /// The directory of a release.
@@ -20,8 +20,8 @@ pub fn command(target: &str) -> [&str; 5] {
     ["/bin/sh", "-c", SCRIPT, "spec-copier", target]
 }
 
-/// Whether a job of a manifest needs no root: its property `quarks.run.security_context` has `runAsNonRoot: true`. Then its scripts run as vcap,
-/// and where all jobs of a release say so, the release's templates are copied as vcap.
+/// Whether a job of a manifest needs no root: its property `quarks.run.security_context` has `runAsNonRoot: true`. Then its scripts run as vcap, and
+/// if all jobs of a release have it, the release's templates are copied as vcap.
 pub fn needs_no_root(job: &Tree) -> bool {
     let properties = job.get("properties");
     let quarks = properties.and_then(|all| all.get("quarks").or_else(|| all.get("bosh_containerization")));

@@ -2,20 +2,20 @@
 
 use boson_document::{Tree, ruby};
 
-/// What a version must not be.
+/// Whether a version is `latest`, which is not supported.
 pub fn is_latest(version: &str) -> bool {
     version == "latest" || version.ends_with(".latest")
 }
 
-/// A registry and organisation, where the release has one or another stands in for it.
+/// A registry and organisation: the given one, or the release's.
 pub fn url(release: &Tree, registry: Option<&str>) -> Option<String> {
     let own = || release.str("url").filter(|url| !url.contains("://"));
     let url = registry.or_else(own)?.trim_end_matches('/');
     (!url.is_empty()).then(|| url.to_string())
 }
 
-/// Does the release say what an image needs of it? Whether it does is told where the release is.
-pub fn is_told(release: &Tree, registry: Option<&str>) -> bool {
+/// Whether the release has a registry and an exact version, as an image name needs. The checks of releases report it if not.
+pub fn has_exact_image(release: &Tree, registry: Option<&str>) -> bool {
     let latest = |tree: &Tree| text(tree, "version").is_none_or(|version| is_latest(&version));
     url(release, registry).is_some() && !latest(release) && !release.get("stemcell").is_some_and(latest)
 }
@@ -23,7 +23,7 @@ pub fn is_told(release: &Tree, registry: Option<&str>) -> bool {
 /// The image of a release in a group whose stemcell has this alias.
 ///
 /// # Errors
-/// Why there is none, as the end of a sentence.
+/// Why there is no image, as the end of a sentence.
 pub fn of_release(
     document: &Tree,
     release: &Tree,
@@ -31,11 +31,11 @@ pub fn of_release(
     registry: Option<&str>,
 ) -> Result<String, String> {
     let name = release.str("name").unwrap_or_default();
-    let untold = || format!("release '{name}' has no 'url' that names a registry, or no exact version");
+    let incomplete = || format!("release '{name}' has no 'url' that names a registry, or no exact version");
     let url = url(release, registry)
-        .filter(|_| is_told(release, registry))
-        .ok_or_else(untold)?;
-    let version = text(release, "version").ok_or_else(untold)?;
+        .filter(|_| has_exact_image(release, registry))
+        .ok_or_else(incomplete)?;
+    let version = text(release, "version").ok_or_else(incomplete)?;
     let alias = || {
         document
             .items("stemcells")
@@ -50,7 +50,7 @@ pub fn of_release(
     };
     let (Some(os), Some(stemcell_version)) = (part("os"), part("version")) else {
         return Err(format!(
-            "neither release '{name}' nor the instance group tells os and version of a stemcell"
+            "neither release '{name}' nor the instance group names os and version of a stemcell"
         ));
     };
     if is_latest(&stemcell_version) {
@@ -61,7 +61,7 @@ pub fn of_release(
     if is_reference(&url, name, &tag) {
         Ok(image)
     } else {
-        Err(format!("'{image}' is no reference of an image"))
+        Err(format!("'{image}' is not a valid image reference"))
     }
 }
 
@@ -137,7 +137,7 @@ mod tests {
                 plain,
                 None,
                 None,
-                Err("neither release 'nats' nor the instance group tells os and version of a stemcell"),
+                Err("neither release 'nats' nor the instance group names os and version of a stemcell"),
             ),
             (
                 r#"{"name": "n", "version": "1.latest", "url": "x"}"#,

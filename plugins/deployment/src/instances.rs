@@ -18,7 +18,7 @@ pub enum Spread {
     PerZone,
 }
 
-/// What tells how many instances a group has, and where.
+/// The number of instances of a group, and their AZs.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout<'a> {
     /// The instance group.
@@ -104,7 +104,7 @@ impl Layout<'_> {
             .collect()
     }
 
-    /// The first instance that a group without any would have; none where it has some.
+    /// The first instance that a group without instances would have; `None` if it has some.
     ///
     /// # Errors
     /// No Service can have the group's name.
@@ -152,7 +152,7 @@ impl Spread {
             .find(|spread| spread.name() == name)
     }
 
-    /// What the extensions of a deployment say; one that nobody knows says nothing.
+    /// The value in the extensions of a deployment; unknown values are ignored.
     pub fn of(extensions: &[(String, String)]) -> Self {
         let given = extensions.iter().find(|(name, _)| name == EXTENSION);
         given.and_then(|(_, value)| Self::named(value)).unwrap_or_default()

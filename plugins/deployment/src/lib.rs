@@ -1,4 +1,4 @@
-//! What several stages know of a deployment: names, instances, addons, the cloud config, names of BOSH DNS. Pure; no WIT.
+//! Code about deployments that several stages share: names, instances, addons, the cloud config, names of BOSH DNS. Pure; no WIT.
 
 pub mod addons;
 pub mod cloud;

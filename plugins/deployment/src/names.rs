@@ -1,8 +1,8 @@
-//! Names of Kubernetes objects: sanitized, cut to their limits, never two inputs for one name.
+//! Names of Kubernetes objects: sanitized, cut to their limits, and checked for conflicts.
 //!
-//! A [`Names`] knows the deployment and gives the name of everything made for it. A name over its limit keeps its first characters
-//! and ends in the md5 of the whole. Sanitizing forgets differences (`a_b` and `a-b` are one name): whoever makes objects of
-//! several inputs [claims](Taken::claim) each name, so that the second input is an error instead of a lost object.
+//! A [`Names`] knows the deployment and gives the name of everything made for it. A name over its limit keeps its first characters and ends in the
+//! md5 of the whole. Sanitizing removes differences (`a_b` and `a-b` get the same name): code that makes objects from several inputs
+//! [claims](Taken::claim) each name, so that a conflict is an error and not a lost object.
 
 use md5::{Digest, Md5};
 use std::collections::HashMap;
@@ -159,7 +159,7 @@ pub struct Names {
 // === impl Names ===
 
 impl Names {
-    /// For a deployment and where it goes.
+    /// The names of a deployment in this namespace.
     ///
     /// # Errors
     /// A deployment whose sanitized name does not begin with a letter.

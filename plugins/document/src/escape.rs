@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_json_lacks_are_told_apart() {
+    fn numbers_that_json_lacks_are_distinguished() {
         assert_eq!(as_special(&special(".inf")), Some(".inf"));
         assert_eq!(as_special(&Tree::object()), None);
     }

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_strings_are_told_apart() {
+    fn whole_strings_are_distinguished() {
         for (text, name) in [
             ("((a))", Some("a")),
             ("(( !a ))", Some("a")),

@@ -19,7 +19,7 @@ const ADDON_KEYS: [&str; 5] = ["name", "jobs", "properties", "include", "exclude
 /// Keys that a job of an addon may have.
 const JOB_KEYS: [&str; 5] = ["name", "release", "properties", "consumes", "provides"];
 
-/// Places all addons, one after the other; what is wrong goes to the report.
+/// Places all addons in order; errors are added to the report.
 pub fn place<'a>(manifest: &mut Manifest<'a>, specs: &Specs<'a>, report: &mut Report) {
     let Some(listed) = manifest.tree.get("addons") else {
         return;
@@ -57,7 +57,7 @@ pub fn place<'a>(manifest: &mut Manifest<'a>, specs: &Specs<'a>, report: &mut Re
     }
 }
 
-/// A group as addons see it.
+/// A group's properties for placing addons.
 struct Site {
     candidate: Candidate,
     /// Names of its jobs.
@@ -80,7 +80,7 @@ fn sites(manifest: &Manifest<'_>) -> Vec<Site> {
 
 fn candidate(group: &Group<'_>, manifest: &Manifest<'_>, systems: &HashMap<&str, &str>) -> Candidate {
     let stemcell = group.tree.str("stemcell").and_then(|alias| systems.get(alias));
-    // Where the group names no stemcell, its releases carry theirs.
+    // Without a stemcell of the group, those of its releases are used.
     let releases = group
         .jobs
         .iter()
@@ -89,7 +89,7 @@ fn candidate(group: &Group<'_>, manifest: &Manifest<'_>, systems: &HashMap<&str,
         Some(system) => vec![system.to_string()],
         None => releases.map(String::from).collect(),
     };
-    // An auto-errand is an errand that runs without being asked.
+    // An auto-errand is an errand that runs automatically.
     let lifecycle = if group.lifecycle == "auto-errand" {
         "errand"
     } else {

@@ -72,8 +72,8 @@ codes! {
          to look into. Give the link's data by hand instead: `instances`, `properties` and `address`.";
     FAILED = "links-failed", "Links of the deployment cannot be resolved",
         "All links of a deployment are looked for before anything is made, and every one that cannot be resolved is in this list, as the BOSH \
-         director words it. Each is also told on its own, with its place and what to do.";
-    UNRESOLVED = "links-unresolved", "Nobody provides the link",
+         director words it. Each is also reported separately, with its place and what to do.";
+    UNRESOLVED = "links-unresolved", "The link has no provider",
         "A job consumes a link of some type. Without an entry in `consumes` any provider of that type in the deployment will do; with one, \
          its name (or the name `as` gives it) must be that of `from`. `nil` takes the link away, which only an optional one allows.";
     AMBIGUOUS = "links-ambiguous", "Several jobs provide the link",
@@ -91,8 +91,8 @@ codes! {
     TOO_DEEP = "links-too-deep", "The document would be nested too deep",
         "Documents may be nested 128 levels deep. A property or the data of a link, at its place in the resolved group, goes deeper.";
     MALFORMED_DOCUMENT = "links-malformed-document", "The plugin got no JSON document",
-        "The document or a job's spec reached the plugin as text that is not JSON as the contract has it. Whoever called the plugin has to mend \
-         that; `host` never does it.";
+        "The document or a job's spec reached the plugin as text that is not JSON as the contract has it. This is an error in \
+         the caller of the plugin; `host` never does it.";
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Links that jobs consume: what the release asks for and what the manifest says of it.
+//! Links that jobs consume, from the release and the manifest.
 
 use crate::addons::unused;
 use crate::codes;
@@ -22,7 +22,7 @@ pub struct Consumer {
     pub kind: String,
     /// It may be absent.
     pub optional: bool,
-    /// How it is to be found.
+    /// How it is found.
     pub way: Way,
     /// `network`, which BOSH's error texts mention.
     pub network: Option<String>,
@@ -46,7 +46,7 @@ pub enum Asker {
     Variable(String),
 }
 
-/// How a consumed link is to be found.
+/// How a consumed link is found.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Way {
     /// Any provider of the type.
@@ -72,7 +72,7 @@ const KEYS: [&str; 7] = [
     "address",
 ];
 
-/// The names that the deployment at hand goes by.
+/// The names of this deployment.
 #[derive(Clone, Copy, Debug)]
 pub struct Deployments<'d> {
     /// Name of the resource.
@@ -81,7 +81,7 @@ pub struct Deployments<'d> {
     pub manifest: Option<&'d str>,
 }
 
-/// The links that all jobs of a group consume; what is wrong goes to the report.
+/// The links that all jobs of a group consume; errors are added to the report.
 pub fn consumed<'a>(
     number: usize,
     group: &Group<'a>,
@@ -159,7 +159,7 @@ impl<'r> Reader<'r, '_> {
         Some((links.get(link)?, at.at(link)))
     }
 
-    /// What the manifest says of the link.
+    /// Reads the manifest's entry for the link.
     fn given(&mut self, given: &Tree, consumer: &mut Consumer) -> Option<()> {
         let link = plain(&consumer.original);
         if given.as_str() == Some("nil") {

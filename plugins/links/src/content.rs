@@ -1,4 +1,4 @@
-//! What templates see of instances and links.
+//! Instances and links as templates get them.
 
 use crate::group::Group;
 use crate::provide::{Provider, Source};
@@ -7,7 +7,7 @@ use boson_deployment::instances::Instance;
 use boson_deployment::names::{NameError, Names};
 use boson_document::Tree;
 
-/// Most objects for instances, in `spec`s and links together: they are what a misplaced `instances: 100000` multiplies.
+/// Most objects for instances, in `spec`s and links together: a misplaced `instances: 100000` would multiply them.
 const MOST_INSTANCES: u64 = 50_000;
 /// Most bytes of properties in links.
 const MOST_BYTES: usize = 24 << 20;
@@ -51,7 +51,7 @@ impl<'c> Content<'c> {
         }
     }
 
-    /// Takes note of objects for instances, and of bytes, before they are made.
+    /// Counts objects for instances, and bytes, before they are created.
     ///
     /// # Errors
     /// They are too many.
@@ -97,7 +97,7 @@ impl<'c> Content<'c> {
         ])
     }
 
-    /// A link as its consumers' templates see it.
+    /// A link as its consumers' templates get it.
     ///
     /// # Errors
     /// No Service can have the group's name.
@@ -105,7 +105,7 @@ impl<'c> Content<'c> {
         let group = &groups[provider.group];
         let link = Tree::object().with("deployment_name", self.deployment);
         let Source::Job(job) = provider.source else {
-            // A disk is no group of instances.
+            // A disk has no instances.
             return Ok(link
                 .with("instances", Tree::Array(Vec::new()))
                 .with("properties", provider.properties.clone()));
@@ -137,7 +137,7 @@ impl<'c> Content<'c> {
         ])
     }
 
-    /// How many objects and bytes [`Content::link`] makes.
+    /// How many objects and bytes [`Content::link`] creates.
     pub fn cost(provider: &Provider, groups: &[Group<'_>]) -> (u64, usize) {
         let instances = if provider.source == Source::Disk {
             0
@@ -148,7 +148,7 @@ impl<'c> Content<'c> {
     }
 }
 
-/// Kubernetes expands it in arguments and environment, and templates rendered in the pod see the address itself.
+/// Kubernetes expands it in arguments and environment, and templates rendered in the pod get the address itself.
 const POD_IP: &str = "$(POD_IP)";
 
 // === impl Ids ===

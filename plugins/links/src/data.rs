@@ -20,7 +20,7 @@ use boson_document::{Map, Pointer, Tree};
 pub struct Gathering<'r, 'a> {
     /// The manifest.
     pub manifest: &'r Manifest<'a>,
-    /// The specs at hand.
+    /// The specs.
     pub specs: &'r Specs<'a>,
     /// All links provided.
     pub providers: &'r [Provider],
@@ -32,7 +32,7 @@ pub struct Gathering<'r, 'a> {
     pub report: &'r mut Report,
 }
 
-/// Most undeclared properties of one job that are told.
+/// Most undeclared properties of one job that are reported.
 const MOST_UNUSED: usize = 20;
 
 // === impl Gathering ===
@@ -112,9 +112,9 @@ impl<'a> Gathering<'_, 'a> {
         Map::new()
     }
 
-    /// Warns of properties that no template can see.
+    /// Warns of properties that no template can read.
     fn unused(&mut self, job: &Job<'a>) {
-        // What several jobs share, no single one has to declare.
+        // Properties that several jobs share need not be declared by each job.
         if !job.owns_properties() || job.properties.is_empty() {
             return;
         }
@@ -143,7 +143,7 @@ impl<'a> Gathering<'_, 'a> {
                 codes::UNUSED_PROPERTY,
                 at,
                 message,
-                "templates do not see it: check its spelling, or take it out",
+                "templates cannot read it: check its spelling, or remove it",
             );
         }
     }

@@ -1,4 +1,4 @@
-//! What there is to tell the user: diagnostics, collected over the whole deployment.
+//! Diagnostics for the user, collected over the whole deployment.
 
 use crate::codes::{self, Code};
 use boson_document::Pointer;
@@ -13,7 +13,7 @@ pub enum Severity {
     Warning,
 }
 
-/// Something to tell the user (`wit/types`). Never holds a value of a variable or a property.
+/// A message to the user (`wit/types`). Never holds a value of a variable or a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// How bad.
@@ -33,7 +33,7 @@ pub struct Diagnostic {
 // === impl Diagnostic ===
 
 impl Diagnostic {
-    /// An error for text that is no document.
+    /// An error for text that is not a document.
     pub fn malformed(message: String, document: &str) -> Self {
         let pointer = Pointer::root();
         Self {
@@ -47,7 +47,7 @@ impl Diagnostic {
     }
 }
 
-/// Most diagnostics of one severity: nobody reads more, and hostile input could ask for millions.
+/// Most diagnostics of one severity: hostile input could cause millions.
 const MOST: usize = 500;
 
 /// Collects diagnostics.
@@ -55,7 +55,7 @@ const MOST: usize = 500;
 pub struct Report {
     manifest: String,
     diagnostics: Vec<Diagnostic>,
-    /// Code, place and message of all, so that an addon's fault is told once and not for each group.
+    /// Code, place and message of all, so that an addon's error is reported once and not for each group.
     seen: HashSet<(&'static str, String, String)>,
     errors: usize,
     warnings: usize,
@@ -146,7 +146,7 @@ impl Report {
             if count > MOST {
                 let message = format!("{} more {word} are left out", count - MOST);
                 let document = self.manifest.clone();
-                let help = Some("mend what is told, and run it again".into());
+                let help = Some("fix the reported errors, and run it again".into());
                 self.diagnostics.push(Diagnostic {
                     severity,
                     code: codes::LIMIT,

@@ -22,7 +22,7 @@ pub struct Group<'a> {
     pub place: Pointer,
     /// Name.
     pub name: String,
-    /// `service` where the manifest is silent.
+    /// `service` by default.
     pub lifecycle: String,
     /// Names of the AZs.
     pub azs: Vec<String>,
@@ -30,13 +30,13 @@ pub struct Group<'a> {
     pub stated: i64,
     /// All instances, once they are laid out.
     pub instances: Vec<Instance>,
-    /// The first that it would have, where it has none: what its pods are is known from it.
+    /// The first that it would have, if it has none: the conversion needs it to shape the pods.
     pub hypothetical: Option<Instance>,
     /// Jobs of the group, then of addons.
     pub jobs: Vec<Job<'a>>,
     /// Names of its `persistent_disks`.
     pub disks: Vec<String>,
-    /// What the cloud config says of its `persistent_disk_type`.
+    /// The definition of its `persistent_disk_type` in the cloud config.
     pub disk_type: Option<Disk>,
 }
 
@@ -67,17 +67,17 @@ impl Group<'_> {
 
 /// Reads the groups of a manifest, one after the other.
 pub struct GroupReader<'r, 'a> {
-    /// The specs at hand.
+    /// The specs.
     pub specs: &'r Specs<'a>,
     /// The releases that the manifest lists.
     pub releases: &'r HashMap<String, Release<'a>>,
     /// The manifest's `properties`.
     pub global: Option<&'a Map>,
-    /// What its names stand for.
+    /// The cloud config.
     pub cloud: Option<CloudConfig<'a>>,
     /// Canonical names of the groups read so far.
     pub canonical: HashSet<String>,
-    /// Where to tell.
+    /// Collects diagnostics.
     pub report: &'r mut Report,
 }
 

@@ -17,11 +17,11 @@ pub struct Job<'a> {
     pub release: String,
     /// Where it is: in the group, or in an addon.
     pub place: Pointer,
-    /// What the manifest gives.
+    /// The manifest's properties.
     pub properties: Properties<'a>,
     /// Links that it consumes, as far as the manifest says something about them.
     pub consumes: Option<&'a Map>,
-    /// The same for links that it provides.
+    /// Links that it provides, as far as the manifest says something about them.
     pub provides: Option<&'a Map>,
     /// `custom_provider_definitions`.
     pub custom: &'a [Tree],
@@ -90,7 +90,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Does it have properties of its own?
+    /// Whether it has its own properties.
     pub fn owns_properties(&self) -> bool {
         self.properties.place == self.place.at("properties")
     }
@@ -106,13 +106,13 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Tells that a job is in no release at hand.
+/// Reports a job that is in no known release.
 pub fn unknown_job(at: Pointer, message: String, report: &mut Report) {
     let help = "check the job's name, and that the source of this release was given";
     report.error_with_help(codes::UNKNOWN_JOB, at, message, help);
 }
 
-/// Tells that a group has two jobs of one name.
+/// Reports two jobs of a group with the same name.
 pub fn collision(job: &Job<'_>, group: &str, report: &mut Report) {
     let message = format!(
         "Colocated job '{}' is already added to the instance group '{}'",
@@ -122,7 +122,7 @@ pub fn collision(job: &Job<'_>, group: &str, report: &mut Report) {
     report.error(codes::COLOCATED_JOB, job.place.clone(), message);
 }
 
-/// BPM itself: in pods the process wrapper does what it does, and answers to its name.
+/// BPM itself: in pods, the process wrapper takes its place, also for the command `bpm`.
 pub fn is_bpm(job: &str, release: &str) -> bool {
     job == "bpm" && release == "bpm"
 }

@@ -32,7 +32,7 @@ pub struct Release<'a> {
 // === impl Manifest ===
 
 impl<'a> Manifest<'a> {
-    /// Reads a manifest; what is wrong goes to the report.
+    /// Reads a manifest; errors are added to the report.
     pub fn read(tree: &'a Tree, specs: &Specs<'a>, report: &mut Report) -> Self {
         let Some(members) = Members::of(tree, Pointer::root(), report) else {
             return Self {

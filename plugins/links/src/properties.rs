@@ -1,7 +1,7 @@
-//! Properties of a job: what templates see of what the manifest gives, by BOSH's rules.
+//! Properties of a job: binds the manifest's values to the declared properties, by BOSH's rules.
 //!
-//! Every property that the spec declares exists afterwards, in the spec's order: with the manifest's value, or the default where that is
-//! absent or null. Hashes are replaced as a whole and sorted by key. What the spec does not declare is invisible.
+//! Every property that the spec declares exists afterwards, in the spec's order: with the manifest's value, or the default where that is absent or
+//! null. Hashes are replaced as a whole and sorted by key. Undeclared properties are not visible to templates.
 
 use crate::spec::Spec;
 use crate::value::{class, hash};
@@ -137,7 +137,7 @@ pub fn merged(under: &Map, over: &Map) -> Map {
     map
 }
 
-/// Which paths below a job's properties mean something.
+/// The known paths below a job's properties.
 #[derive(Debug, Default)]
 pub struct Known<'s> {
     whole: bool,
@@ -147,7 +147,7 @@ pub struct Known<'s> {
 // === impl Known ===
 
 impl<'s> Known<'s> {
-    /// The path of a dotted name means something, with all below it.
+    /// Adds a dotted name: its path, and all below it, is known.
     pub fn add(&mut self, name: &'s str) {
         let node = pieces(name)
             .into_iter()
@@ -156,7 +156,7 @@ impl<'s> Known<'s> {
         node.whole = true;
     }
 
-    /// The topmost paths that mean nothing, at most `limit`.
+    /// The topmost unknown paths, at most `limit`.
     pub fn unknown(&self, given: &Map, limit: usize) -> Vec<Vec<String>> {
         let mut paths = Vec::new();
         self.walk(given, &mut Vec::new(), &mut paths, limit);

@@ -35,14 +35,14 @@ pub struct Provider {
     pub source: Source,
     /// The exposed properties.
     pub properties: Tree,
-    /// `nil` takes it out of every match.
+    /// False for `nil`: it matches no consumer.
     pub consumable: bool,
 }
 
 /// Keys that the manifest may give for a provided link.
 const KEYS: [&str; 3] = ["as", "shared", "aliases"];
 
-/// The links that all jobs and disks of a group provide, in BOSH's order; what is wrong goes to the report.
+/// The links that all jobs and disks of a group provide, in BOSH's order; errors are added to the report.
 pub fn provided<'a>(number: usize, group: &Group<'a>, specs: &Specs<'a>, report: &mut Report) -> Vec<Provider> {
     let mut providers = Vec::new();
     for (index, job) in group.jobs.iter().enumerate() {
@@ -142,7 +142,7 @@ impl<'a> Reader<'_, 'a> {
         Some(provider)
     }
 
-    /// What the manifest says of the link.
+    /// Reads the manifest's entry for the link.
     fn given(&mut self, given: &Tree, at: Pointer, provider: &mut Provider) -> Option<()> {
         let link = plain(&provider.original);
         if given.as_str() == Some("nil") {

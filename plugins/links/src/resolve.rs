@@ -20,7 +20,7 @@ pub enum Found {
 /// Most providers that an error names.
 const MOST_NAMED: usize = 30;
 
-/// All providers, by what consumers look for.
+/// All providers, by type and name.
 #[derive(Debug)]
 pub struct Providers<'p> {
     all: &'p [Provider],
@@ -47,7 +47,7 @@ impl<'p> Providers<'p> {
         Self { all, by_kind, by_name }
     }
 
-    /// The one provider of a link; none where it is optional. Anything else goes to the report.
+    /// The only provider of a link; `None` if the link is optional or an error was added to the report.
     pub fn find(
         &self,
         consumer: &Consumer,
@@ -120,7 +120,7 @@ impl<'p> Providers<'p> {
     }
 }
 
-/// The diagnostics, and after those of links the director's one text for all of them.
+/// The diagnostics, with the director's text for all links after those of links.
 pub fn collected(mut diagnostics: Vec<Diagnostic>, deployment: &str) -> Vec<Diagnostic> {
     let of_links = |one: &Diagnostic| one.code == codes::UNRESOLVED || one.code == codes::AMBIGUOUS;
     let Some(last) = diagnostics.iter().rposition(of_links) else {
@@ -140,7 +140,7 @@ pub fn collected(mut diagnostics: Vec<Diagnostic>, deployment: &str) -> Vec<Diag
         message,
         document: diagnostics[last].document.clone(),
         pointer: Pointer::root().at("instance_groups"),
-        help: Some("each of them is told above with its place".into()),
+        help: Some("each error is reported above with its place".into()),
     };
     diagnostics.insert(last + 1, all);
     diagnostics

@@ -12,7 +12,7 @@ use boson_deployment::dns::{self, Zone};
 use boson_document::{MAX_DEPTH, Map, Tree};
 use std::collections::{HashMap, HashSet};
 
-/// What a job gets beside what the manifest says of it.
+/// Computed data of a job.
 #[derive(Debug, Default)]
 pub struct JobData {
     /// Bound properties.
@@ -38,7 +38,7 @@ pub struct GroupDocument {
 pub struct Documents<'m, 'a> {
     manifest: &'m Manifest<'a>,
     deployment: &'m str,
-    /// Names of BOSH DNS, where the manifest asks for them.
+    /// The zone, if the manifest uses BOSH DNS.
     zone: Option<Zone>,
     stemcells: HashMap<&'a str, Vec<&'a Tree>>,
 }
@@ -63,7 +63,7 @@ impl<'m, 'a> Documents<'m, 'a> {
         }
     }
 
-    /// The documents of all groups; one that gets too deep goes to the report.
+    /// The documents of all groups; one that is nested too deep is reported.
     pub fn all(&self, data: Vec<Vec<JobData>>, report: &mut Report) -> Vec<GroupDocument> {
         let mut made = Vec::new();
         for (group, data) in self.manifest.groups.iter().zip(data) {
@@ -168,7 +168,7 @@ impl<'m, 'a> Documents<'m, 'a> {
     }
 }
 
-/// That a release has credentials, not what they are: pods mount this document, and only the pull Secret is to hold them.
+/// Only the fact that a release has credentials: pods mount this document, and only the pull Secret may contain them.
 fn without_credentials(mut release: Tree) -> Tree {
     if release.get("credentials").is_some_and(|given| !given.is_null()) {
         release.set("credentials", Tree::object());

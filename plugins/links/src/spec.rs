@@ -20,7 +20,7 @@ pub struct JobSpec {
     pub document_name: String,
 }
 
-/// What the stage needs of a spec.
+/// The parts of a spec that the stage needs.
 #[derive(Debug)]
 pub struct Spec<'s> {
     /// Name of the document.
@@ -67,7 +67,7 @@ pub struct Consumes {
 // === impl Spec ===
 
 impl<'s> Spec<'s> {
-    /// Reads a spec; what is wrong goes to the report.
+    /// Reads a spec; errors are added to the report.
     pub fn read(from: &'s JobSpec, report: &mut Report) -> Self {
         let mut reader = Reader {
             job: &from.job,
@@ -85,7 +85,7 @@ impl<'s> Spec<'s> {
     }
 }
 
-/// The specs at hand.
+/// The specs.
 #[derive(Debug, Default)]
 pub struct Specs<'a> {
     all: Vec<Spec<'a>>,
@@ -95,7 +95,7 @@ pub struct Specs<'a> {
 // === impl Specs ===
 
 impl<'a> Specs<'a> {
-    /// Reads all specs; what is wrong goes to the report.
+    /// Reads all specs; errors are added to the report.
     pub fn read(jobs: &'a [JobSpec], report: &mut Report) -> Self {
         let all = jobs.iter().map(|job| Spec::read(job, report)).collect();
         let by_name = jobs

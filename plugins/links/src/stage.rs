@@ -17,7 +17,7 @@ use boson_deployment::names::{NameError, Names, Taken, label};
 use boson_document::{Pointer, Tree};
 use std::collections::HashSet;
 
-/// The deployment at hand and where it goes.
+/// The deployment and its namespace.
 #[derive(Clone, Debug)]
 pub struct Deployment {
     /// Name.
@@ -35,7 +35,7 @@ pub struct Deployment {
 pub struct Resolved {
     /// In the order of the manifest.
     pub groups: Vec<GroupDocument>,
-    /// All links that jobs provide and `nil` does not take away.
+    /// All links that jobs provide, without those set to `nil`.
     pub providers: Vec<Provided>,
     /// Warnings.
     pub diagnostics: Vec<Diagnostic>,
@@ -59,7 +59,7 @@ pub struct Provided {
 /// Resolves a whole deployment. `document` is the manifest with variables replaced.
 ///
 /// # Errors
-/// Everything that is wrong with the input, with the warnings. Links are only looked for where manifest and specs are sound.
+/// All errors in the input, with the warnings. Links are resolved only if manifest and specs are valid.
 pub fn resolve(
     document: &Tree,
     document_name: &str,
@@ -85,7 +85,7 @@ pub fn resolve(
 /// For the time before values of variables are known: places that may hold placeholders are not checked.
 ///
 /// # Errors
-/// Links of variables that nobody or that several provide.
+/// Links of variables with no provider or several providers.
 pub fn variable_addresses(
     document: &Tree,
     document_name: &str,
@@ -109,7 +109,7 @@ pub fn variable_addresses(
     let reported = collected(report.into_diagnostics(), &deployment.name);
     match found {
         Some(addresses) => Ok((addresses, reported)),
-        // What else is wrong may be why; a placeholder in the place of a number is not.
+        // Other errors may be the cause, but a placeholder in place of a number is not.
         None => {
             let others = unchecked.into_diagnostics().into_iter();
             let errors = others.filter(|d| d.severity == Severity::Error && d.code != codes::WRONG_TYPE);
@@ -118,7 +118,7 @@ pub fn variable_addresses(
     }
 }
 
-/// What is known before links are looked for.
+/// The data before links are resolved.
 struct Plan<'a> {
     manifest: Manifest<'a>,
     names: Names,
@@ -191,13 +191,13 @@ fn run(
         cluster_domain: &deployment.cluster_domain,
         spread: deployment.spread,
     });
-    // What is wrong with its aliases the bpm stage tells, which makes its objects.
+    // The bpm stage, which makes the DNS objects, reports errors in aliases.
     let zone = dns.wanted.then_some(dns.zone);
     let documents = Documents::new(&manifest, &deployment.name, zone).all(data, report);
     Some((documents, offered(&providers, &manifest)))
 }
 
-/// Most instances of a group. Each has a pod and a Service of its own, and Kubernetes is made for 3,000 pods in a namespace.
+/// Most instances of a group. Each has its own pod and Service, and Kubernetes is made for 3,000 pods in a namespace.
 const MOST_OF_A_GROUP: u64 = 1_000;
 /// Most instances of all groups: as many pods as Kubernetes is made for in a namespace.
 const MOST_OF_ALL: u64 = 3_000;
@@ -223,7 +223,7 @@ fn lay_out(manifest: &mut Manifest<'_>, names: &Names, spread: Spread, report: &
             report.error(codes::LIMIT, group.place.at("instances"), message);
             return;
         }
-        // Told already: two groups of one canonical name.
+        // Reported already: two groups with the same canonical name.
         if !seen.insert(label(&group.name)) {
             continue;
         }

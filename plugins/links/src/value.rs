@@ -4,7 +4,7 @@ use crate::codes;
 use crate::diagnostic::Report;
 use boson_document::{Map, Pointer, Tree, ruby};
 
-/// Reads the members of one object; what is wrong goes to the report.
+/// Reads the members of one object; errors are added to the report.
 pub struct Members<'m> {
     map: &'m Map,
     /// Place of the object.
@@ -84,7 +84,7 @@ impl<'m> Members<'m> {
         }
     }
 
-    /// An object, where there is one.
+    /// An object, if given.
     pub fn object(&self, key: &str, report: &mut Report) -> Option<&'m Map> {
         let value = self.get(key)?;
         if hash(value).is_none() {
@@ -93,14 +93,14 @@ impl<'m> Members<'m> {
         hash(value)
     }
 
-    /// Tells that a key is missing.
+    /// Reports a missing key.
     pub fn missing(&self, key: &str, report: &mut Report) {
         let shown = ruby::inspect(&Tree::Object(self.map.clone()));
         let message = format!("Required property '{key}' was not specified in object ({shown})");
         report.error(codes::MISSING_KEY, self.place.clone(), message);
     }
 
-    /// Tells that a value has the wrong type.
+    /// Reports a value of the wrong type.
     pub fn wrong(&self, key: &str, value: &Tree, wanted: &str, report: &mut Report) {
         let message = format!(
             "Property '{key}' value ({}) did not match the required type '{wanted}'",
@@ -117,7 +117,7 @@ pub fn hash(value: &Tree) -> Option<&Map> {
 
 pub use boson_document::ruby::{class, string as text};
 
-/// A member's name as one may print it.
+/// A member's name, as it may be printed.
 pub fn plain(name: &str) -> String {
     name.trim_start_matches('\0').chars().take(128).collect()
 }

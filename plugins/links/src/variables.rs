@@ -9,7 +9,7 @@ use crate::value::{hash, text};
 use boson_deployment::names::Names;
 use boson_document::{Map, Pointer, Tree};
 
-/// What a certificate may consume.
+/// Links that a certificate may consume.
 const CONSUMERS: [&str; 2] = ["alternative_name", "common_name"];
 
 /// A link of a variable.
@@ -62,7 +62,7 @@ fn link(variable: &str, original: &str, entry: &Tree, place: Pointer) -> Variabl
     }
 }
 
-/// The addresses of the providers, by variable; none where one was not found, which goes to the report.
+/// The addresses of the providers, by variable; `None` if one was not found, which is reported.
 pub fn addresses(
     links: &[VariableLink],
     providers: &[Provider],
@@ -79,7 +79,7 @@ pub fn addresses(
             continue;
         };
         let provider = &providers[provider];
-        // A disk has no address; BOSH finds none either.
+        // As in BOSH, a disk has no address.
         let address = names
             .group_address(&groups[provider.group].name)
             .ok()
@@ -105,7 +105,7 @@ fn wildcard(address: &str) -> String {
         .map_or_else(|| "*".into(), |(_, rest)| format!("*.{rest}"))
 }
 
-/// In BOSH a wildcard stands for the instances of the group. Here it would stand for all Services of the namespace, so they are named.
+/// In BOSH a wildcard matches the instances of the group. Here it would match all Services of the namespace, so the instances' names are listed.
 fn alternative_names(address: String, wildcard: bool, group: &Group<'_>) -> Vec<String> {
     let instances = group
         .instances

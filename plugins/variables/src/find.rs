@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_found_is_told_in_go_patch_s_words() {
+    fn what_is_not_found_is_reported_in_go_patch_s_words() {
         let value = json::parse(VALUE).unwrap();
         let all = "found map keys: '', '-', '7', 'b', 'e', 'f', 'k', 'l', 'n'";
         let cases: [(&[&str], String); 10] = [

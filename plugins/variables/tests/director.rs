@@ -49,7 +49,7 @@ fn values_take_the_place_of_their_placeholders() {
 }
 
 #[test]
-fn all_that_is_wrong_is_told_at_once() {
+fn all_that_is_wrong_is_reported_at_once() {
     let document = r#"{"a": "((x y))", "b": ["((m.q))", "((l.0))", "-((f))-"], "c": "a((n))", "d": "((x.k))"}"#;
     let only = "must only contain alphanumeric, underscores, dashes, or forward slash characters";
     let fetch = "config server: Expected parent";

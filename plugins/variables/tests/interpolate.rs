@@ -141,7 +141,7 @@ fn what_cannot_be_put_in_is_refused_in_bosh_s_words_without_the_value() {
 }
 
 #[test]
-fn a_missing_sub_key_is_an_error_and_all_of_them_are_told() {
+fn a_missing_sub_key_is_an_error_and_all_of_them_are_reported() {
     assert_eq!(
         errors(r#"{"a": "((m.nope))", "b": ["-((m.k.q))"], "c": "((x.y))", "d": "((q.r))"}"#),
         [
@@ -287,7 +287,7 @@ fn options_that_come_back_to_their_variable_are_an_error() {
 }
 
 #[test]
-fn what_is_wrong_in_options_is_told_with_the_variable() {
+fn what_is_wrong_in_options_is_reported_with_the_variable() {
     let document = r#"{"variables": [{"name": "x", "type": "t", "options": {"a": "((m.q))"}}]}"#;
     let reported = errors(document);
     let sections = "Getting all variables from variable definitions sections";

@@ -54,7 +54,7 @@ fn ten_megabytes_a_second_arrive_whole_in_both() {
 }
 
 #[test]
-fn a_container_log_that_nobody_reads_stops_no_process() {
+fn an_unread_container_log_stops_no_process() {
     let pod = Pod::new();
     pod.job(
         "j",

@@ -1,5 +1,5 @@
-//! Compiles a component in a process of its own. Compilation is not covered by fuel: a component made for it can keep a compiler busy, or feed it
-//! memory, for as long as it likes.
+//! Compiles a component in a separate process. Compilation is not covered by fuel: a hostile component can make a compiler use any amount of
+//! processor time and memory.
 
 use crate::error::{Failure, FailureKind};
 use std::fs::File;
@@ -9,19 +9,19 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Processor time of one compilation, all threads together: the rule, which a busy machine does not shorten. CRuby, the largest component known,
-/// takes 20 s.
+/// Processor time of one compilation, all threads together: unlike wall-clock time, this does not depend on the load of the machine. CRuby, the
+/// largest component known, takes 20 s.
 pub const CPU_LIMIT: Duration = Duration::from_secs(120);
 /// Bytes of machine code of one component. CRuby has 100 MB.
 pub const CODE_LIMIT: u64 = 384 << 20;
 
-/// Exit code of a compiler that says what is wrong with the component in the last line of its standard error.
+/// Exit code of a compiler whose last line of standard error is the error in the component.
 const REFUSES: i32 = 1;
 /// Bytes of that line that a message quotes. It may repeat names from the component, of any length.
 const QUOTED: usize = 1000;
-/// Bytes of standard error that are read at a time, and of which the end is kept.
+/// Bytes of standard error that are read at a time, of which the end is retained.
 const KEPT: usize = 8 << 10;
-/// Between two looks whether the compiler has ended.
+/// Pause between two checks whether the compiler has ended.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Numbers of signals (Linux).
@@ -33,8 +33,8 @@ mod signal {
     pub const XFSZ: i32 = 25;
 }
 
-/// Has `program` compile a component into `code`. Its streams are read and written while it runs, so that it never waits for us, and however much
-/// it writes to standard error, a bounded part is kept.
+/// Runs `program` to compile a component into `code`. Its streams are read and written while it runs, so that it never waits for us. Only a limited
+/// part of its standard error is retained.
 pub(super) fn run(
     program: &Path,
     deadline: Duration,
@@ -66,7 +66,7 @@ pub(super) fn run(
     }
 }
 
-/// Waits for the end of the process, and ends it at the deadline. None: it did not end by itself.
+/// Waits for the end of the process, and kills it at the deadline. `None` if it was killed.
 fn wait(child: &mut Child, deadline: Duration) -> std::io::Result<Option<ExitStatus>> {
     let started = Instant::now();
     loop {
@@ -104,7 +104,7 @@ fn last_line(mut stream: impl Read) -> String {
     line
 }
 
-/// Why the compiler did not succeed, in one sentence. What it wrote is quoted only where it wrote it for this purpose.
+/// Why the compiler did not succeed, in one sentence. Its output is quoted only if it was written for this purpose.
 fn reason(status: ExitStatus, last: &str) -> String {
     match (status.code(), status.signal()) {
         (Some(REFUSES), _) if !last.is_empty() => last.to_string(),

@@ -8,8 +8,8 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use wasmtime::component::Component;
 
-/// Machine code beside a built-in plugin: `<stage>.wasm` -> `<stage>.<engine>.cwasm`. The engine's hash is part of the name, so that code of
-/// another version is passed over rather than refused.
+/// Machine code beside a built-in plugin: `<stage>.wasm` -> `<stage>.<engine>.cwasm`. The engine's hash is part of the name, so that code of another
+/// version is ignored, not refused.
 pub(crate) fn beside(sandbox: &Sandbox, component: &Path) -> PathBuf {
     component.with_extension(format!("{:016x}.cwasm", engine_hash(sandbox)))
 }
@@ -23,7 +23,7 @@ pub(crate) fn load(sandbox: &Sandbox, file: &Path) -> Option<Component> {
         unsafe_code,
         reason = "the file is part of the installation, see the documentation of `cache`"
     )]
-    // SAFETY: nobody who could not replace this binary itself could have written the file.
+    // SAFETY: only users who can replace this binary can write the file.
     let component = unsafe { Component::deserialize_file(&sandbox.engine, file) };
     component
         .inspect_err(
@@ -32,8 +32,8 @@ pub(crate) fn load(sandbox: &Sandbox, file: &Path) -> Option<Component> {
         .ok()
 }
 
-/// Maps machine code of an open file: one of our store, or one that our compiler has just written. The open file and not its path, because what
-/// was checked has to be what is mapped.
+/// Maps machine code of an open file: one of our store, or one that our compiler has just written. Takes the open file and not its path, so that the
+/// checked file is the mapped one.
 pub(super) fn map(sandbox: &Sandbox, file: &File) -> wasmtime::Result<Component> {
     let handle = format!("/proc/self/fd/{}", file.as_raw_fd());
     #[allow(unsafe_code, reason = "only this user can have written the file, see `store`")]
@@ -63,7 +63,7 @@ pub(super) fn engine_hash(sandbox: &Sandbox) -> u64 {
     hasher.finish()
 }
 
-/// Writes a file of an installation whole or not at all: another process may read it at the same time.
+/// Writes a file of an installation atomically: another process may read it at the same time.
 pub(crate) fn write_whole(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let scratch = file.with_extension(format!("{}.new", scratch_name()));
     let mut out = fs::OpenOptions::new().write(true).create_new(true).open(&scratch)?;
@@ -74,7 +74,7 @@ pub(crate) fn write_whole(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
     written.inspect_err(|_| drop(fs::remove_file(&scratch)))
 }
 
-/// Different for each call in any process: containers of a pod share a directory, and each sees itself as process 1.
+/// Different for each call in any process: containers of a pod share a directory, and all have the process id 1.
 pub(super) fn scratch_name() -> String {
     format!("{:016x}", RandomState::new().build_hasher().finish())
 }

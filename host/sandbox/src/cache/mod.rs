@@ -1,7 +1,7 @@
 //! Machine code: compiled once, cached by digest of the component and of the engine.
 //!
-//! Machine code is as powerful as the host itself, so it is read from two places only: a directory of our own (see [`store`]), and the
-//! installation's plugin folder, which is trusted as the binary beside it is. Never from a user.
+//! Machine code is as powerful as the host itself, so it is read from two places only: a directory of our own (see [`store`]), and the installation's
+//! plugin folder, which is trusted as the binary beside it is. Never from a path that a user gives.
 
 mod compiler;
 mod machine_code;
@@ -27,7 +27,7 @@ use wasmtime::component::Component;
 /// fits the operator's volume of 1 GiB.
 const BOUND: u64 = 512 << 20;
 
-/// The part of machine code that stays in memory whatever the system takes back: measured for CRuby, under a hundredth.
+/// The part of machine code that the system cannot reclaim: measured for CRuby, under a hundredth.
 const KEPT_OF_FILE: u64 = 32;
 
 /// Where machine code is cached, and how foreign components are compiled.
@@ -69,8 +69,8 @@ impl Cache {
         Self::new(None, None)
     }
 
-    /// Bytes of memory that so much machine code takes for as long as it is loaded. Pages of a file on a disk are the system's to take back; what
-    /// then stays are pages that were changed, and what the engine knows of the functions.
+    /// Bytes of memory that so much machine code takes for as long as it is loaded. The system can reclaim pages of a file on a disk; changed pages,
+    /// and the engine's data about functions, remain.
     pub(crate) fn weight(&self, code: u64) -> u64 {
         match self.store.as_ref().is_some_and(Store::is_on_disk) {
             true => code / KEPT_OF_FILE,
@@ -78,7 +78,7 @@ impl Cache {
         }
     }
 
-    /// The component's machine code, where it is cached.
+    /// The component's machine code, if it is cached.
     pub(crate) fn cached(&self, sandbox: &Sandbox, digest: &Digest) -> Option<Component> {
         let file = self.store.as_ref()?.get(&file_name(sandbox, digest))?;
         let loaded = machine_code::map(sandbox, &file);
@@ -87,7 +87,7 @@ impl Cache {
             .ok()
     }
 
-    /// Compiles a component and gives it to `check`; caches the machine code of what passes. Nothing of a component that fails stays.
+    /// Compiles a component and passes it to `check`; caches its machine code if the check succeeds. Nothing of a failed component is stored.
     pub(crate) fn compile<T>(
         &self,
         sandbox: &Sandbox,
@@ -96,7 +96,7 @@ impl Cache {
         bytes: &[u8],
         check: impl FnOnce(Component) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        // Not before: an installation's plugins have their machine code beside them, and in a pod there may be no directory to write to.
+        // Only now: an installation's plugins have their machine code beside them, and in a pod there may be no writable directory.
         if let Some((path, error)) = &self.refused {
             tracing::warn!(path = %path.display(), %error, "the cache directory cannot be used; {name} is compiled every time");
         }
@@ -136,7 +136,7 @@ impl Cache {
         Ok(checked)
     }
 
-    /// Removes what is cached of a component.
+    /// Removes the cached code of a component.
     pub(crate) fn forget(&self, sandbox: &Sandbox, digest: &Digest) {
         if let Some(store) = &self.store {
             store.remove(&file_name(sandbox, digest));

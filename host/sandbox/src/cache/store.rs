@@ -1,9 +1,9 @@
 //! A directory of our own with machine code, and a bound on its size.
 //!
 //! # Guarantees
-//! The directory is opened once and checked through its handle: it belongs to this user, and nobody else can write to it. All later access goes
-//! through that handle, so renaming or replacing the path has no effect. A file is used only if this user owns it and nobody else can write to it.
-//! A process that is killed leaves at most a draft, which the next one removes.
+//! The directory is opened once and checked through its handle: it belongs to this user, and no other user can write to it. All later access uses
+//! that handle, so renaming or replacing the path has no effect. A file is used only if this user owns it and no other user can write to it. A
+//! process that is killed leaves at most a draft, which the next one removes.
 
 use super::machine_code::scratch_name;
 use rustix::fs::{
@@ -31,7 +31,7 @@ const OTHERS_WRITE: u32 = 0o022;
 pub(super) struct Store {
     directory: OwnedFd,
     bound: u64,
-    /// Whether what is mapped from here lies on a disk, so that the system can drop pages of it and read them again.
+    /// Whether the files are on a disk, so that the system can drop their mapped pages and read them again.
     on_disk: bool,
 }
 
@@ -62,7 +62,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Whether the memory that machine code of it takes is the system's to take back.
+    /// Whether the system can reclaim memory of mapped machine code.
     pub(super) fn is_on_disk(&self) -> bool {
         self.on_disk
     }
@@ -113,7 +113,7 @@ impl Store {
         Ok(openat(&self.directory, name, flags, mode)?)
     }
 
-    /// Removes what was used longest ago, until there is room for so many bytes.
+    /// Removes the least recently used code, until there is room for so many bytes.
     fn make_room(&self, bytes: u64) -> Result<()> {
         let mut held: Vec<_> = self.names()?.into_iter().filter_map(|name| self.age(name)).collect();
         held.sort();
@@ -162,14 +162,14 @@ impl Store {
     }
 }
 
-/// Neither in memory, as a tmpfs is, nor where code cannot be mapped and is copied.
+/// False for a tmpfs, which is in memory, and for a file system from which code cannot be mapped but is copied.
 fn is_on_disk(directory: &OwnedFd) -> Result<bool> {
     let in_memory = [TMPFS, RAMFS].contains(&fstatfs(directory)?.f_type);
     let copied = fstatvfs(directory)?.f_flag.contains(StatVfsMountFlags::NOEXEC);
     Ok(!in_memory && !copied)
 }
 
-/// Nobody but this user can have written it.
+/// Checks that only this user can have written it.
 fn only_ours(stat: &Stat) -> Result<()> {
     if stat.st_uid != rustix::process::geteuid().as_raw() {
         return Err(Error::other("it belongs to another user"));
@@ -188,7 +188,7 @@ impl Draft<'_> {
         &self.file
     }
 
-    /// Caches it under this name: whole or not at all.
+    /// Caches it under this name, atomically.
     pub(super) fn keep(mut self, name: &str) -> Result<()> {
         self.file.sync_all()?;
         self.store.make_room(self.file.metadata()?.len())?;

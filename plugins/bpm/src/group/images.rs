@@ -1,4 +1,4 @@
-//! Do all releases of a group have images?
+//! Checks that all releases of a group have images.
 
 use super::Group;
 use crate::codes;
@@ -9,8 +9,8 @@ use boson_deployment::images;
 use boson_document::Tree;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// One error for a group, whatever the number of its jobs. What is wrong with an entry of `releases` or `stemcells` is reported there, by
-/// the checks of the manifest; the error of the group says that it follows from that.
+/// One error for a group, whatever the number of its jobs. Errors of an entry of `releases` or `stemcells` are reported by the checks of the
+/// manifest; the group's error refers to them.
 pub fn check(group: &Group, request: &GroupRequest, report: &mut Report) {
     let mut seen = HashSet::new();
     let lacking: Vec<&Job> = group
@@ -53,7 +53,7 @@ pub fn check(group: &Group, request: &GroupRequest, report: &mut Report) {
 enum Cause<'a> {
     NoUrl,
     LatestVersion,
-    /// It is the group's own: the text that says so.
+    /// The group's own error, with its text.
     Own(&'a str),
 }
 
@@ -89,13 +89,13 @@ fn cause<'a>(job: &'a Job, request: &GroupRequest) -> Cause<'a> {
     let release = listed.get(job.release.as_str());
     match release {
         Some(release) if images::url(release, registry).is_none() => Cause::NoUrl,
-        Some(release) if !images::is_told(release, registry) => Cause::LatestVersion,
+        Some(release) if !images::has_exact_image(release, registry) => Cause::LatestVersion,
         Some(release) if release.get("stemcell").is_none() && is_latest(&request.group) => Cause::LatestVersion,
         _ => Cause::Own(job.image_error.as_deref().unwrap_or_default()),
     }
 }
 
-/// Has the group's stemcell no exact version? The resolved document lists no other.
+/// Whether the group's stemcell lacks an exact version. The resolved document lists no other.
 fn is_latest(document: &Tree) -> bool {
     let mut versions = document
         .items("stemcells")

@@ -1,4 +1,4 @@
-//! An instance group as the conversion needs it: read from the resolved document, every error of it told at once.
+//! An instance group, read from the resolved document; all its errors are reported at once.
 
 mod images;
 mod values;
@@ -27,9 +27,9 @@ pub const MOST_INSTANCES: u32 = 1_000;
 /// What runs a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifecycle {
-    /// For ever: a QuarksStatefulSet.
+    /// Permanently: a QuarksStatefulSet.
     Service,
-    /// When asked: a QuarksJob with trigger `manual`.
+    /// On request: a QuarksJob with trigger `manual`.
     Errand,
     /// Once: a QuarksJob with trigger `once`.
     AutoErrand,
@@ -65,9 +65,9 @@ pub struct Group {
     pub zones: Vec<String>,
     /// Instances in each zone, or anywhere: the first has most. Empty where the report says why.
     pub replicas: Vec<u32>,
-    /// What the cloud config says of its names.
+    /// Its settings from the cloud config.
     pub cloud: Cloud,
-    /// What its objects, pods and claims carry.
+    /// Labels and annotations of its objects, pods and claims.
     pub metadata: Metadata,
     /// Annotations that drive updates.
     pub rollout: Map,
@@ -94,7 +94,7 @@ pub struct Group {
 // === impl Group ===
 
 impl Group {
-    /// Reads it; `None` where the report says why not.
+    /// Reads it; `None` after an error, which is in the report.
     pub fn read(request: &GroupRequest, settings: &Tree, report: &mut Report) -> Option<Self> {
         let place = Place::new(&request.document_name, &request.pointer);
         let Some([tree]) = request
@@ -192,7 +192,7 @@ impl Group {
                 );
                 report.error(codes::DUPLICATE, &place, text);
             } else if crate::release::is_dns(&files.release) {
-                // The deployment has servers of its own.
+                // The deployment has its own servers.
             } else {
                 let job = Job::read(&self, request, job, files, settings, &place, report);
 
@@ -251,7 +251,7 @@ fn names_of(request: &GroupRequest, group: &str, place: &Place, report: &mut Rep
     }
 }
 
-/// Checks the group's own keys: jobs are checked where they stand in the manifest, and so is what `update` inherits.
+/// Checks the group's own keys: jobs, and keys that `update` inherits, are checked at their places in the manifest.
 fn check_keys(tree: &Tree, document: &Tree, place: &Place, report: &mut Report) {
     let answered = match CloudConfig::of(document) {
         Some(_) => keys::ANSWERED_BY_CLOUD_CONFIG,

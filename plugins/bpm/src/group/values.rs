@@ -66,7 +66,7 @@ pub fn zones(tree: &Tree, name: &str, place: &Place, report: &mut Report) -> Vec
     zones
 }
 
-/// Instances in each zone of this layout, whose own number of instances is not known yet; none where the report says why not.
+/// Instances in each zone of this layout, whose own number of instances is not set yet; empty after an error, which is in the report.
 pub fn replicas(
     tree: &Tree,
     layout: &Layout<'_>,
@@ -112,7 +112,7 @@ const CLASS_HELP: &str = "'persistent_disk' is the size in MiB, 'persistent_disk
 pub fn disks(tree: &Tree, name: &str, cloud: &Cloud, place: &Place, report: &mut Report) -> Disks {
     let ephemeral = resource(tree, "ephemeral_disk_size", place, report).or(cloud.ephemeral);
     if cloud.given && tree.get("persistent_disk_type").is_some() {
-        // The disk type answers for size and class. One that is not defined is reported with the cloud config.
+        // The disk type sets size and class. An undefined one is reported with the cloud config.
         let disk = cloud.disk.as_ref();
         return Disks {
             persistent: disk

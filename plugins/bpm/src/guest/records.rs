@@ -1,4 +1,4 @@
-//! Records of the contract to our nouns and back.
+//! Converts records of the contract to our types and back.
 
 use super::boson::types::types::Severity;
 use super::{tree, wit};

@@ -1,8 +1,8 @@
-//! Every key of a manifest and its fate: used, warned about or refused. The tables.
+//! Tables of every key of a manifest and its effect: used, warned about or refused.
 //!
 //! Tables hold the paths below one root: the [manifest](MANIFEST), an [instance group](GROUP) of the resolved document, a [job](JOB), the job
-//! property [`quarks`](QUARKS). A path's tokens are member names, `[]` for the items of a list, `*` for any name. What is below a key
-//! without deeper paths is free. A key that no table knows is warned about.
+//! property [`quarks`](QUARKS). A path's tokens are member names, `[]` for the items of a list, `*` for any name. Values below a key without deeper
+//! paths are not checked. Unknown keys are warned about.
 
 mod walk;
 
@@ -10,14 +10,14 @@ pub use walk::{features, walk, walk_answered, walk_properties};
 
 use crate::value::Kind;
 
-/// What becomes of a key.
+/// How a key is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It has its effect, here or in another stage.
     Used,
     /// It has no effect; why.
     Warned(&'static str),
-    /// It cannot be; BOSH's words or ours.
+    /// It is refused, with BOSH's message or ours.
     Refused(&'static str),
 }
 
@@ -28,9 +28,9 @@ pub struct Key {
     pub path: &'static str,
     /// Type.
     pub kind: Kind,
-    /// BOSH, or our use of it, asks for it.
+    /// BOSH, or our use of it, requires it.
     pub required: bool,
-    /// What becomes of it.
+    /// How it is handled.
     pub fate: Fate,
 }
 
@@ -98,7 +98,7 @@ pub const MANIFEST: &[Key] = &[
     warned(
         "releases[].exported_from",
         Kind::Array,
-        "the release's image is told by its 'stemcell'",
+        "the release's 'stemcell' determines its image",
     ),
     used("releases[].credentials", Kind::Hash),
     needed("releases[].credentials.username", Kind::String),
@@ -196,7 +196,7 @@ pub const MANIFEST: &[Key] = &[
     ),
 ];
 
-/// An instance group of the resolved document. Its jobs are checked [where they stand in the manifest](JOB).
+/// An instance group of the resolved document. Its jobs are checked [at their places in the manifest](JOB).
 pub const GROUP: &[Key] = &[
     needed("name", Kind::String),
     needed("instances", Kind::Integer),
@@ -311,7 +311,7 @@ pub const GROUP: &[Key] = &[
     ),
 ];
 
-/// Keys of an instance group that have their effect where there is a cloud config.
+/// Keys of an instance group that have an effect only with a cloud config.
 pub const ANSWERED_BY_CLOUD_CONFIG: &[&str] = &["vm_type", "vm_extensions", "networks"];
 
 /// A job of an instance group or an addon.

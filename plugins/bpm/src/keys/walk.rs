@@ -12,7 +12,7 @@ pub fn walk(table: &'static [Key], tree: &Tree, place: &Place, report: &mut Repo
     walk_answered(table, &[], tree, place, report);
 }
 
-/// The same, where the `answered` keys have their effect though the table warns about them.
+/// As [`walk`], but without warnings for the `answered` keys, which have an effect here.
 pub fn walk_answered(
     table: &'static [Key],
     answered: &'static [&'static str],
@@ -29,7 +29,7 @@ pub fn walk_answered(
     .object("", tree, place);
 }
 
-/// The same for properties, which are never shown.
+/// As [`walk`], for properties, whose values are never shown.
 pub fn walk_properties(table: &'static [Key], tree: &Tree, place: &Place, report: &mut Report) {
     Walk {
         table,
@@ -121,7 +121,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A value as Ruby prints it; one that may be a property or a password only by its kind.
+    /// A value as Ruby prints it; only its kind if it may be a property or a password.
     fn shown(&self, path: &str, value: &Tree) -> String {
         let private = self.private || path.starts_with("properties") || path.contains("credentials");
         match value {
@@ -137,12 +137,12 @@ fn find(table: &'static [Key], prefix: &str, name: &str) -> Option<&'static Key>
     under(name).filter(|_| name != "*").or_else(|| under("*"))
 }
 
-/// A key as YAML had it: one that is no string shows its text.
+/// A key as in YAML: the text of a key that is not a string.
 fn plain(name: &str) -> String {
     go::text(&escape::unkey(name)).unwrap_or_else(|| "...".into())
 }
 
-/// The members of `features`, which BOSH checks in other words.
+/// The members of `features`, for which BOSH has other messages.
 pub fn features(features: &Tree, place: &Place, report: &mut Report) {
     for (name, value) in features.as_object().into_iter().flatten() {
         let known = find(MANIFEST, "features.", name).is_some();

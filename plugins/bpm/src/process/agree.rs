@@ -1,4 +1,4 @@
-//! One list of processes for all instances of a job, or errors that say where what shapes the pod differs between them.
+//! One list of processes for all instances of a job, or errors about differences in fields that shape the pod.
 //!
 //! Programs, arguments, environment and all else that the process wrapper reads in the pod may differ.
 

@@ -1,17 +1,17 @@
-//! What a bpm.yml asks for and containers have no field for.
+//! Settings of a bpm.yml for which containers have no field.
 
 use super::Process;
 use crate::codes;
 use crate::report::{Place, Report};
 
-/// Warns of all that containers have no field for.
+/// Warns of settings for which containers have no field.
 pub fn warn(process: &Process, report: &mut Report) {
     let place = &process.place;
     let settings = [
         (
             &["limits", "processes"][..],
             process.limits.processes.is_some(),
-            "how many processes a container may have is the node's to say",
+            "the node limits the number of processes of a container",
         ),
         (
             &["unsafe", "host_pid_namespace"],

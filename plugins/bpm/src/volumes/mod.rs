@@ -44,7 +44,7 @@ pub struct Volumes {
 // === impl Volumes ===
 
 impl Volumes {
-    /// Gives every path outside the common volumes one, and warns of those that are not what they are under BPM.
+    /// Plans a volume for every path outside the common volumes, and warns of those that differ from BPM.
     pub fn plan(group: &Group, report: &mut Report) -> Self {
         let mut volumes = Self::default();
         for job in &group.jobs {
@@ -131,7 +131,7 @@ impl Volumes {
         mounts.list()
     }
 
-    /// `volumeMounts` of a job's scripts: those of all its processes, everything to be written.
+    /// `volumeMounts` of a job's scripts: those of all its processes, all writable.
     pub fn of_job(&self, group: &Group, job: &Job) -> Vec<Tree> {
         let mut mounts = Mounts::new(base(group, false));
         wrapper().into_iter().for_each(|mount| mounts.add(mount));
@@ -150,7 +150,7 @@ impl Volumes {
     }
 }
 
-/// Mounts by path, of which the first counts: two would be refused.
+/// Mounts by path; the first one is used, because Kubernetes refuses two.
 struct Mounts(IndexMap<String, Tree>);
 
 // === impl Mounts ===
@@ -173,7 +173,7 @@ impl Mounts {
     }
 }
 
-/// Volumes of extra disks. One that has the name of a claim is the claim's: a StatefulSet makes it.
+/// Volumes of extra disks. A volume with the name of a claim is left out: the StatefulSet makes it.
 fn extra_volumes(group: &Group) -> Vec<Tree> {
     let disks = &group.settings.disks;
     let claimed: IndexSet<&str> = disks.iter().filter_map(claim_name).collect();
@@ -216,7 +216,7 @@ pub fn mount(volume: &str, path: &str, sub_path: Option<&str>, read_only: bool) 
     mount
 }
 
-/// What every container of the group sees.
+/// Mounts of every container of the group.
 pub fn base(group: &Group, jobs_read_only: bool) -> Vec<Tree> {
     let mut out = vec![
         mount("jobs-dir", "/var/vcap/jobs", None, jobs_read_only),
@@ -229,9 +229,9 @@ pub fn base(group: &Group, jobs_read_only: bool) -> Vec<Tree> {
     out
 }
 
-/// What a container with the process wrapper sees besides.
+/// More mounts of a container with the process wrapper.
 fn wrapper() -> Vec<Tree> {
-    // Nobody who runs as vcap may replace what runs as root.
+    // Processes of vcap must not be able to replace programs that run as root.
     vec![
         mount(VOLUME, HOME, None, true),
         mount(VOLUME, "/container-run/instance", Some("instance"), false),
@@ -248,7 +248,7 @@ fn names(read_only: bool) -> Vec<Tree> {
     ]
 }
 
-/// What the container that shows log files sees.
+/// Mounts of the container that shows log files.
 pub fn of_logs() -> Vec<Tree> {
     vec![
         mount(VOLUME, HOME, None, true),

@@ -10,7 +10,7 @@ use crate::process::{Process, Volume, clean};
 pub enum Site {
     /// In this volume, below its root.
     Below(String, String),
-    /// Already in the container; why nothing is mounted, where that is worth a warning.
+    /// Already in the container; with the text of a warning, if needed.
     There(Option<&'static str>),
     /// Nowhere yet.
     Elsewhere,
@@ -23,7 +23,7 @@ const NO_STORE: &str = "is not mounted: the instance group has no persistent dis
 
 /// Directories of the image that an empty one must not hide.
 const SYSTEM_ROOTS: [&str; 6] = ["/bin", "/etc", "/lib", "/lib64", "/sbin", "/usr"];
-/// What the kernel shows.
+/// Directories of kernel file systems.
 const KERNEL_ROOTS: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 /// The volumes of a process, and whether BPM lets them be anywhere.

@@ -1,4 +1,4 @@
-//! What is wrong with a cloud config, and with what instance groups say of it, in BOSH's words.
+//! Checks a cloud config, and the references of instance groups to it, with BOSH's messages.
 
 use super::{CloudConfig, KEY, OF_AZ, OF_DISK, OF_VM};
 use boson_document::ruby::inspect;
@@ -8,11 +8,11 @@ use std::collections::HashSet;
 /// Something to report about a cloud config or a reference to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// It only has no effect.
+    /// Only a warning: it has no effect.
     pub harmless: bool,
     /// A name that the cloud config does not define.
     pub unknown: bool,
-    /// In BOSH's words, where BOSH has words for it.
+    /// BOSH's message, if BOSH has one.
     pub message: String,
     /// Where in the manifest.
     pub pointer: Pointer,
@@ -28,8 +28,8 @@ const MEMBERS: [&str; 6] = [
     "compilation",
 ];
 
-/// All problems of the cloud config of a manifest, and of what its instance groups refer to. Of definitions that no group uses, only the shape
-/// is checked: cloud configs are shared, and what others use is no business of this deployment.
+/// All problems of the cloud config of a manifest, and of its instance groups' references. Of unused definitions, only the shape is checked: cloud
+/// configs are shared, and other deployments may use them.
 pub fn problems(manifest: &Tree) -> Vec<Problem> {
     let Some(config) = CloudConfig::of(manifest) else {
         return Vec::new();
@@ -48,7 +48,7 @@ pub fn problems(manifest: &Tree) -> Vec<Problem> {
 
 struct Check<'a> {
     config: CloudConfig<'a>,
-    /// Definitions whose cloud properties were looked at: list and name.
+    /// Definitions whose cloud properties were checked: list and name.
     seen: HashSet<(&'static str, String)>,
     problems: Vec<Problem>,
 }
@@ -200,7 +200,7 @@ impl Check<'_> {
         }
     }
 
-    /// Networks exist where a cloud config defines some: those that are written for Kubernetes only need none.
+    /// Networks are checked only if the cloud config defines some: one for Kubernetes only needs none.
     fn networks(&mut self, group: &Tree, name: &str, at: &Pointer) {
         if !self.config.has("networks") {
             return;
@@ -288,7 +288,7 @@ fn placed<'t>(manifest: &'t Tree, key: &'static str) -> impl Iterator<Item = (&'
         .flat_map(move |config| config.placed(key))
 }
 
-/// What is wrong with the value of a cloud property.
+/// The error in the value of a cloud property.
 fn property(name: &str, value: &Tree) -> Option<String> {
     let texts = |map: &Map| map.values().all(|value| value.as_str().is_some());
     match name {
@@ -320,7 +320,7 @@ fn wrong(key: &str, value: &Tree, kind: &str) -> String {
     )
 }
 
-/// Do the AZs of a group lie in the network? As the director asks: those that it has, and where it has none, the network must have none.
+/// Whether the network covers the AZs of a group, by the director's rule: all of them, or none on both sides.
 fn covers(network: &Tree, group: &Tree) -> bool {
     if network.str("type") == Some("vip") {
         return true;

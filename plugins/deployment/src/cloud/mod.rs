@@ -1,4 +1,4 @@
-//! The cloud config: what the names in a manifest (AZs, VM types, VM extensions, disk types, networks) stand for.
+//! The cloud config: the definitions of names in a manifest (AZs, VM types, VM extensions, disk types, networks).
 //!
 //! The host merges the cloud configs of a deployment and adds the result to the manifest under [`KEY`]. The links stage copies what an
 //! instance group refers to into its resolved document, under the same key and in the same format, so that a group changes only
@@ -69,7 +69,7 @@ impl<'a> CloudConfig<'a> {
         self.0.get(key).is_some()
     }
 
-    /// Value of a node's zone label for this AZ; an AZ without `cloud_properties.zone` stands for itself.
+    /// Value of a node's zone label for this AZ; an AZ without `cloud_properties.zone` is used as it is.
     pub fn zone(&self, az: &str) -> Option<&'a str> {
         properties(self.entry("azs", az)?)?.get("zone")?.as_str()
     }
@@ -97,7 +97,7 @@ impl<'a> CloudConfig<'a> {
         })
     }
 
-    /// What a group refers to, and of that only what has an effect.
+    /// The definitions that a group refers to, with the properties that have an effect.
     pub fn part(&self, group: &Tree) -> Tree {
         let reduced = |key: &str, known: &[&str], wanted: &mut dyn Iterator<Item = &str>| -> Vec<Tree> {
             let found = wanted.filter_map(|name| self.entry(key, name));
@@ -127,7 +127,7 @@ fn names<'t>(group: &'t Tree, key: &str) -> impl Iterator<Item = &'t str> + use<
     group.items(key).iter().filter_map(Tree::as_str)
 }
 
-/// The entry with those of its cloud properties only that have an effect: others must not make a group's document another one.
+/// The entry with only the cloud properties that have an effect: others must not change a group's document.
 fn without_others(entry: &Tree, known: &[&str]) -> Tree {
     let mut reduced = Tree::object();
     for key in ["name", "disk_size"] {

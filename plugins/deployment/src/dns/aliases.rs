@@ -4,7 +4,7 @@ use super::ROOT;
 use boson_document::{Map, Tree};
 use std::collections::{HashMap, HashSet};
 
-/// Most targets of an alias, once aliases of aliases are replaced by what they stand for.
+/// Most targets of an alias, after aliases of aliases are expanded.
 const MOST_TARGETS: usize = 1_000;
 /// Longest name of DNS.
 const LONGEST: usize = 253;
@@ -16,19 +16,19 @@ pub struct Aliases {
     targets: HashMap<String, Vec<String>>,
 }
 
-/// Aliases that lead back to themselves.
+/// Aliases that refer to themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle {
     /// One of them.
     pub domain: String,
 }
 
-/// Why aliases of aliases cannot be replaced.
+/// Why aliases of aliases cannot be expanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recursion {
-    /// It has no end.
+    /// They form a cycle.
     Cycle(Cycle),
-    /// One alias would have more targets than are good for anybody.
+    /// One alias would have too many targets.
     TooMany(String),
 }
 
@@ -75,12 +75,12 @@ impl Aliases {
         self.order.len()
     }
 
-    /// None at all?
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()
     }
 
-    /// Aliases of aliases are replaced by what they stand for. Those whose first label is `_` are left as they are, as in BOSH.
+    /// Expands aliases of aliases. Those whose first label is `_` are left as they are, as in BOSH.
     ///
     /// # Errors
     /// A cycle: BOSH's server does not start with one.
@@ -127,13 +127,13 @@ impl Aliases {
         Ok(all)
     }
 
-    /// Those that may lead to this group, by its label in names.
+    /// Those that may resolve to this group, by its label in names.
     pub fn leading_to(&self, group: &str) -> Self {
         let flat = self.flattened().unwrap_or_default();
         let mut found = Self::default();
         for (domain, targets) in flat.iter() {
             let leads = |target: &&String| group_of(target).is_some_and(|pattern| matches(pattern, group));
-            // All of them: whether it leads to one instance only depends on the others, too.
+            // With all targets: whether the alias resolves to one instance only depends on the others, too.
             if targets.iter().any(|target| leads(&target)) {
                 found.define(domain, targets.to_vec());
             }
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_dns_cannot_have_are_told() {
+    fn names_that_dns_cannot_have_are_reported() {
         for bad in ["", "a..b", ".a", "a b", "\u{e9}", &"x".repeat(64), &"x.".repeat(200)] {
             assert!(alias_fault(bad).is_some(), "{bad}");
         }

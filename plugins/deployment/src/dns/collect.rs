@@ -13,7 +13,7 @@ const MOST_ALIASES: usize = 5_000;
 /// Most instances that an alias with `placeholder_type: uuid` is made for.
 const MOST_PLACEHOLDERS: u64 = 1_000;
 
-/// What is asked.
+/// The input.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The manifest.
@@ -28,21 +28,21 @@ pub struct Request<'a> {
     pub spread: Spread,
 }
 
-/// What the manifest says.
+/// The result.
 #[derive(Clone, Debug, Default)]
 pub struct Collected {
     /// The names.
     pub zone: Zone,
-    /// It asks for BOSH DNS: by a job of its releases, by aliases of links, by a feature.
+    /// The manifest uses BOSH DNS: a job of its releases, aliases of links, or a feature.
     pub wanted: bool,
     /// What is wrong.
     pub notes: Vec<Note>,
 }
 
-/// Something that is wrong.
+/// An error or a warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// The names cannot be made known; else something has no effect.
+    /// An error; otherwise a warning that something has no effect.
     pub is_error: bool,
     /// Where.
     pub place: Pointer,
@@ -50,7 +50,7 @@ pub struct Note {
     pub message: String,
 }
 
-/// Reads all of it. Nothing fails: what is wrong is in the notes.
+/// Reads the manifest. It does not fail: errors are in the notes.
 pub fn collect(request: Request<'_>) -> Collected {
     let mut collected = Collected {
         zone: Zone {
@@ -101,7 +101,7 @@ fn groups(manifest: &Tree, zone: &mut Zone) {
         let networks = group.items("networks").iter().filter_map(|network| network.str("name"));
         networks.for_each(|name| push_new(&mut zone.networks, label(name)));
         let Some(name) = group.str("name") else { continue };
-        // Pods of errands have no Services: nobody asks for them.
+        // Pods of errands have no Services, so they have no names.
         if !matches!(group.str("lifecycle"), None | Some("service")) {
             continue;
         }
@@ -115,7 +115,7 @@ fn groups(manifest: &Tree, zone: &mut Zone) {
     push_new(&mut zone.networks, "default".into());
 }
 
-/// The aliases of a job, as its file would have them, each with its place.
+/// The aliases of a job, as in its file, each with its place.
 struct File {
     job: String,
     place: Pointer,
@@ -170,7 +170,7 @@ fn listed(aliases: Option<&Tree>, place: &Pointer, collected: &mut Collected) ->
                 let targets =
                     targets.filter_map(|(nth, target)| query(target, &place.at("targets").at(nth), collected));
                 let entry = (domain.to_string(), targets.collect(), place.clone());
-                // The template makes a map of them: of two the last one stays.
+                // The template makes a map of them: the last one of a name wins.
                 all.retain(|(known, ..)| known != domain);
                 all.push(entry);
             }
@@ -206,7 +206,7 @@ fn of_map(map: &Map, place: &Pointer, collected: &mut Collected) -> Vec<(String,
 /// A target of bosh-dns-aliases.
 fn query(target: &Tree, place: &Pointer, collected: &mut Collected) -> Option<String> {
     let query = target.str("query");
-    // An address alone is what some operations files have.
+    // Some operations files have an address only.
     if let Some(address) = query.filter(|query| query.parse::<IpAddr>().is_ok()) {
         return Some(address.to_string());
     }
@@ -303,7 +303,7 @@ fn link_alias(
         return collected.error(place, format!("The deployment has more than {MOST_ALIASES} aliases"));
     }
     for (domain, target) in made {
-        // Aliases of files come first, and the first definition wins; those of several links are one.
+        // Aliases of files come first, and the first definition wins; aliases of several links are merged.
         if files.get(&domain.to_ascii_lowercase()).is_none() {
             collected.zone.aliases.extend(&domain, &[target]);
         }
@@ -337,7 +337,7 @@ fn of_members(request: Request<'_>, group: &Tree, domain: &str, below: &str) -> 
     instances.iter().map(|instance| entry(instance.id())).collect()
 }
 
-/// Properties of the job `bosh-dns` that have an effect here, and those whose absence nobody notices.
+/// Properties of the job `bosh-dns` that have an effect here, and those that are ignored silently.
 const USED: [&str; 6] = [
     "aliases",
     "recursors",
@@ -437,7 +437,7 @@ fn handlers(items: &[Tree], place: &Pointer, collected: &mut Collected) -> Vec<H
 fn checked(collected: &mut Collected) {
     let message = match collected.zone.aliases.flattened() {
         Ok(_) => return,
-        Err(Recursion::Cycle(cycle)) => format!("The alias '{}' leads back to itself", cycle.domain),
+        Err(Recursion::Cycle(cycle)) => format!("The alias '{}' refers to itself", cycle.domain),
         Err(Recursion::TooMany(domain)) => format!("The alias '{domain}' has too many targets"),
     };
     collected.error(&Pointer::root(), message);
@@ -530,7 +530,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_told_with_its_place() {
+    fn what_cannot_be_is_reported_with_its_place() {
         let found = collected(
             r#"{"instance_groups": [{"name": "g", "jobs": [
               {"name": "bosh-dns", "release": "bosh-dns", "properties": {
@@ -561,7 +561,7 @@ mod tests {
                 ),
                 format!("e {q}/aliases/1 The alias 'q.s' has no targets"),
                 format!("w {q}/aliases/2 The alias 'b.s' is defined before: this definition has no effect"),
-                "e  The alias 'a.s' leads back to itself".into(),
+                "e  The alias 'a.s' refers to itself".into(),
             ]
         );
         assert_eq!(found.zone.server.handlers[0].denied.as_deref(), Some("REFUSED"));

@@ -15,7 +15,7 @@ use crate::instances::Spread;
 use crate::names::{LABEL_LIMIT, NameError, Names, cut, label};
 use boson_document::Tree;
 
-/// Releases whose jobs configure name resolution; they are no workload of the deployment.
+/// Releases whose jobs configure name resolution; they are not a workload of the deployment.
 pub const RELEASES: [&str; 2] = ["bosh-dns", "bosh-dns-aliases"];
 /// The domain of BOSH's own names.
 pub const ROOT: &str = "bosh";
@@ -60,11 +60,11 @@ pub struct Zone {
     pub groups: Vec<GroupNames>,
     /// The aliases of files first, then those of links.
     pub aliases: Aliases,
-    /// What the job `bosh-dns` says of the server.
+    /// Settings of the server from the job `bosh-dns`.
     pub server: Server,
 }
 
-/// Where a deployment is.
+/// Name and place of a deployment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Name of the deployment.
@@ -109,8 +109,7 @@ impl Zone {
         }
     }
 
-    /// The part that pods of a group need to know their own names: the group, and the aliases that may lead to it. A change elsewhere does not
-    /// change it.
+    /// The part with the names of a group's own pods: the group, and the aliases that may resolve to it. Changes elsewhere do not affect it.
     pub fn part_of(&self, group: &str) -> Tree {
         let own: Vec<GroupNames> = self.groups.iter().filter(|one| one.name == group).cloned().collect();
         let aliases = self.aliases.leading_to(&label(group));

@@ -1,4 +1,4 @@
-//! What the job `bosh-dns` says of the server that forwards: recursors and handlers.
+//! Settings of the DNS server from the job `bosh-dns`: recursors and handlers.
 
 use boson_document::Tree;
 
@@ -11,13 +11,13 @@ pub struct Server {
     pub excluded: Vec<String>,
     /// Other names are refused.
     pub no_recursion: bool,
-    /// Domains with servers of their own.
+    /// Domains with their own servers.
     pub handlers: Vec<Handler>,
-    /// Domains that tell that the server answers.
+    /// Domains for checks that the server answers.
     pub upcheck: Vec<String>,
 }
 
-/// Who answers for a domain.
+/// How a domain is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handler {
     /// The domain.
@@ -31,7 +31,7 @@ pub struct Handler {
 // === impl Server ===
 
 impl Server {
-    /// Says nothing?
+    /// Whether there are no settings.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

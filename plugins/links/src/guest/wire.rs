@@ -1,4 +1,4 @@
-//! This stage's nouns as the contract has them, and back.
+//! Converts this stage's types to those of the contract, and back.
 
 use super::{boson::types::types as wit, world};
 use crate::{Code, Deployment, Diagnostic, GroupDocument, Ids, JobSpec, Provided, Severity};
@@ -21,7 +21,7 @@ pub fn job(job: world::JobSpec) -> Result<JobSpec, Vec<wit::Diagnostic>> {
     })
 }
 
-/// What the settings say of ids. The host has checked them against the schema.
+/// The setting for ids. The host has checked them against the schema.
 pub fn ids(settings: &Tree) -> Ids {
     match settings.str("ids") {
         Some("job") => Ids::Job,
@@ -29,7 +29,7 @@ pub fn ids(settings: &Tree) -> Ids {
     }
 }
 
-/// Diagnostics to hand over.
+/// Diagnostics as the contract's records.
 pub fn to_wire(diagnostics: Vec<Diagnostic>) -> Vec<wit::Diagnostic> {
     let tell = |diagnostic: Diagnostic| wit::Diagnostic {
         severity: match diagnostic.severity {
@@ -47,7 +47,7 @@ pub fn to_wire(diagnostics: Vec<Diagnostic>) -> Vec<wit::Diagnostic> {
     diagnostics.into_iter().map(tell).collect()
 }
 
-/// The reply where only addresses for variables were asked for.
+/// The reply if only addresses for variables were requested.
 pub fn addresses((addresses, diagnostics): (Tree, Vec<Diagnostic>)) -> world::Resolved {
     world::Resolved {
         groups: Vec::new(),

@@ -263,7 +263,7 @@ fn names_of_groups_and_releases_are_unique() {
 }
 
 #[test]
-fn a_wrong_job_spec_is_told_with_its_own_document() {
+fn a_wrong_job_spec_is_reported_with_its_own_document() {
     for (spec, place, message) in [
         (
             json!({"name": "x"}),
@@ -384,7 +384,7 @@ fn quarks_has_two_names_and_computed_members() {
 }
 
 #[test]
-fn properties_of_an_addon_serve_its_jobs_and_are_not_told_as_undeclared() {
+fn properties_of_an_addon_serve_its_jobs_and_are_not_reported_as_undeclared() {
     let addons =
         json!([{"name": "a", "properties": {"x": 1, "other": 2}, "jobs": [{"name": "agent", "release": "r"}]}]);
     let case = Case::new(json!([group("web", json!([]))]))
@@ -481,7 +481,7 @@ fn addons_know_the_system_of_a_group_or_of_its_releases() {
 }
 
 #[test]
-fn wrong_addons_are_told_once_each() {
+fn wrong_addons_are_reported_once_each() {
     let web = || group("web", json!([{"name": "agent", "release": "r"}]));
     for (addons, place, message) in [
         (

@@ -1,4 +1,4 @@
-//! Links: who provides what a job consumes, what it exposes, and what is told where that is not clear.
+//! Links: matching of providers and consumers, exposed properties, and errors.
 
 use crate::deployment::{Case, group, quarks};
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ fn the_provider_is_found_by_boshs_rules() {
         (json!({"db": {"from": "main"}}), &renamed[..], Some("\"pg2\"")),
         (json!({"db": {"from": "pgdb"}}), &renamed[..], Some("\"pg1\"")),
         (none.clone(), &hidden[..], Some("\"pg2\"")),
-        // Explicit, so by name, and nobody is called `db`.
+        // Explicit, so by name, and no provider is called `db`.
         (json!({"db": {}}), &one[..], None),
         (none.clone(), &[], None),
         (none, &two[..], None),
@@ -145,7 +145,7 @@ fn errors_are_boshs_and_name_the_entry() {
 }
 
 #[test]
-fn a_provider_that_is_set_up_wrongly_is_told_in_boshs_words() {
+fn a_provider_that_is_set_up_wrongly_is_reported_in_boshs_words() {
     let site = "in job 'pg' in instance group 'pg1'";
     for (provides, custom, pointer, message) in [
         (
@@ -288,7 +288,7 @@ fn link_data_in_the_property_quarks_stands_in_for_the_deployments() {
 }
 
 #[test]
-fn link_data_of_a_wrong_type_is_told_without_its_value() {
+fn link_data_of_a_wrong_type_is_reported_without_its_value() {
     for (given, place) in [
         (json!("s3cret"), "/db"),
         (json!({"instances": "s3cret"}), "/db/instances"),
@@ -342,7 +342,7 @@ fn disks_provide_links_of_their_own_type() {
 }
 
 #[test]
-fn what_has_no_effect_is_told() {
+fn what_has_no_effect_is_reported() {
     let consumes = json!({"db": {"from": "pgdb", "network": "n", "ip_addresses": true, "odd": 1}, "unknown": {}});
     let provides = json!({"pgdb": {"shared": true, "aliases": [{"domain": "x"}]}, "unknown": {}});
     let warnings = consumer(false, consumes, &[("pg1", provides)]).warnings();
@@ -412,7 +412,7 @@ fn variables_get_the_addresses_of_groups_before_placeholders_are_replaced() {
 }
 
 #[test]
-fn a_variable_without_its_link_is_told_in_boshs_words() {
+fn a_variable_without_its_link_is_reported_in_boshs_words() {
     let message = "Failed to resolve link 'common_name' with alias 'x' and type 'address' from variable 'tls'. Details below:\n  \
                    - No link providers found";
     let place = "/variables/0/consumes/common_name";
@@ -438,7 +438,7 @@ fn the_errors_of_all_links_are_collected_in_the_directors_words() {
         "web",
         json!({"consumes": [{"name": "db", "type": "pg"}, {"name": "q", "type": "mq"}]}),
     );
-    let reported = case.resolve().expect_err("nobody provides them");
+    let reported = case.resolve().expect_err("they have no provider");
     let [rest @ .., all] = &reported[..] else {
         panic!("{reported:?}")
     };

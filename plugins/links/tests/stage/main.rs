@@ -1,4 +1,4 @@
-//! The stage as its callers see it: manifest and specs in, resolved documents and diagnostics out.
+//! The stage through its public functions: manifest and specs in, resolved documents and diagnostics out.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod deployment;

@@ -96,7 +96,7 @@ fn a_document_that_gets_too_deep_is_refused() {
 }
 
 #[test]
-fn documents_of_no_shape_are_told_and_nothing_else() {
+fn documents_of_no_shape_are_reported_and_nothing_else() {
     for top in [
         json!({}),
         json!({"releases": {}}),

@@ -125,7 +125,7 @@ fn cases() -> Vec<(&'static str, Vec<Token>, Option<&'static str>)> {
 }
 
 #[test]
-fn pieces_are_told_apart() {
+fn pieces_are_distinguished() {
     for (text, tokens, printed) in cases() {
         if text == "/~71:prev" {
             assert!(
