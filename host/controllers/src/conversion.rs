@@ -1,4 +1,4 @@
-//! What controllers ask of rooms that they must not see: running rules, reading release images and web pages.
+//! What the controllers need from crates that they must not depend on: running plugins, reading release images and web pages.
 
 use crate::api::PluginUse;
 use crate::api::deployment::StageName;
@@ -9,22 +9,22 @@ use futures::future::BoxFuture;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Who runs the rules: the installation's, and plugins that are loaded while it runs.
+/// Loads and runs plugins: the built-in ones, and those that are loaded at runtime.
 pub trait PluginHost: Send + Sync + 'static {
-    /// The rules of the installation: what is used where nobody puts something in its place.
+    /// The built-in plugins, which are used by default.
     fn built_in(&self) -> Vec<PluginUse>;
-    /// Takes a component in: unpacked, checked, compiled apart, and its settings held against its schema. One at a time; what it says of itself.
+    /// Loads a component: unpacks, checks and compiles it, and validates its settings by its schema. One at a time. Returns its description.
     ///
     /// # Errors
     /// Why it is refused. Codes begin with `plugin-`.
     fn load(&self, package: Package) -> BoxFuture<'_, Result<PluginUse, Vec<Diagnostic>>>;
-    /// Forgets all components that were loaded but these, by digest.
+    /// Unloads all components but these, by digest.
     fn keep(&self, digests: &BTreeSet<String>);
-    /// The rules for one conversion in `namespace`, with these in their place, or after them. Their calls have fuel for one conversion together, and
-    /// the memory and the places of the namespace.
+    /// The plugins for one conversion in `namespace`, with the chosen ones in place of the built-in ones, or after them. Their calls share the fuel of
+    /// one conversion, and the memory and the places of the namespace.
     ///
     /// # Errors
-    /// A component that was not loaded, or settings against its schema.
+    /// A component is not loaded, or settings violate its schema.
     fn with(&self, chosen: &[Chosen], namespace: &str) -> Result<ResolvedPlugins, Vec<Diagnostic>>;
 }
 
@@ -33,52 +33,52 @@ pub trait PluginHost: Send + Sync + 'static {
 pub struct Package {
     /// The namespace of its ConfigMaps: its machine code counts for that.
     pub namespace: Arc<str>,
-    /// Name for messages, and as the status tells it.
+    /// Its name in messages and in the status.
     pub name: String,
-    /// The stage that it is to be of.
+    /// The stage that it must be for.
     pub stage: Stage,
-    /// sha256 that it is to have: 64 hexadecimal digits.
+    /// Its expected sha256: 64 hexadecimal digits.
     pub digest: String,
     /// Its parts, in order.
     pub parts: Vec<Vec<u8>>,
-    /// The parts are one zstd stream.
+    /// Whether the parts are one zstd stream.
     pub compressed: bool,
     /// Settings for all its calls.
     pub settings: Settings,
 }
 
-/// Settings, and the document that messages about them name.
+/// Settings of a plugin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// An object.
+    /// The settings, an object.
     pub tree: Tree,
-    /// Document.
+    /// Name of their document in messages.
     pub document: String,
 }
 
-/// A rule that one deployment uses beside or in place of the installation's.
+/// A plugin that one deployment uses in place of the built-in one, or after it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
     /// The stage.
     pub stage: Stage,
     /// Name of the plugin.
     pub name: String,
-    /// sha256 of a component that was loaded; none: the installation's rule, with these settings.
+    /// sha256 of a loaded component; none: the built-in plugin, with these settings.
     pub digest: Option<String>,
-    /// For its calls.
+    /// Settings for its calls.
     pub settings: Settings,
 }
 
-/// The rules for one deployment.
+/// The plugins of one deployment.
 #[derive(Clone)]
 pub struct ResolvedPlugins {
-    /// To be called.
+    /// The stages to call.
     pub stages: Arc<dyn Stages + Send + Sync>,
-    /// What they are: for the status.
+    /// The plugins, for the status.
     pub uses: Vec<PluginUse>,
-    /// Of all components with their settings: the same digest and the same inputs give the same output.
+    /// Digest of all components with their settings: the same digest and the same inputs give the same output.
     pub digest: String,
-    /// What of settings could not be checked.
+    /// Settings that could not be checked.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -108,21 +108,21 @@ impl From<Stage> for StageName {
     }
 }
 
-/// Who reads release images.
+/// Reads release images.
 pub trait Images: Send + Sync + 'static {
     /// The release in an image.
     ///
     /// # Errors
-    /// All that is wrong with it. Codes begin with `image-` or `release-`.
+    /// Everything that is wrong with it. Codes begin with `image-` or `release-`.
     fn release<'a>(&'a self, wanted: &'a ReleaseImage) -> BoxFuture<'a, Result<Release, Vec<Diagnostic>>>;
 }
 
-/// Who reads documents from web servers.
+/// Reads documents from web servers.
 pub trait Web: Send + Sync + 'static {
-    /// The document at this address, as it is now.
+    /// The present document at this address.
     ///
     /// # Errors
-    /// `deployment-url`: it may not be asked for; `deployment-url-unread`: it cannot be read now.
+    /// `deployment-url`: the address is not allowed; `deployment-url-unread`: it cannot be read now.
     fn document<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Vec<u8>, Diagnostic>>;
 }
 
@@ -133,9 +133,9 @@ pub struct ReleaseImage {
     pub release: String,
     /// Reference of the image.
     pub image: String,
-    /// Whether its containers have to run as root: some job of it does not say that it needs none.
+    /// Whether its containers have to run as root, because any of its jobs may need that.
     pub as_root: bool,
-    /// Contents of the pull Secrets at hand (`.dockerconfigjson`), the release's own first.
+    /// Contents of the available pull Secrets (`.dockerconfigjson`), that of the release first.
     pub pull: Vec<PullSecret>,
 }
 

@@ -1,4 +1,4 @@
-//! The operator: custom resources, and the controllers that make what they ask for. kube, and never wasmtime.
+//! The operator: the custom resources and their controllers. It uses kube, and never wasmtime.
 //!
 //! Each controller has a folder: `observe` reads, `plan` decides and is pure, `act` writes. [`run()`] runs them all.
 

@@ -1,11 +1,11 @@
-//! What wakes a controller: changes of its objects, and of others that concern them.
+//! The watches of a controller: they requeue an object when it changes, or when another object changes that concerns it.
 //!
 //! # Guarantees
-//! Each watch recovers by itself: one that fails, or may not be, delays no other. (kube's builder lets all of them wait for one.) After each
-//! list all objects are looked at, in the state that it has: a list that follows a gap tells neither what went meanwhile nor whom that concerned.
+//! Each watch recovers on its own: a failed or forbidden watch does not block the others. (With kube's builder, all would wait for one.) After each
+//! list all objects are reconciled, because a list after a gap does not show what was deleted meanwhile, or which objects that concerned.
 //!
 //! # Caveats
-//! Lists are rare: one at the beginning, and one when a watch was away for longer than the API server remembers.
+//! Lists are rare: one at the beginning, and one when a watch was interrupted for longer than the API server keeps events.
 
 use crate::client::Kind;
 use crate::running::api;
@@ -20,7 +20,7 @@ use kube::{Api, Client, Resource};
 use std::collections::HashSet;
 use std::fmt::Debug;
 
-/// An object to look at.
+/// An object to reconcile.
 pub(crate) type Requeued<K> = watcher::Result<ObjectRef<K>>;
 
 /// The watches of one controller, in one namespace or in all.
@@ -34,7 +34,7 @@ pub(crate) struct Watches<K: Kind + 'static> {
 // === impl Watches ===
 
 impl<K: Kind + Send + Sync + 'static> Watches<K> {
-    /// Of its own objects.
+    /// Watches the objects of the controller.
     pub fn of(client: &Client, namespace: &Option<String>, config: watcher::Config) -> Self {
         let (store, writer) = reflector::store();
         let events = watcher(api::<K>(client, namespace), config).default_backoff();
@@ -46,8 +46,8 @@ impl<K: Kind + Send + Sync + 'static> Watches<K> {
         }
     }
 
-    /// And of others in the same namespaces, of which `whom` says whom they concern. Only what is around their data is watched: the content of
-    /// all Secrets of a cluster does not pass through here.
+    /// Also watches other objects in the same namespaces. `whom`: the objects that they concern. Only their metadata is watched, so the content of all
+    /// Secrets of a cluster is not transferred.
     #[must_use]
     pub fn and<O>(
         self,
@@ -61,7 +61,7 @@ impl<K: Kind + Send + Sync + 'static> Watches<K> {
         self.and_all(others, config, whom)
     }
 
-    /// And of others wherever they are.
+    /// Also watches other objects in all namespaces.
     #[must_use]
     pub fn and_all<O>(
         mut self,
@@ -79,13 +79,13 @@ impl<K: Kind + Send + Sync + 'static> Watches<K> {
         self
     }
 
-    /// The objects, and which of them to look at now.
+    /// The objects, and which of them to reconcile now.
     pub fn queue(self) -> (Store<K>, impl Stream<Item = Requeued<K>> + Send + use<K>) {
         (self.store, stream::select_all(self.all))
     }
 }
 
-/// Each time that one of the controller's own objects changes. `events`: after they were noted in `store`.
+/// Requeues an object each time that it changes. `events`: the watch events, after `store` was updated.
 pub(crate) fn own<K: Kind + Send + Sync + 'static>(
     store: Store<K>,
     events: impl Stream<Item = watcher::Result<Event<K>>> + Send,
@@ -97,10 +97,10 @@ pub(crate) fn own<K: Kind + Send + Sync + 'static>(
             before = known(&store);
             Vec::new()
         }
-        // The store has it when the list is complete, and until then the object's old state.
+        // Until the list is complete, the store has the old state of the object.
         Event::InitApply(_) => Vec::new(),
         Event::InitDone => {
-            // Those that are gone are woken, too: so the controller hears of it.
+            // Deleted objects are requeued, too, so that the controller forgets them.
             let mut all = known(&store);
             all.extend(before.drain());
             all.into_iter().collect()
@@ -108,7 +108,7 @@ pub(crate) fn own<K: Kind + Send + Sync + 'static>(
     })
 }
 
-/// Each time that another object changes, those that it concerns.
+/// Requeues the objects that another object concerns each time that it changes.
 fn foreign<K: Kind + Send + Sync + 'static, O: Send + 'static>(
     store: Store<K>,
     events: impl Stream<Item = watcher::Result<Event<PartialObjectMeta<O>>>> + Send,
@@ -121,7 +121,7 @@ fn foreign<K: Kind + Send + Sync + 'static, O: Send + 'static>(
     })
 }
 
-/// Those in this namespace. Others are not in the store, and would be taken for gone, although another controller beside this one has them.
+/// Those in this namespace. Others belong to another controller; they are not in this store, and would count as deleted.
 fn within<K: Kind + 'static>(here: &Option<String>, mut objects: Vec<ObjectRef<K>>) -> Vec<ObjectRef<K>> {
     objects.retain(|object| here.is_none() || object.namespace == *here);
     objects
@@ -144,7 +144,7 @@ fn known<K: Kind + 'static>(store: &Store<K>) -> HashSet<ObjectRef<K>> {
     all.iter().map(|object| ObjectRef::from_obj(&**object)).collect()
 }
 
-/// Those that own an object.
+/// The owners of an object.
 pub(crate) fn owners<K: Kind + 'static>(meta: &ObjectMeta) -> Vec<ObjectRef<K>> {
     let namespace = meta.namespace.as_deref();
     let owners = meta.owner_references.iter().flatten();
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_object_is_looked_at_as_the_newest_list_has_it() {
+    async fn an_object_is_reconciled_in_the_state_of_the_newest_list() {
         let (store, writer) = reflector::store();
         let events = [
             Event::Init,
@@ -193,23 +193,23 @@ mod tests {
         ];
         let events = stream::iter(events.map(Ok)).reflect(writer);
         let mut requeued = std::pin::pin!(own(store.clone(), events));
-        let mut looks = Vec::new();
+        let mut reconciled = Vec::new();
         while let Some(object) = requeued.next().await {
             let object = object.unwrap();
             let found = store.get(&object).and_then(|map| map.metadata.resource_version.clone());
-            looks.push((object.name, found.unwrap_or_default()));
+            reconciled.push((object.name, found.unwrap_or_default()));
         }
-        looks[..2].sort();
-        looks[3..].sort();
+        reconciled[..2].sort();
+        reconciled[3..].sort();
         let expected = [("a", "1"), ("b", "1"), ("b", "2"), ("a", ""), ("b", "3")];
         assert_eq!(
-            looks,
+            reconciled,
             expected.map(|(name, version)| (name.to_string(), version.to_string()))
         );
     }
 
     #[tokio::test]
-    async fn what_went_while_nobody_watched_wakes_whom_it_concerned() {
+    async fn what_was_deleted_during_a_gap_requeues_the_objects_that_it_concerned() {
         let (store, mut writer) = reflector::store();
         writer.apply_watcher_event(&Event::Apply(map("a", "1")));
         let events = [
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_of_another_namespace_is_somebody_elses_to_wake() {
+    fn an_object_of_another_namespace_is_requeued_by_its_own_controller() {
         let all = ["n", "m"].map(|namespace| ObjectRef::<ConfigMap>::new("a").within(namespace));
         let here = |namespace: Option<&str>| within(&namespace.map(str::to_string), all.to_vec());
         assert_eq!(here(Some("m")), all[1..]);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_watch_that_may_not_be_delays_no_other() {
+    async fn a_forbidden_watch_does_not_block_the_others() {
         let (store, mut writer) = reflector::store();
         writer.apply_watcher_event(&Event::Apply(map("a", "1")));
         let failing = stream::repeat_with(|| Err(watcher::Error::NoResourceVersion)).default_backoff();

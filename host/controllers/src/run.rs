@@ -22,43 +22,43 @@ use tokio::task::JoinHandle;
 /// How to run.
 #[derive(Clone)]
 pub struct Config {
-    /// What to serve in it.
+    /// The namespaces to serve.
     pub namespaces: Namespaces,
-    /// The lease that says who works.
+    /// The election of the process that works.
     pub election: Election,
-    /// Where `/live`, `/ready` and `/metrics` are answered; nowhere if none.
+    /// Address of `/live`, `/ready` and `/metrics`; none: they are not served.
     pub address: Option<SocketAddr>,
-    /// Objects that one controller looks at at a time.
+    /// How many objects one controller reconciles at a time.
     pub concurrency: u16,
-    /// Keys for certificates that are kept ready, so that a first deployment does not wait for them.
+    /// How many keys for certificates are generated in advance, so that a first deployment does not wait for them.
     pub spare_keys: usize,
     /// How manifests are converted.
     pub conversion: Conversion,
-    /// Who signs certificates with `signerType: cluster`: a signer of CertificateSigningRequests, [`crate::OWN_SIGNER`] among them. None: such
+    /// Name of the CertificateSigningRequest signer for certificates with `signerType: cluster`; it may be [`crate::OWN_SIGNER`]. None: such
     /// certificates are refused, and the operator needs no permission for requests.
     pub signer: Option<String>,
-    /// How deployments are reviewed before they are stored; not at all if none.
+    /// Settings of the validating webhook; none: there is no webhook.
     pub admission: Option<admission::Settings>,
 }
 
 /// Why the operator ended.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// An address, for health and metrics or for reviews, is taken.
+    /// The operator cannot listen at an address, for health and metrics or for reviews.
     #[error("cannot listen at {0}: {1}")]
     Listen(SocketAddr, std::io::Error),
-    /// Somebody else works now. Start again, and wait for your turn.
+    /// Another process holds the lease now. Restart, and wait for the lease.
     #[error("the lease was lost")]
     LeaseLost,
 }
 
-/// Runs until `stop`, and then finishes what it is about. `client`: from [`crate::client::connect`], so that it repeats nothing by itself.
+/// Runs until `stop`, and then finishes the reconciles in progress. `client`: from [`crate::client::connect`], because it must not retry calls.
 ///
 /// # Guarantees
-/// After the end nothing is written any more, and the lease is free.
+/// Afterwards nothing is written any more, and the lease is released.
 ///
 /// # Errors
-/// See [`RunError`]. A cluster that is away, or that has no custom resource definitions yet, is no error: it is waited for.
+/// See [`RunError`]. It is no error if the cluster is unavailable or has no custom resource definitions yet: the operator waits for them.
 pub async fn run(
     client: kube::Client,
     config: Config,
@@ -66,7 +66,7 @@ pub async fn run(
 ) -> Result<(), RunError> {
     let metrics = Arc::new(Metrics::new());
     let health = Health::default();
-    // Without a part that is not ready yet, no parts at all would count as ready.
+    // Without any part, health would count as ready.
     health.set(lease::PART, State::Starting);
     let serving = serve(&config, &health, &metrics).await?;
     let cluster = Cluster::new(client, metrics.clone());
@@ -101,7 +101,7 @@ pub async fn run(
     }
 }
 
-/// Begins to answer about health and metrics, where that is wanted.
+/// Starts to serve health and metrics, if configured.
 async fn serve(config: &Config, health: &Health, metrics: &Arc<Metrics>) -> Result<Option<JoinHandle<()>>, RunError> {
     let Some(address) = config.address else {
         return Ok(None);
@@ -113,7 +113,7 @@ async fn serve(config: &Config, health: &Health, metrics: &Arc<Metrics>) -> Resu
     Ok(Some(tokio::spawn(serving)))
 }
 
-/// What every process does, leader or not, because each answers reviews: knows the namespaces, and loads plugins.
+/// Follows the namespaces and loads plugins. Every process does, leader or not, because each answers reviews.
 async fn follow_namespaces_and_plugins(
     config: &Config,
     cluster: &Cluster,
@@ -132,7 +132,7 @@ async fn follow_namespaces_and_plugins(
     std::future::pending().await
 }
 
-/// Begins to answer the API server, where that is wanted.
+/// Starts the webhook, if configured.
 async fn review(
     config: &Config,
     cluster: &Cluster,
@@ -207,7 +207,7 @@ async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: R
     }
 }
 
-/// The places in which deployments are converted. Where namespaces are listed, each has a controller of its own, and nobody to share with.
+/// The places for conversions. In a list of namespaces, each has its own controller and does not share the places.
 fn turns(config: &Config) -> Turns {
     let places = usize::from(config.concurrency.max(1));
     match &config.namespaces {
@@ -216,7 +216,7 @@ fn turns(config: &Config) -> Turns {
     }
 }
 
-/// What the controllers share, each for itself.
+/// The contexts of the controllers.
 struct All {
     deployments: Arc<deployment::Context>,
     jobs: Arc<job::Context>,

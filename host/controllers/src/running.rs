@@ -1,4 +1,4 @@
-//! What all controllers share while they run: how many objects at a time, when to try again, how they are, when to stop.
+//! What all controllers share while they run: concurrency, retries, health, and when to stop.
 
 use crate::backoff::Backoff;
 use crate::client::{ANSWER, Cluster, Error, Kind, Outage};
@@ -22,13 +22,13 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use tracing::Instrument;
 
-/// Between two looks for a kind that cannot be listed yet.
+/// Between two lists of a kind that cannot be listed yet.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Shared by all controllers.
 #[derive(Clone)]
 pub(crate) struct Running {
-    /// Objects that one controller looks at at a time.
+    /// How many objects one controller reconciles at a time.
     pub concurrency: u16,
     client: kube::Client,
     backoff: Arc<Backoff>,
@@ -70,7 +70,7 @@ fn deployment<K: Resource<DynamicType = ()>>(object: &K) -> Option<&str> {
 // === impl Running ===
 
 impl Running {
-    /// `stop` turns true when everything is to end.
+    /// `stop` turns true when the operator has to end.
     pub fn new(concurrency: u16, cluster: &Cluster, health: Health, scope: Scope, stop: watch::Receiver<bool>) -> Self {
         Self {
             // kube takes 0 as "as many as there are".
@@ -99,8 +99,8 @@ impl Running {
         Action::requeue(pause)
     }
 
-    /// Runs a controller to its end: counts each reconcile, and lets each failure wait its time. `store`: its objects; `queue`: which of them to
-    /// look at now; `gone` hears of objects that are no more, by namespace and name.
+    /// Runs a controller until the operator ends. Counts each reconcile, and backs off after failures. `store`: its objects; `queue`: which of them to
+    /// reconcile now; `forget` is called for deleted objects, with namespace and name.
     pub async fn drive_queue<K, C, F>(
         &self,
         name: &'static str,
@@ -108,7 +108,7 @@ impl Running {
         (store, queue): (Store<K>, impl Stream<Item = watcher::Result<ObjectRef<K>>> + Send),
         context: Arc<C>,
         reconcile: impl Fn(Arc<K>, Arc<C>) -> F + Clone + Send + 'static,
-        (concurrency, gone): (u16, impl Fn(&str, &str)),
+        (concurrency, forget): (u16, impl Fn(&str, &str)),
     ) where
         K: Kind + Send + Sync + 'static,
         C: Send + Sync + 'static,
@@ -137,7 +137,7 @@ impl Running {
             Box::pin(queue.take_until(Box::pin(self.stopped()))),
             controller::Config::default().concurrency(concurrency),
         );
-        self.to_the_end(name, namespace, runs, gone).await;
+        self.to_the_end(name, namespace, runs, forget).await;
     }
 
     async fn to_the_end<K: Resource<DynamicType = ()>>(
@@ -145,14 +145,14 @@ impl Running {
         name: &'static str,
         namespace: &Option<String>,
         runs: impl Stream<Item = Result<(ObjectRef<K>, Action), controller::Error<Error, watcher::Error>>>,
-        gone: impl Fn(&str, &str),
+        forget: impl Fn(&str, &str),
     ) {
         runs.for_each(|run| {
             match run {
                 Err(controller::Error::ObjectNotFound(object)) => {
                     let namespace = object.namespace.unwrap_or_default();
-                    gone(&namespace, &object.name);
-                    self.gone(name, &format!("{namespace}/{}", object.name));
+                    forget(&namespace, &object.name);
+                    self.deleted(name, &format!("{namespace}/{}", object.name));
                 }
                 Err(controller::Error::QueueError(error)) => self.deaf(name, namespace, &error),
                 _ => {}
@@ -171,7 +171,7 @@ impl Running {
         work: impl Future<Output = Result<Action, Error>>,
     ) -> Result<Action, Error> {
         let (began, key) = (Instant::now(), key(object));
-        // Of the highest level, so that each line has its fields whatever the level of the log is.
+        // At the highest level, so that each line has its fields at any log level.
         let span = tracing::error_span!("reconcile", controller, object = key, deployment = deployment(object));
         async {
             let result = caught(object, work).await;
@@ -194,25 +194,25 @@ impl Running {
         tracing::debug!(outcome = outcome.0, seconds = took.as_secs_f64(), "reconciled");
     }
 
-    /// A watch failed; it is tried again by itself. One that may not be leaves the controller deaf to a kind, which is not being ready.
+    /// A watch failed; it is retried automatically. A forbidden watch makes the controller not ready, because it misses changes of a kind.
     fn deaf(&self, controller: &'static str, namespace: &Option<String>, error: &watcher::Error) {
         match Error::of_watch(error) {
             Some(error) => {
                 tracing::warn!(controller, %error, "cannot watch");
                 self.health.trouble(&part(controller, namespace), error.to_string());
             }
-            None => tracing::debug!(controller, %error, "a watch broke off"),
+            None => tracing::debug!(controller, %error, "a watch was interrupted"),
         }
     }
 
-    /// The object is gone.
-    fn gone(&self, controller: &'static str, key: &str) {
+    /// The object is deleted.
+    fn deleted(&self, controller: &'static str, key: &str) {
         self.backoff.forget(&format!("{controller} {key}"));
     }
 
-    /// Ready as soon as the API server has listed its kind: the definition is there, and so is the right to see it.
+    /// Ready as soon as the API server has listed its kind: the definition exists, and the operator may list it.
     ///
-    /// Not when its cache is filled: kube wakes one waiter for that only, and a second one would take it from the controller itself.
+    /// It does not wait for the cache of the controller: kube notifies only one waiter, which must be the controller itself.
     fn ready_when_listed<K: Kind + 'static>(&self, controller: &'static str, namespace: &Option<String>) {
         let (part, health) = (part(controller, namespace), self.health.clone());
         health.set(&part, State::Starting);
@@ -230,25 +230,25 @@ impl Running {
         });
     }
 
-    /// A controller's stream ended: as asked, or by itself, which only a restart mends.
+    /// A controller's stream ended: on request, or unexpectedly, which only a restart repairs.
     fn ended(&self, controller: &'static str, namespace: &Option<String>) {
         if !*self.stop.borrow() {
-            tracing::error!(controller, "ended by itself");
+            tracing::error!(controller, "ended unexpectedly");
             self.health.set(&part(controller, namespace), State::Ended);
         }
     }
 
-    /// When everything is to end.
+    /// Completes when the operator has to end.
     pub fn stopped(&self) -> impl Future<Output = ()> + Send + Sync + 'static {
         let mut stop = self.stop.clone();
         async move {
-            // An error means that whoever could ask for it is gone.
+            // An error means that the sender was dropped.
             let _ = stop.wait_for(|stop| *stop).await;
         }
     }
 }
 
-/// One object must not take the operator down with it, and every process after this one.
+/// Turns a panic into an error: one object must not crash the operator, and every process after this one.
 async fn caught<K: Resource<DynamicType = ()>>(
     object: &K,
     work: impl Future<Output = Result<Action, Error>>,

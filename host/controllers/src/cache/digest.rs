@@ -1,19 +1,19 @@
-//! What an object was, in 16 bytes: two that are equal were the same object in the same state, as far as controllers care.
+//! A 16-byte digest of the state of an object: equal digests mean the same object in the same state, as far as controllers care.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-/// A digest of what tells one state of an object from another.
+/// A digest of the state of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Digest([u8; 16]);
 
 // === impl Print ===
 
 impl Digest {
-    /// Of an object with this metadata.
+    /// The digest of an object with this metadata.
     ///
-    /// Where the server counts generations, a new status is no other state: pods that come and go would cost a conversion each time.
+    /// If the server counts generations, a new status is not a new state: else each change of a pod would cost a conversion.
     pub fn of(meta: &ObjectMeta) -> Self {
         let state = match meta.generation {
             Some(generation) => json!([
@@ -28,7 +28,7 @@ impl Digest {
         Self::of_bytes(json!([meta.uid, state]).to_string().as_bytes())
     }
 
-    /// Of any bytes.
+    /// The digest of any bytes.
     pub fn of_bytes(bytes: &[u8]) -> Self {
         let mut digest = [0; 16];
         for (to, from) in digest.iter_mut().zip(Sha256::digest(bytes)) {

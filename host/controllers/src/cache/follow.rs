@@ -1,4 +1,4 @@
-//! Fills the cache: a watch for each kind, of metadata only, and for what deployments make only of what carries their label.
+//! Fills the cache with a watch for each kind, of metadata only. Objects that deployments create are selected by their label.
 
 use super::selector::homes;
 use super::{Cache, Digest, Entry, Place, Says};
@@ -17,18 +17,18 @@ use kube::runtime::watcher::{self, Event};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Kinds that users make, too, for a deployment to read: they carry no label.
+/// Kinds that users create, too, as inputs of a deployment: these objects have no label.
 const READ: [&str; 2] = ["ConfigMap", "Secret"];
 
-/// Something happened to an object. The cache knows it already.
+/// An object that has changed. The cache is already updated.
 #[derive(Clone, Debug)]
 pub(crate) struct Touched {
     pub place: Place,
-    /// Whose it is, or was.
+    /// The homes that it has, or had.
     pub homes: Vec<String>,
 }
 
-/// Metadata, and what the status says.
+/// Metadata, and the readiness in the status.
 type Observed = (ObjectMeta, Says);
 
 /// A watch of one kind.
@@ -36,12 +36,12 @@ struct Feed {
     cache: Arc<Cache>,
     kind: &'static str,
     namespace: Option<String>,
-    /// Those seen so far of a list that is not complete yet.
+    /// The objects so far of a list that is not complete yet.
     listed: HashSet<Place>,
     filled: bool,
 }
 
-/// Follows everything in one namespace, or in all, and tells what happened after noting it.
+/// Watches everything in one namespace, or in all. Updates the cache, and then yields each change.
 pub(crate) fn follow(
     cache: &Arc<Cache>,
     client: &kube::Client,
@@ -132,7 +132,7 @@ fn feed(
     touched.boxed()
 }
 
-/// Notes an object.
+/// Stores an object.
 pub(super) fn keep(cache: &Cache, kind: &'static str, meta: &ObjectMeta, says: Says) -> Touched {
     let (place, homes) = (place(kind, meta), homes(kind, meta));
     let entry = Entry {
@@ -167,23 +167,23 @@ impl Feed {
             }
             Event::InitDone => self.listed_all(),
             Event::Apply((meta, says)) => vec![keep(&self.cache, self.kind, &meta, says)],
-            Event::Delete((meta, _)) => self.gone(place(self.kind, &meta)).into_iter().collect(),
+            Event::Delete((meta, _)) => self.remove(place(self.kind, &meta)).into_iter().collect(),
         }
     }
 
-    /// What a new list no longer has went while nobody watched.
+    /// Removes what a new list no longer has: it was deleted during a gap.
     fn listed_all(&mut self) -> Vec<Touched> {
         let listed = std::mem::take(&mut self.listed);
         let known = self.cache.places(self.kind, self.namespace.as_deref());
-        let gone = known.into_iter().filter(|place| !listed.contains(place));
-        let touched = gone.filter_map(|place| self.gone(place)).collect();
+        let missing = known.into_iter().filter(|place| !listed.contains(place));
+        let touched = missing.filter_map(|place| self.remove(place)).collect();
         if !std::mem::replace(&mut self.filled, true) {
             self.cache.open.send_modify(|open| *open = open.saturating_sub(1));
         }
         touched
     }
 
-    fn gone(&self, place: Place) -> Option<Touched> {
+    fn remove(&self, place: Place) -> Option<Touched> {
         let homes = self.cache.remove(&place)?.homes;
         Some(Touched { place, homes })
     }
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_went_while_nobody_watched_is_told_and_the_first_list_fills() {
+    async fn what_was_deleted_during_a_gap_is_reported_and_the_first_list_fills() {
         let cache = Arc::new(Cache::default());
         cache.open.send_replace(1);
         let mut feed = Feed {

@@ -1,8 +1,8 @@
-//! What there is in the cluster, as far as it concerns deployments: of each object that one of them owns or may look at, a print of 16 bytes.
+//! The cache: a 16-byte digest of each object that a deployment owns or may refer to.
 //!
-//! No content is kept: neither the memory nor the secrets of a whole cluster belong into the operator. And no decision to write or delete rests
-//! on this; it only tells that nothing has happened since all was well, and then there is nothing to decide. One watch a kind fills it, and
-//! wakes the controller after it did, never before: a look that an event causes sees what the event was about.
+//! It has no content: the operator must not hold the data or the secrets of a whole cluster. No decision to write or delete is based on it; it only
+//! shows that nothing has changed since the last successful conversion. One watch per kind fills it. The controller is requeued only after that, so a
+//! reconcile finds the change that caused it.
 
 mod digest;
 mod follow;
@@ -22,25 +22,25 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// What there is.
+/// The cache.
 #[derive(Debug)]
 pub(crate) struct Cache {
     tables: RwLock<Tables>,
     changed: watch::Sender<()>,
     /// Watches whose first list is not complete.
     open: watch::Sender<usize>,
-    /// Whether somebody has waited for that.
+    /// Whether a caller has waited for that.
     waited: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct Tables {
     entries: BTreeMap<Place, Entry>,
-    /// By home: what is there.
+    /// By home: its objects.
     homes: HashMap<String, BTreeSet<Place>>,
 }
 
-/// Where an object is.
+/// The key of an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Place {
     pub kind: &'static str,
@@ -48,16 +48,16 @@ pub(crate) struct Place {
     pub name: String,
 }
 
-/// What is known of an object.
+/// What is stored of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
     digest: Digest,
-    /// Whose it is: UIDs of its owners; of a claim, namespace and deployment.
+    /// What it belongs to: UIDs of its owners; for a claim, namespace and deployment.
     homes: Vec<String>,
     says: Says,
 }
 
-/// What the status of an object says, as far as it is about its present generation.
+/// The readiness in the status of an object, if that is about its present generation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Says {
     pub ready: bool,
@@ -68,16 +68,16 @@ pub(crate) struct Says {
 /// Why an instance group is not ready, as its condition says it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Trouble {
-    /// One word.
+    /// One word, such as `CrashLoopBackOff`.
     pub reason: String,
-    /// With pod and container.
+    /// A sentence with pod and container.
     pub message: String,
 }
 
 // === impl Says ===
 
 impl Says {
-    /// Of an instance group.
+    /// The readiness of an instance group.
     pub fn of(set: &QuarksStatefulSet) -> Self {
         let status = set.status.as_ref();
         let current = status.filter(|status| status.observed_generation == set.metadata.generation);
@@ -107,7 +107,7 @@ impl Default for Cache {
 }
 
 impl Cache {
-    /// What is there now of what a deployment sees.
+    /// The present digests of all objects that match.
     pub fn digests(&self, selector: &Selector) -> Digests {
         let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
         let mut digests = Digests::new();
@@ -143,7 +143,7 @@ impl Cache {
         digests
     }
 
-    /// What the objects of a kind with this owner say, by name.
+    /// The readiness of the objects of a kind with this owner, by name.
     pub fn says(&self, kind: &str, owner: &str) -> Vec<(String, Says)> {
         let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
         let places = tables.homes.get(owner).into_iter().flatten();
@@ -151,14 +151,14 @@ impl Cache {
         places.filter(|place| place.kind == kind).filter_map(says).collect()
     }
 
-    /// Whether there is an object of a kind with this owner.
+    /// Whether an object of a kind with this owner exists.
     pub fn has(&self, kind: &str, owner: &str) -> bool {
         let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
         let mut places = tables.homes.get(owner).into_iter().flatten();
         places.any(|place| place.kind == kind)
     }
 
-    /// Whether all kinds have been listed. Waits for it so long, but once only: a kind that may not be watched would hold up everything.
+    /// Whether all kinds have been listed. Waits for that at most this long, and only once: a forbidden watch must not delay every reconcile.
     pub async fn is_filled(&self, within: Duration) -> bool {
         let within = match self.waited.load(Ordering::Relaxed) {
             true => Duration::ZERO,
@@ -170,14 +170,14 @@ impl Cache {
         matches!(filled, Ok(Ok(_)))
     }
 
-    /// Waits until this is what a deployment sees, but no longer than so.
+    /// Waits until the matching objects have these digests, at most this long.
     pub async fn wait_for(&self, selector: &Selector, digests: &Digests, within: Duration) {
         let mut changed = self.changed.subscribe();
         let shown = async {
-            // Marks what has happened as seen, so that nothing falls between the look and the wait.
+            // Marks past changes as handled, so that none is missed between the comparison and the wait.
             while self.digests(selector) != *digests && changed.changed().await.is_ok() {}
         };
-        // Somebody else's change comes between, or a watch is slow: then there is another look.
+        // On a timeout there was another change, or a watch is slow: then there is another reconcile.
         let _ = timeout(within, shown).await;
     }
 
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deployment_sees_what_it_owns_refers_to_and_the_values_of_its_variables() {
+    fn a_deployment_selects_what_it_owns_refers_to_and_the_values_of_its_variables() {
         let cache = Cache::default();
         let claim = json!({"labels": {labels::DEPLOYMENT_NAME: "d"}});
         for (kind, name, more) in [
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_what_will_be_seen() {
+    fn digests_after_writes_are_those_that_the_watches_give() {
         let cache = Cache::default();
         put(&cache, "Service", &meta("a", "1", owned("u")));
         put(&cache, "Service", &meta("b", "1", owned("u")));
@@ -343,11 +343,11 @@ mod tests {
         cache.remove(&cache.places("Service", Some("n"))[1]);
         assert_eq!(cache.digests(&selector()), after);
         put(&cache, "Service", &meta("c", "4", owned("u")));
-        assert_ne!(cache.digests(&selector()), after, "somebody changed c");
+        assert_ne!(cache.digests(&selector()), after, "another writer changed c");
     }
 
     #[test]
-    fn nothing_stays_of_what_is_gone() {
+    fn nothing_remains_of_deleted_objects() {
         let cache = Cache::default();
         put(&cache, "Service", &meta("a", "1", owned("u")));
         put(&cache, "Service", &meta("a", "2", owned("v")));

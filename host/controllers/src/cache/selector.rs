@@ -1,4 +1,4 @@
-//! What one deployment sees of the cluster: what it owns, what it refers to, the values of its variables. Pure.
+//! The objects that concern one deployment: what it owns, what it refers to, the values of its variables. Pure.
 
 use super::{Digest, Place};
 use crate::client::written::Written;
@@ -6,10 +6,10 @@ use boson_deployment::labels;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::BTreeMap;
 
-/// The one kind that belongs to a deployment by its label: claims outlive their owner, so that they have none.
+/// The only kind that belongs to a deployment by label: claims outlive their deployment, so they have no owner.
 pub(super) const CLAIM: &str = "PersistentVolumeClaim";
 
-/// What one deployment sees of the cluster.
+/// Selects the objects that concern one deployment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Selector {
     pub namespace: String,
@@ -18,17 +18,17 @@ pub(crate) struct Selector {
     pub label: String,
     /// What it refers to: kind and name.
     pub refers: Vec<(&'static str, String)>,
-    /// Its Secrets of variables begin with this.
+    /// Prefix of the Secrets of its variables.
     pub variables: String,
 }
 
-/// Prints of everything in a sight, by kind and name.
+/// Digests of all objects that a selector matches, by kind and name.
 pub(crate) type Digests = BTreeMap<(String, String), Digest>;
 
 // === impl Sight ===
 
 impl Selector {
-    /// The world as it is to become: with what was written in the meantime.
+    /// The digests after these writes.
     pub fn after(&self, mut digests: Digests, written: &[Written]) -> Digests {
         for one in written {
             let key = (one.kind.clone(), one.name.clone());
@@ -36,7 +36,7 @@ impl Selector {
                 Some(meta) if self.holds(&one.kind, &one.name, &homes(&one.kind, meta)) => {
                     digests.insert(key, Digest::of(meta));
                 }
-                // News of it, and what else nobody looks at.
+                // An event, or another object that does not match.
                 Some(_) => {}
                 None => {
                     digests.remove(&key);
@@ -46,7 +46,7 @@ impl Selector {
         digests
     }
 
-    /// Whether it sees what is there, with these homes.
+    /// Whether it matches the object at this place with these homes.
     pub fn matches(&self, place: &Place, homes: &[String]) -> bool {
         place.namespace == self.namespace && self.holds(place.kind, &place.name, homes)
     }
@@ -59,7 +59,7 @@ impl Selector {
     }
 }
 
-/// Whose an object is.
+/// What an object belongs to.
 pub(super) fn homes(kind: &str, meta: &ObjectMeta) -> Vec<String> {
     let owners = meta.owner_references.iter().flatten().map(|owner| owner.uid.clone());
     let label = meta
