@@ -1,4 +1,4 @@
-//! The ValidatingWebhookConfiguration: what the API server asks about, where, and what it does when nobody answers. Pure.
+//! The ValidatingWebhookConfiguration. Pure.
 
 use super::Way;
 use super::material::Material;
@@ -10,10 +10,10 @@ use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use serde_json::{Value, json};
 
-/// Seconds that the API server waits. An answer takes a few tenths; nobody waits longer for a check that is a courtesy.
+/// How many seconds the API server waits. An answer takes a few tenths; an optional check must not delay users longer.
 pub(super) const PATIENCE: u64 = 5;
 
-/// What it depends on.
+/// What the configuration depends on.
 pub(super) struct Inputs<'a> {
     pub name: &'a str,
     /// Namespace of the operator, and its UID.
@@ -23,7 +23,7 @@ pub(super) struct Inputs<'a> {
     pub material: &'a Material,
 }
 
-/// The object as it should be.
+/// The desired object.
 pub(super) fn configuration(inputs: &Inputs<'_>) -> Value {
     let (namespace, uid) = inputs.namespace;
     let owner = json!({"apiVersion": "v1", "kind": "Namespace", "name": namespace, "uid": uid});
@@ -33,14 +33,14 @@ pub(super) fn configuration(inputs: &Inputs<'_>) -> Value {
         "metadata": {
             "name": inputs.name,
             "labels": {MANAGED_BY: BOSON},
-            // It goes with the operator's namespace.
+            // It is deleted with the operator's namespace.
             "ownerReferences": [owner],
         },
         "webhooks": [{
             "name": format!("boshdeployments.{}", labels::GROUP),
             "admissionReviewVersions": ["v1"],
             "sideEffects": "None",
-            // An operator that is away blocks nobody: its controller says the same later.
+            // An unavailable operator must not block users: the controller reports the same errors later.
             "failurePolicy": "Ignore",
             "timeoutSeconds": PATIENCE,
             "rules": [{
@@ -81,7 +81,7 @@ fn client(inputs: &Inputs<'_>) -> Value {
     }
 }
 
-/// The authorities that the API server trusts, as the configuration says.
+/// The certificate authorities in the configuration, which the API server trusts.
 pub(super) fn published(live: &ValidatingWebhookConfiguration) -> Option<String> {
     let webhook = live.webhooks.as_ref()?.first()?;
     String::from_utf8(webhook.client_config.ca_bundle.as_ref()?.0.clone()).ok()
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_blocked_and_only_served_namespaces_are_asked_about() {
+    fn failures_do_not_block_and_only_served_namespaces_are_reviewed() {
         let material = made(Step::Make, None, &["w.n.svc".into()]).unwrap();
         let of = |way: &Way, served: &Namespaces| {
             configuration(&Inputs {

@@ -1,4 +1,4 @@
-//! Keeps what the webhook needs in the cluster: the Secret with its certificates, and the configuration that tells the API server of it.
+//! Maintains the objects that the webhook needs: the Secret with its certificates, and the ValidatingWebhookConfiguration.
 
 use super::configuration::{self, Inputs};
 use super::material::{self, Material, SETTLED, Step, made};
@@ -19,36 +19,36 @@ use std::time::{Duration, SystemTime};
 
 /// Name of the Secret, in the namespace of the operator.
 const SECRET: &str = "boson-webhook";
-/// Between two looks when nothing happens: certificates grow old in silence.
+/// Between two reconciles without a watch event: certificates expire without one.
 const CALM: Duration = Duration::from_secs(600);
 /// After a failure.
 const AGAIN: Duration = Duration::from_secs(30);
 /// After a lost race.
 const SOON: Duration = Duration::from_millis(200);
 
-/// Keeps Secret and configuration.
+/// Maintains Secret and configuration.
 #[derive(Clone)]
 pub(crate) struct Keeper {
     cluster: Cluster,
     settings: Settings,
     served: Namespaces,
-    /// The operator's own.
+    /// The operator's namespace.
     namespace: String,
 }
 
-/// Why it could not be kept.
+/// Why they could not be updated.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Trouble {
     #[error(transparent)]
     Api(#[from] Error),
-    #[error("certificates cannot be made: {0}")]
+    #[error("cannot create certificates: {0}")]
     Made(String),
 }
 
 // === impl Keeper ===
 
 impl Keeper {
-    /// `namespace`: the operator's own. `served`: where it is asked.
+    /// `namespace`: the operator's own. `served`: the namespaces whose deployments are reviewed.
     pub(crate) fn new(cluster: Cluster, settings: Settings, served: Namespaces, namespace: &str) -> Self {
         Self {
             cluster,
@@ -58,7 +58,7 @@ impl Keeper {
         }
     }
 
-    /// Keeps both as they should be, for ever. For the process that leads: two of different versions would take turns in writing.
+    /// Keeps both up to date, for ever. Only the leader does this: two versions of the operator would overwrite each other.
     pub(crate) async fn keep(&self) {
         let mut changes = pin!(self.changes());
         loop {
@@ -66,7 +66,7 @@ impl Keeper {
                 Ok(wake) => wake,
                 Err(Trouble::Api(error)) if error.is_race() => SOON,
                 Err(error) => {
-                    tracing::warn!(%error, "the webhook is not as it should be; deployments are stored unreviewed");
+                    tracing::warn!(%error, "the webhook is not up to date; deployments may be stored without a review");
                     AGAIN
                 }
             };
@@ -74,7 +74,7 @@ impl Keeper {
         }
     }
 
-    /// The Secret as it is, and each time that it changes. Errors are told, and mend themselves.
+    /// The Secret, now and after each change. Errors are logged and retried.
     pub(super) fn secrets(&self) -> impl Stream<Item = Option<Secret>> + Send + use<> {
         let api: Api<Secret> = Api::namespaced(self.cluster.client(), &self.namespace);
         let secrets = watch_object(api, SECRET).default_backoff();
@@ -89,17 +89,17 @@ impl Keeper {
         })
     }
 
-    /// Makes the Secret where there is none. Of several processes that do, one succeeds, and all use what it made.
+    /// Creates the Secret. Of several processes only one succeeds, and all use its Secret.
     pub(super) async fn make(&self) -> Result<(), Trouble> {
         let material = self.made(Step::Make, None).await?;
         match self.cluster.create(MANAGER, &self.secret(None, &material)).await? {
-            Created::Made(_) => tracing::info!("made certificates for the webhook"),
+            Created::Made(_) => tracing::info!("created certificates for the webhook"),
             Created::Exists => {}
         }
         Ok(())
     }
 
-    /// An item whenever one of the two may have changed.
+    /// Yields whenever the Secret or the configuration may have changed.
     fn changes(&self) -> impl Stream<Item = ()> + Send + use<> {
         let api: Api<ValidatingWebhookConfiguration> = Api::all(self.cluster.client());
         let configurations = watch_object(api, &self.name()).default_backoff();
@@ -107,7 +107,7 @@ impl Keeper {
         stream::select(self.secrets().map(drop), configurations)
     }
 
-    /// One look, and what it asks for. Tells when to look again.
+    /// One reconcile. Returns when to reconcile again.
     async fn settle(&self) -> Result<Duration, Trouble> {
         let secret: Option<Secret> = self.cluster.get(&self.namespace, SECRET).await?;
         let live: Option<ValidatingWebhookConfiguration> = self.cluster.get_global(&self.name()).await?;
@@ -137,7 +137,7 @@ impl Keeper {
         })
     }
 
-    /// Tells the API server, where it has been told something else.
+    /// Updates the configuration if it differs.
     async fn configure(&self, live: Option<ValidatingWebhookConfiguration>, material: &Material) -> Result<(), Error> {
         let found: Option<Namespace> = self.cluster.get_global(&self.namespace).await?;
         let uid = found.and_then(|namespace| namespace.metadata.uid);
@@ -163,11 +163,11 @@ impl Keeper {
     async fn made(&self, step: Step, old: Option<Material>) -> Result<Material, Trouble> {
         let names = self.settings.way.names(&self.namespace);
         let made = tokio::task::spawn_blocking(move || made(step, old, &names)).await;
-        made.map_err(|_| Trouble::Made("it broke off".into()))?
+        made.map_err(|_| Trouble::Made("the task crashed".into()))?
             .map_err(Trouble::Made)
     }
 
-    /// The Secret with this in it. `old`: the one that it replaces, if that is still the same.
+    /// The Secret with this material. `old`: the Secret to replace, if it has not changed.
     fn secret(&self, old: Option<Secret>, material: &Material) -> Secret {
         let metadata = ObjectMeta {
             name: Some(SECRET.into()),
@@ -183,7 +183,7 @@ impl Keeper {
         }
     }
 
-    /// Name of the configuration. Namespaces of operators differ, and so do these.
+    /// Name of the configuration, unique by the operator's namespace.
     fn name(&self) -> String {
         format!("boson.{}", self.namespace)
     }

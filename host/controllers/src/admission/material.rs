@@ -1,8 +1,8 @@
-//! What the webhook's TLS rests on: an authority of our own, the certificate that it signed, and when to replace which. Pure, but for [`made`].
+//! The TLS material of the webhook: its own certificate authority, the serving certificate, and when to replace which. Pure, except for [`made`].
 //!
 //! # Guarantees
-//! A certificate is served only when the API server has been told of its authority before: a new authority is announced beside the old one,
-//! and signs when both have been in the configuration for a while.
+//! A certificate is served only after its authority was published to the API server: a new authority is published beside the old one, and signs only
+//! after both have been in the configuration for a while.
 
 use boson_credentials::{Cause, Issued, KeySize, Request, RsaKey, Source, System, generate};
 use boson_document::{Number, Tree};
@@ -14,12 +14,12 @@ use std::time::{Duration, SystemTime};
 
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// Days that an authority is valid, and a certificate. Both are replaced when a third is left.
+/// Validity of an authority and of a certificate, in days. Both are replaced when a third is left.
 const AUTHORITY_DAYS: u32 = 1095;
 const LEAF_DAYS: u32 = 90;
-/// How long after its announcement an authority signs: all API servers have heard of it by then.
+/// How long after its publication an authority signs: by then all API servers have the new configuration.
 pub(super) const SETTLED: Duration = Duration::from_secs(60);
-/// Certificates are valid from this long ago, because clocks of two machines differ.
+/// Certificates are backdated by this, because the clocks of two machines differ.
 const EARLIER: Duration = HOUR;
 
 /// A certificate and its key, PEM.
@@ -29,18 +29,18 @@ pub(super) struct Pair {
     pub key: String,
 }
 
-/// What the Secret holds.
+/// The content of the Secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Material {
-    /// Signs.
+    /// The authority that signs.
     pub authority: Pair,
-    /// Will sign.
+    /// The next authority.
     pub next: Option<Pair>,
-    /// The certificate of the one that signed before: its leaf may still be served somewhere.
+    /// The certificate of the previous authority: its leaf may still be served by a process.
     pub previous: Option<String>,
-    /// Is served.
+    /// The serving certificate.
     pub leaf: Pair,
-    /// The names that it is for.
+    /// The names of the serving certificate.
     pub names: Vec<String>,
     /// The secret part of the address.
     pub path: String,
@@ -51,17 +51,17 @@ pub(super) struct Material {
 pub(super) enum Step {
     /// Nothing.
     Keep,
-    /// There is nothing that could be used: make everything.
+    /// There is no usable material: create all of it.
     Make,
-    /// Make the next authority, and tell of it.
+    /// Create the next authority, and publish it.
     Announce,
     /// The next authority signs from now on.
     Promote,
-    /// Another certificate, by the same authority.
+    /// Create another certificate with the same authority.
     Renew,
 }
 
-/// Decides. `published`: the authorities that the API server trusts, as the configuration says.
+/// Decides. `published`: the authorities in the configuration, which the API server trusts.
 pub(super) fn plan(material: Option<&Material>, names: &[String], published: Option<&str>, now: SystemTime) -> Step {
     let Some(material) = material else { return Step::Make };
     let Some(authority) = Issued::from_pem(&material.authority.certificate) else {
@@ -88,16 +88,16 @@ pub(super) fn plan(material: Option<&Material>, names: &[String], published: Opt
     Step::Keep
 }
 
-/// Whether only a third of its life is left.
+/// Whether only a third of its validity is left.
 fn is_due(issued: &Issued, now: SystemTime) -> bool {
     let life = issued.not_after.duration_since(issued.not_before).unwrap_or_default();
     issued.not_after.checked_sub(life / 3).is_none_or(|due| due <= now)
 }
 
-/// What is there after a step. It makes keys, so it takes a while.
+/// The material after a step. Slow, because it generates keys.
 ///
 /// # Errors
-/// The system has no randomness to give.
+/// The system provides no randomness.
 pub(super) fn made(step: Step, old: Option<Material>, names: &[String]) -> Result<Material, String> {
     let Some(old) = old.filter(|_| step != Step::Make) else {
         let authority = authority()?;
@@ -180,7 +180,7 @@ fn token() -> Result<String, String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// The machine's randomness, and a clock that is a little slow.
+/// The system's randomness, and a clock that is backdated.
 struct Earlier(System);
 
 impl Source for Earlier {
@@ -201,7 +201,7 @@ impl Source for Earlier {
 // === impl Material ===
 
 impl Material {
-    /// What a Secret holds, if it holds all that is needed.
+    /// The material in a Secret, if it is complete.
     pub(super) fn read(secret: &Secret) -> Option<Self> {
         let text = |key: &str| {
             let bytes = secret.data.as_ref()?.get(key)?;
@@ -223,7 +223,7 @@ impl Material {
         })
     }
 
-    /// As a Secret holds it.
+    /// The data of the Secret.
     pub(super) fn data(&self) -> BTreeMap<String, ByteString> {
         let names = self.names.join(" ");
         let mut texts = vec![
@@ -242,7 +242,7 @@ impl Material {
         texts.into_iter().map(entry).collect()
     }
 
-    /// The authorities that the API server is to trust, PEM.
+    /// The authorities that the API server must trust, PEM.
     pub(super) fn bundle(&self) -> String {
         let next = self.next.as_ref().map(|next| &next.certificate);
         let all = [Some(&self.authority.certificate), next, self.previous.as_ref()];
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn an_authority_is_replaced_only_after_the_api_server_has_heard_of_the_next() {
+    fn an_authority_is_replaced_only_after_the_next_was_published() {
         assert_eq!(plan(None, &names(), None, after(0)), Step::Make);
         let first = made(Step::Make, None, &names()).unwrap();
         let published = first.bundle();
@@ -287,20 +287,20 @@ mod tests {
         assert_eq!(
             plan(Some(&both), &names(), Some(&published), after(1)),
             Step::Keep,
-            "not told yet"
+            "not published yet"
         );
         let bundle = both.bundle();
         assert!(bundle.starts_with(&published) && bundle.len() > published.len());
         assert_eq!(
             plan(Some(&both), &names(), Some(&bundle), after(0)),
             Step::Keep,
-            "told just now"
+            "just published"
         );
         assert_eq!(plan(Some(&both), &names(), Some(&bundle), after(1)), Step::Promote);
         let second = made(Step::Promote, Some(both), &names()).unwrap();
         assert!(
             second.bundle().contains(first.authority.certificate.trim()),
-            "its leaf is still served somewhere"
+            "its leaf may still be served"
         );
         assert_eq!(second.path, first.path);
         assert_eq!(plan(Some(&second), &names(), Some(&bundle), after(1)), Step::Keep);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_is_renewed_a_month_before_its_end_and_where_its_names_are_others() {
+    fn a_certificate_is_renewed_a_month_before_its_end_and_when_its_names_change() {
         let first = made(Step::Make, None, &names()).unwrap();
         assert_eq!(plan(Some(&first), &names(), None, after(58)), Step::Keep);
         assert_eq!(plan(Some(&first), &names(), None, after(61)), Step::Renew);
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_holds_all_of_it_and_half_of_it_is_nothing() {
+    fn an_incomplete_secret_counts_as_empty() {
         let first = made(Step::Make, None, &names()).unwrap();
         let full = made(Step::Announce, Some(first), &names()).unwrap();
         let mut secret = Secret {

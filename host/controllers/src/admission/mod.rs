@@ -1,13 +1,13 @@
-//! The validating webhook for BOSHDeployments: what is wrong with one is said to whoever writes it, in the words that its conditions would
-//! have later. Every process answers; the one that leads keeps certificates and configuration.
+//! The validating webhook for BOSHDeployments: it reports errors when a deployment is written, in the same words as the conditions would later. Every
+//! process answers; the leader maintains certificates and configuration.
 //!
 //! # Guarantees
-//! Nothing rests on it: an operator that is down, slow or without rights lets everything pass, and the controller says the same in the
-//! conditions. Nothing is written in a review, and no value of a variable is in an answer.
+//! Nothing depends on it: an operator that is down, slow or without permissions accepts everything, and the controller reports the same errors in the
+//! conditions. A review writes nothing, and no answer holds a value of a variable.
 //!
 //! # Caveats
-//! A review reads ConfigMaps with the rights of the operator, so it answers only whoever knows the address, of which a part is secret and
-//! known to the API server.
+//! A review reads ConfigMaps with the permissions of the operator. So a part of its address is secret and known only to the API server, and other
+//! requests are refused.
 
 mod configuration;
 mod keeper;
@@ -22,21 +22,21 @@ pub(crate) use keeper::Keeper;
 pub(crate) use review::{PLACES, Reviewer};
 pub(crate) use server::serve;
 
-/// Who owns the fields that are set here.
+/// The owner of the fields that are set here.
 const MANAGER: FieldManager = FieldManager("boson-admission");
-/// What its health is told under.
+/// Name of this part in the health report.
 const PART: &str = "admission";
 
-/// How to answer the API server.
+/// Settings of the webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Where to listen.
     pub listen: SocketAddr,
-    /// How the API server gets there.
+    /// How the API server reaches it.
     pub way: Way,
 }
 
-/// How the API server gets to the webhook.
+/// How the API server reaches the webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Way {
     /// Through the Service of this name, in the namespace of the operator.
@@ -48,7 +48,7 @@ pub enum Way {
 // === impl Way ===
 
 impl Way {
-    /// The names and addresses that the serving certificate is for.
+    /// The names and addresses of the serving certificate.
     fn names(&self, namespace: &str) -> Vec<String> {
         match self {
             Self::Service(name) => vec![format!("{name}.{namespace}.svc"), format!("{name}.{namespace}")],
@@ -57,7 +57,7 @@ impl Way {
     }
 }
 
-/// The host of an address, without port; of an IPv6 address, what is between the brackets.
+/// The host of a URL, without port, and without the brackets of an IPv6 address.
 fn host(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let place = rest.split('/').next().unwrap_or_default();
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn certificates_are_for_the_way_that_the_api_server_takes() {
+    fn certificates_have_the_name_that_the_api_server_uses() {
         for (way, names) in [
             (Way::Service("w".into()), vec!["w.n.svc", "w.n"]),
             (Way::Url("https://127.0.0.1:8443".into()), vec!["127.0.0.1"]),

@@ -1,5 +1,5 @@
-//! One review: a question of the API server becomes a check, and what came of it an answer. What cannot be checked in time is allowed, with a
-//! warning that says so.
+//! One review: a request of the API server becomes a check, and its result the answer. A deployment that cannot be checked in time is allowed, with a
+//! warning.
 
 use super::configuration::PATIENCE;
 use crate::api::BoshDeployment;
@@ -14,20 +14,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
-/// Our own limit: before the API server gives up, so that it can be said that nothing was checked.
+/// Our own limit, shorter than that of the API server, so that the answer can say that nothing was checked.
 const DEADLINE: Duration = Duration::from_millis(PATIENCE * 1000 - 700);
-/// Checks at a time; each may hold the memory of a manifest several times.
+/// How many checks run at a time; each may use the memory of several copies of a manifest.
 pub(crate) const PLACES: usize = 4;
-/// Between two looks whether the namespace has a place.
+/// How often to check whether the namespace has a free place.
 const POLL: Duration = Duration::from_millis(50);
-/// Characters of a warning: the API server cuts those that have more than 256.
+/// Characters of a warning: the API server cuts longer ones than 256.
 const WARNING: usize = 250;
-/// Warnings of an answer; it passes on 4 KiB of them.
+/// Warnings of an answer: the API server passes on 4 KiB.
 const WARNINGS: usize = 15;
 /// Characters of a refusal.
 const MESSAGE: usize = 16_000;
 
-/// Checks what is asked about.
+/// Checks deployments under review.
 pub(crate) struct Reviewer {
     context: Arc<Context>,
     served: Namespaces,
@@ -46,7 +46,7 @@ struct Verdict {
 // === impl Reviewer ===
 
 impl Reviewer {
-    /// Checks by this context.
+    /// Checks with this context.
     pub(crate) fn new(context: Arc<Context>, served: Namespaces, metrics: Arc<Metrics>) -> Self {
         Self {
             context,
@@ -57,7 +57,7 @@ impl Reviewer {
         }
     }
 
-    /// The answer; none to what is no question.
+    /// The answer; none if the body is no review.
     pub(super) async fn answer(&self, body: &[u8]) -> Option<Value> {
         let began = Instant::now();
         let review: AdmissionReview<DynamicObject> = serde_json::from_slice(body).ok()?;
@@ -66,7 +66,7 @@ impl Reviewer {
         let mut response = AdmissionResponse::from(&request);
         if let Some(wrong) = &verdict.wrong {
             let message: String = wrong.chars().take(MESSAGE).collect();
-            // Without a line break in front, kubectl puts the first error behind its own words.
+            // Without the leading line break, kubectl appends the first error to its own message.
             response = response.deny(format!("\n{message}"));
             response.result.code = 422;
             response.result.reason = "Invalid".into();
@@ -96,7 +96,7 @@ impl Reviewer {
             .as_ref()
             .and_then(|object| serde_json::to_value(object).ok());
         let Some(object) = object.and_then(|object| serde_json::from_value::<BoshDeployment>(object).ok()) else {
-            return Verdict::unchecked("unreadable", "it is of another version than the operator");
+            return Verdict::unchecked("unreadable", "its version does not match the operator");
         };
         match tokio::time::timeout(DEADLINE, self.check(object, namespace)).await {
             Ok(verdict) => verdict,
@@ -105,7 +105,7 @@ impl Reviewer {
     }
 
     async fn check(&self, object: BoshDeployment, namespace: String) -> Verdict {
-        // No namespace has more than half of the places, or it could keep the reviews of all others from being made in time.
+        // No namespace gets more than half of the places, or it could delay the reviews of all others.
         let turn = loop {
             match self.turns.take(&namespace) {
                 Some(turn) => break turn,
@@ -113,10 +113,10 @@ impl Reviewer {
             }
         };
         let Ok(place) = self.places.clone().acquire_owned().await else {
-            return Verdict::unchecked("failed", "the operator is about to end");
+            return Verdict::unchecked("failed", "the operator is shutting down");
         };
         let context = self.context.clone();
-        // In a task of its own: one that is not waited for any more keeps its place until it has ended.
+        // In its own task: after a timeout it keeps its place until it has ended.
         let checked = tokio::spawn(async move {
             let checked = context.check(object, &namespace).await;
             drop((place, turn));
@@ -125,7 +125,7 @@ impl Reviewer {
         match checked.await {
             Ok(Ok(checked)) => checked.into(),
             Ok(Err(error)) => Verdict::unchecked("failed", &error.to_string()),
-            Err(_) => Verdict::unchecked("failed", "the check broke off"),
+            Err(_) => Verdict::unchecked("failed", "the check crashed"),
         }
     }
 }
@@ -157,7 +157,7 @@ impl From<Checked> for Verdict {
     }
 }
 
-/// As the API server takes warnings: each on one line and short, and not too many.
+/// Warnings within the limits of the API server: one short line each, and not too many.
 fn bounded(warnings: Vec<String>) -> Vec<String> {
     let more = warnings.len().saturating_sub(WARNINGS);
     let line = |text: String| {
@@ -169,7 +169,7 @@ fn bounded(warnings: Vec<String>) -> Vec<String> {
     };
     let mut out: Vec<String> = warnings.into_iter().take(WARNINGS).map(line).collect();
     if more > 0 {
-        out.push(format!("{more} more warnings; the events of the deployment have all"));
+        out.push(format!("{more} more warnings; see the events of the deployment"));
     }
     out
 }
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_of_a_check_is_counted_by_one_word() {
+    fn the_result_of_a_check_is_counted_by_one_word() {
         let word = |wrong: Option<&str>, warnings: &[&str]| {
             Verdict::from(Checked {
                 wrong: wrong.map(str::to_string),

@@ -1,5 +1,4 @@
-//! The door that the API server knocks at: TLS with the newest certificate of the Secret, and bounds on everything that a stranger could
-//! make large or slow.
+//! The HTTPS server of the webhook: TLS with the newest certificate of the Secret, and limits for everything that a client could make large or slow.
 
 use super::keeper::Keeper;
 use super::material::Material;
@@ -26,18 +25,18 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{self, ServerConfig};
 
-/// Connections at a time. An API server keeps a few open.
+/// Most connections at a time. An API server keeps a few open.
 const CLIENTS: usize = 256;
-/// For the handshake, and for the body of a question.
+/// Limit for the handshake, and for the body of a request.
 const PROMPT: Duration = Duration::from_secs(5);
-/// For the next question on a connection.
+/// Limit for the next request on a connection.
 const IDLE: Duration = Duration::from_secs(120);
-/// A question holds an object twice, and the API server stores none over 1.5 MiB.
+/// Most bytes of a request. It holds an object twice, and the API server stores no object over 1.5 MiB.
 const BODY: usize = 8 << 20;
 /// After a failure.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// What is served now.
+/// The present certificate and path.
 #[derive(Clone)]
 struct Current {
     tls: TlsAcceptor,
@@ -48,7 +47,7 @@ struct Current {
 /// What is served now, if anything is.
 type Shared = Arc<RwLock<Option<Current>>>;
 
-/// Answers until it is dropped.
+/// Serves until it is dropped.
 pub(crate) async fn serve(listener: TcpListener, keeper: Keeper, reviewer: Arc<Reviewer>, health: Health) {
     let current = Shared::default();
     futures::join!(
@@ -57,14 +56,14 @@ pub(crate) async fn serve(listener: TcpListener, keeper: Keeper, reviewer: Arc<R
     );
 }
 
-/// Takes over each new certificate as it comes.
+/// Switches to each new certificate.
 async fn follow(keeper: &Keeper, current: &Shared, health: &Health) {
     health.set(PART, State::Starting);
     let mut secrets = pin!(keeper.secrets());
     while let Some(secret) = secrets.next().await {
         let Some(secret) = secret else {
             while let Err(error) = keeper.make().await {
-                tracing::warn!(%error, "cannot make the Secret of the webhook");
+                tracing::warn!(%error, "cannot create the Secret of the webhook");
                 tokio::time::sleep(AGAIN).await;
             }
             continue;
@@ -77,7 +76,7 @@ async fn follow(keeper: &Keeper, current: &Shared, health: &Health) {
                 *current.write().unwrap_or_else(PoisonError::into_inner) = Some(new);
                 health.set(PART, State::Working);
             }
-            // The one that leads makes another.
+            // The leader creates another one.
             Err(why) => tracing::warn!(why, "the Secret of the webhook cannot be used"),
         }
     }
@@ -85,8 +84,8 @@ async fn follow(keeper: &Keeper, current: &Shared, health: &Health) {
 
 fn new(material: &Material) -> Result<Current, String> {
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(material.leaf.certificate.as_bytes()).collect();
-    let chain = chain.map_err(|_| "the certificate is none")?;
-    let key = PrivateKeyDer::from_pem_slice(material.leaf.key.as_bytes()).map_err(|_| "the key is none")?;
+    let chain = chain.map_err(|_| "the certificate is invalid")?;
+    let key = PrivateKeyDer::from_pem_slice(material.leaf.key.as_bytes()).map_err(|_| "the key is invalid")?;
     let config = || -> Result<ServerConfig, rustls::Error> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
@@ -109,7 +108,7 @@ async fn accept(listener: TcpListener, current: &Shared, reviewer: &Arc<Reviewer
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
-                // Out of file descriptors, most likely: it passes, but not at once.
+                // Most likely out of file descriptors: temporary, but not brief.
                 tracing::warn!(%error, "cannot accept a connection of the API server");
                 tokio::time::sleep(AGAIN).await;
                 continue;
@@ -123,7 +122,7 @@ async fn accept(listener: TcpListener, current: &Shared, reviewer: &Arc<Reviewer
     }
 }
 
-/// One connection. Its certificate is the one of its beginning, what it may ask is decided anew with each question.
+/// One connection. It keeps its first certificate, but the path is checked for each request.
 async fn converse(stream: TcpStream, current: Shared, reviewer: Arc<Reviewer>) {
     let Some(tls) = now(&current).map(|current| current.tls) else {
         return;
@@ -138,7 +137,7 @@ async fn converse(stream: TcpStream, current: Shared, reviewer: Arc<Reviewer>) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(IDLE);
     if let Err(error) = http.serve_connection(TokioIo::new(stream), service).await {
-        tracing::debug!(%error, "a client of the webhook went away");
+        tracing::debug!(%error, "a client of the webhook disconnected");
     }
 }
 
@@ -147,7 +146,7 @@ fn now(current: &Shared) -> Option<Current> {
 }
 
 async fn answer(request: Request<Incoming>, current: &Shared, reviewer: &Reviewer) -> Response<Full<Bytes>> {
-    // Who does not know the path learns nothing, not even that there is one.
+    // A client without the path learns nothing, not even that the path exists.
     let known = now(current).is_some_and(|current| current.path == request.uri().path());
     if !known || request.method() != Method::POST {
         return response(StatusCode::NOT_FOUND, Bytes::new());

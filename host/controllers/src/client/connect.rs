@@ -1,20 +1,20 @@
-//! The way to the API server.
+//! The connection to the API server.
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Longest silence on a connection. Longer than a watch may be silent, whose server ends it after 290 s; calls have a limit of their own.
+/// Longest silence on a connection. The server ends a silent watch after 290 s, so this is longer; calls have their own limit.
 const SILENCE: Duration = Duration::from_secs(300);
 
 /// Where the credentials come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Connection {
-    /// As kubectl finds them, or as a pod of the cluster has them.
+    /// The default: like kubectl, or from the service account of the pod.
     #[default]
     Default,
-    /// A kubeconfig, and the context in it that is not the current one.
+    /// A kubeconfig, and optionally another context than the current one.
     File {
         /// Its path.
         path: PathBuf,
@@ -23,10 +23,10 @@ pub enum Connection {
     },
 }
 
-/// A client that repeats nothing by itself.
+/// A client without automatic retries.
 ///
 /// # Errors
-/// No credentials, or a kubeconfig that cannot be read. Nothing is asked of the server yet.
+/// No credentials, or a kubeconfig that cannot be read. The server is not called yet.
 pub async fn connect(connection: &Connection) -> Result<Client, String> {
     Client::try_from(config(connection).await?).map_err(|error| error.to_string())
 }
@@ -44,11 +44,11 @@ async fn config(connection: &Connection) -> Result<Config, String> {
             config.map_err(|error| error.to_string())?
         }
     };
-    // kube would repeat 15 times, creates too, for minutes that no reconcile sees.
+    // kube would retry 15 times, even creates, for minutes without a sign to the reconcile.
     config.default_retry = false;
-    // Lists of watchers, and what begins a watch, have no other limit: on a connection that died they would wait for ever.
+    // Lists and first responses of watches have no other limit: on a dead connection they would wait for ever.
     config.read_timeout = Some(SILENCE);
-    // Else the time that a connection lay idle would count.
+    // Else the idle time of a connection would count.
     config.reset_reader_on_write = true;
     Ok(config)
 }

@@ -1,4 +1,4 @@
-//! Objects of kinds that a conversion chose: as they came, because a type of ours would drop the fields that it does not know.
+//! Objects of any kind, as JSON: a Rust type would drop the fields that it does not know.
 
 use super::error::Subject;
 use super::{Cluster, Error, Fault, FieldManager, Verb, applying, written};
@@ -8,10 +8,10 @@ use kube::core::{ApiResource, DynamicObject, GroupVersionKind, Request};
 use kube::{Api, Resource};
 use serde_json::{Value, json};
 
-/// Objects that are read at a time: each may have a megabyte.
+/// How many objects are read at a time: each may have a megabyte.
 const PAGE: u32 = 50;
 
-/// The resource of an apiVersion and kind. The plural is Kubernetes' rule for all kinds that a conversion makes.
+/// The resource of an apiVersion and kind. The regular plural holds for all kinds that a conversion creates.
 pub fn resource(api_version: &str, kind: &str) -> ApiResource {
     let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
     let lower = kind.to_lowercase();
@@ -38,7 +38,7 @@ impl Cluster {
         Ok(list.items.into_iter().map(|object| typed(object, resource)).collect())
     }
 
-    /// Each object of a kind with these labels, as [`Cluster::list_any`] gives them, but not all at a time.
+    /// Visits each object of a kind with these labels, like [`Cluster::list_any`], but not all at a time.
     ///
     /// # Errors
     /// See [`Error`].
@@ -62,7 +62,7 @@ impl Cluster {
         }
     }
 
-    /// What is around the content of all objects of a kind.
+    /// The metadata of all objects of a kind.
     ///
     /// # Errors
     /// See [`Error`].
@@ -84,7 +84,7 @@ impl Cluster {
         self.patch_any(manager, object, false).await
     }
 
-    /// What [`Cluster::apply_any`] would make of the object; nothing is written.
+    /// The result that [`Cluster::apply_any`] would have: a dry run.
     ///
     /// # Errors
     /// See [`Error`].
@@ -92,7 +92,7 @@ impl Cluster {
         self.patch_any(manager, object, true).await
     }
 
-    /// Removes parts of an object that has not changed since it was read; what has become of it. `pointers`: JSON Pointers, each valid after the
+    /// Removes parts of an object that has not changed since it was read; returns the new object. `pointers`: JSON pointers, each valid after the
     /// removals before it. `dry_run`: nothing is written.
     ///
     /// # Errors
@@ -106,7 +106,7 @@ impl Cluster {
     ) -> Result<Value, Error> {
         let (resource, namespace, name) = place(object);
         let version = &object["metadata"]["resourceVersion"];
-        // Not a test: that one fails as a malformed patch would.
+        // Not `test`: its failure looks like that of a malformed patch.
         let unchanged = json!({"op": "replace", "path": "/metadata/resourceVersion", "value": version});
         let removals = pointers.iter().map(|path| json!({"op": "remove", "path": path}));
         let operations: Vec<Value> = std::iter::once(unchanged).chain(removals).collect();
@@ -152,10 +152,10 @@ impl Cluster {
         Ok(typed(applied, &resource))
     }
 
-    /// Makes an object that must not exist yet, validated strictly. Whether there was none of that name; whose it is otherwise is to be looked at.
+    /// Creates an object, validated strictly. False if one of that name exists: the caller must check whose it is.
     ///
     /// # Errors
-    /// See [`Error`]. That it exists is no error.
+    /// See [`Error`]. An existing object is no error.
     pub async fn create_any(&self, manager: FieldManager, object: &Value) -> Result<bool, Error> {
         let (resource, namespace, name) = place(object);
         let path = DynamicObject::url_path(&resource, Some(namespace));
@@ -181,13 +181,13 @@ impl Cluster {
         };
         match self.call(&subject, Verb::Create, name, send).await {
             Ok(_) => Ok(true),
-            // Also when our own first try landed and only its answer was lost.
+            // Also if our first try succeeded and only its answer was lost.
             Err(error) if error.fault == Fault::AlreadyExists => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    /// Deletes exactly this object, as [`Cluster::delete`].
+    /// Deletes exactly this object, like [`Cluster::delete`].
     ///
     /// # Errors
     /// See [`Error`].
@@ -200,10 +200,10 @@ impl Cluster {
         self.delete_with(object, &parameters).await
     }
 
-    /// Deletes this object, whatever its status has become, and nothing that it owns. It is there until Kubernetes has freed all of that.
+    /// Deletes this object, even if its status has changed, but nothing that it owns. It exists until Kubernetes has orphaned its dependents.
     ///
     /// # Errors
-    /// See [`Error`]; [`Fault::Conflict`] when it is another. That it is gone is no error.
+    /// See [`Error`]; [`Fault::Conflict`] if it is another object. A missing object is no error.
     pub async fn delete_alone(&self, object: &Value) -> Result<(), Error> {
         let uid = object["metadata"]["uid"].as_str().map(str::to_string);
         let parameters = DeleteParams::orphan().preconditions(Preconditions {

@@ -1,7 +1,6 @@
-//! What can go wrong with a call, as data, with a text that can be shown to anybody.
+//! Errors of calls, as data, with texts that may be shown to anybody.
 //!
-//! The server's own text is shown for kinds that hold no secrets only: it quotes values ("Invalid value: ..."), and so do the texts of
-//! JSON readers.
+//! The message of the server is shown only for kinds without secrets: it quotes values ("Invalid value: ..."), and so do messages of JSON parsers.
 
 use super::Verb;
 use kube::Resource;
@@ -10,9 +9,9 @@ use kube::runtime::watcher;
 use std::fmt;
 use std::time::Duration;
 
-/// Kinds whose faults the server's own words must not describe: what a pod is started with may be secret, too.
+/// Kinds for which the message of the server is not shown: the template of a pod may hold secrets, too.
 const SILENT: &[&str] = &["Secret", "StatefulSet", "Job"];
-/// Where in the server's words a part begins that holds names and numbers only, never a value.
+/// Beginnings of the parts of a server message that hold only names and numbers, never a value.
 const HARMLESS: [&str; 3] = [
     "exceeded quota: ",
     "strict decoding error: ",
@@ -22,42 +21,42 @@ const HARMLESS: [&str; 3] = [
 /// A call that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Error {
-    /// What was tried.
+    /// The verb of the call.
     pub verb: &'static str,
-    /// On which kind.
+    /// The kind of the object.
     pub kind: String,
     /// Plural and group, as RBAC names them.
     pub resource: String,
-    /// On which object; the labels, of a list.
+    /// The name of the object; the labels of a list.
     pub name: String,
-    /// Why not.
+    /// Why it failed.
     pub fault: Fault,
 }
 
 /// Why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// There is no such object.
+    /// The object does not exist.
     NotFound,
-    /// There is one already.
+    /// The object exists already.
     AlreadyExists,
-    /// It has changed since it was read, or is another.
+    /// The object has changed since it was read, or is another one.
     Conflict,
-    /// The operator may not.
+    /// The operator lacks the permission.
     Forbidden,
-    /// The server says that the object is wrong; its words, where they can be shown.
+    /// The server refuses the object; its message, if it may be shown.
     Refused(Option<String>),
-    /// Not now; how long to wait, if the server said so.
+    /// The server is overloaded; how long to wait, if it says so.
     Busy(Option<Duration>),
-    /// No connection, or it broke.
+    /// No connection, or it was lost.
     Connection,
-    /// No answer within this time. Whether a write landed is unknown.
+    /// No answer within this time. Whether a write succeeded is unknown.
     NoAnswer(Duration),
-    /// An answer that is not what the kind looks like.
+    /// An answer that does not have the form of the kind.
     Unreadable,
     /// Any other answer, by its HTTP code.
     Other(u16),
-    /// No call failed: the operator did, and its log says where.
+    /// The operator itself failed; its log has the details.
     Defect,
 }
 
@@ -76,7 +75,7 @@ impl Subject {
         Self::named(&K::kind(&()), &K::plural(&()), &K::group(&()))
     }
 
-    /// A part of such objects that has its own address, and its own rule in RBAC.
+    /// A subresource, which has its own RBAC rule.
     pub(super) fn of_part<K: Resource<DynamicType = ()>>(part: &str) -> Self {
         Self::named(&K::kind(&()), &format!("{}/{part}", K::plural(&())), &K::group(&()))
     }
@@ -121,12 +120,12 @@ impl Error {
         Self::of(subject, verb, name, fault)
     }
 
-    /// A list of a kind that failed outside of [`super::Cluster`].
+    /// A failed list outside of [`super::Cluster`].
     pub(crate) fn of_list<K: Resource<DynamicType = ()>>(error: &kube::Error) -> Self {
         Self::from_kube(&Subject::of::<K>(), Verb::List, "", error)
     }
 
-    /// A watch that may not be; none for what is no lack of rights. A controller watches several kinds, and only the server's answer tells which.
+    /// A forbidden watch; none for other errors. A controller watches several kinds, and only the answer of the server names this one.
     pub(crate) fn of_watch(error: &watcher::Error) -> Option<Self> {
         let (verb, status): (_, &kube::core::Status) = match error {
             watcher::Error::InitialListFailed(kube::Error::Api(status)) => ("list", status),
@@ -147,7 +146,7 @@ impl Error {
         })
     }
 
-    /// Work on an object that panicked.
+    /// A panic during the reconcile of an object.
     pub(crate) fn defect<K: Resource<DynamicType = ()>>(object: &K) -> Self {
         let name = object.meta().name.as_deref().unwrap_or_default();
         let Subject { kind, resource } = Subject::of::<K>();
@@ -160,17 +159,17 @@ impl Error {
         }
     }
 
-    /// An object that is needed is not there.
+    /// A required object is missing.
     pub(crate) fn missing<K: Resource<DynamicType = ()>>(name: &str) -> Self {
         Self::of(&Subject::of::<K>(), Verb::Get, name, Fault::NotFound)
     }
 
-    /// Whether somebody has to do something about it, so that it is told where users look. A server that is away is not of that kind.
+    /// Whether a user or administrator has to resolve it, so that it belongs into the status. An unavailable server is not such an error.
     pub fn is_lasting(&self) -> bool {
         matches!(self.fault, Fault::Refused(_) | Fault::Forbidden)
     }
 
-    /// Whether what was read is out of date: read again and decide anew, it is nobody's mistake.
+    /// Whether the data that was read is out of date: read again and decide again. It is no error.
     pub fn is_race(&self) -> bool {
         matches!(self.fault, Fault::Conflict | Fault::NotFound | Fault::AlreadyExists)
     }
@@ -212,17 +211,17 @@ impl Fault {
             (409, "AlreadyExists") => Self::AlreadyExists,
             (409, _) => Self::Conflict,
             (403, _) if is_leaving(status) => Self::Refused(Some("its namespace is being deleted".into())),
-            (403, _) if !is_about_rights(status) => Self::Refused(words(status, shown)),
+            (403, _) if !is_missing_permission(status) => Self::Refused(words(status, shown)),
             (401 | 403, _) => Self::Forbidden,
             (429 | 503 | 504, _) => Self::Busy(wait),
-            // The server gave up on a write that may have landed.
+            // The server gave up on a write that may have succeeded.
             (500, "ServerTimeout" | "Timeout") => Self::Busy(wait),
             (400 | 413 | 415 | 422, _) => Self::Refused(words(status, shown)),
             (code, _) => Self::Other(code),
         }
     }
 
-    /// One word, for metrics and logs.
+    /// A word for metrics and logs.
     pub fn word(&self) -> &'static str {
         match self {
             Self::NotFound => "not-found",
@@ -243,23 +242,23 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotFound => f.write_str("there is none"),
-            Self::AlreadyExists => f.write_str("there is one already"),
+            Self::NotFound => f.write_str("it does not exist"),
+            Self::AlreadyExists => f.write_str("it exists already"),
             Self::Conflict => f.write_str("it has changed meanwhile"),
-            Self::Forbidden => f.write_str("the operator lacks that right"),
+            Self::Forbidden => f.write_str("the operator lacks the permission"),
             Self::Refused(Some(words)) => write!(f, "the API server refuses it: {words}"),
             Self::Refused(None) => f.write_str("the API server refuses it"),
             Self::Busy(_) => f.write_str("the API server is overloaded"),
             Self::Connection => f.write_str("no connection to the API server"),
             Self::NoAnswer(limit) => write!(f, "no answer from the API server within {} s", limit.as_secs()),
-            Self::Unreadable => f.write_str("the API server's answer is not of that kind"),
+            Self::Unreadable => f.write_str("the answer of the API server does not have the form of this kind"),
             Self::Other(code) => write!(f, "the API server answers with code {code}"),
-            Self::Defect => f.write_str("a defect of the operator, whose log says where; please report it"),
+            Self::Defect => f.write_str("a defect of the operator; see its log, and please report it"),
         }
     }
 }
 
-/// What the server says of an object that it refuses. Where that could hold a value: only which fields are wrong, or which quota is used up.
+/// The message of the server for a refused object. If that could hold a value: only the names of the wrong fields, or of the exceeded quota.
 fn words(status: &kube::core::Status, shown: bool) -> Option<String> {
     if shown {
         return Some(status.message.clone());
@@ -275,12 +274,12 @@ fn words(status: &kube::core::Status, shown: bool) -> Option<String> {
     (!fields.is_empty()).then(|| fields.join(", "))
 }
 
-/// "Forbidden" is said of rights that are missing, and of quotas, policies and webhooks that refuse an object.
-fn is_about_rights(status: &kube::core::Status) -> bool {
+/// Whether "Forbidden" means a missing permission. Quotas, policies and webhooks use it, too, when they refuse an object.
+fn is_missing_permission(status: &kube::core::Status) -> bool {
     status.message.contains("User \"") || status.message.is_empty()
 }
 
-/// Where `deploy/` has the rule that is missing.
+/// Where the missing rule is in `deploy/`.
 fn lacking(verb: &str, resource: &str) -> &'static str {
     let (resource, _) = resource.split_once('/').unwrap_or((resource, ""));
     match (verb, resource) {
@@ -301,7 +300,7 @@ fn lacking(verb: &str, resource: &str) -> &'static str {
     }
 }
 
-/// The server says "forbidden" for that, too.
+/// Whether the namespace is being deleted. The server answers "forbidden" for that, too.
 fn is_leaving(status: &kube::core::Status) -> bool {
     let details = status.details.iter().flat_map(|details| &details.causes);
     details.into_iter().any(|cause| cause.reason == "NamespaceTerminating")
@@ -336,7 +335,7 @@ mod refusals {
     }
 
     #[test]
-    fn a_quota_is_no_missing_right_and_says_its_name_even_of_secrets() {
+    fn an_exceeded_quota_is_no_missing_permission_and_is_named_even_for_secrets() {
         let right = r#"secrets "a" is forbidden: User "operator" cannot create resource "secrets" in API group """#;
         assert_eq!(fault(403, right, "", true), Fault::Forbidden);
         let quota = "secrets \"a\" is forbidden: exceeded quota: few, requested: secrets=1, used: secrets=2, limited: secrets=2";
@@ -346,7 +345,7 @@ mod refusals {
     }
 
     #[test]
-    fn what_may_hold_values_is_told_by_its_fields() {
+    fn only_fields_are_named_where_a_message_may_hold_values() {
         let message = "data[x]: Invalid value: CANARY";
         assert_eq!(
             fault(422, message, "data[x]", false),
@@ -379,22 +378,22 @@ mod missing_rights {
     }
 
     #[test]
-    fn a_watch_that_may_not_be_names_the_rule() {
+    fn a_forbidden_watch_names_the_rule() {
         let list = watcher::Error::InitialListFailed(kube::Error::Api(refused(403, "secrets", "")));
         assert_eq!(
             Error::of_watch(&list).unwrap().to_string(),
             "the operator may not list secrets: the ClusterRole 'boson' has no such rule, or is not bound in this namespace"
         );
         let watch = watcher::Error::WatchError(refused(403, "statefulsets", "apps"));
-        let told = Error::of_watch(&watch).unwrap().to_string();
+        let text = Error::of_watch(&watch).unwrap().to_string();
         assert!(
-            told.starts_with("the operator may not watch statefulsets.apps"),
-            "{told}"
+            text.starts_with("the operator may not watch statefulsets.apps"),
+            "{text}"
         );
     }
 
     #[test]
-    fn a_server_that_is_away_is_no_lack_of_rights() {
+    fn an_unavailable_server_is_no_missing_permission() {
         let away = watcher::Error::WatchStartFailed(kube::Error::Api(refused(503, "secrets", "")));
         assert_eq!(Error::of_watch(&away), None);
     }

@@ -1,7 +1,7 @@
-//! Events: what `kubectl describe` shows below an object.
+//! Events, as `kubectl describe` shows them below an object.
 //!
-//! The name of an event is made from what it says, so that the same words about the same object are one event, whoever writes them and
-//! however often, until the API server forgets it (an hour by default).
+//! The name of an event is derived from its content, so the same message about the same object is one event, however often and by whichever process it
+//! is emitted, until the API server deletes it (after an hour by default).
 
 use super::{Cluster, Error, FieldManager};
 use k8s_openapi::api::events::v1::Event;
@@ -14,15 +14,15 @@ use std::borrow::Cow;
 
 /// The API server refuses a note of 1024 bytes and more.
 const NOTE: usize = 1000;
-/// The same for reason and action.
+/// The limit for reason and action.
 const WORD: usize = 128;
-/// Names end here; an event's has 16 digits and a dot more than the object's.
+/// Longest object name in the name of an event, which adds a dot and 16 digits.
 const NAME: usize = 253 - 17;
 
-/// Something worth telling.
+/// An event to emit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// Whether somebody should do something about it.
+    /// Whether a user should act on it.
     pub warning: bool,
     /// One word, such as `Generated`.
     pub reason: Cow<'static, str>,
@@ -30,7 +30,7 @@ pub struct Notice {
     pub note: String,
 }
 
-/// Writes events in the name of one controller.
+/// Emits events of one controller.
 #[derive(Clone)]
 pub struct Events {
     cluster: Cluster,
@@ -41,7 +41,7 @@ pub struct Events {
 // === impl Events ===
 
 impl Events {
-    /// `instance`: this process, among all that run this controller.
+    /// `instance`: the name of this process.
     pub fn new(cluster: Cluster, controller: FieldManager, instance: &str) -> Self {
         Self {
             cluster,
@@ -50,10 +50,10 @@ impl Events {
         }
     }
 
-    /// Tells it, unless it has been told.
+    /// Emits it, unless the same event exists.
     ///
     /// # Errors
-    /// See [`Error`]. Nothing depends on an event: log it and go on.
+    /// See [`Error`]. Nothing depends on an event: log the error and continue.
     pub async fn emit<K>(&self, about: &K, notice: &Notice) -> Result<(), Error>
     where
         K: Resource<DynamicType = ()>,
@@ -118,7 +118,7 @@ where
     }
 }
 
-/// At most so many bytes, whole characters.
+/// At most this many bytes, whole characters.
 fn cut(text: &str, bytes: usize) -> &str {
     let mut end = bytes.min(text.len());
     while !text.is_char_boundary(end) {
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_words_about_the_same_object_are_one_event() {
+    fn the_same_message_about_the_same_object_is_one_event() {
         let (one, other) = (about("a", "1"), about("a", "2"));
         let said = name(&one, &notice("x"), 1);
         assert_eq!(said, name(&one, &notice("x"), 2));

@@ -1,4 +1,4 @@
-//! Objects that live in no namespace: a few kinds, each read and written by name.
+//! Cluster-scoped objects: a few kinds, each read and written by name.
 
 use super::error::Subject;
 use super::{Cluster, Created, Error, Fault, FieldManager, Verb, applying};
@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::fmt::Debug;
 
-/// A kind that lives in no namespace.
+/// A cluster-scoped kind.
 pub trait GlobalKind:
     Resource<DynamicType = (), Scope = ClusterResourceScope> + Clone + Debug + DeserializeOwned + Serialize
 {
@@ -24,20 +24,20 @@ impl<K> GlobalKind for K where
 // === impl Cluster ===
 
 impl Cluster {
-    /// As [`Cluster::get`].
+    /// Like [`Cluster::get`].
     ///
     /// # Errors
-    /// See [`Error`]. An object that is not there is none.
+    /// See [`Error`]. A missing object is no error.
     pub async fn get_global<K: GlobalKind>(&self, name: &str) -> Result<Option<K>, Error> {
         let api: Api<K> = Api::all(self.client());
         self.call(&Subject::of::<K>(), Verb::Get, name, || api.get_opt(name))
             .await
     }
 
-    /// As [`Cluster::create`].
+    /// Like [`Cluster::create`].
     ///
     /// # Errors
-    /// See [`Error`]. That it exists is no error.
+    /// See [`Error`]. An existing object is no error.
     pub async fn create_global<K: GlobalKind>(&self, manager: FieldManager, object: &K) -> Result<Created<K>, Error> {
         let api: Api<K> = Api::all(self.client());
         let (name, parameters) = (object.name_any(), written_by(manager));
@@ -50,7 +50,7 @@ impl Cluster {
         }
     }
 
-    /// As [`Cluster::apply`].
+    /// Like [`Cluster::apply`].
     ///
     /// # Errors
     /// See [`Error`].
@@ -69,7 +69,7 @@ impl Cluster {
         .await
     }
 
-    /// Replaces a part of an object that has its own address, such as `approval`, if the object has not changed since it was read.
+    /// Replaces a subresource of an object, such as `approval`, if the object has not changed since it was read.
     ///
     /// # Errors
     /// See [`Error`]; [`Fault::Conflict`] when it has changed.
@@ -88,10 +88,10 @@ impl Cluster {
         .await
     }
 
-    /// As [`Cluster::delete`].
+    /// Like [`Cluster::delete`].
     ///
     /// # Errors
-    /// See [`Error`]. That it is gone is no error.
+    /// See [`Error`]. A missing object is no error.
     pub async fn delete_global<K: GlobalKind>(&self, object: &K) -> Result<(), Error> {
         let api: Api<K> = Api::all(self.client());
         let name = object.name_any();

@@ -1,7 +1,7 @@
 //! Calls to the API server, each bounded: 10 seconds for an answer, at most two more tries after an answer that says "not now".
 //!
-//! kube waits for ever and repeats 15 times; a black-holed call would then hang its object until the operator restarts. All writes of all
-//! controllers go through here, so that they are counted and limited in one place.
+//! kube waits for ever and retries 15 times; a call without an answer would block its object until the operator restarts. All writes of all controllers
+//! use this module, so that they are counted and limited in one place.
 
 mod connect;
 mod dynamic;
@@ -40,13 +40,13 @@ use std::time::{Duration, Instant};
 /// Longest wait for one answer. Watches are bounded by kube's own idle timeout instead.
 pub const ANSWER: Duration = Duration::from_secs(10);
 
-/// Who owns the fields that an apply sets: one name a controller, so that two of them never take fields from each other unnoticed.
+/// The owner of the fields that an apply sets: one name per controller, so that two of them never take fields from each other unnoticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldManager(pub &'static str);
 
-/// What can be done to an object; the verb that RBAC knows.
+/// A verb, as in RBAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the words are Kubernetes' own")]
+#[allow(missing_docs, reason = "the words are those of Kubernetes")]
 pub enum Verb {
     Get,
     List,
@@ -56,16 +56,16 @@ pub enum Verb {
     Delete,
 }
 
-/// What came of a create.
+/// The result of a create.
 #[derive(Clone, Debug)]
 pub enum Created<K> {
-    /// The object is as it was asked for.
+    /// The object was created.
     Made(K),
-    /// There is one of that name, made by somebody or by an earlier try whose answer was lost. Read it, and look whose it is.
+    /// An object of that name exists, of another owner or from an earlier try whose answer was lost. Read it, and check its owner.
     Exists,
 }
 
-/// The API server, as controllers see it.
+/// The API server, for controllers.
 #[derive(Clone)]
 pub struct Cluster {
     client: Client,
@@ -74,7 +74,7 @@ pub struct Cluster {
     answer: Duration,
 }
 
-/// A kind that lives in namespaces.
+/// A namespaced kind.
 pub trait Kind:
     Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + DeserializeOwned + Serialize
 {
@@ -88,7 +88,7 @@ impl<K> Kind for K where
 // === impl Verb ===
 
 impl Verb {
-    /// As RBAC spells it.
+    /// Its name in RBAC.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "get",
@@ -104,7 +104,7 @@ impl Verb {
 // === impl Cluster ===
 
 impl Cluster {
-    /// Over a client that does not repeat by itself ([`connect()`] makes one).
+    /// With a client that does not retry by itself: see [`connect()`].
     pub fn new(client: Client, metrics: Arc<Metrics>) -> Self {
         let answer = ANSWER;
         Self {
@@ -115,7 +115,7 @@ impl Cluster {
         }
     }
 
-    /// With another limit for one answer.
+    /// Sets another limit for one answer.
     #[must_use]
     pub fn answering_within(mut self, answer: Duration) -> Self {
         self.answer = answer;
@@ -132,15 +132,15 @@ impl Cluster {
         &self.outage
     }
 
-    /// What was counted.
+    /// The metrics.
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.metrics
     }
 
-    /// The object as it is now: a quorum read, never from a cache, because decisions about secrets rest on it.
+    /// The present object. A quorum read, never from a cache, because decisions about secrets depend on it.
     ///
     /// # Errors
-    /// See [`Error`]. An object that is not there is none.
+    /// See [`Error`]. A missing object is no error.
     pub async fn get<K: Kind>(&self, namespace: &str, name: &str) -> Result<Option<K>, Error> {
         let api: Api<K> = self.api(namespace);
         self.call(&Subject::of::<K>(), Verb::Get, name, || api.get_opt(name))
@@ -173,7 +173,7 @@ impl Cluster {
         Ok(list.items)
     }
 
-    /// What is around the data of all objects with these labels.
+    /// The metadata of all objects with these labels.
     ///
     /// # Errors
     /// See [`Error`].
@@ -189,17 +189,17 @@ impl Cluster {
     /// The namespace itself.
     ///
     /// # Errors
-    /// See [`Error`]. One that is not there is none.
+    /// See [`Error`]. A missing namespace is no error.
     pub async fn namespace(&self, name: &str) -> Result<Option<Namespace>, Error> {
         let api: Api<Namespace> = Api::all(self.client.clone());
         self.call(&Subject::of::<Namespace>(), Verb::Get, name, || api.get_opt(name))
             .await
     }
 
-    /// Makes an object that must not exist yet.
+    /// Creates an object that must not exist yet.
     ///
     /// # Errors
-    /// See [`Error`]. That it exists is no error.
+    /// See [`Error`]. An existing object is no error.
     pub async fn create<K: Kind>(&self, manager: FieldManager, object: &K) -> Result<Created<K>, Error> {
         let (namespace, name) = place(object);
         let api: Api<K> = self.api(namespace);
@@ -217,7 +217,7 @@ impl Cluster {
                 written::note(&K::kind(&()), name, Some(made.meta().clone()));
                 Ok(Created::Made(made))
             }
-            // Also when our own first try landed and only its answer was lost.
+            // Also if our first try succeeded and only its answer was lost.
             Err(error) if error.fault == Fault::AlreadyExists => Ok(Created::Exists),
             Err(error) => Err(error),
         }
@@ -230,7 +230,7 @@ impl Cluster {
     pub async fn replace<K: Kind>(&self, manager: FieldManager, object: &K) -> Result<K, Error> {
         let (namespace, name) = place(object);
         if object.meta().resource_version.is_none() {
-            // The API server would take it as "whatever is there now".
+            // The API server would replace any version.
             return Err(Error::of(&Subject::of::<K>(), Verb::Update, name, Fault::Conflict));
         }
         let api: Api<K> = self.api(namespace);
@@ -246,7 +246,7 @@ impl Cluster {
         noted(name, replaced)
     }
 
-    /// Server-side apply: these fields get these values, and fields that this manager set before and no longer names go.
+    /// Server-side apply: sets these fields, and removes fields that this manager set before and no longer sets.
     ///
     /// # Errors
     /// See [`Error`].
@@ -322,10 +322,10 @@ impl Cluster {
         .await
     }
 
-    /// Deletes exactly this object: not one of the same name that came after it, nor one that has changed since it was read.
+    /// Deletes exactly this object: not a later one of the same name, nor one that has changed since it was read.
     ///
     /// # Errors
-    /// See [`Error`]; [`Fault::Conflict`] when it is another or has changed. That it is gone is no error.
+    /// See [`Error`]; [`Fault::Conflict`] if it is another object or has changed. A missing object is no error.
     pub async fn delete<K: Kind>(&self, object: &K) -> Result<(), Error> {
         let (namespace, name) = place(object);
         let api: Api<K> = self.api(namespace);
@@ -352,7 +352,7 @@ impl Cluster {
         Api::namespaced(self.client.clone(), namespace)
     }
 
-    /// One call with its tries.
+    /// One call with its retries.
     async fn call<T, F>(&self, subject: &Subject, verb: Verb, name: &str, start: impl Fn() -> F) -> Result<T, Error>
     where
         F: Future<Output = Result<T, kube::Error>>,
@@ -394,7 +394,7 @@ impl Cluster {
     }
 }
 
-/// Server-side apply. Forced: these fields are ours. Without it a `kubectl edit` by somebody would stop us with a conflict for ever.
+/// Server-side apply. Forced: else a conflict after a `kubectl edit` would stop the operator for ever.
 fn applying(manager: FieldManager) -> PatchParams {
     PatchParams {
         force: true,
@@ -404,7 +404,7 @@ fn applying(manager: FieldManager) -> PatchParams {
     }
 }
 
-/// Notes what was written.
+/// Records what was written.
 fn noted<K: Kind>(name: &str, result: Result<K, Error>) -> Result<K, Error> {
     result.inspect(|object| written::note(&K::kind(&()), name, Some(object.meta().clone())))
 }

@@ -1,13 +1,13 @@
-//! Whether the API server answers at all: one line of the log when it stops, and one when it is back, in place of one for each call.
+//! Whether the API server answers at all: one log line when it stops and one when it is back, instead of one for each call.
 
 use super::{Error, Fault};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// Calls in a row without an answer that make an outage. Fewer are told with what they were about.
+/// This many calls in a row without an answer are an outage. Fewer are logged one by one.
 const CALLS: u64 = 3;
 
-/// What is known about the API server. Clones share it.
+/// The availability of the API server. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outage {
     unanswered: Arc<Mutex<Option<Unanswered>>>,
@@ -31,7 +31,7 @@ impl Outage {
         }
     }
 
-    /// Whether it goes on, and this error is one more sign of it, which needs no line of its own.
+    /// Whether an outage lasts and this error belongs to it, so that it needs no log line of its own.
     pub fn covers(&self, error: &Error) -> bool {
         let unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
         is_no_answer(&error.fault) && unanswered.is_some_and(|unanswered| unanswered.calls >= CALLS)
@@ -45,7 +45,7 @@ impl Outage {
         });
         known.calls += 1;
         if known.calls == CALLS {
-            tracing::warn!(%error, "the API server does not answer; everything is tried again until it does");
+            tracing::warn!(%error, "the API server does not answer; all calls are retried until it does");
         }
     }
 
@@ -84,7 +84,7 @@ mod tests {
         for _ in 1..CALLS {
             outage.note(Err(&away));
         }
-        assert!(!outage.covers(&away), "a blip is told with what it was about");
+        assert!(!outage.covers(&away), "a short interruption is logged with its call");
         outage.note(Err(&away));
         assert!(outage.covers(&away) && !outage.covers(&refused));
         outage.note(Err(&refused));

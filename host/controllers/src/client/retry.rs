@@ -1,19 +1,19 @@
-//! When a call is tried again at once, and when it is left to the object's own back-off.
+//! When to retry a call at once, and when to leave it to the back-off of the object.
 
 use super::Fault;
 use std::time::Duration;
 
-/// Tries after the first.
+/// Retries after the first try.
 const MORE: u32 = 2;
-/// Before the second try; it grows fourfold.
+/// Pause before the second try; each further pause is four times as long.
 const FIRST: Duration = Duration::from_millis(200);
-/// Whatever the server asks for: an object that waits longer gives its place to others.
+/// Longest pause, even if the server asks for more: an object that waits longer is requeued.
 const LONGEST: Duration = Duration::from_secs(2);
 
 /// How long to wait before the next try, if there is one. `tries`: those that failed before this one.
 ///
-/// Only an answer that came at once and said "not now" is worth another try here. After [`super::ANSWER`] without one, the server
-/// is in trouble, and the object's back-off, which grows to minutes, is what helps it.
+/// Only a quick answer that the server is busy is retried here. After [`super::ANSWER`] without one, the server is in trouble and needs the longer
+/// back-off of the object.
 pub fn pause(fault: &Fault, tries: u32) -> Option<Duration> {
     let asked = match fault {
         Fault::Busy(asked) => *asked,

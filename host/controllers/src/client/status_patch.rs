@@ -1,21 +1,21 @@
-//! A status as a merge patch: members that it no longer has are named, as null. A patch that left them out would leave them there, and the
-//! next look would find the status wrong again, for ever.
+//! A status as a merge patch: members that it no longer has are set to null. Otherwise they would stay, and each reconcile would find the status
+//! wrong again.
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// The patch that makes the status of `object` this one.
+/// The patch that sets the status of `object`.
 pub fn whole(object: &impl Serialize, status: &impl Serialize) -> Value {
-    // Types of ours become JSON whatever they hold; if one did not, the patch would say nothing rather than something wrong.
+    // Our types can always be serialized; if not, the patch would be empty rather than wrong.
     let old = serde_json::to_value(object).unwrap_or_default();
     let mut new = serde_json::to_value(status).unwrap_or_default();
-    let gone = old["status"]
+    let removed = old["status"]
         .as_object()
         .into_iter()
         .flatten()
         .map(|(key, _)| key.clone());
     if let Some(members) = new.as_object_mut() {
-        for key in gone {
+        for key in removed {
             members.entry(key).or_insert(Value::Null);
         }
     }
@@ -28,7 +28,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn members_that_are_gone_are_named() {
+    fn removed_members_are_set_to_null() {
         let object = json!({"status": {"copied": true, "generated": true}});
         let patch = whole(&object, &json!({"generated": false}));
         assert_eq!(patch, json!({"copied": null, "generated": false}));

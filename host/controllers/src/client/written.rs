@@ -1,17 +1,17 @@
-//! What one piece of work wrote: whoever remembers how the cluster was when all was well has to know what it did to it itself.
+//! Records the writes of a piece of work: the snapshot after a conversion must include its own writes.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A write that the server took.
+/// A write that succeeded.
 #[derive(Clone, Debug)]
 pub struct Written {
     /// Kind of the object.
     pub kind: String,
-    /// What it was named.
+    /// Name of the object.
     pub name: String,
-    /// As it is since then; none: it was deleted.
+    /// Its metadata since then; none: it was deleted.
     pub now: Option<ObjectMeta>,
 }
 
@@ -21,7 +21,7 @@ tokio::task_local! {
     static BOOK: Book;
 }
 
-/// Does the work, and tells what it wrote, in order.
+/// Runs the work; also returns its writes, in order.
 pub async fn during<F: Future>(work: F) -> (F::Output, Vec<Written>) {
     let book = Book::default();
     let result = BOOK.scope(book.clone(), work).await;
@@ -29,9 +29,9 @@ pub async fn during<F: Future>(work: F) -> (F::Output, Vec<Written>) {
     (result, written)
 }
 
-/// Notes a write, where somebody wants to know.
+/// Records a write, if the caller runs in [`during`].
 pub(super) fn note(kind: &str, name: &str, now: Option<ObjectMeta>) {
-    // An error means that nobody asked.
+    // An error means that no caller records writes.
     let _ = BOOK.try_with(|book| {
         let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
         book.push(Written {
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn only_what_is_written_meanwhile_is_told() {
+    async fn only_writes_of_the_work_are_returned() {
         note("Secret", "before", None);
         let ((), written) = during(async { note("Secret", "a", Some(ObjectMeta::default())) }).await;
         note("Secret", "after", None);

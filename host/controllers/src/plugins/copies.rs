@@ -1,5 +1,5 @@
-//! Copies of plugins for pods: templates are rendered in each pod again, by the rule that the conversion used. A pod mounts ConfigMaps of its own
-//! namespace only, so the operator keeps copies there, immutable and named by what they hold: a pod of an older version keeps its own. Pure.
+//! Copies of plugins for pods, which render templates again with the plugins of the conversion. A pod can mount only ConfigMaps of its own namespace, so
+//! the operator creates copies there. They are immutable and named by their content, so pods of an older version keep theirs. Pure.
 
 use super::marks::COPY;
 use super::selection::Pick;
@@ -16,12 +16,12 @@ use std::collections::BTreeMap;
 /// Longest name of a ConfigMap.
 const NAME: usize = 253;
 
-/// What the pods of a deployment need.
+/// The copies that the pods of a deployment need.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Copies {
-    /// To be there before the pods.
+    /// To be created before the pods.
     pub maps: Vec<ConfigMap>,
-    /// To be mounted.
+    /// To be mounted by the pods.
     pub plugins: Vec<PodPlugin>,
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn copies(
     copies
 }
 
-/// Whether the deployment no longer mounts a copy; older workloads may.
+/// Whether the deployment no longer mounts a copy. Older workloads may still mount it.
 pub(crate) fn is_unused(copy: &ConfigMap, copies: &Copies) -> bool {
     let name = copy.metadata.name.as_deref().unwrap_or_default();
     !copies.maps.iter().any(|map| map.metadata.name.as_deref() == Some(name))

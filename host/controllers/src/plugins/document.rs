@@ -1,44 +1,44 @@
-//! `plugin.yaml`: what a plugin is called, where it is used, and how its component is known. Pure.
+//! `plugin.yaml`: the name of a plugin, where it is used, and the digest of its component. Pure.
 //!
-//! Unknown members are refused: a `selector` with a misprint would serve every deployment.
+//! Unknown members are refused: a misspelled `selector` would select every deployment.
 
 use super::marks;
 use boson_document::{Pointer, Tree};
 use boson_pipeline::yaml::Document;
 use boson_pipeline::{Diagnostic, Stage, packed};
 
-/// What `plugin.yaml` says.
+/// The content of `plugin.yaml`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PluginDocument {
     /// Name.
     pub name: String,
-    /// The stage, by the ConfigMap's label.
+    /// The stage, from the label of the ConfigMap.
     pub stage: Stage,
-    /// Place among the plugins of `resources`; the lower ones come first.
+    /// Position among the plugins of `resources`; lower ones run first.
     pub order: i64,
     /// Settings, an object.
     pub settings: Tree,
-    /// Which deployments it serves.
+    /// Which deployments it is for.
     pub selector: Selector,
     /// sha256 of the component, 64 hexadecimal digits.
     pub digest: String,
-    /// Parts that the component is cut into; none: as many as there are.
+    /// Number of parts of the component; none: any number.
     pub parts: Option<usize>,
 }
 
-/// Which deployments a plugin serves, of those that it may.
+/// Which deployments a plugin is for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector {
-    /// In these namespaces; none: in all.
+    /// Only in these namespaces; none: in all.
     pub namespaces: Option<Vec<String>>,
-    /// Deployments of these names; none: of any.
+    /// Only deployments with these names; none: with any.
     pub deployments: Option<Vec<String>>,
 }
 
 // === impl Selector ===
 
 impl Selector {
-    /// Does it select this deployment?
+    /// Whether it selects this deployment.
     pub fn holds(&self, namespace: &str, deployment: &str) -> bool {
         let has = |list: &Option<Vec<String>>, name: &str| {
             list.as_ref().is_none_or(|list| list.iter().any(|one| one == name))
@@ -80,7 +80,7 @@ impl Reader<'_> {
         if !is_name(name) {
             self.wrong(
                 &root.at("name"),
-                "'name' is needed: lower-case letters, digits, '-' and '.', at most 253",
+                "'name' is required: lower-case letters, digits, '-' and '.', at most 253",
             );
         }
         self.place(tree, stage);
@@ -89,7 +89,7 @@ impl Reader<'_> {
             Some(settings) => settings.clone(),
         };
         if settings.as_object().is_none() {
-            self.wrong(&root.at("settings"), "'settings' is an object");
+            self.wrong(&root.at("settings"), "'settings' must be an object");
         }
         PluginDocument {
             name: name.to_string(),
@@ -102,19 +102,19 @@ impl Reader<'_> {
         }
     }
 
-    /// In place of a rule, or in a line of hooks.
+    /// Reads `replaces` or `order`.
     fn place(&mut self, tree: &Tree, stage: Stage) {
         let root = Pointer::root();
         if let Some(replaced) = tree.get("replaces") {
             if stage == Stage::Resources {
                 self.wrong(
                     &root.at("replaces"),
-                    "a plugin of 'resources' replaces nothing: it has an 'order'",
+                    "a plugin of 'resources' has no 'replaces', but an 'order'",
                 );
             } else if replaced.as_str() != Some(stage.name()) {
                 self.wrong(
                     &root.at("replaces"),
-                    &format!("the label {} says that it is of stage '{stage}'", marks::PLUGIN),
+                    &format!("the label {} has the stage '{stage}'", marks::PLUGIN),
                 );
             }
         }
@@ -122,7 +122,7 @@ impl Reader<'_> {
             if stage != Stage::Resources {
                 self.wrong(&root.at("order"), "only plugins of 'resources' have an 'order'");
             } else if order.as_i64().is_none() {
-                self.wrong(&root.at("order"), "'order' is an integer");
+                self.wrong(&root.at("order"), "'order' must be an integer");
             }
         }
     }
@@ -134,7 +134,7 @@ impl Reader<'_> {
         if !is_digest {
             self.wrong(
                 &Pointer::root().at("digest"),
-                "'digest' is needed: sha256: and the 64 hexadecimal digits of the component's checksum",
+                "'digest' is required: sha256: and the 64 hexadecimal digits of the component's checksum",
             );
         }
         digits.to_ascii_lowercase()
@@ -147,7 +147,7 @@ impl Reader<'_> {
         if number.is_none() {
             self.wrong(
                 &Pointer::root().at("parts"),
-                &format!("'parts' is a number from 1 to {}", packed::MAX_PARTS),
+                &format!("'parts' must be a number from 1 to {}", packed::MAX_PARTS),
             );
         }
         number
@@ -159,7 +159,10 @@ impl Reader<'_> {
         };
         let place = Pointer::root().at("selector");
         if tree.as_object().is_none() {
-            self.wrong(&place, "'selector' is an object with 'namespaces' and 'deployments'");
+            self.wrong(
+                &place,
+                "'selector' must be an object with 'namespaces' and 'deployments'",
+            );
         }
         self.known(tree, &place, &["namespaces", "deployments"]);
         Selector {
@@ -177,19 +180,19 @@ impl Reader<'_> {
         if let Some(Some(names)) = names {
             return Some(names);
         }
-        self.wrong(&place.at(key), &format!("'{key}' is a list of names"));
+        self.wrong(&place.at(key), &format!("'{key}' must be a list of names"));
         None
     }
 
     fn known(&mut self, tree: &Tree, place: &Pointer, known: &[&str]) {
         let Some(map) = tree.as_object() else {
             if place == &Pointer::root() {
-                self.wrong(place, "it is an object with 'name' and 'digest'");
+                self.wrong(place, "it must be an object with 'name' and 'digest'");
             }
             return;
         };
         for key in map.keys().filter(|key| !known.contains(&key.as_str())) {
-            self.wrong(&place.at(key), &format!("there is no member '{key}'"));
+            self.wrong(&place.at(key), &format!("unknown member '{key}'"));
         }
     }
 
@@ -214,12 +217,12 @@ mod tests {
 
     fn parse(text: &str, stage: Stage) -> Result<PluginDocument, Vec<String>> {
         let document = yaml::read("configmap/p/plugin.yaml", text).unwrap();
-        let told = |one: Diagnostic| format!("{} {}", one.place.pointer.unwrap_or_default(), one.message);
-        read(&document, stage).map_err(|errors| errors.into_iter().map(told).collect())
+        let text = |one: Diagnostic| format!("{} {}", one.place.pointer.unwrap_or_default(), one.message);
+        read(&document, stage).map_err(|errors| errors.into_iter().map(text).collect())
     }
 
     #[test]
-    fn a_document_says_whom_it_serves_and_where() {
+    fn a_document_selects_namespaces_and_deployments() {
         let text = format!("name: p\norder: 3\ndigest: {DIGEST}\nselector: {{deployments: [a]}}\nsettings: {{x: 1}}\n");
         let read = parse(&text, Stage::Resources).unwrap();
         assert_eq!((read.order, read.digest.len()), (3, 64));
@@ -228,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_wrong_is_told_at_its_place() {
+    fn every_error_is_reported_at_its_position() {
         let text = "name: P\nreplaces: links\norder: 1\ndigest: abc\nselektor: {}\nparts: 0\nselector: {deployments: x}\nsettings: 5\n";
         let errors = parse(text, Stage::Ops).unwrap_err();
         for wanted in [
@@ -248,7 +251,7 @@ mod tests {
         }
         assert_eq!(
             parse("[]", Stage::Ops).unwrap_err()[0],
-            " plugin.yaml: it is an object with 'name' and 'digest'"
+            " plugin.yaml: it must be an object with 'name' and 'digest'"
         );
     }
 }

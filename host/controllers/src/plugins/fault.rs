@@ -1,4 +1,4 @@
-//! Why a plugin is refused, as conditions and events tell it.
+//! Why a plugin is refused, for conditions and events.
 
 use crate::deployment::camel;
 use boson_pipeline::Diagnostic;
@@ -9,14 +9,14 @@ use boson_pipeline::report::{self, Sources};
 pub struct Fault {
     /// Code of the first error, as a condition's reason: `PluginRefused`.
     pub reason: String,
-    /// Which plugin, and all that is wrong with it.
+    /// The plugin, and everything that is wrong with it.
     pub message: String,
 }
 
 // === impl Fault ===
 
 impl Fault {
-    /// Of a plugin, with the places that `sources` know.
+    /// Errors of a plugin, with their positions in `sources`.
     pub fn of(plugin: &str, diagnostics: &[Diagnostic], sources: &Sources) -> Self {
         let errors: Vec<Diagnostic> = diagnostics.iter().filter(|one| one.is_error()).cloned().collect();
         let first = errors.first().map_or("plugin-refused", |error| error.code.as_str());
@@ -26,7 +26,7 @@ impl Fault {
         }
     }
 
-    /// With one error.
+    /// One error of a plugin.
     pub fn one(plugin: &str, error: &Diagnostic) -> Self {
         Self::of(plugin, std::slice::from_ref(error), &Sources::default())
     }

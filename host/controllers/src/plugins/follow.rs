@@ -1,4 +1,4 @@
-//! The ConfigMaps that hold plugins, as watches tell of them: names and versions only. Their content is read when it is needed.
+//! The ConfigMaps with plugins, from watches of their metadata. Their content is read when it is needed.
 
 use super::marks::{PART_OF, PLUGIN};
 use super::registry::Key;
@@ -7,24 +7,24 @@ use kube::core::PartialObjectMeta;
 use kube::runtime::watcher::Event;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a watch tells of a ConfigMap.
+/// The metadata of a ConfigMap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observed {
-    /// Changes with everything.
+    /// Resource version.
     pub version: String,
-    /// Seconds.
+    /// Creation time in seconds.
     pub created: i64,
     /// Value of the label.
     pub label: String,
-    /// The ConfigMap with the `plugin.yaml`, where this one holds more parts.
+    /// The ConfigMap with the `plugin.yaml`, if this one holds further parts.
     pub part_of: Option<String>,
 }
 
-/// All of them.
+/// All ConfigMaps with plugins.
 #[derive(Debug, Default)]
 pub struct Listing {
     maps: BTreeMap<Key, Observed>,
-    /// What each watch has listed so far, of a list that is not complete.
+    /// The objects so far of each list that is not complete yet.
     listed: BTreeMap<usize, BTreeSet<Key>>,
     /// Watches that have listed everything once.
     complete: BTreeSet<usize>,
@@ -33,20 +33,20 @@ pub struct Listing {
 /// A plugin's ConfigMaps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plugin {
-    /// When the first was made.
+    /// When the first was created.
     pub created: i64,
     /// Value of its label.
     pub label: String,
-    /// Those with more parts.
+    /// Names of those with further parts.
     pub more: Vec<String>,
-    /// Another one means: look again.
+    /// Changes when any of them changes.
     pub version: String,
 }
 
 // === impl Listing ===
 
 impl Listing {
-    /// Takes in what watch `nth` tells of `scope` (a namespace, or all). True: something is other than before.
+    /// Applies an event of watch `nth` for `scope` (a namespace, or all). True if something has changed.
     pub fn take(&mut self, nth: usize, scope: Option<&str>, event: Event<PartialObjectMeta<ConfigMap>>) -> bool {
         match event {
             Event::Init => {
@@ -69,7 +69,7 @@ impl Listing {
         }
     }
 
-    /// Whether so many watches have listed everything.
+    /// Whether this many watches have listed everything.
     pub fn is_complete(&self, watches: usize) -> bool {
         self.complete.len() >= watches
     }
@@ -147,19 +147,19 @@ mod tests {
         assert!(!listing.is_complete(1));
         assert!(listing.take(0, None, Event::InitDone) && listing.is_complete(1));
         let before = listing.plugins();
-        assert_eq!(before.len(), 1, "a part of another namespace is no part");
+        assert_eq!(before.len(), 1, "a ConfigMap of another namespace is no part");
         let plugin = before.values().next().unwrap();
         assert_eq!(plugin.more, ["p-1"]);
         assert!(
             !listing.take(0, None, Event::Apply(map("n", "p-1", "2", Some("p")))),
-            "told twice"
+            "the same event again"
         );
         assert!(listing.take(0, None, Event::Apply(map("n", "p-1", "9", Some("p")))));
         assert_ne!(listing.plugins().values().next().unwrap().version, plugin.version);
     }
 
     #[test]
-    fn what_a_new_list_lacks_is_gone_but_not_what_another_watch_sees() {
+    fn what_a_new_list_lacks_is_removed_but_not_what_another_watch_has() {
         let mut listing = Listing::default();
         listing.take(0, Some("a"), Event::Apply(map("a", "p", "1", None)));
         listing.take(1, Some("b"), Event::Apply(map("b", "p", "1", None)));

@@ -1,4 +1,4 @@
-//! Reads a plugin out of its ConfigMaps. Pure but for the calls that fetch them.
+//! Reads a plugin from its ConfigMaps. Pure except for the calls that fetch them.
 
 use super::document::{self, PluginDocument};
 use super::follow::Plugin;
@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 
 /// The first ConfigMap of a plugin, read.
 pub(super) struct Described {
-    /// The stage of the label.
+    /// The stage in the label.
     pub stage: Option<Stage>,
-    /// What it says, or what is wrong with it.
+    /// Its `plugin.yaml`, or what is wrong with it.
     pub document: Result<PluginDocument, Vec<Diagnostic>>,
-    /// For the places of diagnostics.
+    /// For the positions of diagnostics.
     pub sources: Sources,
     map: ConfigMap,
 }
@@ -26,11 +26,11 @@ pub(super) struct Described {
 pub(super) struct Gathered {
     pub parts: Vec<Vec<u8>>,
     pub compressed: bool,
-    /// As the ConfigMaps hold it.
+    /// In the form of the ConfigMaps.
     pub packed: Packed,
 }
 
-/// Reads the first ConfigMap. None: it is gone.
+/// Reads the first ConfigMap; none if it was deleted.
 pub(super) async fn describe(cluster: &Cluster, key: &Key, plugin: &Plugin) -> Result<Option<Described>, Error> {
     let map: Option<ConfigMap> = cluster.get(&key.namespace, &key.name).await?;
     Ok(map.map(|map| described(map, key, plugin)))
@@ -43,9 +43,9 @@ fn described(map: ConfigMap, key: &Key, plugin: &Plugin) -> Described {
         Some(stage) => read(&map, key, stage, &mut sources),
         None => {
             let names = Stage::ALL.map(Stage::name).join(", ");
-            let what = format!("the label {PLUGIN} names no stage: '{}'", plugin.label);
+            let what = format!("unknown stage '{}' in the label {PLUGIN}", plugin.label);
             Err(vec![
-                Diagnostic::error("plugin-stage", what).help(format!("the stages are {names}")),
+                Diagnostic::error("plugin-stage", what).help(format!("use one of {names}")),
             ])
         }
     };
@@ -63,7 +63,7 @@ fn read(map: &ConfigMap, key: &Key, stage: Stage, sources: &mut Sources) -> Resu
             "plugin-no-document",
             format!("there is no key '{DOCUMENT}' in its data"),
         );
-        return Err(vec![error.help("`host plugin pack` writes the whole ConfigMap")]);
+        return Err(vec![error.help("run `host plugin pack` to write the ConfigMap")]);
     };
     let name = format!("configmap/{}/{DOCUMENT}", key.name);
     let parsed = yaml::read(&name, text).map_err(|error| vec![error])?;
@@ -94,7 +94,7 @@ pub(super) async fn gather(
     Ok(put_together(maps, parts))
 }
 
-/// What of a ConfigMap belongs to the component.
+/// The files of the component in a ConfigMap.
 fn files(map: ConfigMap) -> BTreeMap<String, Vec<u8>> {
     let binary = map.binary_data.unwrap_or_default().into_iter();
     binary
@@ -106,15 +106,12 @@ fn files(map: ConfigMap) -> BTreeMap<String, Vec<u8>> {
 fn put_together(maps: Packed, parts: Option<usize>) -> Result<Gathered, Diagnostic> {
     let incomplete = |what: String| {
         Diagnostic::error("plugin-parts", what)
-            .help("`binaryData` holds the component, whole or in numbered parts; ConfigMaps with more parts name the first in an annotation")
+            .help("put the component into `binaryData`, whole or in numbered parts; ConfigMaps with further parts name the first one in an annotation")
     };
     let names = maps.iter().flat_map(BTreeMap::keys).map(String::as_str);
     let layout = packed::layout(names).map_err(incomplete)?;
     if let Some(wanted) = parts.filter(|wanted| *wanted != layout.files.len()) {
-        return Err(incomplete(format!(
-            "{} of {wanted} parts are there",
-            layout.files.len()
-        )));
+        return Err(incomplete(format!("{} of {wanted} parts exist", layout.files.len())));
     }
     let all: BTreeMap<&String, &Vec<u8>> = maps.iter().flatten().collect();
     let parts = layout
@@ -155,7 +152,7 @@ mod tests {
         let error = put_together(maps, Some(4)).map(drop).unwrap_err();
         assert_eq!(
             (error.code.as_str(), error.message.as_str()),
-            ("plugin-parts", "3 of 4 parts are there")
+            ("plugin-parts", "3 of 4 parts exist")
         );
         assert_eq!(
             put_together(vec![map(&[])], None).map(drop).unwrap_err().code,

@@ -45,13 +45,13 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::sync::watch;
 
-/// Name in answers about health.
+/// Name of this part in the health report.
 const PART: &str = "plugins";
 
-/// The plugins, as they are now.
+/// The present plugins.
 #[derive(Clone)]
 pub(crate) struct Plugins {
-    /// Plugins of this namespace may serve all others.
+    /// Plugins of this namespace may be used in all namespaces.
     pub operator_namespace: Arc<str>,
     registry: Arc<RwLock<Arc<Registry>>>,
     changed: Arc<watch::Sender<()>>,
@@ -60,7 +60,7 @@ pub(crate) struct Plugins {
 // === impl Plugins ===
 
 impl Plugins {
-    /// None yet, and nothing is known.
+    /// Without plugins, before anything is listed.
     pub fn new(operator_namespace: &str) -> Self {
         Self {
             operator_namespace: operator_namespace.into(),
@@ -69,7 +69,7 @@ impl Plugins {
         }
     }
 
-    /// As they are now.
+    /// The present plugins.
     pub fn now(&self) -> Arc<Registry> {
         self.registry.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -86,7 +86,7 @@ impl Plugins {
         self.changed.send_replace(());
     }
 
-    /// Follows and loads them, for ever.
+    /// Watches and loads them, for ever.
     pub async fn run(
         &self,
         cluster: &Cluster,
@@ -118,7 +118,7 @@ impl Plugins {
             followed: &followed,
             watches,
         };
-        // A namespace that is served from now on may bring plugins.
+        // A newly served namespace may have plugins.
         let widened = scope.changes().for_each(|()| {
             followed.changed.send_replace(());
             std::future::ready(())
@@ -127,7 +127,7 @@ impl Plugins {
     }
 }
 
-/// What the watches have told.
+/// The state of the watches.
 #[derive(Debug)]
 struct Followed {
     listing: Mutex<Listing>,
@@ -164,7 +164,7 @@ async fn follow(cluster: &Cluster, nth: usize, namespace: &Option<String>, follo
                     tracing::warn!(%error, "cannot watch ConfigMaps with plugins");
                     health.trouble(PART, error.to_string());
                 }
-                None => tracing::debug!(%error, "a watch of ConfigMaps with plugins broke off"),
+                None => tracing::debug!(%error, "a watch of ConfigMaps with plugins was interrupted"),
             },
         }
     }

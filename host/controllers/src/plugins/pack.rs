@@ -12,28 +12,28 @@ const PART: usize = 960 << 10;
 
 /// What to pack.
 pub struct Packing<'a> {
-    /// Name of the first ConfigMap; of the others with a number.
+    /// Name of the first ConfigMap; the others have a number appended.
     pub name: &'a str,
-    /// Namespace; none: that of whoever applies them.
+    /// Namespace; none: that of the user who applies them.
     pub namespace: Option<&'a str>,
     /// Stage.
     pub stage: Stage,
     /// The component, compressed or not.
     pub bytes: &'a [u8],
-    /// It is a zstd stream.
+    /// Whether it is a zstd stream.
     pub compressed: bool,
     /// `plugin.yaml`.
     pub document: String,
 }
 
 impl Packing<'_> {
-    /// How many parts there are.
+    /// Number of parts.
     pub fn parts(bytes: usize) -> usize {
         bytes.div_ceil(PART).max(1)
     }
 }
 
-/// The ConfigMaps. The one with `plugin.yaml` comes last: when it is applied, all parts are there.
+/// The ConfigMaps. The one with `plugin.yaml` is last, so that all parts exist when it is applied.
 pub fn pack(packing: Packing<'_>) -> Vec<ConfigMap> {
     let parts = Packing::parts(packing.bytes.len());
     let empty = packing.bytes.is_empty().then_some(packing.bytes);

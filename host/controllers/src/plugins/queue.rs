@@ -1,5 +1,5 @@
-//! Plugins that wait to be loaded. Namespaces take turns, so that one with many plugins, or with plugins that take long to compile, does not hold up
-//! the others. Pure.
+//! Plugins that wait to be loaded. Namespaces take turns, so that one with many plugins, or with plugins that compile slowly, does not block the others.
+//! Pure.
 
 use super::follow::Plugin;
 use super::registry::Key;
@@ -13,12 +13,12 @@ pub(super) struct Queued {
     pub plugin: Plugin,
 }
 
-/// All of them.
+/// All queued plugins.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     /// By namespace, in order of arrival.
     namespaces: BTreeMap<String, VecDeque<Queued>>,
-    /// The namespace whose turn it was last.
+    /// The namespace of the last plugin.
     last: String,
 }
 
@@ -34,7 +34,7 @@ impl Queue {
         }
     }
 
-    /// Keeps those for which it holds.
+    /// Keeps those for which `holds` is true.
     pub(super) fn retain(&mut self, holds: impl Fn(&Key) -> bool) {
         for waiting in self.namespaces.values_mut() {
             waiting.retain(|one| holds(&one.key));
@@ -42,7 +42,7 @@ impl Queue {
         self.namespaces.retain(|_, waiting| !waiting.is_empty());
     }
 
-    /// The next one: the oldest of the namespace that follows the last one in the alphabet.
+    /// The next one: the oldest of the alphabetically next namespace.
     pub(super) fn pop(&mut self) -> Option<Queued> {
         let after = (Bound::Excluded(self.last.clone()), Bound::Unbounded);
         let namespace = self.namespaces.range(after).next();

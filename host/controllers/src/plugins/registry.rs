@@ -1,4 +1,4 @@
-//! What is known of all plugins in ConfigMaps: each as it is now, and as it was when it last was fine.
+//! All plugins in ConfigMaps: the present state of each, and the last version that could be used.
 
 use super::document::PluginDocument;
 use super::fault::Fault;
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A ConfigMap.
+/// The key of a ConfigMap.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     /// Namespace.
@@ -21,49 +21,49 @@ pub struct Key {
 /// A plugin.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// When its ConfigMap was made, seconds: of two that want the same, the older one has it.
+    /// When its ConfigMap was created, in seconds: of two plugins in conflict, the older one is used.
     pub created: i64,
-    /// The stage of its label, where there is such a stage.
+    /// The stage in its label, if that exists.
     pub stage: Option<Stage>,
-    /// What its `plugin.yaml` says now, where it can be read.
+    /// Its present `plugin.yaml`, if it can be read.
     pub present: Option<PluginDocument>,
-    /// How far that is.
+    /// The state of its present content.
     pub state: State,
-    /// What is used.
+    /// The version in use.
     pub good: Option<Good>,
 }
 
-/// How far the present content of a plugin's ConfigMap is.
+/// The state of the present content of a plugin.
 #[derive(Clone, Debug)]
 pub enum State {
-    /// It is read, checked and compiled, or waits for that.
+    /// It is being read, checked and compiled, or waits for that.
     Loading {
-        /// When its deployments began to wait.
+        /// Since when its deployments wait.
         since: Instant,
     },
-    /// It is what is used.
+    /// It is in use.
     Fine,
-    /// It is not used.
+    /// It is refused.
     Refused(Fault),
 }
 
 /// A plugin that can be used.
 #[derive(Clone, Debug)]
 pub struct Good {
-    /// What its `plugin.yaml` said.
+    /// Its `plugin.yaml`.
     pub document: PluginDocument,
-    /// The component as it came, for the pods that run it, too.
+    /// The packed component, for pods that run it.
     pub packed: Option<Arc<Packed>>,
 }
 
-/// A component as ConfigMaps hold it: for each of them, files by name.
+/// A component in the form of its ConfigMaps: for each of them, files by name.
 pub type Packed = Vec<BTreeMap<String, Vec<u8>>>;
 
 /// All plugins.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
-    /// Namespaces of which all plugins are known, those of the operator's namespace included. Which rules a deployment of any other has, is not
-    /// known: the built-in ones would change what runs.
+    /// Namespaces whose plugins are all known, including those of the operator's namespace. Deployments of other namespaces must wait: to convert them
+    /// with the built-in plugins might change their objects.
     pub covered: HashSet<String>,
     /// By ConfigMap.
     pub entries: BTreeMap<Key, Entry>,
@@ -72,7 +72,7 @@ pub struct Registry {
 // === impl Registry ===
 
 impl Registry {
-    /// The components that are in use, and those that are being loaded: these may be there before their entry says so.
+    /// Digests of the components that are in use or being loaded; the latter may be loaded before their entry is updated.
     pub fn digests(&self) -> BTreeSet<String> {
         let used = self.entries.values().filter_map(|entry| entry.good.as_ref());
         let loading = self.entries.values().filter(|entry| entry.is_loading());
@@ -81,7 +81,7 @@ impl Registry {
         documents.map(|document| document.digest.clone()).collect()
     }
 
-    /// How many are in use, and how many refused.
+    /// How many are in use, and how many are refused.
     pub fn counts(&self) -> (i64, i64) {
         let count = |holds: fn(&Entry) -> bool| {
             let number = self.entries.values().filter(|entry| holds(entry)).count();
@@ -97,17 +97,17 @@ impl Registry {
 // === impl Entry ===
 
 impl Entry {
-    /// Whether it is refused only because others take the memory.
+    /// Whether it is refused only for lack of memory.
     pub(super) fn lacks_memory(&self) -> bool {
         matches!(&self.state, State::Refused(fault) if fault.reason == camel(NO_MEMORY))
     }
 
-    /// Whether its present content is not used yet.
+    /// Whether its present content is not in use yet.
     pub fn is_loading(&self) -> bool {
         self.since().is_some()
     }
 
-    /// Since when its present content waits to be used.
+    /// Since when its present content is being loaded.
     pub fn since(&self) -> Option<Instant> {
         match self.state {
             State::Loading { since } => Some(since),

@@ -1,8 +1,8 @@
-//! Which plugins serve a deployment, in which order, and which do not and why. Pure.
+//! Resolves which plugins a deployment uses, in which order, and which are refused and why. Pure.
 //!
-//! A plugin serves the deployments that its selector holds: of all namespaces if it is in the operator's own, else of its own. A stage has one
-//! rule: the one that `spec.conversion.plugins` names, else the plugin that serves the deployment, else the installation's. Of two plugins for one
-//! stage the older one is used and the other refused. Plugins of `resources` run in their order; those that the deployment names come last, in its order.
+//! A plugin is for the deployments that its selector matches: of all namespaces if it is in the operator's namespace, else of its own. A stage has one
+//! plugin: the one in `spec.conversion.plugins`, else the one that selects the deployment, else the built-in one. Of two plugins for one stage, the
+//! older one is used and the other is refused. Plugins of `resources` run in their order, then those in `spec.conversion.plugins`, in that order.
 
 use super::document::PluginDocument;
 use super::fault::Fault;
@@ -15,29 +15,29 @@ use boson_pipeline::{Diagnostic, Stage};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A deployment, as far as it matters here.
+/// What the selection depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Asking<'a> {
     /// Its namespace.
     pub namespace: &'a str,
     /// Its name.
     pub name: &'a str,
-    /// What it chooses.
+    /// Its `spec.conversion.plugins`.
     pub choices: &'a [PluginChoice],
-    /// What its last conversion used.
+    /// The plugins of its last conversion.
     pub used: &'a [PluginUse],
-    /// Plugins of this namespace serve others, too.
+    /// Plugins of this namespace are for others, too.
     pub operator_namespace: &'a str,
 }
 
 /// The plugins of one deployment.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// To use, in order.
+    /// The plugins to use, in order.
     pub chosen: Vec<Pick>,
-    /// Refused, though they would serve it.
+    /// Why plugins for it are refused.
     pub faults: Vec<Fault>,
-    /// Those that are being loaded.
+    /// Plugins that are being loaded.
     pub waiting: Vec<Waiting>,
     /// Why it cannot be converted now.
     pub errors: Vec<Diagnostic>,
@@ -48,20 +48,20 @@ pub struct Selection {
 pub struct Waiting {
     /// Its name.
     pub name: String,
-    /// When that began.
+    /// Since when.
     pub since: Instant,
 }
 
-/// A plugin of a deployment.
+/// A plugin that a deployment uses.
 #[derive(Clone, Debug)]
 pub struct Pick {
-    /// For the rules.
+    /// For the conversion.
     pub chosen: Chosen,
     /// For pods.
     pub packed: Option<Arc<Packed>>,
 }
 
-/// Decides. `built_in`: the installation's rules.
+/// Resolves the plugins. `built_in`: the plugins of the installation.
 pub fn select(registry: &Registry, asking: &Asking<'_>, built_in: &[PluginUse]) -> Selection {
     let mut selecting = Selecting {
         asking,
@@ -80,7 +80,7 @@ pub fn select(registry: &Registry, asking: &Asking<'_>, built_in: &[PluginUse]) 
     for stage in Stage::ALL {
         match stage {
             Stage::Resources => selecting.hooks(),
-            _ => selecting.rule(stage),
+            _ => selecting.stage(stage),
         }
     }
     selecting.selection
@@ -99,7 +99,7 @@ struct Selecting<'a> {
     built_in: &'a [PluginUse],
     /// Oldest first.
     candidates: Vec<Candidate<'a>>,
-    /// Refused, and nothing of them can be used.
+    /// Refused, without an earlier version to use.
     lost: Vec<(&'a Entry, &'a Fault)>,
     selection: Selection,
 }
@@ -118,7 +118,7 @@ impl<'a> Selecting<'a> {
             let created = entry.created;
             self.candidates.push(Candidate { key, created, good });
         }
-        // One that cannot be read might serve anybody.
+        // One that cannot be read might be for any deployment.
         let would = entry.present.as_ref().is_none_or(serves);
         match &entry.state {
             State::Loading { since } if would && good.is_none() => {
@@ -138,7 +138,7 @@ impl<'a> Selecting<'a> {
         }
     }
 
-    /// After a restart nobody has the last good version any more. To go on with the installation's rule in its place would change what runs.
+    /// After a restart the last working version is lost. Using the built-in plugin instead would change the objects, so the conversion stops.
     fn hold(&mut self) {
         for used in self.asking.used {
             let is_built_in = |one: &PluginUse| one.stage == used.stage && one.name == used.name;
@@ -155,18 +155,18 @@ impl<'a> Selecting<'a> {
             });
             if let Some((_, fault)) = fault {
                 let what = format!(
-                    "plugin '{}' was used and cannot be loaded any more; everything stays as it is",
+                    "plugin '{}' was used and cannot be loaded any more; nothing is changed",
                     used.name
                 );
                 let error = Diagnostic::error("plugin-lost", format!("{what}: {}", fault.message));
-                let help = "mend the plugin's ConfigMap, or delete it to go back to the installation's rule";
+                let help = "fix the ConfigMap of the plugin, or delete it to use the built-in plugin";
                 self.selection.errors.push(error.help(help));
             }
         }
     }
 
-    /// The rule of a stage that has one.
-    fn rule(&mut self, stage: Stage) {
+    /// The plugin of a stage other than `resources`.
+    fn stage(&mut self, stage: Stage) {
         let choice = self
             .asking
             .choices
@@ -185,11 +185,11 @@ impl<'a> Selecting<'a> {
             let error = Diagnostic::error(
                 "plugin-conflict",
                 format!(
-                    "ConfigMap '{}' is for the stage '{stage}', too, and older: it is used",
+                    "the older plugin in ConfigMap '{}' is used for the stage '{stage}'",
                     first.key
                 ),
             );
-            let error = error.help("let their selectors part the deployments, or name one in spec.conversion.plugins");
+            let error = error.help("make their selectors disjoint, or name one in spec.conversion.plugins");
             self.selection
                 .faults
                 .push(Fault::one(&called(other.key, other.good), &error));
@@ -197,7 +197,7 @@ impl<'a> Selecting<'a> {
         self.take(first, None);
     }
 
-    /// The hooks after the conversion.
+    /// The plugins of the stage `resources`.
     fn hooks(&mut self) {
         let choices: Vec<&PluginChoice> = self
             .asking
@@ -221,7 +221,7 @@ impl<'a> Selecting<'a> {
         }
     }
 
-    /// What the deployment names: a plugin of its own namespace, of the operator's, or the installation's rule.
+    /// A plugin that the deployment names: of its own namespace, of the operator's namespace, or built in.
     fn choose(&mut self, choice: &PluginChoice) {
         let stage = Stage::from(choice.stage);
         let named = |one: &&Candidate<'_>| {
@@ -249,12 +249,11 @@ impl<'a> Selecting<'a> {
         let error = Diagnostic::error(
             "plugin-not-found",
             format!(
-                "there is no plugin '{}' of the stage '{stage}' that serves this deployment",
+                "no plugin '{}' of the stage '{stage}' is available to this deployment",
                 choice.name
             ),
         );
-        let help =
-            "spec.conversion.plugins names plugins of this namespace, of the operator's, or the installation's own";
+        let help = "use a plugin of this namespace, of the operator's namespace, or a built-in one";
         self.selection.errors.push(error.help(help));
     }
 
@@ -279,16 +278,16 @@ impl<'a> Selecting<'a> {
     }
 }
 
-/// How messages call a plugin.
+/// The name of a plugin in messages.
 pub(super) fn called(key: &Key, good: &Good) -> String {
     format!("plugin '{}' (ConfigMap '{key}')", good.document.name)
 }
 
-/// The deployment's members over those of the plugin's own settings.
+/// The settings of the plugin, overridden by those of the deployment.
 fn settings_of(own: &Tree, choice: &PluginChoice, document: String) -> Settings {
     let mut tree = own.clone();
     for (key, value) in &choice.settings {
-        // JSON as serde writes it is JSON.
+        // What serde writes can be parsed.
         let value = json::parse(&value.to_string()).unwrap_or(Tree::Null);
         tree.set(key, value);
     }

@@ -1,4 +1,4 @@
-//! Which plugins serve which deployment.
+//! Tests of the selection of plugins.
 
 use super::document::{PluginDocument, Selector};
 use super::fault::Fault;
@@ -95,7 +95,7 @@ fn names(selection: &Selection) -> Vec<&str> {
 }
 
 #[test]
-fn namespaces_are_kept_apart_but_the_operators_serves_all() {
+fn plugins_are_for_their_namespace_except_those_of_the_operators() {
     let hook = |name, order| fine(document(name, Stage::Resources, order), 1);
     let registry = registry(vec![
         ("boson", "a", hook("everywhere", 5)),
@@ -106,7 +106,7 @@ fn namespaces_are_kept_apart_but_the_operators_serves_all() {
 }
 
 #[test]
-fn a_selector_parts_deployments() {
+fn a_selector_selects_deployments() {
     let mut other = document("other", Stage::Ops, 0);
     other.selector.deployments = Some(vec!["cf".into()]);
     let mut elsewhere = document("elsewhere", Stage::Ops, 0);
@@ -151,7 +151,7 @@ fn a_deployment_names_plugins_and_gives_settings() {
     assert_eq!(names(&selection), ["bpm", "z", "y", "x"]);
     assert_eq!(
         selection.chosen[0].chosen.digest, None,
-        "the installation's own, with other settings"
+        "the built-in one, with other settings"
     );
     assert_eq!(
         json::to_text(&selection.chosen[2].chosen.settings.tree),
@@ -162,7 +162,7 @@ fn a_deployment_names_plugins_and_gives_settings() {
 }
 
 #[test]
-fn the_last_good_one_stays_and_the_fault_is_told() {
+fn the_last_good_version_stays_and_the_fault_is_reported() {
     let registry = registry(vec![("here", "a", refused(fine(document("p", Stage::Ops, 0), 1)))]);
     let selection = selected(&registry, &[], &used(StageName::Ops, "p"));
     assert_eq!((names(&selection), selection.faults.len()), (vec!["p"], 1));
@@ -170,7 +170,7 @@ fn the_last_good_one_stays_and_the_fault_is_told() {
 }
 
 #[test]
-fn what_was_used_and_is_lost_stops_the_conversion_but_a_new_one_that_is_bad_does_not() {
+fn a_lost_plugin_stops_the_conversion_but_a_new_bad_one_does_not() {
     let mut entry = refused(fine(document("p", Stage::Ops, 0), 1));
     entry.good = None;
     let known = registry(vec![("here", "a", entry.clone())]);
@@ -197,7 +197,7 @@ fn what_was_used_and_is_lost_stops_the_conversion_but_a_new_one_that_is_bad_does
 }
 
 #[test]
-fn one_that_is_loaded_for_the_first_time_is_waited_for_and_an_update_is_not() {
+fn a_deployment_waits_for_a_new_plugin_but_not_for_an_update() {
     let mut entry = fine(document("p", Stage::Ops, 0), 1);
     entry.state = State::Loading { since: Instant::now() };
     let update = selected(&registry(vec![("here", "a", entry.clone())]), &[], &[]);

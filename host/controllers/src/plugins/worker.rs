@@ -1,5 +1,5 @@
-//! Keeps the registry up to date: reads what is new, and loads one plugin at a time, because a compilation takes a processor and a gigabyte. Plugins
-//! are read while another one is being compiled, and deployments go on with what is loaded.
+//! Keeps the registry up to date: reads what is new, and loads one plugin at a time, because a compilation uses a processor and a gigabyte. Plugins are
+//! read while another one is being compiled, and deployments keep using what is loaded.
 
 use super::fault::Fault;
 use super::follow::Plugin;
@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Before a plugin is tried again whose ConfigMaps could not be read.
+/// Until the retry of a plugin whose ConfigMaps could not be read.
 const AGAIN: Duration = Duration::from_secs(5);
 
 /// Loads plugins.
@@ -31,7 +31,7 @@ pub(super) struct Worker<'a> {
     pub watches: usize,
 }
 
-/// What is known from one pass to the next.
+/// State between two passes.
 #[derive(Default)]
 struct Progress {
     /// By ConfigMap: the version that was read last.
@@ -39,14 +39,14 @@ struct Progress {
     queue: Queue,
 }
 
-/// Everything that is there.
+/// Everything that the watches have listed.
 struct Listed {
     /// The namespaces that are served.
     namespaces: HashSet<String>,
     plugins: BTreeMap<Key, Plugin>,
 }
 
-/// What came of loading a plugin.
+/// The result of loading a plugin.
 struct Loaded {
     queued: Queued,
     result: Result<Option<Result<Good, Fault>>, Error>,
@@ -55,7 +55,7 @@ struct Loaded {
 // === impl Worker ===
 
 impl Worker<'_> {
-    /// For ever.
+    /// Runs for ever.
     pub async fn run(&self) {
         let mut changes = self.followed.changed.subscribe();
         let mut progress = Progress::default();
@@ -84,7 +84,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Reads everything that is new. False: some of it could not be read.
+    /// Reads everything that is new. False if some of it could not be read.
     async fn pass(&self, progress: &mut Progress) -> bool {
         let Some(Listed { namespaces, plugins }) = self.listed() else {
             return true;
@@ -96,7 +96,7 @@ impl Worker<'_> {
         registry.entries.retain(|key, _| plugins.contains_key(key));
         let mut changed = before != registry.entries.len();
         if changed {
-            // There may be memory for those now.
+            // There may be enough memory for these now.
             let lacking = registry.entries.iter().filter(|(_, entry)| entry.lacks_memory());
             lacking.for_each(|(key, _)| drop(progress.read.remove(key)));
         }
@@ -112,7 +112,7 @@ impl Worker<'_> {
                 continue;
             }
             match self.entry(&key, &plugin, is_crowded, registry.entries.get(&key)).await {
-                // It is gone: a watch event is about to say so.
+                // It was deleted: a watch event will follow.
                 Ok(None) => {}
                 Ok(Some(entry)) => {
                     changed = true;
@@ -127,7 +127,7 @@ impl Worker<'_> {
                     registry.entries.insert(key, entry);
                 }
                 Err(error) => {
-                    tracing::warn!(plugin = %key, %error, "cannot be read; tried again");
+                    tracing::warn!(plugin = %key, %error, "cannot be read; it is retried");
                     unread.insert(key.namespace);
                 }
             }
@@ -140,7 +140,7 @@ impl Worker<'_> {
         unread.is_empty()
     }
 
-    /// What the watches know of the namespaces that are served, once all of these are known.
+    /// The plugins of the served namespaces, once all of these are listed.
     fn listed(&self) -> Option<Listed> {
         let namespaces = self.scope.names()?;
         let listing = self.followed.listing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -150,7 +150,7 @@ impl Worker<'_> {
         Some(Listed { namespaces, plugins })
     }
 
-    /// Namespaces of which all plugins are known. One stays so where a newer version of a plugin cannot be read: the older one is used.
+    /// Namespaces whose plugins are all known. A newer version that cannot be read does not change that: the older one is used.
     fn covered(
         &self,
         namespaces: &HashSet<String>,
@@ -162,7 +162,7 @@ impl Worker<'_> {
         namespaces.iter().filter(is_covered).cloned().collect()
     }
 
-    /// The entry of a plugin as it is now; none if it is gone.
+    /// The new entry of a plugin; none if it was deleted.
     async fn entry(
         &self,
         key: &Key,
@@ -182,9 +182,9 @@ impl Worker<'_> {
         Loaded { queued, result }
     }
 
-    /// The plugin, ready for use, or why it is refused. None: it is not there any more, or not as it was.
+    /// The loaded plugin, or why it is refused. None if it was deleted or changed meanwhile.
     async fn good(&self, Queued { key, plugin }: &Queued) -> Result<Option<Result<Good, Fault>>, Error> {
-        // Again: queued ConfigMaps are not held in memory.
+        // Read again: queued ConfigMaps are not held in memory.
         let Some(described) = gather::describe(self.cluster, key, plugin).await? else {
             return Ok(None);
         };
@@ -217,7 +217,7 @@ impl Worker<'_> {
         };
         let name = format!("plugin '{}' (ConfigMap '{key}')", document.name);
         Ok(Some(match loaded {
-            // Pods run the rules of these stages, too: the bytes are kept for them.
+            // Pods run the plugins of these stages, too: keep the bytes for them.
             Ok(packed) => Ok(Good {
                 document,
                 packed: IN_PODS.contains(&stage).then(|| Arc::new(packed)),
@@ -226,7 +226,7 @@ impl Worker<'_> {
         }))
     }
 
-    /// Takes in what came of loading, unless the plugin has changed meanwhile: then it is queued again. False: it could not be read.
+    /// Records the result of loading. If the plugin has changed meanwhile, it is queued again. False if it could not be read.
     fn finish(&self, loaded: Loaded, progress: &mut Progress) -> bool {
         let Queued { key, plugin } = loaded.queued;
         let is_current = progress.read.get(&key) == Some(&plugin.version);
@@ -243,7 +243,7 @@ impl Worker<'_> {
                 entry.state = State::Refused(fault);
             }
             (Err(error), Some(_)) => {
-                tracing::warn!(plugin = %key, %error, "cannot be read; tried again");
+                tracing::warn!(plugin = %key, %error, "cannot be read; it is retried");
                 progress.read.remove(&key);
                 return false;
             }
@@ -263,12 +263,12 @@ impl Worker<'_> {
     }
 }
 
-/// The entry of a plugin whose first ConfigMap was read. What was good before stays.
+/// The entry of a plugin whose first ConfigMap was read. The last good version stays.
 fn noted(key: &Key, plugin: &Plugin, described: &Described, old: Option<&Entry>) -> Entry {
     let good = old.and_then(|old| old.good.clone());
     let state = match &described.document {
-        // Also where the description is as before: parts that no longer fit it would be found after a restart only, when the last good ones
-        // are gone. What is good serves meanwhile.
+        // Even if the description is the same: parts that no longer match it would be found only after a restart, when the last good ones
+        // are lost. The last good version is used meanwhile.
         Ok(_) => State::Loading {
             since: old.and_then(Entry::since).unwrap_or_else(Instant::now),
         },
@@ -287,7 +287,7 @@ fn noted(key: &Key, plugin: &Plugin, described: &Described, old: Option<&Entry>)
     }
 }
 
-/// Those above the number that may be there; the older ones are served.
+/// The plugins above the limit; the older ones are used.
 fn crowded(plugins: &BTreeMap<Key, Plugin>) -> Vec<Key> {
     let mut keys: Vec<(&Key, &Plugin)> = plugins.iter().collect();
     keys.sort_by_key(|(key, plugin)| (plugin.created, *key));
@@ -307,8 +307,8 @@ fn crowded(plugins: &BTreeMap<Key, Plugin>) -> Vec<Key> {
 }
 
 fn too_many(key: &Key, plugin: &Plugin) -> Entry {
-    let what = format!("there may be {MAX_IN_NAMESPACE} plugins in a namespace, and {MAX_PLUGINS} altogether");
-    let error = Diagnostic::error("plugin-too-many", what).help("delete ConfigMaps with plugins that nobody uses");
+    let what = format!("more than {MAX_IN_NAMESPACE} plugins in a namespace, or {MAX_PLUGINS} in total");
+    let error = Diagnostic::error("plugin-too-many", what).help("delete ConfigMaps with unused plugins");
     Entry {
         created: plugin.created,
         stage: Stage::named(&plugin.label),
