@@ -1,6 +1,6 @@
-//! The codes of a stage's diagnostics: an enum, and one table of what there is to know of each.
+//! The codes of a stage's diagnostics: an enum, and one table with their descriptions.
 
-/// What there is to know of a code.
+/// The description of a code.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<C> {
     /// Which one.
@@ -11,13 +11,13 @@ pub struct Entry<C> {
     pub title: &'static str,
     /// Some sentences, Markdown.
     pub explanation: &'static str,
-    /// What to do next, where that is the same for all of this code.
+    /// What to do next, if that is the same for all diagnostics of this code.
     pub help: Option<&'static str>,
 }
 
 /// An enum of codes with its table.
 pub trait Codes: Copy + Eq + 'static {
-    /// Name of one that the table lacks.
+    /// Name of a code that is not in the table.
     const STAGE: &'static str;
     /// All of them.
     const TABLE: &'static [Entry<Self>];
@@ -27,7 +27,7 @@ pub trait Codes: Copy + Eq + 'static {
         Self::TABLE.iter().map(|entry| entry.code)
     }
 
-    /// What there is to know of it.
+    /// Its description.
     fn entry(self) -> Option<&'static Entry<Self>> {
         Self::TABLE.iter().find(|entry| entry.code == self)
     }

@@ -1,4 +1,4 @@
-//! Values as BOSH's Go sees them: names of types, tags in errors of YAML readers, the text of a scalar where a string is wanted.
+//! Values by the rules of BOSH's Go programs: names of types, tags in errors of YAML readers, the text of a scalar where a string is wanted.
 
 use crate::{Tree, escape};
 

@@ -1,12 +1,12 @@
 //! JSON text to tree and back, without loss: order of members, literal text of numbers.
 //!
-//! Our own reader, because the libraries' either round numbers or (serde_json's `arbitrary_precision`) change how every other
-//! crate of the process sees them, which breaks Kubernetes' types.
+//! Our own reader, because the libraries' either round numbers or (serde_json's `arbitrary_precision`) change their representation for every other
+//! crate of the process, which breaks Kubernetes' types.
 
 use crate::{MAX_DEPTH, Map, Number, Tree};
 use std::fmt;
 
-/// Why a text is no document.
+/// Why a text is not a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// What was wrong.
@@ -57,7 +57,7 @@ struct Reader<'t> {
     /// Members of the objects that are still open, the innermost last: a map that is made when all of its members are known is allocated
     /// once, and reading is mostly allocating.
     members: Vec<(String, Tree)>,
-    /// The same for lists.
+    /// Items of the lists that are still open.
     items: Vec<Tree>,
 }
 

@@ -1,5 +1,4 @@
-//! Documents as the stages see them: a JSON tree that loses nothing, its text form, pointers into it, BOSH's
-//! placeholders, and how Go and Ruby see its values.
+//! Documents of the stages: a lossless JSON tree, its text form, pointers into it, BOSH's placeholders, and Go's and Ruby's rules for values.
 //!
 //! Pure: no WIT, no IO. Shared by plugins and host, so that both read and write the contract's `json` (see `wit/types`) the same way.
 
@@ -17,5 +16,5 @@ pub use code::Codes;
 pub use pointer::Pointer;
 pub use tree::{Map, Number, Tree};
 
-/// Deepest nesting of a document, as BOSH's manifests never need and hostile ones use to exhaust a stack.
+/// Deepest nesting of a document: more than BOSH's manifests need, and too little to exhaust a stack.
 pub const MAX_DEPTH: usize = 128;

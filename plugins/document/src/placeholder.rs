@@ -18,11 +18,11 @@ pub struct Placeholder<'t> {
     pub range: Range<usize>,
     /// Name and sub-keys, without `!`: `a.b.c`.
     pub name: &'t str,
-    /// Is there a space inside? BOSH replaces such a placeholder only where it is the whole string.
+    /// Whether there is a space inside. BOSH replaces such a placeholder only where it is the whole string.
     pub spaced: bool,
 }
 
-/// What a string is to its document.
+/// The role of a string in its document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The key of a member.

@@ -1,8 +1,8 @@
-//! Values as BOSH's director sees them: names of classes, what is a String to it, and `inspect` without what may be secret.
+//! Values by the rules of BOSH's director: names of classes, what is a String to it, and `inspect` without what may be secret.
 
 use crate::{Map, Number, Tree, escape};
 
-/// Members whose scalars say how a deployment is built and are no secrets.
+/// Members whose scalars describe the structure of a deployment and are not secret.
 const PLAIN: [&str; 9] = [
     "name",
     "release",

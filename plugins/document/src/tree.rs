@@ -30,7 +30,7 @@ pub struct Number(Box<str>);
 // === impl Number ===
 
 impl Number {
-    /// The number with this text, or `None` where the text is no JSON number.
+    /// The number with this text, or `None` if the text is not a JSON number.
     pub fn new(text: &str) -> Option<Self> {
         crate::json::is_number(text).then(|| Self(text.into()))
     }
@@ -112,7 +112,7 @@ impl Tree {
         self
     }
 
-    /// The same, for building in one expression.
+    /// As [`Tree::set`], for building in one expression.
     #[must_use]
     pub fn with(mut self, key: impl Into<String>, value: impl Into<Tree>) -> Self {
         self.set(key, value);

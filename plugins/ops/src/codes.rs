@@ -5,9 +5,9 @@ use boson_document::code::{Codes, Entry};
 /// Which kind of diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Code {
-    /// A file is no list of operations, or a part has the wrong type.
+    /// A file is not a list of operations, or a part has the wrong type.
     MalformedFile,
-    /// `type` is none that exists.
+    /// Unknown `type`.
     UnknownType,
     /// No `path`.
     MissingPath,
@@ -29,7 +29,7 @@ pub enum Code {
     TokenNotAllowed,
     /// `:before`, `:after` where nothing is inserted, or something after them.
     ModifierNotAllowed,
-    /// The path does not tell what to create.
+    /// The path does not determine what to create.
     CannotCreate,
     /// A `remove` of the whole document.
     RemoveDocument,
@@ -45,7 +45,7 @@ pub enum Code {
     UnusedKey,
     /// The list of origins would be too long.
     OriginsLeftOut,
-    /// The text that came is no document.
+    /// The text is not a document.
     MalformedDocument,
 }
 
@@ -123,7 +123,7 @@ const TABLE: &[Entry<Code>] = &[
     Entry {
         code: Code::TypeMismatch,
         name: "ops-type-mismatch",
-        title: "The path goes through a value of another type",
+        title: "The path leads through a value of another type",
         explanation: "A key needs a map, an index or a matcher needs a list. The message names the place and the \
                       type that was found there, as Go calls it: `<nil>` is null, `[]interface {}` a list, \
                       `map[interface {}]interface {}` a map. Optional tokens do not excuse a null.",
@@ -222,7 +222,7 @@ const TABLE: &[Entry<Code>] = &[
         name: "ops-malformed-document",
         title: "The plugin got no JSON document",
         explanation: "The document or an ops file reached the plugin as text that is not JSON as the contract has \
-                      it. Whoever called the plugin has to mend that; `host` never does it.",
+                      it. This is an error in the caller of the plugin; `host` never does it.",
         help: None,
     },
 ];
@@ -237,12 +237,12 @@ impl Codes for Code {
 // === impl Code ===
 
 impl Code {
-    /// The conversion goes on in spite of it.
+    /// Whether the conversion continues.
     pub fn is_warning(self) -> bool {
         self == Self::UnusedKey
     }
 
-    /// Only worth knowing.
+    /// Whether it is information only.
     pub fn is_info(self) -> bool {
         self == Self::OriginsLeftOut
     }

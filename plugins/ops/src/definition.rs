@@ -14,7 +14,7 @@ pub struct Operation {
     pub path: Path,
     /// What.
     pub action: Action,
-    /// What the ops file says to people for whom the operation fails.
+    /// The ops file's own message for a failed operation.
     pub error: Option<String>,
 }
 
@@ -23,7 +23,7 @@ pub struct Operation {
 pub enum Action {
     /// Sets, inserts or appends the value.
     Replace(Tree),
-    /// Takes out what is there.
+    /// Removes the value.
     Remove,
     /// Compares with the value.
     Test(Tree),
@@ -66,7 +66,7 @@ pub fn read(name: &str, operations: Tree, warnings: &mut Vec<Diagnostic>) -> Res
     Ok(out)
 }
 
-/// What a failed operation is called: BOSH's words for the position and the file.
+/// The name of a failed operation: BOSH's words for the position and the file.
 pub fn label(name: &str, position: usize) -> String {
     format!("operation [{position}] in {name} failed")
 }
@@ -171,7 +171,7 @@ impl Definition {
         Ok(Operation { path, action, error })
     }
 
-    /// What is missing or too much, and the part of the operation that it is about.
+    /// The error in the definition, and the part of the operation that has it.
     fn fault(&self) -> Option<(Failure, &'static str)> {
         let fault = |code, message: &str, part| Some((Failure::new(code, message), part));
         match (self.kind.as_str(), &self.path, &self.value) {
@@ -192,7 +192,7 @@ impl Definition {
         };
         let shown = redacted::json(self, &label(name, position));
         let mut at = Pointer::root().at(position);
-        // Nothing to point at in the operation but itself.
+        // Without a part, the place is the whole operation.
         let missing = part.is_empty() || (part == "type" && self.kind.is_empty());
         if !missing {
             at.push(part);

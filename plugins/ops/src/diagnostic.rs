@@ -1,9 +1,9 @@
-//! What this stage has to tell: the contract's diagnostic without the contract's bindings.
+//! Diagnostics of this stage: the contract's record without its bindings.
 
 use crate::codes::Code;
 use boson_document::{Codes, Pointer};
 
-/// Something to tell the user about the input.
+/// A message to the user about the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Which kind. It says the severity, too.
@@ -14,7 +14,7 @@ pub struct Diagnostic {
     pub document: String,
     /// Where in it, where that is known.
     pub pointer: Option<Pointer>,
-    /// What the ops file itself says to do. BOSH replaces it with the operation's position; cf-deployment's ops files say there what they need.
+    /// Advice from the ops file itself. BOSH replaces it with the operation's position; cf-deployment's ops files name their requirements there.
     pub advice: Option<String>,
 }
 
@@ -32,7 +32,7 @@ impl Diagnostic {
         }
     }
 
-    /// With what the ops file's author says about it.
+    /// With advice from the ops file's author.
     #[must_use]
     pub fn advised(mut self, advice: Option<String>) -> Self {
         self.advice = advice;

@@ -4,7 +4,7 @@ use crate::codes::Code;
 use crate::path::{Modifier, Prefix};
 use boson_document::{Map, Tree, escape, go};
 
-/// A failure, not yet told which operation of which file it is about.
+/// A failure, without its operation and file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Which kind.

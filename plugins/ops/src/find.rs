@@ -1,4 +1,4 @@
-//! Find: the value at a path, never changing the document. What is optional and missing is imagined.
+//! Find: the value at a path, never changing the document. Optional missing parts get a default.
 
 use crate::codes::Code;
 use crate::failure::{Attempt, Failure};
@@ -73,7 +73,7 @@ fn member<'t>(current: Cow<'t, Tree>, name: &str, place: &mut Pointer) -> Cow<'t
     }
 }
 
-/// What a missing optional key stands for: null at the end of the path, else what the next token can step into.
+/// The default of a missing optional key: null at the end of the path, else an empty value that the next token can step into.
 fn imagined<'t>(path: &Path, position: usize) -> Attempt<Cow<'t, Tree>> {
     match path.tokens().get(position + 1) {
         None => Ok(Cow::Owned(Tree::Null)),
@@ -87,7 +87,7 @@ fn imagined<'t>(path: &Path, position: usize) -> Attempt<Cow<'t, Tree>> {
     }
 }
 
-/// The item that an optional matcher stands for where nothing matches.
+/// The default of an optional matcher without a match.
 pub fn imagined_item(token: &Token) -> Tree {
     match token {
         Token::Matching { key, value, .. } => Tree::object().with(go::member(key), value.as_str()),

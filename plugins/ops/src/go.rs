@@ -68,8 +68,8 @@ fn go_number(number: &Number) -> GoNumber {
     }
 }
 
-/// What becomes of a value when go-patch copies it through YAML text: yaml.v2 writes a double without fraction below a
-/// million as an integer, and that is how it comes back. Keys stay as they are: `1.0` and `1` would become one.
+/// A value after go-patch has copied it through YAML text: yaml.v2 writes a double without fraction below a million as an integer, and that is how it
+/// comes back. Keys stay as they are: `1.0` and `1` would become one.
 pub fn copied(value: Tree) -> Tree {
     match value {
         Tree::Number(number) => Tree::Number(copied_number(number)),

@@ -1,7 +1,7 @@
 //! The ops stage: operations of ops files change the manifest, by go-patch's rules and with its words, as
 //! `bosh interpolate -o` does.
 //!
-//! Pure: documents in, document and diagnostics out. The document is changed in place; a failure gives none at all.
+//! Pure: documents in, document and diagnostics out. The document is changed in place; a failure returns no document.
 
 pub mod codes;
 pub mod definition;
@@ -44,12 +44,12 @@ pub struct OperationsFile {
     pub operations: Tree,
 }
 
-/// What the operations made.
+/// The result of the operations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Applied {
     /// The result.
     pub document: Tree,
-    /// What does not come from the same pointer of the input document.
+    /// Parts that do not come from the same pointer of the input document.
     pub origins: Vec<Origin>,
     /// Warnings.
     pub diagnostics: Vec<Diagnostic>,
@@ -100,7 +100,7 @@ pub fn find(document: &Tree, document_name: &str, path: &str) -> Result<Tree, Di
     let found = Path::parse(path).and_then(|path| find::find(document, &path, &mut place, &Scan::default()));
     found.map(Cow::into_owned).map_err(|Failure { code, message }| {
         let diagnostic = Diagnostic::new(code, message, document_name);
-        // A path that cannot be read is no matter of the document's.
+        // A path that cannot be parsed is not an error in the document.
         if code == Code::PathSyntax {
             diagnostic
         } else {

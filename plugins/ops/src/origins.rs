@@ -106,7 +106,7 @@ impl Trace {
             .get_or_insert_with(|| (0..length).map(item).collect())
     }
 
-    /// What of the result does not come from the same place of the input document, and whether that is all of it.
+    /// The parts of the result that do not come from the same place of the input document, and whether the list is complete.
     pub fn origins(&self, document: &str, files: &[String]) -> (Vec<Origin>, bool) {
         let mut walk = Walk {
             document,

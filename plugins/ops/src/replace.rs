@@ -13,8 +13,8 @@ use boson_document::{MAX_DEPTH, Tree};
 /// Puts `value` at the path. `step` says which operation that is, for the trace.
 pub fn replace((document, trace): Place<'_>, path: &Path, value: Tree, step: Step, scan: &Scan) -> Attempt<()> {
     let value = go::copied(value);
-    // Each token is a level, existing or created. Without the check a chain of operations could nest the document until
-    // the stack of whoever reads it ends.
+    // Each token is a level, existing or created. Without the check a chain of operations could nest the document until its readers overflow their
+    // stacks.
     if path.tokens().len() + go::nesting(&value) > MAX_DEPTH {
         return Err(Failure::new(
             Code::TooDeep,
@@ -68,7 +68,7 @@ fn descend<'t>((tree, trace): Place<'t>, path: &Path, position: usize, step: Ste
     }
 }
 
-/// What a missing optional key becomes: what the next token can step into.
+/// The new value of a missing optional key: an empty value that the next token can step into.
 fn created(path: &Path, position: usize) -> Attempt<Tree> {
     match path.tokens().get(position + 1) {
         Some(Token::Key { .. }) => Ok(Tree::object()),

@@ -1,4 +1,4 @@
-//! What matchers cost: each is compared with every item of its list, so that many operations on a long list take their product.
+//! Limits the cost of matchers: each is compared with every item of its list, so the cost is the number of operations times the length of the list.
 
 use crate::codes::Code;
 use crate::failure::{Attempt, Failure};
@@ -8,7 +8,7 @@ use std::cell::Cell;
 
 /// Most comparisons of one run, in those of a first member.
 const MOST: u64 = 100_000_000;
-/// What it costs besides to look for a member that is not the first.
+/// The additional cost of searching a member that is not the first.
 const LOOKED_FOR: u64 = 4;
 
 /// Comparisons that are left.

@@ -1,4 +1,4 @@
-//! Test: the value at a path is the expected one, or there is none.
+//! Test: the value at a path is the expected one, or is absent.
 
 use crate::codes::Code;
 use crate::failure::{Attempt, Failure};

@@ -1,11 +1,11 @@
-# The time stands still (`imports.rs`): the same input gives the same files. The user hears when a template asks for it.
+# The time stands still (`imports.rs`): the same input gives the same files. A diagnostic reports templates that ask for it.
 
 module Boson
   module Clock
     NOW = '2000-01-01 UTC'
 
     class << self
-      # Whether anybody asked since this was last set to false.
+      # Whether the time was read since this was last set to false.
       attr_accessor :asked
     end
 

@@ -14,7 +14,7 @@ module Bosh
 
         # The structs of the spec list their keys as `methods(false)`, an idiom of old templates.
         class BackCompatOpenStruct < OpenStruct
-          # What most templates never touch becomes structs when somebody looks: it is nearly all of the context.
+          # Members become structs on first access: most templates never use nearly all of the context.
           def postpone!(name, &make)
             @postponed = (@postponed || {}).merge(name => make)
             @table[name] = nil
@@ -117,7 +117,7 @@ module Bosh
 
         def own_property(name) = @borrowed['properties'].lookup(name)
 
-        # Makes the instance variables that BOSH's context has, for templates that may look at them.
+        # Makes the instance variables that BOSH's context has, for templates that may read them.
         def settle
           raw_properties
           @links = @borrowed['links'].whole
@@ -152,9 +152,8 @@ module Bosh
         end
       end
 
-      # The class above is the stock; a template gets a child of its own under the public name, so that methods, classes and
-      # constants it defines vanish with the child. Defined twice with different bodies they would break each other. No template
-      # may change the stock, which is the superclass of all.
+      # The class above is the stock; a template gets a new subclass under the public name, so that methods, classes and constants it defines vanish
+      # with it. Defined twice with different bodies they would break each other. No template may change the stock, which is the superclass of all.
       stock = EvaluationContext.freeze
 
       # Makes the class for the next context; the renderer alone can call it. It stands here because constants of a template are

@@ -44,7 +44,7 @@ module Boson
     def self.address_of(bytes)
       return 0 if bytes.empty?
 
-      # A copy of its own: a string that shares another's buffer begins anywhere, and lists must begin at a multiple of 4.
+      # A copy: a string that shares another's buffer begins anywhere, and lists must begin at a multiple of 4.
       bytes = String.new(bytes, capacity: bytes.bytesize)
       KEPT << bytes
       [bytes].pack('P').unpack1('L<')

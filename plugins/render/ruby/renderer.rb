@@ -1,7 +1,7 @@
-# Renders templates and tells what went wrong.
+# Renders templates and reports errors.
 
 module Boson
-  # Something to tell the user; the members are those of the contract's record.
+  # A message to the user; the members are those of the contract's record.
   Diagnostic = Struct.new(:severity, :code, :message, :document, :line, :help, :extensions, keyword_init: true)
 
   class Renderer
@@ -14,7 +14,7 @@ module Boson
        'The job spec must consume the link, and a job of the deployment provide it; `if_link` asks for a link that may be missing.'],
       ['SecurityError', 'render-not-allowed',
        'Templates see their properties, links and spec, and nothing else.'],
-      ['SyntaxError', 'render-template-syntax', 'The template is no valid ERB: mend it in the release.'],
+      ['SyntaxError', 'render-template-syntax', 'The template is not valid ERB: fix it in the release.'],
       ['NoMemoryError', 'render-out-of-memory', nil],
       ['Exception', 'render-template-failed', nil]
     ].freeze
@@ -69,7 +69,7 @@ module Boson
 
     private
 
-    # Every template has a context of its own: one that changes a property must not change it for the next.
+    # Every template has its own context: a template that changes a property must not change it for the next one.
     def fresh_context(name)
       Renderer.context(@document ||= Document.parse(@context))
     rescue JSON::ParserError
@@ -88,7 +88,7 @@ module Boson
       listening(name) { eval(source, context.get_binding, name, 0).to_s.dup.force_encoding(Encoding::UTF_8) }
     end
 
-    # Makes what the context else makes when asked: instance variables do not ask, and structs of the properties must be made
+    # Creates lazy members of the context in advance: reading an instance variable does not create them, and structs of the properties must be created
     # before the template changes a property.
     def look_ahead(context, text)
       context.properties if text.match?(/\bproperties\b/)
@@ -97,7 +97,7 @@ module Boson
       context.__send__(:settle) if LOOKING_INSIDE.any? { |word| text.include?(word) }
     end
 
-    # Output of `puts` and `warn` goes nowhere, and the time is always the same; the user hears that it is so.
+    # Output of `puts` and `warn` is dropped, and the time is always the same; an info diagnostic reports this.
     def listening(name)
       stdout, stderr = $stdout, $stderr
       $stdout = $stderr = printed = StringIO.new
@@ -109,7 +109,7 @@ module Boson
         add(:info, 'render-clock-fixed', "The template asks for the time, which is #{Clock::NOW} in every rendering", name)
       end
       if printed.pos.positive?
-        add(:info, 'render-template-printed', 'The template prints messages, which nobody sees', name)
+        add(:info, 'render-template-printed', 'The template prints messages, which are not shown', name)
       end
     end
 

@@ -1,5 +1,5 @@
-# What templates may not do, said in words. Beneath, every system call fails anyway; without this file a template would get
-# "Bad file descriptor", or end the whole instance.
+# Errors for what templates may not do. Every system call fails anyway; without this file a template would get "Bad file descriptor", or end the whole
+# instance.
 #
 # SecurityError is no StandardError: a bare `rescue` does not hide it.
 
@@ -68,8 +68,8 @@ module Boson
     refuse(Thread.singleton_class, THREADS, :new, :start, :fork)
     refuse(Ractor.singleton_class, THREADS, :new)
 
-    # Each leads from what a template has to objects that nobody gave it, the renderer among them.
-    OTHERS = 'templates see what they are given, and nothing of who renders them'
+    # Each leads from a template's objects to others that it must not reach, such as the renderer.
+    OTHERS = 'templates can access their context only, not the renderer'
     close(ObjectSpace.singleton_class, OTHERS, :each_object, :_id2ref)
     close(TracePoint.singleton_class, OTHERS, :new, :trace, :stat)
     close(Kernel, OTHERS, :set_trace_func)

@@ -1,9 +1,9 @@
-# Between the rehearsals: everything that is there by now stays, and what calls make gets a place of its own.
+# Between the rehearsals: all existing objects stay in the snapshot, and objects of calls get separate pages.
 
 Process.warmup
 
-# A call makes some thousand objects. On pages of their own they touch little memory; in the holes that the start left between
-# the objects of the snapshot they would touch nearly all of it, and the host has to reset every page that a call has touched.
+# A call makes some thousand objects. On separate pages they touch little memory; in the holes between the objects of the snapshot they would touch
+# nearly all of it, and the host has to reset every page that a call has touched.
 GC.disable
 module Boson
   # Bytes of strings that just fit into the slots of each of Ruby's heaps, and how many objects of a size a call may make at least

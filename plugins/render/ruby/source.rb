@@ -72,7 +72,7 @@ module Boson
       @content = @content ? @content + text : text
     end
 
-    # The text up to `close`. A line end alone is a statement of its own, as it is for ERB.
+    # The text up to `close`. A line end alone is a separate statement, as in ERB.
     def keep_text(close)
       return if close == @place
 

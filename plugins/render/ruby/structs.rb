@@ -18,7 +18,7 @@ class OpenStruct
     @table = table
   end
 
-  # A member that hides a method (`hash`, `test`, `open`) still gets methods of its own: properties have such names.
+  # A member that hides a method (`hash`, `test`, `open`) still gets its own methods: properties have such names.
   private def new_ostruct_member!(name)
     DEFINE_MEMBER.bind_call(self, name) if HIDING[name]
   end

@@ -68,7 +68,7 @@ pub(crate) fn add_exports(module: &mut Module, state: &State) -> Result<()> {
     Ok(())
 }
 
-/// Calls a function of `plugin.rb`. The constant goes first: with it a template could reopen the renderer. Our own code finds each other by its
+/// Calls a function of `plugin.rb`. It removes the constant first: with it a template could reopen the renderer. Our own code finds each other by its
 /// lexical scope, which needs no constant.
 fn expression(function: &str) -> String {
     format!("Object.__send__(:remove_const, :Boson).const_get(:Plugin).{function}")
@@ -169,7 +169,7 @@ fn seal(module: &mut Module, state: &State) -> FunctionId {
     function.finish(vec![], &mut module.funcs)
 }
 
-/// Leaves the exports of the world: everything else is a door nobody needs.
+/// Keeps only the exports of the world: any other export would be attack surface.
 pub(crate) fn drop_build_exports(module: &[u8]) -> Result<Vec<u8>> {
     let mut module = walrus::ModuleConfig::new()
         .generate_producers_section(false)

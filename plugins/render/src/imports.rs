@@ -1,8 +1,8 @@
 //! Answers every function that CRuby's module imports, inside the module.
 //!
-//! What a template could use to see the machine it runs on fails with `EBADF`; the rest gets the one answer that lets Ruby
-//! start. Two imports do more: `fd_pread` on descriptor 0 reads the module's own memory, which is how our Ruby code gets the
-//! arguments of a call (`memory.rb`), and `random_get` works only until the snapshot is taken.
+//! Functions that could reveal the machine to a template fail with `EBADF`; the others return the value that Ruby needs to start. Two imports do
+//! more: `fd_pread` on descriptor 0 reads the module's own memory, which is how our Ruby code gets the arguments of a call (`memory.rb`), and
+//! `random_get` works only until the snapshot is taken.
 
 use anyhow::{Result, anyhow, bail};
 use walrus::ir::{BinaryOp, LoadKind, MemArg, StoreKind, UnaryOp};
@@ -10,7 +10,7 @@ use walrus::{ConstExpr, FunctionId, GlobalId, ImportKind, InstrSeqBuilder, Local
 
 const SUCCESS: i32 = 0;
 const EBADF: i32 = 8;
-/// The only time there is: 2000-01-01T00:00:00Z, in nanoseconds. A real clock would give other files every time.
+/// The fixed time: 2000-01-01T00:00:00Z, in nanoseconds. With a real clock, files would differ every time.
 const NOW: i64 = 946_684_800_000_000_000;
 /// `__wasi_filetype_t` of a terminal: Ruby looks for no file behind its standard streams then.
 const CHARACTER_DEVICE: i32 = 2;
@@ -114,7 +114,7 @@ fn wasi(name: &str, body: &mut InstrSeqBuilder<'_>, args: &[LocalId], state: &St
             body.i32_const(SUCCESS);
         }
         "fd_fdstat_get" => file_status(body, args, state),
-        // What a template prints goes nowhere; failing would break templates that warn.
+        // Output of templates is dropped; failing would break templates that warn.
         "fd_write" => sum_of_vectors(body, args, state, spare, |_| {}),
         "fd_pread" => read_memory(body, args, state, spare),
         "random_get" => random(body, args, state),

@@ -18,11 +18,11 @@ pub use scripts::{SCRIPTS, Script};
 
 use anyhow::{Context, Result};
 
-/// The `render` component, made from the bytes of CRuby's module (see [`read_package`]). `progress` hears what comes next.
+/// The `render` component, made from the bytes of CRuby's module (see [`read_package`]). `progress` is called with the next step.
 ///
 /// # Errors
 ///
-/// When the module is not the one we know, or a Ruby file of ours does not load; the text says which.
+/// When the module is unknown, or one of our Ruby files does not load; the text says which.
 pub fn build(ruby: &[u8], progress: &mut dyn FnMut(&str)) -> Result<Vec<u8>> {
     progress("answering the imports of CRuby");
     let mut module = walrus::ModuleConfig::new()

@@ -64,5 +64,5 @@ pub(crate) const BROKEN: &[Script] = templates![
     "broken_syntax.erb"
 ];
 
-/// What they all see.
+/// The context of all of them.
 pub(crate) const CONTEXT: &str = include_str!("../rehearsal/context.json");

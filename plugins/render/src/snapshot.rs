@@ -65,12 +65,12 @@ pub(crate) fn warm_up(module: &[u8], progress: &mut dyn FnMut(&str)) -> Result<V
         start.load(script)?;
     }
     progress("rehearsing");
-    // Twice: some things Ruby loads or compiles only when it comes by again.
+    // Twice: Ruby loads or compiles some code only at the second pass.
     start.rehearse()?;
     start.rehearse()?;
     start.load(&SETTLE)?;
     start.fill_holes()?;
-    // Collecting garbage has emptied the caches of all call sites. What this leaves behind it stays in the snapshot.
+    // Garbage collection has emptied the caches of all call sites. This fills them again for the snapshot.
     start.rehearse()?;
     start.evaluate(PREPARE)?;
     start.fill_holes()?;
@@ -162,8 +162,8 @@ impl<'a> Start<'a> {
         self.render(BROKEN, false)
     }
 
-    /// A call as the host will make it. What Ruby writes down where it comes by for the first time, above all which method and which constant it
-    /// has found, lies all over memory; what is in the snapshot no call has to write.
+    /// A call as the host makes it. At its first pass Ruby fills caches (of methods and constants) all over memory; caches in the snapshot need not
+    /// be written by calls.
     fn render(&mut self, templates: &[Script], succeeds: bool) -> Result<()> {
         let mut records = Vec::new();
         for template in templates {

@@ -1,4 +1,4 @@
-//! What templates see, against the sealed component itself. `boson-build` makes the component first.
+//! The behaviour of templates, tested with the sealed component, which `boson-build` makes first.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 #![allow(clippy::print_stderr, reason = "tests tell what they measured")]
@@ -537,7 +537,7 @@ fn no_template_reaches_the_renderer() {
             );
         }
     }
-    // As many constants of its own as it likes.
+    // A template may define any number of constants.
     assert_eq!(
         output("<% module Boson; NAME = 1; end %><%= Boson::NAME %><%= defined?(::Boson).inspect %>"),
         "1nil"
@@ -546,7 +546,7 @@ fn no_template_reaches_the_renderer() {
 
 #[test]
 fn an_everyday_template_stays_cheap() {
-    // Fuel is counted, not timed. A third more would mean that something is made that nobody asked for.
+    // Fuel is counted, not timed. A third more would mean that unused objects are created.
     let fuel = |text: &str| {
         let context = r#"{"name": "web", "index": 0, "properties": {"port": 8080}}"#;
         renderer().render(&[("app/file.erb", text)], context).unwrap().fuel

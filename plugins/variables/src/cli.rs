@@ -1,8 +1,8 @@
 //! Interpolation as `bosh interpolate` does it.
 //!
-//! A variable is found where it has a value and all that its definition's options refer to has one. The name of one that is
-//! not found because of its options is not reported: the names inside are, when the walk meets them. As with BOSH that goes
-//! one step only: options may refer to a variable that is not found because of its own options.
+//! A variable is found where it has a value and all that its definition's options refer to has one. The name of one that is not found because of its
+//! options is not reported: the names inside are, when the walk reaches them. As with BOSH, only one level is checked: options may refer to a
+//! variable that is not found because of its own options.
 
 use crate::diagnostic::{Diagnostic, Failure, Report};
 use crate::plan::{Definition, Reference};
@@ -22,7 +22,7 @@ pub fn interpolate(mut document: Tree, values: &Map) -> Result<Interpolated, Vec
     let defined = definitions::read(&document)?;
     let mut variables = Variables::new(values, &defined);
     let failed = |definition: &Definition, failure: Failure| vec![failure.within(SECTIONS).at(&definition.pointer)];
-    // The first failure ends it: those of other definitions are often the same one from another side.
+    // The first failure ends it: failures of other definitions often have the same cause.
     for definition in defined.iter().filter(|definition| definition.kind.is_some()) {
         variables
             .found(&definition.name)
@@ -48,7 +48,7 @@ pub fn interpolate(mut document: Tree, values: &Map) -> Result<Interpolated, Vec
     })
 }
 
-/// What is known of a variable.
+/// The state of a variable.
 #[derive(Clone, Debug)]
 enum State {
     /// It has a value, and all of its options have.
@@ -114,7 +114,7 @@ impl<'v> Variables<'v> {
         }
     }
 
-    /// The state of a variable; `path` holds the names whose options are being looked at.
+    /// The state of a variable; `path` holds the names whose options are being checked.
     fn state(&mut self, name: &str, path: &mut Vec<String>) -> State {
         if let Some(state) = self.states.get(name) {
             return state.clone();
@@ -177,7 +177,7 @@ impl<'v> Variables<'v> {
         }
     }
 
-    /// What a placeholder stands for; none where it has no value, which is noted.
+    /// The value of a placeholder; `None` if it has none, which is recorded.
     fn lookup(&mut self, found: &Placeholder<'_>, place: &Pointer) -> Result<Option<&'v Tree>, Failure> {
         let wrap = |failure: Failure| failure.within(&format!("Finding variable '{}'", found.name));
         if !self.found(found.root()).map_err(wrap)? {

@@ -5,7 +5,7 @@ use boson_document::code::{Codes, Entry};
 /// Which kind of diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Code {
-    /// `variables` is no list of maps.
+    /// `variables` is not a list of maps.
     MalformedSection,
     /// An entry's member is missing or of the wrong type.
     InvalidDefinition,
@@ -31,7 +31,7 @@ pub enum Code {
     NoSingleDefinition,
     /// Settings that do not exist.
     Settings,
-    /// The text that came is no document.
+    /// The text is not a document.
     MalformedDocument,
     /// Two members with one key.
     KeyCollision,
@@ -143,8 +143,8 @@ const TABLE: &[Entry<Code>] = &[
         code: Code::MalformedDocument,
         name: "variables-malformed-document",
         title: "The plugin got no JSON document",
-        explanation: "The document, the values or the settings reached the plugin as text that is not JSON as the contract has it. Whoever called the \
-                      plugin has to mend that; `host` never does it.",
+        explanation: "The document, the values or the settings reached the plugin as text that is not JSON as the contract has it. This is an \
+                      error in the caller of the plugin; `host` never does it.",
         help: None,
     },
     Entry {
@@ -181,7 +181,7 @@ impl Codes for Code {
 // === impl Code ===
 
 impl Code {
-    /// The conversion goes on in spite of it.
+    /// Whether the conversion continues.
     pub fn is_warning(self) -> bool {
         matches!(self, Self::KeyCollision | Self::UnusedKey | Self::LeftOut)
     }

@@ -5,10 +5,10 @@ use crate::diagnostic::{Diagnostic, Report};
 use crate::plan::Definition;
 use boson_document::{Map, Pointer, Tree, go};
 
-/// Reads the section; none where the document is no map or has none.
+/// Reads the section; empty if the document is not a map or has no section.
 ///
 /// # Errors
-/// What cannot be read as such a list, all of it.
+/// All parts that cannot be read as such a list.
 pub fn read(document: &Tree) -> Result<Vec<Definition>, Vec<Diagnostic>> {
     let place = Pointer::root().at("variables");
     let entries = match document.get("variables") {

@@ -1,4 +1,4 @@
-//! What this stage has to tell: the contract's diagnostic without the contract's bindings.
+//! Diagnostics of this stage: the contract's record without its bindings.
 
 use crate::codes::Code;
 use boson_document::Pointer;
@@ -9,7 +9,7 @@ pub const MAX: usize = 100;
 /// Longest message, in bytes, that still gets another context.
 const LONGEST: usize = 8192;
 
-/// Something to tell the user about the document.
+/// A message to the user about the document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Which kind. It says the severity, too.
@@ -20,7 +20,7 @@ pub struct Diagnostic {
     pub pointer: Pointer,
 }
 
-/// What is wrong with a variable; the place is added by whoever met it.
+/// An error of a variable, without its place, which the caller adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Which kind.
@@ -64,7 +64,7 @@ impl Failure {
     /// The failure as the cause of another, as BOSH writes it on one line.
     #[must_use]
     pub fn within(self, context: &str) -> Self {
-        // Of failures inside of failures, by the thousand, the texts would grow with the square of their number.
+        // The texts of thousands of nested failures would grow with the square of their number.
         if self.message.len() > LONGEST {
             return self;
         }

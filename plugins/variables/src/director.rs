@@ -51,7 +51,7 @@ struct Variables<'v> {
 // === impl Variables ===
 
 impl<'v> Variables<'v> {
-    /// What a placeholder stands for; none where it has no value, which is noted.
+    /// The value of a placeholder; `None` if it has none, which is recorded.
     fn lookup(&mut self, inner: &str, place: &Pointer) -> Result<Option<&'v Tree>, Failure> {
         let name = names::in_placeholder(inner)?;
         let root = name.split('.').next().unwrap_or(name);

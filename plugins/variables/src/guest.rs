@@ -6,7 +6,7 @@ use crate::Code;
 use boson::types::types as wit;
 use boson_document::{Codes, json};
 use exports::boson::variables::interpolation as world;
-use wire::{Told, definition, members, parse, reference, rules, to_wire};
+use wire::{WireResult, definition, members, parse, reference, rules, to_wire};
 
 wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/variables"], world: "boson:variables/variables@1.0.0", generate_all });
 
@@ -31,7 +31,7 @@ impl world::Guest for Plugin {
         }
     }
 
-    fn plan(document: String, name: String, settings: String) -> Told<world::VariablesPlan> {
+    fn plan(document: String, name: String, settings: String) -> WireResult<world::VariablesPlan> {
         let plan =
             crate::plan(&parse(&document, &name)?, rules(&settings, &name)?).map_err(|all| to_wire(all, &name))?;
         Ok(world::VariablesPlan {
@@ -42,12 +42,17 @@ impl world::Guest for Plugin {
         })
     }
 
-    fn interpolate(document: String, name: String, values: String, settings: String) -> Told<world::Interpolated> {
+    fn interpolate(
+        document: String,
+        name: String,
+        values: String,
+        settings: String,
+    ) -> WireResult<world::Interpolated> {
         let values = members(parse(&values, &name)?, &name)?;
         let rules = rules(&settings, &name)?;
         let done = crate::interpolate(parse(&document, &name)?, &values, rules).map_err(|all| to_wire(all, &name))?;
         let text = json::to_text(&done.document);
-        // The instance ends with this call: to free a large tree piece by piece would take a tenth of the call, for nothing.
+        // The instance ends with this call: freeing a large tree piece by piece would take a tenth of the call without need.
         std::mem::forget(done.document);
         Ok(world::Interpolated {
             document: text,

@@ -46,7 +46,7 @@ pub struct Interpolated {
 /// Replaces placeholders by values; takes entries out of `variables` whose variable has one.
 ///
 /// # Errors
-/// Everything that is wrong with the placeholders, up to [`diagnostic::MAX`]. A name without a value is no error.
+/// All errors in the placeholders, up to [`diagnostic::MAX`]. A name without a value is not an error.
 pub fn interpolate(document: Tree, values: &Map, rules: Rules) -> Result<Interpolated, Vec<Diagnostic>> {
     match rules {
         Rules::Cli => cli::interpolate(document, values),

@@ -1,4 +1,4 @@
-//! Names as the director takes them.
+//! Names by the director's rules.
 
 use crate::Code;
 use crate::diagnostic::Failure;
@@ -38,7 +38,7 @@ pub fn scan(text: &str) -> impl Iterator<Item = Found<'_>> {
 // === impl Found ===
 
 impl Found<'_> {
-    /// Does it make this map key a placeholder? Else the director takes the key as plain text.
+    /// Whether this map key is a placeholder. Otherwise the director takes the key as plain text.
     pub fn is_whole_key(&self, key: &str) -> bool {
         self.range == (0..key.len()) && !self.inner.contains('(')
     }

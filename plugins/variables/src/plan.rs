@@ -1,4 +1,4 @@
-//! What has to be there before placeholders can be replaced: definitions and references.
+//! Definitions and references, which are needed before placeholders can be replaced.
 
 use crate::diagnostic::{Diagnostic, Report};
 use crate::{Rules, definitions, names, validation};
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub struct Definition {
     /// Name.
     pub name: String,
-    /// Type; none: the value is expected from elsewhere.
+    /// Type; none: the value must be given.
     pub kind: Option<String>,
     /// Options as written, or null.
     pub options: Tree,

@@ -1,9 +1,9 @@
-//! Whose rules hold: the setting `rules`.
+//! The setting `rules`: the director's rules, or those of `bosh interpolate`.
 
 use crate::{Code, Diagnostic};
 use boson_document::{Pointer, Tree};
 
-/// Whose rules hold.
+/// Which rules apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rules {
     /// The director's, when it deploys.
@@ -30,7 +30,7 @@ pub const SETTINGS_SCHEMA: &str = r#"{
 // === impl Rules ===
 
 impl Rules {
-    /// Reads the setting; the default where there is none.
+    /// Reads the setting, or returns the default.
     ///
     /// # Errors
     /// Rules that do not exist.

@@ -1,4 +1,4 @@
-//! Entries of `variables` whose variable has a value leave the document.
+//! Removes entries of `variables` whose variable has a value.
 
 use crate::{Code, Diagnostic};
 use boson_document::{Pointer, Tree};
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 /// Removes the entries of these names, one each, as the operation `remove` with the path `/variables/name=<name>` does.
 ///
 /// # Errors
-/// A name that not exactly one entry has. Entries whose name is no string have none.
+/// A name without exactly one entry. Entries whose name is not a string have no name.
 pub fn remove(document: &mut Tree, names: &[&str]) -> Result<(), Diagnostic> {
     if names.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The `variables` section as the director reads it: checked in its order, in its words; the first thing wrong ends it.
+//! The `variables` section as the director reads it: checked in its order, with its messages; the first error ends it.
 
 use crate::diagnostic::{Diagnostic, Report};
 use crate::plan::Definition;
@@ -6,13 +6,13 @@ use crate::{Code, names};
 use boson_document::{Map, Pointer, Tree, go};
 use std::collections::HashSet;
 
-/// Keys of an entry that mean something.
+/// Known keys of an entry.
 const KEYS: [&str; 6] = ["name", "type", "options", "consumes", "update_mode", "update"];
 
 /// Consumers that a certificate can have.
 const CONSUMERS: [&str; 2] = ["alternative_name", "common_name"];
 
-/// Reads the section. What is wrong is reported; the definitions are of use only where nothing is.
+/// Reads the section. Errors are reported; the definitions are valid only without errors.
 pub fn read(document: &Tree, report: &mut Report) -> Vec<Definition> {
     let place = Pointer::root().at("variables");
     let section = match document.get("variables") {
@@ -60,7 +60,7 @@ fn entries<'d>(section: &'d [Tree], place: &Pointer) -> Result<Vec<Entry<'d>>, D
     maps.into_iter().map(|(map, place)| Entry::read(map, place)).collect()
 }
 
-/// What is checked entry by entry, one kind of check after the other.
+/// Checks entry by entry, one kind of check after the other.
 fn check(entries: &[Entry<'_>]) -> Result<(), Diagnostic> {
     entries.iter().try_for_each(Entry::check_consumes)?;
     check_duplicates(entries)?;
@@ -165,7 +165,7 @@ impl<'d> Entry<'d> {
         }
     }
 
-    /// What the director looks at later (links, then generation), and what it does not look at.
+    /// Checks that the director does later (links, then generation) or not at all.
     fn review(&self, report: &mut Report) {
         if let Err(failure) = names::in_section(self.name) {
             report.push(failure.at(&self.place.at("name")));

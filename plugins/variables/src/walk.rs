@@ -1,10 +1,10 @@
-//! The walk over a document: every string is put to an evaluator, keys too; what comes back takes its place.
+//! Walks over a document: passes every string and key to an evaluator, and replaces it by the result.
 
 use crate::Code;
 use crate::diagnostic::{Diagnostic, Report};
 use boson_document::{MAX_DEPTH, Map, Pointer, Tree, escape, go};
 
-/// Says what stands for a string.
+/// Evaluates strings.
 pub trait Evaluate {
     /// The value for a string; none: the string stays.
     fn value(&mut self, text: &str, place: &Pointer, report: &mut Report) -> Option<Tree>;

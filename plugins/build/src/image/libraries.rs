@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// Their paths, the dynamic linker's among them. The image has them in the same places, where that linker looks without being told.
+/// Their paths, the dynamic linker's among them. The image has them in the same places, where that linker searches by default.
 pub(super) fn of(program: &Path) -> Result<Vec<PathBuf>> {
     let output = Command::new("ldd").arg(program).output().context("ldd is missing")?;
     if !output.status.success() {

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use self::layer::Layer;
 
-/// What to put into the image, and where it goes.
+/// The image's content and destination.
 #[derive(Args)]
 pub(crate) struct ImageArguments {
     /// The program `host`.
@@ -53,8 +53,8 @@ pub(crate) fn make(arguments: &ImageArguments) -> Result<()> {
     Ok(())
 }
 
-/// Writes the tar and gives the digest of the image's manifest. Layers are not compressed: whoever pushes the image compresses them, and whoever
-/// loads it need not unpack them twice.
+/// Writes the tar and gives the digest of the image's manifest. Layers are not compressed: the tool that pushes the image compresses them, and
+/// whoever loads it need not unpack them twice.
 fn pack(name: &str, layers: Vec<Layer>, file: File) -> Result<String> {
     name.rsplit_once(':').context("the image's name has no tag")?;
     let diffs: Vec<&str> = layers.iter().map(|layer| layer.digest.as_str()).collect();

@@ -1,4 +1,4 @@
-//! Find: the value at a path, imagined where it is optional and missing.
+//! Find: the value at a path, or a default if it is optional and missing.
 
 use crate::cases::tree;
 use boson_document::json;

@@ -1,4 +1,4 @@
-//! Input that is made to hurt: depth, size, odd numbers. None may panic, and none may take more than its share.
+//! Hostile input: depth, size, unusual numbers. None may panic or exceed its limits.
 
 use crate::cases::{DOCUMENT, file, replace, run, tree};
 use boson_document::{MAX_DEPTH, Tree};

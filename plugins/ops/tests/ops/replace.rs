@@ -209,7 +209,7 @@ fn null_in_the_way_is_no_map() {
 
 #[test]
 fn a_shifted_matcher_changes_the_item_it_lands_on() {
-    // Stock go-patch puts the list where the parent of the item was; nobody can want that.
+    // Stock go-patch puts the list in place of the item's parent, which is never useful.
     let document = r#"[{"name":"x"},["y"]]"#;
     assert_eq!(
         outcome(document, &replace("/name=x:next/-", "1")),

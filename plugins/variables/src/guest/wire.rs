@@ -1,11 +1,11 @@
-//! Between the contract's records and this stage's own.
+//! Conversions between the contract's records and this stage's types.
 
 use super::{wit, world};
 use crate::{Code, Diagnostic, Rules};
 use boson_document::{Codes, Map, Pointer, Tree, json};
 
-/// A result, or why there is none.
-pub type Told<T> = Result<T, Vec<wit::Diagnostic>>;
+/// A result, or diagnostics.
+pub type WireResult<T> = Result<T, Vec<wit::Diagnostic>>;
 
 /// A definition of the plan.
 pub fn definition(definition: crate::Definition) -> world::Definition {
@@ -29,7 +29,7 @@ pub fn reference(reference: crate::Reference) -> world::Reference {
 }
 
 /// The values.
-pub fn members(values: Tree, name: &str) -> Told<Map> {
+pub fn members(values: Tree, name: &str) -> WireResult<Map> {
     let wrong = || Diagnostic::new(Code::MalformedDocument, "the values are no object", Pointer::root());
     if let Tree::Object(map) = values {
         Ok(map)
@@ -39,12 +39,12 @@ pub fn members(values: Tree, name: &str) -> Told<Map> {
 }
 
 /// The rules that settings ask for.
-pub fn rules(settings: &str, name: &str) -> Told<Rules> {
+pub fn rules(settings: &str, name: &str) -> WireResult<Rules> {
     Rules::from_settings(&parse(settings, name)?).map_err(|diagnostic| to_wire(vec![diagnostic], name))
 }
 
 /// A document.
-pub fn parse(text: &str, name: &str) -> Told<Tree> {
+pub fn parse(text: &str, name: &str) -> WireResult<Tree> {
     let malformed = |error: json::Error| Diagnostic::new(Code::MalformedDocument, error.to_string(), Pointer::root());
     json::parse(text).map_err(|error| to_wire(vec![malformed(error)], name))
 }
