@@ -94,12 +94,12 @@ async fn the_example_passes_the_restricted_profile_and_a_limits_quota_and_violat
     );
     assert_eq!(condition(&set, "Ready").unwrap()["reason"], "FailedCreate");
     for kind in ["BOSHDeployment", "QuarksStatefulSet"] {
-        let has_exact_image = async || {
+        let is_reported = async || {
             let mut reported = events(&example, kind).await.into_iter();
             reported.any(|(reason, note)| reason == "FailedCreate" && note.contains("violates PodSecurity"))
         };
         assert!(
-            timeout(PATIENCE, until(has_exact_image)).await.is_ok(),
+            timeout(PATIENCE, until(is_reported)).await.is_ok(),
             "no event of the {kind}"
         );
     }
