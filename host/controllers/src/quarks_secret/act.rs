@@ -1,8 +1,8 @@
-//! Does what was planned: the only place with randomness, and the only one that writes.
+//! Carries out the plan: the only module that writes, and the only one with randomness.
 //!
 //! # Guarantees
-//! No value is overwritten that was not seen: a new Secret is created, never applied, and one that is replaced must still be the version
-//! that was planned for. Whoever loses such a race reads again.
+//! No value is overwritten that was not read: a new Secret is created, never applied, and a replaced one must still be the version that was planned
+//! for. After a lost race it is read again.
 
 use super::draft::{Draft, Value};
 use super::keys::Keys;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Owner of the fields that this controller writes.
 pub const MANAGER: FieldManager = FieldManager("boson-quarks-secret");
 
-/// Why it was not done.
+/// Why a plan was not carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The API server.
@@ -31,7 +31,7 @@ pub enum Failure {
     Request(String),
 }
 
-/// Whether something was written: then there is something new to see.
+/// Returns whether something was written; then the caller must observe again.
 ///
 /// # Errors
 /// See [`Failure`].
@@ -60,7 +60,7 @@ pub async fn act(context: &Context, object: &Arc<QuarksSecret>, plan: &Plan) -> 
             true
         }
         Step::Recreate(draft, old) => {
-            // First made, then deleted: a request that cannot be met costs nothing.
+            // Create before delete, so that a request that cannot be met changes nothing.
             let made = made(keys, object, draft).await?;
             cluster.delete(old.as_ref()).await?;
             create(cluster, &made, draft, object).await?
@@ -80,12 +80,12 @@ pub async fn act(context: &Context, object: &Arc<QuarksSecret>, plan: &Plan) -> 
     Ok(written)
 }
 
-/// Whether there was a Secret before, which somebody has deleted then.
+/// Whether a Secret existed before, and was deleted.
 fn was_generated(object: &QuarksSecret) -> bool {
     object.status.as_ref().and_then(|status| status.generated) == Some(true)
 }
 
-/// It may be there by now, from another operator or from a try of ours whose answer was lost: the next look tells.
+/// The Secret may exist by now, from another operator or from an earlier try whose answer was lost: the next reconcile finds it.
 async fn create(cluster: &Cluster, made: &Secret, draft: &Draft, object: &QuarksSecret) -> Result<bool, Failure> {
     if let Created::Made(_) = cluster.create(MANAGER, made).await? {
         counted(cluster, draft, object);
@@ -105,7 +105,7 @@ fn counted(cluster: &Cluster, draft: &Draft, object: &QuarksSecret) {
 /// The Secret, with a value.
 async fn made(keys: &Arc<Keys>, object: &Arc<QuarksSecret>, draft: &Draft) -> Result<Secret, Failure> {
     let (source, object, draft) = (keys.clone(), object.clone(), draft.clone());
-    // A key of 4096 bits takes a second or more, in which nothing else would be answered.
+    // A key of 4096 bits takes a second or more, which would block the runtime.
     let made = tokio::task::spawn_blocking(move || {
         let value = value(source.source(), &object.spec.secret_name, &draft.value)?;
         secret::filled(&object, &value, &draft.marks)

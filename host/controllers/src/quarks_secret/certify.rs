@@ -1,4 +1,4 @@
-//! Does what a certificate by way of a CertificateSigningRequest needs before it can be written. See [`super::signing`].
+//! Carries out the steps before a certificate from a CertificateSigningRequest can be written. See [`super::signing`].
 
 use super::act::{Failure, MANAGER, generated};
 use super::recipe::Recipe;
@@ -18,11 +18,11 @@ use kube::api::ObjectMeta;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Of the authority: ten years, and the longest of BOSH's keys.
+/// Options of the authority: ten years, and the longest key that BOSH knows.
 const AUTHORITY_OPTIONS: &str =
     r#"{"common_name": "boson signer", "organization": "Boson", "is_ca": true, "duration": 3650, "key_length": 4096}"#;
 
-/// Does it. Of two that do it at once, one succeeds, and both look again.
+/// Carries out a step. Of two processes one succeeds, and both observe again.
 ///
 /// # Errors
 /// See [`Failure`].
@@ -45,7 +45,7 @@ async fn keep_authority(cluster: &Cluster, signer: &Signer, old: Option<&Secret>
         signer: None,
         kept_key: None,
     };
-    let made = away(move || generated(&System::new(), OWN_SIGNER, &recipe)).await?;
+    let made = blocking(move || generated(&System::new(), OWN_SIGNER, &recipe)).await?;
     let text = |key: &str| made.str(key).unwrap_or_default().to_string();
     let [certificate, key] = AUTHORITY;
     let data = [(certificate, text("certificate")), (key, text("private_key"))];
@@ -57,7 +57,7 @@ async fn keep_authority(cluster: &Cluster, signer: &Signer, old: Option<&Secret>
             drop(cluster.replace(MANAGER, &Secret { metadata, ..secret }).await?);
         }
     }
-    tracing::info!("made the authority that signs certificates");
+    tracing::info!("created the authority that signs certificates");
     Ok(())
 }
 
@@ -70,7 +70,7 @@ async fn keep_key(
     let key = match kept {
         Some(key) => key,
         None => {
-            away(move || {
+            blocking(move || {
                 let key = RsaKey::generate(size).map_err(|cause| cause.to_string())?;
                 Ok(key.private_pem())
             })
@@ -79,7 +79,7 @@ async fn keep_key(
     };
     let namespace = object.metadata.namespace.clone().unwrap_or_default();
     let mut secret = holding(&namespace, &signing::key_name(object), &[(KEY, key)]);
-    // It goes with the QuarksSecret, should that go now.
+    // Deleted with the QuarksSecret.
     secret.metadata.owner_references = secret::reference(object).map(|owner| vec![owner]);
     cluster.create(MANAGER, &secret).await?;
     Ok(())
@@ -103,7 +103,7 @@ async fn approve(cluster: &Cluster, request: &CertificateSigningRequest) -> Resu
 
 async fn sign(cluster: &Cluster, request: &CertificateSigningRequest, recipe: &Recipe) -> Result<(), Failure> {
     let recipe = recipe.clone();
-    let made = away(move || generated(&System::new(), OWN_SIGNER, &recipe)).await?;
+    let made = blocking(move || generated(&System::new(), OWN_SIGNER, &recipe)).await?;
     let certificate = made.str("certificate").unwrap_or_default().as_bytes().to_vec();
     let mut request = request.clone();
     request.status.get_or_insert_default().certificate = Some(ByteString(certificate));
@@ -111,7 +111,7 @@ async fn sign(cluster: &Cluster, request: &CertificateSigningRequest, recipe: &R
     Ok(())
 }
 
-/// The request first: without its key it would be of no use to anybody.
+/// Deletes the request first: without its key it would be useless.
 async fn clear(cluster: &Cluster, object: &QuarksSecret, key: bool) -> Result<(), Error> {
     let request: Option<CertificateSigningRequest> = cluster.get_global(&signing::name(object)).await?;
     if let Some(request) = request {
@@ -143,8 +143,8 @@ fn holding(namespace: &str, name: &str, entries: &[(&str, String)]) -> Secret {
     }
 }
 
-/// Keys take a second or more, in which nothing else would be answered.
-async fn away<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + Send + 'static) -> Result<T, Failure> {
+/// Runs outside the threads of the runtime: a key takes a second or more.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + Send + 'static) -> Result<T, Failure> {
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(|_| Failure::Request("generating was interrupted".into()))?
         .map_err(Failure::Request)

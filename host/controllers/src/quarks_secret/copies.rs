@@ -1,8 +1,8 @@
-//! Copies in other namespaces, for those that agree.
+//! Copies in other namespaces that allow them.
 //!
 //! # Guarantees
-//! Nothing is written into a namespace that did not agree to this very QuarksSecret, and no Secret there is replaced that does not say
-//! itself that it is a copy. Of a namespace that did not agree nothing is told, not even which Secrets it has.
+//! Nothing is written to a namespace that did not allow copies of exactly this QuarksSecret, and a Secret is replaced only if it is marked as a copy.
+//! Nothing is revealed about a namespace that did not allow copies, not even which Secrets it has.
 
 use super::observe::{Observed, ObservedCopy};
 use super::secret::reference;
@@ -13,19 +13,19 @@ use boson_deployment::labels;
 use k8s_openapi::api::core::v1::Secret;
 use std::collections::BTreeMap;
 
-/// The same whether there is a Secret of that name or not.
-const NOBODY: &str = "nobody there agrees: see 'kubectl explain quarkssecret.spec.copies'";
+/// The same message whether a Secret of that name exists or not.
+const NOT_ALLOWED: &str = "the namespace does not allow the copy: see 'kubectl explain quarkssecret.spec.copies'";
 
 /// What to do with a copy.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CopyStep {
-    /// There is none: make it.
+    /// Create it.
     Create(Box<Secret>),
     /// Replace this version of it.
     Replace(Box<Secret>),
 }
 
-/// What to do, and what to say about it; nothing where no copies are asked for.
+/// The steps and the condition; none without copies.
 pub fn plan(object: &QuarksSecret, observed: &Observed, secret: &Secret) -> (Vec<CopyStep>, Option<Finding>) {
     let (mut steps, mut missing) = (Vec::new(), Vec::new());
     for (copy, there) in object.spec.copies.iter().zip(&observed.copies) {
@@ -66,16 +66,16 @@ fn one(object: &QuarksSecret, secret: &Secret, copy: &Copy, there: &ObservedCopy
     let agreed = old.filter(|old| says(old.metadata.annotations.as_ref()));
     let old = match (agreed, consent, old) {
         (Some(old), ..) => old,
-        (None, None, _) => return Err(NOBODY.into()),
+        (None, None, _) => return Err(NOT_ALLOWED.into()),
         (None, Some(consent), None) => {
             return Ok(Some(CopyStep::Create(Box::new(new(consent, secret, copy, source)))));
         }
         (None, Some(_), Some(_)) => {
-            return Err("there is a Secret of that name that does not say it is this copy".into());
+            return Err("a Secret of that name exists and is not marked as this copy".into());
         }
     };
     if old.type_ != secret.type_ {
-        return Err("the Secret there is of another type, which cannot change; delete it".into());
+        return Err("the existing Secret has another type, which cannot change; delete it".into());
     }
     if old.data.clone().unwrap_or_default() == secret.data.clone().unwrap_or_default() {
         return Ok(None);
@@ -85,14 +85,14 @@ fn one(object: &QuarksSecret, secret: &Secret, copy: &Copy, there: &ObservedCopy
     Ok(Some(CopyStep::Replace(Box::new(replaced))))
 }
 
-/// As consent names it.
+/// The value of the consent annotation.
 fn source(object: &QuarksSecret) -> String {
     let meta = &object.metadata;
     let part = |part: &Option<String>| part.clone().unwrap_or_default();
     format!("{}/{}", part(&meta.namespace), part(&meta.name))
 }
 
-/// It goes with the object that agreed.
+/// The new copy. It is deleted with the object that allowed it.
 fn new(consent: &QuarksSecret, secret: &Secret, copy: &Copy, source: String) -> Secret {
     let mut out = Secret {
         type_: secret.type_.clone(),

@@ -1,4 +1,4 @@
-//! What a value is to be made from: pure, and complete. What is missing for it is said by name.
+//! What to generate a value from. Everything that is missing for it is named. Pure.
 
 use super::observe::{Observed, entry};
 use super::recipe::{self, Recipe, digest, recipe, request_digest};
@@ -14,23 +14,23 @@ use boson_document::Tree;
 use k8s_openapi::api::core::v1::Secret;
 use std::time::SystemTime;
 
-/// A value that is to be made.
+/// A value to generate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
-    /// From what.
+    /// Its source.
     pub value: Value,
     /// Why.
     pub cause: Cause,
-    /// What to remember it by.
+    /// Annotations for the Secret.
     pub marks: Marks,
 }
 
-/// From what a value is made.
+/// The source of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// By the generator.
+    /// From the generator.
     Generated(Recipe),
-    /// Credentials; what is none is generated.
+    /// Credentials; a missing part is generated.
     Image {
         /// The request.
         asked: ImageCredentials,
@@ -39,28 +39,28 @@ pub enum Value {
         /// The password.
         password: Option<String>,
     },
-    /// From what is known already.
+    /// A value that is known already.
     Known(Tree),
 }
 
-/// Why a value is made.
+/// Why a value is generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// There is none.
+    /// There is no value.
     Absent,
-    /// Somebody asked for a new one.
+    /// A rotation was requested.
     Rotation,
     /// Type or options have changed.
     Request,
-    /// The CA or the names of Services have changed: signed again, for the same key.
+    /// The CA or the names of Services have changed: sign again, for the same key.
     Signature,
-    /// The certificate will expire: renewed, for the same key.
+    /// The certificate will expire: renew it, for the same key.
     Expiry,
-    /// What it is made from has changed.
+    /// Its source has changed.
     Source,
 }
 
-/// Why nothing can be made, and what of the Secret can be said.
+/// Why no value can be generated.
 pub struct Trouble {
     /// One word.
     pub reason: &'static str,
@@ -83,13 +83,13 @@ impl Cause {
         }
     }
 
-    /// Whether the value changes because its key is to stay.
+    /// Whether the value keeps its key.
     pub fn keeps_key(self) -> bool {
         matches!(self, Self::Signature | Self::Expiry)
     }
 }
 
-/// For types that are made from other Secrets: the draft, if what they give is not what is there.
+/// For types that depend on other Secrets: the draft, if the present value differs.
 pub fn derived(object: &QuarksSecret, observed: &Observed, secret: &Secret) -> Result<Option<Draft>, Trouble> {
     if !matches!(
         object.spec.kind,
@@ -116,7 +116,7 @@ pub fn derived(object: &QuarksSecret, observed: &Observed, secret: &Secret) -> R
     Ok((!same).then_some(draft))
 }
 
-/// What to make; or what is missing for it. `old`: the Secret that it replaces.
+/// The draft, or what is missing for it. `old`: the Secret to replace.
 pub fn draft(object: &QuarksSecret, observed: &Observed, cause: Cause, old: Option<&Secret>) -> Result<Draft, Trouble> {
     let waiting = |message| Trouble {
         reason: "Waiting",
@@ -147,16 +147,16 @@ pub fn draft(object: &QuarksSecret, observed: &Observed, cause: Cause, old: Opti
     Ok(Draft { value, cause, marks })
 }
 
-/// All templates, with one budget.
+/// Renders all templates with one budget.
 fn rendered(asked: &TemplatedConfig, observed: &Observed) -> Result<Tree, Trouble> {
     let trouble = |reason| move |message| Trouble { reason, message };
     let (waiting, bad) = (trouble("Waiting"), trouble("BadTemplate"));
     let mut budget = Budget::new();
     let mut values = Values::new();
     for (name, reference) in &asked.values {
-        // Any number of them may refer to the same large entry.
+        // Many references may name the same large entry.
         let value = observed.str(reference).map_err(waiting)?;
-        budget.look_at(value.len()).map_err(bad)?;
+        budget.spend(value.len()).map_err(bad)?;
         values.insert(name, value);
     }
     let mut out = Tree::object();
@@ -167,7 +167,7 @@ fn rendered(asked: &TemplatedConfig, observed: &Observed) -> Result<Tree, Troubl
     Ok(out)
 }
 
-/// What has to be done before the value can be written, where somebody else signs it.
+/// The steps before a value that another signer signs can be written.
 pub fn prior(
     object: &QuarksSecret,
     observed: &Observed,
@@ -237,7 +237,7 @@ fn first_address(observed: &Observed) -> Result<String, String> {
     let (_, service) = observed.services.first().cloned().unzip();
     let address = service.flatten().and_then(|service| service.spec?.cluster_ip);
     let address = address.filter(|address| !address.is_empty() && address != "None");
-    address.ok_or_else(|| "the first Service has no address to be common name".to_string())
+    address.ok_or_else(|| "the first Service has no address for the common name".to_string())
 }
 
 fn service_names(observed: &Observed) -> Vec<String> {
@@ -252,8 +252,8 @@ fn service_names(observed: &Observed) -> Vec<String> {
     }
 }
 
-/// Digest of what signs and of what Services add; none where neither is asked for, or not all of it is there. That our own authority is not there
-/// is an answer, too: whoever deletes it wants another.
+/// Digest of the CA and of the names from Services; none if neither is used, or if something is missing. A missing built-in authority counts as a new
+/// one: deleting it requests another.
 pub fn signature(object: &QuarksSecret, observed: &Observed) -> Option<String> {
     let asked = object.spec.request.as_ref()?.certificate.as_ref()?;
     let by_us = observed.request.as_ref().and_then(signing::fingerprint);
@@ -274,7 +274,7 @@ pub fn signature(object: &QuarksSecret, observed: &Observed) -> Option<String> {
     Some(digest(&[&ca, &names]))
 }
 
-/// What a value that is made now is to be remembered by.
+/// The annotations of a value that is generated now.
 pub fn marks_of(object: &QuarksSecret, observed: &Observed) -> Marks {
     Marks {
         request: request_digest(object),

@@ -1,22 +1,22 @@
-//! Keys that are made before anybody asks for them: of all that a first deployment waits for, they take longest.
+//! Keys that are generated in advance: a first deployment would wait longest for them.
 
 use boson_credentials::{KeySize, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The size of certificates that ask for none.
+/// The default key size of certificates.
 const SIZE: KeySize = KeySize::Rsa3072;
-/// Whoever took one has work for all cores.
+/// Pause after a key was taken: the work that needs it uses all cores.
 const QUIET: Duration = Duration::from_secs(20);
 
 /// Where new keys come from.
 #[derive(Debug)]
 pub(super) struct Keys {
     source: System,
-    /// So many are kept ready.
+    /// How many keys are kept ready.
     spare: usize,
-    /// Some are being made.
+    /// Whether keys are being generated.
     filling: AtomicBool,
 }
 
@@ -35,12 +35,12 @@ impl Keys {
         &self.source
     }
 
-    /// Makes what is missing, one after the other, beside everything else.
+    /// Generates missing keys in the background, one after the other.
     pub fn fill(self: &Arc<Self>) {
         self.fill_after(Duration::ZERO);
     }
 
-    /// The same when the work is done for which some were taken.
+    /// Generates missing keys after a pause.
     pub fn refill(self: &Arc<Self>) {
         self.fill_after(QUIET);
     }
@@ -56,7 +56,7 @@ impl Keys {
                 let making = keys.clone();
                 let made = tokio::task::spawn_blocking(move || making.source.prepare(&[SIZE])).await;
                 if !matches!(made, Ok(Ok(()))) {
-                    // Then each is made when it is asked for, and what is wrong is told there.
+                    // Keys are then generated on demand, which reports the error.
                     break;
                 }
             }
@@ -76,7 +76,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[tokio::test]
-    async fn each_is_handed_out_once_and_replaced() {
+    async fn each_key_is_given_out_once_and_replaced() {
         let keys = Arc::new(Keys::new(1));
         let ready = async || {
             while keys.lacks() || keys.filling.load(Ordering::Relaxed) {

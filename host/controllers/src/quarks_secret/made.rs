@@ -1,4 +1,4 @@
-//! Objects for tests, as a cluster would have them.
+//! Test objects, as a cluster would return them.
 
 use super::draft::{Draft, Value};
 use super::observe::Observed;
@@ -18,7 +18,7 @@ pub fn asked(spec: &str) -> QuarksSecret {
     object
 }
 
-/// What a plan's step leaves behind; the Secret that was there, where it keeps it.
+/// The Secret after a step of a plan.
 pub fn after(object: &QuarksSecret, observed: &Observed, step: &Step) -> Option<Secret> {
     match step {
         Step::Keep | Step::Prior(_) => observed.secret.clone(),
@@ -32,7 +32,7 @@ pub fn after(object: &QuarksSecret, observed: &Observed, step: &Step) -> Option<
     }
 }
 
-/// With what an API server adds.
+/// Adds what an API server adds.
 fn stored(mut secret: Secret) -> Secret {
     secret.metadata.uid.get_or_insert("uid-s".into());
     secret.metadata.resource_version = Some("1".into());

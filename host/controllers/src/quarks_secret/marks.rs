@@ -1,18 +1,18 @@
-//! Annotations by which this controller knows what it made, and from what. None of them tells anything about a value.
+//! Annotations that record what this controller generated, and from what. They reveal nothing about a value.
 
-/// On the Secret: digest of type and options that its value was made from. Another one means that the user asked for something else.
+/// On the Secret: digest of type and options that its value was made from. A different digest means that the user changed the request.
 pub const REQUEST: &str = "quarks.cloudfoundry.org/request-digest";
-/// On the Secret: digest of what signed a certificate, and of the names that Services gave it. Another one means: sign again.
+/// On the Secret: digest of the CA of a certificate, and of the names from Services. A different digest means: sign again.
 pub const SIGNED: &str = "quarks.cloudfoundry.org/signature-digest";
-/// On the Secret: labels and annotations that came from the QuarksSecret, so that those it no longer has can go.
+/// On the Secret: labels and annotations that came from the QuarksSecret, so that removed ones can be deleted.
 pub const SET: &str = "quarks.cloudfoundry.org/set-by-operator";
-/// On the Secret: it was generated in place of one that somebody deleted.
+/// On the Secret: it was generated to replace a deleted one.
 pub const AGAIN: &str = "quarks.cloudfoundry.org/generated-again";
 /// On the QuarksSecret: which rotation was asked for last. On the Secret: for which one its value was made.
 pub const ROTATION: &str = "quarks.cloudfoundry.org/rotation";
-/// On a ConfigMap that asks for a rotation: digest of the list that was worked off.
+/// On a ConfigMap that requests a rotation: digest of the list that was processed.
 pub const ROTATED: &str = "quarks.cloudfoundry.org/rotated";
 /// On a CertificateSigningRequest: the QuarksSecret that it is for.
 pub const REQUEST_NAMESPACE: &str = "quarks.cloudfoundry.org/quarks-secret-namespace";
-/// The same.
+/// On a CertificateSigningRequest: the name of that QuarksSecret.
 pub const REQUEST_NAME: &str = "quarks.cloudfoundry.org/quarks-secret-name";

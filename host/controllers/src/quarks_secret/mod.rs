@@ -1,4 +1,4 @@
-//! The QuarksSecret controller: observe, plan, act, and again until there is nothing left to do.
+//! The QuarksSecret controller: observe, plan and act, until there is nothing left to do.
 
 mod act;
 mod certify;
@@ -47,7 +47,7 @@ pub use signing::OWN_SIGNER;
 pub(crate) use signing::Signer;
 pub(crate) use watch::run;
 
-/// Writes of one object in one go; a certificate by our own signer, with an authority for it and a copy, takes eight.
+/// Most writes in one reconcile; a certificate by the built-in signer, with a new authority and a copy, needs eight.
 const ROUNDS: usize = 10;
 /// After a lost race.
 const SOON: Duration = Duration::from_millis(200);
@@ -65,7 +65,7 @@ pub(crate) struct Context {
 // === impl Context ===
 
 impl Context {
-    /// For this cluster. `spare_keys`: how many are kept ready; `instance`: name of this process.
+    /// `spare_keys`: how many keys are kept ready; `instance`: name of this process.
     pub fn new(cluster: Cluster, scope: Scope, signer: Signer, spare_keys: usize, instance: &str) -> Self {
         Self {
             events: Events::new(cluster.clone(), MANAGER, instance),
@@ -77,7 +77,7 @@ impl Context {
         }
     }
 
-    /// One object. It comes from a cache, so it is read again before anything is written.
+    /// Reconciles one object. It comes from a cache, so it is read again first.
     pub async fn reconcile(&self, cached: Arc<QuarksSecret>) -> Result<Action, Error> {
         let namespace = cached.metadata.namespace.clone().unwrap_or_default();
         let name = cached.metadata.name.clone().unwrap_or_default();
@@ -86,7 +86,7 @@ impl Context {
             return Ok(Action::await_change());
         }
         match self.settle(cached, &namespace, &name).await {
-            // Somebody wrote what we had read: nobody's mistake, and what there is now decides.
+            // An object changed after it was read; the next reconcile decides from its new state.
             Err(error) if error.is_race() => Ok(Action::requeue(SOON)),
             Err(error) => {
                 self.complain(&namespace, &name, &error).await;
@@ -96,7 +96,7 @@ impl Context {
         }
     }
 
-    /// Says in the status what somebody has to mend. A server that is away is nobody's to mend, and could not be told anyway.
+    /// Reports an error that a user has to resolve in the status. An unavailable server is not such an error, and the status could not be written.
     async fn complain(&self, namespace: &str, name: &str, error: &Error) {
         if !matches!(error.fault, Fault::Forbidden | Fault::Refused(_)) {
             return;
@@ -138,7 +138,7 @@ impl Context {
         Ok(Action::requeue(SOON))
     }
 
-    /// Notes when the certificate expires, if it is one; none: it never does, or is no more.
+    /// Records when a certificate expires; none: it does not, or is deleted.
     fn note_end(&self, namespace: &str, name: &str, end: Option<SystemTime>) {
         let since = end.map(|end| end.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default());
         let end = since.map(|since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
@@ -148,7 +148,7 @@ impl Context {
             .set(&format!("{namespace}/{name}"), end);
     }
 
-    /// Writes the status where it has changed, and tells what is new in it.
+    /// Writes the status if it has changed, and emits events for what is new.
     async fn report(&self, object: &QuarksSecret, plan: &Plan) -> Result<(), Error> {
         let Some((status, notices)) = status::status(object, plan, SystemTime::now()) else {
             return Ok(());
@@ -166,7 +166,7 @@ impl Context {
         Ok(())
     }
 
-    /// One ConfigMap that asks for a rotation.
+    /// Reconciles one ConfigMap that requests a rotation.
     pub async fn rotate(&self, map: &ConfigMap) -> Result<Action, Error> {
         if !self.scope.holds(map.metadata.namespace.as_deref().unwrap_or_default()) {
             return Ok(Action::await_change());
@@ -185,13 +185,13 @@ impl Context {
 
     async fn emit<K: Resource<DynamicType = ()>>(&self, about: &K, notice: &Notice) {
         if let Err(error) = self.events.emit(about, notice).await {
-            // An event that is lost changes nothing.
+            // A lost event has no effect.
             tracing::warn!(%error, "cannot write an event");
         }
     }
 }
 
-/// The BOSHDeployment that a QuarksSecret is for, as events name it.
+/// The BOSHDeployment of a QuarksSecret, as the subject of an event.
 fn deployment(object: &QuarksSecret) -> Option<PartialObjectMeta<BoshDeployment>> {
     let owners = object.metadata.owner_references.iter().flatten();
     let kind = BoshDeployment::kind(&());
@@ -205,9 +205,9 @@ fn deployment(object: &QuarksSecret) -> Option<PartialObjectMeta<BoshDeployment>
     Some(meta.into_response_partial())
 }
 
-/// What remains of a plan whose value could not be made.
+/// The plan after its value could not be generated.
 fn refused(plan: Plan, object: &QuarksSecret, message: String) -> Plan {
     let generated = !matches!(plan.step, plan::Step::Create(_));
-    let message = format!("Secret '{}' cannot be made: {message}", object.spec.secret_name);
+    let message = format!("cannot create Secret '{}': {message}", object.spec.secret_name);
     Plan::troubled("BadRequest", message, generated)
 }

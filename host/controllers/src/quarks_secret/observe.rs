@@ -1,4 +1,4 @@
-//! What there is: reads only. All reads are quorum reads, because a stale one could make us replace a value that was just made.
+//! Observes the state; reads only. All reads are quorum reads, because after a stale one a value that was just generated could be replaced.
 
 use super::signing::{self, AUTHORITY_SECRET, ObservedRequest, Signer};
 use crate::api::QuarksSecret;
@@ -9,36 +9,36 @@ use crate::interest::Interest;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Kubernetes puts it into every namespace: the authority of its API server, and of its own signers unless they were given another.
+/// A ConfigMap that Kubernetes creates in every namespace: the CA of its API server, and by default of its own signers.
 const ROOT: &str = "kube-root-ca.crt";
 
-/// What a plan is made from.
+/// The observed state.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
-    /// The Secret that the QuarksSecret asks for.
+    /// The Secret of the QuarksSecret.
     pub secret: Option<Secret>,
-    /// Secrets that it refers to, by name; none where there is none.
+    /// Secrets that it refers to, by name; none if one is missing.
     pub referred: BTreeMap<String, Option<Secret>>,
-    /// Services that it refers to, in order; none where there is none.
+    /// Services that it refers to, in order; none if one is missing.
     pub services: Vec<(String, Option<Service>)>,
-    /// What is where the copies go, in their order.
+    /// The state of the copies, in their order.
     pub copies: Vec<ObservedCopy>,
-    /// Of a certificate that somebody else signs: how far that is.
+    /// The state of the request, for a certificate with `signerType: cluster`.
     pub request: Option<ObservedRequest>,
 }
 
-/// What is where a copy goes.
+/// The state of a copy.
 #[derive(Clone, Debug, Default)]
 pub struct ObservedCopy {
     /// A Secret of the copy's name.
     pub secret: Option<Secret>,
     /// A QuarksSecret of the original's name.
     pub consent: Option<QuarksSecret>,
-    /// Why nothing could be seen there: the operator need not have rights in every namespace.
+    /// Why the copy cannot be read: the operator need not have permissions in every namespace.
     pub hidden: Option<String>,
 }
 
-/// Reads it. What is read is first noted in `interest`, so that no later change of it goes unnoticed.
+/// Reads the state. References are noted in `interest` before they are read, so that no later change is missed.
 ///
 /// # Errors
 /// See [`Error`].
@@ -70,15 +70,15 @@ pub async fn observe(
     for copy in &spec.copies {
         observed
             .copies
-            .push(look_at_copy(cluster, &copy.namespace, &copy.name, name).await?);
+            .push(read_copy(cluster, &copy.namespace, &copy.name, name).await?);
     }
     if signing::asked(object).is_some() {
-        observed.request = Some(look_at_request(cluster, signer, object).await?);
+        observed.request = Some(read_request(cluster, signer, object).await?);
     }
     Ok(observed)
 }
 
-/// What will be looked at.
+/// Notes the objects that will be read.
 fn note(
     interest: &Interest,
     signer: &Signer,
@@ -101,7 +101,7 @@ fn note(
     interest.note((namespace, name), here.chain(there).chain(meanwhile).chain(authority));
 }
 
-async fn look_at_request(cluster: &Cluster, signer: &Signer, object: &QuarksSecret) -> Result<ObservedRequest, Error> {
+async fn read_request(cluster: &Cluster, signer: &Signer, object: &QuarksSecret) -> Result<ObservedRequest, Error> {
     let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
     let mut observed = ObservedRequest {
         signer: signer.clone(),
@@ -124,9 +124,9 @@ async fn look_at_request(cluster: &Cluster, signer: &Signer, object: &QuarksSecr
     Ok(observed)
 }
 
-async fn look_at_copy(cluster: &Cluster, namespace: &str, copy: &str, original: &str) -> Result<ObservedCopy, Error> {
+async fn read_copy(cluster: &Cluster, namespace: &str, copy: &str, original: &str) -> Result<ObservedCopy, Error> {
     let read = async {
-        // Also without consent: the Secret may say itself that it is to be a copy.
+        // Read also without consent: the Secret itself may be marked as a copy.
         Ok::<_, Error>(ObservedCopy {
             consent: cluster.get(namespace, original).await?,
             secret: cluster.get(namespace, copy).await?,
@@ -134,7 +134,7 @@ async fn look_at_copy(cluster: &Cluster, namespace: &str, copy: &str, original: 
         })
     };
     match read.await {
-        // The Secret itself must not wait for a copy that will never be.
+        // The Secret itself must not wait for a copy that is forbidden.
         Err(error) if error.fault == Fault::Forbidden => Ok(ObservedCopy {
             hidden: Some(error.to_string()),
             ..ObservedCopy::default()
@@ -143,7 +143,7 @@ async fn look_at_copy(cluster: &Cluster, namespace: &str, copy: &str, original: 
     }
 }
 
-/// Entries of other Secrets that this one is made from.
+/// Entries of other Secrets that this one depends on.
 pub fn references(object: &QuarksSecret) -> Vec<KeyReference> {
     let Some(request) = &object.spec.request else {
         return Vec::new();
@@ -179,12 +179,12 @@ fn services(object: &QuarksSecret) -> Vec<String> {
 // === impl Seen ===
 
 impl Observed {
-    /// The text of an entry; what is missing, otherwise.
+    /// The text of an entry, or what is missing.
     pub fn text(&self, reference: &KeyReference) -> Result<String, String> {
         self.str(reference).map(str::to_string)
     }
 
-    /// The same where it lies.
+    /// Like [`Self::text`], borrowed.
     pub fn str(&self, reference: &KeyReference) -> Result<&str, String> {
         let KeyReference { name, key } = reference;
         let Some(secret) = self.referred.get(name).and_then(Option::as_ref) else {
@@ -210,7 +210,7 @@ mod tests {
     use kube::runtime::reflector::ObjectRef;
 
     #[test]
-    fn who_is_signed_by_us_looks_at_our_authority() {
+    fn a_certificate_of_the_built_in_signer_depends_on_its_authority() {
         let spec = |signer: &str| {
             let certificate = format!(r#"{{"certificate": {{"commonName": "a", "signerType": "{signer}"}}}}"#);
             asked(&format!(

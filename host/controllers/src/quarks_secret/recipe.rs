@@ -1,4 +1,4 @@
-//! How a value is made: a QuarksSecret's request in the words of the command line's generator, so that both make the same.
+//! The request of a QuarksSecret as options of the generator that the command line uses, so that both give the same.
 
 use super::{request, signing};
 use crate::api::request::{CertificateRequest, KeyRequest, SignerType, Usage};
@@ -9,7 +9,7 @@ use boson_document::{Tree, json};
 use k8s_openapi::api::core::v1::Service;
 use sha2::{Digest, Sha256};
 
-/// What [`boson_credentials::generate`] is to make.
+/// The input of [`boson_credentials::generate`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {
     /// Its type.
@@ -18,7 +18,7 @@ pub struct Recipe {
     pub options: Tree,
     /// The value of the CA.
     pub signer: Option<Tree>,
-    /// The private key to keep, PEM: only the certificate is new then.
+    /// The private key to keep, PEM: only the certificate is new.
     pub kept_key: Option<String>,
 }
 
@@ -76,7 +76,7 @@ fn key(request: &KeyRequest) -> Tree {
     with(options, "ssh_comment", request.comment.as_deref().map(Tree::from))
 }
 
-/// Only what is set: an option that a later version learns must not change the digest of requests without it.
+/// Only options that are set: a new option of a later version must not change the digest of requests without it.
 fn certificate(request: &CertificateRequest) -> Tree {
     let text = |text: &str| (!text.is_empty()).then(|| Tree::from(text));
     let list = |list: Vec<Tree>| (!list.is_empty()).then_some(Tree::Array(list));
@@ -94,7 +94,7 @@ fn certificate(request: &CertificateRequest) -> Tree {
     let options = with(Tree::object(), "common_name", text(&request.common_name));
     let options = with(options, "alternative_names", list(names));
     let options = with(options, "is_ca", request.is_ca.then_some(Tree::Bool(true)));
-    // The name is for messages: the value comes with the recipe.
+    // The name is only for messages: the value is in the recipe.
     let options = with(options, "ca", request.ca_ref.as_ref().map(|ca| ca.name.as_str().into()));
     let options = with(options, "extended_key_usage", list(usages));
     let options = with(options, "duration", request.duration.map(number));
@@ -183,7 +183,7 @@ pub fn add_names(options: &mut Tree, names: &[String]) {
     options.set("alternative_names", all);
 }
 
-/// Digest of what the user asked for.
+/// Digest of the request.
 pub fn request_digest(object: &QuarksSecret) -> String {
     let asked = match recipe(&object.spec) {
         Some(recipe) => json::to_text(&recipe.options),
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
     use crate::quarks_secret::made::asked;
 
-    /// Written out: were one of these to change, an upgrade of the operator would generate everything anew.
+    /// Written out: if one of these changed, an upgrade of the operator would generate all values again.
     #[test]
     fn digests_of_requests_are_for_ever() {
         for (spec, expected) in [
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_secret_goes_is_no_part_of_what_is_asked_for() {
+    fn the_name_of_the_secret_is_no_part_of_the_request() {
         let one = asked(r#"{"type": "password", "secretName": "s"}"#);
         let other = asked(
             r#"{"type": "password", "secretName": "t", "secretLabels": {"a": "b"}, "copies": [{"name": "a", "namespace": "b"}]}"#,

@@ -1,4 +1,4 @@
-//! CertificateSigningRequests as we make them, and what others say about them. Pure.
+//! Our CertificateSigningRequests, and their conditions. Pure.
 
 use super::draft::Trouble;
 use super::marks;
@@ -12,10 +12,10 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::certificates::v1::{CertificateSigningRequest, CertificateSigningRequestSpec};
 use kube::api::ObjectMeta;
 
-/// The request as it should be. The same key and options give the same request, to the byte.
+/// The desired request. The same key and options give an identical request.
 ///
 /// # Errors
-/// Options that no certificate has.
+/// The options are invalid.
 pub fn wanted(
     object: &QuarksSecret,
     signer: &str,
@@ -42,7 +42,7 @@ pub fn wanted(
             request: ByteString(text.into_bytes()),
             signer_name: signer.to_string(),
             usages: Some(usages(asked)),
-            // Less than ten minutes is refused; a day is the least that can be asked for.
+            // Kubernetes refuses less than ten minutes; a day is our minimum.
             expiration_seconds: seconds,
             ..CertificateSigningRequestSpec::default()
         },
@@ -50,13 +50,13 @@ pub fn wanted(
     })
 }
 
-/// Whether it asks the same signer for the same.
+/// Whether both ask the same signer for the same certificate.
 pub fn asks_the_same(one: &CertificateSigningRequest, other: &CertificateSigningRequest) -> bool {
     let (one, other) = (&one.spec, &other.spec);
     one.request == other.request && one.signer_name == other.signer_name && one.usages == other.usages
 }
 
-/// Made by us, for this very object.
+/// Whether it was created by us for exactly this object.
 pub fn is_ours(object: &QuarksSecret, request: &CertificateSigningRequest) -> bool {
     let annotations = request.metadata.annotations.as_ref();
     let says = |key: &str| annotations.and_then(|all| all.get(key));
@@ -72,7 +72,7 @@ pub fn said(request: &CertificateSigningRequest, kind: &str) -> Option<String> {
     Some(message.lines().next().unwrap_or_default().to_string())
 }
 
-/// Names that only the words of CertificateSigningRequests know, for the digest of what was asked for.
+/// Options that only CertificateSigningRequests have, for the digest of the request.
 pub fn words(asked: &CertificateRequest) -> String {
     let eks = if asked.activate_eks_workaround_for_san {
         " eks"
@@ -88,7 +88,7 @@ fn usages(asked: &CertificateRequest) -> Vec<String> {
     let words = all.filter_map(|usage| serde_json::to_value(usage).ok());
     let mut words: Vec<String> = words.filter_map(|word| word.as_str().map(str::to_string)).collect();
     if asked.usages.is_empty() && !words.is_empty() {
-        // What is said of the key says nothing of what the certificate is for.
+        // Key usages do not tell the purpose of the certificate.
         words.push("server auth".to_string());
     }
     let given = |word: Usage| asked.usages.contains(&word);
@@ -96,7 +96,7 @@ fn usages(asked: &CertificateRequest) -> Vec<String> {
         true => ["digital signature", "key encipherment", "server auth"]
             .map(str::to_string)
             .into(),
-        // A certificate for TLS without these is of no use, and signers of Kubernetes insist on them.
+        // A TLS certificate is useless without these, and signers of Kubernetes require them.
         false if given(Usage::ServerAuth) || given(Usage::ClientAuth) => {
             let mut all = vec!["digital signature".to_string(), "key encipherment".to_string()];
             all.extend(

@@ -1,7 +1,7 @@
 //! Rotation on demand: a ConfigMap labelled `quarks.cloudfoundry.org/secret-rotation` lists QuarksSecrets, as JSON under the key `secrets`.
 //!
-//! Each of them gets an annotation that names this rotation, and its controller makes a value for every name that it has not made one for.
-//! So a rotation that is interrupted and done again, by this operator or another, is still one rotation.
+//! Each of them gets an annotation with the ID of the rotation, and its controller generates a value for each new ID. So a rotation that is interrupted
+//! and repeated, by this operator or another, is still one rotation.
 
 use super::act::MANAGER;
 use super::marks;
@@ -19,23 +19,23 @@ const LIST: &str = "secrets";
 /// Names in one list: each costs two calls, and the next list waits until this one is done.
 const NAMES: usize = 256;
 
-/// What a ConfigMap asks for.
+/// The request in a ConfigMap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// Nothing, or nothing new.
     Nothing,
     /// A new value for each of these.
     Rotation {
-        /// Which one: no other ConfigMap, and no other list of this one, has the same.
+        /// Unique ID of this ConfigMap and list.
         id: String,
         /// Names of QuarksSecrets, in the same namespace.
         names: BTreeSet<String>,
     },
-    /// Something that is no such list, for this reason.
+    /// The list is invalid, for this reason.
     Refused(String),
 }
 
-/// What a ConfigMap asks for: a pure function.
+/// The request in a ConfigMap. Pure.
 pub fn asked(map: &ConfigMap) -> Asked {
     let Some(list) = map.data.as_ref().and_then(|data| data.get(LIST)) else {
         return Asked::Nothing;
@@ -58,23 +58,23 @@ pub fn asked(map: &ConfigMap) -> Asked {
 /// The names in a list, each once.
 fn names(list: &str) -> Result<BTreeSet<String>, String> {
     let names: BTreeSet<String> = serde_json::from_str(list)
-        .map_err(|_| format!("the key '{LIST}' is to hold a JSON list of names of QuarksSecrets"))?;
+        .map_err(|_| format!("the key '{LIST}' must hold a JSON list of names of QuarksSecrets"))?;
     if names.len() > NAMES {
         let number = names.len();
         return Err(format!(
-            "the list has {number} names, and {NAMES} are rotated at a time; use several ConfigMaps"
+            "the list has {number} names, more than {NAMES}; use several ConfigMaps"
         ));
     }
-    // As part of an address, something else could lead anywhere.
+    // Names become part of a URL path.
     let rule = NameRule::Subdomain(SUBDOMAIN_LIMIT);
     if let Some(bad) = names.iter().find(|name| rule.check(name).is_err()) {
         let shown: String = bad.chars().take(SUBDOMAIN_LIMIT).collect();
-        return Err(format!("{shown:?} is no name of a QuarksSecret; nothing is rotated"));
+        return Err(format!("{shown:?} is not a name of a QuarksSecret; nothing is rotated"));
     }
     Ok(names)
 }
 
-/// Marks what is to be rotated, then the ConfigMap as done. What to tell about it.
+/// Annotates the QuarksSecrets to rotate, then marks the ConfigMap as done. Returns the event to emit.
 ///
 /// # Errors
 /// See [`Error`].
@@ -145,25 +145,25 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_worked_off_once_and_another_list_again() {
+    fn a_list_is_processed_once_and_a_changed_list_again() {
         let mut first = map("1", r#"["a"]"#);
         let done = id(&first);
         first.metadata.annotations = Some([(marks::ROTATED.to_string(), done.clone())].into());
         assert_eq!(asked(&first), Asked::Nothing);
         first.data = Some([(LIST.to_string(), r#"["a", "b"]"#.to_string())].into());
         assert_ne!(id(&first), done);
-        assert_ne!(id(&map("2", r#"["a"]"#)), done, "made anew, it is another rotation");
+        assert_ne!(id(&map("2", r#"["a"]"#)), done, "created again, it is another rotation");
     }
 
     #[test]
-    fn what_is_no_list_is_told() {
+    fn an_invalid_list_is_reported() {
         let why = |list: &str| match asked(&map("1", list)) {
             Asked::Refused(why) => why,
             other => panic!("{other:?}"),
         };
         assert!(why("a, b").contains("a JSON list"));
-        assert!(why(r#"["a", "../secrets/a"]"#).starts_with("\"../secrets/a\" is no name"));
-        assert!(why(r#"["A"]"#).starts_with("\"A\" is no name"));
+        assert!(why(r#"["a", "../secrets/a"]"#).starts_with("\"../secrets/a\" is not a name"));
+        assert!(why(r#"["A"]"#).starts_with("\"A\" is not a name"));
         let many: Vec<String> = (0..250_000).map(|number| format!("a{number}")).collect();
         assert!(why(&json!(many).to_string()).contains("250000 names, and 256 "));
         assert!(why(&json!(["ä".repeat(1 << 20)]).to_string()).len() < 1000);

@@ -1,4 +1,4 @@
-//! The Secret as it should be: what it is called, whose it is, what it is marked with.
+//! The desired Secret: its name, owner and annotations.
 
 use super::marks;
 use crate::api::QuarksSecret;
@@ -12,29 +12,29 @@ use kube::Resource;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a value is remembered by.
+/// Annotations that record the source of a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// Digest of what was asked for.
+    /// Digest of the request.
     pub request: String,
-    /// Digest of what signed it.
+    /// Digest of the CA.
     pub signed: Option<String>,
 }
 
-/// Whose a Secret is.
+/// The owner of a Secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// This QuarksSecret's, or nobody's: restored from a backup, or retained by one of the same name.
+    /// This QuarksSecret, or none: restored from a backup, or retained by a QuarksSecret of the same name.
     Us,
-    /// The user's.
+    /// The user.
     User,
-    /// Another object's: its kind and name.
+    /// Another object: its kind and name.
     Other(String),
-    /// It is being deleted, or will be with the object of our name that came before.
+    /// It is being deleted, or will be with an earlier object of the same name.
     Leaving,
 }
 
-/// Where a certificate is in a Secret.
+/// The keys of a certificate in a Secret.
 #[derive(Clone, Copy, Debug)]
 pub struct CertificateKeys {
     /// The certificate.
@@ -50,7 +50,7 @@ struct Names {
     annotations: BTreeSet<String>,
 }
 
-/// Where the certificate is, of types that have one.
+/// The keys of the certificate, for types that have one.
 pub fn certificate_keys(kind: SecretType) -> Option<CertificateKeys> {
     let (certificate, private_key) = match kind {
         SecretType::Certificate => ("certificate", "private_key"),
@@ -73,7 +73,7 @@ pub fn kubernetes_type(kind: SecretType) -> &'static str {
     }
 }
 
-/// Whose it is.
+/// The owner of the Secret.
 pub fn owner(object: &QuarksSecret, secret: &Secret) -> Owner {
     let meta = &secret.metadata;
     if meta.deletion_timestamp.is_some() {
@@ -106,7 +106,7 @@ pub fn owner(object: &QuarksSecret, secret: &Secret) -> Owner {
 /// A Secret with this value.
 ///
 /// # Errors
-/// A value that no Secret holds: too large, or with a key that Kubernetes does not take.
+/// The value is too large for a Secret, or has a key that Kubernetes does not accept.
 pub fn filled(object: &QuarksSecret, value: &Tree, marks: &Marks) -> Result<Secret, String> {
     let empty = skeleton(object, value)?;
     let mut secret = marked(object, &Secret::default(), marks);
@@ -117,7 +117,7 @@ pub fn filled(object: &QuarksSecret, value: &Tree, marks: &Marks) -> Result<Secr
     Ok(secret)
 }
 
-/// The same Secret with labels, annotations and owner as they should be. What others put on it stays.
+/// The same Secret with the desired labels, annotations and owner. Those of others stay.
 pub fn marked(object: &QuarksSecret, secret: &Secret, new: &Marks) -> Secret {
     let mut out = secret.clone();
     let wanted = skeleton(object, &anything()).unwrap_or_default().metadata;
@@ -133,7 +133,7 @@ pub fn marked(object: &QuarksSecret, secret: &Secret, new: &Marks) -> Secret {
         .and_then(|text| serde_json::from_str::<Names>(text).ok());
     let before = before.unwrap_or_default();
     annotations.insert(marks::SET.into(), serde_json::to_string(&names).unwrap_or_default());
-    // Only where there is none: what the value was made from is told by whoever made it.
+    // Only if it is missing: the annotation was set when the value was generated.
     let mut remember = |key: &str, value: Option<&String>| {
         if let Some(value) = old_annotations.get(key).or(value) {
             annotations.insert(key.into(), value.clone());
@@ -147,7 +147,7 @@ pub fn marked(object: &QuarksSecret, secret: &Secret, new: &Marks) -> Secret {
     out
 }
 
-/// Forgets what a value was made from, before [`marked`] notes it anew.
+/// Removes the annotations about the source, before [`marked`] sets them again.
 pub fn unmarked(mut secret: Secret) -> Secret {
     if let Some(annotations) = &mut secret.metadata.annotations {
         annotations.remove(marks::REQUEST);
@@ -167,14 +167,14 @@ fn overlaid(
     out
 }
 
-/// The QuarksSecret by which a Secret without an owner was retained.
+/// The QuarksSecret that retained a Secret without an owner.
 pub(crate) fn retained_by(meta: &ObjectMeta) -> Option<&str> {
     let by = meta.annotations.as_ref()?.get(labels::RETAINED_BY)?;
     Some(by.split_once('/').map_or(by.as_str(), |(name, _)| name))
 }
 
-/// It is deleted with the QuarksSecret, or stays and says whose it is. The UID makes every adoption a write: who read the Secret before, to
-/// delete it, fails then.
+/// Sets the owner reference, or the annotation of a retained Secret. Its UID makes every adoption a write, so that a concurrent `host prune`, which read
+/// the Secret before, fails to delete it.
 fn own(object: &QuarksSecret, secret: &mut Secret) {
     let (uid, name) = (object.metadata.uid.as_ref(), object.metadata.name.as_deref());
     let mut owners = secret.metadata.owner_references.take().unwrap_or_default();
@@ -194,30 +194,30 @@ fn own(object: &QuarksSecret, secret: &mut Secret) {
     secret.metadata.owner_references = (!owners.is_empty()).then_some(owners);
 }
 
-/// Owner and controller. It does not block the owner's deletion: for that the operator would need rights over finalizers.
+/// Owner and controller. It does not block the deletion of the owner: that would need permissions for finalizers.
 pub fn reference(object: &QuarksSecret) -> Option<OwnerReference> {
     let mut owner = object.controller_owner_ref(&())?;
     owner.block_owner_deletion = Some(false);
     Some(owner)
 }
 
-/// By the very function that the command line makes Secrets with.
+/// Built by the same function as on the command line.
 fn skeleton(object: &QuarksSecret, value: &Tree) -> Result<Secret, String> {
-    let text = serde_json::to_string(object).map_err(|_| "it is no JSON")?;
+    let text = serde_json::to_string(object).map_err(|_| "it is not JSON")?;
     let mut tree = json::parse(&text).map_err(|error| error.to_string())?;
     if matches!(
         object.spec.kind,
         SecretType::DockerConfigJson | SecretType::TemplatedConfig
     ) && let Some(spec) = tree.get_mut("spec")
     {
-        // The command line cannot make these; their members are entries as they are.
+        // The command line has no such types; their members are the entries.
         spec.set("type", "password");
     }
     let made = plain::secret::secret(&tree, value).map_err(|diagnostic| diagnostic.message)?;
-    serde_json::from_str(&json::to_text(&made)).map_err(|_| "it is no Secret".into())
+    serde_json::from_str(&json::to_text(&made)).map_err(|_| "it is not a Secret".into())
 }
 
-/// A value that every type takes, where only what is around it is wanted.
+/// A placeholder value for every type, if only the metadata matters.
 fn anything() -> Tree {
     ["certificate", "private_key", "username", "password"]
         .into_iter()

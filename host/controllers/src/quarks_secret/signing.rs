@@ -1,8 +1,8 @@
-//! `signerType: cluster`: certificates by way of a CertificateSigningRequest. What has to be done before there is one to write. Pure.
+//! `signerType: cluster`: certificates from CertificateSigningRequests, and the steps before one can be written. Pure.
 //!
 //! # Guarantees
-//! The private key lies in a Secret before anybody is asked to certify it, and stays there until the certificate is where it belongs: a crash
-//! between any two steps loses neither. The operator approves only a request that is to the byte the one that it would make itself.
+//! The private key is stored in a Secret before the request is created, and stays there until the certificate is written: a crash between any two steps
+//! loses neither. The operator approves only a request that is identical to the one that it would create itself.
 //!
 //! The built-in signer is off unless the administrator names it, and signs names of the QuarksSecret's own namespace only (see [`super::own_names`]).
 
@@ -18,32 +18,32 @@ use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::Secret;
 use std::time::SystemTime;
 
-/// The signer that the operator is itself.
+/// Name of the built-in signer.
 pub const OWN_SIGNER: &str = "quarks.cloudfoundry.org/boson";
-/// Where the key lies meanwhile.
+/// Key of the private key in its temporary Secret.
 pub const KEY: &str = "private_key";
-/// The Secret with the authority of our own signer.
+/// The Secret with the authority of the built-in signer.
 pub const AUTHORITY_SECRET: &str = "boson-signer";
 /// Its keys: certificate and private key.
 pub const AUTHORITY: [&str; 2] = ["ca.crt", "ca.key"];
-/// What to do where `signerType: cluster` is asked for, and off.
+/// Message if `signerType: cluster` is requested but off.
 const NO_SIGNER: &str = "signerType cluster is off: the administrator of the operator can name a signer with --signer-name; \
      signerType local needs none";
-/// Characters of a QuarksSecret's name in that of its request.
+/// Most characters of the name of a QuarksSecret in the name of its request.
 const NAME: usize = 120;
 
-/// Who signs.
+/// The signer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signer {
-    /// As CertificateSigningRequests name it. None: the administrator has not turned on `signerType: cluster`.
+    /// Its name in CertificateSigningRequests. None: the administrator has not turned on `signerType: cluster`.
     pub name: Option<String>,
-    /// Where the authority of our own signer is: the operator's namespace.
+    /// Namespace of the operator, with the authority of the built-in signer.
     pub namespace: String,
     /// Domain of the cluster, which full names of Services end in.
     pub cluster_domain: String,
 }
 
-/// What was seen of a request that is on its way.
+/// The observed state of a request.
 #[derive(Clone, Debug)]
 pub struct ObservedRequest {
     /// Who signs.
@@ -52,26 +52,26 @@ pub struct ObservedRequest {
     pub key: Option<Secret>,
     /// The request.
     pub request: Option<CertificateSigningRequest>,
-    /// The authority of our own signer.
+    /// The authority of the built-in signer.
     pub authority: Option<Secret>,
-    /// The authority that the cluster shows to its pods.
+    /// The CA that the cluster gives to its pods.
     pub root: Option<String>,
 }
 
-/// What to do before there is a certificate; after it, to clean up.
+/// A step before the certificate exists, or a clean-up after it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Prior {
-    /// Make the authority of our own signer, in place of this one.
+    /// Create the authority of the built-in signer, and replace this one.
     Authority(Option<Box<Secret>>),
-    /// Make a private key of this size, or keep this one, and lay it down.
+    /// Store a new private key of this size, or this existing one.
     Key(KeySize, Option<String>),
-    /// Ask.
+    /// Create the request.
     Ask(Box<CertificateSigningRequest>),
-    /// Say yes to our own request.
+    /// Approve our own request.
     Approve(Box<CertificateSigningRequest>),
-    /// Sign it, by this recipe.
+    /// Sign it with this recipe.
     Sign(Box<CertificateSigningRequest>, Box<Recipe>),
-    /// Take back the request, and the key if it is of no more use.
+    /// Delete the request, and the key if it is no longer needed.
     Clear {
         /// The key, too.
         key: bool,
@@ -81,21 +81,21 @@ pub enum Prior {
 // === impl Signer ===
 
 impl Signer {
-    /// Whether the operator signs itself.
+    /// Whether it is the built-in signer.
     pub fn is_built_in(&self) -> bool {
         self.name.as_deref() == Some(OWN_SIGNER)
     }
 }
 
-/// Whether this is about certificates of such a signer, and what is asked.
+/// The certificate request, if it has `signerType: cluster`.
 pub fn asked(object: &QuarksSecret) -> Option<&CertificateRequest> {
     let asked = object.spec.request.as_ref()?.certificate.as_ref()?;
     let certified = secret::certificate_keys(object.spec.kind).is_some();
     (certified && asked.signer_type == SignerType::Cluster).then_some(asked)
 }
 
-/// Name of the request; the Secret with its key is called `<name>-csr-private-key`. No other object has it, one that came before of the same
-/// name included.
+/// Name of the request; the Secret with its key is called `<name>-csr-private-key`. It is unique: an earlier object of the same name had
+/// another one.
 pub fn name(object: &QuarksSecret) -> String {
     let meta = &object.metadata;
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -113,7 +113,7 @@ pub fn key_name(object: &QuarksSecret) -> String {
     format!("{}-csr-private-key", name(object))
 }
 
-/// The next thing to do before the value can be written; none when its certificate is there. `recipe`: as for local certificates. `old`: the
+/// The next step before the value can be written; none once its certificate exists. `recipe`: as for local certificates. `old`: the
 /// Secret that is to be replaced.
 pub fn prior(
     object: &QuarksSecret,
@@ -128,16 +128,17 @@ pub fn prior(
         return Err(trouble("NoSigner", NO_SIGNER.into()));
     };
     if asked.is_ca {
-        return Err(bad(
-            "a signer of the cluster certifies no authorities; use signerType local",
-        ));
+        return Err(bad("signerType cluster cannot sign authorities; use signerType local"));
     }
     if observed
         .request
         .as_ref()
         .is_some_and(|request| !request::is_ours(object, request))
     {
-        let message = format!("CertificateSigningRequest '{}' was made by somebody else", name(object));
+        let message = format!(
+            "CertificateSigningRequest '{}' is not owned by this QuarksSecret",
+            name(object)
+        );
         return Err(trouble("NameTaken", message));
     }
     if is_spent(object, observed, old) {
@@ -156,18 +157,18 @@ pub fn prior(
     }
 }
 
-/// Whether the certificate of the request is the very one that is to be replaced: written again, it would be as wrong as before, for ever.
+/// Whether the certificate of the request is the one to replace. To write it again would not help.
 fn is_spent(object: &QuarksSecret, observed: &ObservedRequest, old: Option<&Secret>) -> bool {
     let held = old.and_then(|old| entry(old, secret::certificate_keys(object.spec.kind)?.certificate));
     let came = collected(observed);
     held.is_some_and(|held| came.is_some_and(|came| came.str("certificate") == Some(held.as_str())))
 }
 
-/// The key that is to be certified, or what has to be done before there is one. `before`: the key of the certificate that is to be replaced.
+/// The key to certify, or the step that creates it. `before`: the key of the certificate to replace.
 fn key(observed: &ObservedRequest, size: KeySize, cause: Cause, before: Option<String>) -> Result<String, Prior> {
     let held = observed.key.as_ref().and_then(|secret| entry(secret, KEY));
     let fits = |key: &String| RsaKey::from_pem(key).is_some_and(|key| key.size() == size);
-    // Left over from an earlier certificate: somebody wants another key.
+    // Left over from an earlier certificate, but a new key is required.
     let stale = !cause.keeps_key() && held.is_some() && held == before;
     let kept = before.filter(|key| cause.keeps_key() && fits(key));
     match held.filter(|key| fits(key) && !stale) {
@@ -177,7 +178,7 @@ fn key(observed: &ObservedRequest, size: KeySize, cause: Cause, before: Option<S
     }
 }
 
-/// What becomes of a request that is as we would make it.
+/// The next step for a request that matches ours.
 fn signed(
     observed: &ObservedRequest,
     recipe: &Recipe,
@@ -216,8 +217,7 @@ fn signed(
 
 const END: &str = "-----END CERTIFICATE-----";
 
-/// The value, once its certificate is there. Its `ca` is the authority that the certificate names, of those that are known; else the rest of
-/// the signer's chain, if it gave one.
+/// The value, once its certificate exists. Its `ca` is the issuer, if that is known; else the rest of the chain from the signer, if any.
 pub fn collected(observed: &ObservedRequest) -> Option<Tree> {
     let key = entry(observed.key.as_ref()?, KEY)?;
     let chain = certificate(observed.request.as_ref()?)?;
@@ -239,19 +239,19 @@ pub fn collected(observed: &ObservedRequest) -> Option<Tree> {
     })
 }
 
-/// Whether there is a certificate in it.
+/// Whether it has a certificate.
 pub fn is_signed(request: &CertificateSigningRequest) -> bool {
     certificate(request).is_some()
 }
 
-/// Whether something is left over once the Secret is as it should be.
+/// The clean-up after the Secret is up to date, if needed.
 pub fn leftovers(observed: &Observed) -> Option<Prior> {
     let observed = observed.request.as_ref()?;
     (observed.key.is_some() || observed.request.is_some()).then_some(Prior::Clear { key: true })
 }
 
-/// Fingerprint of the authority of our own signer, if that is who signs: another one means that all is signed again. Empty where it is gone,
-/// which is another one.
+/// Fingerprint of the authority of the built-in signer, if that signs: after a change all certificates are signed again. Empty if the authority is
+/// missing, which counts as a change.
 pub fn fingerprint(observed: &ObservedRequest) -> Option<String> {
     if !observed.signer.is_built_in() {
         return None;
@@ -260,7 +260,7 @@ pub fn fingerprint(observed: &ObservedRequest) -> Option<String> {
     Some(issued.map_or_else(String::new, |issued| issued.fingerprint))
 }
 
-/// By our own authority, for the key that lies there.
+/// The recipe to sign the stored key with the built-in authority.
 fn by_us(observed: &ObservedRequest, recipe: &Recipe, key: &str) -> Recipe {
     let signer = authority(observed)
         .map(|(certificate, key)| Tree::object().with("certificate", certificate).with("private_key", key));

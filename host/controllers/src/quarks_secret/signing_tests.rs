@@ -1,4 +1,4 @@
-//! How a certificate that somebody else signs comes to be, without a cluster: step by step, and from any step on.
+//! Tests of certificates from CertificateSigningRequests without a cluster: step by step, and from any step on.
 
 use super::act::generated;
 use super::made::{after, asked};
@@ -54,7 +54,7 @@ fn condition(request: &mut CertificateSigningRequest, kind: &str) {
     status.conditions.get_or_insert_default().push(condition);
 }
 
-/// What a cluster holds after the plan's step; the step's name.
+/// Carries out a step of the plan; returns its name.
 fn done(object: &QuarksSecret, observed: &mut Observed, step: &Step) -> &'static str {
     let next = after(object, observed, step);
     observed.secret = next;
@@ -116,7 +116,7 @@ fn authority() -> super::recipe::Recipe {
     }
 }
 
-/// Plans and does until there is nothing to do; the names of the steps.
+/// Plans and acts until there is nothing to do; returns the names of the steps.
 fn settle(object: &QuarksSecret, observed: &mut Observed, at: SystemTime) -> (Vec<&'static str>, Plan) {
     let mut steps = Vec::new();
     for _ in 0..12 {
@@ -134,7 +134,7 @@ fn key(observed: &Observed) -> String {
 }
 
 #[test]
-fn our_own_signer_goes_all_the_way_and_renews_for_the_same_key() {
+fn the_built_in_signer_signs_and_renews_for_the_same_key() {
     let object = asked(SPEC);
     let mut observed = observed(OWN_SIGNER);
     let now = SystemTime::now();
@@ -222,7 +222,7 @@ fn services(object: &QuarksSecret) -> Vec<(String, Option<Service>)> {
 }
 
 #[test]
-fn another_signer_is_waited_for_and_never_approved_by_us() {
+fn requests_to_other_signers_are_never_approved_by_us() {
     let object = asked(SPEC);
     let mut observed = observed("example.com/signer");
     let (steps, plan) = settle(&object, &mut observed, SystemTime::now());
@@ -255,13 +255,13 @@ fn the_built_in_signer_refuses_names_of_other_namespaces_before_it_makes_a_key()
         "{:?}",
         plan.findings
     );
-    // Other signers have rules of their own.
+    // Other signers have their own rules.
     let (steps, _) = settle(&object, &mut observed("example.com/signer"), SystemTime::now());
     assert_eq!(steps, ["key", "ask"]);
 }
 
 #[test]
-fn without_a_signer_nothing_is_made() {
+fn without_a_signer_nothing_is_created() {
     let (steps, plan) = settle(&asked(SPEC), &mut observed(""), SystemTime::now());
     assert_eq!((steps.len(), plan.findings[0].reason.as_ref()), (0, "NoSigner"));
     assert!(
@@ -272,7 +272,7 @@ fn without_a_signer_nothing_is_made() {
 }
 
 #[test]
-fn what_somebody_else_asks_in_our_name_is_not_signed() {
+fn a_forged_request_is_not_signed() {
     let object = asked(SPEC);
     let mut observed = observed(OWN_SIGNER);
     for _ in 0..2 {

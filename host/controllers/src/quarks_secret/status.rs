@@ -1,4 +1,4 @@
-//! The status: what `kubectl get` shows, and what is told as events when it changes.
+//! The status, and the events for its changes.
 
 use super::plan::Plan;
 use crate::api::secret::QuarksSecretStatus;
@@ -10,17 +10,17 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use std::time::SystemTime;
 
-/// The new status, unless it is as before; and what to tell.
+/// The new status and its events, unless nothing has changed.
 pub fn status(object: &QuarksSecret, plan: &Plan, now: SystemTime) -> Option<(QuarksSecretStatus, Vec<Notice>)> {
     let before = object.status.clone().unwrap_or_default();
     let now = time(now);
     let mut next = before.clone();
     let mut notices = Vec::new();
     for finding in &plan.findings {
-        let told = before.conditions.iter().any(|condition| {
+        let reported = before.conditions.iter().any(|condition| {
             condition.kind == finding.kind && condition.reason == finding.reason && condition.message == finding.message
         });
-        if !told {
+        if !reported {
             notices.push(Notice {
                 warning: finding.status == ConditionStatus::False,
                 reason: finding.reason.clone(),
@@ -46,12 +46,12 @@ pub fn status(object: &QuarksSecret, plan: &Plan, now: SystemTime) -> Option<(Qu
     Some((next, notices))
 }
 
-/// What to tell the object, and the deployment that it is for, where a Secret was generated again: once for each Secret. It is told before the status
-/// is written, which remembers that it was.
+/// The event for the object and its deployment after a Secret was generated again, once for each Secret. It is emitted before the status is written,
+/// which records that.
 pub fn again(object: &QuarksSecret, plan: &Plan) -> Option<Notice> {
     let about = plan.about.as_ref()?;
-    let told = object.status.as_ref().and_then(|status| status.secret_uid.as_ref());
-    let since = about.again.as_ref().filter(|_| told != Some(&about.uid))?;
+    let reported = object.status.as_ref().and_then(|status| status.secret_uid.as_ref());
+    let since = about.again.as_ref().filter(|_| reported != Some(&about.uid))?;
     let name = &object.spec.secret_name;
     let annotations = object.metadata.annotations.as_ref();
     let variable = annotations.and_then(|all| all.get(labels::VARIABLE));
@@ -59,11 +59,11 @@ pub fn again(object: &QuarksSecret, plan: &Plan) -> Option<Notice> {
     Some(Notice {
         warning: true,
         reason: "GeneratedAgain".into(),
-        note: format!("Secret '{name}' was deleted; {value} was generated again at {since} and is another one now"),
+        note: format!("Secret '{name}' was deleted; {value} was generated again at {since} and has changed"),
     })
 }
 
-/// Whole seconds: Kubernetes keeps no parts of them, and one that it dropped would look like a change.
+/// Whole seconds: Kubernetes drops fractions, which would look like a change.
 fn time(time: SystemTime) -> Time {
     let seconds = time
         .duration_since(SystemTime::UNIX_EPOCH)

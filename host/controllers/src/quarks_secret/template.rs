@@ -3,8 +3,8 @@
 //! Anything else is an error that names the template and its line; the predecessor wrote the broken text into the Secret.
 //!
 //! # Guarantees
-//! Whatever templates and values say, the texts of one object are never larger than a Secret, not even between two functions, and making them
-//! takes milliseconds: whoever may write a QuarksSecret must not be able to exhaust the operator.
+//! For any templates and values, the texts of one object are never larger than a Secret, not even between two functions, and rendering takes
+//! milliseconds: users who can write a QuarksSecret must not be able to exhaust the operator.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,27 +12,27 @@ use boson_pipeline::bundle::limits::DATA_LIMIT;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Bytes of values that are looked at for one object, by functions too.
+/// Most bytes of values that are processed for one object, including by functions.
 const WORK: usize = 16 << 20;
-/// Functions behind one value: nobody needs more, and each works on the whole of it.
+/// Most functions after one value; each processes the whole value.
 const FUNCTIONS: usize = 8;
-/// Characters of an action that a message repeats.
+/// Most characters of an action that a message quotes.
 const SHOWN: usize = 60;
 
-/// What the templates of one object may still cost.
+/// The remaining budget for the templates of one object.
 #[derive(Debug)]
 pub struct Budget {
     output: usize,
     work: usize,
 }
 
-/// The values that templates know, by name. None of them is copied.
+/// The values by name, without copies.
 pub type Values<'a> = BTreeMap<&'a str, &'a str>;
 
 // === impl Budget ===
 
 impl Budget {
-    /// For one object.
+    /// The budget for one object.
     pub fn new() -> Self {
         Self {
             output: DATA_LIMIT,
@@ -40,13 +40,13 @@ impl Budget {
         }
     }
 
-    /// So many bytes of a value are about to be looked at.
+    /// Takes this many bytes from the budget before a value is processed.
     ///
     /// # Errors
-    /// All in all they would be too many.
-    pub fn look_at(&mut self, bytes: usize) -> Result<(), String> {
+    /// The budget is exceeded.
+    pub fn spend(&mut self, bytes: usize) -> Result<(), String> {
         let left = self.work.checked_sub(bytes);
-        self.work = left.ok_or("values and functions make more work than one Secret is worth")?;
+        self.work = left.ok_or("values and functions need more work than one Secret may")?;
         Ok(())
     }
 
@@ -66,7 +66,7 @@ fn too_large() -> String {
 /// Renders a template. The text of an error holds no value.
 ///
 /// # Errors
-/// An action that is not closed or not understood, a value that nobody gave, more than the budget has.
+/// An action is not closed or not supported, a value is missing, or the budget is exceeded.
 pub fn render(name: &str, template: &str, values: &Values, budget: &mut Budget) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = template;
@@ -108,7 +108,7 @@ fn evaluate<'a>(action: &str, values: &Values<'a>, budget: &mut Budget) -> Resul
     let mut parts = action.split('|').map(str::trim);
     let first = parts.next().unwrap_or_default();
     let Some(name) = first.strip_prefix(".Values.") else {
-        return Err(format!("'{}' is not understood; write '.Values.NAME'", shown(first)));
+        return Err(format!("'{}' is not supported; write '.Values.NAME'", shown(first)));
     };
     let value = values.get(name);
     let value = value.ok_or_else(|| format!("no value is named '{}'", shown(name)))?;
@@ -116,11 +116,11 @@ fn evaluate<'a>(action: &str, values: &Values<'a>, budget: &mut Budget) -> Resul
     for (number, function) in parts.enumerate() {
         if number == FUNCTIONS {
             return Err(format!(
-                "there are more than {FUNCTIONS} functions behind '{}'",
+                "there are more than {FUNCTIONS} functions after '{}'",
                 shown(first)
             ));
         }
-        budget.look_at(value.len())?;
+        budget.spend(value.len())?;
         if grown(function, &value) > DATA_LIMIT {
             return Err(too_large());
         }
@@ -130,7 +130,7 @@ fn evaluate<'a>(action: &str, values: &Values<'a>, budget: &mut Budget) -> Resul
             "b64dec" => {
                 let bytes = STANDARD.decode(&*value).ok();
                 let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-                Cow::Owned(text.ok_or_else(|| format!("value '{name}' is not the base64 of a text"))?)
+                Cow::Owned(text.ok_or_else(|| format!("value '{name}' is not base64 of text"))?)
             }
             "trim" => Cow::Owned(value.trim().into()),
             "upper" => Cow::Owned(value.to_uppercase()),
@@ -141,7 +141,7 @@ fn evaluate<'a>(action: &str, values: &Values<'a>, budget: &mut Budget) -> Resul
     Ok(value)
 }
 
-/// Bytes that a function makes of a value, before it does.
+/// Size of the result of a function, known before it is called.
 fn grown(function: &str, value: &str) -> usize {
     match function {
         "quote" => value.chars().map(quoted).sum::<usize>().saturating_add(2),
@@ -161,7 +161,7 @@ fn quoted(character: char) -> usize {
     }
 }
 
-/// The beginning of what a user wrote: it may have a megabyte.
+/// The beginning of a user's text, which may have a megabyte.
 fn shown(text: &str) -> &str {
     text.char_indices().nth(SHOWN).map_or(text, |(end, _)| &text[..end])
 }
@@ -197,15 +197,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_named_with_its_line() {
+    fn errors_name_the_template_and_the_line() {
         for (template, expected) in [
             (
                 "\n\n{{ if .Values.user }}",
-                "template 't.yml', line 3: 'if .Values.user' is not understood; write '.Values.NAME'",
+                "template 't.yml', line 3: 'if .Values.user' is not supported; write '.Values.NAME'",
             ),
             (
-                "{{ .Values.nobody }}",
-                "template 't.yml', line 1: no value is named 'nobody'",
+                "{{ .Values.missing }}",
+                "template 't.yml', line 1: no value is named 'missing'",
             ),
             (
                 "{{ .Values.user | sha }}",
@@ -214,7 +214,7 @@ mod tests {
             ("a\n{{ .Values.user", "template 't.yml', line 2: '{{' without '}}'"),
             (
                 "{{ .Values.word | b64dec }}",
-                "template 't.yml', line 1: value 'word' is not the base64 of a text",
+                "template 't.yml', line 1: value 'word' is not base64 of text",
             ),
         ] {
             assert_eq!(rendered(template), Err(expected.to_string()));

@@ -1,4 +1,4 @@
-//! What the plan decides, without a cluster: each value once, and anew for a cause only.
+//! Tests of the plan without a cluster: each value is generated once, and again only for a cause.
 
 use super::draft::Cause;
 use super::made::{after, asked};
@@ -29,14 +29,14 @@ fn now() -> SystemTime {
     SystemTime::now()
 }
 
-/// With this Secret under the name of a CA.
+/// The observed state with this Secret as CA.
 fn observed(ca: Option<&Secret>) -> Observed {
     let mut observed = Observed::default();
     observed.referred.insert("ca".into(), ca.cloned());
     observed
 }
 
-/// Plans and does, until there is nothing to do.
+/// Plans and acts until there is nothing to do.
 fn settle(object: &QuarksSecret, observed: &mut Observed, at: SystemTime) -> Plan {
     for _ in 0..4 {
         let plan = plan(object, observed, at);
@@ -78,7 +78,7 @@ fn message(plan: &Plan) -> String {
 }
 
 #[test]
-fn every_type_is_made_once() {
+fn every_type_is_generated_once() {
     let ca = ca();
     let others = [
         ("user", ""),
@@ -164,7 +164,7 @@ fn a_secret_without_our_marks_is_adopted_and_not_replaced() {
 }
 
 #[test]
-fn a_secret_of_another_object_or_of_one_that_goes_is_not_touched() {
+fn a_secret_of_another_object_or_a_deleted_one_is_not_changed() {
     let mut observed = Observed::default();
     settle(&asked(PASSWORD), &mut observed, now());
     let mut other = asked(PASSWORD);
@@ -182,7 +182,7 @@ fn a_secret_of_another_object_or_of_one_that_goes_is_not_touched() {
 }
 
 #[test]
-fn another_request_makes_another_value_unless_the_variable_says_no_overwrite() {
+fn a_changed_request_generates_a_new_value_unless_the_variable_says_no_overwrite() {
     let mut observed = Observed::default();
     settle(&asked(PASSWORD), &mut observed, now());
     let longer = PASSWORD.replace("\"s\"", r#""s", "request": {"password": {"length": 40}}"#);
@@ -324,7 +324,7 @@ fn labels_follow_the_request_and_those_of_others_stay() {
 }
 
 #[test]
-fn nothing_goes_where_nobody_agreed() {
+fn nothing_is_written_to_a_namespace_that_does_not_allow_it() {
     let object = asked(&PASSWORD.replace("\"s\"", r#""s", "copies": [{"name": "c", "namespace": "m"}]"#));
     let mut observed = Observed {
         copies: vec![ObservedCopy::default()],
@@ -332,13 +332,16 @@ fn nothing_goes_where_nobody_agreed() {
     };
     settle(&object, &mut observed, now());
     let refused = plan(&object, &observed, now());
-    assert!(refused.copies.is_empty() && message(&refused).contains("m/c: nobody there agrees"));
+    assert!(refused.copies.is_empty() && message(&refused).contains("m/c: the namespace does not allow the copy"));
     let mut there = Secret::default();
     for kind in ["Opaque", "kubernetes.io/tls"] {
         there.type_ = Some(kind.into());
         observed.copies[0].secret = Some(there.clone());
         let silent = plan(&object, &observed, now());
-        assert_eq!(silent.findings, refused.findings, "it tells which Secrets others have");
+        assert_eq!(
+            silent.findings, refused.findings,
+            "it reveals which Secrets others have"
+        );
     }
     observed.copies[0].secret = None;
 
@@ -346,7 +349,7 @@ fn nothing_goes_where_nobody_agreed() {
     observed.copies[0].consent = Some(consent.clone());
     assert!(
         plan(&object, &observed, now()).copies.is_empty(),
-        "of the type, and no word of us"
+        "of the type, without our annotation"
     );
     consent = annotated(consent, labels::SECRET_COPY_OF, "n/a");
     observed.copies[0].consent = Some(consent);
@@ -362,9 +365,9 @@ fn nothing_goes_where_nobody_agreed() {
 
     observed.copies[0].secret = Some(Secret::default());
     let own = plan(&object, &observed, now());
-    assert!(own.copies.is_empty(), "a Secret there that is somebody's own");
+    assert!(own.copies.is_empty(), "a Secret of another owner");
     assert!(
-        message(&own).contains("does not say it is this copy"),
+        message(&own).contains("is not marked as this copy"),
         "{}",
         message(&own)
     );
@@ -378,8 +381,8 @@ fn a_status_that_says_the_same_is_not_written() {
     let mut object = asked(PASSWORD);
     let mut observed = Observed::default();
     let plan = settle(&object, &mut observed, now());
-    let (first, told) = status(&object, &plan, now()).unwrap();
-    assert_eq!(told.len(), 1);
+    let (first, notices) = status(&object, &plan, now()).unwrap();
+    assert_eq!(notices.len(), 1);
     object.status = Some(first);
     assert!(status(&object, &plan, now() + Duration::from_secs(60)).is_none());
 }
@@ -409,7 +412,7 @@ fn happens() -> impl Strategy<Value = Happens> {
 }
 
 proptest! {
-    /// Whatever happens: it comes to rest, and the value is another one afterwards only if somebody asked for that.
+    /// After any history it comes to rest, and the value changes only for a cause.
     #[test]
     fn a_value_changes_for_a_cause_only(history in proptest::collection::vec(happens(), 1..12)) {
         let mut object = asked(PASSWORD);
@@ -469,7 +472,7 @@ fn a_retained_secret_has_no_owner_and_only_its_namesake_adopts_it() {
     };
     assert_eq!(by(&made).unwrap(), "a/uid-a");
 
-    // The deployment is gone, and so is the object. One that comes back writes the Secret, which a prune under way must not delete then.
+    // The deployment and the object are deleted. A new object writes the Secret, so a prune in progress must not delete it.
     let mut again = object.clone();
     again.metadata.uid = Some("uid-b".into());
     let step = plan(&again, &observed, now()).step;
@@ -515,12 +518,12 @@ fn what_others_own_of_a_retained_secret_stays_theirs() {
 }
 
 #[test]
-fn a_secret_that_was_generated_again_is_told_once() {
+fn a_secret_that_was_generated_again_is_reported_once() {
     let (mut object, mut observed) = (asked(PASSWORD), Observed::default());
     let first = settle(&object, &mut observed, now());
     assert_eq!(super::status::again(&object, &first), None);
     object.status = status(&object, &first, now()).map(|(status, _)| status);
-    // As act makes one in place of another.
+    // As `act` creates a replacement.
     let secret = observed.secret.as_mut().unwrap();
     secret.metadata.uid = Some("another".into());
     let annotations = secret.metadata.annotations.as_mut().unwrap();

@@ -1,4 +1,4 @@
-//! What wakes the controller: its objects, their Secrets, and everything that they look at.
+//! The watches of the controller: its objects, their Secrets, and everything that they refer to.
 
 use super::{Context, marks};
 use crate::api::QuarksSecret;
@@ -28,21 +28,21 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
 async fn objects(context: Arc<Context>, running: Running, namespace: Option<String>) {
     let queue = watches(&context, &namespace).queue();
     let forgetting = context.clone();
-    let gone = move |namespace: &str, name: &str| {
+    let forget = move |namespace: &str, name: &str| {
         forgetting.interest.forget((namespace, name));
         forgetting.note_end(namespace, name, None);
     };
     let reconcile = |object: Arc<QuarksSecret>, context: Arc<Context>| async move { context.reconcile(object).await };
     let concurrency = running.concurrency;
     running
-        .drive_queue(NAME, &namespace, queue, context, reconcile, (concurrency, gone))
+        .drive_queue(NAME, &namespace, queue, context, reconcile, (concurrency, forget))
         .await;
 }
 
-/// Woken by QuarksSecrets, and by everything that they look at.
+/// Requeues QuarksSecrets when they or objects that they refer to change.
 fn watches(context: &Arc<Context>, namespace: &Option<String>) -> Watches<QuarksSecret> {
     let client = context.cluster.client();
-    let lookers = || {
+    let users = || {
         let context = context.clone();
         move |meta: &ObjectMeta| {
             let namespace = meta.namespace.as_deref().unwrap_or_default();
@@ -50,14 +50,14 @@ fn watches(context: &Arc<Context>, namespace: &Option<String>) -> Watches<Quarks
         }
     };
     let watches = Watches::of(&client, namespace, Config::default())
-        .and::<Secret>(Config::default(), lookers())
-        .and::<Service>(Config::default(), lookers())
+        .and::<Secret>(Config::default(), users())
+        .and::<Service>(Config::default(), users())
         // Consent comes from objects of the same kind in other namespaces.
-        .and::<QuarksSecret>(Config::default(), lookers());
+        .and::<QuarksSecret>(Config::default(), users());
     if context.signer.name.is_none() {
         return watches;
     }
-    // They live in no namespace; annotations name their QuarksSecret.
+    // They are cluster-scoped; annotations name their QuarksSecret.
     let requests: Api<PartialObjectMeta<CertificateSigningRequest>> = Api::all(client.clone());
     let ours = Config::default().labels(&format!("{MANAGED_BY}={BOSON}"));
     watches.and_all(requests, ours, asker)

@@ -1,5 +1,5 @@
-//! The claims of a group's pods. Kubernetes makes them from templates once, and changes none afterwards: what may be changed is changed here, and
-//! what may not is told. Pure.
+//! The claims of an instance group's pods. Kubernetes creates them from templates once and never changes them: this controller enlarges them, and
+//! reports what cannot be changed. Pure.
 
 use crate::{drift, objects};
 use boson_deployment::labels;
@@ -7,14 +7,14 @@ use boson_document::Tree;
 use boson_pipeline::plain::stateful_set::stateful_sets;
 use serde_json::{Value, json};
 
-/// How the claims that are there compare with what is wanted.
+/// How the existing claims differ from the desired ones.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Disks {
     /// To apply: claims with more storage than before.
     pub raise: Vec<Value>,
-    /// In what others are not as they should be.
+    /// Differences that cannot be resolved now, a sentence each.
     pub mismatches: Vec<String>,
-    /// Whether time may change that.
+    /// Whether one of them may resolve later.
     pub waits: bool,
 }
 
@@ -44,12 +44,12 @@ impl Disks {
         let class = |spec: &Value| spec["storageClassName"].as_str().map(str::to_string);
         let (ours, theirs) = (class(wanted), class(&claim["spec"]));
         let name = name(claim);
-        // None is the cluster's default, which the claim may well be of.
+        // No class means the default of the cluster, which the claim may have.
         if let (Some(ours), Some(theirs)) = (ours, theirs)
             && ours != theirs
         {
             let text =
-                format!("'{name}' stays in StorageClass '{theirs}': Kubernetes moves no claim to another ('{ours}')");
+                format!("'{name}' stays in StorageClass '{theirs}': a claim cannot move to another class ('{ours}')");
             self.mismatches.push(text);
         }
         let (Some(ours), Some(theirs)) = (storage(wanted), storage(&claim["spec"])) else {
@@ -59,7 +59,7 @@ impl Disks {
             return;
         };
         if new < old {
-            let text = format!("'{name}' stays at {theirs}: Kubernetes makes no claim smaller ({ours})");
+            let text = format!("'{name}' stays at {theirs}: a claim cannot shrink (to {ours})");
             self.mismatches.push(text);
         } else if new > old && claim["status"]["phase"] == "Bound" {
             self.raise.push(raised(claim, &ours));
@@ -71,7 +71,7 @@ impl Disks {
     }
 }
 
-/// Only what changes, and of exactly this claim: one that was deleted meanwhile must not come back.
+/// Only the change, with the UID: a claim that was deleted meanwhile must not be created again.
 fn raised(claim: &Value, storage: &str) -> Value {
     let metadata = &claim["metadata"];
     json!({
@@ -81,7 +81,7 @@ fn raised(claim: &Value, storage: &str) -> Value {
     })
 }
 
-/// The newest version of `set`, a QuarksStatefulSet, that has claims, whether its StatefulSets are there or not.
+/// The newest version of `set`, a QuarksStatefulSet, that has claims, even without StatefulSets.
 pub(super) fn version(set: &Tree, claims: &[Value]) -> Option<u32> {
     let of = |claim: &Value| {
         let owner = claim["metadata"]["labels"][labels::STATEFUL_SET_NAME].as_str()?;
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn another_class_is_told_and_claims_of_others_are_left_alone() {
+    fn another_class_is_reported_and_claims_of_others_are_left_alone() {
         let of = |name: &str| Disks::of(&[set("2Gi", Some("slow"))], &[claim(name, "Bound")]);
         let ours = of("data-d-g-v1-12");
         assert_eq!((ours.raise.len(), ours.mismatches.len()), (1, 1));

@@ -1,5 +1,5 @@
-//! Why the pods of a QuarksStatefulSet are not ready: of those that exist, what their status reports; of those that do not, why the API server
-//! refused them, which Kubernetes reports in events only.
+//! Why the pods of a QuarksStatefulSet are not ready. For existing pods their status says it; for missing ones the reason of the API server is only
+//! in events.
 
 use super::{Context, plan};
 use crate::api::PodProblem;
@@ -15,7 +15,7 @@ use serde_json::Value;
 const PROBLEMS: usize = 10;
 /// Reason of the StatefulSet controller's events, and of ours.
 const FAILED_CREATE: &str = "FailedCreate";
-/// Where in such an event a part begins that holds names and numbers only. Other words could quote a value of the pod's template.
+/// Beginnings of the parts of such an event that hold only names and numbers. Other parts could quote a value of the pod template.
 const HARMLESS: [&str; 5] = [
     "exceeded quota: ",
     "failed quota: ",
@@ -24,18 +24,18 @@ const HARMLESS: [&str; 5] = [
     "no PriorityClass ",
 ];
 
-/// What was found out.
+/// The problems of the pods.
 #[derive(Debug, Default)]
 pub(super) struct Explanation {
     pub problems: Vec<PodProblem>,
-    /// Whether pods are missing: nothing announces when they can be created.
+    /// Whether pods are missing: no watch event announces when they can be created.
     pub missing: bool,
 }
 
 // === impl Context ===
 
 impl Context {
-    /// Of these StatefulSets, as they are now.
+    /// Explains these StatefulSets.
     pub(super) async fn explain(&self, live: &[&Value], namespace: &str) -> Result<Explanation, Error> {
         let mut found = Explanation::default();
         for set in live.iter().filter(|set| !plan::is_ready(set)) {
@@ -68,7 +68,7 @@ fn refused(events: &[Event]) -> Option<PodProblem> {
         .find_map(|part| note.find(part).and_then(|at| note.get(at..)));
     let message = match words {
         Some(words) => words.to_string(),
-        None => "the API server refuses the pod: the events of the StatefulSet say why".into(),
+        None => "the API server refuses the pod; see the events of the StatefulSet".into(),
     };
     Some(PodProblem {
         pod: pod.unwrap_or_default().into(),
@@ -78,7 +78,7 @@ fn refused(events: &[Event]) -> Option<PodProblem> {
     })
 }
 
-/// When an event was last seen, whichever of the two APIs it was written through.
+/// When an event last occurred, in either version of the API.
 fn last_time(event: &Event) -> Option<Timestamp> {
     let times = [
         event.series.as_ref().map(|series| series.last_observed_time.0),
@@ -101,7 +101,7 @@ mod tests {
         .unwrap()
     }
 
-    fn told(why: &str) -> (String, String) {
+    fn reported(why: &str) -> (String, String) {
         let note = format!(
             "create Pod d-g-z0-v1-0 in StatefulSet d-g-z0-v1 failed error: pods \"d-g-z0-v1-0\" is forbidden: {why}"
         );
@@ -114,15 +114,15 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_refusal_is_told_in_words_that_hold_no_value() {
+    fn the_newest_refusal_is_reported_without_values() {
         for why in [
             "exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2",
             "failed quota: few: must specify limits.cpu for: gateway",
             "violates PodSecurity \"restricted:latest\": runAsNonRoot != true (container \"c\" must not set runAsUser=0)",
         ] {
-            assert_eq!(told(why), ("d-g-z0-v1-0".to_string(), why.to_string()));
+            assert_eq!(reported(why), ("d-g-z0-v1-0".to_string(), why.to_string()));
         }
-        let (pod, message) = told("spec.containers[0].env[3].value: Invalid value: \"CANARY\"");
+        let (pod, message) = reported("spec.containers[0].env[3].value: Invalid value: \"CANARY\"");
         assert_eq!(pod, "d-g-z0-v1-0");
         assert!(!message.contains("CANARY"), "{message}");
         assert!(refused(&[]).is_none());

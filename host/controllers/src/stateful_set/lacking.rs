@@ -1,22 +1,22 @@
 //! Pods that lack a disk which their StatefulSet got later. Pure.
 //!
-//! Kubernetes would give them the volume as they are, is refused, since volumes of a pod are fixed, and does nothing more about the whole
-//! StatefulSet. So they are deleted here, one after the other, and what it makes instead has the disk.
+//! Volumes of a pod are immutable, so Kubernetes cannot add the disk, and then stops updating the whole StatefulSet. So this controller deletes these
+//! pods, one after the other, and their replacements have the disk.
 
 use super::disks::list;
 use crate::client::Error;
 use crate::objects;
 use serde_json::Value;
 
-/// Label of a pod: the revision of its StatefulSet that it was made from.
+/// Label of a pod: the revision of its StatefulSet.
 const REVISION: &str = "controller-revision-hash";
 
-/// What to do about them.
+/// What to do.
 #[derive(Debug, PartialEq)]
 pub(super) enum Step<'p> {
-    /// None lacks any.
+    /// No pod lacks a disk.
     Done,
-    /// Those that were deleted are not ready yet in their new form.
+    /// Replacements are not ready yet.
     Wait,
     /// Delete this one.
     Delete(&'p Value),
@@ -33,7 +33,7 @@ pub(super) fn step<'p>(set: &Value, pods: &'p [Value]) -> Step<'p> {
     let newest = &set["status"]["updateRevision"];
     let first = set["spec"]["ordinals"]["start"].as_u64().unwrap_or(0);
     let count = set["spec"]["replicas"].as_u64().unwrap_or(1);
-    // From the first on, as Kubernetes makes them: behind one that it cannot help it makes none.
+    // In order, like Kubernetes: while one is stuck, it does not create later ones.
     for ordinal in first..first.saturating_add(count) {
         let name = format!("{}-{ordinal}", set["metadata"]["name"].as_str().unwrap_or_default());
         let Some(pod) = pods.iter().find(|pod| pod["metadata"]["name"] == name.as_str()) else {
@@ -42,7 +42,7 @@ pub(super) fn step<'p>(set: &Value, pods: &'p [Value]) -> Step<'p> {
         if objects::is_going(pod) {
             return Step::Wait;
         }
-        // One of an older revision never becomes ready, maybe, and its StatefulSet would not replace it now.
+        // A pod of an older revision may never become ready, and its StatefulSet does not replace it now.
         if lacks(set, pod) || pod["metadata"]["labels"][REVISION] != *newest {
             return Step::Delete(pod);
         }
@@ -53,7 +53,7 @@ pub(super) fn step<'p>(set: &Value, pods: &'p [Value]) -> Step<'p> {
     Step::Done
 }
 
-/// What the user has to do where the operator has no permission to delete the pod.
+/// What the user has to do if the operator may not delete the pod.
 pub(super) fn to_delete(pod: &Value, error: &Error) -> String {
     let name = pod["metadata"]["name"].as_str().unwrap_or_default();
     format!(
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn they_go_one_after_the_other_from_the_first_on() {
+    fn pods_are_deleted_one_after_the_other_in_order() {
         let old = |ordinal| pod(ordinal, &["a"], "old", "True");
         let new = |ordinal, ready| pod(ordinal, &["a", "b"], "new", ready);
         let of = |pods: &[Value]| match step(&set(), pods) {
@@ -108,7 +108,7 @@ mod tests {
             other => format!("{other:?}"),
         };
         assert_eq!(of(&[old(1), old(0)]), "s-0");
-        assert_eq!(of(&[old(1)]), "Wait", "it is being made");
+        assert_eq!(of(&[old(1)]), "Wait", "it is being created");
         assert_eq!(of(&[new(0, "False"), old(1)]), "Wait");
         assert_eq!(of(&[new(0, "True"), old(1)]), "s-1");
         assert_eq!(of(&[new(0, "True"), new(1, "False")]), "Done");
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(
             of(&[stale, old(1)]),
             "s-0",
-            "else a mended template would never get there"
+            "else a fixed template would never be rolled out"
         );
         let mut going = old(0);
         going["metadata"]["deletionTimestamp"] = "now".into();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_that_the_operator_may_not_delete_is_named_with_the_way_out() {
+    fn a_pod_that_the_operator_may_not_delete_is_named_with_the_command() {
         let error = Error {
             verb: "delete",
             kind: "Pod".into(),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_decided_before_kubernetes_has_seen_the_change() {
+    fn nothing_is_decided_before_kubernetes_has_observed_the_change() {
         let mut unseen = set();
         unseen["metadata"]["generation"] = 2.into();
         assert_eq!(step(&unseen, &[pod(0, &["a"], "new", "True")]), Step::Wait);

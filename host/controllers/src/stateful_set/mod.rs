@@ -1,4 +1,4 @@
-//! The controller of QuarksStatefulSets: their StatefulSets, one a zone, in versions.
+//! The controller of QuarksStatefulSets: versioned StatefulSets, one per zone.
 
 mod disks;
 mod explain;
@@ -31,17 +31,17 @@ pub(crate) use watch::run;
 /// Who owns the fields that this controller sets.
 const MANAGER: FieldManager = FieldManager("boson-statefulset");
 
-/// Reason of what the API server refuses.
+/// Reason: the API server refuses an object.
 const REFUSED: &str = "Refused";
-/// Of names that somebody else has.
+/// Reason: a name conflict.
 const NAME_TAKEN: &str = "NameTaken";
-/// Of what is on its way out.
+/// Reason: an object is being deleted.
 const WAITING: &str = "Waiting";
-/// Of what no StatefulSet can be made from.
+/// Reason: the template is invalid.
 const INVALID: &str = "Invalid";
-/// Until the next look, where nothing tells that it is worth one.
+/// Until the next reconcile, if no watch event announces a change.
 const WAIT: Duration = Duration::from_secs(30);
-/// The same while pods are missing: the StatefulSet controller tries soon, and reports in events what comes of it.
+/// The same while pods are missing: the StatefulSet controller retries soon, and reports the result in events.
 const MISSING: Duration = Duration::from_secs(10);
 
 /// What all reconciles share.
@@ -49,26 +49,26 @@ pub(crate) struct Context {
     cluster: Cluster,
     events: Events,
     scope: Scope,
-    /// Image of the operator, whose containers' messages may be shown.
+    /// Image of the operator: messages of its containers may be shown.
     operator_image: String,
     /// Which StatefulSets belong to which QuarksStatefulSet: their pods name the former.
     interest: Interest,
 }
 
-/// What somebody has to mend: a word, and a sentence.
+/// A problem that a user has to resolve: reason and message.
 struct Trouble(&'static str, String);
 
-/// What came of a plan.
+/// The result of a plan.
 struct Done {
     /// Whether something was written.
     written: bool,
     /// Whether all pods of the newest version are ready.
     ready: bool,
-    /// For the status.
+    /// Versions for the status.
     versions: Versions,
-    /// Whether it is worth another look, though nothing may tell.
+    /// Whether to reconcile again without a watch event.
     again: bool,
-    /// In what claims are not as they should be; none: there are no claims.
+    /// How claims differ from the desired ones; none: there are no claims.
     disks: Option<Vec<String>>,
     /// Why pods are not ready.
     problems: Vec<PodProblem>,
@@ -138,12 +138,12 @@ impl Context {
         Ok(match done {
             Ok(done) if done.missing => Action::requeue(MISSING),
             Ok(done) if !done.again => Action::await_change(),
-            // What stands in the way is no object of ours, so nobody tells when it is gone.
+            // The object in conflict is not ours, so no watch event announces its deletion.
             _ => Action::requeue(WAIT),
         })
     }
 
-    /// With what keeps pods of the newest version from being ready.
+    /// Adds why pods of the newest version are not ready.
     async fn explained(&self, done: Done, plan: &Plan, live: &[Value], namespace: &str) -> Result<Done, Error> {
         if done.ready {
             return Ok(done);
@@ -172,7 +172,7 @@ impl Context {
     async fn live(&self, set: &QuarksStatefulSet, namespace: &str, uid: &str) -> Result<Vec<Value>, Error> {
         let deployment = set.labels().get(labels::DEPLOYMENT_NAME).map_or("", String::as_str);
         let labelled = format!("{}={deployment}", labels::DEPLOYMENT_NAME);
-        // All of the namespace only where there are none: they may have been made under another label, and would be made again.
+        // Without any, list the whole namespace: they may have another label, and would be created twice.
         for selector in [labelled.as_str(), ""] {
             let mut live = self
                 .cluster
@@ -186,7 +186,7 @@ impl Context {
         Ok(Vec::new())
     }
 
-    /// Claims of the pods of these StatefulSets; where there are none, of all pods of such.
+    /// Claims of the pods of these StatefulSets; without StatefulSets, all such claims.
     async fn claims(&self, live: &[Value], namespace: &str) -> Result<Vec<Value>, Error> {
         if !live.is_empty() && !live.iter().any(plan::has_claims) {
             return Ok(Vec::new());
@@ -200,7 +200,7 @@ impl Context {
         self.cluster.list_any(&kind, namespace, &selector).await
     }
 
-    /// Does what was planned, but touches nothing of somebody else's.
+    /// Carries out the plan, unless a name conflicts with an object of another owner.
     async fn act(
         &self,
         set: &QuarksStatefulSet,
@@ -215,10 +215,10 @@ impl Context {
             return Err(Failure::Trouble(Trouble(NAME_TAKEN, complaint)));
         }
         if !taken.leaving.is_empty() {
-            let waiting = format!("waiting for {} to go", taken.leaving.join(", "));
+            let waiting = format!("waiting for {} to be deleted", taken.leaving.join(", "));
             return Err(Failure::Trouble(Trouble(WAITING, waiting)));
         }
-        // Before others are applied: their pods may need the quota of those that are deleted.
+        // Delete first: new pods may need the quota of the deleted ones.
         for object in &plan.delete {
             self.cluster.delete_any(object).await?;
         }
@@ -246,14 +246,14 @@ impl Context {
         })
     }
 
-    /// Makes claims larger; tells also those that Kubernetes does not let grow.
+    /// Enlarges claims; adds those that Kubernetes refuses to the mismatches.
     async fn grow(&self, mut disks: Disks) -> Result<Disks, Error> {
         let mut raised = Vec::new();
         for claim in std::mem::take(&mut disks.raise) {
             match self.cluster.apply_any(MANAGER, &claim).await {
                 Ok(_) => raised.push(claim),
                 Err(error) if error.is_lasting() => {
-                    // Kubernetes goes on for pages about how the claim would differ.
+                    // Only the first line: the rest is a long difference of the claims.
                     let text = error.to_string();
                     disks
                         .mismatches
@@ -267,9 +267,9 @@ impl Context {
         Ok(disks)
     }
 
-    /// Deletes a StatefulSet that is to be made again, but for its pods and claims.
+    /// Deletes a StatefulSet that will be created again, without its pods and claims.
     async fn renew(&self, old: &Value, new: &Value) -> Result<(), Error> {
-        // Under a name that is free: what is refused later would leave pods that nobody replaces when they fail.
+        // First a dry run under a free name: if the new one were refused, its pods would have no controller.
         let name = new["metadata"]["name"].as_str().unwrap_or_default();
         let mut trial = new.clone();
         trial["metadata"]["name"] = format!("{name}-trial").into();
@@ -281,8 +281,8 @@ impl Context {
         self.cluster.delete_alone(old).await
     }
 
-    /// Deletes a pod that lacks a disk, if there is one and it is its turn. Whether there was any. Where the operator has no permission to delete pods,
-    /// `disks` names the pod for the user to delete.
+    /// Deletes the next pod that lacks a disk, if any; returns whether there is one. If the operator may not delete pods, `disks` names the pod for the
+    /// user to delete.
     async fn equip(&self, live: &[Value], namespace: &str, disks: &mut Disks) -> Result<bool, Error> {
         let mut any = false;
         let unready = |set: &&Value| plan::has_claims(set) && !plan::is_ready(set) && !objects::is_going(set);

@@ -1,9 +1,9 @@
-//! What becomes of the StatefulSets of a QuarksStatefulSet. Pure.
+//! Plans the StatefulSets of a QuarksStatefulSet. Pure.
 //!
-//! A changed template makes a new version beside the old one, which is deleted when all pods of the new one are ready. A version that was never
-//! ready is deleted as soon as another is asked for: it serves nobody, and its pods could use up the quota that its fix needs. Where pods have
-//! claims, a version is kept and its pods roll in place, because a claim belongs to the name of a pod. What Kubernetes lets nobody change of a StatefulSet, such
-//! as the templates of its claims, changes by making it again: its pods and claims stay, and are taken over by their names.
+//! A changed template creates a new version beside the old one, which is deleted when all pods of the new one are ready. A version that was never ready
+//! is deleted as soon as another one is requested: it serves no requests, and its pods could use up the quota that its fix needs. If pods have claims,
+//! the version is kept and its pods roll in place, because a claim belongs to the name of a pod. Immutable fields of a StatefulSet, such as its claim
+//! templates, are changed by creating it again: its pods and claims stay, and are adopted by name.
 
 use super::disks;
 use super::versions::Versions;
@@ -15,25 +15,25 @@ use boson_pipeline::Diagnostic;
 use boson_pipeline::plain::stateful_set::stateful_sets;
 use serde_json::{Value, json};
 
-/// Annotation: digest of what the StatefulSet was made from, without the number of its pods.
+/// Annotation: digest of the template of the StatefulSet, without the number of pods.
 pub(super) const TEMPLATE: &str = "quarks.cloudfoundry.org/template-digest";
-/// Annotation: digest of what cannot be changed of the StatefulSet, as it was written: the server adds to it.
+/// Annotation: digest of the immutable fields of the StatefulSet, as written: the server adds defaults.
 const FIXED: &str = "quarks.cloudfoundry.org/fixed-digest";
 
-/// What to do, and how it is.
+/// What to do, and the observed readiness.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// StatefulSets as they should be.
+    /// The desired StatefulSets.
     pub wanted: Vec<Value>,
     /// To apply.
     pub apply: Vec<Value>,
-    /// Those of them that were changed since they were written, or on their way.
+    /// Those of them that others or admission have changed.
     pub drifted: Vec<Drifted>,
-    /// To remove: what others added.
+    /// Additions by others, to remove.
     pub excess: Vec<Excess>,
-    /// Those of `apply` that are not there yet.
+    /// Those of `apply` that do not exist yet.
     pub new_objects: Vec<Value>,
-    /// To delete without its pods and claims, and to be made again when it is gone; and what it is to be then.
+    /// StatefulSets to delete without their pods and claims, each with the one to create afterwards.
     pub renew: Vec<(Value, Value)>,
     /// To delete.
     pub delete: Vec<Value>,
@@ -46,7 +46,7 @@ pub(super) struct Plan {
 /// `set`: the QuarksStatefulSet. `live`: the StatefulSets that it owns. `claims`: those of the pods of such. `owner`: the reference to it.
 ///
 /// # Errors
-/// No template, or zones that are none.
+/// The template is missing, or the zones are invalid.
 pub(super) fn plan(set: &Value, live: &[Value], claims: &[Value], owner: &Value) -> Result<Plan, Box<Diagnostic>> {
     let tree = json::parse(&set.to_string()).unwrap_or_default();
     let digest = digest(set);
@@ -59,7 +59,7 @@ pub(super) fn plan(set: &Value, live: &[Value], claims: &[Value], owner: &Value)
     let mut plan = objects::plan(wanted.clone(), live);
     let new_objects = plan.new_objects().cloned().collect();
     let named = |object: &Value, other: &Value| object["metadata"]["name"] == other["metadata"]["name"];
-    let is_current = |one: &&Value| plan.delete.iter().all(|gone| !named(gone, one));
+    let is_current = |one: &&Value| plan.delete.iter().all(|old| !named(old, one));
     let current: Vec<&Value> = live.iter().filter(is_current).collect();
     let renew = renewed(&mut plan.apply, &current);
     let settled = plan.apply.is_empty() && renew.is_empty();
@@ -82,14 +82,14 @@ pub(super) fn plan(set: &Value, live: &[Value], claims: &[Value], owner: &Value)
     })
 }
 
-/// Until the wanted version serves, the last one that was ready does. Removed zones of the wanted version wait as well.
+/// The versions to delete. The last ready version stays until the wanted one is ready, and so do removed zones of the wanted version.
 fn superseded(mut others: Vec<Value>, wanted: u32, last: Option<u32>, ready: bool) -> Vec<Value> {
     let never_served = |one: &Value| version(one).is_some_and(|other| other != wanted && Some(other) != last);
     others.retain(|one| ready || never_served(one));
     others
 }
 
-/// What cannot be applied to what is there: taken out of `apply`. What is on its way out is waited for.
+/// Takes StatefulSets out of `apply` that must be created again. One that is being deleted is waited for.
 fn renewed(apply: &mut Vec<Value>, current: &[&Value]) -> Vec<(Value, Value)> {
     let mut renew = Vec::new();
     apply.retain(|wanted| {
@@ -119,14 +119,14 @@ fn finish(made: &Tree, set: &Value, digest: &str, owner: &Value) -> Value {
     value
 }
 
-/// Of what Kubernetes lets nobody change of a StatefulSet.
+/// Digest of the immutable fields of a StatefulSet.
 fn fixed(stateful_set: &Value) -> String {
     let keys = ["podManagementPolicy", "selector", "serviceName", "volumeClaimTemplates"];
     let spec = &stateful_set["spec"];
     objects::digest(&keys.iter().map(|key| json!([key, spec[key]])).collect())
 }
 
-/// Of all that shapes pods and claims.
+/// Digest of everything that shapes pods and claims.
 fn digest(set: &Value) -> String {
     let mut spec = set["spec"].clone();
     if let Some(spec) = spec.as_object_mut() {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_was_never_ready_gives_way_to_its_fix() {
+    fn a_version_that_was_never_ready_is_deleted_for_its_fix() {
         let (good, broken, fixed) = (set("i:1", 1, false), set("i:2", 1, false), set("i:3", 1, false));
         let first = of(&good, &[]);
         let mut there = live(&first, 1);
@@ -244,13 +244,13 @@ mod tests {
             "v1 serves, and v2 never did"
         );
         assert_eq!((fix.versions.newest, fix.versions.ready), (3, Some(1)));
-        // Also while the one that serves has lost a pod, which only the status can tell.
+        // Even if the serving version has lost a pod, because the status records it.
         let mut there = live(&first, 0);
         there.extend(live(&of(&broken, &live(&first, 1)), 0));
         let mut recorded = fixed.clone();
         recorded["status"] = json!({"version": 2, "templateDigest": "", "readyVersion": 1});
         assert_eq!(names(&of(&recorded, &there).delete), ["d-g-z0-v2", "d-g-z1-v2"]);
-        // Taken back, nothing has to start.
+        // After a revert, nothing has to start.
         let back = of(&good, &there);
         assert!(back.apply.is_empty(), "{back:?}");
         assert_eq!(names(&back.delete), ["d-g-z0-v2", "d-g-z1-v2"]);
@@ -300,16 +300,12 @@ mod tests {
             assert!(waiting.apply.is_empty() && waiting.renew.is_empty() && !waiting.ready);
             there.pop();
             there[0]["metadata"]["deletionTimestamp"] = Value::Null;
-            assert_eq!(
-                names(&of(&changed, &there).apply),
-                ["d-g-z1-v1"],
-                "the one that is gone"
-            );
+            assert_eq!(names(&of(&changed, &there).apply), ["d-g-z1-v1"], "the deleted one");
         }
     }
 
     #[test]
-    fn a_stateful_set_that_is_gone_comes_back_for_the_claims_that_are_left() {
+    fn a_deleted_stateful_set_is_created_again_for_its_remaining_claims() {
         let claim = json!({"metadata": {"labels": {labels::STATEFUL_SET_NAME: "d-g-z1-v4"}}});
         let back = plan(
             &set("i:1", 1, true),
@@ -325,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stateful_set_of_a_removed_zone_goes() {
+    fn the_stateful_set_of_a_removed_zone_is_deleted() {
         let first = of(&set("i:1", 1, true), &[]);
         let mut fewer = set("i:1", 1, true);
         fewer["spec"]["zones"] = json!(["a"]);

@@ -1,4 +1,4 @@
-//! What is told about a QuarksStatefulSet: conditions, and events of what is wrong.
+//! The conditions and events of a QuarksStatefulSet.
 
 use super::versions::Versions;
 use super::{Context, Done, INVALID, MANAGER, NAME_TAKEN, REFUSED, Trouble, WAITING};
@@ -14,9 +14,9 @@ use kube::Resource;
 /// Reasons of the condition Ready.
 const READY: &str = "PodsReady";
 const NOT_READY: &str = "PodsNotReady";
-/// Problems that the condition has; the status has some more.
+/// Most problems in the condition; the status has more.
 const SHOWN: usize = 3;
-/// Condition: whether claims have the size and class that is asked for.
+/// Condition: whether claims have the requested size and class.
 const DISKS: &str = "DisksAsAsked";
 
 // === impl Context ===
@@ -39,33 +39,33 @@ impl Context {
         }
         match self.cluster.set_status(MANAGER, set, &status).await {
             Ok(_) => Ok(()),
-            // The news of whatever changed it brings us back.
+            // The watch event of the other change requeues it.
             Err(error) if error.is_race() => Ok(()),
             Err(error) => Err(error),
         }
     }
 }
 
-/// Why a QuarksStatefulSet is not ready, reason and message of its condition; none where it only needs more time.
+/// Reason and message of the condition Ready if it is False; none if pods only need more time.
 pub(crate) fn trouble(status: &QuarksStatefulSetStatus) -> Option<(&str, &str)> {
     let mut ready = status.conditions.iter().filter(|one| one.kind == "Ready");
-    let told = |reason: &str| ![READY, NOT_READY].contains(&reason);
+    let is_trouble = |reason: &str| ![READY, NOT_READY].contains(&reason);
     ready
-        .find(|one| told(&one.reason) && one.status == ConditionStatus::False)
+        .find(|one| is_trouble(&one.reason) && one.status == ConditionStatus::False)
         .map(|one| (one.reason.as_str(), one.message.as_str()))
 }
 
-/// Whether somebody has to do something about a trouble with this reason.
+/// Whether a user has to resolve a trouble with this reason.
 pub(crate) fn is_worth_an_event(reason: &str) -> bool {
     reason != pod_problems::NOT_READY
 }
 
-/// Whether a trouble with this reason is that the API server, or this controller, refuses the StatefulSets themselves.
+/// Whether this reason means that the API server, or this controller, refuses the StatefulSets.
 pub(crate) fn is_refusal(reason: &str) -> bool {
     [REFUSED, NAME_TAKEN, INVALID, WAITING].contains(&reason)
 }
 
-/// What is worth an event.
+/// The events to emit.
 fn notices(set: &QuarksStatefulSet, status: &QuarksStatefulSetStatus, done: &Result<Done, Trouble>) -> Vec<Notice> {
     let warning = |reason: &str, note: &str| Notice {
         warning: true,
@@ -75,8 +75,8 @@ fn notices(set: &QuarksStatefulSet, status: &QuarksStatefulSetStatus, done: &Res
     match done {
         Err(Trouble(reason, message)) => vec![warning(reason, message)],
         Ok(done) => {
-            let told = trouble(status).filter(|(reason, _)| !done.problems.is_empty() && is_worth_an_event(reason));
-            let trouble = told.map(|(reason, message)| warning(reason, message));
+            let reported = trouble(status).filter(|(reason, _)| !done.problems.is_empty() && is_worth_an_event(reason));
+            let trouble = reported.map(|(reason, message)| warning(reason, message));
             let old = set.status.as_ref().and_then(|status| disks(&status.conditions));
             let new = disks(&status.conditions).filter(|new| new.status == ConditionStatus::False);
             let changed = new.filter(|new| old.is_none_or(|old| old.message != new.message));
@@ -141,18 +141,18 @@ fn findings(done: &Result<Done, Trouble>) -> Vec<Finding> {
         },
     };
     let mut all = vec![ready];
-    all.extend(done.disks.as_ref().map(|told| match told.is_empty() {
+    all.extend(done.disks.as_ref().map(|mismatches| match mismatches.is_empty() {
         true => finding(
             DISKS,
             true,
             "AsAsked",
-            "claims have the size and class that is asked for".into(),
+            "claims have the requested size and class".into(),
         ),
         false => finding(
             DISKS,
             false,
             "Kept",
-            format!("claims that are not as asked for: {}", told.join("; ")),
+            format!("claims that differ from the request: {}", mismatches.join("; ")),
         ),
     }));
     all
@@ -174,7 +174,7 @@ fn described(problems: &[PodProblem]) -> String {
     texts.join("; ")
 }
 
-/// Kubernetes' own words are such; what is not would make the whole status invalid.
+/// Replaces a reason that would make the status invalid. Reasons of Kubernetes are valid.
 fn word(reason: &str) -> &str {
     let is_word = reason.starts_with(|first: char| first.is_ascii_alphabetic())
         && reason.bytes().all(|byte| byte.is_ascii_alphanumeric())
@@ -192,7 +192,7 @@ mod tests {
             ready: true,
             versions: Versions::default(),
             again: false,
-            disks: disks.map(|told| told.iter().map(ToString::to_string).collect()),
+            disks: disks.map(|all| all.iter().map(ToString::to_string).collect()),
             problems: Vec::new(),
             missing: false,
         })
@@ -217,44 +217,44 @@ mod tests {
             })
         };
         let crashing = with("CrashLoopBackOff", 5);
-        let told = status(&set, &crashing, &now);
-        let (reason, message) = trouble(&told).unwrap();
+        let new = status(&set, &crashing, &now);
+        let (reason, message) = trouble(&new).unwrap();
         assert_eq!(reason, "CrashLoopBackOff");
         let first = "pod 'd-g-z0-v1-0', container 'g': CrashLoopBackOff: it ended with code 1; pod 'd-g-z0-v1-1'";
         assert!(
             message.starts_with(first) && message.ends_with("; and 2 more"),
             "{message}"
         );
-        assert_eq!(told.problems.len(), 5);
-        assert_eq!(notices(&set, &told, &crashing)[0].reason, "CrashLoopBackOff");
-        set.status = Some(told);
+        assert_eq!(new.problems.len(), 5);
+        assert_eq!(notices(&set, &new, &crashing)[0].reason, "CrashLoopBackOff");
+        set.status = Some(new);
         let slow = with(pod_problems::NOT_READY, 1);
-        let told = status(&set, &slow, &now);
-        assert!(notices(&set, &told, &slow).is_empty(), "it needs more time");
+        let new = status(&set, &slow, &now);
+        assert!(notices(&set, &new, &slow).is_empty(), "it needs more time");
         assert_eq!(
             trouble(&status(&set, &with("no word", 1), &now)).map(|(reason, _)| reason),
             None
         );
-        let told = status(&set, &done(None), &now);
-        assert!(told.ready && told.problems.is_empty() && trouble(&told).is_none());
+        let new = status(&set, &done(None), &now);
+        assert!(new.ready && new.problems.is_empty() && trouble(&new).is_none());
     }
 
     #[test]
-    fn disks_that_are_not_as_asked_for_are_told_once_and_keep_nothing_from_being_ready() {
+    fn mismatches_of_disks_are_reported_once_and_do_not_prevent_ready() {
         let spec = serde_json::json!({"template": {}});
         let mut set = QuarksStatefulSet::new("d-g", serde_json::from_value(spec).unwrap());
         let now = Time(Timestamp::UNIX_EPOCH);
         let small = done(Some(&["'a' stays"]));
-        let told = status(&set, &small, &now);
-        assert!(told.ready && trouble(&told).is_none());
+        let new = status(&set, &small, &now);
+        assert!(new.ready && trouble(&new).is_none());
         assert_eq!(
-            notices(&set, &told, &small)[0].note,
-            "claims that are not as asked for: 'a' stays"
+            notices(&set, &new, &small)[0].note,
+            "claims that differ from the request: 'a' stays"
         );
-        set.status = Some(told.clone());
-        assert!(notices(&set, &told, &small).is_empty());
-        let mended = status(&set, &done(Some(&[])), &now);
-        assert_eq!(disks(&mended.conditions).unwrap().status, ConditionStatus::True);
+        set.status = Some(new.clone());
+        assert!(notices(&set, &new, &small).is_empty());
+        let fixed = status(&set, &done(Some(&[])), &now);
+        assert_eq!(disks(&fixed.conditions).unwrap().status, ConditionStatus::True);
         assert!(disks(&status(&set, &done(None), &now).conditions).is_none());
         let refused = status(&set, &Err(Trouble("Refused", "no".into())), &now);
         assert_eq!(trouble(&refused), Some(("Refused", "no")));

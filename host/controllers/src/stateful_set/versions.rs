@@ -1,21 +1,21 @@
-//! Versions of a QuarksStatefulSet: which one its spec asks for, and which older ones may be deleted. Pure.
+//! Versions of a QuarksStatefulSet: which one its spec requests, and which older ones may be deleted. Pure.
 //!
-//! The status records the newest version, the digest that it was made from, and the newest version that ever had all of its pods ready. So a
-//! number is never given to another template, even after somebody deleted all StatefulSets.
+//! The status records the newest version, the digest of its template, and the newest version whose pods were ever all ready. So a number is never
+//! reused for another template, even after all StatefulSets were deleted.
 
 use super::plan::{TEMPLATE, annotation, has_claims, is_ready, version};
 use crate::objects;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What the status of a QuarksStatefulSet records of its versions.
+/// The versions in the status of a QuarksStatefulSet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Versions {
     /// Number of the newest version.
     pub newest: u32,
-    /// Digest of the template that it was made from.
+    /// Digest of its template.
     pub digest: String,
-    /// The newest version of which all pods were ready at some time.
+    /// The newest version whose pods were all ready at some time.
     pub ready: Option<u32>,
 }
 
@@ -32,7 +32,7 @@ impl Versions {
         })
     }
 
-    /// The version that `set` asks for. `claimed`: the newest version that has claims, where there is no StatefulSet.
+    /// The version that `set` requests. `claimed`: the newest version that has claims, if there is no StatefulSet.
     pub fn wanted(set: &Value, live: &[Value], claimed: Option<u32>, digest: &str) -> u32 {
         let recorded = Self::recorded(set);
         let numbers = [
@@ -46,7 +46,7 @@ impl Versions {
         let mut same = live.iter().filter(|one| version(one) == Some(newest)).peekable();
         let kept = match same.peek() {
             Some(_) => same.any(|one| annotation(one, TEMPLATE) == digest || has_claims(one)),
-            // Somebody deleted it, or it is about to be made again: under another number, pods would begin with empty disks.
+            // It was deleted, or will be created again: with another number, pods would start with empty disks.
             None => {
                 claimed == Some(newest)
                     || recorded.is_some_and(|recorded| recorded.newest == newest && recorded.digest == digest)
@@ -55,21 +55,20 @@ impl Versions {
         if kept {
             return newest;
         }
-        // A change that was taken back: the pods of before still run, and nothing has to start.
+        // A reverted change: the old pods still run, and nothing has to start.
         let mut before = live.iter().filter(|one| !objects::is_going(one));
         let before = before.find(|one| annotation(one, TEMPLATE) == digest);
         before.and_then(version).unwrap_or_else(|| newest.saturating_add(1))
     }
 
-    /// What to record where this version is wanted.
+    /// What to record for this wanted version.
     pub fn after(set: &Value, wanted: u32, digest: String, ready: Option<u32>) -> Self {
         let recorded = Self::recorded(set).filter(|recorded| recorded.newest > wanted);
         let (newest, digest) = recorded.map_or((wanted, digest), |recorded| (recorded.newest, recorded.digest));
         Self { newest, digest, ready }
     }
 
-    /// The newest of these versions of which all pods are or were ready. Where nothing is recorded and none is ready now, the one with the most
-    /// ready pods.
+    /// The newest version whose pods are or were all ready. If none is recorded or ready now, the one with the most ready pods.
     pub fn last_ready(set: &Value, live: &[Value]) -> Option<u32> {
         let mut versions: BTreeMap<u32, Vec<&Value>> = BTreeMap::new();
         for (number, one) in live.iter().filter_map(|one| Some((version(one)?, one))) {
@@ -139,13 +138,13 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_is_taken_back_keeps_the_pods_of_before() {
+    fn a_reverted_change_keeps_the_old_pods() {
         let live = [one(1, "a", 2), one(2, "b", 0)];
         assert_eq!(Versions::wanted(&set(2, "b", Some(1)), &live, None, "a"), 1);
         let mut going = live.clone();
         going[0]["metadata"]["deletionTimestamp"] = "now".into();
         assert_eq!(Versions::wanted(&set(2, "b", Some(1)), &going, None, "a"), 3);
-        // Nor does the number that was given back become another template's.
+        // The number of the reverted version is not reused for another template.
         let back = Versions::after(&set(2, "b", Some(1)), 1, "a".into(), Some(1));
         assert_eq!((back.newest, back.digest.as_str()), (2, "b"));
         assert_eq!(Versions::wanted(&set(2, "b", Some(1)), &live[..1], None, "c"), 3);
@@ -158,7 +157,7 @@ mod tests {
         assert_eq!(
             Versions::last_ready(&set(2, "b", Some(9)), &live),
             Some(1),
-            "v9 is gone"
+            "v9 was deleted"
         );
         assert_eq!(Versions::last_ready(&Value::Null, &live), Some(1));
         let both = [one(1, "a", 2), one(2, "b", 2)];

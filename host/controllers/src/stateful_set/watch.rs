@@ -1,4 +1,4 @@
-//! What wakes the controller: its objects, their StatefulSets, and the pods of these, whose troubles no StatefulSet reports.
+//! The watches of the controller: its objects, their StatefulSets, and their pods, whose problems no StatefulSet reports.
 
 use super::Context;
 use crate::api::QuarksStatefulSet;
@@ -23,7 +23,7 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
         looking.interest.of(pod.namespace.as_deref().unwrap_or_default(), name)
     };
     let forgetting = context.clone();
-    let gone = move |namespace: &str, name: &str| {
+    let forget = move |namespace: &str, name: &str| {
         forgetting.interest.forget((namespace, name));
         forgetting
             .cluster
@@ -43,7 +43,7 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
             watches.queue(),
             context,
             reconcile,
-            (concurrency, gone),
+            (concurrency, forget),
         )
         .await;
 }
