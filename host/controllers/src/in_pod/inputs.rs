@@ -1,15 +1,15 @@
-//! The digest of what interpolation reads. Its Secrets can be changed while a pod starts: the pod computes the digest once more, and does not
-//! work where it is another, so that no result stands under the digest of other inputs.
+//! The digest of the inputs of interpolation. Its Secrets can change while a pod starts, so the pod computes the digest again and stops if it differs.
+//! So no result is stored under the digest of other inputs.
 
 use super::Held;
 use sha2::{Digest, Sha256};
 
-/// Of a manifest's text and the values of variables, in any order: 32 hexadecimal digits.
+/// The digest of a manifest and the values of variables, in any order: 32 hexadecimal digits.
 pub fn digest(manifest: &[u8], values: &[Held]) -> String {
     let mut all: Vec<(String, &[u8])> = values.iter().flat_map(Held::files).collect();
     all.sort();
     let mut hash = Sha256::new();
-    // With its length before each part, no two lists give the same bytes.
+    // The length before each part makes the encoding unambiguous.
     let mut add = |bytes: &[u8]| {
         hash.update(bytes.len().to_be_bytes());
         hash.update(bytes);

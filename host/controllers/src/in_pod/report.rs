@@ -1,5 +1,5 @@
-//! How diagnostics come back from the containers of a conversion job: as the termination message, which the kubelet cuts. A line of JSON for
-//! each, so that a cut costs the last one only, and the operator gives each its place as if it had found it itself.
+//! Reports diagnostics from the containers of a conversion job in the termination message, which the kubelet cuts. Each is one line of JSON, so that a
+//! cut loses only the last one. The operator adds positions as for its own diagnostics.
 
 use boson_pipeline::{Diagnostic, Severity};
 use serde::{Deserialize, Serialize};
@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 /// Most bytes of one message, whatever the pod.
 pub const MOST: usize = 4096;
 
-/// What a container had to say.
+/// The report of a container.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Errors first.
     pub diagnostics: Vec<Diagnostic>,
-    /// How many more there are, for which there was no room.
+    /// How many more did not fit.
     pub more: usize,
 }
 
@@ -42,7 +42,7 @@ struct Line {
     more: Option<usize>,
 }
 
-/// The message of at most `limit` bytes that says this: errors and warnings.
+/// The message with these errors and warnings, of at most `limit` bytes.
 pub fn to_message(diagnostics: &[Diagnostic], limit: usize) -> String {
     let mut all: Vec<&Diagnostic> = diagnostics
         .iter()
@@ -52,7 +52,7 @@ pub fn to_message(diagnostics: &[Diagnostic], limit: usize) -> String {
     let limit = limit.min(MOST);
     // For the line that counts the others.
     let room = limit.saturating_sub(r#"{"more":100000}"#.len() + 1);
-    let (mut text, mut told) = (String::new(), 0);
+    let (mut text, mut written) = (String::new(), 0);
     for one in &all {
         let line = json(&Line::from(*one));
         if text.len() + line.len() + 1 > room {
@@ -60,24 +60,24 @@ pub fn to_message(diagnostics: &[Diagnostic], limit: usize) -> String {
         }
         text.push_str(&line);
         text.push('\n');
-        told += 1;
+        written += 1;
     }
-    if told == 0
+    if written == 0
         && let Some(first) = all.first()
     {
         text = shortened(first, room);
-        told = 1;
+        written = 1;
     }
-    if told < all.len() {
+    if written < all.len() {
         text.push_str(&json(&Line {
-            more: Some(all.len() - told),
+            more: Some(all.len() - written),
             ..Line::default()
         }));
     }
     text
 }
 
-/// What a message says; none where it is none of ours.
+/// The report in a message; none if it has another format.
 pub fn from_message(text: &str) -> Option<Report> {
     let mut report = Report::default();
     for line in text.lines().filter(|line| !line.is_empty()) {
@@ -167,12 +167,12 @@ mod tests {
             Diagnostic::error("c-d", "wrong\n\"so\"")
                 .in_document("t.erb")
                 .on_line(7, Some(2))
-                .help("mend it"),
+                .help("fix it"),
         ]
     }
 
     #[test]
-    fn what_is_said_comes_back_with_its_place_errors_first() {
+    fn diagnostics_are_reported_with_their_position_errors_first() {
         let report = from_message(&to_message(&said(), MOST)).unwrap();
         assert_eq!(report.diagnostics, [said()[2].clone(), said()[0].clone()]);
         assert_eq!(report.more, 0);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_room_is_counted() {
+    fn what_does_not_fit_is_counted() {
         let many: Vec<Diagnostic> = (0..100)
             .map(|nth| Diagnostic::error("e-x", format!("number {nth} {}", "é".repeat(30))))
             .collect();

@@ -1,5 +1,5 @@
-//! The values of a deployment's variables as its pods find them: a folder `<origin>/<variable>` for each, with a file for each key of the
-//! Secret that holds it. The operator reads the Secrets themselves; both come to the same values here.
+//! The values of a deployment's variables in its pods: a folder `<origin>/<variable>` for each, with a file for each key of its Secret. The operator reads
+//! the Secrets themselves; both get the same values.
 
 #![allow(
     clippy::result_large_err,
@@ -20,45 +20,45 @@ use std::collections::BTreeMap;
 /// File of an implicit variable's value, whatever its key in the Secret.
 const VALUE: &str = "value";
 
-/// Whose value it is.
+/// The origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
-    /// The user's, by `spec.vars`.
+    /// Given by the user in `spec.vars`.
     Given,
-    /// The user's, for a variable that the manifest only uses.
+    /// Given by the user for a variable that the manifest uses but does not define.
     Implicit,
-    /// The same, and it is JSON.
+    /// The same, as JSON.
     ImplicitJson,
-    /// Of a QuarksSecret.
+    /// Generated for a QuarksSecret.
     Generated,
 }
 
-/// The value of a variable, as a Secret holds it.
+/// The value of a variable in a Secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Held {
-    /// Whose it is.
+    /// Its origin.
     pub origin: Origin,
-    /// The variable as the manifest writes it; of an implicit one with its key, `x/key`.
+    /// The variable as in the manifest; an implicit one with its key, `x/key`.
     pub variable: String,
     /// Name of the Secret.
     pub secret: String,
-    /// The keys that count.
+    /// The keys that are used.
     pub data: BTreeMap<String, Vec<u8>>,
 }
 
 /// All values.
 #[derive(Clone, Debug, Default)]
 pub struct Values {
-    /// Those that users gave.
+    /// Given by users.
     pub given: Table,
-    /// Those that were generated: object of variable -> value.
+    /// Generated: an object with variables as keys.
     pub generated: Tree,
 }
 
 // === impl Origin ===
 
 impl Origin {
-    /// All of them.
+    /// All origins.
     pub const ALL: [Self; 4] = [Self::Given, Self::Implicit, Self::ImplicitJson, Self::Generated];
 
     /// Its folder.
@@ -75,7 +75,7 @@ impl Origin {
 // === impl Held ===
 
 impl Held {
-    /// All of a Secret.
+    /// All keys of a Secret.
     pub(crate) fn whole(origin: Origin, variable: &str, secret: &Secret) -> Self {
         let data = secret.data.iter().flatten();
         Self {
@@ -103,7 +103,7 @@ impl Held {
         held
     }
 
-    /// From the name of its folder below [`Origin::folder`], with its files. None where no folder of ours is called so.
+    /// From the name of its folder below [`Origin::folder`], with its files; none if the name is not one of ours.
     pub fn found(origin: Origin, folder: &str, data: BTreeMap<String, Vec<u8>>) -> Option<Self> {
         Some(Self {
             origin,
@@ -162,10 +162,10 @@ impl std::fmt::Debug for Held {
 // === impl Values ===
 
 impl Values {
-    /// What these Secrets hold.
+    /// The values in these Secrets.
     ///
     /// # Errors
-    /// Data that is no text or no JSON; names that contradict each other.
+    /// Data is not text or not JSON, or names contradict each other.
     pub fn of(held: &[Held]) -> Result<Self, Vec<Diagnostic>> {
         let (mut flat, mut generated, mut errors) = (Map::new(), Map::new(), Vec::new());
         for one in held {
@@ -187,7 +187,7 @@ impl Values {
         })
     }
 
-    /// What no message may hold.
+    /// The values that no message may contain.
     pub fn secrets(&self) -> Secrets {
         let mut secrets = Secrets::of(&self.given.to_tree());
         secrets.add(Secrets::of(&self.generated));
@@ -195,7 +195,7 @@ impl Values {
     }
 }
 
-/// A variable's name as that of a folder: letters, digits, `-` and `_` stay.
+/// The name of a variable, encoded as a folder name: letters, digits, `-` and `_` stay.
 fn encoded(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for byte in name.bytes() {

@@ -1,7 +1,7 @@
-//! The ServiceAccount of pods that keep output: one in each namespace, with a Role that lets it read pods and write Secrets, nothing else.
+//! The ServiceAccount of pods that store output: one in each namespace, with a Role that allows it only to read pods and write Secrets.
 //!
-//! Of Secrets it has get and list, because the number of a new version follows from those that are there. RBAC cannot bound a create by name. Its
-//! token is mounted into our own container only.
+//! It may get and list Secrets, because the number of a new version follows from the existing ones. RBAC cannot restrict `create` by name. Only our own
+//! container mounts its token.
 
 use crate::account::{Account as Made, rule};
 use crate::client::{Cluster, Error, FieldManager};
@@ -11,15 +11,15 @@ use k8s_openapi::api::core::v1::ServiceAccount;
 /// Name of the account, its Role and its RoleBinding.
 pub(super) const NAME: &str = "boson-output";
 
-/// Which account pods get, and what is wrong with it if something is.
+/// The account of the pods.
 pub(super) enum Account {
     /// This one.
     Named(String),
-    /// The namespace names one that is not there.
+    /// The namespace names an account that does not exist.
     Missing(String),
 }
 
-/// Makes ours, or finds the one that the namespace names by its label.
+/// Creates ours, or finds the one that a label of the namespace names.
 ///
 /// # Errors
 /// See [`Error`].

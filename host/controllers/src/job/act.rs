@@ -1,4 +1,4 @@
-//! The writes of this controller, one a step.
+//! The writes of this controller, one per step.
 
 use super::account::{self, Account};
 use super::desired::{Setting, desired, name};
@@ -15,17 +15,17 @@ use serde_json::json;
 /// Who owns the fields that this controller sets.
 pub(super) const MANAGER: FieldManager = FieldManager("boson-job");
 
-/// What came of making a Job.
+/// The result of creating a Job.
 pub(super) enum Creation {
-    /// It is there.
+    /// It exists.
     Made,
-    /// Something has to come first.
+    /// It waits for something else.
     Waiting(String),
-    /// It cannot be made as it is asked for.
+    /// It cannot be created from this template.
     Refused(String),
 }
 
-/// Makes the Job of a run, suspended.
+/// Creates the suspended Job of a run.
 ///
 /// # Errors
 /// See [`Error`].
@@ -63,7 +63,7 @@ pub(super) async fn create(
         Err(why) => return Ok(Creation::Refused(why)),
     };
     if cluster.create_any(MANAGER, &wanted).await? {
-        tracing::info!(run = number, "made a Job");
+        tracing::info!(run = number, "created a Job");
         return Ok(Creation::Made);
     }
     let name = name(object, number);
@@ -71,7 +71,7 @@ pub(super) async fn create(
     let uid = object.uid().unwrap_or_default();
     match found {
         Some(found) if !objects::has_owner(&found, &uid) => Ok(Creation::Refused(format!(
-            "there is a Job '{name}' that belongs to something else"
+            "there is a Job '{name}' that belongs to another object"
         ))),
         Some(found) if found.metadata.deletion_timestamp.is_some() => {
             Ok(Creation::Waiting(format!("waiting for the end of Job '{name}'")))
@@ -80,7 +80,7 @@ pub(super) async fn create(
     }
 }
 
-/// Takes the trigger back.
+/// Resets the trigger.
 ///
 /// # Errors
 /// See [`Error`]; a conflict when the QuarksJob has changed.
@@ -90,8 +90,8 @@ pub(super) async fn turn(cluster: &Cluster, object: &QuarksJob, strategy: Strate
     cluster.merge(MANAGER, object, members).await.map(drop)
 }
 
-/// Lets the Job of a run start, if the run is still under way. Read now: one that ended and whose Job went could have got this one from somebody
-/// who was late.
+/// Starts the Job of a run, if the run is still in progress. Read again first: after the end of a run and the deletion of its Job, a slow process may
+/// have created this one.
 ///
 /// # Errors
 /// See [`Error`]; a conflict when the Job has changed.
@@ -106,7 +106,7 @@ pub(super) async fn start(cluster: &Cluster, object: &QuarksJob, job: &Job) -> R
     cluster.merge(MANAGER, job, members).await.map(drop)
 }
 
-/// Whether the run that was under way still is.
+/// Whether the same run is still in progress.
 pub(super) fn is_current(before: &QuarksJob, now: &QuarksJob) -> bool {
     let runs = |object: &QuarksJob| object.status.as_ref().map(|status| (status.runs, status.ended_runs));
     before.metadata.uid == now.metadata.uid && runs(before) == runs(now)

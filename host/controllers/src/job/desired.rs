@@ -1,7 +1,7 @@
 //! The Job of a run. Pure.
 //!
-//! Its name is made from the QuarksJob's UID and the number of the run, so that a run has one Job whoever makes it, and it is made suspended: it
-//! starts when the run has been noted in the status.
+//! Its name is derived from the UID of the QuarksJob and the number of the run, so that a run has one Job, whichever process creates it. It is created
+//! suspended, and starts after the run is recorded in the status.
 
 use super::marks::{CONFIG, QUARKS_JOB, RUN, TAKEN};
 use super::output;
@@ -19,19 +19,19 @@ const DIGITS: usize = 12;
 /// Annotations of the QuarksJob that are about itself.
 const OWN: [&str; 3] = [objects::DIGEST, objects::TRIGGER, TAKEN];
 
-/// What shapes a Job beside its QuarksJob.
+/// What else shapes a Job.
 #[derive(Clone, Debug)]
 pub(super) struct Setting<'a> {
     /// Image with `host util persist-output`.
     pub operator_image: &'a str,
-    /// ServiceAccount of pods that keep output.
+    /// ServiceAccount of pods that store output.
     pub account: Option<&'a str>,
 }
 
-/// `template`: with the newest versions of Secrets. `digest`: of what it is made from.
+/// `template`: with the newest versions of Secrets. `digest`: of its configuration.
 ///
 /// # Errors
-/// The output names what is not there, or the template is none.
+/// The output names a missing container, or the template is invalid.
 pub(super) fn desired(
     object: &QuarksJob,
     template: Map<String, Value>,
@@ -40,13 +40,13 @@ pub(super) fn desired(
     setting: &Setting<'_>,
 ) -> Result<Value, String> {
     let owner = object.controller_owner_ref(&()).ok_or("it has no UID yet")?;
-    let mut asked = serde_json::to_value(object).map_err(|_| "it is no JSON")?;
+    let mut asked = serde_json::to_value(object).map_err(|_| "it is not JSON")?;
     asked["spec"]["template"] = Value::Object(template);
     let pods = &mut asked["spec"]["template"]["spec"]["template"];
     pods["metadata"]["annotations"][QUARKS_JOB] = object.name_any().into();
     prepare(object, &mut pods["spec"], &owner, setting)?;
     let waits = asked["spec"]["template"]["spec"]["suspend"] == true;
-    let tree = json::parse(&asked.to_string()).map_err(|_| "its template is no JSON")?;
+    let tree = json::parse(&asked.to_string()).map_err(|_| "its template is not JSON")?;
     let mut made = written(&job(&tree, &name(object, number), Run::Later))?;
     let metadata = &mut made["metadata"];
     if let Some(annotations) = metadata["annotations"].as_object_mut() {
@@ -62,7 +62,7 @@ pub(super) fn desired(
     Ok(made)
 }
 
-/// What every pod of ours has: no token that nobody asked for, and, where there is output, who keeps it.
+/// Prepares the pod: no token unless requested, and with output the container that stores it.
 fn prepare(object: &QuarksJob, pod: &mut Value, owner: &OwnerReference, setting: &Setting<'_>) -> Result<(), String> {
     let own = ["serviceAccountName", "serviceAccount"]
         .iter()
@@ -79,21 +79,21 @@ fn prepare(object: &QuarksJob, pod: &mut Value, owner: &OwnerReference, setting:
         if let Some(account) = setting.account.filter(|_| !own) {
             pod["serviceAccountName"] = account.into();
         }
-        // What a conversion leaves is the same whichever way it went, so that these say nothing of pods.
+        // The Secrets of a conversion are the same in both modes, so they have no labels about pods.
         let asked = match of_conversion(object) {
             true => asked.clone(),
             false => output::labelled(asked, pod),
         };
         output::add(pod, &asked, above(object).unwrap_or(owner), setting.operator_image)?;
     }
-    // What was only looked at became null.
+    // Indexing added missing members as null.
     if let Some(members) = pod.as_object_mut() {
         members.retain(|_, value| !value.is_null());
     }
     Ok(())
 }
 
-/// What it belongs to, and its output with it, where that is not its own.
+/// The owner of the QuarksJob, which owns its output, too.
 pub(super) fn above(object: &QuarksJob) -> Option<&OwnerReference> {
     let mut owners = object.owner_references().iter();
     owners.find(|one| one.controller == Some(true))
@@ -114,7 +114,7 @@ pub(super) fn name(object: &QuarksJob, number: i64) -> String {
 }
 
 fn written(tree: &Tree) -> Result<Value, String> {
-    serde_json::from_str(&json::to_text(tree)).map_err(|_| "its template is no JSON".to_string())
+    serde_json::from_str(&json::to_text(tree)).map_err(|_| "its template is not JSON".to_string())
 }
 
 #[cfg(test)]
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_that_was_chosen_keeps_its_token() {
+    fn a_chosen_account_keeps_its_token() {
         let made = of(spec(
             json!({"serviceAccountName": "mine", "containers": [{"name": "c"}]}),
         ));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn output_is_kept_by_a_container_of_ours_which_alone_has_a_token() {
+    fn output_is_stored_by_our_container_which_alone_has_a_token() {
         let mut asked = spec(json!({"containers": [{"name": "c", "image": "i"}, {"name": "other"}]}));
         asked["output"] = json!({"outputMap": {"c": {"output.json": {"name": "s", "versioned": true}}}});
         let made = of(asked);
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn output_of_a_container_that_is_not_there_is_an_error() {
+    fn output_of_a_missing_container_is_an_error() {
         let mut spec = spec(json!({"containers": [{"name": "c"}]}));
         spec["output"] = json!({"outputMap": {"d": {"f": {"name": "s"}}}});
         let object = asked(spec);

@@ -1,6 +1,6 @@
-//! Why a Job failed, or does not get on: what Kubernetes says about its containers. Pure.
+//! Why a Job failed or is stuck: what Kubernetes reports about its containers. Pure.
 //!
-//! What containers wrote is shown of our own program only, whose messages hold no values. Logs never are.
+//! Messages are shown only for containers of our own image, whose messages hold no values. Logs are never shown.
 
 use crate::pod_problems::{USUAL, exit, is_pull, statuses, unschedulable};
 use k8s_openapi::api::batch::v1::Job;
@@ -8,12 +8,12 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use std::borrow::Cow;
 
-/// Containers that are told about.
+/// Most containers in a message.
 const CONTAINERS: usize = 5;
-/// Label that the Job controller puts on pods.
+/// Label that the Job controller sets on pods.
 const JOB_NAME: &str = "batch.kubernetes.io/job-name";
 
-/// Reason and message of a Job that failed. `operator_image`: of whose containers messages are shown.
+/// Reason and message of a Job that failed. `operator_image`: messages of its containers are shown.
 pub(super) fn of_job(job: &Job, pods: &[Pod], operator_image: &str) -> (Cow<'static, str>, String) {
     let conditions = job.status.iter().flat_map(|status| &status.conditions).flatten();
     let failed = conditions.into_iter().find(|condition| condition.type_ == "Failed");
@@ -21,42 +21,42 @@ pub(super) fn of_job(job: &Job, pods: &[Pod], operator_image: &str) -> (Cow<'sta
         .and_then(|failed| failed.reason.clone())
         .filter(|reason| !reason.is_empty());
     let said = failed.and_then(|failed| failed.message.clone()).unwrap_or_default();
-    let mut told: Vec<String> = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
     for pod in newest_first(pods, job) {
         for status in statuses(pod) {
-            if let Some(one) = exit(status, pod, operator_image).filter(|one| !told.contains(one)) {
-                told.push(one);
+            if let Some(one) = exit(status, pod, operator_image).filter(|one| !texts.contains(one)) {
+                texts.push(one);
             }
         }
     }
-    told.truncate(CONTAINERS);
-    let message = match told.is_empty() {
+    texts.truncate(CONTAINERS);
+    let message = match texts.is_empty() {
         true => format!("the Job '{}' failed: {said}", job.name_any()),
-        false => format!("the Job '{}' failed: {}", job.name_any(), told.join("; ")),
+        false => format!("the Job '{}' failed: {}", job.name_any(), texts.join("; ")),
     };
     (reason.map_or("JobFailed".into(), Cow::Owned), message)
 }
 
-/// What keeps the pods of a Job from running, if anything does.
+/// Why the pods of a Job do not run, if so.
 pub(super) fn waits(pods: &[Pod], job: &Job) -> Option<String> {
-    let mut told: Vec<String> = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
     for pod in newest_first(pods, job) {
         for status in statuses(pod) {
             let waiting = status.state.as_ref().and_then(|state| state.waiting.as_ref());
             let reason = waiting.and_then(|waiting| waiting.reason.as_deref());
-            // The two take turns, and each turn would be news.
+            // The kubelet alternates between the two, and each change would be a write.
             let reason = reason.map(|reason| if is_pull(reason) { "ImagePullBackOff" } else { reason });
             if let Some(reason) = reason.filter(|reason| !USUAL.contains(reason)) {
                 let one = format!("container '{}' waits: {reason} (image '{}')", status.name, status.image);
-                if !told.contains(&one) {
-                    told.push(one);
+                if !texts.contains(&one) {
+                    texts.push(one);
                 }
             }
         }
-        told.extend(unschedulable(pod).map(|why| format!("no node takes the pod: {why}")));
+        texts.extend(unschedulable(pod).map(|why| format!("no node takes the pod: {why}")));
     }
-    told.truncate(CONTAINERS);
-    (!told.is_empty()).then(|| told.join("; "))
+    texts.truncate(CONTAINERS);
+    (!texts.is_empty()).then(|| texts.join("; "))
 }
 
 /// Whether its containers may still do something.
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn code_and_reason_are_told_and_words_of_our_own_program_only() {
+    fn code_and_reason_are_reported_and_messages_only_of_our_own_program() {
         let ended =
             |code: i32, reason: &str| json!({"terminated": {"exitCode": code, "reason": reason, "message": "CANARY"}});
         let (reason, message) = of_job(&job(), &[pod("c", "theirs", ended(3, "Error"))], "ours");
@@ -117,10 +117,10 @@ mod tests {
     }
 
     #[test]
-    fn what_a_pod_waits_for_is_told_when_it_is_out_of_the_ordinary() {
+    fn what_a_pod_waits_for_is_reported_unless_it_is_usual() {
         let waiting = |reason: &str| json!({"waiting": {"reason": reason, "message": "x"}});
         assert_eq!(waits(&[pod("c", "i:1", waiting("ContainerCreating"))], &job()), None);
-        let told = waits(&[pod("c", "i:1", waiting("ImagePullBackOff"))], &job()).unwrap();
-        assert_eq!(told, "container 'c' waits: ImagePullBackOff (image 'i:1')");
+        let text = waits(&[pod("c", "i:1", waiting("ImagePullBackOff"))], &job()).unwrap();
+        assert_eq!(text, "container 'c' waits: ImagePullBackOff (image 'i:1')");
     }
 }

@@ -1,4 +1,4 @@
-//! Versions of a QuarksJob's output that nobody uses any more.
+//! Deletes versions of a QuarksJob's output that are no longer used.
 
 use super::desired::{above, of_conversion};
 use crate::api::QuarksJob;
@@ -12,8 +12,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
 use std::collections::BTreeSet;
 
-/// Deletes them: all but the newest, `keep` more, and what workloads of the namespace name. While a StatefulSet rolls, nothing: its older pods may
-/// need what its spec no longer names.
+/// Deletes all versions but the newest, `keep` more, and those that workloads of the namespace refer to. Deletes nothing during a rollout of a
+/// StatefulSet: its older pods may need versions that its spec no longer names.
 ///
 /// # Errors
 /// See [`Error`].
@@ -21,7 +21,7 @@ pub(super) async fn collect(cluster: &Cluster, object: &QuarksJob, keep: usize) 
     let Some(output) = object.spec.output.as_ref().filter(|output| is_versioned(output)) else {
         return Ok(());
     };
-    // A deployment keeps the documents of its conversion itself.
+    // The deployment deletes old documents of its conversion itself.
     if of_conversion(object) {
         return Ok(());
     }
@@ -53,7 +53,7 @@ fn is_versioned(output: &Output) -> bool {
     files.any(|asked| asked.versioned)
 }
 
-/// The series that are its output, of those that are there. The documents of a deployment are not, whatever they are called.
+/// The series of its output, of those that exist. Documents of a deployment are never output, whatever their names.
 fn series(output: &Output, there: &[ObjectMeta]) -> BTreeSet<String> {
     let is_document = |meta: &&ObjectMeta| {
         let labels = meta.labels.as_ref();
@@ -72,7 +72,7 @@ fn series(output: &Output, there: &[ObjectMeta]) -> BTreeSet<String> {
     names.filter(is_output).map(str::to_string).collect()
 }
 
-/// Of the series.
+/// The name of the series.
 fn name(meta: &ObjectMeta) -> Option<&str> {
     Some(versioned::parts(meta.name.as_deref()?)?.0)
 }

@@ -1,4 +1,4 @@
-//! Objects for tests, as a cluster would have them.
+//! Test objects, as a cluster would return them.
 
 use crate::api::{QuarksJob, QuarksJobSpec};
 use serde_json::Value;

@@ -1,14 +1,14 @@
-//! Annotations by which this controller knows its Jobs.
+//! Annotations of this controller.
 
 /// On the Job: number of the run.
 pub(super) const RUN: &str = "quarks.cloudfoundry.org/run";
-/// On the Job: digest of what it was made from ([`super::observe::Observed::digest`]).
+/// On the Job: digest of its configuration ([`super::observe::Observed::digest`]).
 pub(super) const CONFIG: &str = "quarks.cloudfoundry.org/config-digest";
-/// On the Job: it was started. It is made suspended.
+/// On the Job: it was started. It is created suspended.
 pub(super) const STARTED: &str = "quarks.cloudfoundry.org/started";
-/// On the QuarksJob: name of the last Job for which a trigger was taken back. A trigger that is set after that is another.
+/// On the QuarksJob: name of the last Job for which the trigger was reset. A trigger that is set later is a new one.
 pub(super) const TAKEN: &str = "quarks.cloudfoundry.org/taken-by";
-/// On its pods: name of the QuarksJob; the label may have to cut it.
+/// On its pods: name of the QuarksJob; the label may be cut.
 pub(super) const QUARKS_JOB: &str = "quarks.cloudfoundry.org/quarks-job";
-/// Label of a pod that goes after a success.
+/// Label of a pod that is deleted after a success.
 pub(super) const DELETE: (&str, &str) = ("delete", "pod");

@@ -1,4 +1,4 @@
-//! The controller of QuarksJobs: a Job for each run, one run at a time, and in the status what came of it.
+//! The controller of QuarksJobs: a Job for each run, one run at a time, with the result in the status.
 
 mod account;
 mod act;
@@ -35,11 +35,11 @@ use std::time::Duration;
 
 pub(crate) use watch::run;
 
-/// Writes for one object in one go: a run that follows another takes six.
+/// Most writes in one reconcile: a run that follows another needs six.
 const ROUNDS: usize = 12;
 /// After a lost race.
 const SOON: Duration = Duration::from_millis(200);
-/// How long to wait for what nobody tells us about.
+/// Requeue interval if no watch event announces a change.
 const LATER: Duration = Duration::from_secs(15);
 
 /// What all reconciles share.
@@ -55,7 +55,7 @@ pub(crate) struct Context {
 // === impl Context ===
 
 impl Context {
-    /// For this cluster. `instance`: name of this process. `operator_image`: with `host util persist-output`. `keep_versions`: of output, beside
+    /// `instance`: name of this process. `operator_image`: has `host util persist-output`. `keep_versions`: how many versions of output to retain beside
     /// the newest.
     pub fn new(cluster: Cluster, scope: Scope, operator_image: String, keep_versions: usize, instance: &str) -> Self {
         Self {
@@ -68,10 +68,10 @@ impl Context {
         }
     }
 
-    /// One object. It comes from a cache, so it is read again before anything is decided.
+    /// Reconciles one object. It comes from a cache, so it is read again first.
     ///
     /// # Errors
-    /// A call to the API server that failed; the object comes back later.
+    /// A call to the API server that failed; the object is requeued.
     async fn reconcile(&self, cached: &QuarksJob) -> Result<Action, Error> {
         let (namespace, name) = (cached.namespace().unwrap_or_default(), cached.name_any());
         if cached.meta().deletion_timestamp.is_some() || !self.scope.holds(&namespace) {
@@ -86,7 +86,7 @@ impl Context {
             match self.step(&object).await {
                 Ok(None) => {}
                 Ok(Some(action)) => return Ok(action),
-                // Somebody wrote what we had read: nobody's mistake, and what there is now decides.
+                // An object changed after it was read; the next reconcile decides from its new state.
                 Err(error) if error.is_race() => return Ok(Action::requeue(SOON)),
                 Err(error) => return Err(error),
             }
@@ -94,7 +94,7 @@ impl Context {
         Ok(Action::requeue(SOON))
     }
 
-    /// One write. None: look again.
+    /// One step. None: plan again.
     async fn step(&self, object: &QuarksJob) -> Result<Option<Action>, Error> {
         let observed = observe(&self.cluster, &self.interest, object).await?;
         match plan(object, &observed, &self.operator_image) {
@@ -125,10 +125,10 @@ impl Context {
         Ok(None)
     }
 
-    /// Before the end is noted, so that a death in between leaves nothing undone.
+    /// Runs before the end is recorded, so that a crash in between leaves nothing undone.
     async fn collect_garbage(&self, object: &QuarksJob) {
         if let Err(error) = garbage::collect(&self.cluster, object, self.keep_versions).await {
-            // The run succeeded all the same, and the next one sweeps again.
+            // The run has succeeded anyway, and the next one retries.
             tracing::warn!(%error, "cannot delete old versions of output");
         }
     }
@@ -141,7 +141,7 @@ impl Context {
             Ok(Creation::Made) => return Ok(None),
             Ok(Creation::Waiting(what)) => (State::Waiting(what), Ok(Some(Action::requeue(LATER)))),
             Ok(Creation::Refused(why)) => (State::Refused(why), Ok(Some(Action::await_change()))),
-            // A quota, a policy or the operator's role may be at fault as well as the template: tried again later.
+            // The cause may be the template, a quota, a policy or the operator's role: retry later.
             Err(error) if matches!(error.fault, Fault::Refused(_) | Fault::Forbidden) => {
                 (State::Refused(error.to_string()), Err(error))
             }
@@ -151,7 +151,7 @@ impl Context {
         action
     }
 
-    /// Writes the status where it has changed, and tells what is new in it.
+    /// Writes the status if it has changed, and emits events for what is new.
     async fn report(
         &self,
         object: &QuarksJob,
@@ -165,7 +165,7 @@ impl Context {
         self.cluster.set_status(MANAGER, object, &status).await?;
         for notice in notices {
             if let Err(error) = self.events.emit(object, &notice).await {
-                // An event that is lost changes nothing.
+                // A lost event has no effect.
                 tracing::warn!(%error, "cannot write an event");
             }
         }
@@ -173,7 +173,7 @@ impl Context {
     }
 }
 
-/// What later changes are told from, where no run did it.
+/// Records the digest that later changes are compared with, if no run has.
 fn baseline(object: &QuarksJob, observed: &Observed, status: &mut QuarksJobStatus) {
     let digest = observed.config.as_ref().and_then(|config| config.digest.clone());
     let done = object.spec.trigger.strategy == crate::api::job::Strategy::Done;

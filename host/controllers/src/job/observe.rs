@@ -1,4 +1,4 @@
-//! What there is: reads only. All are quorum reads, because a stale one could start a run twice.
+//! Observes the state; reads only. All reads are quorum reads, because a stale one could start a run twice.
 
 use super::marks::{CONFIG, QUARKS_JOB, RUN};
 use super::references::{Kind, Reference, newest, references, renamed, topic};
@@ -16,30 +16,30 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// References of a template. All are read whenever one of them changes, with a megabyte each.
+/// Most references of a template. All are read whenever one of them changes, up to a megabyte each.
 const REFERENCES: usize = 256;
 
-/// What a plan is made from.
+/// The observed state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Observed {
-    /// Its Jobs, each with the number of its run.
+    /// Its Jobs by the number of the run.
     pub jobs: Vec<(i64, Job)>,
-    /// The pods of these.
+    /// The pods of these Jobs.
     pub pods: Vec<Pod>,
-    /// What it would run with; none where nobody asks.
+    /// The configuration of the next run; none if it is not needed.
     pub config: Option<Config>,
 }
 
-/// What a run would run with.
+/// The configuration of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Config {
     /// The template, with the newest versions of Secrets.
     pub template: Map<String, Value>,
-    /// Of all that shapes the run; none while something is missing.
+    /// Digest of everything that shapes the run; none while something is missing.
     pub digest: Option<String>,
-    /// `Secret 'a'`: what is not there, and has to be.
+    /// Missing required objects, such as `Secret 'a'`.
     pub missing: Vec<String>,
-    /// Why no run can be made of it.
+    /// Why it is invalid.
     pub refused: Option<String>,
 }
 
@@ -53,12 +53,12 @@ impl Observed {
     }
 }
 
-/// What a Job was made from.
+/// The configuration digest of a Job.
 pub(super) fn made_from(job: &Job) -> Option<&str> {
     job.metadata.annotations.as_ref()?.get(CONFIG).map(String::as_str)
 }
 
-/// Reads it. What is read is first noted in `interest`, so that no later change of it goes unnoticed.
+/// Reads the state. References are noted in `interest` before they are read, so that no later change is missed.
 ///
 /// # Errors
 /// See [`Error`].
@@ -91,7 +91,7 @@ pub(super) async fn observe(cluster: &Cluster, interest: &Interest, object: &Qua
     Ok(observed)
 }
 
-/// Whether it runs again when its configuration changes.
+/// Whether it reruns when its configuration changes.
 pub(super) fn is_renewed(object: &QuarksJob) -> bool {
     let strategy = object.spec.trigger.strategy;
     object.spec.update_on_config_change && matches!(strategy, Strategy::Once | Strategy::Done)
@@ -122,7 +122,7 @@ async fn config(
 ) -> Result<Config, Error> {
     if wanted.len() > REFERENCES {
         let refused = format!(
-            "spec.template refers to {} ConfigMaps and Secrets, and at most {REFERENCES} are read",
+            "spec.template refers to {} ConfigMaps and Secrets, more than {REFERENCES}",
             wanted.len()
         );
         return Ok(Config {
@@ -156,7 +156,7 @@ async fn config(
     })
 }
 
-/// Digest of all that shapes a run, as if it were one JSON list: of the contents only one is in memory at a time.
+/// Computes the digest of everything that shapes a run as that of one JSON list, with only one content in memory at a time.
 struct Whole {
     bytes: Sha256,
     is_first: bool,
@@ -206,7 +206,7 @@ async fn content(cluster: &Cluster, namespace: &str, reference: &Reference) -> R
     })
 }
 
-/// Members in one order, whoever wrote them.
+/// Sorts all members.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(members) => {

@@ -1,4 +1,4 @@
-//! The container that keeps the output of the others, and what it shares with them. Pure.
+//! The container that stores the output of the others, and its volumes. Pure.
 
 use crate::api::job::Output;
 use crate::output::{CONTAINER, DIRECTORY, ORDER, Order};
@@ -7,19 +7,19 @@ use boson_deployment::{contract, labels};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
 
-/// Volume with the token that only this container gets.
+/// Volume with the token, which only this container mounts.
 const TOKEN: &str = "output-persist-token";
 /// Where clients look for it.
 const TOKEN_DIRECTORY: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-/// How long a token is good, in seconds; the kubelet renews it.
+/// Validity of the token in seconds; the kubelet renews it.
 const TOKEN_SECONDS: u32 = 3600;
 /// The user of the operator's image.
 const USER: u32 = 1000;
 
-/// Variable of a container that says what its output is about.
+/// Environment variable of a container that names the subject of its output.
 const REMOTE_ID: &str = "REMOTE_ID";
 
-/// With labels that say of each Secret where it comes from.
+/// Adds labels with the origin of each Secret.
 pub(super) fn labelled(output: &Output, pod: &Value) -> Output {
     let mut output = output.clone();
     for (container, files) in &mut output.output_map {
@@ -35,7 +35,7 @@ pub(super) fn labelled(output: &Output, pod: &Value) -> Output {
     output
 }
 
-/// As a label can hold it: a Secret that the API server refuses would help nobody.
+/// The subject as a valid label value: else the API server would refuse the Secret.
 fn remote_id(pod: &Value, container: &str) -> Option<String> {
     let mut containers = pod["containers"].as_array()?.iter();
     let found = containers.find(|one| one["name"] == container)?;
@@ -50,10 +50,10 @@ fn remote_id(pod: &Value, container: &str) -> Option<String> {
     Some(names::cut(&names::label(value), "", LABEL_LIMIT)).filter(|label| !label.is_empty())
 }
 
-/// Adds it to a pod. `owner`: of the Secrets.
+/// Adds the container to a pod. `owner`: the owner of the Secrets.
 ///
 /// # Errors
-/// The output of a container that the pod does not have, or a name that is ours.
+/// The output names a missing container, or a container has the name of ours.
 pub(super) fn add(pod: &mut Value, output: &Output, owner: &OwnerReference, image: &str) -> Result<(), String> {
     let restarts = pod["restartPolicy"] == "OnFailure";
     let mut mounts = Vec::new();
@@ -70,7 +70,7 @@ pub(super) fn add(pod: &mut Value, output: &Output, owner: &OwnerReference, imag
     }
     if named(&mut pod["containers"], CONTAINER).is_some() {
         return Err(format!(
-            "spec.template has a container '{CONTAINER}', which is the operator's name for its own"
+            "spec.template has a container '{CONTAINER}', a name that the operator reserves"
         ));
     }
     mounts.push(json!({"name": TOKEN, "mountPath": TOKEN_DIRECTORY, "readOnly": true}));
@@ -109,7 +109,7 @@ fn container(order: &Order, image: &str, mounts: Vec<Value>) -> Value {
     })
 }
 
-/// As the kubelet would mount it for all containers.
+/// The token volume, as the kubelet would mount it for all containers.
 fn token() -> Value {
     json!({"name": TOKEN, "projected": {"sources": [
         {"serviceAccountToken": {"path": "token", "expirationSeconds": TOKEN_SECONDS}},

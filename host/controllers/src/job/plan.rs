@@ -1,9 +1,9 @@
-//! What to do next: one write, or none. Pure.
+//! Plans the next write, if any. Pure.
 //!
-//! A run has a number. Its Job is made suspended; then the trigger is taken back; then the status counts the run; then the Job is started. Every
-//! write but the first rests on a version of the QuarksJob or of the Job that was read, so that of two operators one succeeds, and after a death
-//! at any point what is there tells how to go on. A Job that was started is deleted only after the status says that its run has ended: so one
-//! that somebody makes late, from something read long ago, is found to be of a run that has ended, before it is started, and goes.
+//! A run has a number. Its Job is created suspended; then the trigger is reset; then the status counts the run; then the Job is started. Every write but
+//! the first requires the version of the QuarksJob or of the Job that was read, so of two operators one succeeds, and after a crash at any point the
+//! state shows how to continue. A started Job is deleted only after the status records the end of its run. So a Job that a slow process creates from
+//! outdated data is recognized as one of an ended run, and deleted before it starts.
 
 use super::desired::name;
 use super::failure;
@@ -18,19 +18,19 @@ use kube::ResourceExt;
 /// The next write.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Step {
-    /// Make the suspended Job of this run.
+    /// Create the suspended Job of this run.
     Create(i64),
-    /// Take the trigger back, for the Job of this run: its next strategy.
+    /// Reset the trigger to this strategy, for the Job of this run.
     Turn(Strategy, i64),
     /// Count the run.
     Begin(i64, Option<String>),
-    /// Let its Job run.
+    /// Start its Job.
     Start(Box<Job>),
-    /// The run has ended.
+    /// Record the end of the run.
     End(State),
-    /// This Job goes.
+    /// Delete this Job.
     Delete(Box<Job>),
-    /// There is nothing to do but to say how it is.
+    /// Only report the state.
     Rest(State),
 }
 
@@ -41,7 +41,7 @@ enum Ending {
     Failed,
 }
 
-/// `operator_image`: of whose containers messages can be shown.
+/// `operator_image`: messages of its containers can be shown.
 pub(super) fn plan(object: &QuarksJob, observed: &Observed, operator_image: &str) -> Step {
     let status = object.status.clone().unwrap_or_default();
     if let Some(job) = leftover(observed, &status) {
@@ -53,20 +53,20 @@ pub(super) fn plan(object: &QuarksJob, observed: &Observed, operator_image: &str
     idle(object, observed, &status)
 }
 
-/// A Job of a run that has ended and that nobody needs to see any more.
+/// A Job of an ended run that can be deleted.
 fn leftover<'s>(observed: &'s Observed, status: &QuarksJobStatus) -> Option<&'s Job> {
     let over = observed.jobs.iter().filter(|(number, _)| *number <= status.ended_runs);
-    let mut gone = over.filter(|(number, job)| {
+    let mut obsolete = over.filter(|(number, job)| {
         let newest = *number == status.runs;
         let kept = match ending(job) {
             Some(Ending::Failed) => true,
             Some(Ending::Complete) => !is_deleted_after_success(job),
-            // Given up, or made by somebody who was late.
+            // Superseded, or created too late.
             None => false,
         };
         !(newest && kept)
     });
-    gone.next().map(|(_, job)| job)
+    obsolete.next().map(|(_, job)| job)
 }
 
 fn running(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus, operator_image: &str) -> Step {
@@ -106,7 +106,7 @@ fn idle(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) -> St
     };
     let next = status.runs + 1;
     if let Some(job) = observed.job(next) {
-        // Whatever the configuration is by now: if this Job went, and with it the trigger that another operator takes back, nothing would run.
+        // Even if the configuration has changed: if this Job were deleted while another operator resets the trigger, nothing would run.
         let taken = object.annotations().get(TAKEN) == Some(&name(object, next));
         return match turned.filter(|_| !taken) {
             Some(turned) => Step::Turn(turned, next),
@@ -125,7 +125,7 @@ fn idle(object: &QuarksJob, observed: &Observed, status: &QuarksJobStatus) -> St
     }
     // Its containers could write an older output after a newer one.
     if observed.pods.iter().any(failure::is_alive) {
-        return Step::Rest(State::Waiting("waiting for the pods of the run before".into()));
+        return Step::Rest(State::Waiting("waiting for the pods of the previous run".into()));
     }
     Step::Create(next)
 }

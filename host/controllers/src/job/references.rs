@@ -1,11 +1,10 @@
-//! The ConfigMaps and Secrets that a Job's template refers to: which they are, and the template with the newest versions of those that have
-//! versions. Pure.
+//! The ConfigMaps and Secrets that the template of a Job refers to, and the template with the newest versions of versioned Secrets. Pure.
 
 use crate::versioned;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is referred to.
+/// The kind of a referenced object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     ConfigMap,
@@ -43,7 +42,7 @@ pub(super) fn references(template: &Map<String, Value>) -> BTreeSet<Reference> {
     found
 }
 
-/// The template, with other names for some Secrets.
+/// The template with some Secrets renamed.
 pub(super) fn renamed(template: &Map<String, Value>, newest: &BTreeMap<String, String>) -> Map<String, Value> {
     let mut template = template.clone();
     each(&mut template, &mut |kind, name, _| {
@@ -54,7 +53,7 @@ pub(super) fn renamed(template: &Map<String, Value>, newest: &BTreeMap<String, S
     template
 }
 
-/// The name of the newest version, for each name of a version that is not. `there`: the names of all versioned Secrets.
+/// The name of the newest version, for each older one. `there`: the names of all versioned Secrets.
 pub(super) fn newest<'n>(
     wanted: &BTreeSet<Reference>,
     there: impl Iterator<Item = &'n str>,
@@ -73,7 +72,7 @@ pub(super) fn newest<'n>(
     secrets.filter_map(newer).collect()
 }
 
-/// Under which name the changes of an object are heard: versions of one series are one.
+/// The name for watching an object: all versions of a series have the same.
 pub(super) fn topic(kind: Kind, name: &str) -> String {
     let name = match kind {
         Kind::Secret => versioned::parts(name).map_or(name, |(series, _)| series),

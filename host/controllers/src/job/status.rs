@@ -1,4 +1,4 @@
-//! The status: what `kubectl get` and `kubectl wait` see, and what is told as events when it changes. Pure.
+//! The status, and the events for its changes. Pure.
 
 use crate::api::job::{QuarksJobStatus, Strategy};
 use crate::api::{Condition, QuarksJob};
@@ -10,29 +10,29 @@ use std::borrow::Cow;
 /// Kinds of conditions.
 const COMPLETE: &str = "Complete";
 const FAILED: &str = "Failed";
-/// Reasons that hold no longer than what they tell of; the others outlive a run.
+/// Reasons of temporary states; the others outlive a run.
 const PASSING: [&str; 4] = ["Running", "Waiting", "Refused", "Superseded"];
 
-/// How it is.
+/// The state of a QuarksJob.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Nothing runs, and nothing is to.
+    /// Nothing runs, and no run is requested.
     Idle,
-    /// It is to run and cannot yet: why.
+    /// A run is requested and cannot start yet: why.
     Waiting(String),
-    /// It runs; what keeps it.
+    /// A run is in progress; why it is stuck, if it is.
     Running(Option<String>),
-    /// Its run gave way to one with the present configuration.
+    /// Its run was cancelled for one with the present configuration.
     Superseded,
     /// Its last run succeeded.
     Succeeded,
     /// Its last run failed: reason and message.
     Failed(Cow<'static, str>, String),
-    /// It cannot run as it is: what somebody has to mend.
+    /// It cannot run: what a user has to fix.
     Refused(String),
 }
 
-/// The new status, and what to tell; the time of the last reconcile is left alone where nothing else changes.
+/// The new status and its events; the time of the last reconcile changes only with something else.
 pub(super) fn status(
     object: &QuarksJob,
     state: &State,
@@ -51,10 +51,10 @@ pub(super) fn status(
     }
     let generation = object.metadata.generation;
     for finding in findings(object, &next, state) {
-        let told = before.conditions.iter().any(|condition| {
+        let reported = before.conditions.iter().any(|condition| {
             condition.kind == finding.kind && condition.reason == finding.reason && condition.message == finding.message
         });
-        if !told && finding.kind == voice(state) {
+        if !reported && finding.kind == voice(state) {
             notices.extend(notice(state, &finding));
         }
         conditions::set(&mut next.conditions, finding, generation, now);
@@ -70,7 +70,7 @@ pub(super) fn status(
     Some((next, notices))
 }
 
-/// The condition that tells most about a state.
+/// The condition whose change is emitted as an event.
 fn voice(state: &State) -> &'static str {
     match state {
         State::Failed(..) | State::Refused(_) => FAILED,
@@ -98,8 +98,8 @@ fn findings(object: &QuarksJob, status: &QuarksJobStatus, state: &State) -> Vec<
         State::Running(wait) => {
             let number = status.runs;
             let message = match wait {
-                None => format!("run {number} is under way"),
-                Some(why) => format!("run {number} is under way: {why}"),
+                None => format!("run {number} is in progress"),
+                Some(why) => format!("run {number} is in progress: {why}"),
             };
             (false, false, "Running".into(), again(object, message))
         }
@@ -107,7 +107,7 @@ fn findings(object: &QuarksJob, status: &QuarksJobStatus, state: &State) -> Vec<
             false,
             false,
             "Superseded".into(),
-            "its configuration changed while it ran: it runs again".into(),
+            "its configuration changed during the run; it reruns".into(),
         ),
         State::Succeeded => (
             true,
@@ -124,12 +124,12 @@ fn findings(object: &QuarksJob, status: &QuarksJobStatus, state: &State) -> Vec<
 
 fn again(object: &QuarksJob, message: String) -> String {
     match object.spec.trigger.strategy {
-        Strategy::Now | Strategy::Once => format!("{message}; it runs again when that has ended"),
+        Strategy::Now | Strategy::Once => format!("{message}; it reruns after that"),
         Strategy::Manual | Strategy::Done => message,
     }
 }
 
-/// What was said of the last run still holds; what was said of one that was to come does not.
+/// Conditions about the last run stay; those about a future run do not.
 fn idle(status: &QuarksJobStatus) -> Vec<Finding> {
     let passing = |condition: &Condition| PASSING.contains(&condition.reason.as_str());
     if !status.conditions.is_empty() && !status.conditions.iter().any(passing) {

@@ -1,5 +1,5 @@
-//! Runs from their trigger to their end, with a cluster that is a list: what one operator does step by step, and that two of them, stopped and
-//! late as they like, start each run once.
+//! Tests of runs from trigger to end, with a list as cluster: the steps of one operator, and that two operators, stopped or delayed at any point,
+//! start each run once.
 
 use super::act::is_current;
 use super::desired::name;
@@ -22,7 +22,7 @@ struct World {
     object: QuarksJob,
     jobs: Vec<(i64, Job)>,
     digest: String,
-    /// UIDs and versions that were given away.
+    /// Number of UIDs and versions so far.
     count: u64,
     /// Jobs that were started, by the number of their run.
     started: Vec<i64>,
@@ -65,7 +65,7 @@ impl World {
         }
     }
 
-    /// The write of an operator that read `object`; whether it landed.
+    /// A write of an operator that read `object`; returns whether it succeeded.
     fn write(&mut self, object: &QuarksJob, step: &Step) -> bool {
         let fresh = object.metadata.resource_version == self.object.metadata.resource_version;
         let (counted, state): (Option<i64>, &State) = match step {
@@ -137,7 +137,7 @@ impl World {
         true
     }
 
-    /// The Jobs that run come to an end.
+    /// Ends the running Jobs.
     fn end(&mut self, kind: &str) {
         let version = self.next();
         for (_, job) in &mut self.jobs {
@@ -153,7 +153,7 @@ impl World {
         self.touch();
     }
 
-    /// One operator works until there is nothing left to do; the words for what it did.
+    /// One operator works until there is nothing left to do; returns its steps.
     fn settle(&mut self) -> Vec<&'static str> {
         let mut did = Vec::new();
         for _ in 0..40 {
@@ -210,7 +210,7 @@ fn what_cannot_be_read_is_refused_and_starts_nothing() {
 }
 
 #[test]
-fn an_errand_runs_when_it_is_asked_to_and_goes_after_its_success() {
+fn an_errand_runs_on_request_and_its_job_is_deleted_after_a_success() {
     let mut world = World::new("manual", false);
     assert_eq!(world.settle(), ["rest"]);
     assert_eq!(world.state(), (0, false, "Idle"));
@@ -223,7 +223,7 @@ fn an_errand_runs_when_it_is_asked_to_and_goes_after_its_success() {
     assert_eq!(world.state(), (1, true, "Succeeded"));
     world.ask(Strategy::Now);
     world.settle();
-    assert_eq!(world.state(), (2, false, "Running"), "completed goes back");
+    assert_eq!(world.state(), (2, false, "Running"), "completed is reset");
 }
 
 #[test]
@@ -246,14 +246,14 @@ fn a_failed_job_stays_until_the_next_run() {
     world.end("Failed");
     world.settle();
     assert_eq!((world.jobs.len(), world.state().1), (1, false));
-    assert_eq!(world.settle(), ["rest"], "it is not tried again by itself");
+    assert_eq!(world.settle(), ["rest"], "it is not retried automatically");
     world.ask(Strategy::Now);
     world.settle();
     assert_eq!(world.jobs.iter().map(|(run, _)| *run).collect::<Vec<_>>(), [2]);
 }
 
 #[test]
-fn a_changed_configuration_runs_what_is_done_again_and_takes_over_what_still_runs() {
+fn a_changed_configuration_reruns_a_finished_job_and_cancels_a_running_one() {
     let mut world = World::new("once", true);
     world.settle();
     world.digest = "two".into();
@@ -273,7 +273,7 @@ fn a_changed_configuration_runs_what_is_done_again_and_takes_over_what_still_run
 }
 
 #[test]
-fn a_job_that_somebody_deletes_is_told_and_not_run_again() {
+fn a_deleted_job_is_reported_and_not_rerun() {
     let mut world = World::new("now", false);
     world.settle();
     world.jobs.clear();
@@ -282,7 +282,7 @@ fn a_job_that_somebody_deletes_is_told_and_not_run_again() {
     assert_eq!(world.started, [1]);
 }
 
-/// How far an operator is with one look.
+/// The progress of one reconcile of an operator.
 #[derive(Clone, Default)]
 struct Operator {
     object: Option<QuarksJob>,
@@ -310,7 +310,7 @@ impl Operator {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
     #[test]
-    fn two_operators_that_are_late_or_die_start_each_run_once(actions in proptest::collection::vec(0_u8..10, 0..120)) {
+    fn two_operators_that_are_delayed_or_crash_start_each_run_once(actions in proptest::collection::vec(0_u8..10, 0..120)) {
         let mut world = World::new("manual", false);
         let mut operators = [Operator::default(), Operator::default()];
         let mut asked = 0;
@@ -327,7 +327,7 @@ proptest! {
                 _ => {}
             }
         }
-        // Those that are on their way arrive, and then one operator has time.
+        // Pending writes arrive, and then one operator finishes.
         for operator in &mut operators {
             while operator.object.is_some() {
                 operator.go_on(&mut world);

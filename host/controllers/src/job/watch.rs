@@ -1,4 +1,4 @@
-//! What wakes the controller: its objects, their Jobs and pods, and what their templates refer to.
+//! The watches of the controller: its objects, their Jobs and pods, and what their templates refer to.
 
 use super::Context;
 use super::marks::QUARKS_JOB;
@@ -23,10 +23,10 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
     let watches = Watches::<QuarksJob>::of(&context.cluster.client(), &namespace, everything())
         .and::<Job>(everything(), owners)
         .and::<Pod>(runs, owner)
-        .and::<ConfigMap>(everything(), lookers(&context, Kind::ConfigMap))
-        .and::<Secret>(everything(), lookers(&context, Kind::Secret));
+        .and::<ConfigMap>(everything(), users(&context, Kind::ConfigMap))
+        .and::<Secret>(everything(), users(&context, Kind::Secret));
     let forgetting = context.clone();
-    let gone = move |namespace: &str, name: &str| forgetting.interest.forget((namespace, name));
+    let forget = move |namespace: &str, name: &str| forgetting.interest.forget((namespace, name));
     let reconcile = |object: Arc<QuarksJob>, context: Arc<Context>| async move { context.reconcile(&object).await };
     let concurrency = running.concurrency;
     running
@@ -36,7 +36,7 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
             watches.queue(),
             context,
             reconcile,
-            (concurrency, gone),
+            (concurrency, forget),
         )
         .await;
 }
@@ -48,7 +48,7 @@ fn owner(pod: &ObjectMeta) -> Vec<ObjectRef<QuarksJob>> {
     owner.into_iter().collect()
 }
 
-fn lookers(context: &Arc<Context>, kind: Kind) -> impl Fn(&ObjectMeta) -> Vec<ObjectRef<QuarksJob>> + Send + 'static {
+fn users(context: &Arc<Context>, kind: Kind) -> impl Fn(&ObjectMeta) -> Vec<ObjectRef<QuarksJob>> + Send + 'static {
     let context = context.clone();
     move |meta| {
         let namespace = meta.namespace.as_deref().unwrap_or_default();

@@ -3,16 +3,16 @@
 use crate::client::{Cluster, Error};
 use k8s_openapi::api::core::v1::Pod;
 
-/// How a container is.
+/// The state of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It has not started, runs, or will be started again.
+    /// It has not started, is running, or will be restarted.
     NotYet,
     /// It ended with this code.
     Exited(i32),
 }
 
-/// The pod as it is now; none if it is gone.
+/// The present pod; none if it is deleted.
 ///
 /// # Errors
 /// See [`Error`].
@@ -20,7 +20,7 @@ pub async fn get_pod(cluster: &Cluster, namespace: &str, pod: &str) -> Result<Op
     cluster.get(namespace, pod).await
 }
 
-/// How this container is. `restarts`: whether one that failed is started again.
+/// The state of this container. `restarts`: whether it is restarted after a failure.
 pub fn ends(pod: &Pod, container: &str, restarts: bool) -> End {
     let statuses = pod
         .status
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_container_has_ended_when_nothing_starts_it_again() {
+    fn a_container_has_ended_when_it_is_not_restarted() {
         let pod = |code: i32| -> Pod {
             let state = serde_json::json!({"terminated": {"exitCode": code}});
             let running = serde_json::json!({"running": {}});
@@ -60,7 +60,7 @@ mod tests {
         assert_eq!(
             ends(&Pod::default(), "it", false),
             End::NotYet,
-            "the kubelet has told nothing yet"
+            "the kubelet has reported nothing yet"
         );
     }
 }

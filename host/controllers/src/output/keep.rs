@@ -1,4 +1,4 @@
-//! Writes Secrets of output: new versions of those that are versioned, the others where they have changed.
+//! Writes Secrets of output: new versions of versioned ones, others if they have changed.
 
 use super::parsed::Wanted;
 use crate::client::{Cluster, Created, Error, FieldManager};
@@ -10,23 +10,23 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use std::collections::BTreeMap;
 
-/// Who owns the fields of output.
+/// The owner of the fields of output.
 const MANAGER: FieldManager = FieldManager("boson-output");
-/// Races that are lost before giving up; each means that somebody else won one.
+/// How many races may be lost before giving up.
 const RACES: usize = 10;
 
-/// Why a Secret is not there.
+/// Why a Secret was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// A call failed.
     #[error(transparent)]
     Api(#[from] Error),
-    /// Somebody else has it.
+    /// A name conflict.
     #[error("{}", .0.message)]
     Foreign(Box<Diagnostic>),
 }
 
-/// Makes the cluster have this Secret, owned by `owner`. Nothing is written where it has. The name, with its version.
+/// Writes this Secret, owned by `owner`, if it has changed. Returns its name with the version.
 ///
 /// # Errors
 /// See [`Failure`].
@@ -52,7 +52,7 @@ pub async fn keep(
     Err(raced.unwrap_or_else(|| Error::missing::<Secret>(&wanted.name)).into())
 }
 
-/// None: somebody else made that version; look again.
+/// None: another process created that version; read again.
 async fn version(
     cluster: &Cluster,
     namespace: &str,
@@ -66,11 +66,11 @@ async fn version(
         owner: owner.clone(),
     };
     let mut labels = format!("{}={}", labels::SECRET_KIND, secret_kind::VERSIONED);
-    // Of a deployment's series the name tells the deployment, so all of its versions have this label.
+    // The name of a deployment's series contains the deployment, so all of its versions have this label.
     if let Some(deployment) = wanted.labels.get(labels::DEPLOYMENT_NAME) {
         labels = format!("{labels},{}={deployment}", labels::DEPLOYMENT_NAME);
     }
-    // They may be many, and large, and this runs in little memory.
+    // Metadata only: the Secrets may be many and large, and this runs with little memory.
     let there = cluster.list_metadata::<Secret>(namespace, &labels).await?;
     let greatest: Option<Secret> = match series.greatest(&there) {
         None => None,
@@ -126,7 +126,7 @@ async fn plain(
         });
     };
     if !objects::has_owner(&found, &owner.uid) {
-        let what = format!("Secret '{}' is there and belongs to something else", wanted.name);
+        let what = format!("Secret '{}' exists and belongs to another object", wanted.name);
         return Err(Failure::Foreign(Box::new(Diagnostic::error("output-foreign", what))));
     }
     let same = found.data.clone().unwrap_or_default() == wanted.data;
@@ -141,7 +141,7 @@ async fn plain(
     Ok(Some(wanted.name.clone()))
 }
 
-/// With the labels and annotations that are wanted beside those that it has.
+/// Adds the wanted labels and annotations.
 fn marked(found: &Secret, wanted: &Wanted) -> Secret {
     let mut next = found.clone();
     let metadata = &mut next.metadata;

@@ -1,5 +1,5 @@
-//! Output of a QuarksJob's containers: files that become Secrets. The operator orders it ([`Order`]); `host util persist-output`, a container beside
-//! those of the Job, does it: [`ends`] tells when a container is done, [`secrets`] what its file asks for, and [`keep`] writes that.
+//! Output of the containers of a QuarksJob: files that become Secrets. The operator passes an [`Order`] to an additional container of the Job, `host util
+//! persist-output`. That container waits for the others ([`ends`]), parses their files ([`secrets`]), and writes the Secrets ([`keep`]).
 
 mod ends;
 mod keep;
@@ -11,9 +11,9 @@ pub use keep::{Failure, keep};
 pub use order::Order;
 pub use parsed::{FILE_LIMIT, Wanted, secrets};
 
-/// Name of the container that keeps the output.
+/// Name of the container that stores the output.
 pub const CONTAINER: &str = "output-persist";
-/// Where a container leaves its files; in [`CONTAINER`], a directory for each.
+/// Where containers write their files; [`CONTAINER`] has a subdirectory for each.
 pub const DIRECTORY: &str = "/mnt/quarks";
 /// Environment variable with the [`Order`].
 pub const ORDER: &str = "BOSON_OUTPUT";

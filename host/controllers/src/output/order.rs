@@ -1,4 +1,4 @@
-//! What `host util persist-output` has to know. It stands in its container's environment, so that its account needs no right to read a QuarksJob.
+//! The input of `host util persist-output`. It is passed in the environment, so that the ServiceAccount needs no permission to read a QuarksJob.
 
 use crate::api::job::Output;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Order {
-    /// Owner of the Secrets: what owns the QuarksJob, or else that itself. They outlive the Job.
+    /// Owner of the Secrets: the owner of the QuarksJob, or else the QuarksJob. They outlive the Job.
     pub owner: OwnerReference,
-    /// As the QuarksJob has it.
+    /// The output of the QuarksJob.
     pub output: Output,
-    /// Whether a container that fails is started again in the same pod.
+    /// Whether a failed container is restarted in the same pod.
     #[serde(default)]
     pub restarts: bool,
 }

@@ -1,4 +1,4 @@
-//! What the Secrets of one file are: pure. Errors name keys, never values.
+//! Parses a file into its Secrets. Pure. Errors name keys, never values.
 
 use crate::api::job::{Output, OutputSecret, PersistenceMethod};
 use boson_deployment::labels;
@@ -10,17 +10,17 @@ use std::collections::BTreeMap;
 
 /// Most bytes of a file.
 pub const FILE_LIMIT: u64 = 32 << 20;
-/// Room for `-v<N>` behind the name of a versioned Secret.
+/// Length of `-v<N>` after the name of a versioned Secret.
 const VERSION: usize = "-v4294967295".len();
 
-/// A Secret that is to be.
+/// A desired Secret.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
     /// Its name; without `-v<N>` if it is versioned.
     pub name: String,
-    /// Whether each content is a Secret of its own.
+    /// Whether each content gets its own Secret.
     pub versioned: bool,
-    /// Its labels, but for those of versions.
+    /// Its labels, without those of versions.
     pub labels: BTreeMap<String, String>,
     /// Its annotations.
     pub annotations: BTreeMap<String, String>,
@@ -28,10 +28,10 @@ pub struct Wanted {
     pub data: BTreeMap<String, ByteString>,
 }
 
-/// The Secrets that a file asks for. `place`: how messages name it.
+/// The Secrets of a file. `place`: its name in messages.
 ///
 /// # Errors
-/// It is not what the output map says, or too large.
+/// It does not match the output map, or is too large.
 pub fn secrets(
     place: &str,
     bytes: &[u8],
@@ -118,7 +118,7 @@ fn members(place: &str, bytes: &[u8]) -> Result<Map<String, Value>, Box<Diagnost
 
 fn flat<'v>(place: &str, key: &str, value: &'v Value) -> Result<&'v str, Box<Diagnostic>> {
     value.as_str().ok_or_else(|| {
-        let what = format!("{place}: the value of '{}' is not a text", key.escape_debug());
+        let what = format!("{place}: the value of '{}' is not a string", key.escape_debug());
         error("output-not-flat", what)
     })
 }

@@ -277,7 +277,7 @@ fn authority(observed: &ObservedRequest) -> Option<(String, String)> {
     Some((entry(secret, certificate)?, entry(secret, key)?))
 }
 
-/// Whether a third of its life is left.
+/// Whether a third of its validity is left.
 fn lasts(certificate: &str, now: SystemTime) -> bool {
     Issued::from_pem(certificate).is_some_and(|issued| {
         let life = issued.not_after.duration_since(issued.not_before).unwrap_or_default();
