@@ -1,4 +1,4 @@
-//! ServiceAccounts that the operator makes in the namespaces of deployments, each with a Role that says all it may do.
+//! ServiceAccounts that the operator creates in the namespaces of deployments, each with its own Role.
 
 use crate::client::{Cluster, Error, FieldManager};
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
@@ -6,18 +6,18 @@ use k8s_openapi::api::core::v1::ServiceAccount;
 use k8s_openapi::api::rbac::v1::{PolicyRule, Role, RoleBinding, RoleRef, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-/// An account, its Role and its RoleBinding, all of one name.
+/// A ServiceAccount, its Role and its RoleBinding, all with one name.
 #[derive(Clone, Debug)]
 pub(crate) struct Account {
     /// The name.
     pub name: &'static str,
-    /// What it may do.
+    /// The rules of its Role.
     pub rules: Vec<PolicyRule>,
-    /// Its pods get a token without asking for it.
+    /// Whether its pods mount a token by default.
     pub mounts_token: bool,
 }
 
-/// A rule about one kind of objects.
+/// A rule for one resource.
 pub(crate) fn rule(group: &str, resource: &str, verbs: &[&str]) -> PolicyRule {
     PolicyRule {
         api_groups: Some(vec![group.into()]),
@@ -30,14 +30,14 @@ pub(crate) fn rule(group: &str, resource: &str, verbs: &[&str]) -> PolicyRule {
 // === impl Account ===
 
 impl Account {
-    /// Makes what is missing, and corrects what differs.
+    /// Creates what is missing, and corrects what differs.
     ///
     /// # Errors
     /// See [`Error`].
     pub async fn make(&self, cluster: &Cluster, manager: FieldManager, namespace: &str) -> Result<(), Error> {
         let (wanted_role, wanted_binding, wanted) =
             (self.role(namespace), self.binding(namespace), self.account(namespace));
-        // The account last: while it is missing no pod starts, so none starts without its rights.
+        // The account last: no pod starts without it, so none starts without its permissions.
         let found: Option<Role> = cluster.get(namespace, self.name).await?;
         if found.is_none_or(|found| found.rules != wanted_role.rules) {
             cluster.apply(manager, &wanted_role).await?;

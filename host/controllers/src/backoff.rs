@@ -1,7 +1,7 @@
-//! How long an object waits after a failure: from a second to five minutes, doubling, each object on a beat of its own.
+//! The back-off of an object after failures: from a second to five minutes, doubling, with a different jitter for each object.
 //!
-//! Attempts are kept in memory only: after a restart everything is worth one quick try. A new generation of an object starts from the
-//! beginning, because somebody may have mended it.
+//! Failures are counted in memory only: after a restart each object gets a quick try. The count restarts with a new generation of the object, because
+//! the user may have fixed it.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -26,7 +26,7 @@ struct Failures {
 // === impl Backoff ===
 
 impl Backoff {
-    /// How long to wait now that it failed once more. `key`: namespace and name.
+    /// Counts a failure, and returns how long to wait. `key`: namespace and name.
     pub fn failed(&self, key: &str, generation: Option<i64>) -> Duration {
         let mut all = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         let failures = all.entry(key.into()).or_default();
@@ -38,14 +38,14 @@ impl Backoff {
         pause
     }
 
-    /// It worked, or is gone.
+    /// It succeeded, or is deleted.
     pub fn forget(&self, key: &str) {
         self.failures.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 }
 
-/// Between half of the full time and all of it. Which part is drawn from the key, so that objects that failed together (the API server was
-/// away) do not come back together.
+/// Between half of the full pause and all of it. The fraction is derived from the key, so that objects that failed together (because the API server was
+/// unavailable) are not retried together.
 fn pause(key: &str, failures: u32) -> Duration {
     let full = FIRST
         .saturating_mul(1_u32.checked_shl(failures).unwrap_or(u32::MAX))
@@ -62,7 +62,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_permanent_failure_is_tried_at_most_once_every_two_minutes_on_average() {
+    fn a_permanent_failure_is_retried_at_most_once_every_two_minutes_on_average() {
         let backoff = Backoff::default();
         let mut passed = Duration::ZERO;
         let mut tries = 0;
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_and_a_success_start_anew() {
+    fn an_edit_and_a_success_restart_the_count() {
         let backoff = Backoff::default();
         for _ in 0..12 {
             backoff.failed("n/a", Some(1));
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_that_failed_together_come_back_apart() {
+    fn objects_that_failed_together_are_retried_apart() {
         let pauses: Vec<Duration> = (0..100).map(|i| pause(&format!("n/{i}"), 9)).collect();
         let (low, high) = (pauses.iter().min().unwrap(), pauses.iter().max().unwrap());
         assert!(*high - *low > LONGEST / 4);

@@ -1,26 +1,26 @@
-//! Conditions of a status: set so that nothing changes when nothing has changed.
+//! Sets conditions of a status; without a change, the status stays the same.
 
 use crate::api::{Condition, ConditionStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use std::borrow::Cow;
 
-/// Longest message; the server takes 32 KiB, nobody reads them.
+/// Longest message. The server accepts 32 KiB, too much to read.
 const MESSAGE: usize = 2000;
 
-/// What to say about one aspect.
+/// A condition to set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The aspect.
+    /// Its type.
     pub kind: &'static str,
     /// Whether it holds.
     pub status: ConditionStatus,
-    /// One word.
+    /// Its reason.
     pub reason: Cow<'static, str>,
     /// A sentence, without secret values.
     pub message: String,
 }
 
-/// As much of a message as a status takes.
+/// Cuts a message to the longest length.
 pub fn cut(message: &str) -> String {
     message.chars().take(MESSAGE).collect()
 }
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn saying_the_same_again_changes_nothing() {
+    fn the_same_condition_again_changes_nothing() {
         let mut conditions = Vec::new();
         set(&mut conditions, ready(ConditionStatus::True, "a"), Some(1), &at(1));
         let before = conditions.clone();

@@ -1,6 +1,6 @@
-//! Which objects of a controller look at which others, so that a change of one wakes exactly those.
+//! Which objects of a controller refer to which others, so that a change requeues exactly those.
 //!
-//! Kept by name and not by what is in a cache: an object that is looked for and not there yet is the commonest thing to wait for.
+//! Stored by name, independent of any cache, because a controller most often waits for an object that does not exist yet.
 
 use kube::Resource;
 use kube::runtime::reflector::ObjectRef;
@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 /// Namespace and name.
 type Place = (String, String);
 
-/// Who looks at what.
+/// The references.
 #[derive(Debug, Default)]
 pub struct Interest {
     tables: Mutex<Tables>,
@@ -18,32 +18,32 @@ pub struct Interest {
 
 #[derive(Debug, Default)]
 struct Tables {
-    looks: HashMap<Place, HashSet<Place>>,
+    references: HashMap<Place, HashSet<Place>>,
     watched: HashMap<Place, HashSet<Place>>,
 }
 
 // === impl Interest ===
 
 impl Interest {
-    /// `who` looks at these from now on, and at nothing else.
-    pub fn note(&self, who: (&str, &str), looks: impl Iterator<Item = Place>) {
+    /// From now on `who` refers to exactly these.
+    pub fn note(&self, who: (&str, &str), references: impl Iterator<Item = Place>) {
         let who = (who.0.to_string(), who.1.to_string());
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         tables.forget(&who);
-        let looks: HashSet<Place> = looks.collect();
-        for place in &looks {
+        let references: HashSet<Place> = references.collect();
+        for place in &references {
             tables.watched.entry(place.clone()).or_default().insert(who.clone());
         }
-        tables.looks.insert(who, looks);
+        tables.references.insert(who, references);
     }
 
-    /// `who` is gone.
+    /// `who` is deleted.
     pub fn forget(&self, who: (&str, &str)) {
         let who = (who.0.to_string(), who.1.to_string());
         self.tables.lock().unwrap_or_else(PoisonError::into_inner).forget(&who);
     }
 
-    /// Who looks at this.
+    /// The objects that refer to this one.
     pub fn of<K: Resource<DynamicType = ()>>(&self, namespace: &str, name: &str) -> Vec<ObjectRef<K>> {
         let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         let found = tables.watched.get(&(namespace.to_string(), name.to_string()));
@@ -57,7 +57,7 @@ impl Interest {
 
 impl Tables {
     fn forget(&mut self, who: &Place) {
-        for place in self.looks.remove(who).into_iter().flatten() {
+        for place in self.references.remove(who).into_iter().flatten() {
             if let Some(all) = self.watched.get_mut(&place) {
                 all.remove(who);
                 if all.is_empty() {
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn only_those_that_still_look_are_woken() {
+    fn only_those_that_still_refer_are_requeued() {
         let interest = Interest::default();
         interest.note(("n", "leaf"), [place("ca"), place("leaf")].into_iter());
         interest.note(("n", "other"), [place("ca")].into_iter());

@@ -1,4 +1,4 @@
-//! What is counted. Labels come from lists that we wrote: a name that a user chose would make a series for each of them, and tell it.
+//! The metrics. Labels have only values from fixed lists: names chosen by users would create a series each, and reveal the names.
 
 mod process;
 mod tally;
@@ -15,12 +15,12 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Metric, Registry};
 use std::fmt;
 
-/// Every name begins with it.
+/// Prefix of every name.
 const PREFIX: &str = "boson";
-/// Seconds. An answer takes 2 ms; a reconcile without change is to take less than 20 ms; a call is given up at 10 s.
+/// Seconds. An answer takes 2 ms; a reconcile without a change should take less than 20 ms; a call is given up at 10 s.
 const SECONDS: [f64; 9] = [0.002, 0.005, 0.02, 0.05, 0.2, 0.5, 2.0, 5.0, 10.0];
 
-/// Everything that is counted, by name.
+/// All metrics, by name.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Described,
@@ -44,7 +44,7 @@ pub struct Metrics {
     pub leading: Gauge,
     /// Plugins from ConfigMaps that are in use.
     pub plugins_loaded: Gauge,
-    /// Those whose present content is refused.
+    /// Plugins from ConfigMaps whose present content is refused.
     pub plugins_refused: Gauge,
     /// Whether all parts of this process do their work.
     pub ready: Gauge,
@@ -64,10 +64,10 @@ struct Build {
     version: &'static str,
 }
 
-/// What a metric is, for the reference.
+/// Description of a metric, for the reference page.
 #[derive(Clone, Debug)]
 pub struct Description {
-    /// As it is scraped.
+    /// Its name in a scrape.
     pub name: String,
     /// `counter`, `gauge` or `histogram`.
     pub kind: &'static str,
@@ -75,7 +75,7 @@ pub struct Description {
     pub meaning: &'static str,
 }
 
-/// A registry that can tell what is in it.
+/// A registry that can list its metrics.
 #[derive(Debug, Default)]
 struct Described {
     registry: Registry,
@@ -85,11 +85,11 @@ struct Described {
 /// A call.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct ApiCall {
-    /// As RBAC spells it.
+    /// Its verb in RBAC.
     pub verb: &'static str,
     /// Kind of the object.
     pub kind: String,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 
@@ -98,7 +98,7 @@ pub struct ApiCall {
 pub struct Reconcile {
     /// Which controller.
     pub controller: &'static str,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 
@@ -107,18 +107,18 @@ pub struct Reconcile {
 pub struct Generated {
     /// Type of the QuarksSecret.
     pub kind: &'static str,
-    /// Why it was made.
+    /// Why it was generated.
     pub cause: &'static str,
 }
 
 /// A review.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct Review {
-    /// What came of it.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 
-/// What came of something, in one word.
+/// An outcome, in one word.
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq)]
 pub struct Outcome(pub &'static str);
 
@@ -135,7 +135,7 @@ impl Described {
         self.register_plain(&format!("{PREFIX}_{name}"), meaning, metric);
     }
 
-    /// Under a name that is not ours alone.
+    /// Registers a metric without our prefix.
     fn register_plain(&mut self, name: &str, meaning: &'static str, metric: impl Metric) {
         let (kind, suffix) = match metric.metric_type() {
             MetricType::Counter => ("counter", "_total"),
@@ -279,7 +279,7 @@ impl Metrics {
     /// In Prometheus' text format.
     ///
     /// # Errors
-    /// None that can be acted upon: writing to a text fails never.
+    /// Never in practice: writing to a string does not fail.
     pub fn text(&self) -> Result<String, fmt::Error> {
         self.process.update();
         let mut out = String::new();
@@ -287,7 +287,7 @@ impl Metrics {
         Ok(out)
     }
 
-    /// What each of them is; a scrape leaves out those that have counted nothing yet.
+    /// Descriptions of all metrics; a scrape omits those without values.
     pub fn descriptions(&self) -> &[Description] {
         &self.registry.descriptions
     }
@@ -322,6 +322,9 @@ mod tests {
         ] {
             assert!(value(name).is_some_and(|value| value > 0.0), "{name}: {text}");
         }
-        assert!(!text.contains("certificate_expiry_timestamp_seconds{"), "there is none");
+        assert!(
+            !text.contains("certificate_expiry_timestamp_seconds{"),
+            "there are no certificates"
+        );
     }
 }

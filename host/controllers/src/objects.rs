@@ -1,7 +1,6 @@
-//! What to write so that the cluster has the objects of a deployment, and nothing where it has them. Pure.
+//! Plans the writes for the objects of a deployment. Pure.
 //!
-//! An object is written where its digest is another than the one that the last write left in an annotation, or where [`crate::drift`] finds that
-//! somebody changed what was written.
+//! An object is written if its digest differs from the one that the last write stored in an annotation, or if [`crate::drift`] finds changes by others.
 
 use crate::drift::{Drifted, Excess, Foreign, holds};
 use boson_deployment::labels;
@@ -14,10 +13,10 @@ use std::collections::HashMap;
 /// Annotation: digest of the object as it was written.
 pub(crate) const DIGEST: &str = "quarks.cloudfoundry.org/applied-digest";
 
-/// Annotation of a QuarksJob: the strategy that the manifest asks for, whatever has become of it.
+/// Annotation of a QuarksJob: the strategy from the manifest, even if the trigger has changed since.
 pub(crate) const TRIGGER: &str = "quarks.cloudfoundry.org/asked-trigger";
 
-/// Kinds that stay when the manifest no longer asks for them: values of variables, and what holds data.
+/// Kinds that are retained when the manifest no longer has them: values of variables, and data.
 const KEPT: &[&str] = &["QuarksSecret", "PersistentVolumeClaim"];
 
 /// What to do.
@@ -25,20 +24,19 @@ const KEPT: &[&str] = &["QuarksSecret", "PersistentVolumeClaim"];
 pub(crate) struct Plan {
     /// To apply, in this order.
     pub apply: Vec<Value>,
-    /// Those of them that were written as they are, and have changed since, or were changed on their way by admission.
+    /// Those of them that were written before, and then changed by others or by admission.
     pub drifted: Vec<Drifted>,
-    /// To remove from objects that stay: what others added to lists and maps of ours.
+    /// Additions by others to our lists and maps, to remove.
     pub excess: Vec<Excess>,
-    /// Which of `apply` were not found among those of ours: where they stand in it. Somebody else may have such an object.
+    /// Indices of the objects in `apply` that this deployment does not have yet. An object of another owner may exist.
     pub new: Vec<usize>,
-    /// To delete, by what is there.
+    /// Live objects to delete.
     pub delete: Vec<Value>,
-    /// To delete before it is applied, by what is there: Kubernetes lets nobody make the one of the other.
+    /// Live objects to delete before the new ones are applied, because the change is not possible in place.
     pub replace: Vec<Value>,
 }
 
-/// `desired`: the objects of the deployment, complete but for the digest. `live`: what the cluster has of the same kinds under the deployment's
-/// label, made by us.
+/// `desired`: the objects of the deployment, without digest. `live`: our objects of the same kinds with the label of the deployment.
 pub(crate) fn plan(desired: Vec<Value>, live: &[Value]) -> Plan {
     let mut there: HashMap<Identity, &Value> = live.iter().map(|object| (identity(object), object)).collect();
     let mut plan = Plan::default();
@@ -58,17 +56,17 @@ pub(crate) fn plan(desired: Vec<Value>, live: &[Value]) -> Plan {
             Some(found) => plan.compare(found, object),
         }
     }
-    let mut gone: Vec<&Value> = there
+    let mut unwanted: Vec<&Value> = there
         .into_values()
         .filter(|object| !KEPT.contains(&text(object, &["kind"])) && !is_going(object))
         .collect();
-    gone.sort_by_key(|object| identity(object));
-    plan.delete = gone.into_iter().cloned().collect();
+    unwanted.sort_by_key(|object| identity(object));
+    plan.delete = unwanted.into_iter().cloned().collect();
     plan
 }
 
-/// A trigger moves on by itself (`once` becomes `done`) and by its user (`now`): it is only set where the manifest asks for another than before.
-/// Written as it was read, and only if it still is: else an errand would run a second time.
+/// A trigger changes automatically (`once` becomes `done`) and by its user (`now`), so it is set only if the manifest has changed it. Otherwise the present
+/// value is written, with the resource version: else an errand might run twice.
 fn keep_trigger(object: &mut Value, found: Option<&Value>) {
     if text(object, &["kind"]) != "QuarksJob" {
         return;
@@ -88,7 +86,7 @@ fn keep_trigger(object: &mut Value, found: Option<&Value>) {
 // === impl Plan ===
 
 impl Plan {
-    /// What to do where the object is there.
+    /// Plans an object that exists.
     fn compare(&mut self, found: &Value, wanted: Value) {
         let foreign = Foreign::of(found, &wanted);
         if !foreign.additions.is_empty() && !is_going(found) {
@@ -110,18 +108,18 @@ impl Plan {
         self.apply.push(wanted);
     }
 
-    /// Objects that are about to be made.
+    /// Objects that will be created.
     pub fn new_objects(&self) -> impl Iterator<Item = &Value> {
         self.new.iter().filter_map(|at| self.apply.get(*at))
     }
 
-    /// What is there and has to go before this object is applied.
+    /// The live object to delete before this one is applied.
     pub fn replaced(&self, object: &Value) -> Option<&Value> {
         self.replace.iter().find(|old| identity(old) == identity(object))
     }
 }
 
-/// Marks an object as ours: labels, owner.
+/// Marks an object as ours with labels and owner reference.
 pub(crate) fn own(object: &mut Value, deployment: &str, owner: &Value) {
     // Claims outlive the deployment: they hold its data.
     if text(object, &["kind"]) != "PersistentVolumeClaim" {
@@ -148,7 +146,7 @@ fn identity(object: &Value) -> Identity {
     (group.into(), text(object, &["kind"]).into(), name.into())
 }
 
-/// Is it being deleted?
+/// Whether it is being deleted.
 pub(crate) fn is_going(object: &Value) -> bool {
     !text(object, &["metadata", "deletionTimestamp"]).is_empty()
 }
@@ -158,23 +156,23 @@ fn text<'v>(object: &'v Value, path: &[&str]) -> &'v str {
     found.and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The digest of the object goes into its annotations.
+/// Stores the digest of the object in its annotations.
 fn mark(object: &mut Value) {
     let digest = digest(object);
     set(object, &["metadata", "annotations", DIGEST], digest.into());
 }
 
-/// Of a value as it is written: 32 hexadecimal digits.
+/// The digest of a value: 32 hexadecimal digits.
 pub(crate) fn digest(value: &Value) -> String {
     hexadecimal(&Sha256::digest(value.to_string()))
 }
 
-/// The first of these bytes: 32 digits.
+/// The first 16 of these bytes, as 32 digits.
 pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Is the object owned by the one with this UID?
+/// Whether the object is owned by the one with this UID.
 pub(crate) fn is_owned(object: &Value, uid: &str) -> bool {
     let owners = object["metadata"]["ownerReferences"].as_array();
     owners.is_some_and(|owners| owners.iter().any(|owner| owner["uid"] == uid))
@@ -185,19 +183,19 @@ pub(crate) fn has_owner(object: &impl Resource, uid: &str) -> bool {
     names_owner(object.meta(), uid)
 }
 
-/// The same for what is around an object.
+/// The same for the metadata of an object.
 pub(crate) fn names_owner(meta: &ObjectMeta, uid: &str) -> bool {
     let owners = meta.owner_references.iter().flatten();
     owners.into_iter().any(|owner| owner.uid == uid)
 }
 
-/// A Service gets an address when it is made, or never. Applied, the one would be refused, and the other do nothing: what nobody asks for stays.
+/// Whether a Service must be created again: it gets a cluster IP only on creation, and an apply cannot add or remove it.
 fn is_other_service(there: &Value, wanted: &Value) -> bool {
     let is_headless = |service: &Value| text(service, &["spec", "clusterIP"]) == "None";
     text(wanted, &["kind"]) == "Service" && is_headless(there) != is_headless(wanted)
 }
 
-/// Sets a member of nested objects; what stands in the way and is none gives place.
+/// Sets a member of nested objects; other values on the path are replaced.
 fn set(value: &mut Value, path: &[&str], what: Value) {
     let Some((first, rest)) = path.split_first() else {
         *value = what;
@@ -220,7 +218,7 @@ mod tests {
         json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"ports": [{"port": port}], "selector": {}}})
     }
 
-    /// As the server would give it back.
+    /// The object as the server would return it.
     fn stored(mut object: Value) -> Value {
         mark(&mut object);
         object["metadata"]["uid"] = "1".into();
@@ -233,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_not_written_again() {
+    fn an_existing_object_is_not_written_again() {
         let plan = plan(vec![service(80)], &[stored(service(80))]);
         assert!(plan.apply.is_empty() && plan.delete.is_empty(), "{plan:?}");
     }
@@ -272,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_asks_for_any_more_goes_but_what_holds_data_stays() {
+    fn unwanted_objects_are_deleted_but_data_is_retained() {
         let of = |kind: &str| {
             let mut object = stored(service(80));
             object["kind"] = kind.into();
@@ -292,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trigger_that_has_moved_on_stays_until_the_manifest_asks_for_another() {
+    fn a_changed_trigger_stays_until_the_manifest_changes_it() {
         let job = |strategy: &str| {
             json!({"apiVersion": labels::API_VERSION, "kind": "QuarksJob", "metadata": {"name": "a"},
                 "spec": {"trigger": {"strategy": strategy}, "template": {}}})
@@ -307,7 +305,7 @@ mod tests {
         assert_eq!(written["spec"]["trigger"]["strategy"], "done");
         assert_eq!(
             written["metadata"]["resourceVersion"], "7",
-            "else it could take back a trigger"
+            "else it could reset a trigger"
         );
         let asked = plan(vec![job("manual")], &[live]).apply.remove(0);
         assert_eq!(asked["spec"]["trigger"]["strategy"], "manual");

@@ -1,4 +1,4 @@
-//! Why pods are not ready: what scheduler and kubelet report about them, one text for each cause. Pure.
+//! Why pods are not ready: the reports of scheduler and kubelet, one text for each cause. Pure.
 //!
 //! A container that crashes alternates between waiting, running and terminated. All three give the same problem here, because each change of the
 //! text would be a write and an event. The output of a container is quoted only where it runs the operator's own image, whose messages hold no
@@ -11,16 +11,16 @@ use kube::ResourceExt;
 
 /// Reason of a container that runs and is not ready: often it only needs more time.
 pub(crate) const NOT_READY: &str = "ContainersNotReady";
-/// What a container waits for while all is well.
+/// Usual reasons of a waiting container.
 pub(crate) const USUAL: [&str; 2] = ["ContainerCreating", "PodInitializing"];
-/// Reasons of the container runtime for a process that it could not start, mostly because there is no such file.
+/// Reasons of the container runtime for a process that it could not start, mostly because the file does not exist.
 const NOT_STARTED: [&str; 3] = ["StartError", "ContainerCannotRun", "RunContainerError"];
 /// A container that has run this long is not in a crash loop any more: the kubelet resets its back-off then, too.
 const STABLE: SignedDuration = SignedDuration::from_mins(10);
 /// Longest text of kubelet or runtime.
 const TEXT: usize = 300;
 
-/// The problems of all pods that are not ready, sorted by pod. `operator_image`: the messages of its containers can be shown.
+/// The problems of all pods that are not ready, sorted by pod. `operator_image`: messages of its containers can be shown.
 pub(crate) fn of_pods(pods: &[Pod], operator_image: &str, now: Timestamp) -> Vec<PodProblem> {
     let mut pods: Vec<&Pod> = pods.iter().filter(|pod| !is_ready(pod)).collect();
     pods.retain(|pod| pod.metadata.deletion_timestamp.is_none());
@@ -79,7 +79,7 @@ fn of_container(status: &ContainerStatus, pod: &Pod, operator_image: &str, now: 
     })
 }
 
-/// Why a container ended that is to run for ever, or to succeed.
+/// Why a container ended that should run for ever, or succeed.
 fn crash(
     status: &ContainerStatus,
     end: &ContainerStateTerminated,
@@ -102,14 +102,14 @@ fn crash(
         .message
         .as_deref()
         .filter(|_| is_ours(pod, &status.name, operator_image));
-    let told = match message.map(str::trim).filter(|message| !message.is_empty()) {
+    let text = match message.map(str::trim).filter(|message| !message.is_empty()) {
         Some(message) => format!("it ended with code {}: {message}", end.exit_code),
         None => format!("it ended with code {}", end.exit_code),
     };
-    Some((word.into(), told))
+    Some((word.into(), text))
 }
 
-/// `exec: "/x": stat /x: no such file or directory`: the end of what a chain of programs says.
+/// `exec: "/x": stat /x: no such file or directory`: the end of a nested error message.
 fn not_started(message: &str) -> String {
     let text = message
         .find("exec: ")
@@ -139,7 +139,7 @@ pub(crate) fn is_pull(reason: &str) -> bool {
     ["ErrImagePull", "ImagePullBackOff"].contains(&reason)
 }
 
-/// Of all containers, those of initialization first.
+/// The statuses of all containers, init containers first.
 pub(crate) fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
     let status = pod.status.iter();
     status.flat_map(|status| {
@@ -172,7 +172,7 @@ pub(crate) fn exit(status: &ContainerStatus, pod: &Pod, operator_image: &str) ->
     )
 }
 
-/// By what was asked for: the status names an image as the node knows it.
+/// By the image in the spec: the status has the name of the image on the node.
 fn is_ours(pod: &Pod, container: &str, operator_image: &str) -> bool {
     let spec = pod.spec.iter();
     let mut containers = spec.flat_map(|spec| spec.init_containers.iter().flatten().chain(&spec.containers));
@@ -214,14 +214,14 @@ mod tests {
         serde_json::from_value(json!({"metadata": {"name": "p-0"}, "spec": spec, "status": status})).unwrap()
     }
 
-    fn told(status: Value) -> Vec<String> {
+    fn reported(status: Value) -> Vec<String> {
         let problems = of_pods(&[pod(status)], "ours", now());
         let text = |one: PodProblem| format!("{}: {}: {}", one.container.unwrap_or_default(), one.reason, one.message);
         problems.into_iter().map(text).collect()
     }
 
     fn of_main(state: &Value, last: &Value) -> Vec<String> {
-        told(json!({"containerStatuses": [container("c", state, last)]}))
+        reported(json!({"containerStatuses": [container("c", state, last)]}))
     }
 
     fn ended(code: i32, reason: &str, message: &str) -> Value {
@@ -280,29 +280,32 @@ mod tests {
         assert_eq!(of_main(&waiting("ContainerCreating"), &json!({})), [""; 0]);
         let condition =
             json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes"});
-        assert_eq!(told(json!({"conditions": [condition]})), [": Unschedulable: 0/1 nodes"]);
+        assert_eq!(
+            reported(json!({"conditions": [condition]})),
+            [": Unschedulable: 0/1 nodes"]
+        );
         let evicted = json!({"phase": "Failed", "reason": "Evicted", "message": "low on memory"});
-        assert_eq!(told(evicted), [": Evicted: low on memory"]);
+        assert_eq!(reported(evicted), [": Evicted: low on memory"]);
     }
 
     #[test]
-    fn init_containers_may_end_and_words_of_our_own_program_are_shown() {
+    fn init_containers_may_end_and_messages_of_our_own_program_are_shown() {
         let status = |state: &Value| json!({"initContainerStatuses": [container("render", state, &json!({}))]});
-        assert_eq!(told(status(&ended(0, "Completed", ""))), [""; 0]);
+        assert_eq!(reported(status(&ended(0, "Completed", ""))), [""; 0]);
         assert_eq!(
-            told(status(&ended(1, "Error", "template-error: p is missing"))),
+            reported(status(&ended(1, "Error", "template-error: p is missing"))),
             ["render: CrashLoopBackOff: it ended with code 1: template-error: p is missing"]
         );
     }
 
     #[test]
-    fn pods_that_are_ready_or_on_their_way_out_have_no_problem() {
-        let mut gone = pod(json!({"containerStatuses": [container("c", &ended(1, "Error", ""), &json!({}))]}));
-        assert_eq!(of_pods(std::slice::from_ref(&gone), "ours", now()).len(), 1);
-        gone.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(now()));
-        assert!(of_pods(&[gone], "ours", now()).is_empty());
+    fn pods_that_are_ready_or_being_deleted_have_no_problem() {
+        let mut deleted = pod(json!({"containerStatuses": [container("c", &ended(1, "Error", ""), &json!({}))]}));
+        assert_eq!(of_pods(std::slice::from_ref(&deleted), "ours", now()).len(), 1);
+        deleted.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(now()));
+        assert!(of_pods(&[deleted], "ours", now()).is_empty());
         assert_eq!(
-            told(json!({"conditions": [{"type": "Ready", "status": "True"}]})),
+            reported(json!({"conditions": [{"type": "Ready", "status": "True"}]})),
             [""; 0]
         );
     }

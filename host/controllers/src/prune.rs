@@ -1,5 +1,5 @@
-//! What `host prune` deletes: generated values of variables that a deployment's manifest no longer has, and those that outlived their deployment,
-//! unless something still refers to them.
+//! What `host prune` deletes: generated values of variables that the manifest no longer has, and those that were retained after the deletion of their
+//! deployment, unless another object still refers to them.
 
 use crate::api::{BoshDeployment, ConditionStatus, QuarksSecret};
 use crate::client::{Cluster, Error, resource};
@@ -32,36 +32,36 @@ const READERS: [(&str, &str); 9] = [
 pub struct Pruning {
     /// To delete.
     pub remove: Vec<Leftover>,
-    /// What stays, and what refers to it.
+    /// Values to keep, each with an object that refers to it.
     pub keep: Vec<(Leftover, String)>,
-    /// Claims of a deployment that is gone: their data may be of no use without the values.
+    /// Claims of a deleted deployment: their data may be useless without the values.
     pub claims: Vec<String>,
 }
 
-/// A generated value that nobody asks for.
+/// A generated value that is no longer requested.
 #[derive(Debug)]
 pub struct Leftover {
-    /// What asked for it; none where that went with the deployment.
+    /// Its QuarksSecret; none if that was deleted with the deployment.
     pub object: Option<QuarksSecret>,
-    /// The Secret that does not go by itself.
+    /// The Secret, if it is not deleted with the QuarksSecret.
     pub secret: Option<ObjectMeta>,
 }
 
-/// Why nothing can be said.
+/// Why pruning is not possible.
 #[derive(Debug, thiserror::Error)]
 pub enum PruneError {
     /// The API server.
     #[error(transparent)]
     Api(#[from] Error),
-    /// There is no such deployment, nor anything that one left.
-    #[error("there is no BOSHDeployment '{0}' in namespace '{1}', and no value that one left")]
+    /// Neither the deployment nor a retained value of it exists.
+    #[error("there is no BOSHDeployment '{0}' in namespace '{1}', and no retained value of one")]
     NoDeployment(String, String),
-    /// No deployment has such a name.
+    /// The name is invalid.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// Its variables are not known to be what the manifest says.
+    /// The variables of the present manifest are not known.
     #[error(
-        "BOSHDeployment '{0}' is not applied as it stands, so nobody knows which variables it has; see its conditions"
+        "the present state of BOSHDeployment '{0}' is not applied, so its variables are not known; see its conditions"
     )]
     Unsettled(String),
 }
@@ -76,7 +76,7 @@ impl Leftover {
         asked.or(name).unwrap_or_default()
     }
 
-    /// As [`title`] of what it is.
+    /// The [`title`] of its object.
     fn title(&self) -> String {
         match &self.object {
             Some(object) => title_of("QuarksSecret", object),
@@ -96,8 +96,7 @@ impl Leftover {
 // === impl Pruning ===
 
 impl Pruning {
-    /// Looks at what a deployment's status says of removed variables, or at what a deployment left that is gone, and at everything that may refer
-    /// to that.
+    /// Finds the removed variables in the status of a deployment, or the retained values of a deleted one, and everything that may refer to them.
     ///
     /// # Errors
     /// See [`PruneError`].
@@ -109,7 +108,7 @@ impl Pruning {
         let label = Names::new(name, namespace, "")?.deployment();
         let ours = format!("{}={label}", labels::DEPLOYMENT_NAME);
         let generated = format!("{ours},{}={}", labels::SECRET_KIND, secret_kind::GENERATED);
-        // Before what asks for them: what is asked for in the meantime is seen then.
+        // Before the QuarksSecrets, so that a value that is requested meanwhile is found.
         let secrets = cluster.list_metadata::<Secret>(namespace, &generated).await?;
         let all: Vec<QuarksSecret> = cluster.list(namespace, "").await?;
         let candidates = candidates(deployment.as_ref(), secrets, all);
@@ -131,8 +130,8 @@ impl Pruning {
         })
     }
 
-    /// Deletes one, if it is still what was found. What asks for the value goes first: the operator would make another one. Where this ends in
-    /// between, the next run finds the Secret alone.
+    /// Deletes one, if it has not changed. The QuarksSecret first: else the operator would generate the value again. If this is interrupted, the next run
+    /// finds only the Secret.
     ///
     /// # Errors
     /// See [`Error`].
@@ -146,7 +145,7 @@ impl Pruning {
         }
     }
 
-    /// Those that nothing refers to but others that go.
+    /// Splits candidates: those are removed that only other removed ones refer to.
     fn of(candidates: Vec<Leftover>, readers: &[Value]) -> Self {
         let texts: Vec<(String, String)> = readers.iter().map(|reader| (title(reader), content(reader))).collect();
         let mut pruning = Self {
@@ -209,7 +208,7 @@ fn candidates(deployment: Option<&BoshDeployment>, secrets: Vec<ObjectMeta>, all
     found
 }
 
-/// Whether it is there without an owner, because the operator left it so.
+/// Whether the operator retained it without an owner.
 fn is_retained(meta: &ObjectMeta) -> bool {
     let owners = meta.owner_references.iter().flatten().next();
     retained_by(meta).is_some() && owners.is_none() && meta.deletion_timestamp.is_none()
@@ -235,7 +234,7 @@ fn title_of(kind: &str, object: &impl ResourceExt) -> String {
     format!("{kind} '{}'", object.name_any())
 }
 
-/// What an object says that it wants. Its status may name Secrets that it once had.
+/// The object without its status, which may name Secrets that it once used.
 fn content(object: &Value) -> String {
     match objects::is_going(object) {
         true => String::new(),
@@ -277,13 +276,13 @@ mod tests {
     fn what_something_refers_to_stays_and_so_does_what_that_refers_to() {
         let (old, authority, leaf) = (secret("old", None), secret("ca", None), secret("leaf", Some("ca")));
         let all = [&old, &authority, &leaf];
-        let (gone, kept) = pruning(&all, &all);
-        assert_eq!(gone, ["d.var-old", "d.var-ca", "d.var-leaf"]);
+        let (removed, kept) = pruning(&all, &all);
+        assert_eq!(removed, ["d.var-old", "d.var-ca", "d.var-leaf"]);
         assert!(kept.is_empty(), "they refer to each other only");
         let pod = json!({"kind": "Pod", "metadata": {"name": "p"},
             "spec": {"volumes": [{"secret": {"secretName": "d.var-leaf"}}]}, "status": {"x": "d.var-old"}});
-        let (gone, kept) = pruning(&all, &[&old, &authority, &leaf, &pod]);
-        assert_eq!(gone, ["d.var-old"]);
+        let (removed, kept) = pruning(&all, &[&old, &authority, &leaf, &pod]);
+        assert_eq!(removed, ["d.var-old"]);
         let because = |name: &str, title: &str| (name.to_string(), title.to_string());
         assert_eq!(
             kept,
@@ -304,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_outlived_its_deployment_goes_and_what_was_not_retained_stays() {
+    fn retained_values_of_a_deleted_deployment_are_removed_and_others_stay() {
         let secrets = || {
             let mut owned = retained("d.var-owned", Some("d.var-owned/1"));
             owned.owner_references = Some(vec![Default::default()]);
@@ -318,10 +317,10 @@ mod tests {
         let found = candidates(None, secrets(), vec![]);
         assert_eq!(names(&found), ["d.var-old"]);
         assert!(found[0].object.is_none() && found[0].secret.is_some());
-        // One that came back has its QuarksSecret again.
+        // A value that is requested again has its QuarksSecret again.
         let again = || serde_json::from_value::<QuarksSecret>(secret("old", None)).unwrap();
         assert_eq!(names(&candidates(None, secrets(), vec![again()])), [""; 0]);
-        // A removed variable takes its Secret with it, which has no owner to go with.
+        // A removed variable is removed with its Secret, which has no owner.
         let mut mine = again();
         mine.metadata.owner_references = Some(vec![
             serde_json::from_value(json!({"apiVersion": labels::API_VERSION,

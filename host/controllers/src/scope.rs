@@ -13,24 +13,24 @@ use std::pin::pin;
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::watch;
 
-/// What its health is told under.
+/// Name of this part in the health report.
 const PART: &str = "namespaces";
 
 /// Which namespaces to serve.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Namespaces {
-    /// These, with Roles in each: nothing of the cluster is looked at.
+    /// These, with a Role in each: no cluster-scoped object is read.
     Fixed(BTreeSet<String>),
-    /// Those labelled with this id, now and later.
+    /// All with this id in their label, present and future.
     Monitored(String),
 }
 
-/// Which namespaces are served now.
+/// The namespaces that are served now.
 #[derive(Clone, Debug)]
 pub struct Scope {
-    /// None: not known before the first complete list.
+    /// None before the first complete list.
     names: Arc<RwLock<Option<HashSet<String>>>>,
-    /// Value of the label that makes a namespace one of them; none: they are listed.
+    /// Label value of served namespaces; none for a fixed list.
     monitored_id: Option<Arc<str>>,
     changed: Arc<watch::Sender<()>>,
 }
@@ -38,7 +38,7 @@ pub struct Scope {
 // === impl Scope ===
 
 impl Scope {
-    /// A fixed list, or nothing until [`Self::follow`] has seen the namespaces.
+    /// A fixed list, or nothing until [`Self::follow`] has listed the namespaces.
     pub fn new(namespaces: &Namespaces) -> Self {
         let names = match namespaces {
             Namespaces::Fixed(names) => Some(names.iter().cloned().collect()),
@@ -61,24 +61,24 @@ impl Scope {
         names.as_ref().is_some_and(|names| names.contains(namespace))
     }
 
-    /// All namespaces that are served; none before they have been listed completely once.
+    /// All served namespaces; none before the first complete list.
     pub fn names(&self) -> Option<HashSet<String>> {
         self.names.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Value of the label of namespaces that are served; none where they are listed.
+    /// Label value of served namespaces; none for a fixed list.
     pub fn monitored_id(&self) -> Option<&str> {
         self.monitored_id.as_deref()
     }
 
-    /// An item each time that it changes.
+    /// Yields each time that it changes.
     pub fn changes(&self) -> impl Stream<Item = ()> + Send + 'static {
         stream::unfold(self.changed.subscribe(), |mut receiver| async move {
             receiver.changed().await.ok().map(|()| ((), receiver))
         })
     }
 
-    /// Keeps up with the labels, for ever.
+    /// Watches the labels, for ever.
     pub async fn follow(&self, cluster: &Cluster, id: &str, health: &Health) {
         health.set(PART, State::Starting);
         let api: Api<PartialObjectMeta<Namespace>> = Api::all(cluster.client());
@@ -105,7 +105,7 @@ impl Scope {
         }
     }
 
-    /// `listed`: those seen so far of a list that is not complete yet.
+    /// `listed`: the namespaces so far of a list that is not complete yet.
     fn take(&self, event: watcher::Event<PartialObjectMeta<Namespace>>, listed: &mut HashSet<String>) {
         let name = |namespace: PartialObjectMeta<Namespace>| namespace.metadata.name.unwrap_or_default();
         let mut names = self.names.write().unwrap_or_else(PoisonError::into_inner);
@@ -152,14 +152,14 @@ mod tests {
         assert_eq!(scope.names(), None);
         scope.take(Event::Init, &mut listed);
         scope.take(Event::InitApply(namespace("old")), &mut listed);
-        assert_eq!(scope.names(), None, "half a list is no list");
+        assert_eq!(scope.names(), None, "the list is not complete");
         scope.take(Event::InitDone, &mut listed);
         let changes = scope.changed.subscribe();
         scope.take(Event::Init, &mut listed);
         scope.take(Event::InitApply(namespace("new")), &mut listed);
         assert!(
             scope.holds("old") && !scope.holds("new"),
-            "half a list would drop what is served"
+            "an incomplete list must not drop served namespaces"
         );
         scope.take(Event::InitDone, &mut listed);
         assert!(!scope.holds("old") && scope.holds("new"));

@@ -1,7 +1,7 @@
 //! `/live`, `/ready` and `/metrics`, over plain HTTP.
 //!
-//! Each part of the operator says how it is, by itself: `/ready` is true when all caches are filled and the API server was heard, `/live`
-//! stays true until a part has ended that should run for ever. Then only a restart helps.
+//! Each part of the operator reports its own state. `/ready` succeeds when all caches are filled and the API server has answered. `/live` succeeds until a
+//! part ends that should run for ever; then only a restart helps.
 
 use crate::metrics::Metrics;
 use http_body_util::Full;
@@ -20,48 +20,48 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::task::AbortHandle;
 
-/// Longest time for a client to say what it wants.
+/// Longest time for the headers of a request.
 const HEADERS: Duration = Duration::from_secs(5);
-/// How long a trouble counts that is not told again: what is tried in vain is tried again within 60 s.
+/// How long a trouble counts that is not reported again: a failing part retries within 60 s.
 const TROUBLE: Duration = Duration::from_secs(90);
-/// Clients at a time; the kubelet and Prometheus are two.
+/// Most clients at a time; kubelet and Prometheus are two.
 const CLIENTS: usize = 32;
 
-/// How a part is.
+/// The state of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It is getting there.
+    /// It is starting.
     Starting,
-    /// It does its work.
+    /// It works.
     Working,
-    /// It ended and will not come back.
+    /// It has ended and will not restart.
     Ended,
 }
 
-/// How all parts are.
+/// The states of all parts.
 #[derive(Clone, Debug, Default)]
 pub struct Health {
     parts: Arc<Mutex<BTreeMap<String, Part>>>,
 }
 
-/// How a part is.
+/// The state of a part.
 #[derive(Clone, Debug)]
 struct Part {
     state: State,
-    /// What it tries in vain, and when it said so.
+    /// Its trouble, and when it was reported.
     trouble: Option<(String, Instant)>,
 }
 
 // === impl Health ===
 
 impl Health {
-    /// Sets how a part is. A part that was never heard of does not count, so say [`State::Starting`] before it starts.
+    /// Sets the state of a part. An unknown part does not count, so set [`State::Starting`] before it starts.
     pub fn set(&self, part: &str, state: State) {
         let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
         parts.insert(part.into(), Part { state, trouble: None });
     }
 
-    /// A part does not work as it should, for a reason that somebody has to mend. It counts until the part is [`Health::set`], or for a while.
+    /// Reports a trouble of a part that an administrator has to fix. It counts until the next [`Health::set`] of the part, or for a while.
     pub fn trouble(&self, part: &str, words: String) {
         let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
         let state = parts.get(part).map_or(State::Starting, |part| part.state);
@@ -69,7 +69,7 @@ impl Health {
         parts.insert(part.into(), Part { state, trouble });
     }
 
-    /// Whether all parts do their work.
+    /// Whether all parts work.
     pub fn is_ready(&self) -> bool {
         self.all(|part| part.state == State::Working && part.trouble().is_none())
     }
@@ -94,7 +94,7 @@ impl Health {
                 State::Working => "ok",
                 State::Ended => "ended",
             };
-            // Writing to a text never fails.
+            // Writing to a string never fails.
             let _ = match part.trouble() {
                 Some(words) => writeln!(out, "{name}: {words}"),
                 None => writeln!(out, "{name}: {word}"),
@@ -121,14 +121,14 @@ pub async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     TcpListener::bind(address).await
 }
 
-/// Answers until it is dropped.
+/// Serves until it is dropped.
 pub async fn serve(listener: TcpListener, health: Health, metrics: Arc<Metrics>) {
     let mut clients: VecDeque<AbortHandle> = VecDeque::new();
     loop {
         let (stream, _) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
-                // Out of file descriptors, most likely: it passes, but not at once.
+                // Most likely out of file descriptors: temporary, but not brief.
                 tracing::warn!(%error, "cannot accept a connection");
                 tokio::time::sleep(Duration::from_secs(1)).await;
                 continue;
@@ -149,7 +149,7 @@ pub async fn serve(listener: TcpListener, health: Health, metrics: Arc<Metrics>)
             let mut http = http1::Builder::new();
             http.timer(TokioTimer::new()).header_read_timeout(HEADERS);
             if let Err(error) = http.serve_connection(TokioIo::new(stream), service).await {
-                tracing::debug!(%error, "a client went away");
+                tracing::debug!(%error, "a client disconnected");
             }
         });
         clients.push_back(client.abort_handle());
@@ -160,7 +160,7 @@ fn answer(request: &Request<Incoming>, health: &Health, metrics: &Metrics) -> Re
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return text(StatusCode::METHOD_NOT_ALLOWED, String::new());
     }
-    let told = |good: bool| {
+    let answer = |good: bool| {
         let code = if good {
             StatusCode::OK
         } else {
@@ -169,8 +169,8 @@ fn answer(request: &Request<Incoming>, health: &Health, metrics: &Metrics) -> Re
         text(code, health.text())
     };
     match request.uri().path() {
-        "/live" => told(health.is_live()),
-        "/ready" => told(health.is_ready()),
+        "/live" => answer(health.is_live()),
+        "/ready" => answer(health.is_ready()),
         "/metrics" => match scraped(health, metrics) {
             Ok(body) => text(StatusCode::OK, body),
             Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, String::new()),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_says_nothing_keeps_nobody_out() {
+    async fn silent_clients_do_not_block_others() {
         let listener = listen(([127, 0, 0, 1], 0).into()).await.unwrap();
         let address = listener.local_addr().unwrap();
         let health = Health::default();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_paths_tell_the_truth() {
+    async fn the_paths_report_the_state() {
         let listener = listen(([127, 0, 0, 1], 0).into()).await.unwrap();
         let address = listener.local_addr().unwrap();
         let health = Health::default();

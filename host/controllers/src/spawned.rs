@@ -1,18 +1,18 @@
-//! Work on a thread of the runtime that ends when nobody waits for it any more.
+//! A task of the runtime that is cancelled when its handle is dropped.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::task::JoinHandle;
 
-/// Work that was started.
+/// The handle of a task.
 #[derive(Debug)]
 pub(crate) struct Spawned<T>(JoinHandle<T>);
 
 // === impl Spawned ===
 
 impl<T: Send + 'static> Spawned<T> {
-    /// Starts it.
+    /// Starts the task.
     pub fn new(work: impl Future<Output = T> + Send + 'static) -> Self {
         Self(tokio::spawn(work))
     }
@@ -26,7 +26,7 @@ impl<T> Future for Spawned<T> {
             Poll::Ready(Ok(result)) => Poll::Ready(result),
             Poll::Ready(Err(error)) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
-                // Only we cancel it, when we are dropped; or the runtime, which drops us, too.
+                // It is cancelled only on drop, or by the runtime, which drops the handle, too.
                 Err(_) => Poll::Pending,
             },
             Poll::Pending => Poll::Pending,
@@ -47,7 +47,7 @@ mod tests {
     use tokio::sync::oneshot;
 
     #[tokio::test]
-    async fn work_that_nobody_waits_for_ends() {
+    async fn a_dropped_task_ends() {
         assert_eq!(Spawned::new(async { 7 }).await, 7);
         let (sender, receiver) = oneshot::channel::<()>();
         drop(Spawned::new(async move {

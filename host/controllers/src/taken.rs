@@ -1,5 +1,5 @@
-//! Names that somebody else's objects have. A controller asks before it makes objects: server-side apply would take over whatever has the name,
-//! and give it an owner with which it is deleted.
+//! Name conflicts. A controller checks for them before it creates objects: server-side apply would take over an existing object of another owner, and add
+//! an owner reference with which it is deleted.
 
 use crate::client::{Cluster, Error, resource};
 use boson_deployment::labels;
@@ -9,30 +9,30 @@ use kube::api::ObjectMeta;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Objects that stand in the way.
+/// Objects in conflict.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Taken {
-    /// Of somebody who keeps them: what they are and whose.
+    /// Objects of other owners: kind, name and owner.
     pub foreign: Vec<String>,
-    /// On their way out, by themselves.
+    /// Objects that are being deleted.
     pub leaving: Vec<String>,
 }
 
-/// Whose an object is.
+/// The owner of an object.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Whose {
-    /// The owner's, or nobody's that the owner's deployment once made: its owner was deleted without it.
+    /// Ours, or without an owner but created by this deployment: its owner was deleted without it.
     Ours,
-    /// Deleted, or about to go with an owner of the same name that is gone.
+    /// Being deleted, or about to be deleted with an earlier owner of the same name.
     Leaving,
-    /// Somebody else's: kind and name, or that nobody is known.
+    /// Of another owner: its kind and name, if known.
     Other(String),
 }
 
 // === impl Taken ===
 
 impl Taken {
-    /// Which of these objects, that `owner` does not have yet, exist as somebody else's. One list of each kind, of what is around the content.
+    /// Which of these objects, that `owner` does not have yet, exist already. Lists the metadata of each kind once.
     ///
     /// # Errors
     /// A call that failed.
@@ -73,13 +73,13 @@ impl Taken {
         }
     }
 
-    /// What to say of those that stay.
+    /// The error message about objects of other owners.
     pub(crate) fn complaint(&self) -> Option<String> {
         (!self.foreign.is_empty()).then(|| format!("there is already {}", self.foreign.join(", ")))
     }
 }
 
-/// Whose an object is, seen by `owner`, who makes objects of this deployment.
+/// The owner of an object, from the perspective of `owner`, which creates objects of this deployment.
 pub(crate) fn whose(found: &ObjectMeta, owner: &OwnerReference, deployment: &str) -> Whose {
     if found.deletion_timestamp.is_some() {
         return Whose::Leaving;
@@ -103,7 +103,7 @@ pub(crate) fn whose(found: &ObjectMeta, owner: &OwnerReference, deployment: &str
     let is_boson = label(MANAGED_BY) == Some(MANAGER) || label(labels::SECRET_TYPE).is_some();
     match is_boson && label(labels::DEPLOYMENT_NAME) == Some(deployment) {
         true => Whose::Ours,
-        false => Whose::Other("made by somebody else".into()),
+        false => Whose::Other("not owned by this deployment".into()),
     }
 }
 
@@ -133,16 +133,16 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_ours_or_was_left_behind_by_us_is_taken() {
+    fn only_our_own_objects_and_leftovers_are_taken_over() {
         let us = owner("BOSHDeployment", "d", "1");
         let of = |found: ObjectMeta| whose(&found, &us, "d");
         let other = |text: &str| Whose::Other(text.into());
         assert_eq!(of(meta(vec![us.clone()], &[])), Whose::Ours);
         assert_eq!(of(meta(vec![owner("Node", "n", "9"), us.clone()], &[])), Whose::Ours);
-        assert_eq!(of(meta(vec![], &[])), other("made by somebody else"));
+        assert_eq!(of(meta(vec![], &[])), other("not owned by this deployment"));
         let left = [(MANAGED_BY, MANAGER), (labels::DEPLOYMENT_NAME, "d")];
         assert_eq!(of(meta(vec![], &left)), Whose::Ours);
-        assert_eq!(of(meta(vec![], &left[1..])), other("made by somebody else"));
+        assert_eq!(of(meta(vec![], &left[1..])), other("not owned by this deployment"));
         let neighbor = owner("BOSHDeployment", "e", "2");
         assert_eq!(of(meta(vec![neighbor], &left)), other("of BOSHDeployment 'e'"));
         assert_eq!(of(meta(vec![owner("BOSHDeployment", "d", "0")], &left)), Whose::Leaving);

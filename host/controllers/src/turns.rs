@@ -1,5 +1,4 @@
-//! Whose turn it is: no namespace has more than half of the places in which deployments are converted or reviewed, so that one with many
-//! deployments does not keep those of others waiting.
+//! Places for conversions and reviews. No namespace gets more than half of them, so that one with many deployments does not delay those of others.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,9 +10,9 @@ pub(crate) struct Turns {
     taken: Arc<Mutex<BTreeMap<String, usize>>>,
 }
 
-/// A place; given back on drop.
+/// A place; released on drop.
 #[derive(Debug)]
-#[must_use = "it is given back at once"]
+#[must_use = "it is released at once"]
 pub(crate) struct Turn {
     turns: Turns,
     namespace: String,
@@ -22,7 +21,7 @@ pub(crate) struct Turn {
 // === impl Turns ===
 
 impl Turns {
-    /// Of so many places, half for each namespace; at least one.
+    /// With this many places; each namespace gets half, at least one.
     pub(crate) fn of(places: usize) -> Self {
         Self {
             most: (places / 2).max(1),
@@ -30,7 +29,7 @@ impl Turns {
         }
     }
 
-    /// A place for this namespace, where it has not got its half.
+    /// Takes a place for this namespace, unless it has its half.
     pub(crate) fn take(&self, namespace: &str) -> Option<Turn> {
         let mut taken = self.taken();
         let count = taken.entry(namespace.to_string()).or_default();
@@ -78,7 +77,7 @@ mod tests {
         drop(held);
         assert!(turns.take("a").is_some());
         drop(other);
-        assert!(turns.taken().is_empty(), "nothing is remembered of who is gone");
+        assert!(turns.taken().is_empty(), "nothing remains of released places");
         assert!(Turns::of(1).take("a").is_some());
     }
 }

@@ -1,11 +1,11 @@
-//! Which Secrets and ConfigMaps the workloads of a namespace name, for whatever: their pods may need them.
+//! Which Secrets and ConfigMaps the workloads of a namespace refer to anywhere: their pods may need them.
 
 use crate::client::{Cluster, Error, resource};
 use boson_deployment::labels;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Kinds whose pods mount what a controller made, and the pods themselves.
+/// Kinds whose pods mount objects of the controllers, and pods.
 const WORKLOADS: [(&str, &str); 7] = [
     (labels::API_VERSION, "QuarksStatefulSet"),
     (labels::API_VERSION, "QuarksJob"),
@@ -17,18 +17,18 @@ const WORKLOADS: [(&str, &str); 7] = [
 ];
 const STATEFUL_SET: (&str, &str) = ("apps/v1", "StatefulSet");
 
-/// What was found.
+/// The objects in use.
 #[derive(Debug, Default)]
 pub(crate) struct Used {
     names: BTreeSet<String>,
-    /// Whether pods of an older revision may start again that needs what nothing names.
+    /// Whether pods of an older revision may restart and need objects that no workload refers to.
     pub rolls: bool,
 }
 
 // === impl Used ===
 
 impl Used {
-    /// Which of `candidates` the workloads with these labels name.
+    /// Which of `candidates` the workloads with these labels refer to.
     ///
     /// # Errors
     /// See [`Error`].
@@ -64,7 +64,7 @@ impl Used {
     }
 }
 
-/// Whether a StatefulSet of these labels rolls.
+/// Whether a StatefulSet with these labels is rolling.
 ///
 /// # Errors
 /// See [`Error`].
@@ -75,17 +75,17 @@ pub(crate) async fn rolls(cluster: &Cluster, namespace: &str, labels: &str) -> R
     Ok(rolls)
 }
 
-/// Whether pods of an older revision of this StatefulSet may run, or start again: its spec names what the newest needs only.
+/// Whether pods of an older revision of this StatefulSet may run or restart: its spec names only what the newest revision needs.
 fn is_rolling(object: &Value) -> bool {
     if object["kind"] != STATEFUL_SET.1 {
         return false;
     }
     let status = &object["status"];
-    // One that nobody has looked at yet has no pods.
+    // A StatefulSet that its controller has not observed yet has no pods.
     let Some(observed) = status["observedGeneration"].as_i64() else {
         return false;
     };
-    // Where the user deletes pods, the current revision stays what it was for ever.
+    // With OnDelete, the current revision never changes.
     let by_user = object["spec"]["updateStrategy"]["type"] == "OnDelete";
     let replaced = by_user && status["updatedReplicas"] == status["replicas"];
     observed < object["metadata"]["generation"].as_i64().unwrap_or_default()
@@ -98,7 +98,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_any_object_names_is_used() {
+    fn what_any_object_refers_to_is_used() {
         let mut open: BTreeSet<String> = ["s-v1", "s-v2", "s-v10"].map(String::from).into();
         let mut used = Used::default();
         used.note(

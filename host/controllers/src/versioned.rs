@@ -1,4 +1,4 @@
-//! Versioned Secrets: `<series>-v<N>`, each immutable. What a series holds next, and what of it is garbage. Pure.
+//! Versioned Secrets: `<series>-v<N>`, each immutable. The next version of a series, and which versions are garbage. Pure.
 
 use crate::objects;
 use boson_deployment::labels::{self, secret_kind};
@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where the versions of one document go.
+/// The series of versions of one document.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     /// Name without `-v<N>`.
@@ -18,15 +18,15 @@ pub(crate) struct Series {
     pub owner: OwnerReference,
 }
 
-/// What a version holds: texts, compressed where they are large.
+/// The content of a version: texts, compressed if large.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Content {
     pub data: BTreeMap<String, ByteString>,
-    /// Beside the data; a version with others is no other one.
+    /// Annotations; they do not distinguish versions.
     pub annotations: BTreeMap<String, String>,
 }
 
-/// What becomes of a series.
+/// The next version of a series.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Next {
     /// The newest version holds this already.
@@ -38,10 +38,10 @@ pub(crate) enum Next {
 // === impl Content ===
 
 impl Content {
-    /// Of these texts.
+    /// With these texts.
     ///
     /// # Errors
-    /// More than a Secret holds.
+    /// They are larger than a Secret may be.
     pub(crate) fn of(mut data: BTreeMap<String, ByteString>) -> Result<Self, TooLarge> {
         let mut annotations = BTreeMap::new();
         if encoding::pack(data.values_mut().map(|value| &mut value.0))? {
@@ -74,7 +74,7 @@ impl Next {
 // === impl Series ===
 
 impl Series {
-    /// What to do for this content. `greatest`: of those that are there, see [`Series::greatest`].
+    /// The next version with this content. `greatest`: see [`Series::greatest`].
     pub(crate) fn next(&self, greatest: Option<&Secret>, content: Content) -> Next {
         let there = greatest.and_then(|secret| Some((self.version(&secret.metadata)?, secret)));
         let Some((version, secret)) = there else {
@@ -93,7 +93,7 @@ impl Series {
         Next::Make(version, Box::new(self.secret(version, content)))
     }
 
-    /// The name of the version with the greatest number, whoever owns it. `there`: Secrets of the namespace, of any series.
+    /// The name of the version with the greatest number, of any owner. `there`: Secrets of the namespace, of any series.
     pub(crate) fn greatest<'s>(&self, there: &'s [ObjectMeta]) -> Option<&'s str> {
         self.last(there)?.name.as_deref()
     }
@@ -108,7 +108,7 @@ impl Series {
         versions.max_by_key(|(version, _)| *version).map(|(_, meta)| meta)
     }
 
-    /// Those of an owner of the same name that is gone are about to go, too.
+    /// Versions of an earlier owner of the same name are not ours: they are about to be deleted.
     fn owns(&self, meta: &ObjectMeta) -> bool {
         objects::names_owner(meta, &self.owner.uid)
     }
@@ -170,7 +170,7 @@ pub(crate) fn garbage<'s>(
     garbage
 }
 
-/// To be deleted: the Secret that this is around.
+/// The Secret with this metadata, to be deleted.
 pub(crate) fn around(meta: &ObjectMeta) -> Secret {
     Secret {
         metadata: meta.clone(),
@@ -189,7 +189,7 @@ fn place(meta: &ObjectMeta) -> Option<(&str, u32)> {
 /// Series and number in a name that ends in `-v<N>`.
 pub(crate) fn parts(name: &str) -> Option<(&str, u32)> {
     let (series, number) = name.rsplit_once("-v")?;
-    // Not `+1` nor `01`: names that we would not write.
+    // Not `+1` or `01`, which we never write.
     let version: u32 = number.parse().ok()?;
     (version.to_string() == number).then_some((series, version))
 }
@@ -243,12 +243,12 @@ mod tests {
     }
 
     #[test]
-    fn large_content_is_compressed_and_compared_by_what_it_says() {
+    fn large_content_is_compressed_and_compared_uncompressed() {
         let text = "line\n".repeat(100_000);
         let first = made(series().next(None, data(&text)));
         let annotations = first.metadata.annotations.clone().unwrap_or_default();
         assert_eq!(annotations.get(labels::ENCODING).map(String::as_str), Some("gzip"));
-        // As a program would have written it that compresses in another way, or not at all.
+        // As written by a program that compresses differently, or not at all.
         let plain = Secret {
             data: Some([("k".to_string(), ByteString(text.clone().into()))].into()),
             ..first.clone()
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_what_nobody_uses_but_for_the_newest() {
+    fn garbage_is_what_is_not_used_except_for_the_newest() {
         let of = |name: &str, version| {
             let mut series = Series {
                 name: name.into(),
@@ -290,12 +290,17 @@ mod tests {
             series.secret(version, data("x")).metadata
         };
         let mut existing: Vec<ObjectMeta> = (1..=6).map(|version| of("d.bpm.g", version)).collect();
-        existing.extend([of("d.bpm.gone", 1), of("d.bpm.gone", 2), of("other", 1), of("other", 2)]);
+        existing.extend([
+            of("d.bpm.removed", 1),
+            of("d.bpm.removed", 2),
+            of("other", 1),
+            of("other", 2),
+        ]);
         let series = [String::from("d.bpm.g")].into();
-        let gone = garbage(&existing, "ours", &series, 2, |name| {
-            matches!(name, "d.bpm.g-v2" | "d.bpm.gone-v2")
+        let deleted = garbage(&existing, "ours", &series, 2, |name| {
+            matches!(name, "d.bpm.g-v2" | "d.bpm.removed-v2")
         });
-        let names: Vec<_> = gone.iter().filter_map(|meta| meta.name.clone()).collect();
-        assert_eq!(names, ["d.bpm.g-v3", "d.bpm.g-v1", "d.bpm.gone-v1"]);
+        let names: Vec<_> = deleted.iter().filter_map(|meta| meta.name.clone()).collect();
+        assert_eq!(names, ["d.bpm.g-v3", "d.bpm.g-v1", "d.bpm.removed-v1"]);
     }
 }

@@ -1,7 +1,7 @@
-//! What `host wait` waits for: that a condition of a deployment holds for the specification and the documents as they are now.
+//! `host wait`: waits until a condition of a deployment holds for its present specification and documents.
 //!
-//! `kubectl wait` cannot tell that: an edit of a ConfigMap leaves the generation of the BOSHDeployment as it is, so that the conditions of before
-//! look current. `status.inputsDigest` says which documents they are about.
+//! `kubectl wait` cannot do that: an edit of a ConfigMap does not change the generation of the BOSHDeployment, so old conditions look current.
+//! `status.inputsDigest` tells which documents they are about.
 
 use crate::api::{BoshDeployment, Condition, ConditionStatus};
 use crate::client::{Cluster, Error};
@@ -22,9 +22,9 @@ pub struct Waiting {
     pub deployment: String,
     /// Type of the condition, such as Ready.
     pub condition: String,
-    /// What it is to be.
+    /// Expected status of the condition.
     pub status: ConditionStatus,
-    /// How long.
+    /// Longest time to wait.
     pub timeout: Duration,
 }
 
@@ -33,24 +33,24 @@ pub struct Waiting {
 pub enum End {
     /// The condition holds.
     Met,
-    /// It cannot hold before somebody changes something: why.
+    /// It cannot hold before a user changes something: why.
     Failed(String),
-    /// The time is over: how far the deployment got.
+    /// The timeout is over: the last state.
     TimedOut(String),
 }
 
-/// Why nothing can be said.
+/// Why waiting is not possible.
 #[derive(Debug, thiserror::Error)]
 pub enum WaitError {
     /// The API server.
     #[error(transparent)]
     Api(#[from] Error),
-    /// There is no such deployment.
+    /// The deployment does not exist.
     #[error("there is no BOSHDeployment '{0}' in namespace '{1}'")]
     NoDeployment(String, String),
 }
 
-/// The state of a deployment, seen from somebody who waits.
+/// The state of a deployment with respect to the condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum View {
     Met,
@@ -61,10 +61,10 @@ enum View {
 // === impl Waiting ===
 
 impl Waiting {
-    /// Waits. `progress` hears each time that what is waited for changes.
+    /// Waits. `progress` is called with each new state.
     ///
     /// # Errors
-    /// See [`WaitError`]. A server that does not answer is asked again until the time is over.
+    /// See [`WaitError`]. If the server does not answer, the call is retried until the timeout.
     pub async fn run(&self, cluster: &Cluster, progress: &mut dyn FnMut(&str)) -> Result<End, WaitError> {
         let began = Instant::now();
         let mut last = String::new();
@@ -109,14 +109,14 @@ impl Waiting {
     }
 }
 
-/// `digest`: of the documents as they are now.
+/// `digest`: the digest of the present documents.
 fn view(deployment: &BoshDeployment, digest: &str, kind: &str, wanted: ConditionStatus) -> View {
     let Some(status) = &deployment.status else {
-        return View::NotYet("no operator has seen the deployment yet".into());
+        return View::NotYet("no operator has observed the deployment yet".into());
     };
     let generation = deployment.metadata.generation;
     if status.observed_generation != generation {
-        return View::NotYet("the operator has not seen the present specification yet".into());
+        return View::NotYet("the operator has not observed the present specification yet".into());
     }
     if status.inputs_digest.as_deref() != Some(digest) {
         return View::NotYet("the operator has not read the present documents yet".into());
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn only_conditions_about_what_there_is_now_count() {
+    fn only_conditions_about_the_present_documents_count() {
         let ready = json!([condition("Ready", "True")]);
         assert_eq!(view_of(2, &ready), View::Met);
         assert!(matches!(view_of(1, &ready), View::NotYet(_)));
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_that_stays_ends_it_and_what_takes_its_time_does_not() {
+    fn a_lasting_failure_ends_the_wait_and_a_temporary_one_does_not() {
         let view = view_of(
             2,
             &json!([condition("Converted", "False"), condition("Ready", "False")]),

@@ -276,7 +276,7 @@ fn cases() -> Vec<Case> {
                 room.deployment(name, &[]).await;
             }),
             reported: applied("DeploymentNameTaken"),
-            words: &["there is already Service 'service-of-others-web' (made by somebody else)"],
+            words: &["there is already Service 'service-of-others-web' (not owned by this deployment)"],
             fix: steps!(room, name, {
                 let service = room.get("v1", "Service", "service-of-others-web").await.unwrap();
                 assert_eq!(service["metadata"]["ownerReferences"], Value::Null);
@@ -291,7 +291,7 @@ fn cases() -> Vec<Case> {
                 room.deployment(name, &[]).await;
             }),
             reported: applied("DeploymentNameTaken"),
-            words: &["there is already Secret 'secret-of-others.ig-resolved.web-v1' (made by somebody else)"],
+            words: &["there is already Secret 'secret-of-others.ig-resolved.web-v1' (not owned by this deployment)"],
             fix: steps!(room, name, {
                 room.delete("v1", "Secret", "secret-of-others.ig-resolved.web-v1").await
             }),

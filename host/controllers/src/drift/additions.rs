@@ -1,6 +1,6 @@
-//! What others did to an object of ours, by the API server's record of who set which field (`metadata.managedFields`). Pure.
+//! Changes by others to our objects, from the API server's record of who set which field (`metadata.managedFields`). Pure.
 //!
-//! What a mutating webhook or a default adds to our own request has no manager there, so that it is never taken for somebody's change.
+//! Fields that a mutating webhook or a default adds to our own request have no other manager, so they never count as a change by others.
 
 use super::lists::PROTOCOL;
 use serde_json::{Map, Value};
@@ -18,15 +18,15 @@ const MAPS: [&str; 7] = [
     "requests",
     "stringData",
 ];
-/// Labels and annotations are everybody's, on the object and on its pods: `kubectl rollout restart` sets one.
-const EVERYBODYS: [&str; 2] = ["metadata", "status"];
+/// Anybody may set labels and annotations, on the object and on its pods: `kubectl rollout restart` sets one.
+const SHARED: [&str; 2] = ["metadata", "status"];
 
-/// What others did to an object of ours.
+/// Changes by others to an object of ours.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Foreign {
-    /// Added to lists and maps of ours. In the order in which they can be removed: none moves those after it.
+    /// Additions to our lists and maps, in an order for removal: no removal moves a later one.
     pub additions: Vec<Addition>,
-    /// Whether they changed a list or map that is only set as a whole.
+    /// Whether they changed a list or map that is replaced as a whole.
     pub changed: bool,
 }
 
@@ -34,13 +34,13 @@ pub(crate) struct Foreign {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Addition {
     path: Vec<Step>,
-    /// Who added it.
+    /// The field manager that added it.
     manager: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
-    /// With its keys, for people.
+    /// Index and keys; the keys are for messages.
     Item(usize, String),
     Member(String),
 }
@@ -48,7 +48,7 @@ enum Step {
 // === impl Foreign ===
 
 impl Foreign {
-    /// `live`: as the server has it. `wanted`: as it was written.
+    /// `live`: the object on the server. `wanted`: the object as written.
     pub(crate) fn of(live: &Value, wanted: &Value) -> Self {
         let mut found = Self::default();
         for entry in live["metadata"]["managedFields"].as_array().into_iter().flatten() {
@@ -102,7 +102,7 @@ impl fmt::Display for Addition {
     }
 }
 
-/// One manager's fields, walked along what is there and what is wanted.
+/// Walks the fields of one manager along the live and the wanted object.
 struct Walk<'w> {
     manager: &'w str,
     path: Vec<Step>,
@@ -132,7 +132,7 @@ impl Walk<'_> {
     }
 
     fn member(&mut self, name: &str, inner: &Value, live: &Value, wanted: &Value) {
-        let Some(live) = live.get(name).filter(|_| !EVERYBODYS.contains(&name)) else {
+        let Some(live) = live.get(name).filter(|_| !SHARED.contains(&name)) else {
             return;
         };
         let is_entry = matches!(self.path.last(), Some(Step::Member(last)) if MAPS.contains(&last.as_str()));
@@ -142,7 +142,7 @@ impl Walk<'_> {
             (Some(wanted), Some(inner)) => self.all(inner, live, wanted),
             (Some(wanted), None) => self.found.changed |= (live.is_object() || live.is_array()) && live != wanted,
             (None, _) if is_entry => self.add(),
-            // A field of a structure, which we have no say in.
+            // A field of a structure that we do not set.
             (None, _) => {}
         }
         self.path.pop();
@@ -154,7 +154,7 @@ impl Walk<'_> {
         self.path.push(Step::Item(index, keys.into()));
         match (place(wanted), inner.as_object()) {
             (Some(ours), Some(inner)) => self.all(inner, &live[index], &wanted[ours]),
-            // Without the dot, it only changed what somebody else had added.
+            // Without the dot, it only changed an item that another manager had added.
             (None, Some(inner)) if inner.is_empty() || inner.contains_key(".") => self.add(),
             _ => {}
         }
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_add_to_lists_and_maps_of_ours_is_found_the_last_items_first() {
+    fn additions_by_others_to_our_lists_and_maps_are_found_last_items_first() {
         let live = pods(&["A", "B", "C"], json!({"memory": "1Gi", "example.com/gpu": "1"}));
         let fields = in_container(json!({
             "f:env": {"k:{\"name\":\"A\"}": {".": {}, "f:name": {}}, "k:{\"name\":\"C\"}": {".": {}, "f:name": {}}},
@@ -241,12 +241,12 @@ mod tests {
                 Foreign::default()
             );
         }
-        // Of a webhook, which is nobody's.
+        // Set by a webhook, without a manager.
         assert_eq!(Foreign::of(&live, &wanted), Foreign::default());
     }
 
     #[test]
-    fn what_is_set_as_a_whole_is_changed_where_it_has_more() {
+    fn what_is_replaced_as_a_whole_counts_as_changed_if_it_has_more() {
         let service = |selector: Value| json!({"spec": {"selector": selector, "type": "ClusterIP"}});
         let fields = json!({"f:spec": {"f:selector": {}, "f:type": {}}});
         let more = with(service(json!({"a": "b", "c": "d"})), "kubectl-patch", fields.clone());

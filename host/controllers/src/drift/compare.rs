@@ -1,4 +1,4 @@
-//! Whether an object has all that was written. It may have more: defaults, and fields of others.
+//! Whether an object has everything that was written. It may have more: defaults, and fields of others.
 
 use super::lists::holds_items;
 use serde_json::Value;
@@ -8,28 +8,28 @@ const QUANTITIES: [&str; 4] = ["capacity", "hard", "limits", "requests"];
 /// Members that are quantities wherever they are.
 const QUANTITY: [&str; 3] = ["averageValue", "divisor", "sizeLimit"];
 
-/// Does what is there have all that is wanted?
+/// Whether the live value has everything that is wanted.
 pub(crate) fn holds(there: &Value, wanted: &Value) -> bool {
     holds_in(Place::default(), there, wanted)
 }
 
-/// Where two values are.
+/// The position of two values.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Place<'p> {
-    /// The member that both are the value of; none for an item of a list.
+    /// Name of the member; empty for an item of a list.
     pub name: &'p str,
-    /// The member that the object with this member is the value of.
+    /// Name of the parent member.
     pub parent: &'p str,
 }
 
 // === impl Place ===
 
 impl Place<'_> {
-    /// Whether the API server writes what is here in its own way.
+    /// Whether the value is a quantity, which the API server normalizes.
     fn is_quantity(self) -> bool {
         QUANTITIES.contains(&self.parent)
             || QUANTITY.contains(&self.name)
-            // Of a metric that a HorizontalPodAutoscaler looks at.
+            // The target of a metric of a HorizontalPodAutoscaler.
             || (self.parent, self.name) == ("target", "value")
     }
 }
@@ -44,7 +44,7 @@ pub(super) fn holds_in(place: Place<'_>, there: &Value, wanted: &Value) -> bool 
                 };
                 holds_in(place, there, wanted)
             }
-            // The server leaves out what is empty.
+            // The server omits empty values.
             None => is_empty(wanted),
         }),
         (Value::Array(there), Value::Array(wanted)) => holds_items(place.name, there, wanted),
@@ -66,7 +66,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// `1024Mi` and `1Gi`: the server writes quantities in its own way.
+/// `1024Mi` and `1Gi` are the same: the server normalizes quantities.
 fn is_same_quantity(one: &str, other: &str) -> bool {
     matches!((quantity(one), quantity(other)), (Some(one), Some(other)) if one == other)
 }
@@ -105,7 +105,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn quantities_are_compared_by_what_they_are_worth() {
+    fn quantities_are_compared_by_value() {
         for (one, other, same) in [
             ("1024Mi", "1Gi", true),
             ("0.5", "500m", true),

@@ -1,10 +1,10 @@
-//! Lists, compared as the API server merges them: item by item where their items have keys, else as a whole.
+//! Compares lists as the API server merges them: by item if the items have keys, else as a whole.
 
 use super::compare::{Place, holds_in};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
-/// Keys that tell the items of a list apart, by the name of the list: `x-kubernetes-list-map-keys` of the API's types.
+/// Keys of the items of a list, by the name of the list: `x-kubernetes-list-map-keys` of the API types.
 const KEYS: [(&str, &[&str]); 13] = [
     ("claims", &["name"]),
     ("containers", &["name"]),
@@ -20,10 +20,10 @@ const KEYS: [(&str, &[&str]); 13] = [
     ("volumes", &["name"]),
     ("webhooks", &["name"]),
 ];
-/// A port without a protocol is one of this.
+/// Default protocol of a port.
 pub(super) const PROTOCOL: &str = "TCP";
 
-/// Whether a list has all items that are wanted, in their order. Where items have no keys, it has them and no others.
+/// Whether a list has all wanted items in order. Without keys it must have no others.
 pub(super) fn holds_items(list: &str, there: &[Value], wanted: &[Value]) -> bool {
     let (Some(keys), Some(wanted_keys)) = (keys(list, there), keys(list, wanted)) else {
         return there.len() == wanted.len()
@@ -33,7 +33,7 @@ pub(super) fn holds_items(list: &str, there: &[Value], wanted: &[Value]) -> bool
                 .all(|(there, wanted)| holds_in(Place::default(), there, wanted));
     };
     let mut rest = there.iter().zip(keys);
-    // What was passed is not looked at again: init containers run in their order, and variables refer to those before them.
+    // In order: init containers run in order, and variables refer to earlier ones.
     wanted.iter().zip(wanted_keys).all(|(wanted, key)| {
         let found = rest.find(|(_, other)| *other == key);
         found.is_some_and(|(there, _)| holds_in(Place::default(), there, wanted))
@@ -98,7 +98,7 @@ mod tests {
         assert!(holds("tolerations", json!([one]), json!([one])));
         assert!(!holds("tolerations", json!([one, {"key": "b"}]), json!([one])));
         assert!(!holds("args", json!(["a", "b"]), json!(["b", "a"])));
-        // Two of one key, as a list of ours may have where the server does not merge it.
+        // Duplicate keys, which our lists may have if the server does not merge them.
         assert!(!holds(
             "env",
             json!([{"name": "A"}, {"name": "A"}]),

@@ -1,8 +1,8 @@
-//! How an object in the cluster differs from the one that was written: what has to be written again, and what has to be removed.
+//! Drift: how an object in the cluster differs from the one that was written, what to write again, and what to remove.
 //!
-//! The fields that were written are ours, and so are the lists and maps that they are in. A field with another value is written again. What
-//! stands beside it was added by somebody, and the API server records by whom: what a user or another controller added to a list or map of ours
-//! is removed; what defaulting and mutating admission added has no manager, and stays. All but [`settle`] and [`remove`] is pure.
+//! We own the fields that we write, and the lists and maps that contain them. A field with another value is written again. For additions, the API server
+//! records the manager: what a user or another controller added to our lists and maps is removed; what defaulting and mutating admission added has no
+//! manager, and stays. Pure, except for [`settle`] and [`remove`].
 
 mod additions;
 mod compare;

@@ -1,32 +1,32 @@
-//! What only the API server knows of a difference: whether writing the object again, or removing what somebody added, would change it at all.
-//! Where mutating admission changes what we write, it would not, and doing it again and again would be of no use.
+//! Dry runs: whether writing an object again, or removing an addition, would change it at all. If mutating admission changes what we write, it would
+//! not, and repeating the write would be useless.
 
 use super::Addition;
 use crate::client::{Cluster, Error, FieldManager};
 use serde_json::{Map, Value};
 
-/// Reason of the events about what was removed.
+/// Reason of the events about removed additions.
 pub(crate) const REMOVED: &str = "ChangeRemoved";
 
-/// An object that is as it was written last, by its digest, and differs from that all the same.
+/// An object with the digest of the last write that differs from it nevertheless.
 #[derive(Clone, Debug)]
 pub(crate) struct Drifted {
     pub wanted: Value,
     pub live: Value,
 }
 
-/// What others added to an object of ours.
+/// Additions by others to an object of ours.
 #[derive(Clone, Debug)]
 pub(crate) struct Excess {
     pub live: Value,
     pub additions: Vec<Addition>,
 }
 
-/// Finds the objects that writing again would leave as they are. In `live` they become what is wanted, so that a plan made from it leaves them
-/// alone. Whether there were any.
+/// Finds the objects that another write would not change, and replaces them in `live` by the wanted ones, so that a plan leaves them alone. Returns
+/// whether there were any.
 ///
 /// # Errors
-/// A call that failed. A refusal is none: it comes with its reason when the object is written.
+/// A call that failed. A refusal is no error here: the write reports it later.
 pub(crate) async fn settle(
     cluster: &Cluster,
     manager: FieldManager,
@@ -49,7 +49,7 @@ pub(crate) async fn settle(
     Ok(any)
 }
 
-/// Removes what others added, but for what admission would add again, or what the API server holds on to. A sentence about each object that was changed.
+/// Removes additions by others, unless admission would add them again or the API server refuses. Returns a sentence for each changed object.
 ///
 /// # Errors
 /// A call that failed.
@@ -60,9 +60,9 @@ pub(crate) async fn remove(cluster: &Cluster, manager: FieldManager, excess: &[E
         match cluster.remove_any(manager, live, &pointers, true).await {
             Ok(tried) if is_same(&tried, live) => continue,
             Ok(_) => {}
-            // Something that stays refers to it.
+            // Another field refers to it.
             Err(error) if error.is_lasting() => {
-                tracing::warn!(%error, "an addition of somebody else's cannot be removed");
+                tracing::warn!(%error, "cannot remove a change by others");
                 continue;
             }
             Err(error) => return Err(error),
@@ -75,12 +75,12 @@ pub(crate) async fn remove(cluster: &Cluster, manager: FieldManager, excess: &[E
     Ok(removed)
 }
 
-/// Whether the server gave back what it has: all but bookkeeping and status.
+/// Whether both are the same, except for server-managed metadata and status.
 fn is_same(one: &Value, other: &Value) -> bool {
     let metadata = |object: &Value| {
         ["labels", "annotations", "ownerReferences", "finalizers"].map(|key| object["metadata"][key].clone())
     };
-    // Not as lists: the members of an answer come in another order than those of a list.
+    // As maps: the answer has the members in another order.
     let content = |object: &Value| -> Map<String, Value> {
         let members = object.as_object().into_iter().flatten();
         let members = members.filter(|(key, _)| !["metadata", "status"].contains(&key.as_str()));

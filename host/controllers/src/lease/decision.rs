@@ -1,4 +1,4 @@
-//! Whose turn it is: a pure function of what was read and of how long it has not changed.
+//! Decides who may hold the lease, from its content and how long it has not changed. Pure.
 
 use k8s_openapi::api::coordination::v1::LeaseSpec;
 use std::time::Duration;
@@ -6,20 +6,20 @@ use std::time::Duration;
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// There is no lease yet.
+    /// The lease does not exist: create it.
     Create,
-    /// It is free: take it, as the change of this number.
+    /// It is free: take it.
     Take {
-        /// How often the holder changed before, and this time.
+        /// How often the holder has changed, including this time.
         changes: i32,
     },
-    /// It is ours.
+    /// We hold it: renew it.
     Renew,
-    /// Somebody else holds it.
+    /// Another process holds it.
     Wait,
 }
 
-/// `silent`: how long the lease has not changed, by our own clock.
+/// `silent`: how long the lease has not changed, by our clock.
 pub fn decide(me: &str, exists: bool, spec: Option<&LeaseSpec>, silent: Duration) -> Step {
     if !exists {
         return Step::Create;
@@ -76,18 +76,18 @@ mod tests {
     }
 
     #[test]
-    fn a_leader_stops_before_another_may_begin() {
+    fn a_leader_stops_before_another_may_start() {
         assert!(super::super::GIVE_UP + super::super::BEAT < super::super::LENGTH);
         let one_dead_connection = super::super::BEAT + super::super::ANSWER;
         assert!(
             one_dead_connection + super::super::ANSWER < super::super::GIVE_UP,
-            "there is no second try"
+            "there is no time for a second try"
         );
     }
 
     proptest! {
         #[test]
-        fn nobody_takes_a_lease_that_changed_within_its_length(me in "[a-c]", holder in "[a-c]", length in 1..100_i32, silent in 0..200_u64) {
+        fn a_lease_that_changed_within_its_length_is_not_taken(me in "[a-c]", holder in "[a-c]", length in 1..100_i32, silent in 0..200_u64) {
             let step = decide(&me, true, Some(&held(&holder, length)), Duration::from_secs(silent));
             prop_assert_eq!(step == Step::Renew, me == holder);
             let taken = matches!(step, Step::Take { .. });

@@ -1,12 +1,12 @@
-//! Leader election by a Lease: of all operators that run, one works and the others wait.
+//! Leader election with a Lease: one of the running operators works, the others wait.
 //!
 //! # Guarantees
-//! A leader stops its work before another may begin, as long as clocks run at about the same rate; that they show the same time is not
-//! needed. A process that ends well gives the lease back, so that the next takes over at once.
+//! A leader stops before another may start, if their clocks run at about the same rate; they need not show the same time. A process that ends normally
+//! releases the lease, so that the next one takes over at once.
 //!
 //! # Caveats
-//! No promise of the controllers rests on this. A process that was frozen may wake up and write once more; their writes name what they
-//! replace, so that does no harm.
+//! The guarantees of the controllers do not depend on this. A process that was frozen may continue and write once more. That does no harm, because writes
+//! name the version that they replace.
 
 mod decision;
 #[cfg(test)]
@@ -24,63 +24,63 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 const MANAGER: FieldManager = FieldManager("boson-lease");
-/// What its health is told under.
+/// Name of this part in the health report.
 pub(crate) const PART: &str = "lease";
 
-/// A lease that is silent for so long is free.
+/// A lease that has not changed for this long is free.
 pub const LENGTH: Duration = Duration::from_secs(15);
-/// A leader that could not renew for so long stops: before [`LENGTH`], so that two never overlap.
+/// A leader that cannot renew for this long stops. Shorter than [`LENGTH`], so that two leaders never overlap.
 pub const GIVE_UP: Duration = Duration::from_secs(10);
-/// How long work may take to end after it was asked to: a pod has 30 s, and the lease has to be given back.
+/// How long the work may take to stop: a pod has 30 s, and the lease has to be released.
 pub const GRACE: Duration = Duration::from_secs(8);
-/// Between two looks.
+/// Between two reads of the lease.
 pub const BEAT: Duration = Duration::from_secs(2);
-/// Longest wait for one answer: on a connection that died nothing comes, and another try on another one has to fit into [`GIVE_UP`].
+/// Longest wait for one answer: after a dead connection, a retry on another one must fit into [`GIVE_UP`].
 pub const ANSWER: Duration = Duration::from_secs(3);
 
-/// Which lease, and in whose name.
+/// The lease, and the identity of this process.
 #[derive(Clone, Debug)]
 pub struct Election {
     /// Namespace of the lease: the operator's own.
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Name of this process, which no other has: its pod's name and something that a restart changes.
+    /// Unique name of this process: the name of its pod, and a part that changes with each restart.
     pub me: String,
 }
 
-/// How it ended.
+/// How leading ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The work came to its end, or `stop` did.
+    /// The work ended, or `stop` completed.
     Done,
-    /// The lease was lost: nothing may be written any more, end the process.
+    /// The lease was lost: write nothing more, and end the process.
     Lost,
 }
 
-/// Whose turn it is after a look.
+/// Who holds the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
-    /// Ours, and written down.
+    /// We do, and the lease is written.
     Mine,
-    /// Somebody else's.
+    /// Another process.
     Theirs,
-    /// The lease changed while we looked: look again.
+    /// The lease changed meanwhile: read again.
     Unclear,
 }
 
-/// The lease as it was seen last.
+/// The lease when it was last read.
 struct Observed {
     lease: Option<Lease>,
-    /// When it last changed, by our own clock: another machine's may show any time.
+    /// When it last changed, by our clock: clocks of other machines may differ.
     changed: Instant,
 }
 
 // === impl Election ===
 
 impl Election {
-    /// Waits for the lease, then works. `stop` ends the waiting at once; the work has to hear of it by itself, and is dropped after [`GRACE`].
-    /// Losing the lease drops it where it is.
+    /// Waits for the lease, then runs the work. `stop` ends the wait at once; the work must observe it itself, and is dropped after [`GRACE`]. When the
+    /// lease is lost, the work is dropped at once.
     pub async fn lead<W, F>(&self, cluster: &Cluster, health: &Health, stop: impl Future<Output = ()>, work: F) -> End
     where
         F: FnOnce() -> W,
@@ -119,16 +119,16 @@ impl Election {
         end
     }
 
-    /// Waits until it is ours. From when on: before it was written, because the answer may be slow.
+    /// Waits until we hold the lease. Returns the time before the write, because the answer may be slow.
     async fn acquire(&self, cluster: &Cluster, health: &Health, observed: &mut Observed) -> Instant {
         loop {
             let began = Instant::now();
             let step = self.step(cluster, observed).await;
-            // Waiting for one's turn is being ready, a rolling update waits for it; not to be heard is not.
+            // A waiting process is ready, because a rolling update waits for that; one without an API server is not.
             health.set(PART, if step.is_ok() { State::Working } else { State::Starting });
             match step {
                 Ok(Turn::Mine) if began.elapsed() < GIVE_UP => return began,
-                // It is ours, but for how long is unclear: renew it first.
+                // We hold it, but the remaining time is unknown: renew it first.
                 Ok(Turn::Mine | Turn::Theirs | Turn::Unclear) => {}
                 Err(error) => {
                     tracing::warn!(%error, "cannot take the lease");
@@ -139,7 +139,7 @@ impl Election {
         }
     }
 
-    /// Renews until that is no longer possible. `renewed`: since when it is ours.
+    /// Renews until that fails. `renewed`: since when we hold it.
     async fn keep(&self, cluster: &Cluster, observed: &mut Observed, mut renewed: Instant) {
         let mut pause = BEAT;
         loop {
@@ -150,20 +150,20 @@ impl Election {
             }
             tokio::time::sleep(pause.min(left)).await;
             pause = BEAT;
-            // The lease runs from before the write: its answer may be slow.
+            // The lease counts from before the write, because the answer may be slow.
             let began = Instant::now();
             match tokio::time::timeout(GIVE_UP.saturating_sub(renewed.elapsed()), self.step(cluster, observed)).await {
                 Ok(Ok(Turn::Mine)) => renewed = began,
-                // Somebody may have put a label on it.
+                // Another writer may have set a label.
                 Ok(Ok(Turn::Unclear)) => {}
                 Ok(Ok(Turn::Theirs)) => {
-                    tracing::error!("somebody else holds the lease");
+                    tracing::error!("another process holds the lease");
                     return;
                 }
                 Ok(Err(error)) => {
                     tracing::warn!(%error, "cannot renew the lease");
                     if matches!(error.fault, Fault::NoAnswer(_)) {
-                        // That was a pause already.
+                        // The timeout was a pause already.
                         pause = Duration::ZERO;
                     }
                 }
@@ -172,7 +172,7 @@ impl Election {
         }
     }
 
-    /// One look, and one write where it is our turn.
+    /// One read, and a write if we may hold the lease.
     async fn step(&self, cluster: &Cluster, observed: &mut Observed) -> Result<Turn, Error> {
         let found: Option<Lease> = cluster.get(&self.namespace, &self.name).await?;
         let version = |lease: &Option<Lease>| lease.as_ref().and_then(|lease| lease.metadata.resource_version.clone());
@@ -203,7 +203,7 @@ impl Election {
                 Ok(Turn::Mine)
             }
             Ok(None) => Ok(Turn::Unclear),
-            // Somebody was faster.
+            // Another process was faster.
             Err(error) if error.is_race() => Ok(Turn::Unclear),
             Err(error) => Err(error),
         }
@@ -221,7 +221,7 @@ impl Election {
         cluster.replace(MANAGER, &lease).await.map(Some)
     }
 
-    /// What to write; the `resourceVersion` of what was read decides between two that write at once.
+    /// The lease to write, with the `resourceVersion` that was read, so that of two concurrent writes one fails.
     fn lease(&self, old: Option<&Lease>, now: MicroTime, taken: bool, changes: i32) -> Lease {
         let old_spec = old.and_then(|lease| lease.spec.clone()).unwrap_or_default();
         let spec = LeaseSpec {
@@ -254,7 +254,7 @@ impl Election {
         }
     }
 
-    /// Lets the next one begin without waiting.
+    /// Releases the lease, so that the next process need not wait.
     async fn give_back(&self, cluster: &Cluster, observed: &Observed) {
         let Some(mut lease) = observed.lease.clone() else {
             return;
@@ -269,7 +269,7 @@ impl Election {
         spec.holder_identity = None;
         spec.lease_duration_seconds = Some(1);
         if let Err(error) = cluster.replace(MANAGER, &lease).await {
-            tracing::warn!(%error, "cannot give the lease back");
+            tracing::warn!(%error, "cannot release the lease");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A leader and a server whose answers are late or never come. In real time: it is about how long is waited, and sockets know no other.
+//! A leader and a server whose answers are late or missing. In real time, because the tests are about timeouts of sockets.
 
 use super::{ANSWER, BEAT, Election, End, GIVE_UP};
 use crate::client::Cluster;
@@ -19,17 +19,17 @@ use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
 const ABSENT: &str = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}"#;
-/// On a machine that does other things, too.
+/// Tolerance for a busy machine.
 const SLACK: Duration = Duration::from_millis(1500);
 
-/// An API server that knows one lease.
+/// An API server with one lease.
 #[derive(Default)]
 struct Server {
     lease: Mutex<Option<Value>>,
     asked: AtomicUsize,
-    /// How long a write takes, after it was done.
+    /// Delay of the answer to a write.
     late: Duration,
-    /// Requests that get no answer: from this one on, and how many.
+    /// Requests without an answer: the first, and how many.
     silent: (usize, usize),
     versions: AtomicU64,
 }
@@ -91,8 +91,8 @@ fn election() -> Election {
 }
 
 #[tokio::test]
-async fn one_dead_connection_does_not_cost_the_lease() {
-    // The first look and its write, and then one without an answer.
+async fn one_dead_connection_does_not_lose_the_lease() {
+    // The first read and write, and then one request without an answer.
     let silent = (2, 1);
     let server = Server {
         silent,
@@ -108,7 +108,7 @@ async fn one_dead_connection_does_not_cost_the_lease() {
 }
 
 #[tokio::test]
-async fn a_lease_runs_from_before_it_was_written_and_is_tried_for_until_its_end() {
+async fn a_lease_counts_from_before_its_write_and_is_renewed_until_its_end() {
     let late = ANSWER - SLACK / 2;
     let server = Server {
         late,

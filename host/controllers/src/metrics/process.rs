@@ -1,4 +1,4 @@
-//! What the process takes of its machine, as Prometheus' own clients name it. Read when somebody asks; on systems without `/proc` all stay 0.
+//! Resource usage of the process, with the metric names of Prometheus' own clients. Read at each scrape; on systems without `/proc` all stay 0.
 
 use super::Described;
 use prometheus_client::metrics::counter::Counter;
@@ -6,7 +6,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Ticks of `/proc/<pid>/stat` in a second: a constant of Linux' interface.
+/// Ticks per second in `/proc/<pid>/stat`: a constant of Linux.
 const TICKS: f64 = 100.0;
 
 /// The process.
@@ -20,11 +20,11 @@ pub(super) struct Process {
     start: Gauge<f64, AtomicU64>,
 }
 
-/// What `/proc/self/stat` says, in seconds.
+/// Times from `/proc/self/stat`, in seconds.
 #[derive(Debug, PartialEq)]
 struct Times {
     cpu: f64,
-    /// Since the machine was started.
+    /// Start time since boot.
     start: f64,
 }
 
@@ -59,7 +59,7 @@ impl Process {
         self.resident.set(kibibytes("VmRSS:"));
         self.virtual_memory.set(kibibytes("VmSize:"));
         let open = fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
-        // The directory that is read is one of them.
+        // Without the directory handle of this read.
         self.files
             .set(i64::try_from(open.saturating_sub(1)).unwrap_or(i64::MAX));
         self.most_files

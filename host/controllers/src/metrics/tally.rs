@@ -1,4 +1,4 @@
-//! Numbers of objects in a state, and the earliest of their times: kept by the key of each, shown as sums only.
+//! Counts of objects by state, and the earliest of their expiry times: stored by object, exported only in total.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
@@ -20,7 +20,7 @@ pub struct Tally {
     pub(super) shown: Family<Readiness, Gauge>,
 }
 
-/// The end of the first of many that expire.
+/// The earliest expiry of many objects.
 #[derive(Debug, Default)]
 pub struct Earliest {
     known: Mutex<HashMap<String, i64>>,
@@ -39,7 +39,7 @@ const DEPLOYMENTS: Of = Of { of: "deployments" };
 // === impl Tally ===
 
 impl Tally {
-    /// An object is ready, or not; none: it is no more.
+    /// Sets whether an object is ready; none: it is deleted.
     pub fn set(&self, key: &str, ready: Option<bool>) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         match ready {
@@ -57,7 +57,7 @@ impl Tally {
 // === impl Earliest ===
 
 impl Earliest {
-    /// One expires then, in seconds since 1970; none: it never does, or is no more.
+    /// Sets when an object expires, in seconds since 1970; none: it does not, or is deleted.
     pub fn set(&self, key: &str, end: Option<i64>) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         match end {
