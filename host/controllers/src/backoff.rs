@@ -44,8 +44,8 @@ impl Backoff {
     }
 }
 
-/// Between half of the full pause and all of it. The fraction is derived from the key, so that objects that failed together (because the API server was
-/// unavailable) are not retried together.
+/// Between half of the full pause and all of it. The fraction is derived from the key, so that objects that failed together (because the API server
+/// was unavailable) are not retried together.
 fn pause(key: &str, failures: u32) -> Duration {
     let full = FIRST
         .saturating_mul(1_u32.checked_shl(failures).unwrap_or(u32::MAX))

@@ -20,8 +20,8 @@ pub trait PluginHost: Send + Sync + 'static {
     fn load(&self, package: Package) -> BoxFuture<'_, Result<PluginUse, Vec<Diagnostic>>>;
     /// Unloads all components but these, by digest.
     fn keep(&self, digests: &BTreeSet<String>);
-    /// The plugins for one conversion in `namespace`, with the chosen ones in place of the built-in ones, or after them. Their calls share the fuel of
-    /// one conversion, and the memory and the places of the namespace.
+    /// The plugins for one conversion in `namespace`, with the chosen ones in place of the built-in ones, or after them. Their calls share the fuel
+    /// of one conversion, and the memory and the places of the namespace.
     ///
     /// # Errors
     /// A component is not loaded, or settings violate its schema.

@@ -1,6 +1,7 @@
 //! Plans the writes for the objects of a deployment. Pure.
 //!
-//! An object is written if its digest differs from the one that the last write stored in an annotation, or if [`crate::drift`] finds changes by others.
+//! An object is written if its digest differs from the one that the last write stored in an annotation, or if [`crate::drift`] finds changes by
+//! others.
 
 use crate::drift::{Drifted, Excess, Foreign, holds};
 use boson_deployment::labels;
@@ -65,8 +66,8 @@ pub(crate) fn plan(desired: Vec<Value>, live: &[Value]) -> Plan {
     plan
 }
 
-/// A trigger changes automatically (`once` becomes `done`) and by its user (`now`), so it is set only if the manifest has changed it. Otherwise the present
-/// value is written, with the resource version: else an errand might run twice.
+/// A trigger changes automatically (`once` becomes `done`) and by its user (`now`), so it is set only if the manifest has changed it. Otherwise the
+/// present value is written, with the resource version: else an errand might run twice.
 fn keep_trigger(object: &mut Value, found: Option<&Value>) {
     if text(object, &["kind"]) != "QuarksJob" {
         return;

@@ -130,8 +130,8 @@ impl Pruning {
         })
     }
 
-    /// Deletes one, if it has not changed. The QuarksSecret first: else the operator would generate the value again. If this is interrupted, the next run
-    /// finds only the Secret.
+    /// Deletes one, if it has not changed. The QuarksSecret first: else the operator would generate the value again. If this is interrupted, the next
+    /// run finds only the Secret.
     ///
     /// # Errors
     /// See [`Error`].
@@ -174,8 +174,8 @@ impl Pruning {
     }
 }
 
-/// The values that nobody asks for: of variables that `deployment` no longer has, and those that were retained and that no QuarksSecret has.
-/// `secrets`: the generated ones with the deployment's label.
+/// The values that are no longer requested: of variables that `deployment` no longer has, and retained ones without a QuarksSecret. `secrets`: the
+/// generated ones with the label of the deployment.
 fn candidates(deployment: Option<&BoshDeployment>, secrets: Vec<ObjectMeta>, all: Vec<QuarksSecret>) -> Vec<Leftover> {
     let status = deployment.and_then(|deployment| deployment.status.as_ref());
     let removed = status.map_or(&[][..], |status| &status.removed_variables);

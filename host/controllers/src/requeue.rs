@@ -46,8 +46,8 @@ impl<K: Kind + Send + Sync + 'static> Watches<K> {
         }
     }
 
-    /// Also watches other objects in the same namespaces. `whom`: the objects that they concern. Only their metadata is watched, so the content of all
-    /// Secrets of a cluster is not transferred.
+    /// Also watches other objects in the same namespaces. `whom`: the objects that they concern. Only their metadata is watched, so the content of
+    /// all Secrets of a cluster is not transferred.
     #[must_use]
     pub fn and<O>(
         self,

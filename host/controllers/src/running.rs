@@ -99,8 +99,8 @@ impl Running {
         Action::requeue(pause)
     }
 
-    /// Runs a controller until the operator ends. Counts each reconcile, and backs off after failures. `store`: its objects; `queue`: which of them to
-    /// reconcile now; `forget` is called for deleted objects, with namespace and name.
+    /// Runs a controller until the operator ends. Counts each reconcile, and backs off after failures. `store`: its objects; `queue`: which of them
+    /// to reconcile now; `forget` is called for deleted objects, with namespace and name.
     pub async fn drive_queue<K, C, F>(
         &self,
         name: &'static str,

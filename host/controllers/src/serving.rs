@@ -1,7 +1,7 @@
 //! `/live`, `/ready` and `/metrics`, over plain HTTP.
 //!
-//! Each part of the operator reports its own state. `/ready` succeeds when all caches are filled and the API server has answered. `/live` succeeds until a
-//! part ends that should run for ever; then only a restart helps.
+//! Each part of the operator reports its own state. `/ready` succeeds when all caches are filled and the API server has answered. `/live` succeeds
+//! until a part ends that should run for ever; then only a restart helps.
 
 use crate::metrics::Metrics;
 use http_body_util::Full;
@@ -136,8 +136,7 @@ pub async fn serve(listener: TcpListener, health: Health, metrics: Arc<Metrics>)
         };
         clients.retain(|client| !client.is_finished());
         if clients.len() >= CLIENTS {
-            // The one that has had longest to ask. Were the newest turned away, anybody who can connect and be silent would have the kubelet
-            // restart the operator.
+            // Drop the oldest. If the newest were refused, silent clients could make the kubelet restart the operator.
             clients.pop_front().into_iter().for_each(|client| client.abort());
         }
         let (health, metrics) = (health.clone(), metrics.clone());

@@ -139,9 +139,9 @@ impl Series {
     }
 }
 
-/// Versions that nobody uses any more: of a series that the owner has, all but the newest and `keep` more: pods that
-/// start from a controller's stale view still find theirs; of any other of his, all. What
-/// belongs to somebody else is none, whatever its labels say: two deployments may have one label, and everybody may write any.
+/// Versions that are no longer used. Of a series that the owner has: all but the newest and `keep` more, because pods that start from the outdated
+/// view of a controller must still find theirs. Of its other series: all. Versions of other owners are never garbage, whatever their labels: two
+/// deployments may have the same label, and any user may set labels.
 ///
 /// `owner`: a UID. `series`: names of those that it has. `is_used`: whether a workload mentions the Secret of this name.
 pub(crate) fn garbage<'s>(

@@ -1,7 +1,7 @@
 //! Calls to the API server, each bounded: 10 seconds for an answer, at most two more tries after an answer that says "not now".
 //!
-//! kube waits for ever and retries 15 times; a call without an answer would block its object until the operator restarts. All writes of all controllers
-//! use this module, so that they are counted and limited in one place.
+//! kube waits for ever and retries 15 times; a call without an answer would block its object until the operator restarts. All writes of all
+//! controllers use this module, so that they are counted and limited in one place.
 
 mod connect;
 mod dynamic;

@@ -10,7 +10,7 @@ use boson_pipeline::report::{self, Sources};
 pub(super) enum Stop {
     /// The user's input is wrong; retrying does not help before it is fixed.
     Wrong(Wrong),
-    /// The cluster refuses the result. It is retried, because no watch event may announce that the cause is gone.
+    /// The cluster refuses the result. It is retried, because a watch event may not announce that the cause is resolved.
     Refused(Wrong),
     /// Something is missing that arrives without a change by the user; the text completes "waiting for ...".
     Waiting(String),

@@ -1,5 +1,5 @@
-//! Reports diagnostics from the containers of a conversion job in the termination message, which the kubelet cuts. Each is one line of JSON, so that a
-//! cut loses only the last one. The operator adds positions as for its own diagnostics.
+//! Reports diagnostics from the containers of a conversion job in the termination message, which the kubelet cuts. Each is one line of JSON, so that
+//! a cut loses only the last one. The operator adds positions as for its own diagnostics.
 
 use boson_pipeline::{Diagnostic, Severity};
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! The values of a deployment's variables in its pods: a folder `<origin>/<variable>` for each, with a file for each key of its Secret. The operator reads
-//! the Secrets themselves; both get the same values.
+//! The values of a deployment's variables in its pods: a folder `<origin>/<variable>` for each, with a file for each key of its Secret. The operator
+//! reads the Secrets themselves; both get the same values.
 
 #![allow(
     clippy::result_large_err,

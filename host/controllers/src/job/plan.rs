@@ -1,9 +1,9 @@
 //! Plans the next write, if any. Pure.
 //!
-//! A run has a number. Its Job is created suspended; then the trigger is reset; then the status counts the run; then the Job is started. Every write but
-//! the first requires the version of the QuarksJob or of the Job that was read, so of two operators one succeeds, and after a crash at any point the
-//! state shows how to continue. A started Job is deleted only after the status records the end of its run. So a Job that a slow process creates from
-//! outdated data is recognized as one of an ended run, and deleted before it starts.
+//! A run has a number. Its Job is created suspended; then the trigger is reset; then the status counts the run; then the Job is started. Every write
+//! but the first requires the version of the QuarksJob or of the Job that was read, so of two operators one succeeds, and after a crash at any point
+//! the state shows how to continue. A started Job is deleted only after the status records the end of its run. So a Job that a slow process creates
+//! from outdated data is recognized as one of an ended run, and deleted before it starts.
 
 use super::desired::name;
 use super::failure;

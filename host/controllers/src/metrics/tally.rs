@@ -30,7 +30,7 @@ pub struct Earliest {
 /// Of what.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct Of {
-    /// Always `deployments`: without a label it would be 0 where there is none.
+    /// Always `deployments`: without a label, the metric would be 0 if there are none.
     pub of: &'static str,
 }
 

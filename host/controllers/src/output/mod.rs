@@ -1,5 +1,5 @@
-//! Output of the containers of a QuarksJob: files that become Secrets. The operator passes an [`Order`] to an additional container of the Job, `host util
-//! persist-output`. That container waits for the others ([`ends`]), parses their files ([`secrets`]), and writes the Secrets ([`keep`]).
+//! Output of the containers of a QuarksJob: files that become Secrets. The operator passes an [`Order`] to an additional container of the Job, `host
+//! util persist-output`. That container waits for the others ([`ends`]), parses their files ([`secrets`]), and writes the Secrets ([`keep`]).
 
 mod ends;
 mod keep;

@@ -62,8 +62,8 @@ pub type Packed = Vec<BTreeMap<String, Vec<u8>>>;
 /// All plugins.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
-    /// Namespaces whose plugins are all known, including those of the operator's namespace. Deployments of other namespaces must wait: to convert them
-    /// with the built-in plugins might change their objects.
+    /// Namespaces whose plugins are all known, including those of the operator's namespace. Deployments of other namespaces must wait: to convert
+    /// them with the built-in plugins might change their objects.
     pub covered: HashSet<String>,
     /// By ConfigMap.
     pub entries: BTreeMap<Key, Entry>,

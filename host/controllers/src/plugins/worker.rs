@@ -1,5 +1,5 @@
-//! Keeps the registry up to date: reads what is new, and loads one plugin at a time, because a compilation uses a processor and a gigabyte. Plugins are
-//! read while another one is being compiled, and deployments keep using what is loaded.
+//! Keeps the registry up to date: reads what is new, and loads one plugin at a time, because a compilation uses a processor and a gigabyte. Plugins
+//! are read while another one is being compiled, and deployments keep using what is loaded.
 
 use super::fault::Fault;
 use super::follow::Plugin;

@@ -69,7 +69,7 @@ pub fn recipe(spec: &QuarksSecretSpec) -> Option<Recipe> {
     })
 }
 
-/// A length that is the default is left out: naming it makes no other key.
+/// The default length is omitted: it gives the same key.
 fn key(request: &KeyRequest) -> Tree {
     let length = request.key_length.filter(|bits| *bits != 2048);
     let options = with(Tree::object(), "key_length", length.map(number));

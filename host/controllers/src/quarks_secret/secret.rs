@@ -173,8 +173,8 @@ pub(crate) fn retained_by(meta: &ObjectMeta) -> Option<&str> {
     Some(by.split_once('/').map_or(by.as_str(), |(name, _)| name))
 }
 
-/// Sets the owner reference, or the annotation of a retained Secret. Its UID makes every adoption a write, so that a concurrent `host prune`, which read
-/// the Secret before, fails to delete it.
+/// Sets the owner reference, or the annotation of a retained Secret. Its UID makes every adoption a write, so that a concurrent `host prune`, which
+/// read the Secret before, fails to delete it.
 fn own(object: &QuarksSecret, secret: &mut Secret) {
     let (uid, name) = (object.metadata.uid.as_ref(), object.metadata.name.as_deref());
     let mut owners = secret.metadata.owner_references.take().unwrap_or_default();

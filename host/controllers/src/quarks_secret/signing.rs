@@ -1,8 +1,8 @@
 //! `signerType: cluster`: certificates from CertificateSigningRequests, and the steps before one can be written. Pure.
 //!
 //! # Guarantees
-//! The private key is stored in a Secret before the request is created, and stays there until the certificate is written: a crash between any two steps
-//! loses neither. The operator approves only a request that is identical to the one that it would create itself.
+//! The private key is stored in a Secret before the request is created, and stays there until the certificate is written: a crash between any two
+//! steps loses neither. The operator approves only a request that is identical to the one that it would create itself.
 //!
 //! The built-in signer is off unless the administrator names it, and signs names of the QuarksSecret's own namespace only (see [`super::own_names`]).
 
@@ -114,7 +114,7 @@ pub fn key_name(object: &QuarksSecret) -> String {
 }
 
 /// The next step before the value can be written; none once its certificate exists. `recipe`: as for local certificates. `old`: the
-/// Secret that is to be replaced.
+/// Secret to replace.
 pub fn prior(
     object: &QuarksSecret,
     observed: &ObservedRequest,

@@ -281,8 +281,8 @@ impl Context {
         self.cluster.delete_alone(old).await
     }
 
-    /// Deletes the next pod that lacks a disk, if any; returns whether there is one. If the operator may not delete pods, `disks` names the pod for the
-    /// user to delete.
+    /// Deletes the next pod that lacks a disk, if any; returns whether there is one. If the operator may not delete pods, `disks` names the pod for
+    /// the user to delete.
     async fn equip(&self, live: &[Value], namespace: &str, disks: &mut Disks) -> Result<bool, Error> {
         let mut any = false;
         let unready = |set: &&Value| plan::has_claims(set) && !plan::is_ready(set) && !objects::is_going(set);

@@ -1,9 +1,9 @@
 //! Plans the StatefulSets of a QuarksStatefulSet. Pure.
 //!
-//! A changed template creates a new version beside the old one, which is deleted when all pods of the new one are ready. A version that was never ready
-//! is deleted as soon as another one is requested: it serves no requests, and its pods could use up the quota that its fix needs. If pods have claims,
-//! the version is kept and its pods roll in place, because a claim belongs to the name of a pod. Immutable fields of a StatefulSet, such as its claim
-//! templates, are changed by creating it again: its pods and claims stay, and are adopted by name.
+//! A changed template creates a new version beside the old one, which is deleted when all pods of the new one are ready. A version that was never
+//! ready is deleted as soon as another one is requested: it serves no requests, and its pods could use up the quota that its fix needs. If pods have
+//! claims, the version is kept and its pods roll in place, because a claim belongs to the name of a pod. Immutable fields of a StatefulSet, such as
+//! its claim templates, are changed by creating it again: its pods and claims stay, and are adopted by name.
 
 use super::disks;
 use super::versions::Versions;
