@@ -45,6 +45,8 @@ pub struct Flags {
     pub post_deploy: String,
     /// `--jobs`: the directory in which `bpm/bin/bpm` is linked.
     pub jobs: String,
+    /// `--sources`: the volume of the job sources and of the scripts that change them.
+    pub sources: String,
     /// `--bosh`: the directory in which `bin/monit` is linked.
     pub bosh: String,
     /// `--after-stop end`: the wrapper ends after `bpm stop`, as for a process that a script started. The default, `stay`, keeps a container for `bpm
@@ -74,6 +76,7 @@ impl Flags {
             persistent_disk: 0,
             condition: Vec::new(),
             post_deploy: String::new(),
+            sources: String::new(),
             jobs: String::new(),
             bosh: String::new(),
             ends: false,
@@ -130,6 +133,7 @@ impl Flags {
                     .map_err(|_| Failure::usage("--condition needs a JSON array of strings"))?;
             }
             "--post-deploy" => self.post_deploy = value.to_string(),
+            "--sources" => self.sources = value.to_string(),
             "--jobs" => self.jobs = value.to_string(),
             "--bosh" => self.bosh = value.to_string(),
             "--after-stop" if value == "end" || value == "stay" => self.ends = value == "end",

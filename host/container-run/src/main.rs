@@ -29,8 +29,7 @@ use arguments::Flags;
 use failure::{Failure, Result};
 use places::Places;
 
-const USAGE: &str =
-    "usage: container-run process|script|scripts|errand|ready|logs|install|version [flags]; see docs/processes.md";
+const USAGE: &str = "usage: container-run process|pre-render|script|scripts|errand|ready|logs|install|version [flags]; see docs/processes.md";
 
 fn main() -> ExitCode {
     match run() {
@@ -59,6 +58,7 @@ fn run() -> Result<u8> {
     let places = Places::new();
     match command.as_str() {
         "process" => supervisor::run(&places, &Flags::read(rest, &["--job", "--process"])?),
+        "pre-render" => scripts::pre_render::run(&places, &Flags::read(rest, &["--job", "--sources"])?),
         "script" => scripts::once::script(&places, &Flags::read(rest, &["--job", "--name"])?),
         "scripts" => scripts::sidecar::run(&places, &Flags::read(rest, &["--job"])?),
         "errand" => scripts::once::errand(&places, &Flags::read(rest, &["--job"])?),

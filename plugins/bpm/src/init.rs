@@ -1,4 +1,4 @@
-//! Init containers, in order: bring the process wrapper, copy the releases' templates, render them, run pre-start scripts; then the sidecars.
+//! Init containers, in order: bring the process wrapper, copy the releases' templates, change and render them, run pre-start scripts; then the sidecars.
 
 use crate::container::{environment, field, literal, ordinal, replicas, text};
 use crate::group::Group;
@@ -6,7 +6,7 @@ use crate::job::Job;
 use crate::object::{compact, object};
 use crate::volumes::{self, Volumes, mount};
 use crate::wrapper::{BOSH, HOME, VOLUME};
-use crate::{resources, scripts, security};
+use crate::{pre_render, resources, scripts, security};
 use boson_deployment::copier::{self, RELEASES};
 use boson_deployment::{contract, names};
 use boson_document::Tree;
@@ -19,6 +19,7 @@ const JOBS: &str = "/var/vcap/jobs";
 pub fn containers(group: &Group, volumes: &Volumes) -> Vec<Tree> {
     let mut out = vec![wrapper_copier(group)];
     out.extend(copiers(group));
+    out.extend(pre_render::containers(group));
     out.push(template_render(group));
     let with_script = group.jobs.iter().filter(|job| job.scripts.pre_start);
     out.extend(with_script.map(|job| pre_start(group, volumes, job)));
@@ -29,7 +30,7 @@ pub fn containers(group: &Group, volumes: &Volumes) -> Vec<Tree> {
 
 /// Names of all of them and of the containers, each with its purpose.
 pub fn names_of(group: &Group) -> Vec<(String, String)> {
-    let fixed = ["container-run-copier", "template-render", "logs"];
+    let fixed = ["container-run-copier", "template-render", "logs", pre_render::WRITER];
     let mut out: Vec<(String, String)> = fixed
         .iter()
         .map(|name| (name.to_string(), format!("the init container '{name}'")))
@@ -42,6 +43,7 @@ pub fn names_of(group: &Group) -> Vec<(String, String)> {
         let scripts = [
             (job.scripts.pre_start, "bosh-pre-start", "the pre-start script"),
             (true, "bosh-scripts", "the scripts"),
+            (job.quarks.pre_render, pre_render::PREFIX, "the pre-render scripts"),
         ];
         for (_, prefix, what) in scripts.into_iter().filter(|(has, ..)| *has) {
             let of = format!("{what} of job '{}'", job.name);

@@ -3,6 +3,7 @@
 use crate::codes;
 use crate::group::{Group, Lifecycle};
 use crate::ports::{self, Port};
+use crate::pre_render;
 use crate::probe::{self, Probes};
 use crate::process::{self, Process};
 use crate::report::{Place, Report};
@@ -63,6 +64,8 @@ pub struct Quarks {
     pub condition: Option<Tree>,
     /// A failing pre-start script waits for an hour.
     pub debug: bool,
+    /// Scripts change its sources before they are rendered.
+    pub pre_render: bool,
 }
 
 // === impl Job ===
@@ -268,6 +271,7 @@ impl Quarks {
                 .unwrap_or_default(),
             condition: condition(tree, place, report),
             debug: tree.get("debug") == Some(&Tree::Bool(true)),
+            pre_render: pre_render::read(tree, &files.job, place, report),
         }
     }
 }

@@ -37,6 +37,7 @@ mod metadata;
 mod object;
 mod pod;
 mod ports;
+mod pre_render;
 mod probe;
 mod process;
 mod release;

@@ -558,3 +558,70 @@ fn pod_settings_are_copied() {
         4
     );
 }
+
+#[test]
+fn pre_render_scripts_run_between_the_copies_and_rendering() {
+    let scripts = r#""pre_render_scripts": {"bpm": ["one"], "ig_resolver": ["two"], "jobs": ["three", "sed -i s/a/b/ job.MF bpm.yml.erb"]}"#;
+    let case = Case {
+        quarks: scripts,
+        bpm: &[P],
+        ..Case::default()
+    };
+    let pod = pod(case);
+    let names: Vec<&str> = pod
+        .items("initContainers")
+        .iter()
+        .filter_map(|one| one.str("name"))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "container-run-copier",
+            "spec-copier-r",
+            "pre-render-scripts",
+            "pre-render-j",
+            "template-render",
+            "logs"
+        ]
+    );
+    let [_, _, writer, runner, ..] = pod.items("initContainers") else {
+        panic!("{names:?}")
+    };
+    assert_eq!(
+        (writer.str("image"), runner.str("image")),
+        (Some("boson:1"), Some("x/y/r:o-1-1"))
+    );
+    let plain = r#"{"allowPrivilegeEscalation":false,"runAsNonRoot":true,"capabilities":{"drop":["ALL"]}}"#;
+    for (container, command) in [
+        (writer, r#"["host","util","pre-render-scripts"]"#),
+        (
+            runner,
+            r#"["/container-run/bin/container-run","pre-render","--job","j","--sources","/var/vcap/all-releases","--env","POD_IP","--env","POD_ORDINAL","--env","AZ_INDEX","--env","REPLICAS","--env","KUBE_AZ","--env","BOSH_AZ","--env","CF_OPERATOR_AZ"]"#,
+        ),
+    ] {
+        assert_eq!(at(container, "/command"), command);
+        assert_eq!(at(container, "/securityContext"), plain);
+    }
+    assert!(!json::to_text(&pod).contains("three"), "a script may hold secrets");
+    let at = "w bpm-pre-render m/instance_groups/0/jobs/0/properties/quarks/pre_render_scripts";
+    let (bpm, links) = (
+        "what shapes a pod comes from bpm.yml as the release has it",
+        "properties and links come from job.MF as the release has it",
+    );
+    let said = |place: &str, what: &str| {
+        format!("{at}/{place} The pre-render script changes job 'j' in its pods only: {what}")
+    };
+    let expected = [
+        said("bpm/0", bpm),
+        said("ig_resolver/0", links),
+        said("jobs/1", bpm),
+        said("jobs/1", links),
+    ];
+    assert_eq!(reported(case), expected);
+    let wrong = Case {
+        quarks: r#""pre_render_scripts": {"jobs": [{"run": "x"}]}"#,
+        ..case
+    };
+    let expected = "E bpm-bad-value m/instance_groups/0/jobs/0/properties/quarks/pre_render_scripts/jobs/0 An entry of 'jobs' is the text of a shell script";
+    assert_eq!(reported(wrong), [expected]);
+}

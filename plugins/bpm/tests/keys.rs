@@ -312,10 +312,10 @@ const SCHEMA: &[(&[Key], &str)] = &[
          env.bosh.agent.settings.automountServiceAccountToken env.bosh.agent.settings.disable_log_sidecar \
          env.bosh.agent.settings.ephemeralAsPVC env.bosh.agent.settings.disks env.bosh.agent.settings.jobBackoffLimit \
          env.bosh.agent.settings.injectReplicasEnv env.bosh.agent.settings.terminationGracePeriodSeconds env.bosh.agent.settings.dns \
+         env.bosh.agent.settings.preRenderOps env.bosh.agent.settings.preRenderOps.bpm env.bosh.agent.settings.preRenderOps.instanceGroup \
          warned: vm_type vm_extensions networks migrated_from env.persistent_disk_fs env.persistent_disk_mount_options env.bosh.password \
          env.bosh.keep_root_password env.bosh.remove_dev_tools env.bosh.remove_static_libraries env.bosh.swap_size env.bosh.ipv6 \
          env.bosh.job_dir env.bosh.agent.other state instance_states update.vm_strategy update.initial_deploy_az_update_strategy \
-         env.bosh.agent.settings.preRenderOps \
          refused: properties persistent_disks template templates resource_pool persistent_disk_pool",
     ),
     (
@@ -326,7 +326,8 @@ const SCHEMA: &[(&[Key], &str)] = &[
         QUARKS,
         "used: ports ports[].name! ports[].protocol ports[].internal! run run.healthcheck run.healthcheck.* run.healthcheck.*.readiness \
          run.healthcheck.*.liveness run.healthcheck.*.startup run.capabilities run.memory run.virtual-cpus run.security_context bpm envs \
-         post_start post_start.condition activePassiveProbes debug consumes instances monit warned: run.scaling pre_render_scripts",
+         post_start post_start.condition activePassiveProbes debug consumes instances monit pre_render_scripts \
+         pre_render_scripts.bpm pre_render_scripts.ig_resolver pre_render_scripts.jobs warned: run.scaling",
     ),
 ];
 

@@ -1,4 +1,4 @@
-//! Init containers that copy the job sources of a release image to the directory with those of all releases of a pod.
+//! Init containers that copy the job sources of a release image to where those of all releases of a pod are.
 
 use boson_document::Tree;
 
@@ -7,8 +7,10 @@ pub const RELEASES: &str = "/var/vcap/all-releases";
 /// Where a release image has its own.
 pub const SOURCE: &str = "/var/vcap/jobs-src";
 
-/// Passed as `$1`, names need no quoting. The copy must be readable for vcap.
-const SCRIPT: &str = "mkdir -p \"$1\" && cp -r /var/vcap/jobs-src/. \"$1\" && chown -R 1000:1000 \"$1\"";
+/// Passed as `$1`, names need no quoting. The copy must be readable for vcap. The directory is removed first: when init containers run again, it holds
+/// files of pre-render scripts, such as a marker by which a script skips its work.
+const SCRIPT: &str =
+    "rm -rf \"$1\" && mkdir -p \"$1\" && cp -r /var/vcap/jobs-src/. \"$1\" && chown -R 1000:1000 \"$1\"";
 
 /// The directory of a release.
 pub fn target(release: &str) -> String {
@@ -20,8 +22,8 @@ pub fn command(target: &str) -> [&str; 5] {
     ["/bin/sh", "-c", SCRIPT, "spec-copier", target]
 }
 
-/// Whether a job of a manifest needs no root: its property `quarks.run.security_context` has `runAsNonRoot: true`. Then its scripts run as vcap, and
-/// if all jobs of a release have it, the release's templates are copied as vcap.
+/// Whether a job of a manifest needs no root: its property `quarks.run.security_context` has `runAsNonRoot: true`. Then its scripts run as vcap,
+/// and where all jobs of a release say so, the release's templates are copied as vcap.
 pub fn needs_no_root(job: &Tree) -> bool {
     let properties = job.get("properties");
     let quarks = properties.and_then(|all| all.get("quarks").or_else(|| all.get("bosh_containerization")));

@@ -9,3 +9,4 @@ pub mod images;
 pub mod instances;
 pub mod labels;
 pub mod names;
+pub mod pre_render;

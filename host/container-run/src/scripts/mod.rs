@@ -2,6 +2,7 @@
 
 pub mod drain;
 pub mod once;
+pub mod pre_render;
 pub mod ready;
 pub mod sidecar;
 

@@ -48,7 +48,7 @@ pub fn errand(places: &Places, flags: &Flags) -> Result<u8> {
 }
 
 /// Waits for the script's end. On a stop signal it cancels the script, as the agent does.
-fn finish(pid: Pid, events: &mut Events) -> Result<u8> {
+pub(super) fn finish(pid: Pid, events: &mut Events) -> Result<u8> {
     let mut kill_at = None;
     loop {
         let happened = events.wait(kill_at)?;

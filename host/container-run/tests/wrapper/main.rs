@@ -14,6 +14,7 @@ mod monit;
 mod namespaces;
 mod output;
 mod pod;
+mod pre_render;
 mod processes;
 mod scripts;
 mod stopping;

@@ -8,7 +8,7 @@ use super::stop::Stop;
 use boson_document::Tree;
 use boson_pipeline::bundle::Bundle;
 use boson_pipeline::convert::pod_plugins::{self, PodPlugin};
-use boson_pipeline::convert::{rendering, steps};
+use boson_pipeline::convert::{pre_render_ops, rendering, steps};
 use boson_pipeline::plain::active;
 use boson_pipeline::release::Release;
 use boson_pipeline::stage::{Deployment, JobFiles, ResolvedGroup, Variable};
@@ -91,8 +91,21 @@ pub(super) async fn render(
 ) -> Result<(Manifest, Vec<Result<Vec<JobFiles>, Vec<Diagnostic>>>), Stop> {
     blocking(move || {
         let rendered = rendering::render_each(&*stages, &groups, &releases, manifest.filter(), THREADS);
-        let rendered = rendered.map_err(|errors| manifest.fail(errors))?;
+        let mut rendered = rendered.map_err(|errors| manifest.fail(errors))?;
         manifest.warnings.extend(rendered.warnings);
+        for (group, jobs) in groups.iter().zip(&mut rendered.groups) {
+            let Ok(files) = jobs else { continue };
+            match pre_render_ops::to_bpm(&*stages, group, files, &mut rendered.documents, &manifest.name) {
+                Ok(mut said) => {
+                    pre_render_ops::in_manifest(&mut said, manifest.named());
+                    manifest.warnings.extend(said);
+                }
+                Err(mut errors) => {
+                    pre_render_ops::in_manifest(&mut errors, manifest.named());
+                    *jobs = Err(errors);
+                }
+            }
+        }
         Ok((manifest, rendered.groups))
     })
     .await?

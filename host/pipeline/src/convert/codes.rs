@@ -35,6 +35,13 @@ pub const CODES: &[Code] = &[
                       the manifest by mistake.",
     },
     Code {
+        name: "convert-pre-render-ops",
+        title: "Part of preRenderOps.bpm has no effect",
+        explanation: "`env.bosh.agent.settings.preRenderOps.bpm` has operations on the rendered bpm.yml of the jobs of an instance group: the document is \
+                      `{configs: {<job>: <bpm.yml>}}`, so a path is `/configs/<job>/processes/name=<process>/..`. A job without bpm.yml gets its \
+                      processes from its property `quarks.bpm`, and no operation can remove a job's file.",
+    },
+    Code {
         name: "convert-release-latest",
         title: "A release's version `latest` was resolved",
         explanation: "A director takes the newest version that is uploaded. `host convert` takes the version of the release given with `--release`, \

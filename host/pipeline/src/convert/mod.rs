@@ -15,6 +15,7 @@ mod needed;
 pub mod parallel;
 mod places;
 pub mod pod_plugins;
+pub mod pre_render_ops;
 pub mod rendering;
 pub mod selection;
 pub mod steps;
@@ -203,7 +204,7 @@ impl Run<'_> {
     }
 
     fn render(&mut self, groups: &[ResolvedGroup]) -> Outcome<Vec<Vec<JobFiles>>> {
-        let rendering = rendering::render(
+        let mut rendering = rendering::render(
             self.stages,
             groups,
             self.inputs.releases,
@@ -211,8 +212,23 @@ impl Run<'_> {
             self.inputs.threads,
         )?;
         self.diagnostics.extend(rendering.warnings);
+        let (mut said, mut errors) = (Vec::new(), Vec::new());
+        for (group, jobs) in groups.iter().zip(&mut rendering.files) {
+            let name = self.inputs.manifest.name;
+            match pre_render_ops::to_bpm(self.stages, group, jobs, &mut rendering.documents, name) {
+                Ok(notes) => said.extend(notes),
+                Err(found) => errors.extend(found),
+            }
+        }
+        pre_render_ops::in_manifest(&mut said, self.inputs.manifest);
+        pre_render_ops::in_manifest(&mut errors, self.inputs.manifest);
+        self.diagnostics.extend(said);
         self.rendered = rendering.documents;
-        Ok(rendering.files)
+        if errors.is_empty() {
+            Ok(rendering.files)
+        } else {
+            Err(errors)
+        }
     }
 
     fn convert_groups(

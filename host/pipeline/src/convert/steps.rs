@@ -1,6 +1,6 @@
 //! The parts of a conversion, each with its result as data: the operator stores the results in Secrets, and each of its pods does one part.
 
-use super::{needed, places};
+use super::{needed, places, pre_render_ops};
 use crate::bundle::privileges::{self, Privileges, Rights};
 use crate::release::Release;
 use crate::stage::{Deployment, GroupRequest, JobFiles, Named, Reply, ResolvedGroup, StageError, Stages};
@@ -31,6 +31,8 @@ pub fn gather(
             if deployment.monit {
                 resolved.groups.iter_mut().for_each(by_monit);
             }
+            let ((), said) = pre_render_ops::to_groups(stages, &mut resolved.groups, manifest)?;
+            diagnostics.extend(said);
             Ok((resolved.groups, diagnostics))
         }
         // An unused release may be one whose name was mistyped.

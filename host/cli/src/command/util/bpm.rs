@@ -5,7 +5,7 @@ use super::mounted;
 use crate::exit::Failed;
 use crate::output::Color;
 use crate::plugins::{self, PluginArguments};
-use boson_pipeline::convert::{kept, rendering};
+use boson_pipeline::convert::{kept, pre_render_ops, rendering};
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::{Filter, Secrets};
 use boson_pipeline::stage::ResolvedGroup;
@@ -54,7 +54,13 @@ fn render(arguments: &BpmArguments, sources: &mut Sources, warnings: &mut Vec<Di
     let document = mounted::document(&arguments.resolved, &name, sources)?.tree;
     secrets.add(Secrets::suspected(&document));
     // The operator has warned about settings when it loaded the plugin.
-    let (plugins, _) = plugins::prepare(&arguments.plugins, &[Stage::Render], sources)?;
+    let stages = [Stage::Ops, Stage::Render];
+    let stages = if pre_render_ops::are_in_pod(&document) {
+        &stages[..]
+    } else {
+        &stages[1..]
+    };
+    let (plugins, _) = plugins::prepare(&arguments.plugins, stages, sources)?;
     let releases = mounted::releases(&arguments.releases, sources)?;
     let group = ResolvedGroup {
         name: arguments.group.clone(),
@@ -64,9 +70,14 @@ fn render(arguments: &BpmArguments, sources: &mut Sources, warnings: &mut Vec<Di
         secrets: &secrets,
         sources,
     };
-    let rendered = rendering::render(&plugins, &[group], &releases, filter, THREADS);
-    let rendered = rendered.map_err(|errors| secrets.scrub(errors, sources))?;
+    let rendered = rendering::render(&plugins, std::slice::from_ref(&group), &releases, filter, THREADS);
+    let mut rendered = rendered.map_err(|errors| secrets.scrub(errors, sources))?;
+    let mut jobs = rendered.files.into_iter().next().unwrap_or_default();
+    let documents = &mut rendered.documents;
+    let changed = pre_render_ops::to_bpm(&plugins, &group, &mut jobs, documents, &arguments.manifest_name);
+    rendered
+        .warnings
+        .extend(changed.map_err(|errors| secrets.scrub(errors, sources))?);
     warnings.extend(secrets.scrub(rendered.warnings, sources));
-    let jobs = rendered.files.into_iter().next().unwrap_or_default();
     Ok(kept::bpm(&jobs))
 }

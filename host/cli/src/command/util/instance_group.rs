@@ -6,7 +6,7 @@ use crate::command::instances::InstancesArgument;
 use crate::exit::Failed;
 use crate::output::Color;
 use crate::plugins::{self, PluginArguments};
-use boson_pipeline::convert::{kept, steps};
+use boson_pipeline::convert::{kept, pre_render_ops, steps};
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::{Deployment, Named};
 use boson_pipeline::{Diagnostic, Stage, StageError};
@@ -77,7 +77,13 @@ fn gather(arguments: &InstanceGroupArguments, sources: &mut Sources, warnings: &
     let secrets = values.secrets();
     let manifest = mounted::document(&arguments.manifest, &arguments.manifest_name, sources)?;
     // The operator has warned about settings when it loaded the plugin.
-    let (plugins, _) = plugins::prepare(&arguments.plugins, &[Stage::Links], sources)?;
+    let stages = [Stage::Ops, Stage::Links];
+    let stages = if pre_render_ops::are_on_groups(&manifest.tree) {
+        &stages[..]
+    } else {
+        &stages[1..]
+    };
+    let (plugins, _) = plugins::prepare(&arguments.plugins, stages, sources)?;
     let releases = mounted::releases(&arguments.releases, sources)?;
     let named = Named {
         name: &manifest.name,

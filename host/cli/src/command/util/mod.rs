@@ -9,6 +9,7 @@ mod leaving;
 mod mounted;
 mod persist_output;
 mod pod_names;
+mod pre_render_scripts;
 mod processes;
 mod template_render;
 mod wait;
@@ -32,6 +33,8 @@ pub enum UtilCommand {
     ExtractJobs(extract_jobs::ExtractJobsArguments),
     /// Make Secrets from the output files of the other containers of this pod
     PersistOutput(persist_output::PersistOutputArguments),
+    /// Write the pre-render scripts of this pod's jobs as files
+    PreRenderScripts(pre_render_scripts::PreRenderScriptsArguments),
     /// Render all templates of this pod's instance
     TemplateRender(template_render::TemplateRenderArguments),
     /// Wait until names resolve, or answer
@@ -48,6 +51,7 @@ pub fn run(command: &UtilCommand, color: Color) -> Result<(), Failed> {
         UtilCommand::Bpm(arguments) => bpm::run(arguments, color),
         UtilCommand::ExtractJobs(arguments) => extract_jobs::run(arguments),
         UtilCommand::PersistOutput(arguments) => persist_output::run(arguments, color),
+        UtilCommand::PreRenderScripts(arguments) => pre_render_scripts::run(arguments, color),
         UtilCommand::Wait(arguments) => wait::run(arguments, color),
         UtilCommand::TemplateRender(arguments) => template_render::run(arguments, color),
     }

@@ -13,10 +13,12 @@ use boson_document::Tree;
 use boson_pipeline::convert::collected::{self, JobErrors};
 use boson_pipeline::convert::context;
 use boson_pipeline::convert::filling::{self, Filled};
+use boson_pipeline::convert::pre_render_ops;
 use boson_pipeline::convert::selection;
 use boson_pipeline::release::Job;
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::Secrets;
+use boson_pipeline::stage::Named;
 use boson_pipeline::{Diagnostic, Stage};
 use boson_sandbox::Plugins;
 use clap::Args;
@@ -69,6 +71,7 @@ pub fn run(arguments: &TemplateRenderArguments, color: Color) -> Result<(), Fail
 
 /// The instance group of the manifest and this pod's place in it.
 struct Pod<'a> {
+    manifest: &'a Tree,
     group: &'a str,
     jobs: &'a [Tree],
     index: u32,
@@ -82,7 +85,13 @@ fn template_render(
     let one = |diagnostic: Box<Diagnostic>| vec![*diagnostic];
     let manifest = inputs::mounted(&arguments.manifest, sources).map_err(one)?;
     // The operator has warned about settings when it loaded the plugin.
-    let (plugins, _) = plugins::prepare(&arguments.plugins, &[Stage::Render], sources)?;
+    let stages = [Stage::Ops, Stage::Render];
+    let stages = if pre_render_ops::are_in_pod(&manifest) {
+        &stages[..]
+    } else {
+        &stages[1..]
+    };
+    let (plugins, _) = plugins::prepare(&arguments.plugins, stages, sources)?;
     let pod = pod(arguments, &manifest);
     // More users can read a pod's log than its Secrets.
     let secrets = Secrets::suspected(&manifest);
@@ -120,6 +129,7 @@ fn pod<'a>(arguments: &TemplateRenderArguments, manifest: &'a Tree) -> Pod<'a> {
     let group = manifest.items("instance_groups").first();
     let replicas = arguments.replicas.or_else(|| context::replicas(manifest)).unwrap_or(1);
     Pod {
+        manifest,
         group: group.and_then(|group| group.str("name")).unwrap_or_default(),
         jobs: group.map_or(&[][..], |group| group.items("jobs")),
         index: instances::index(arguments.az_index, replicas, arguments.ordinal),
@@ -156,10 +166,18 @@ fn files(
     if !failed.is_empty() {
         said.push(collected::of_group(&failed));
     }
+    let mut described = Vec::new();
     for (tree, one) in filled.iter().filter(|(_, one)| !one.filled.failed()) {
-        let described = processes::description(&one.job, &one.filled, one.monit.as_deref(), sources);
-        let text = described.and_then(|bpm| processes::of_job((tree, &one.job), bpm, &one.context, &arguments.ip));
-        match text {
+        match processes::description(&one.job, &one.filled, one.monit.as_deref(), sources) {
+            Ok((name, bpm)) => described.push((*tree, one, name, bpm)),
+            Err(errors) => said.extend(errors),
+        }
+    }
+    if let Err(errors) = change(arguments, plugins, pod, &mut described) {
+        said.extend(errors);
+    }
+    for (tree, one, name, bpm) in described {
+        match processes::of_job((tree, &one.job), (name, bpm), &one.context, &arguments.ip) {
             Ok(text) => rendered.written.jobs.push((one.job.name.clone(), text)),
             Err(errors) => said.extend(errors),
         }
@@ -172,6 +190,32 @@ fn files(
         rendered.written.context = one.context;
     }
     Ok(Rendered { said, ..rendered })
+}
+
+/// Applies the group's operations on bpm.yml, as the conversion did, to what was rendered here.
+fn change(
+    arguments: &TemplateRenderArguments,
+    plugins: &Plugins,
+    pod: &Pod<'_>,
+    described: &mut [(&Tree, &Instance, String, Tree)],
+) -> Result<(), Vec<Diagnostic>> {
+    let name = crate::files::name(&arguments.manifest);
+    let with_file = described.iter().filter(|(_, _, name, _)| !name.is_empty());
+    let configs: Tree = with_file
+        .map(|(_, one, _, bpm)| (one.job.name.clone(), bpm.clone()))
+        .collect();
+    let changed = pre_render_ops::in_pod(plugins, (pod.group, pod.manifest), &configs, &name);
+    let changed = changed.map_err(|mut errors| {
+        let tree = pod.manifest;
+        pre_render_ops::in_manifest(&mut errors, Named { name: &name, tree });
+        errors
+    })?;
+    for (_, one, _, bpm) in described.iter_mut().filter(|(_, _, name, _)| !name.is_empty()) {
+        if let Some(now) = changed.as_ref().and_then(|configs| configs.get(&one.job.name)) {
+            *bpm = now.clone();
+        }
+    }
+    Ok(())
 }
 
 /// A job on this pod.

@@ -18,6 +18,7 @@ use crate::objects;
 use crate::versioned::Series;
 use boson_deployment::labels;
 use boson_pipeline::Diagnostic;
+use boson_pipeline::convert::pre_render_ops;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
@@ -66,7 +67,9 @@ impl Flow<'_> {
         }
         let pods = self.pods(job).await?;
         let warnings = pods::newest(&pods, &job.digest).map(pods::warnings);
-        manifest.warnings.extend(warnings.unwrap_or_default());
+        let mut warnings = warnings.unwrap_or_default();
+        pre_render_ops::in_manifest(&mut warnings, manifest.named());
+        manifest.warnings.extend(warnings);
         // Listed after the job has ended, so that nothing is missing.
         let existing = self.existing().await?;
         if let Some(kept) = self.newest(series, &existing).await?
@@ -134,8 +137,9 @@ impl Flow<'_> {
     async fn unfinished(&self, job: &Job, failed: Option<String>, manifest: &Manifest) -> Result<Stop, Error> {
         let pods = self.pods(job).await?;
         let pod = pods::newest(&pods, &job.digest);
-        let errors = pod.map(|pod| pods::errors(pod, failed.is_some())).unwrap_or_default();
+        let mut errors = pod.map(|pod| pods::errors(pod, failed.is_some())).unwrap_or_default();
         if !errors.is_empty() {
+            pre_render_ops::in_manifest(&mut errors, manifest.named());
             return Ok(manifest.fail(errors));
         }
         if let Some(why) = failed {

@@ -1,0 +1,164 @@
+//! `container-run pre-render`: the scripts that change a pod's copy of the job sources before its templates are rendered.
+//!
+//! The first script that fails ends it, and the kubelet starts the container again. A script may have changed half of what it wants to change by
+//! then. So the sources are saved before the first script and restored before the next try: every try starts from the same files.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use super::once::finish;
+use crate::arguments::Flags;
+use crate::children;
+use crate::environment;
+use crate::events::Events;
+use crate::exec_as::Changes;
+use crate::failure::{Doing, Result};
+use crate::launch::{Launch, Outputs};
+use crate::places::Places;
+use crate::say::say;
+
+/// What the scripts are written for.
+const SHELL: &str = "/bin/bash";
+/// For simple scripts, where the image has no other.
+const OTHER_SHELL: &str = "/bin/sh";
+/// Directories within each other. Releases have a few.
+const DEEPEST: usize = 64;
+
+/// Paths of one job in the volume of the job sources.
+struct Sources {
+    /// The volume.
+    volume: PathBuf,
+    /// The job's scripts.
+    scripts: PathBuf,
+    /// The sources as they were before the job's first script.
+    saved: PathBuf,
+    /// A copy of them that may not be complete.
+    partial: PathBuf,
+}
+
+/// Runs all scripts of a job, one after the other.
+pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
+    let sources = Sources::of(Path::new(&flags.sources), &flags.job);
+    let scripts = sources.scripts()?;
+    sources.reset()?;
+    let temporary = sources.volume.join("tmp");
+    // A shell keeps its here-documents there; the container may have no other place to write to.
+    fs::create_dir_all(&temporary).doing("making", &temporary)?;
+    let shell = if Path::new(SHELL).exists() { SHELL } else { OTHER_SHELL };
+    let mut events = Events::new()?;
+    children::adopt_orphans();
+    for script in scripts {
+        let launch = Launch {
+            program: shell.into(),
+            arguments: vec![script.to_string_lossy().into_owned()],
+            environment: environment::of_script(
+                places,
+                &flags.env,
+                &[("TMPDIR", temporary.to_string_lossy().into_owned())],
+            ),
+            directory: Some(sources.volume.clone()),
+            changes: Changes::default(),
+        };
+        let code = finish(launch.start(Outputs::Inherited)?.pid, &mut events)?;
+        if code != 0 {
+            let name = script.file_name().unwrap_or_default().to_string_lossy();
+            say(&format!(
+                "pre-render script '{name}' of job '{}' failed: exit status {code}",
+                flags.job
+            ));
+            return Ok(code);
+        }
+    }
+    children::kill_all();
+    sources.forget()?;
+    Ok(0)
+}
+
+// === impl Sources ===
+
+impl Sources {
+    fn of(volume: &Path, job: &str) -> Self {
+        Self {
+            volume: volume.to_path_buf(),
+            scripts: volume.join("pre-render").join(job),
+            saved: volume.join("saved").join(job),
+            partial: volume.join("saving").join(job),
+        }
+    }
+
+    /// Their names sort in the order in which they run.
+    fn scripts(&self) -> Result<Vec<PathBuf>> {
+        let mut paths = entries(&self.scripts).doing("reading", &self.scripts)?;
+        paths.sort();
+        Ok(paths)
+    }
+
+    /// Saves the sources, or restores what an earlier try has saved.
+    fn reset(&self) -> Result<()> {
+        let current = self.volume.join("jobs-src");
+        if self.saved.is_dir() {
+            for release in entries(&self.saved).doing("reading", &self.saved)? {
+                let target = current.join(release.file_name().unwrap_or_default());
+                empty(&target).doing("emptying", &target)?;
+                copy(&release, &target, 0).doing("restoring", &target)?;
+            }
+            return Ok(());
+        }
+        // Renamed when it is complete: a try that ends before that has run no script.
+        let partial = &self.partial;
+        if partial.exists() {
+            fs::remove_dir_all(partial).doing("removing", partial)?;
+        }
+        copy(&current, partial, 0).doing("saving", &current)?;
+        let directory = self.volume.join("saved");
+        fs::create_dir_all(&directory)
+            .and_then(|()| fs::rename(partial, &self.saved))
+            .doing("renaming", partial)
+    }
+
+    /// The container has done its work: where all init containers run again, the sources are copied from the images again.
+    fn forget(&self) -> Result<()> {
+        fs::remove_dir_all(&self.saved).doing("removing", &self.saved)
+    }
+}
+
+fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    fs::read_dir(directory)?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect()
+}
+
+/// The directory itself stays: who made it may be root, and only what is in it belongs to vcap.
+fn empty(directory: &Path) -> io::Result<()> {
+    for path in entries(directory)? {
+        if fs::symlink_metadata(&path)?.is_dir() {
+            fs::remove_dir_all(&path)?;
+        } else {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path, depth: usize) -> io::Result<()> {
+    if depth > DEEPEST {
+        return Err(io::Error::other("too many directories within each other"));
+    }
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            copy(&source, &target, depth + 1)?;
+        } else if kind.is_symlink() {
+            symlink(fs::read_link(&source)?, &target)?;
+        } else if kind.is_file() {
+            // With its permissions: an execute bit decides who may run what is rendered.
+            fs::copy(&source, &target)?;
+        }
+    }
+    Ok(())
+}

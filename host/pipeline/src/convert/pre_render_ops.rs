@@ -1,0 +1,285 @@
+//! `env.bosh.agent.settings.preRenderOps`: operations of an instance group on what the conversion made of it. `instanceGroup` changes the resolved
+//! document, before templates are rendered; `bpm` changes the rendered bpm.yml of the group's jobs, in the document
+//! `{configs: {<job>: <bpm.yml>}}`. Both follow the rules of the ops stage.
+
+use super::places;
+use crate::diagnostic::Diagnostic;
+use crate::stage::{JobFiles, Named, Reply, ResolvedGroup, StageError, Stages};
+use crate::yaml::{self, Document};
+use boson_document::{Pointer, Tree};
+use std::slice;
+
+/// Where an instance group has its operations.
+const SETTINGS: [&str; 5] = ["env", "bosh", "agent", "settings", "preRenderOps"];
+/// Member of the changed document with the rendered files, by job.
+const CONFIGS: &str = "configs";
+
+/// What operations change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    InstanceGroup,
+    Bpm,
+}
+
+/// The operations of one group on one part.
+struct Operations<'a> {
+    group: &'a str,
+    part: Part,
+    list: &'a Tree,
+    /// Name of the manifest in diagnostics.
+    manifest: &'a str,
+}
+
+/// Applies the operations on the resolved documents.
+///
+/// # Errors
+/// The operations that fail, of all groups, with their places in the manifest.
+pub fn to_groups(stages: &dyn Stages, groups: &mut [ResolvedGroup], manifest: Named<'_>) -> Reply<()> {
+    let (mut said, mut errors) = (Vec::new(), Vec::new());
+    for group in groups {
+        let list = list(&group.document, Part::InstanceGroup).cloned();
+        let Some(list) = list else { continue };
+        let operations = Operations {
+            group: &group.name,
+            part: Part::InstanceGroup,
+            list: &list,
+            manifest: manifest.name,
+        };
+        match operations.apply(stages, &group.document) {
+            Ok((document, notes)) => {
+                group.document = document;
+                said.extend(notes);
+            }
+            Err(StageError::Input(found)) => errors.extend(found),
+            Err(error) => return Err(error),
+        }
+    }
+    in_manifest(&mut said, manifest);
+    in_manifest(&mut errors, manifest);
+    if errors.is_empty() {
+        return Ok(((), said));
+    }
+    errors.extend(said);
+    Err(StageError::Input(errors))
+}
+
+/// Applies the operations on the rendered bpm.yml of a group's jobs. `documents`: the rendered files, which diagnostics name: one that changes is
+/// replaced. Places in the manifest are those of [`in_manifest`], which leads them to the group.
+///
+/// # Errors
+/// The operations that fail.
+pub fn to_bpm(
+    stages: &dyn Stages,
+    group: &ResolvedGroup,
+    jobs: &mut [JobFiles],
+    documents: &mut Vec<Document>,
+    manifest: &str,
+) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    let Some(list) = list(&group.document, Part::Bpm) else {
+        return Ok(Vec::new());
+    };
+    let operations = Operations {
+        group: &group.name,
+        part: Part::Bpm,
+        list,
+        manifest,
+    };
+    let rendered: Vec<Vec<Tree>> = jobs
+        .iter()
+        .map(|job| job.bpm.iter().map(|copy| copy.bpm.clone()).collect())
+        .collect();
+    let most = rendered.iter().map(Vec::len).max().unwrap_or(0);
+    let mut said = Vec::new();
+    for nth in 0..most.max(1) {
+        // Jobs whose instances agree have fewer files than others: their last one stands for all.
+        let pairs = jobs.iter().zip(&rendered);
+        let configs = pairs.filter_map(|(job, copies)| {
+            let copy = copies.get(nth).or(copies.last())?;
+            Some((job.job.clone(), copy.clone()))
+        });
+        let document = Tree::object().with(CONFIGS, configs.collect::<Tree>());
+        let (changed, notes) = operations
+            .apply(stages, &document)
+            .map_err(StageError::into_diagnostics)?;
+        if nth == 0 {
+            said.extend(notes);
+            said.extend(operations.without_effect(&changed, jobs));
+        }
+        for job in jobs.iter_mut() {
+            let now = changed.get(CONFIGS).and_then(|configs| configs.get(&job.job));
+            let (Some(copy), Some(now)) = (job.bpm.get_mut(nth), now) else {
+                continue;
+            };
+            if *now == copy.bpm {
+                continue;
+            }
+            let text = yaml::write_manifest(slice::from_ref(now));
+            let file = yaml::read(&copy.document_name, &text).map_err(|error| vec![error])?;
+            (copy.bpm, copy.text) = (file.tree.clone(), file.text.clone());
+            documents.retain(|one| one.name != file.name);
+            documents.push(file);
+        }
+    }
+    Ok(said)
+}
+
+/// One job's file on one pod, changed by the group's operations: `jobs` are the files of all jobs, by name. Nothing where the group has none.
+///
+/// # Errors
+/// The operations that fail.
+pub fn in_pod(
+    stages: &dyn Stages,
+    group: (&str, &Tree),
+    configs: &Tree,
+    manifest: &str,
+) -> Result<Option<Tree>, Vec<Diagnostic>> {
+    let Some(list) = list(group.1, Part::Bpm) else {
+        return Ok(None);
+    };
+    let operations = Operations {
+        group: group.0,
+        part: Part::Bpm,
+        list,
+        manifest,
+    };
+    let document = Tree::object().with(CONFIGS, configs.clone());
+    let changed = operations.apply(stages, &document);
+    let (changed, _) = changed.map_err(StageError::into_diagnostics)?;
+    Ok(Some(changed.get(CONFIGS).cloned().unwrap_or_default()))
+}
+
+/// Whether a group of the manifest has operations on its resolved document.
+pub fn are_on_groups(manifest: &Tree) -> bool {
+    let mut groups = manifest.items("instance_groups").iter();
+    groups.any(|group| of_group(group, Part::InstanceGroup).is_some())
+}
+
+/// Whether pods of this resolved document apply operations.
+pub fn are_in_pod(document: &Tree) -> bool {
+    list(document, Part::Bpm).is_some()
+}
+
+/// Leads diagnostics about operations to the group's place in the manifest: until then, a group is named (`/instance_groups/name=web/..`), since a pod
+/// that works on one group does not know where it stands.
+pub fn in_manifest(diagnostics: &mut [Diagnostic], manifest: Named<'_>) {
+    for one in diagnostics {
+        let place = &mut one.place;
+        if place.document.as_deref() != Some(manifest.name) {
+            continue;
+        }
+        let Some(found) = place.pointer.as_deref().and_then(Pointer::parse) else {
+            continue;
+        };
+        let [groups, name, below @ ..] = found.tokens() else {
+            continue;
+        };
+        if let Some(name) = name.strip_prefix("name=").filter(|_| groups == "instance_groups") {
+            let group = places::of_group(manifest.tree, name);
+            place.pointer = Pointer::parse(&group).map(|group| group.join(below).to_string());
+        }
+    }
+}
+
+fn list(document: &Tree, part: Part) -> Option<&Tree> {
+    of_group(document.items("instance_groups").first()?, part)
+}
+
+fn of_group(group: &Tree, part: Part) -> Option<&Tree> {
+    let settings = SETTINGS.iter().try_fold(group, |tree, key| tree.get(key))?;
+    settings.get(part.name()).filter(|list| !list.is_null())
+}
+
+// === impl Part ===
+
+impl Part {
+    fn name(self) -> &'static str {
+        match self {
+            Self::InstanceGroup => "instanceGroup",
+            Self::Bpm => "bpm",
+        }
+    }
+}
+
+// === impl Operations ===
+
+impl Operations<'_> {
+    fn apply(&self, stages: &dyn Stages, document: &Tree) -> Reply<Tree> {
+        let name = format!("preRenderOps.{} of instance group '{}'", self.part.name(), self.group);
+        let changed = match self.part {
+            Part::InstanceGroup => format!("the resolved document of instance group '{}'", self.group),
+            Part::Bpm => format!("the bpm.yml of the jobs of instance group '{}'", self.group),
+        };
+        let (document, file) = (
+            Named {
+                name: &changed,
+                tree: document,
+            },
+            Named {
+                name: &name,
+                tree: self.list,
+            },
+        );
+        match stages.apply(document, slice::from_ref(&file)) {
+            Ok((applied, said)) => Ok((applied.document, self.placed(said, &name))),
+            Err(StageError::Input(said)) => Err(StageError::Input(self.placed(said, &name))),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn at(&self) -> Pointer {
+        let group = Pointer::root().at("instance_groups").at(format!("name={}", self.group));
+        SETTINGS
+            .iter()
+            .fold(group, |place, key| place.at(key))
+            .at(self.part.name())
+    }
+
+    /// The operations are a part of the manifest.
+    fn placed(&self, mut said: Vec<Diagnostic>, name: &str) -> Vec<Diagnostic> {
+        for one in &mut said {
+            let below = match one.place.document.as_deref() {
+                Some(document) if document == name => one.place.pointer.as_deref().and_then(Pointer::parse),
+                _ => None,
+            };
+            let below = below.unwrap_or_else(Pointer::root);
+            one.place.document = Some(self.manifest.to_string());
+            one.place.pointer = Some(self.at().join(below.tokens()).to_string());
+        }
+        said
+    }
+
+    /// What operations on bpm.yml cannot do: a job gets its file, or loses it, by its release.
+    fn without_effect(&self, changed: &Tree, jobs: &[JobFiles]) -> Vec<Diagnostic> {
+        let configs = changed.get(CONFIGS);
+        let mut names: Vec<String> = changed
+            .as_object()
+            .into_iter()
+            .flat_map(|map| map.keys())
+            .filter(|key| *key != CONFIGS)
+            .map(|key| format!("/{key}"))
+            .collect();
+        let with_file = |name: &str| jobs.iter().any(|job| job.job == name && !job.bpm.is_empty());
+        let configured = configs.and_then(Tree::as_object).into_iter().flat_map(|map| map.keys());
+        names.extend(
+            configured
+                .filter(|job| !with_file(job))
+                .map(|job| format!("/{CONFIGS}/{job}")),
+        );
+        let removed = jobs.iter().filter(|job| !job.bpm.is_empty());
+        names.extend(
+            removed
+                .filter(|job| configs.is_none_or(|configs| configs.get(&job.job).is_none()))
+                .map(|job| format!("/{CONFIGS}/{}", job.job)),
+        );
+        let warn = |name: String| {
+            let text = format!(
+                "The operations of preRenderOps.bpm have no effect on '{name}': they change the bpm.yml of the group's jobs, '/{CONFIGS}/<job>'"
+            );
+            Diagnostic::warning("convert-pre-render-ops", text)
+                .in_document(self.manifest)
+                .at(self.at())
+                .help("give the processes of a job without bpm.yml in its property quarks.bpm")
+        };
+        names.into_iter().map(warn).collect()
+    }
+}
