@@ -72,6 +72,21 @@ pub const KINDS: &[Kind] = &[
 /// Types of Secrets that Kubernetes treats as credentials: with one, a plugin could read a token of any account.
 const SECRET_TYPES_REFUSED: [&str; 2] = ["kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token"];
 
+/// Kinds that only the host creates: the account of DNS servers, and its permissions.
+const OF_ACCOUNTS: [(&str, &str); 3] = [
+    ("v1", "ServiceAccount"),
+    ("rbac.authorization.k8s.io/v1", "Role"),
+    ("rbac.authorization.k8s.io/v1", "RoleBinding"),
+];
+
+/// Whether the object is an account, or gives one permissions.
+pub(crate) fn is_of_account(object: &Tree) -> bool {
+    let kind = (object.str("apiVersion"), object.str("kind"));
+    OF_ACCOUNTS
+        .iter()
+        .any(|(version, name)| kind == (Some(*version), Some(*name)))
+}
+
 /// Checks that the object's kind is allowed and its name valid.
 pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
     let (version, kind) = (
