@@ -4,6 +4,7 @@
 //! BOSH's server does. [`own_names`] and [`resolv_conf`] make the files of a pod. [`server`] is the only part with sockets, files and a cluster.
 
 pub mod instances;
+pub mod lookup;
 pub mod own_names;
 pub mod query;
 pub mod resolv_conf;

@@ -69,7 +69,8 @@ fn check(request: &DeploymentRequest, place: &Place, report: &mut Report) {
         report.warning(codes::IGNORED_KEY, &place.at("name"), text);
     }
     if let Some(update) = document.get("update") {
-        rollout::check(update, &place.at("update"), report);
+        let has_image = !request.deployment.operator_image.is_empty();
+        rollout::check(update, has_image, &place.at("update"), report);
     }
     if document.get("release").is_some() && document.get("releases").is_some() {
         let text = "Deployment manifest contains both 'release' and 'releases' sections, please use one of the two.";

@@ -6,7 +6,7 @@ use crate::job::Job;
 use crate::object::{compact, object};
 use crate::volumes::{self, Volumes, mount};
 use crate::wrapper::{BOSH, HOME, VOLUME};
-use crate::{pre_render, resources, scripts, security};
+use crate::{pre_render, resources, scripts, security, waiting};
 use boson_deployment::copier::{self, RELEASES};
 use boson_deployment::{contract, names};
 use boson_document::Tree;
@@ -21,6 +21,7 @@ pub fn containers(group: &Group, volumes: &Volumes) -> Vec<Tree> {
     out.extend(copiers(group));
     out.extend(pre_render::containers(group));
     out.push(template_render(group));
+    out.extend(waiting::containers(group));
     let with_script = group.jobs.iter().filter(|job| job.scripts.pre_start);
     out.extend(with_script.map(|job| pre_start(group, volumes, job)));
     out.extend(scripts::jobs_with_sidecar(group).map(|job| scripts::sidecar(group, volumes, job)));
@@ -35,6 +36,7 @@ pub fn names_of(group: &Group) -> Vec<(String, String)> {
         .iter()
         .map(|name| (name.to_string(), format!("the init container '{name}'")))
         .collect();
+    out.extend(waiting::names_of(group));
     for job in &group.jobs {
         out.push((
             names::container(&["spec-copier", &job.release]),

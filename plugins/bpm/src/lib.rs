@@ -52,6 +52,7 @@ mod settings;
 pub mod value;
 mod variables;
 mod volumes;
+mod waiting;
 mod workload;
 mod wrapper;
 mod zone;

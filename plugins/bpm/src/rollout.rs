@@ -41,15 +41,15 @@ pub fn own(group: &Tree, document: &Tree) -> Option<Tree> {
     )
 }
 
-/// Checks an update block and warns of keys without effect.
-pub fn check(update: &Tree, place: &Place, report: &mut Report) {
+/// Checks an update block and warns of keys without effect. `has_image`: the image of the operator is known.
+pub fn check(update: &Tree, has_image: bool, place: &Place, report: &mut Report) {
     for key in ["canaries", "max_in_flight"] {
         count(update, key, place, report);
     }
     for key in ["canary_watch_time", "update_watch_time"] {
         watch_time(update, key, place, report);
     }
-    if update.get("serial") == Some(&Tree::Bool(true)) {
+    if !has_image && update.get("serial") == Some(&Tree::Bool(true)) {
         serial(place, report);
     }
     without_effect(update, place, report);
@@ -69,7 +69,7 @@ pub fn check(update: &Tree, place: &Place, report: &mut Report) {
 }
 
 fn serial(place: &Place, report: &mut Report) {
-    let text = "Key 'serial' has no effect: all instance groups are deployed at the same time";
+    let text = "Key 'serial' has no effect: without the operator's image, no pod can wait for others";
     report.warning(codes::IGNORED_KEY, &place.at("serial"), text);
 }
 
@@ -177,6 +177,7 @@ mod tests {
             let mut report = Report::default();
             check(
                 &json::parse(update).unwrap_or_default(),
+                true,
                 &Place::new("m", "/update"),
                 &mut report,
             );

@@ -625,3 +625,66 @@ fn pre_render_scripts_run_between_the_copies_and_rendering() {
     let expected = "E bpm-bad-value m/instance_groups/0/jobs/0/properties/quarks/pre_render_scripts/jobs/0 An entry of 'jobs' is the text of a shell script";
     assert_eq!(reported(wrong), [expected]);
 }
+
+#[test]
+fn the_annotation_wait_for_becomes_init_containers() {
+    let with = |annotation: &str| {
+        let text = json::to_text(&Tree::from(annotation));
+        format!(
+            r#""env": {{"bosh": {{"agent": {{"settings": {{"annotations": {{"quarks.cloudfoundry.org/wait-for": {text}}}}}}}}}}}"#
+        )
+    };
+    let group = with(r#"["other", "db.data"]"#);
+    let case = Case {
+        group: &group,
+        bpm: &[P],
+        templates: &["bin/pre-start"],
+        ..Case::default()
+    };
+    let pod = pod(case);
+    let containers = pod.items("initContainers");
+    let names: Vec<&str> = containers.iter().filter_map(|one| one.str("name")).collect();
+    assert_eq!(
+        names[2..],
+        [
+            "template-render",
+            "wait-for-other",
+            "wait-for-db-data",
+            "bosh-pre-start-j",
+            "logs"
+        ]
+    );
+    for (container, address) in [
+        (&containers[3], "other.default.svc.cluster.local"),
+        (&containers[4], "db.data.svc.cluster.local"),
+    ] {
+        assert_eq!(container.str("image"), Some("boson:1"));
+        let command = format!(r#"["host","util","wait","--timeout","1800","{address}"]"#);
+        assert_eq!(at(container, "/command"), command);
+        assert_eq!(
+            at(container, "/securityContext"),
+            r#"{"allowPrivilegeEscalation":false,"runAsNonRoot":true,"capabilities":{"drop":["ALL"]}}"#
+        );
+    }
+    let place = "m/instance_groups/0/env/bosh/agent/settings/annotations/quarks.cloudfoundry.org~1wait-for";
+    for (annotation, why) in [
+        ("other", "it is not JSON"),
+        (r#"{"a": 1}"#, "it is not a JSON array"),
+        ("[1]", "an item is not a string"),
+        (
+            r#"["A b"]"#,
+            "an item is not the name of a Service, <service> or <service>.<namespace>",
+        ),
+    ] {
+        let group = with(annotation);
+        let wrong = Case {
+            group: &group,
+            bpm: &[P],
+            ..Case::default()
+        };
+        let expected = format!(
+            "E bpm-metadata {place} The annotation 'quarks.cloudfoundry.org/wait-for' is not a JSON list of names of Services: {why}"
+        );
+        assert_eq!(reported(wrong), [expected]);
+    }
+}

@@ -29,6 +29,7 @@ pub const SET_BY_RULES: &[&str] = &[
     CONSUMES,
     PROVIDES,
     LINK_PROVIDER_NAME,
+    WAIT_FOR,
 ];
 
 // === labels ===
@@ -112,6 +113,8 @@ pub const MAX_IN_FLIGHT: &str = "quarks.cloudfoundry.org/max-in-flight";
 pub const UPDATE_START_TIME: &str = "quarks.cloudfoundry.org/update-start-time";
 /// Annotation: who made a versioned Secret.
 pub const SOURCE_DESCRIPTION: &str = "quarks.cloudfoundry.org/source-description";
+/// Annotation of the pods of an instance group: JSON list of Services that they wait for before they start.
+pub const WAIT_FOR: &str = "quarks.cloudfoundry.org/wait-for";
 /// Annotation: restart the owner when a mounted Secret or ConfigMap changes.
 pub const RESTART_ON_UPDATE: &str = "quarks.cloudfoundry.org/restart-on-update";
 /// Annotation: set to force a restart.

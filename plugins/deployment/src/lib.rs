@@ -10,3 +10,4 @@ pub mod instances;
 pub mod labels;
 pub mod names;
 pub mod pre_render;
+pub mod waiting;

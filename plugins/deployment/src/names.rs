@@ -152,6 +152,8 @@ pub fn container(parts: &[&str]) -> String {
 pub struct Names {
     deployment: String,
     subdomain: String,
+    /// `<cluster domain>`
+    domain: String,
     /// `.<namespace>.svc.<cluster domain>`
     suffix: String,
 }
@@ -174,6 +176,7 @@ impl Names {
         Ok(Self {
             deployment: name,
             subdomain,
+            domain: domain.into(),
             suffix: format!(".{namespace}.svc.{domain}"),
         })
     }
@@ -345,6 +348,11 @@ impl Names {
     /// Full DNS name of any Service of the deployment's namespace.
     pub fn address(&self, service: &str) -> String {
         format!("{service}{}", self.suffix)
+    }
+
+    /// Full DNS name of a Service of another namespace.
+    pub fn address_in(&self, service: &str, namespace: &str) -> String {
+        format!("{service}.{namespace}.svc.{}", self.domain)
     }
 
     fn fit(&self, service: String) -> Result<String, NameError> {

@@ -9,6 +9,8 @@ use crate::quarks::{QUARKS, quarks};
 use crate::value::{depth, hash, plain};
 use boson_deployment::cloud::{self, CloudConfig};
 use boson_deployment::dns::{self, Zone};
+use boson_deployment::names::Names;
+use boson_deployment::waiting;
 use boson_document::{MAX_DEPTH, Map, Tree};
 use std::collections::{HashMap, HashSet};
 
@@ -40,6 +42,7 @@ pub struct Documents<'m, 'a> {
     deployment: &'m str,
     /// The zone, if the manifest uses BOSH DNS.
     zone: Option<Zone>,
+    names: &'m Names,
     stemcells: HashMap<&'a str, Vec<&'a Tree>>,
 }
 
@@ -47,7 +50,7 @@ pub struct Documents<'m, 'a> {
 
 impl<'m, 'a> Documents<'m, 'a> {
     /// For a manifest.
-    pub fn new(manifest: &'m Manifest<'a>, deployment: &'m str, zone: Option<Zone>) -> Self {
+    pub fn new(manifest: &'m Manifest<'a>, deployment: &'m str, names: &'m Names, zone: Option<Zone>) -> Self {
         let mut stemcells: HashMap<&str, Vec<&Tree>> = HashMap::new();
         for stemcell in manifest.tree.items("stemcells") {
             stemcells
@@ -59,6 +62,7 @@ impl<'m, 'a> Documents<'m, 'a> {
             manifest,
             deployment,
             zone,
+            names,
             stemcells,
         }
     }
@@ -66,8 +70,12 @@ impl<'m, 'a> Documents<'m, 'a> {
     /// The documents of all groups; one that is nested too deep is reported.
     pub fn all(&self, data: Vec<Vec<JobData>>, report: &mut Report) -> Vec<GroupDocument> {
         let mut made = Vec::new();
-        for (group, data) in self.manifest.groups.iter().zip(data) {
-            let document = self.document(group, data);
+        let waits = self.waits();
+        for ((group, data), waits) in self.manifest.groups.iter().zip(data).zip(waits) {
+            let mut document = self.document(group, data);
+            if !waits.is_empty() {
+                document.set(waiting::RESOLVED_KEY, waits);
+            }
             if depth(&document) > MAX_DEPTH {
                 let message = format!(
                     "The resolved document of the instance group '{}' is nested too deep",
@@ -81,6 +89,22 @@ impl<'m, 'a> Documents<'m, 'a> {
             });
         }
         made
+    }
+
+    /// For each group the groups that its pods wait for.
+    fn waits(&self) -> Vec<Vec<&str>> {
+        let serial = |tree: &Tree| tree.get("update")?.get("serial")?.as_bool();
+        let of_all = serial(self.manifest.tree);
+        let settings = ["env", "bosh", "agent", "settings"];
+        let ports = |job: &Job<'a>| !quarks(job).items("ports").is_empty();
+        let members = self.manifest.groups.iter().map(|group| waiting::Member {
+            name: &group.name,
+            serial: serial(group.tree).or(of_all),
+            is_service: group.lifecycle == "service",
+            has_ports: group.jobs.iter().any(ports),
+            settings: settings.iter().try_fold(group.tree, |tree, key| tree.get(key)),
+        });
+        waiting::groups(&members.collect::<Vec<_>>(), self.names)
     }
 
     /// The document of a group; `data` has an entry for each of its jobs.

@@ -193,7 +193,7 @@ fn run(
     });
     // The bpm stage, which makes the DNS objects, reports errors in aliases.
     let zone = dns.wanted.then_some(dns.zone);
-    let documents = Documents::new(&manifest, &deployment.name, zone).all(data, report);
+    let documents = Documents::new(&manifest, &deployment.name, &names, zone).all(data, report);
     Some((documents, offered(&providers, &manifest)))
 }
 

@@ -14,6 +14,7 @@ use crate::request::{Deployment, GroupRequest};
 use crate::rollout;
 use crate::settings::Settings;
 use crate::value::text;
+use crate::waiting::{self, Wait};
 use boson_deployment::cloud::CloudConfig;
 use boson_deployment::instances::Layout;
 use boson_deployment::{labels, names};
@@ -89,6 +90,8 @@ pub struct Group {
     pub pull_secrets: Vec<String>,
     /// Name of the Secret with the resolved document.
     pub resolved_secret: String,
+    /// What its pods wait for.
+    pub waits: Vec<Wait>,
 }
 
 // === impl Group ===
@@ -107,7 +110,7 @@ impl Group {
             report.error(codes::MALFORMED, &place, text);
             return None;
         };
-        check_keys(tree, &request.group, &place, report);
+        check_keys(tree, request, &place, report);
         let name = text(tree, "name").unwrap_or_default();
         let names = names_of(request, &name, &place, report)?;
         let (lifecycle, zones) = (
@@ -139,6 +142,7 @@ impl Group {
             ports: Vec::new(),
             pull_secrets: Vec::new(),
             resolved_secret: request.resolved_secret.clone(),
+            waits: waiting::read(request, tree, &names, &place, report),
             names,
             name,
             place,
@@ -252,14 +256,16 @@ fn names_of(request: &GroupRequest, group: &str, place: &Place, report: &mut Rep
 }
 
 /// Checks the group's own keys: jobs, and keys that `update` inherits, are checked at their places in the manifest.
-fn check_keys(tree: &Tree, document: &Tree, place: &Place, report: &mut Report) {
+fn check_keys(tree: &Tree, request: &GroupRequest, place: &Place, report: &mut Report) {
+    let document = &request.group;
     let answered = match CloudConfig::of(document) {
         Some(_) => keys::ANSWERED_BY_CLOUD_CONFIG,
         None => &[],
     };
     let own = rollout::own(tree, document);
     if let Some(update) = own.as_ref().filter(|update| update.as_object().is_some()) {
-        rollout::check(update, &place.at("update"), report);
+        let has_image = !request.deployment.operator_image.is_empty();
+        rollout::check(update, has_image, &place.at("update"), report);
     }
     let Some(map) = tree.as_object() else {
         return keys::walk(keys::GROUP, tree, place, report);

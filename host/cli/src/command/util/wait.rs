@@ -2,9 +2,12 @@
 
 use crate::exit::{self, Failed};
 use crate::output::{self, Color};
+use boson_dns::lookup::{self, Found};
+use boson_dns::resolv_conf;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use clap::Args;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::signal::unix::{SignalKind, signal};
@@ -14,6 +17,15 @@ use tokio::time::{sleep, timeout};
 const LOOK: Duration = Duration::from_secs(5);
 /// Pause between two attempts.
 const AGAIN: Duration = Duration::from_secs(1);
+/// How long a group's first instance must not exist until the group counts as one without instances: Services are made one after the other, and DNS
+/// servers remember for up to 30 seconds that a name did not exist.
+const NO_INSTANCES: Duration = Duration::from_secs(60);
+/// How long the deployment's DNS may be silent until the cluster's DNS decides alone.
+const SILENT: Duration = Duration::from_secs(60);
+/// Port of DNS.
+const PORT: u16 = 53;
+/// Where the addresses of the cluster's DNS are.
+const RESOLV_CONF: &str = "/etc/resolv.conf";
 
 /// Wait for Services
 #[derive(Args, Debug)]
@@ -24,35 +36,44 @@ pub struct WaitArguments {
     /// Give up after so many seconds
     #[arg(long, value_name = "SECONDS", env = "WAIT_TIMEOUT", default_value_t = 1800)]
     timeout: u64,
+    /// NAME is the Service of an instance group, and this the address of its first instance: do not wait if the group has no instances
+    #[arg(long, value_name = "NAME")]
+    first_instance: Option<String>,
+    /// Address of the deployment's DNS
+    #[arg(long, value_name = "NAME", requires_all = ["healthy", "first_instance"])]
+    dns: Option<String>,
+    /// Name that the deployment's DNS resolves if an instance of the group is ready
+    #[arg(long, value_name = "NAME", requires = "dns")]
+    healthy: Option<String>,
 }
 
 pub fn run(arguments: &WaitArguments, color: Color) -> Result<(), Failed> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let limit = Duration::from_secs(arguments.timeout);
     runtime.block_on(async {
         let mut stop = signal(SignalKind::terminate())?;
         tokio::select! {
-            result = wait(&arguments.names, limit, color) => result,
+            result = wait(arguments, color) => result,
             _ = stop.recv() => Err(anyhow::anyhow!("the pod was stopped").into()),
         }
     })
 }
 
-/// One after the other: all names are needed.
-async fn wait(names: &[String], limit: Duration, color: Color) -> Result<(), Failed> {
-    let began = Instant::now();
-    for name in names {
-        let mut reported = false;
-        while !is_there(name).await {
+/// One after the other: all have to come.
+async fn wait(arguments: &WaitArguments, color: Color) -> Result<(), Failed> {
+    let (began, limit) = (Instant::now(), Duration::from_secs(arguments.timeout));
+    for name in &arguments.names {
+        let mut told = false;
+        let mut group = Group::default();
+        while !is_there(arguments, name, &mut group).await {
             if began.elapsed() >= limit {
-                let what = format!("'{name}' was not available within {} s", limit.as_secs());
+                let what = format!("'{name}' did not come within {} s", limit.as_secs());
                 let errors = [Diagnostic::error("wait-timeout", what)];
                 output::show(&errors, &Sources::default(), color);
                 return Err(exit::failed(&errors, false));
             }
-            if !reported {
+            if !told {
                 output::complain(&format!("waiting for '{name}'\n"));
-                reported = true;
+                told = true;
             }
             sleep(AGAIN.min(limit.saturating_sub(began.elapsed()))).await;
         }
@@ -60,14 +81,181 @@ async fn wait(names: &[String], limit: Duration, color: Color) -> Result<(), Fai
     Ok(())
 }
 
-async fn is_there(name: &str) -> bool {
+async fn is_there(arguments: &WaitArguments, name: &str, group: &mut Group) -> bool {
+    if let Some(first) = &arguments.first_instance {
+        let look = Look::at(name, first, arguments.dns.as_deref().zip(arguments.healthy.as_deref()));
+        let verdict = group.judge(&look.await, Instant::now());
+        if verdict == Verdict::NoInstances {
+            output::complain(&format!(
+                "not waiting for '{name}': its instance group has no instances\n"
+            ));
+        }
+        return verdict != Verdict::NotYet;
+    }
     let look = async {
         match name.rsplit_once(':') {
             Some((_, port)) if port.parse::<u16>().is_ok() => TcpStream::connect(name).await.is_ok(),
-            _ => lookup_host((name, 0))
-                .await
-                .is_ok_and(|mut found| found.next().is_some()),
+            _ => resolves(name).await.is_some(),
         }
     };
     timeout(LOOK, look).await.unwrap_or(false)
+}
+
+/// Its first address.
+async fn resolves(name: &str) -> Option<SocketAddr> {
+    lookup_host((name, PORT)).await.ok().and_then(|mut found| found.next())
+}
+
+/// What the servers say of an instance group at one time; none: they do not answer.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    /// The cluster's, of its Service: pods that are not ready count.
+    service: Option<Found>,
+    /// The cluster's, of the Service of its first instance, which exists as long as the instance.
+    first: Option<Found>,
+    /// The deployment's, of its ready instances; the outer option: whether it has servers.
+    ready: Option<Option<Found>>,
+}
+
+// === impl Look ===
+
+impl Look {
+    async fn at(service: &str, first: &str, dns: Option<(&str, &str)>) -> Self {
+        let cluster = std::fs::read_to_string(RESOLV_CONF).unwrap_or_default();
+        let cluster = resolv_conf::servers(&cluster)
+            .first()
+            .map(|ip| SocketAddr::from((*ip, PORT)));
+        let ready = match dns {
+            None => None,
+            Some((server, query)) => {
+                let server = timeout(LOOK, resolves(server)).await.ok().flatten();
+                Some(ask(server, query).await)
+            }
+        };
+        Self {
+            service: ask(cluster, service).await,
+            first: ask(cluster, first).await,
+            ready,
+        }
+    }
+}
+
+async fn ask(server: Option<SocketAddr>, name: &str) -> Option<Found> {
+    let (server, name) = (server?, name.to_string());
+    let asked = tokio::task::spawn_blocking(move || lookup::ask(server, &name).ok());
+    asked.await.ok().flatten()
+}
+
+/// What is known of an instance group from earlier looks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Group {
+    /// Since when its first instance does not exist.
+    absent: Option<Instant>,
+    /// Since when the deployment's DNS is silent.
+    silent: Option<Instant>,
+}
+
+/// Whether to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Ready,
+    NoInstances,
+    NotYet,
+}
+
+// === impl Group ===
+
+impl Group {
+    fn judge(&mut self, look: &Look, now: Instant) -> Verdict {
+        let since = |begun: &mut Option<Instant>, holds: bool| match holds {
+            true => now.saturating_duration_since(*begun.get_or_insert(now)),
+            false => {
+                *begun = None;
+                Duration::ZERO
+            }
+        };
+        let absent = since(&mut self.absent, look.first == Some(Found::NoSuchName));
+        let silent = since(&mut self.silent, look.ready == Some(None));
+        let ready = match look.ready {
+            Some(Some(found)) => Some(found),
+            Some(None) if silent < SILENT => None,
+            Some(None) | None => look.service,
+        };
+        if ready == Some(Found::Addresses) {
+            Verdict::Ready
+        } else if absent >= NO_INSTANCES {
+            Verdict::NoInstances
+        } else {
+            Verdict::NotYet
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Found::{Addresses, NoSuchName, Nothing};
+
+    /// Verdicts of looks that are 20 seconds apart.
+    fn verdicts(looks: &[Look]) -> String {
+        let (mut group, mut now, mut out) = (Group::default(), Instant::now(), String::new());
+        for look in looks {
+            out.push(match group.judge(look, now) {
+                Verdict::Ready => 'r',
+                Verdict::NoInstances => 'n',
+                Verdict::NotYet => '.',
+            });
+            now += Duration::from_secs(20);
+        }
+        out
+    }
+
+    fn look(service: Found, first: Found) -> Look {
+        Look {
+            service: Some(service),
+            first: Some(first),
+            ready: None,
+        }
+    }
+
+    #[test]
+    fn without_servers_of_its_own_a_group_is_waited_for_until_it_has_an_address() {
+        let [starting, up] = [look(NoSuchName, Addresses), look(Addresses, Addresses)];
+        assert_eq!(verdicts(&[starting, starting, up]), "..r");
+        assert_eq!(verdicts(&[look(Nothing, Addresses); 9]), ".........");
+    }
+
+    #[test]
+    fn a_group_without_instances_is_not_waited_for() {
+        let [none, starting] = [look(NoSuchName, NoSuchName), look(NoSuchName, Addresses)];
+        assert_eq!(verdicts(&[none, none, none, none]), "...n");
+        assert_eq!(verdicts(&[none, none, starting, none, none, none, none]), "......n");
+        let silent = Look {
+            service: None,
+            first: None,
+            ready: None,
+        };
+        assert_eq!(verdicts(&[silent; 9]), ".........", "a silent DNS says nothing");
+    }
+
+    #[test]
+    fn the_deployments_servers_tell_ready_instances_from_others() {
+        let with = |ready| Look {
+            ready: Some(ready),
+            ..look(Addresses, Addresses)
+        };
+        let [starting, ready, silent] = [with(Some(Nothing)), with(Some(Addresses)), with(None)];
+        assert_eq!(
+            verdicts(&[starting, starting, starting, starting, starting, ready]),
+            ".....r"
+        );
+        assert_eq!(
+            verdicts(&[silent, silent, silent, silent]),
+            "...r",
+            "the cluster's DNS decides"
+        );
+        assert_eq!(verdicts(&[silent, starting, silent, silent, silent, silent]), ".....r");
+        // A server learns of a new group up to a minute later than the cluster.
+        assert_eq!(verdicts(&[with(Some(NoSuchName)), ready]), ".r");
+    }
 }
