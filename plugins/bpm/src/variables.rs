@@ -82,6 +82,8 @@ pub fn object(
     if let Some(mode) = &variable.update_mode {
         annotated = annotated.annotate(labels::UPDATE_MODE, mode.as_str());
     }
+    let mut secret_annotations = metadata.annotations.clone();
+    secret_annotations.insert(labels::VARIABLE.into(), variable.name.as_str().into());
     let secret_labels = object! { labels::DEPLOYMENT_NAME => names.deployment() };
     let spec = compact(object! {
         "type" => variable.kind.as_str(),
@@ -89,7 +91,7 @@ pub fn object(
         "request" => request(variable, names, place, report),
         "copies" => variable.options.get("copies").cloned().unwrap_or_default(),
         "secretLabels" => secret_labels,
-        "secretAnnotations" => object! { labels::VARIABLE => variable.name.as_str() },
+        "secretAnnotations" => secret_annotations,
     });
     let annotated = annotated.label(labels::VARIABLE_NAME, cut(&label(&variable.name), "", LABEL_LIMIT));
     Some(object! {

@@ -4,7 +4,6 @@
 use super::held_back::HeldBack;
 use super::manifest::{self, Manifest};
 use super::progress::Progress;
-use super::provenance::PROVENANCE;
 use super::releases::Read;
 use super::secrets::Whose;
 use super::steps::Work;
@@ -28,7 +27,7 @@ use boson_pipeline::stage::Deployment;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::OnceCell;
 
 /// One reconcile of one deployment.
@@ -147,13 +146,13 @@ impl Flow<'_> {
             .await
     }
 
-    /// The version with this content; creates it if needed. `provenance`: see [`super::provenance`].
+    /// The version with this content; creates it if needed, with these annotations.
     pub(super) async fn version(
         &self,
         series: &Series,
         existing: &[ObjectMeta],
         content: Content,
-        provenance: Option<&str>,
+        annotations: BTreeMap<String, String>,
     ) -> Result<Secret, Stop> {
         let changed = || Stop::Waiting(format!("the new version of {}", series.name));
         let greatest = match series.greatest(existing) {
@@ -165,8 +164,7 @@ impl Flow<'_> {
             Next::Keep(_, secret) => return Ok(*secret),
             Next::Make(_, secret) => secret,
         };
-        let stamp = provenance.map(|digest| (PROVENANCE.to_string(), digest.to_string()));
-        secret.metadata.annotations.get_or_insert_default().extend(stamp);
+        secret.metadata.annotations.get_or_insert_default().extend(annotations);
         self.note_write();
         match self.context.cluster.create(MANAGER, &*secret).await? {
             Created::Made(made) => Ok(made),
@@ -188,7 +186,14 @@ impl Flow<'_> {
             data: wanted.data.clone().unwrap_or_default(),
             ..Content::default()
         };
-        let same = live.is_some_and(|live| content.is_in(&live) && live.metadata.labels == wanted.metadata.labels);
+        let has_annotations = |live: &Secret| {
+            let mut annotations = wanted.metadata.annotations.iter().flatten();
+            annotations
+                .all(|(key, value)| live.metadata.annotations.as_ref().and_then(|all| all.get(key)) == Some(value))
+        };
+        let same = live.is_some_and(|live| {
+            content.is_in(&live) && live.metadata.labels == wanted.metadata.labels && has_annotations(&live)
+        });
         if !same {
             self.note_write();
             self.context.cluster.apply(MANAGER, wanted).await?;

@@ -5,6 +5,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 
 /// Annotation of ig-resolved and bpm Secrets: digest of the desired manifest.
 pub(super) const PROVENANCE: &str = "quarks.cloudfoundry.org/desired-manifest-digest";
@@ -16,10 +17,12 @@ pub(super) fn digest(manifest: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The patch that sets the annotation; none if it is up to date.
-pub(super) fn stamp(secret: &Secret, digest: &str) -> Option<Value> {
-    let says = secret.annotations().get(PROVENANCE).map(String::as_str);
-    (says != Some(digest)).then(|| json!({ "metadata": { "annotations": { PROVENANCE: digest } } }))
+/// The patch that sets these annotations; none if they are up to date.
+pub(super) fn stamp(secret: &Secret, wanted: &BTreeMap<String, String>) -> Option<Value> {
+    let is_up_to_date = wanted
+        .iter()
+        .all(|(key, value)| secret.annotations().get(key) == Some(value));
+    (!is_up_to_date).then(|| json!({ "metadata": { "annotations": wanted } }))
 }
 
 #[cfg(test)]
@@ -29,10 +32,12 @@ mod tests {
     #[test]
     fn a_document_of_an_older_manifest_is_stamped_anew() {
         let mut secret = Secret::default();
-        let (old, new) = (digest(b"old"), digest(b"new"));
+        let of = |text: &[u8]| BTreeMap::from([(PROVENANCE.to_string(), digest(text)), ("tag".into(), "x".into())]);
+        let (old, new) = (of(b"old"), of(b"new"));
         let members = stamp(&secret, &old).unwrap();
-        assert_eq!(members["metadata"]["annotations"][PROVENANCE], old);
-        secret.annotations_mut().insert(PROVENANCE.into(), old.clone());
+        assert_eq!(members["metadata"]["annotations"], json!(old));
+        secret.annotations_mut().extend(old.clone());
+        secret.annotations_mut().insert("other".into(), "y".into());
         assert_eq!(stamp(&secret, &old), None);
         assert!(stamp(&secret, &new).is_some());
     }

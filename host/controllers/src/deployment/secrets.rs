@@ -6,6 +6,7 @@ use boson_deployment::names::{LABEL_LIMIT, NameError, Names, cut, label};
 use boson_document::Tree;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::convert::kept::{self, Texts};
+use boson_pipeline::plain;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
@@ -30,12 +31,14 @@ impl Whose<'_> {
         let labels = self.labels(secret_type::WITH_OPS, None);
         let name = self.names.with_ops();
         let content = content(&name, kept::manifest(document))?;
+        let mut annotations = plain::tags(document, None);
+        annotations.extend(content.annotations);
         Ok(Secret {
             metadata: ObjectMeta {
                 name: Some(name),
                 namespace: Some(self.namespace.into()),
                 labels: Some(labels),
-                annotations: Some(content.annotations).filter(|annotations| !annotations.is_empty()),
+                annotations: Some(annotations).filter(|annotations| !annotations.is_empty()),
                 owner_references: Some(vec![self.owner.clone()]),
                 ..ObjectMeta::default()
             },

@@ -16,11 +16,12 @@ use boson_deployment::names::NameError;
 use boson_document::{Tree, json};
 use boson_pipeline::convert::bpm_document;
 use boson_pipeline::convert::kept::{self, Texts};
+use boson_pipeline::plain;
 use boson_pipeline::stage::{JobFiles, ResolvedGroup};
 use boson_pipeline::{Diagnostic, Stage};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A stored version of a series.
 pub(super) struct Kept {
@@ -48,6 +49,17 @@ pub(super) struct Gathered {
     /// Name of the Secret with its resolved document.
     pub resolved: String,
     pub jobs: Vec<JobFiles>,
+}
+
+// === impl Work ===
+
+impl Work {
+    /// Annotations of the documents of an instance group.
+    fn annotations(&self, manifest: &Manifest, group: &str) -> BTreeMap<String, String> {
+        let mut annotations = plain::tags(&manifest.tree, Some(group));
+        annotations.insert(provenance::PROVENANCE.into(), self.provenance.clone());
+        annotations
+    }
 }
 
 // === impl Kept ===
@@ -85,7 +97,8 @@ impl Flow<'_> {
             ConversionMode::InProcess => {
                 let manifest = manifest::desired(stages.clone(), manifest, work.values.clone()).await?;
                 let texts = vec![kept::manifest(&manifest.tree)];
-                let kept = self.keep_all(&series, texts, &manifest, None, work).await?;
+                let annotations = vec![plain::tags(&manifest.tree, None)];
+                let kept = self.keep_all(&series, texts, annotations, &manifest, work).await?;
                 (manifest, kept)
             }
             ConversionMode::Jobs => {
@@ -106,13 +119,13 @@ impl Flow<'_> {
             }
         };
         for one in kept {
-            work.series.insert(one.series.clone());
             work.desired = one.name();
             let bytes = one.bytes(kept::MANIFEST);
             work.provenance = provenance::digest(bytes);
             manifest.tree = kept::read(&manifest.name, bytes)
                 .map_err(|error| manifest.one(error))?
                 .tree;
+            self.stamp(one, &plain::tags(&manifest.tree, None), work).await?;
         }
         Ok(manifest)
     }
@@ -132,9 +145,9 @@ impl Flow<'_> {
                 let (manifest, resolved) =
                     groups::gather(stages.clone(), manifest, self.deployment.clone(), releases).await?;
                 let texts = resolved.iter().map(kept::resolved).collect();
-                let kept = self
-                    .keep_all(&series, texts, &manifest, Some(&work.provenance), work)
-                    .await?;
+                let groups = resolved.iter().map(|group| group.name.as_str());
+                let annotations = groups.map(|group| work.annotations(&manifest, group)).collect();
+                let kept = self.keep_all(&series, texts, annotations, &manifest, work).await?;
                 (manifest, kept)
             }
             ConversionMode::Jobs => {
@@ -154,7 +167,8 @@ impl Flow<'_> {
         };
         let mut gathered = Vec::new();
         for (name, one) in names.iter().zip(kept) {
-            let one = self.stamp(one, work).await?;
+            let annotations = work.annotations(&manifest, name);
+            let one = self.stamp(one, &annotations, work).await?;
             let secret = one.name();
             let document = kept::read(&secret, one.bytes(kept::RESOLVED)).map_err(|error| manifest.one(error))?;
             gathered.push(Gathered {
@@ -210,7 +224,8 @@ impl Flow<'_> {
         let mut rendered = Vec::new();
         for (mut to, one) in gathered.into_iter().zip(kept) {
             let Some(one) = one else { continue };
-            let one = self.stamp(one, work).await?;
+            let annotations = work.annotations(&manifest, &to.group.name);
+            let one = self.stamp(one, &annotations, work).await?;
             let document = kept::read(&one.name(), one.bytes(kept::BPM)).map_err(|error| manifest.one(error))?;
             let (jobs, files) = bpm_document::read(&document).map_err(|error| manifest.one(error))?;
             to.jobs = jobs;
@@ -236,17 +251,19 @@ impl Flow<'_> {
             return Err(manifest.fail(files.into_iter().filter_map(Result::err).flatten().collect()));
         }
         let (mut series_of_rendered, mut texts, mut is_rendered) = (Vec::new(), Vec::new(), Vec::new());
+        let mut annotations = Vec::new();
         for ((name, series), files) in names.iter().zip(series).zip(files) {
             is_rendered.push(files.is_ok());
             match files {
                 Ok(jobs) => {
                     series_of_rendered.push(series.clone());
                     texts.push(kept::bpm(&jobs));
+                    annotations.push(work.annotations(manifest, name));
                 }
                 Err(errors) => held_back.add([name.clone()], manifest.wrong_with(errors)),
             }
         }
-        let kept = self.keep_all(&series_of_rendered, texts, manifest, Some(&work.provenance), work);
+        let kept = self.keep_all(&series_of_rendered, texts, annotations, manifest, work);
         let mut kept = kept.await?.into_iter();
         let each = is_rendered
             .into_iter()
@@ -259,15 +276,15 @@ impl Flow<'_> {
         &self,
         series: &[Series],
         texts: Vec<Texts>,
+        annotations: Vec<BTreeMap<String, String>>,
         manifest: &Manifest,
-        provenance: Option<&str>,
         work: &Work,
     ) -> Result<Vec<Kept>, Stop> {
         // Texts that are too large are reported before anything is written.
         let (mut contents, mut errors) = (Vec::new(), Vec::new());
-        for (series, texts) in series.iter().zip(texts) {
+        for ((series, texts), annotations) in series.iter().zip(texts).zip(annotations) {
             match secrets::content(&series.name, texts) {
-                Ok(content) => contents.push((series, content)),
+                Ok(content) => contents.push((series, content, annotations)),
                 Err(error) => errors.push(error),
             }
         }
@@ -275,17 +292,17 @@ impl Flow<'_> {
             return Err(manifest.fail(errors));
         }
         let mut kept = Vec::new();
-        for (series, content) in contents {
-            let secret = self.version(series, &work.existing, content, provenance).await?;
+        for (series, content, annotations) in contents {
+            let secret = self.version(series, &work.existing, content, annotations).await?;
             kept.push(Kept::new(series, secret));
         }
         Ok(kept)
     }
 
-    /// Marks a document as made from the present desired manifest, and its series as used by the deployment.
-    async fn stamp(&self, one: Kept, work: &mut Work) -> Result<Kept, Stop> {
+    /// Sets annotations of a document: its tags, and that it is made from the present desired manifest. Marks its series as used by the deployment.
+    async fn stamp(&self, one: Kept, annotations: &BTreeMap<String, String>, work: &mut Work) -> Result<Kept, Stop> {
         work.series.insert(one.series.clone());
-        if let Some(members) = provenance::stamp(&one.secret, &work.provenance) {
+        if let Some(members) = provenance::stamp(&one.secret, annotations) {
             self.note_write();
             self.context.cluster.merge(super::MANAGER, &one.secret, members).await?;
         }

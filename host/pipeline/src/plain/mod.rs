@@ -10,9 +10,11 @@ pub mod job;
 pub mod resolved;
 pub mod secret;
 pub mod stateful_set;
+mod tags;
 mod zone;
 
 pub use codes::CODES;
+pub use tags::tags;
 
 use crate::object::{fault, name};
 use crate::{Diagnostic, Severity};

@@ -7,7 +7,7 @@ use crate::{Diagnostic, yaml};
 use boson_deployment::instances;
 use boson_deployment::labels::{self, secret_kind, secret_type};
 use boson_deployment::names::{LABEL_LIMIT, NameError, Names, cut, label};
-use boson_document::{Tree, go};
+use boson_document::Tree;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::slice;
@@ -36,10 +36,11 @@ pub fn resolved_secret(names: &Names, group: &ResolvedGroup, version: u32) -> Re
         .with(labels::SECRET_TYPE, secret_type::RESOLVED)
         .with(labels::SECRET_KIND, secret_kind::VERSIONED)
         .with(labels::SECRET_VERSION, version.to_string());
+    let tags: Tree = super::tags(&group.document, Some(&group.name)).into_iter().collect();
     let secret = Tree::object()
         .with("apiVersion", "v1")
         .with("kind", "Secret")
-        .with("metadata", metadata(&name, None, labels, tags(&group.document)))
+        .with("metadata", metadata(&name, None, labels, tags))
         .with("type", "Opaque");
     super::secret::with_packed_data(secret, entries(group)).map_err(|error| {
         let help = "it holds every instance of the group and of the groups that its links lead to: have fewer of them, or several smaller groups";
@@ -54,16 +55,6 @@ pub fn entries(group: &ResolvedGroup) -> Vec<(String, String)> {
     let replicas = context::replicas(&group.document);
     entries.extend(replicas.map(|replicas| (REPLICAS.into(), replicas.to_string())));
     entries
-}
-
-/// Tags of the deployment and the group, as annotations, as on every object. The bpm stage has checked them.
-fn tags(document: &Tree) -> Tree {
-    let group = document.items("instance_groups").first();
-    let tags = [document.get("tags"), group.and_then(|group| group.get("tags"))];
-    let members = tags.into_iter().flatten().filter_map(Tree::as_map).flatten();
-    members
-        .filter_map(|(name, value)| Some((name.clone(), go::text(value)?)))
-        .collect()
 }
 
 /// Annotates the pods of StatefulSets that mount the Secret of one of these groups with the digest of the data that they render.
