@@ -59,7 +59,7 @@ pub enum Use {
 }
 
 /// Labels in selectors of Services, StatefulSets and controllers.
-const OWN: [&str; 8] = [
+const OWN: [&str; 10] = [
     labels::DEPLOYMENT_NAME,
     labels::INSTANCE_GROUP_NAME,
     labels::AZ_INDEX,
@@ -68,6 +68,8 @@ const OWN: [&str; 8] = [
     labels::POD_ACTIVE,
     labels::QUARKS_JOB_NAME,
     labels::KUBERNETES_POD_INDEX,
+    labels::POD_ORDINAL,
+    labels::DEPLOYMENT_VERSION,
 ];
 
 /// The entries of a user's map that are valid in Kubernetes; the others are errors.

@@ -4,6 +4,7 @@ use super::MANAGER;
 use super::flow::Flow;
 use super::held_back::HeldBack;
 use super::manifest::Manifest;
+use super::manifest_version;
 use super::stop::{Stop, refusal};
 use super::trail::Change;
 use crate::api::OutdatedGroup;
@@ -36,11 +37,12 @@ const WORKLOADS: [&str; 6] = [
 // === impl Flow ===
 
 impl Flow<'_> {
-    /// Creates, changes and deletes what differs. Returns all objects, and the groups that keep an older operator image.
+    /// Creates, changes and deletes what differs. `desired`: name of the Secret with the desired manifest. Returns all objects, and the groups that keep an older operator image.
     pub(super) async fn apply(
         &self,
         mut wanted: Vec<Value>,
         manifest: &Manifest,
+        desired: &str,
         held_back: &HeldBack,
     ) -> Result<(Vec<Value>, Vec<OutdatedGroup>), Stop> {
         let mut live = Vec::new();
@@ -52,7 +54,9 @@ impl Flow<'_> {
         let removed = self.retain(&mut wanted, &mut live).await?;
         // Groups that are held back keep their present objects.
         live.retain(|object| !held_back.owns(object));
+        manifest_version::keep(&mut wanted, &live);
         let outdated = self.keep_images(&mut wanted, &live);
+        manifest_version::renew(&mut wanted, &live, desired);
         let plan = self.differences(wanted.clone(), &mut live).await?;
         self.vacant(plan.new_objects()).await?;
         if let Some(leaving) = plan.replace.iter().find(|old| objects::is_going(old)) {

@@ -103,7 +103,7 @@ impl Flow<'_> {
             .convert(stages, manifest, variables, gathered, &mut held_back)
             .await?;
         self.copy_plugins().await?;
-        let (objects, outdated) = self.apply(made, &manifest, &held_back).await?;
+        let (objects, outdated) = self.apply(made, &manifest, &work.desired, &held_back).await?;
         // List again to include new versions; else the oldest would stay until the next change.
         let existing = match self.progress.has_written() {
             true => self.existing().await?,

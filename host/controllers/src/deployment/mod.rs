@@ -21,6 +21,7 @@ mod held_back;
 mod inputs;
 mod jobs;
 mod manifest;
+mod manifest_version;
 mod memory;
 mod observe;
 mod pod_image;

@@ -2,6 +2,7 @@
 
 mod disks;
 mod explain;
+mod labelled;
 mod lacking;
 mod plan;
 mod status;
@@ -16,9 +17,11 @@ use crate::taken::Taken;
 use crate::{drift, objects};
 use boson_deployment::labels;
 use disks::Disks;
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::runtime::controller::Action;
 use kube::{Resource, ResourceExt};
+use labelled::Labelled;
 use lacking::Step;
 use plan::Plan;
 use serde_json::Value;
@@ -53,6 +56,7 @@ pub(crate) struct Context {
     operator_image: String,
     /// Which StatefulSets belong to which QuarksStatefulSet: their pods name the former.
     interest: Interest,
+    labelled: Labelled,
 }
 
 /// A problem that a user has to resolve: reason and message.
@@ -99,6 +103,7 @@ impl Context {
             scope,
             operator_image,
             interest: Interest::default(),
+            labelled: Labelled::default(),
         }
     }
 
@@ -135,12 +140,49 @@ impl Context {
             Err(error) => Err(Trouble(INVALID, error.message)),
         };
         self.report(set, &done).await?;
+        let unlabelled = self.label(set, &namespace, &live).await?;
         Ok(match done {
             Ok(done) if done.missing => Action::requeue(MISSING),
-            Ok(done) if !done.again => Action::await_change(),
+            Ok(done) if !done.again && !unlabelled => Action::await_change(),
             // The object in conflict is not ours, so no watch event announces its deletion.
             _ => Action::requeue(WAIT),
         })
+    }
+
+    /// Labels the pods that lack labels. Whether the next reconcile must look again, though no pod may change until then.
+    async fn label(&self, set: &QuarksStatefulSet, namespace: &str, live: &[Value]) -> Result<bool, Error> {
+        let name = set.name_any();
+        let key = (namespace, name.as_str());
+        let names: Vec<&str> = live.iter().filter_map(|one| one["metadata"]["name"].as_str()).collect();
+        let mut again = false;
+        for name in self.labelled.take(key, &names) {
+            let labelled = self.label_pods(namespace, live, name).await;
+            if !matches!(labelled, Ok(false)) {
+                self.labelled.lacks(key, name);
+            }
+            again |= labelled?;
+        }
+        Ok(again)
+    }
+
+    async fn label_pods(&self, namespace: &str, live: &[Value], name: &str) -> Result<bool, Error> {
+        let selector = format!("{}={name}", labels::STATEFUL_SET_NAME);
+        let pods = self.cluster.list_metadata::<Pod>(namespace, &selector).await?;
+        let Some(set) = live.iter().find(|one| one["metadata"]["name"] == name) else {
+            return Ok(false);
+        };
+        let mut step = labelled::step(set, &pods);
+        for one in std::mem::take(&mut step.lacking) {
+            match self.cluster.merge(MANAGER, &one.pod, one.members).await {
+                Ok(_) => {}
+                // Nothing else depends on these labels.
+                Err(error) if error.fault == Fault::Forbidden => tracing::warn!(%error, "pods get no labels"),
+                // It was deleted, and is followed by another one.
+                Err(error) if error.is_race() || error.fault == Fault::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(step.again)
     }
 
     /// Adds why pods of the newest version are not ready.

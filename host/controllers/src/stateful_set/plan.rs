@@ -54,7 +54,7 @@ pub(super) fn plan(set: &Value, live: &[Value], claims: &[Value], owner: &Value)
     let version = Versions::wanted(set, live, claimed, &digest);
     let wanted: Vec<Value> = stateful_sets(&tree, version)?
         .into_iter()
-        .map(|made| finish(&made, set, &digest, owner))
+        .map(|made| finish(&made, set, &digest, (live, owner)))
         .collect();
     let mut plan = objects::plan(wanted.clone(), live);
     let new_objects = plan.new_objects().cloned().collect();
@@ -110,13 +110,31 @@ fn renewed(apply: &mut Vec<Value>, current: &[&Value]) -> Vec<(Value, Value)> {
     renew
 }
 
-fn finish(made: &Tree, set: &Value, digest: &str, owner: &Value) -> Value {
+fn finish(made: &Tree, set: &Value, digest: &str, (live, owner): (&[Value], &Value)) -> Value {
     let mut value: Value = serde_json::from_str(&json::to_text(made)).unwrap_or_default();
     value["metadata"]["annotations"][TEMPLATE] = digest.into();
+    keep_deployment_version(&mut value, live);
     value["metadata"]["annotations"][FIXED] = fixed(&value).into();
     let deployment = set["metadata"]["labels"][labels::DEPLOYMENT_NAME].as_str();
     objects::own(&mut value, deployment.unwrap_or_default(), owner);
     value
+}
+
+/// The label names the manifest from which the present template was made: scaling changes neither.
+fn keep_deployment_version(value: &mut Value, live: &[Value]) {
+    let mut found = live
+        .iter()
+        .filter(|one| one["metadata"]["name"] == value["metadata"]["name"]);
+    let Some(found) = found.find(|one| annotation(one, TEMPLATE) == annotation(value, TEMPLATE)) else {
+        return;
+    };
+    let version = found["metadata"]["labels"].get(labels::DEPLOYMENT_VERSION).cloned();
+    if let Some(all) = value["metadata"]["labels"].as_object_mut() {
+        match version {
+            Some(version) => all.insert(labels::DEPLOYMENT_VERSION.into(), version),
+            None => all.remove(labels::DEPLOYMENT_VERSION),
+        };
+    }
 }
 
 /// Digest of the immutable fields of a StatefulSet.

@@ -1,6 +1,7 @@
 //! The watches of the controller: its objects, their StatefulSets, and their pods, whose problems no StatefulSet reports.
 
 use super::Context;
+use super::labelled::is_labelled;
 use crate::api::QuarksStatefulSet;
 use crate::requeue::{Watches, owners};
 use crate::running::Running;
@@ -20,11 +21,19 @@ pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Opti
         let all = pod.labels.as_ref();
         let name = all.and_then(|all| all.get(labels::STATEFUL_SET_NAME));
         let name = name.map_or("", String::as_str);
-        looking.interest.of(pod.namespace.as_deref().unwrap_or_default(), name)
+        let owners = looking.interest.of(pod.namespace.as_deref().unwrap_or_default(), name);
+        if !is_labelled(pod) {
+            for owner in &owners {
+                let namespace = owner.namespace.as_deref().unwrap_or_default();
+                looking.labelled.lacks((namespace, &owner.name), name);
+            }
+        }
+        owners
     };
     let forgetting = context.clone();
     let forget = move |namespace: &str, name: &str| {
         forgetting.interest.forget((namespace, name));
+        forgetting.labelled.forget((namespace, name));
         forgetting
             .cluster
             .metrics()

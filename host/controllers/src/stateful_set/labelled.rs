@@ -1,0 +1,212 @@
+//! Labels that only a controller can give to pods: their ordinal, as the predecessor's webhook did, and the version of the desired manifest from which
+//! their StatefulSet's version was made. In the template of a StatefulSet they would differ between pods, or replace all pods at each change of the
+//! manifest. Pure, but for the memory of what is labelled.
+
+use super::plan::has_claims;
+use boson_deployment::labels;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+
+/// Label of a pod: the revision of its StatefulSet that it was made from.
+const REVISION: &str = "controller-revision-hash";
+
+/// Namespace and name of a QuarksStatefulSet.
+type Key = (String, String);
+
+/// The StatefulSets whose pods have all labels, by QuarksStatefulSet: their pods need not be listed again before one of them is created.
+#[derive(Debug, Default)]
+pub(super) struct Labelled(Mutex<HashMap<Key, HashSet<String>>>);
+
+/// A pod that lacks labels.
+#[derive(Debug, PartialEq)]
+pub(super) struct Lacking {
+    /// Its identity; nothing else of it is sent.
+    pub pod: Pod,
+    /// The patch that adds them.
+    pub members: Value,
+}
+
+/// What pods of a StatefulSet lack.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Step {
+    pub lacking: Vec<Lacking>,
+    /// The revision of a pod is not known yet: decide again after the next change.
+    pub again: bool,
+}
+
+// === impl Labelled ===
+
+impl Labelled {
+    /// Those of these StatefulSets whose pods must be looked at. From now on they count as labelled, until [`Labelled::lacks`] says otherwise: a
+    /// pod that is created while the others are listed is not missed.
+    pub fn take<'s>(&self, key: (&str, &str), live: &[&'s str]) -> Vec<&'s str> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = live.iter().map(ToString::to_string).collect();
+        let before = all.insert((key.0.into(), key.1.into()), now).unwrap_or_default();
+        live.iter().filter(|name| !before.contains(**name)).copied().collect()
+    }
+
+    /// A pod of this StatefulSet lacks a label, or may lack one.
+    pub fn lacks(&self, key: (&str, &str), stateful_set: &str) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(names) = all.get_mut(&(key.0.to_string(), key.1.to_string())) {
+            names.remove(stateful_set);
+        }
+    }
+
+    /// The QuarksStatefulSet does not exist any more.
+    pub fn forget(&self, key: (&str, &str)) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.remove(&(key.0.to_string(), key.1.to_string()));
+    }
+}
+
+/// Whether a pod has the label that each pod gets.
+pub(super) fn is_labelled(pod: &ObjectMeta) -> bool {
+    label(pod, labels::POD_ORDINAL).is_some()
+}
+
+/// What pods of a StatefulSet lack. `pods`: all pods with its label.
+pub(super) fn step(set: &Value, pods: &[ObjectMeta]) -> Step {
+    let mut step = Step::default();
+    for pod in pods.iter().filter(|pod| pod.deletion_timestamp.is_none()) {
+        let mut wanted = BTreeMap::new();
+        if !is_labelled(pod) {
+            wanted.extend(ordinal(pod).map(|ordinal| (labels::POD_ORDINAL, ordinal)));
+        }
+        let version = set["metadata"]["labels"][labels::DEPLOYMENT_VERSION].as_str();
+        if let Some(version) = version.filter(|_| label(pod, labels::DEPLOYMENT_VERSION).is_none()) {
+            match is_of_template(set, pod) {
+                Some(true) => drop(wanted.insert(labels::DEPLOYMENT_VERSION, version)),
+                // A pod of an earlier template, whose version is not known any more.
+                Some(false) => {}
+                None => step.again = true,
+            }
+        }
+        if !wanted.is_empty() {
+            step.lacking.push(Lacking {
+                pod: identity(pod),
+                members: json!({ "metadata": { "labels": wanted } }),
+            });
+        }
+    }
+    step
+}
+
+/// Whether the pod was made from the present template of the StatefulSet. None: its controller has not seen that template yet.
+fn is_of_template(set: &Value, pod: &ObjectMeta) -> Option<bool> {
+    // Without claims, another template is another StatefulSet.
+    if !has_claims(set) {
+        return Some(true);
+    }
+    let is_current = set["status"]["observedGeneration"] == set["metadata"]["generation"];
+    is_current.then(|| label(pod, REVISION) == set["status"]["updateRevision"].as_str())
+}
+
+/// Kubernetes 1.28 and later set a label; the name ends in the ordinal in any case.
+fn ordinal(pod: &ObjectMeta) -> Option<&str> {
+    let name = pod.name.as_deref().and_then(|name| name.rsplit_once('-'));
+    label(pod, labels::KUBERNETES_POD_INDEX).or(name.map(|(_, ordinal)| ordinal))
+}
+
+fn label<'p>(pod: &'p ObjectMeta, name: &str) -> Option<&'p str> {
+    pod.labels.as_ref()?.get(name).map(String::as_str)
+}
+
+/// Without the version: a pod that starts changes its status all the time, and the UID is enough to patch no other one.
+fn identity(pod: &ObjectMeta) -> Pod {
+    Pod {
+        metadata: ObjectMeta {
+            name: pod.name.clone(),
+            namespace: pod.namespace.clone(),
+            uid: pod.uid.clone(),
+            ..ObjectMeta::default()
+        },
+        ..Pod::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pod(name: &str, labels: &[(&str, &str)]) -> ObjectMeta {
+        let labels = labels.iter().map(|(key, value)| (key.to_string(), value.to_string()));
+        ObjectMeta {
+            name: Some(name.into()),
+            uid: Some(format!("uid of {name}")),
+            labels: Some(labels.collect()),
+            ..ObjectMeta::default()
+        }
+    }
+
+    fn set(claims: Value) -> Value {
+        json!({
+            "metadata": {"name": "s", "generation": 2, "labels": {labels::DEPLOYMENT_VERSION: "7"}},
+            "spec": {"volumeClaimTemplates": claims},
+            "status": {"observedGeneration": 2, "updateRevision": "new"}
+        })
+    }
+
+    fn of(set: &Value, pods: &[ObjectMeta]) -> Vec<String> {
+        let step = step(set, pods);
+        let lacking = step.lacking.iter().map(|one| {
+            let labels = one.members["metadata"]["labels"].as_object().unwrap();
+            let texts: Vec<&str> = labels.values().filter_map(Value::as_str).collect();
+            format!("{} {}", one.pod.metadata.name.as_deref().unwrap(), texts.join(","))
+        });
+        let again = step.again.then(|| "again".to_string());
+        lacking.chain(again).collect()
+    }
+
+    #[test]
+    fn a_new_pod_gets_both_labels_and_a_labelled_one_keeps_its_own() {
+        let old = [(labels::POD_ORDINAL, "1"), (labels::DEPLOYMENT_VERSION, "3")];
+        let pods = [
+            pod("s-0", &[(labels::KUBERNETES_POD_INDEX, "0")]),
+            pod("s-1", &old),
+            pod("s-12", &[]),
+        ];
+        assert_eq!(of(&set(json!([])), &pods), ["s-0 7,0", "s-12 7,12"]);
+        let mut going = pod("s-0", &[]);
+        going.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(
+            k8s_openapi::jiff::Timestamp::UNIX_EPOCH,
+        ));
+        assert_eq!(of(&set(json!([])), &[going]), [""; 0]);
+        let step = step(&set(json!([])), &pods);
+        assert_eq!(step.lacking[0].pod.metadata.uid.as_deref(), Some("uid of s-0"));
+        assert_eq!(step.lacking[0].pod.metadata.resource_version, None);
+    }
+
+    #[test]
+    fn where_pods_roll_in_place_only_those_of_the_present_template_get_its_version() {
+        let mut set = set(json!([{"metadata": {"name": "data"}}]));
+        let pods = [pod("s-0", &[(REVISION, "old")]), pod("s-1", &[(REVISION, "new")])];
+        assert_eq!(of(&set, &pods), ["s-0 0", "s-1 7,1"]);
+        set["status"]["observedGeneration"] = 1.into();
+        assert_eq!(of(&set, &pods), ["s-0 0", "s-1 1", "again"]);
+    }
+
+    #[test]
+    fn a_stateful_set_of_an_earlier_operator_has_no_version() {
+        let mut set = set(json!([]));
+        set["metadata"]["labels"] = json!({});
+        assert_eq!(of(&set, &[pod("s-0", &[])]), ["s-0 0"]);
+    }
+
+    #[test]
+    fn pods_are_listed_only_after_one_may_lack_labels() {
+        let (labelled, key) = (Labelled::default(), ("n", "d-g"));
+        assert_eq!(labelled.take(key, &["s-v1"]), ["s-v1"], "a new process knows nothing");
+        assert_eq!(labelled.take(key, &["s-v1"]), [""; 0]);
+        assert_eq!(labelled.take(key, &["s-v1", "s-v2"]), ["s-v2"]);
+        labelled.lacks(key, "s-v1");
+        labelled.lacks(("n", "other"), "s-v1");
+        assert_eq!(labelled.take(key, &["s-v1", "s-v2"]), ["s-v1"]);
+        labelled.forget(key);
+        assert_eq!(labelled.take(key, &["s-v2"]), ["s-v2"]);
+    }
+}
