@@ -11,7 +11,7 @@ use crate::report::Report;
 use crate::volumes::{Volumes, mount};
 use crate::wrapper::{self, Command, PROGRAM, Wrapped};
 use crate::{resources, security};
-use boson_deployment::names;
+use boson_deployment::{labels, names};
 use boson_document::{Tree, json};
 
 /// The scripts that a job has.
@@ -159,7 +159,7 @@ pub const PODINFO: &str = "/etc/podinfo";
 /// The volume of it.
 pub const PODINFO_VOLUME: &str = "podinfo";
 /// File and annotation: the operator writes it when the whole deployment is ready.
-const POST_DEPLOY: (&str, &str) = ("post-deploy", "quarks.cloudfoundry.org/post-deploy");
+const POST_DEPLOY: (&str, &str) = ("post-deploy", labels::POST_DEPLOY);
 
 /// The volume with the pod's annotations, where a script waits for one.
 pub fn podinfo(group: &Group) -> Option<Tree> {

@@ -117,6 +117,8 @@ pub const SOURCE_DESCRIPTION: &str = "quarks.cloudfoundry.org/source-description
 pub const WAIT_FOR: &str = "quarks.cloudfoundry.org/wait-for";
 /// Annotation: restart the owner when a mounted Secret or ConfigMap changes.
 pub const RESTART_ON_UPDATE: &str = "quarks.cloudfoundry.org/restart-on-update";
+/// Annotation of pods with post-deploy scripts: version of the deployment that is up. A new value starts the scripts.
+pub const POST_DEPLOY: &str = "quarks.cloudfoundry.org/post-deploy";
 /// Annotation: set to force a restart.
 pub const RESTART: &str = "quarks.cloudfoundry.org/restart";
 /// Annotation of a generated Secret that outlives its QuarksSecret: name and UID of that, with a slash between them.

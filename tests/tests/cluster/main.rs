@@ -34,6 +34,7 @@ mod jobs;
 mod kept;
 mod leading;
 mod line;
+mod marked;
 mod memory;
 mod modes;
 mod mutating;

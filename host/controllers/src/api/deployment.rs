@@ -298,6 +298,9 @@ pub struct BoshDeploymentStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     pub removed_variables: Vec<String>,
+    /// Version of the desired manifest for which the operator last started the post-deploy scripts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub post_deploy: Option<String>,
 }
 
 /// An instance group whose pods keep an older operator image.

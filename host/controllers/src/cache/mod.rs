@@ -14,7 +14,10 @@ pub(crate) use selector::{Digests, Selector};
 
 use crate::api::QuarksStatefulSet;
 use crate::stateful_set;
+use boson_deployment::labels;
+use kube::ResourceExt;
 use selector::claims;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock};
@@ -63,6 +66,10 @@ pub(crate) struct Says {
     pub ready: bool,
     /// Why it is not.
     pub trouble: Option<Trouble>,
+    /// Version of the desired manifest that last changed it, by its label.
+    pub version: Option<u32>,
+    /// Its label, if its pods run post-deploy scripts.
+    pub post_deploy: Option<String>,
 }
 
 /// Why an instance group is not ready, as its condition says it.
@@ -89,8 +96,31 @@ impl Says {
                     reason: reason.into(),
                     message: message.into(),
                 }),
+            version: set
+                .labels()
+                .get(labels::DEPLOYMENT_VERSION)
+                .and_then(|version| version.parse().ok()),
+            post_deploy: set
+                .labels()
+                .get(labels::INSTANCE_GROUP_NAME)
+                .filter(|_| reads_post_deploy(set))
+                .cloned(),
         }
     }
+}
+
+/// Whether pods of the group read the annotation that starts post-deploy scripts.
+fn reads_post_deploy(set: &QuarksStatefulSet) -> bool {
+    let field = format!("metadata.annotations['{}']", labels::POST_DEPLOY);
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let path = ["spec", "template", "spec", "volumes"];
+    let template = Value::Object(set.spec.template.clone());
+    let volumes = path.iter().fold(&template, |value, key| &value[*key]);
+    let items = list(volumes)
+        .into_iter()
+        .flat_map(|volume| list(&volume["downwardAPI"]["items"]));
+    let mut fields = items.map(|item| item["fieldRef"]["fieldPath"].clone());
+    fields.any(|path| path == field.as_str())
 }
 
 // === impl Cache ===

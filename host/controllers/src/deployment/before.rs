@@ -27,6 +27,7 @@ impl Observed {
             inputs: None,
             outdated: None,
             removed: None,
+            post_deploy: None,
             warned: old.warned.clone(),
             plugins: Vec::new(),
             faults,

@@ -25,6 +25,7 @@ mod manifest_version;
 mod memory;
 mod observe;
 mod pod_image;
+mod post_deploy;
 mod progress;
 mod provenance;
 mod pulls;
@@ -200,7 +201,7 @@ impl Context {
             due => due,
         };
         let faults = resolution.faults.clone();
-        let (observed, wait) = match due {
+        let (mut observed, wait) = match due {
             Due::Nothing => (self.unchanged(object, &key.0, resolution).await?, None),
             Due::In(pause) => return Ok(Action::requeue(pause)),
             Due::Now => match self.in_turn(object, &key, snapshot, resolution).await {
@@ -215,6 +216,7 @@ impl Context {
                 }
             },
         };
+        observed.post_deploy = self.post_deploy(object, &observed, &key.0).await?;
         self.emit_events(object, &observed).await;
         self.report(object, &observed, &key).await?;
         Ok(match (wait, documents::on_the_web(&object.spec)) {

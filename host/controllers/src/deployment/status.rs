@@ -39,6 +39,8 @@ pub(super) struct Observed {
     pub outdated: Option<Vec<OutdatedGroup>>,
     /// Variables that the manifest no longer has; none: unknown.
     pub removed: Option<Vec<String>>,
+    /// The version for which post-deploy scripts were started now.
+    pub post_deploy: Option<String>,
     /// Digest of the warnings that were emitted as events.
     pub warned: Option<String>,
     pub plugins: Vec<PluginUse>,
@@ -100,6 +102,9 @@ pub(super) fn after(old: &BoshDeploymentStatus, observed: &Observed, now: &Time)
     }
     if let Some(removed) = &observed.removed {
         status.removed_variables.clone_from(removed);
+    }
+    if observed.post_deploy.is_some() {
+        status.post_deploy.clone_from(&observed.post_deploy);
     }
     if observed.wrote {
         status.last_reconcile = Some(now.clone());
@@ -208,6 +213,7 @@ mod tests {
             inputs: None,
             outdated: None,
             removed: None,
+            post_deploy: None,
             warned: None,
             plugins: Vec::new(),
             faults: Vec::new(),

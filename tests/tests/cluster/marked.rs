@@ -1,0 +1,149 @@
+//! What the operator writes onto pods: labels with their ordinal and the version of their deployment, and the annotation that starts post-deploy
+//! scripts. And tags, which are annotations of all objects. No pod runs here.
+
+use crate::desk::{Desk, PATIENCE, Room, small_release};
+use crate::small::Small;
+use kube::api::{DynamicObject, Patch, PatchParams};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+const ORDINAL: &str = "quarks.cloudfoundry.org/pod-ordinal";
+const VERSION: &str = "quarks.cloudfoundry.org/deployment-version";
+const POST_DEPLOY: &str = "quarks.cloudfoundry.org/post-deploy";
+
+/// The small release, with a post-deploy script.
+fn release(at: &Path) {
+    let job = at.join("jobs/app");
+    fs::create_dir_all(job.join("templates")).unwrap();
+    fs::create_dir_all(at.join("config")).unwrap();
+    for file in [
+        "config/final.yml",
+        "jobs/app/monit",
+        "jobs/app/templates/app.conf.erb",
+        "jobs/app/templates/bpm.yml.erb",
+    ] {
+        fs::copy(small_release().join(file), at.join(file)).unwrap();
+    }
+    let spec = fs::read_to_string(small_release().join("jobs/app/spec")).unwrap();
+    let with_script = spec.replace("templates:\n", "templates:\n  post-deploy: bin/post-deploy\n");
+    fs::write(job.join("spec"), with_script).unwrap();
+    fs::write(job.join("templates/post-deploy"), "#!/bin/bash\n").unwrap();
+}
+
+fn manifest(domain: &str) -> String {
+    let small = Small {
+        variables: "[{name: word, type: password}]",
+        instances: 2,
+        group: "tags: {tier: front}",
+        domain,
+        ..Small::default()
+    };
+    let manifest = small
+        .manifest()
+        .replace(r#"{name: demo, version: "1""#, r#"{name: demo, version: "2""#);
+    format!("tags: {{team: blue}}\n{manifest}")
+}
+
+/// Name, ordinal, version and post-deploy annotation of each pod.
+async fn pods(room: &Room) -> Vec<String> {
+    let mut pods = Vec::new();
+    for pod in room.list("v1", "Pod").await {
+        let metadata = &pod["metadata"];
+        if metadata["deletionTimestamp"].is_null() {
+            let text = |value: &Value| value.as_str().unwrap_or("-").to_string();
+            pods.push(format!(
+                "{} {} {} {}",
+                text(&metadata["name"]),
+                text(&metadata["labels"][ORDINAL]),
+                text(&metadata["labels"][VERSION]),
+                text(&metadata["annotations"][POST_DEPLOY])
+            ));
+        }
+    }
+    pods.sort();
+    pods
+}
+
+/// Marks all pods as ready.
+async fn kubelets(room: &Room) {
+    let ready = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
+    for pod in room.list("v1", "Pod").await {
+        let name = pod["metadata"]["name"].as_str().unwrap();
+        // It may be deleted by now.
+        let _: Result<DynamicObject, _> = room
+            .api("v1", "Pod")
+            .patch_status(name, &PatchParams::default(), &Patch::Merge(&ready))
+            .await;
+    }
+}
+
+/// Waits for these pods, with the work of kubelets if they are to get ready.
+async fn until(room: &Room, ready: bool, wanted: &[&str]) {
+    let began = Instant::now();
+    loop {
+        if ready {
+            kubelets(room).await;
+        }
+        let found = pods(room).await;
+        if found == wanted {
+            return;
+        }
+        if began.elapsed() >= PATIENCE {
+            let groups = room.list("quarks.cloudfoundry.org/v1alpha1", "QuarksStatefulSet").await;
+            panic!("{found:#?} are not {wanted:#?}: {groups:#?}");
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(250)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pods_get_labels_and_the_annotation_of_their_deployment_and_everything_gets_its_tags() {
+    let desk = Desk::set("marked", false, &[]).await;
+    let scratch = tempfile::tempdir().unwrap();
+    release(scratch.path());
+    desk.registry
+        .push_release("demo:ubuntu-jammy-1.1-2", scratch.path())
+        .unwrap();
+    let room = desk.room("pods");
+    room.config_map("d-manifest", "manifest", &manifest("example.com"))
+        .await;
+    room.deployment("d", &[]).await;
+    until(&room, false, &["d-web-v1-0 0 1 -", "d-web-v1-1 1 1 -"]).await;
+    until(&room, true, &["d-web-v1-0 0 1 1", "d-web-v1-1 1 1 1"]).await;
+    room.until("d", "the version in the status", |deployment| {
+        deployment["status"]["postDeploy"] == "1"
+    })
+    .await;
+    tags(&room).await;
+
+    // Another pod of the same version is no change of the deployment.
+    room.delete("v1", "Pod", "d-web-v1-1").await;
+    until(&room, true, &["d-web-v1-0 0 1 1", "d-web-v1-1 1 1 -"]).await;
+
+    room.config_map("d-manifest", "manifest", &manifest("example.org"))
+        .await;
+    until(&room, true, &["d-web-v2-0 0 2 2", "d-web-v2-1 1 2 2"]).await;
+}
+
+async fn tags(room: &Room) {
+    for (name, of_group) in [
+        ("d.with-ops", false),
+        ("d.desired-manifest-v1", false),
+        ("d.ig-resolved.web-v1", true),
+        ("d.bpm.web-v1", true),
+        ("d.var-word", false),
+    ] {
+        let secret = room.get("v1", "Secret", name).await.unwrap_or_default();
+        let annotations = &secret["metadata"]["annotations"];
+        assert_eq!(annotations["team"], "blue", "{name}: {annotations:#}");
+        assert_eq!(annotations["tier"] == "front", of_group, "{name}: {annotations:#}");
+    }
+    for (api_version, kind) in [("v1", "Service"), ("v1", "Pod"), ("apps/v1", "StatefulSet")] {
+        for object in room.list(api_version, kind).await {
+            let annotations = &object["metadata"]["annotations"];
+            assert_eq!(annotations["team"], "blue", "{kind}: {annotations:#}");
+        }
+    }
+}
