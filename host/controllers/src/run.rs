@@ -148,7 +148,7 @@ async fn review(
         .map_err(|error| RunError::Listen(address, error))?;
     let scope = Scope::new(&served);
     let (conversion, me) = (config.conversion.clone(), &config.election.me);
-    let turns = Turns::of(admission::PLACES);
+    let turns = turns(config);
     let context = deployment::Context::new(cluster.clone(), scope, conversion, plugins.clone(), turns, me);
     let reviewer = Reviewer::new(Arc::new(context), served.clone(), cluster.metrics().clone());
     let keeper = Keeper::new(cluster.clone(), settings, served, &config.election.namespace);
@@ -207,12 +207,12 @@ async fn controllers(config: &Config, cluster: Cluster, scope: Scope, running: R
     }
 }
 
-/// The places for conversions. In a list of namespaces, each has its own controller and does not share the places.
+/// The places in which deployments are converted: few, because each may hold the memory of a conversion and keeps a core busy.
 fn turns(config: &Config) -> Turns {
-    let places = usize::from(config.concurrency.max(1));
+    let at_a_time = |most: u16| usize::from(config.concurrency.clamp(1, most));
     match &config.namespaces {
-        Namespaces::Fixed(_) => Turns::of(places * 2),
-        Namespaces::Monitored(_) => Turns::of(places),
+        Namespaces::Fixed(names) if names.len() == 1 => Turns::of_one(at_a_time(2)),
+        _ => Turns::shared(at_a_time(4)),
     }
 }
 

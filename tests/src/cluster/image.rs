@@ -100,6 +100,22 @@ impl Image {
         self
     }
 
+    /// Adds a program of this machine, with the libraries that it is linked to.
+    ///
+    /// # Errors
+    /// The program is not installed.
+    pub fn installed(mut self, program: &str) -> Result<Self> {
+        let listed = Command::new("ldd").arg(program).output()?;
+        ensure!(listed.status.success(), "{program} is missing: run .ci/setup");
+        let listed = String::from_utf8(listed.stdout)?;
+        let libraries = listed.split_whitespace().filter(|word| word.starts_with('/'));
+        for path in libraries.chain([program]) {
+            let content = fs::read(path).with_context(|| path.to_string())?;
+            self = self.executable(path, content);
+        }
+        Ok(self)
+    }
+
     /// Sets the command of its containers, which a pod can override.
     #[must_use]
     pub fn entrypoint(mut self, words: &[&str]) -> Self {

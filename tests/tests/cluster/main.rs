@@ -36,6 +36,7 @@ mod leading;
 mod line;
 mod marked;
 mod memory;
+mod messaging;
 mod modes;
 mod mutating;
 mod names;

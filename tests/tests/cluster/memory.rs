@@ -192,8 +192,9 @@ fn an_operator_stays_within_its_container_and_others_are_served() {
         namespace.as_str(),
         "--kubeconfig",
         kubeconfig.to_str().unwrap(),
+        // It waits for its turn: its namespace converts the others at the same time.
         "--timeout",
-        "20s",
+        "5m",
     ];
     let ran = boson_tests::host(scratch.path(), wait).unwrap();
     assert!(ran.code == 1 && ran.stderr.contains("64 times"), "{ran:?}");

@@ -19,7 +19,7 @@ use crate::client::FieldManager;
 use std::net::SocketAddr;
 
 pub(crate) use keeper::Keeper;
-pub(crate) use review::{PLACES, Reviewer};
+pub(crate) use review::Reviewer;
 pub(crate) use server::serve;
 
 /// The owner of the fields that are set here.

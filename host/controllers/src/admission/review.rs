@@ -12,12 +12,11 @@ use kube::core::admission::{AdmissionRequest, AdmissionResponse, AdmissionReview
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::Semaphore;
 
 /// Our own limit, shorter than that of the API server, so that the answer can say that nothing was checked.
 const DEADLINE: Duration = Duration::from_millis(PATIENCE * 1000 - 700);
 /// How many checks run at a time; each may use the memory of several copies of a manifest.
-pub(crate) const PLACES: usize = 4;
+const PLACES: usize = 4;
 /// How often to check whether the namespace has a free place.
 const POLL: Duration = Duration::from_millis(50);
 /// Characters of a warning: the API server cuts longer ones than 256.
@@ -31,7 +30,6 @@ const MESSAGE: usize = 16_000;
 pub(crate) struct Reviewer {
     context: Arc<Context>,
     served: Namespaces,
-    places: Arc<Semaphore>,
     turns: Turns,
     metrics: Arc<Metrics>,
 }
@@ -51,8 +49,7 @@ impl Reviewer {
         Self {
             context,
             served,
-            places: Arc::new(Semaphore::new(PLACES)),
-            turns: Turns::of(PLACES),
+            turns: Turns::shared(PLACES),
             metrics,
         }
     }
@@ -107,19 +104,16 @@ impl Reviewer {
     async fn check(&self, object: BoshDeployment, namespace: String) -> Verdict {
         // No namespace gets more than half of the places, or it could delay the reviews of all others.
         let turn = loop {
-            match self.turns.take(&namespace) {
+            match self.turns.take(&namespace, Instant::now()) {
                 Some(turn) => break turn,
                 None => tokio::time::sleep(POLL).await,
             }
-        };
-        let Ok(place) = self.places.clone().acquire_owned().await else {
-            return Verdict::unchecked("failed", "the operator is shutting down");
         };
         let context = self.context.clone();
         // In its own task: after a timeout it keeps its place until it has ended.
         let checked = tokio::spawn(async move {
             let checked = context.check(object, &namespace).await;
-            drop((place, turn));
+            drop(turn);
             checked
         });
         match checked.await {

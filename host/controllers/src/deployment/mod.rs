@@ -249,7 +249,7 @@ impl Context {
         snapshot: Option<Snapshot>,
         resolution: Resolution,
     ) -> Result<Option<(Observed, Option<Duration>)>, Error> {
-        match self.turns.take(&key.0) {
+        match self.turns.take(&key.0, Instant::now()) {
             Some(_turn) => self.converted(object, key, snapshot, resolution).await.map(Some),
             None => Ok(None),
         }

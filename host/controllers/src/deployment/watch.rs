@@ -18,15 +18,12 @@ use kube::runtime::{WatchStreamExt, watcher};
 use std::sync::Arc;
 
 const NAME: &str = "deployment";
-/// Deployments at a time: each may hold the memory of a conversion.
-const CONCURRENCY: u16 = 2;
-
 /// A deployment to reconcile.
 type Requeued = requeue::Requeued<BoshDeployment>;
 
 /// Runs until it is asked to stop, for one namespace or for all.
 pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Option<String>) {
-    let concurrency = running.concurrency.min(CONCURRENCY);
+    let concurrency = running.concurrency;
     let (store, objects) = objects(&context, &namespace);
     let touched = touched(&context, &namespace, store.clone());
     let all = on_plugin_change(&context, store.clone());

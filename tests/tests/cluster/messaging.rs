@@ -1,0 +1,101 @@
+//! Two brokers and a client on a node: they verify each other's generated certificates for names of BOSH DNS, listen on their own address, and a
+//! message that an errand sends to one arrives at the other. In both modes of conversion.
+
+use crate::operator::{Stage, config_map, is};
+use anyhow::{Context, Result, ensure};
+use boson_tests::cluster::image::Image;
+use boson_tests::cluster::{Cluster, with_node};
+use boson_tests::root;
+use serde_json::{Value, json};
+use std::fs;
+use std::time::Duration;
+
+/// How long pods may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+#[test]
+fn a_message_sent_to_one_broker_by_tls_arrives_at_the_other() {
+    let Some(cluster) = with_node().unwrap() else { return };
+    for (mode, name) in [("InProcess", "bus-in-process"), ("Jobs", "bus-jobs")] {
+        let bus = Bus::new(cluster, name, mode).unwrap();
+        bus.deploy().unwrap();
+        bus.round_trip().unwrap();
+    }
+}
+
+/// The deployment of `tests/releases/bus`.
+struct Bus {
+    stage: Stage,
+    mode: &'static str,
+}
+
+// === impl Bus ===
+
+impl Bus {
+    fn new(cluster: &'static Cluster, name: &str, mode: &'static str) -> Result<Self> {
+        let stage = Stage::with_pods(cluster, name)?;
+        let release = root().join("tests/releases/bus");
+        stage.registry.push_release("bus:busybox-1-1", &release)?;
+        let image = format!("{}/bosh/bus:busybox-1-1", stage.registry.host());
+        cluster.load_image(&Image::release(&image, &release)?.installed("/usr/bin/openssl")?)?;
+        Ok(Self { stage, mode })
+    }
+
+    fn deploy(&self) -> Result<()> {
+        let manifest = fs::read_to_string(root().join("tests/releases/bus/manifest.yml"))?;
+        let registry = format!("{}/bosh", self.stage.registry.host());
+        let deployment = json!({
+            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "bus"},
+            "spec": {
+                "manifest": {"type": "configmap", "name": "manifest"},
+                "conversion": {"mode": self.mode, "registry": registry}
+            }
+        });
+        self.stage
+            .apply(&[config_map("manifest", "manifest", &manifest), deployment])?;
+        self.until("ready brokers", || {
+            Ok(is(&self.get("boshdeployment/bus")?, "Ready", "True"))
+        })
+    }
+
+    /// Runs the errand and waits for its result.
+    fn round_trip(&self) -> Result<()> {
+        let now = r#"{"spec": {"trigger": {"strategy": "now"}}}"#;
+        self.stage
+            .kubectl(&["patch", "quarksjob/bus-check", "--type=merge", "--patch", now])?;
+        let mut run = Value::Null;
+        self.until("the end of the errand", || {
+            run = self.get("quarksjob/bus-check")?;
+            Ok(run["status"]["endedRuns"] == 1)
+        })?;
+        let log = self.logs().context("no logs")?;
+        ensure!(run["status"]["completed"] == true, "{:#}\n{log}", run["status"]);
+        Ok(())
+    }
+
+    fn get(&self, what: &str) -> Result<Value> {
+        self.stage.get(what)
+    }
+
+    fn logs(&self) -> Result<String> {
+        let selector = "quarks.cloudfoundry.org/deployment-name=bus";
+        let logs = [
+            "logs",
+            "--selector",
+            selector,
+            "--all-containers",
+            "--prefix",
+            "--tail=30",
+        ];
+        self.stage.kubectl(&logs)
+    }
+
+    fn until(&self, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {
+        let otherwise = || {
+            let pods = self.stage.kubectl(&["describe", "pods"]).unwrap_or_default();
+            let status = self.get("boshdeployment/bus").unwrap_or_default()["status"].clone();
+            format!("{status:#}\n{pods}\n{}", self.logs().unwrap_or_default())
+        };
+        self.stage.operator.until(what, PATIENCE, holds, otherwise)
+    }
+}
