@@ -19,6 +19,7 @@ const MANIFEST: &str = r#"
 name: demo
 releases:
 - {name: demo, version: "1", url: registry.example.com/demo}
+- {name: bosh-dns-aliases, version: "1", url: registry.example.com/demo}
 stemcells:
 - {alias: default, os: ubuntu-jammy, version: "1.1"}
 instance_groups:
@@ -43,7 +44,6 @@ struct Stage {
 }
 
 #[test]
-#[ignore = "its manifest lists no release bosh-dns-aliases; it has not passed yet"]
 fn names_resolve_to_ready_pods_while_a_server_is_unavailable() {
     let Some(stage) = Stage::set().unwrap() else { return };
     stage.instance("web-0", "web-ui", 0, true).unwrap();
