@@ -9,6 +9,7 @@
 
 mod demo;
 
+use boson_dns::lookup::{self, Found};
 use boson_dns::server::{Forwarder, State, read, serve_tcp, serve_udp};
 use boson_dns::upcheck;
 use boson_dns::zone::{AliasFiles, Zone};
@@ -205,4 +206,20 @@ async fn a_thousand_aliases_are_answered_as_fast_as_one() {
         eprintln!("1,000 aliases: median {half:?}, p99 {most:?}");
     }
     assert!(half < Duration::from_millis(20), "{half:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pod_that_waits_learns_whether_a_group_has_ready_instances() {
+    let (server, _) = served(&[]).await;
+    for (group, found) in [
+        ("web-ui", Found::Addresses),
+        ("cell", Found::Addresses),
+        ("batch", Found::Nothing),
+        ("db", Found::Nothing),
+        ("nobody", Found::NoSuchName),
+    ] {
+        let query = format!("q-s3.{group}.*.demo.bosh");
+        let asked = tokio::task::spawn_blocking(move || lookup::ask(server, &query));
+        assert_eq!(asked.await.unwrap().unwrap(), found, "{group}");
+    }
 }
