@@ -54,6 +54,7 @@ impl Walk {
         }
         fs::create_dir(clone.path().join("bin"))?;
         symlink(program("kubectl")?, clone.path().join("bin/kubectl"))?;
+        symlink(boson_tests::binary()?, clone.path().join("bin/host"))?;
         let page = fs::read_to_string(root().join(page))?;
         Ok(Some(Self {
             cluster,

@@ -5,7 +5,6 @@ use anyhow::{Result, ensure};
 use std::net::TcpListener;
 
 #[test]
-#[ignore = "its end waits for the retained values of the example to be deleted, which stay with its claims"]
 fn the_page_leads_from_a_clone_to_the_example_and_out_again() {
     let Some(walk) = Walk::begin("docs/install.md").unwrap() else {
         return;
@@ -54,16 +53,17 @@ fn deploy(walk: &Walk) -> Result<()> {
         walk.does(command)?;
     }
     let there = walk.does("kubectl --namespace nats get boshdeployments,")?;
-    for wanted in ["nats.var-broker-tls", "nats-gateway-z0-v1", "service/nats-broker-1"] {
+    for wanted in [
+        "nats.var-broker-tls",
+        "quarksstatefulset.quarks.cloudfoundry.org/nats-gateway",
+        "service/nats-broker-1",
+    ] {
         ensure!(there.contains(wanted), "no {wanted} in\n{there}");
     }
     ensure!(conversion_jobs(walk)?.len() == 3, "{:?}", conversion_jobs(walk)?);
-    for command in [
-        "kubectl --namespace nats rollout status statefulset/nats-broker-z0-v1",
-        "kubectl --namespace nats rollout status statefulset/nats-gateway-z0-v1",
-    ] {
-        walk.does(command)?;
-    }
+    walk.does("kubectl --namespace nats wait --for=condition=Ready")?;
+    walk.does("kubectl --namespace nats patch quarksjob nats-smoke-tests")?;
+    walk.does("kubectl --namespace nats wait --for=jsonpath='{.status.completed}'=true")?;
     Ok(())
 }
 
@@ -118,18 +118,20 @@ fn read_the_log(walk: &Walk) -> Result<()> {
 
 fn delete_the_example(walk: &Walk) -> Result<()> {
     walk.does("kubectl --namespace nats delete boshdeployment nats")?;
-    let left = || {
-        let kinds = "quarkssecrets,quarksstatefulsets,quarksjobs,statefulsets,jobs,services,secrets,persistentvolumeclaims,serviceaccounts";
-        walk.kubectl(&format!("--namespace nats get {kinds} --output name"))
-    };
+    walk.does("kubectl --namespace nats delete persistentvolumeclaims")?;
+    let left = |kinds: &str| walk.kubectl(&format!("--namespace nats get {kinds} --output name"));
+    let kinds = "quarkssecrets,quarksstatefulsets,quarksjobs,statefulsets,jobs,services,persistentvolumeclaims";
+    walk.until("the end of all created objects", || Ok(left(kinds)?.is_empty()))?;
+    let pruned = walk.does("host prune nats")?;
+    ensure!(pruned.contains("secret \"nats.var-broker-tls\" deleted"), "{pruned}");
     let stays = [
         "secret/nats.var-implicit-system-domain",
-        "persistentvolumeclaim/broker-pvc-nats-broker-z0-v1-0",
-        "persistentvolumeclaim/broker-pvc-nats-broker-z0-v1-1",
         "serviceaccount/boson-output",
         "serviceaccount/default",
     ];
-    walk.until("the end of all created objects", || Ok(left()?.lines().eq(stays)))
+    walk.until("the end of all Secrets", || {
+        Ok(left("secrets,serviceaccounts")?.lines().eq(stays))
+    })
 }
 
 /// Also deletes a deployment that still exists.

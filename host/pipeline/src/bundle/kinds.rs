@@ -69,32 +69,34 @@ pub const KINDS: &[Kind] = &[
     kind("networking.k8s.io/v1", "Ingress", NameRule::Subdomain(SUBDOMAIN_LIMIT)),
 ];
 
+/// Kinds that only the host creates: the account of the DNS servers, for clusters without the operator.
+const KINDS_OF_HOST: &[Kind] = &[
+    kind("v1", "ServiceAccount", NameRule::Subdomain(SUBDOMAIN_LIMIT)),
+    kind(
+        "rbac.authorization.k8s.io/v1",
+        "Role",
+        NameRule::Subdomain(SUBDOMAIN_LIMIT),
+    ),
+    kind(
+        "rbac.authorization.k8s.io/v1",
+        "RoleBinding",
+        NameRule::Subdomain(SUBDOMAIN_LIMIT),
+    ),
+];
+
 /// Types of Secrets that Kubernetes treats as credentials: with one, a plugin could read a token of any account.
 const SECRET_TYPES_REFUSED: [&str; 2] = ["kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token"];
 
-/// Kinds that only the host creates: the account of DNS servers, and its permissions.
-const OF_ACCOUNTS: [(&str, &str); 3] = [
-    ("v1", "ServiceAccount"),
-    ("rbac.authorization.k8s.io/v1", "Role"),
-    ("rbac.authorization.k8s.io/v1", "RoleBinding"),
-];
-
-/// Whether the object is an account, or gives one permissions.
-pub(crate) fn is_of_account(object: &Tree) -> bool {
-    let kind = (object.str("apiVersion"), object.str("kind"));
-    OF_ACCOUNTS
-        .iter()
-        .any(|(version, name)| kind == (Some(*version), Some(*name)))
-}
-
-/// Checks that the object's kind is allowed and its name valid.
-pub(crate) fn check(object: &Tree) -> Result<(), Box<Diagnostic>> {
+/// Checks that the object's kind is allowed and its name valid. `is_of_host`: no plugin had a part in it.
+pub(crate) fn check(object: &Tree, is_of_host: bool) -> Result<(), Box<Diagnostic>> {
     let (version, kind) = (
         object.str("apiVersion").unwrap_or_default(),
         object.str("kind").unwrap_or_default(),
     );
+    let of_host = if is_of_host { KINDS_OF_HOST } else { &[] };
     let known = KINDS
         .iter()
+        .chain(of_host)
         .find(|known| known.api_version == version && known.kind == kind);
     let Some(known) = known else {
         let why =

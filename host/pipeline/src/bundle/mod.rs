@@ -205,10 +205,7 @@ impl Bundle {
 
     /// Checks one object, and adds the deployment's namespace and labels.
     fn accept(&self, object: &mut Tree) -> Result<(), Box<Diagnostic>> {
-        // No plugin may create them, but the plain target needs the account of the DNS servers.
-        if self.rights.is_some() || !kinds::is_of_account(object) {
-            kinds::check(object)?;
-        }
+        kinds::check(object, self.rights.is_none())?;
         self.own(object)?;
         if let Some(rights) = &self.rights {
             marks::check(object, &self.deployment)?;
