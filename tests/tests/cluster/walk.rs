@@ -126,6 +126,7 @@ fn delete_the_example(walk: &Walk) -> Result<()> {
     ensure!(pruned.contains("secret \"nats.var-broker-tls\" deleted"), "{pruned}");
     let stays = [
         "secret/nats.var-implicit-system-domain",
+        "serviceaccount/boson-dns",
         "serviceaccount/boson-output",
         "serviceaccount/default",
     ];
