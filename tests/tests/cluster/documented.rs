@@ -291,6 +291,10 @@ fn without_what_the_cluster_adds(object: &mut Value) {
     ] {
         metadata.remove(name);
     }
+    // Only the operator counts versions of the manifest.
+    if let Some(labels) = metadata.get_mut("labels").and_then(Value::as_object_mut) {
+        labels.remove("quarks.cloudfoundry.org/deployment-version");
+    }
     if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
         annotations.retain(|name, _| !name.ends_with("/applied-digest") && !name.ends_with("/asked-trigger"));
     }

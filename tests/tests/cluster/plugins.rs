@@ -536,7 +536,7 @@ fn a_bad_plugin_is_refused_and_reported_and_the_last_good_one_stays() {
         (
             good.replace("digest:", "digets:"),
             "PluginDocument",
-            "there is no member 'digets'",
+            "unknown member 'digets'",
         ),
         (
             good.replace("plugin.yaml:", "plugin.yml:"),
