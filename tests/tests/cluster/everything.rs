@@ -195,7 +195,10 @@ fn generate(it: &mut Installed) -> Result<()> {
         json!({"type": "basic-auth", "secretName": "word", "request": {"basic-auth": {"username": "admin"}}}),
     )])?;
     it.until("another type", || {
-        Ok(it.get("secret/word")?["type"] == "kubernetes.io/basic-auth")
+        // Between its deletion and its creation it does not exist.
+        Ok(it
+            .get("secret/word")
+            .is_ok_and(|secret| secret["type"] == "kubernetes.io/basic-auth"))
     })
 }
 
