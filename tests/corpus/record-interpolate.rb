@@ -25,6 +25,6 @@ end
 bosh, file = ARGV
 abort File.foreach(__FILE__).first.delete_prefix('# ') unless file
 cases = File.readlines(file, encoding: 'UTF-8').map { |line| JSON.parse(line) }
-told = %w[output error store]
-recorded = cases.map { |one| JSON.generate(one.reject { |key, _| told.include?(key) }.merge(run(File.expand_path(bosh), one))) }
+expected = %w[output error store]
+recorded = cases.map { |one| JSON.generate(one.reject { |key, _| expected.include?(key) }.merge(run(File.expand_path(bosh), one))) }
 File.write(file, recorded.join("\n") + "\n")

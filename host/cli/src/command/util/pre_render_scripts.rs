@@ -35,7 +35,7 @@ pub fn run(arguments: &PreRenderScriptsArguments, color: Color) -> Result<(), Fa
     })
 }
 
-/// The scripts may hold secrets: vcap runs them, and nobody else reads them.
+/// The scripts may hold secrets: only vcap can read them.
 fn files(manifest: &Tree) -> Vec<Below> {
     let groups = manifest.items("instance_groups").iter();
     let jobs = groups.flat_map(|group| group.items("jobs"));

@@ -14,7 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{sleep, timeout};
 
 /// Timeout of one attempt: a name server that does not run yet does not answer at all.
-const LOOK: Duration = Duration::from_secs(5);
+const ATTEMPT: Duration = Duration::from_secs(5);
 /// Pause between two attempts.
 const AGAIN: Duration = Duration::from_secs(1);
 /// How long a group's first instance must not exist until the group counts as one without instances: Services are made one after the other, and DNS
@@ -58,22 +58,22 @@ pub fn run(arguments: &WaitArguments, color: Color) -> Result<(), Failed> {
     })
 }
 
-/// One after the other: all have to come.
+/// One after the other: all names are needed.
 async fn wait(arguments: &WaitArguments, color: Color) -> Result<(), Failed> {
     let (began, limit) = (Instant::now(), Duration::from_secs(arguments.timeout));
     for name in &arguments.names {
-        let mut told = false;
+        let mut reported = false;
         let mut group = Group::default();
         while !is_there(arguments, name, &mut group).await {
             if began.elapsed() >= limit {
-                let what = format!("'{name}' did not come within {} s", limit.as_secs());
+                let what = format!("'{name}' was not available within {} s", limit.as_secs());
                 let errors = [Diagnostic::error("wait-timeout", what)];
                 output::show(&errors, &Sources::default(), color);
                 return Err(exit::failed(&errors, false));
             }
-            if !told {
+            if !reported {
                 output::complain(&format!("waiting for '{name}'\n"));
-                told = true;
+                reported = true;
             }
             sleep(AGAIN.min(limit.saturating_sub(began.elapsed()))).await;
         }
@@ -83,8 +83,8 @@ async fn wait(arguments: &WaitArguments, color: Color) -> Result<(), Failed> {
 
 async fn is_there(arguments: &WaitArguments, name: &str, group: &mut Group) -> bool {
     if let Some(first) = &arguments.first_instance {
-        let look = Look::at(name, first, arguments.dns.as_deref().zip(arguments.healthy.as_deref()));
-        let verdict = group.judge(&look.await, Instant::now());
+        let answers = Answers::of(name, first, arguments.dns.as_deref().zip(arguments.healthy.as_deref()));
+        let verdict = group.judge(&answers.await, Instant::now());
         if verdict == Verdict::NoInstances {
             output::complain(&format!(
                 "not waiting for '{name}': its instance group has no instances\n"
@@ -92,13 +92,13 @@ async fn is_there(arguments: &WaitArguments, name: &str, group: &mut Group) -> b
         }
         return verdict != Verdict::NotYet;
     }
-    let look = async {
+    let is_up = async {
         match name.rsplit_once(':') {
             Some((_, port)) if port.parse::<u16>().is_ok() => TcpStream::connect(name).await.is_ok(),
             _ => resolves(name).await.is_some(),
         }
     };
-    timeout(LOOK, look).await.unwrap_or(false)
+    timeout(ATTEMPT, is_up).await.unwrap_or(false)
 }
 
 /// Its first address.
@@ -108,7 +108,7 @@ async fn resolves(name: &str) -> Option<SocketAddr> {
 
 /// What the servers say of an instance group at one time; none: they do not answer.
 #[derive(Clone, Copy, Debug)]
-struct Look {
+struct Answers {
     /// The cluster's, of its Service: pods that are not ready count.
     service: Option<Found>,
     /// The cluster's, of the Service of its first instance, which exists as long as the instance.
@@ -117,10 +117,10 @@ struct Look {
     ready: Option<Option<Found>>,
 }
 
-// === impl Look ===
+// === impl Answers ===
 
-impl Look {
-    async fn at(service: &str, first: &str, dns: Option<(&str, &str)>) -> Self {
+impl Answers {
+    async fn of(service: &str, first: &str, dns: Option<(&str, &str)>) -> Self {
         let cluster = std::fs::read_to_string(RESOLV_CONF).unwrap_or_default();
         let cluster = resolv_conf::servers(&cluster)
             .first()
@@ -128,7 +128,7 @@ impl Look {
         let ready = match dns {
             None => None,
             Some((server, query)) => {
-                let server = timeout(LOOK, resolves(server)).await.ok().flatten();
+                let server = timeout(ATTEMPT, resolves(server)).await.ok().flatten();
                 Some(ask(server, query).await)
             }
         };
@@ -146,7 +146,7 @@ async fn ask(server: Option<SocketAddr>, name: &str) -> Option<Found> {
     asked.await.ok().flatten()
 }
 
-/// What is known of an instance group from earlier looks.
+/// What is known of an instance group from earlier answers.
 #[derive(Clone, Copy, Debug, Default)]
 struct Group {
     /// Since when its first instance does not exist.
@@ -166,7 +166,7 @@ enum Verdict {
 // === impl Group ===
 
 impl Group {
-    fn judge(&mut self, look: &Look, now: Instant) -> Verdict {
+    fn judge(&mut self, answers: &Answers, now: Instant) -> Verdict {
         let since = |begun: &mut Option<Instant>, holds: bool| match holds {
             true => now.saturating_duration_since(*begun.get_or_insert(now)),
             false => {
@@ -174,12 +174,12 @@ impl Group {
                 Duration::ZERO
             }
         };
-        let absent = since(&mut self.absent, look.first == Some(Found::NoSuchName));
-        let silent = since(&mut self.silent, look.ready == Some(None));
-        let ready = match look.ready {
+        let absent = since(&mut self.absent, answers.first == Some(Found::NoSuchName));
+        let silent = since(&mut self.silent, answers.ready == Some(None));
+        let ready = match answers.ready {
             Some(Some(found)) => Some(found),
             Some(None) if silent < SILENT => None,
-            Some(None) | None => look.service,
+            Some(None) | None => answers.service,
         };
         if ready == Some(Found::Addresses) {
             Verdict::Ready
@@ -196,11 +196,11 @@ mod tests {
     use super::*;
     use Found::{Addresses, NoSuchName, Nothing};
 
-    /// Verdicts of looks that are 20 seconds apart.
-    fn verdicts(looks: &[Look]) -> String {
+    /// Verdicts on answers that are 20 seconds apart.
+    fn verdicts(answers: &[Answers]) -> String {
         let (mut group, mut now, mut out) = (Group::default(), Instant::now(), String::new());
-        for look in looks {
-            out.push(match group.judge(look, now) {
+        for one in answers {
+            out.push(match group.judge(one, now) {
                 Verdict::Ready => 'r',
                 Verdict::NoInstances => 'n',
                 Verdict::NotYet => '.',
@@ -210,8 +210,8 @@ mod tests {
         out
     }
 
-    fn look(service: Found, first: Found) -> Look {
-        Look {
+    fn answers(service: Found, first: Found) -> Answers {
+        Answers {
             service: Some(service),
             first: Some(first),
             ready: None,
@@ -220,17 +220,17 @@ mod tests {
 
     #[test]
     fn without_servers_of_its_own_a_group_is_waited_for_until_it_has_an_address() {
-        let [starting, up] = [look(NoSuchName, Addresses), look(Addresses, Addresses)];
+        let [starting, up] = [answers(NoSuchName, Addresses), answers(Addresses, Addresses)];
         assert_eq!(verdicts(&[starting, starting, up]), "..r");
-        assert_eq!(verdicts(&[look(Nothing, Addresses); 9]), ".........");
+        assert_eq!(verdicts(&[answers(Nothing, Addresses); 9]), ".........");
     }
 
     #[test]
     fn a_group_without_instances_is_not_waited_for() {
-        let [none, starting] = [look(NoSuchName, NoSuchName), look(NoSuchName, Addresses)];
+        let [none, starting] = [answers(NoSuchName, NoSuchName), answers(NoSuchName, Addresses)];
         assert_eq!(verdicts(&[none, none, none, none]), "...n");
         assert_eq!(verdicts(&[none, none, starting, none, none, none, none]), "......n");
-        let silent = Look {
+        let silent = Answers {
             service: None,
             first: None,
             ready: None,
@@ -240,9 +240,9 @@ mod tests {
 
     #[test]
     fn the_deployments_servers_tell_ready_instances_from_others() {
-        let with = |ready| Look {
+        let with = |ready| Answers {
             ready: Some(ready),
-            ..look(Addresses, Addresses)
+            ..answers(Addresses, Addresses)
         };
         let [starting, ready, silent] = [with(Some(Nothing)), with(Some(Addresses)), with(None)];
         assert_eq!(
