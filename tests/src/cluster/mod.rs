@@ -247,6 +247,29 @@ impl Cluster {
         Ok(())
     }
 
+    /// Kills a daemon by its program's name, for example `kubelet`, and waits until it has ended.
+    ///
+    /// # Errors
+    /// There is no such daemon, or it is not running.
+    pub fn kill(&self, daemon: &str) -> Result<()> {
+        self.daemon(daemon)?.kill()
+    }
+
+    /// Starts a daemon again after [`Self::kill`]. It may not be ready yet.
+    ///
+    /// # Errors
+    /// There is no such daemon, or it cannot be started.
+    pub fn restart(&self, daemon: &str) -> Result<()> {
+        self.daemon(daemon)?.restart()
+    }
+
+    fn daemon(&self, name: &str) -> Result<&Process> {
+        let of_node = self.node.iter().flat_map(Node::daemons);
+        let mut all = self.processes.iter().chain(of_node);
+        all.find(|process| process.name() == name)
+            .with_context(|| format!("no daemon '{name}'"))
+    }
+
     /// The kubeconfig of an administrator.
     pub fn kubeconfig(&self) -> PathBuf {
         self.directory.join("admin.kubeconfig")

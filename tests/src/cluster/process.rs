@@ -1,11 +1,12 @@
 //! Daemons of a test: each writes its own log file and ends with the test process.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// How much of a log an error shows, in bytes.
@@ -22,8 +23,9 @@ pub(super) struct Spawner {
 #[derive(Debug)]
 pub(super) struct Process {
     name: String,
+    words: Vec<OsString>,
     log: PathBuf,
-    child: Child,
+    child: Mutex<Child>,
 }
 
 type Order = (Command, Sender<std::io::Result<Child>>);
@@ -45,26 +47,31 @@ impl Spawner {
     /// Starts a program: its path or name, and its arguments.
     pub(super) fn spawn(&self, name: &str, words: Vec<OsString>) -> Result<Process> {
         let log = self.directory.join(format!("{name}.log"));
-        let file = File::create(&log)?;
-        let mut command = Command::new("setpriv");
-        command
-            .args(["--pdeathsig", "KILL", "--"])
-            .args(words)
-            .env("PATH", search_path())
-            .stdin(Stdio::null())
-            .stdout(file.try_clone()?)
-            .stderr(file);
-        let (sender, receiver) = channel();
-        orders()
-            .send((command, sender))
-            .context("the thread that starts processes ended")?;
-        let child = receiver.recv()?.with_context(|| format!("{name} cannot be started"))?;
+        let child = Mutex::new(child(name, &words, &log)?);
         Ok(Process {
             name: name.to_string(),
+            words,
             log,
             child,
         })
     }
+}
+
+fn child(name: &str, words: &[OsString], log: &Path) -> Result<Child> {
+    let file = File::options().create(true).append(true).open(log)?;
+    let mut command = Command::new("setpriv");
+    command
+        .args(["--pdeathsig", "KILL", "--"])
+        .args(words)
+        .env("PATH", search_path())
+        .stdin(Stdio::null())
+        .stdout(file.try_clone()?)
+        .stderr(file);
+    let (sender, receiver) = channel();
+    orders()
+        .send((command, sender))
+        .context("the thread that starts processes ended")?;
+    receiver.recv()?.with_context(|| format!("{name} cannot be started"))
 }
 
 fn orders() -> Sender<Order> {
@@ -98,12 +105,39 @@ impl Process {
     }
 
     pub(super) fn number(&self) -> u32 {
-        self.child.id()
+        self.child().id()
+    }
+
+    /// Kills it, and waits until it has ended.
+    pub(super) fn kill(&self) -> Result<()> {
+        let mut child = self.child();
+        let id = child.id();
+        // `nsenter` runs a daemon of the node as its child.
+        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children"))?;
+        for daemon in children.split_whitespace() {
+            let killed = Command::new("kill").args(["-KILL", daemon]).status()?;
+            ensure!(killed.success(), "{} cannot be killed", self.name);
+        }
+        if children.trim().is_empty() {
+            child.kill()?;
+        }
+        child.wait()?;
+        Ok(())
+    }
+
+    /// Starts it again after [`Self::kill`].
+    pub(super) fn restart(&self) -> Result<()> {
+        *self.child() = child(&self.name, &self.words, &self.log)?;
+        Ok(())
+    }
+
+    fn child(&self) -> MutexGuard<'_, Child> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The end of its log, once it has ended.
     pub(super) fn ended(&mut self) -> Option<String> {
-        self.child.try_wait().ok().flatten()?;
+        self.child().try_wait().ok().flatten()?;
         let log = fs::read(&self.log).unwrap_or_default();
         let start = log.len().saturating_sub(SHOWN);
         Some(String::from_utf8_lossy(&log[start..]).into_owned())
@@ -112,7 +146,8 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let mut child = self.child();
+        let _ = child.kill();
+        let _ = child.wait();
     }
 }

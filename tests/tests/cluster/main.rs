@@ -55,6 +55,7 @@ mod signing;
 mod silence;
 mod small;
 mod stage;
+mod survives;
 mod trail;
 mod unready;
 mod upgrades;

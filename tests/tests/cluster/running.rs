@@ -29,7 +29,7 @@ fn everything_that_bosh_starts_runs_in_its_order_and_as_its_user() {
 }
 
 /// Every line once, and those that wait for others after them.
-fn check_start(notes: &[String], index: usize) -> Result<()> {
+pub fn check_start(notes: &[String], index: usize) -> Result<()> {
     let at = |start: &str| {
         let found = notes.iter().position(|line| line.starts_with(start));
         found.with_context(|| format!("no '{start}' in {notes:#?}"))
@@ -98,6 +98,11 @@ fn a_deleted_pod_stops_in_order_and_finds_its_disk_again(stage: &Stage) -> Resul
     let end = end.with_context(|| format!("no new life in {lines:#?}"))?;
     let (stop, start) = lines.split_at(end);
     check_start(start, 0)?;
+    check_stop(stop)
+}
+
+/// A graceful stop of a pod, from its first to its last line.
+pub fn check_stop(stop: &[String]) -> Result<()> {
     let words: Vec<&str> = stop
         .iter()
         .map(|line| line.split(" /").next().unwrap_or_default())
@@ -230,7 +235,7 @@ impl Stage {
     }
 }
 
-fn release() -> std::path::PathBuf {
+pub fn release() -> std::path::PathBuf {
     let path: &Path = &root();
     path.join("tests/releases/lifecycle")
 }

@@ -158,6 +158,11 @@ impl Node {
         self.daemons.iter_mut().chain([&mut self.first])
     }
 
+    /// Its daemons.
+    pub(super) fn daemons(&self) -> impl Iterator<Item = &Process> {
+        self.daemons.iter()
+    }
+
     /// Loads an image.
     pub(super) fn load(&self, image: &Path) -> Result<()> {
         let file = File::open(image).with_context(|| format!("cannot read {}", image.display()))?;

@@ -1,0 +1,269 @@
+//! A deployment with disks: health checks act on its pods, and the data on its disks and its generated password survive a rolling change, and
+//! deletion and re-creation of the deployment.
+
+use crate::operator::{Stage, config_map, is};
+use crate::running::{check_start, check_stop, release};
+use anyhow::{Context, Result, ensure};
+use boson_tests::cluster::image::Image;
+use boson_tests::cluster::{Cluster, with_node};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Timeout of pods on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(240);
+/// One probe fails while a file exists; the other fails once, and deletes its file.
+const PROBES: &str = r#"
+- type: replace
+  path: /instance_groups/name=server/jobs/name=first/properties/quarks/run?
+  value:
+    healthcheck:
+      server:
+        readiness:
+          exec: {command: [sh, -c, "! test -e /var/vcap/data/first/unready"]}
+          periodSeconds: 1
+          failureThreshold: 1
+          timeoutSeconds: 60
+        liveness:
+          exec: {command: [sh, -c, "! rm /var/vcap/data/first/hung"]}
+          periodSeconds: 1
+          failureThreshold: 1
+          timeoutSeconds: 60
+"#;
+/// Changes an argument of a process.
+pub const CHANGE: &str = "
+- {type: replace, path: /instance_groups/name=server/jobs/name=first/properties/word, value: changed}
+";
+
+#[test]
+fn health_checks_act_and_disks_and_passwords_survive_changes_and_re_creation() {
+    let Some(cluster) = with_node().unwrap() else { return };
+    let lifecycle = Lifecycle::new(cluster, "survives", 2).unwrap();
+    lifecycle.deploy(PROBES).unwrap();
+    lifecycle.ready().unwrap();
+    a_failed_readiness_probe_makes_a_pod_unready(&lifecycle).unwrap();
+    a_failed_liveness_probe_restarts_the_container_alone(&lifecycle).unwrap();
+    disks_survive_a_rolling_change(&lifecycle).unwrap();
+    disks_and_the_password_survive_re_creation(&lifecycle).unwrap();
+}
+
+fn a_failed_readiness_probe_makes_a_pod_unready(lifecycle: &Lifecycle) -> Result<()> {
+    lifecycle.inside(0, "touch /var/vcap/data/first/unready")?;
+    lifecycle.until("an unready pod", || Ok(!is_ready(&lifecycle.pod(0)?)))?;
+    ensure!(is_ready(&lifecycle.pod(1)?), "the other pod has its own probe");
+    lifecycle.inside(0, "rm /var/vcap/data/first/unready")?;
+    lifecycle.until("a ready pod", || Ok(is_ready(&lifecycle.pod(0)?)))?;
+    ensure!(restarts(&lifecycle.pod(0)?, "first-server") == Some(0), "it restarted");
+    Ok(())
+}
+
+fn a_failed_liveness_probe_restarts_the_container_alone(lifecycle: &Lifecycle) -> Result<()> {
+    let before = lifecycle.notes(0)?;
+    lifecycle.inside(0, "touch /var/vcap/data/first/hung")?;
+    lifecycle.until("a restart", || {
+        let pod = lifecycle.pod(0)?;
+        Ok(restarts(&pod, "first-server") == Some(1) && is_ready(&pod))
+    })?;
+    let notes = lifecycle.notes(0)?;
+    ensure!(notes.starts_with(&before), "{notes:#?}");
+    let new = &notes[before.len()..];
+    ensure!(
+        new.len() == 2 && new[0] == "first stops 1000" && new[1].starts_with("first starts 1000 "),
+        "{new:#?}"
+    );
+    for other in ["second-second", "by-monit-by-monit"] {
+        ensure!(restarts(&lifecycle.pod(0)?, other) == Some(0), "{other} restarted");
+    }
+    Ok(())
+}
+
+fn disks_survive_a_rolling_change(lifecycle: &Lifecycle) -> Result<()> {
+    let disks = lifecycle.disks()?;
+    let before = [lifecycle.notes(0)?, lifecycle.notes(1)?];
+    lifecycle.deploy(&format!("{PROBES}{CHANGE}"))?;
+    let changed = |index: usize| -> Result<bool> {
+        let notes = lifecycle.notes(index)?;
+        let started = notes
+            .iter()
+            .any(|line| line.starts_with("first starts 1000 --word changed "));
+        Ok(started && is_ready(&lifecycle.pod(index)?))
+    };
+    lifecycle.until("the change in both pods", || {
+        let pods = lifecycle.pods()?;
+        ensure!(pods.iter().any(is_ready), "no pod is ready during the change");
+        Ok(changed(0)? && changed(1)?)
+    })?;
+    lifecycle.ready()?;
+    ensure!(lifecycle.disks()? == disks, "the disks are others");
+    for (index, before) in before.iter().enumerate() {
+        lifecycle.check_restart(index, before)?;
+    }
+    Ok(())
+}
+
+fn disks_and_the_password_survive_re_creation(lifecycle: &Lifecycle) -> Result<()> {
+    let stage = &lifecycle.stage;
+    let disks = lifecycle.disks()?;
+    let before = [lifecycle.notes(0)?, lifecycle.notes(1)?];
+    let password = || -> Result<String> {
+        let secret = stage.get("secret/lifecycle.var-word")?;
+        stage.decoded(&secret["data"]["password"])
+    };
+    let generated = password()?;
+    stage.kubectl(&["delete", "boshdeployment/lifecycle", "--timeout=120s"])?;
+    lifecycle.until("the end of all pods", || Ok(lifecycle.pods()?.is_empty()))?;
+    lifecycle.deploy(PROBES)?;
+    lifecycle.ready()?;
+    ensure!(password()? == generated, "the password was generated again");
+    ensure!(lifecycle.disks()? == disks, "the disks are others");
+    let argument = format!("first starts 1000 --word {generated} ");
+    for (index, before) in before.iter().enumerate() {
+        let new = lifecycle.check_restart(index, before)?;
+        ensure!(new.iter().any(|line| line.starts_with(&argument)), "{new:#?}");
+    }
+    Ok(())
+}
+
+pub fn is_ready(pod: &Value) -> bool {
+    let conditions = pod["status"]["conditions"].as_array();
+    conditions
+        .into_iter()
+        .flatten()
+        .any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
+        && pod["metadata"]["deletionTimestamp"].is_null()
+}
+
+fn restarts(pod: &Value, container: &str) -> Option<u64> {
+    let all = pod["status"]["containerStatuses"].as_array()?;
+    all.iter().find(|status| status["name"] == container)?["restartCount"].as_u64()
+}
+
+/// The deployment of `tests/releases/lifecycle`, by an operator.
+pub struct Lifecycle {
+    pub stage: Stage,
+    instances: usize,
+}
+
+// === impl Lifecycle ===
+
+impl Lifecycle {
+    pub fn new(cluster: &'static Cluster, name: &str, instances: usize) -> Result<Self> {
+        let stage = Stage::with_pods(cluster, name)?;
+        stage.registry.push_release("lifecycle:busybox-1-1", &release())?;
+        let image = format!("{}/bosh/lifecycle:busybox-1-1", stage.registry.host());
+        cluster.load_image(&Image::release(&image, &release())?)?;
+        cluster.disks(instances)?;
+        Ok(Self { stage, instances })
+    }
+
+    /// Creates or changes the deployment.
+    pub fn deploy(&self, ops: &str) -> Result<()> {
+        let manifest = fs::read_to_string(release().join("manifest.yml"))?;
+        let instances = self.instances;
+        let ops =
+            format!("- {{type: replace, path: /instance_groups/name=server/instances, value: {instances}}}\n{ops}");
+        let registry = format!("{}/bosh", self.stage.registry.host());
+        let deployment = json!({
+            "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "lifecycle"},
+            "spec": {
+                "manifest": {"type": "configmap", "name": "manifest"},
+                "ops": [{"type": "configmap", "name": "ops"}],
+                "conversion": {"mode": "InProcess", "registry": registry}
+            }
+        });
+        self.stage.apply(&[
+            config_map("manifest", "manifest", &manifest),
+            config_map("ops", "ops", &ops),
+            deployment,
+        ])
+    }
+
+    /// Waits until the deployment and all its pods are ready.
+    pub fn ready(&self) -> Result<()> {
+        self.until("a ready deployment", || {
+            // The API server may be down.
+            let ready = || -> Result<bool> {
+                let pods = self.pods()?;
+                let all = pods.len() == self.instances && pods.iter().all(is_ready);
+                Ok(all && is(&self.stage.get("boshdeployment/lifecycle")?, "Ready", "True"))
+            };
+            Ok(ready().unwrap_or(false))
+        })
+    }
+
+    /// All pods of the group.
+    pub fn pods(&self) -> Result<Vec<Value>> {
+        let selector = "--selector=quarks.cloudfoundry.org/instance-group-name=server";
+        let list = self.stage.kubectl(&["get", "pods", selector, "--output=json"])?;
+        let list: Value = serde_json::from_str(&list)?;
+        Ok(list["items"].as_array().context("no list")?.clone())
+    }
+
+    /// A pod, or null if it does not exist.
+    pub fn pod(&self, index: usize) -> Result<Value> {
+        let end = format!("-{index}");
+        let name = |pod: &Value| pod["metadata"]["name"].as_str().unwrap_or_default().to_string();
+        let found = self.pods()?.into_iter().find(|pod| name(pod).ends_with(&end));
+        Ok(found.unwrap_or_default())
+    }
+
+    pub fn inside(&self, index: usize, script: &str) -> Result<String> {
+        let pod = self.pod(index)?;
+        let name = pod["metadata"]["name"].as_str().context("no pod")?;
+        let words = ["exec", name, "--container", "first-server", "--", "sh", "-c", script];
+        self.stage.kubectl(&words)
+    }
+
+    /// The directories of the disks on this machine, by instance.
+    pub fn disks(&self) -> Result<Vec<PathBuf>> {
+        let list: Value = serde_json::from_str(&self.stage.cluster.kubectl(["get", "pv", "--output=json"])?)?;
+        let volumes = list["items"].as_array().context("no list")?;
+        let disk = |index: usize| {
+            let end = format!("-{index}");
+            let volume = volumes.iter().find(|volume| {
+                let claim = &volume["spec"]["claimRef"];
+                claim["namespace"] == self.stage.namespace.as_str()
+                    && claim["name"].as_str().is_some_and(|name| name.ends_with(&end))
+            });
+            let path = volume.and_then(|volume| volume["spec"]["hostPath"]["path"].as_str());
+            path.map(PathBuf::from)
+                .with_context(|| format!("no disk {index} in {list:#}"))
+        };
+        (0..self.instances).map(disk).collect()
+    }
+
+    /// What was noted on a disk.
+    pub fn notes(&self, index: usize) -> Result<Vec<String>> {
+        let text = fs::read_to_string(self.disks()?[index].join("order"))?;
+        Ok(text.lines().map(String::from).collect())
+    }
+
+    /// Checks that a pod stopped and started in order, once, and that the disk has what it had before. Returns the new notes.
+    pub fn check_restart(&self, index: usize, before: &[String]) -> Result<Vec<String>> {
+        let notes = self.notes(index)?;
+        ensure!(notes.starts_with(before), "{before:#?} is not the start of {notes:#?}");
+        let new = notes[before.len()..].to_vec();
+        let starts = new.iter().position(|line| line.starts_with("first pre-start"));
+        let (stop, start) = new.split_at(starts.with_context(|| format!("no start in {new:#?}"))?);
+        check_stop(stop)?;
+        check_start(start, index)?;
+        let again = start.iter().filter(|line| line.starts_with("first pre-start")).count();
+        ensure!(again == 1, "it started {again} times: {start:#?}");
+        Ok(new)
+    }
+
+    pub fn until(&self, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {
+        let otherwise = || {
+            let pods = self.stage.kubectl(&["describe", "pods"]).unwrap_or_default();
+            let status = self.stage.get("boshdeployment/lifecycle").unwrap_or_default()["status"].clone();
+            let disks = self.disks().unwrap_or_default();
+            let notes: Vec<_> = disks
+                .iter()
+                .map(|disk| fs::read_to_string(disk.join("order")))
+                .collect();
+            format!("{pods}\n{status:#}\n{notes:#?}")
+        };
+        self.stage.operator.until(what, PATIENCE, holds, otherwise)
+    }
+}
