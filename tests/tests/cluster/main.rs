@@ -40,6 +40,7 @@ mod messaging;
 mod modes;
 mod mutating;
 mod names;
+mod node_faults;
 mod operator;
 mod outputs;
 mod page;

@@ -1,0 +1,232 @@
+//! Faults while a pod starts and stops: whatever is killed, the deployment becomes ready again, its disk loses no note, and drain scripts run to
+//! their end in a pod that Kubernetes stops gracefully. On its own cluster, because daemons of the node and the API server are killed.
+
+use crate::running::{check_start, check_stop};
+use crate::survives::{CHANGE, Lifecycle};
+use anyhow::{Context, Result, ensure};
+use boson_tests::cluster::own_with_node;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Noted by the first call of the drain script; the second call follows after a second.
+const DRAINS: &str = "first drain 0 job_shutdown";
+const DRAINED: &str = "first drain 0 job_check_status";
+const PRE_STARTS: &str = "first pre-start";
+const STARTS: &str = "first starts";
+const POST_STARTED: &str = "first post-start";
+
+#[test]
+fn a_deployment_becomes_ready_again_after_faults_at_start_and_stop_without_losing_a_note() {
+    let Some(cluster) = own_with_node().unwrap() else {
+        return;
+    };
+    // It ends with this process, as the shared one does.
+    let cluster = Box::leak(Box::new(cluster));
+    let mut lifecycle = Lifecycle::new(cluster, "faults", 1).unwrap();
+    lifecycle.deploy("").unwrap();
+    lifecycle.ready().unwrap();
+    let disk = lifecycle.disks().unwrap().remove(0);
+    for killed in [Killed::Process, Killed::Wrapper] {
+        a_part_of_the_pod_is_killed(&lifecycle, &disk, killed)
+            .with_context(|| format!("{killed:?}"))
+            .unwrap();
+    }
+    a_pod_is_deleted_without_grace(&lifecycle, &disk).unwrap();
+    for daemon in ["kubelet", "kube-apiserver"] {
+        a_daemon_is_killed(&lifecycle, &disk, daemon).context(daemon).unwrap();
+    }
+    the_container_runtime_is_killed(&lifecycle, &disk).unwrap();
+    the_operator_is_killed(&mut lifecycle, &disk).unwrap();
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Killed {
+    Process,
+    /// The first process of the container.
+    Wrapper,
+}
+
+/// While the pod drains, and when the new one starts.
+fn a_part_of_the_pod_is_killed(lifecycle: &Lifecycle, disk: &Path, killed: Killed) -> Result<()> {
+    let before = notes(disk)?;
+    let count = |line| Ok::<_, anyhow::Error>(since(disk, &before, line)?.len());
+    delete(lifecycle)?;
+    lifecycle.until("a drain", || Ok(count(DRAINS)? == 1))?;
+    kill(disk, killed)?;
+    lifecycle.until("a start", || Ok(count(STARTS)? == 1))?;
+    kill(disk, killed)?;
+    lifecycle.until("another start", || Ok(count(STARTS)? == 2))?;
+    lifecycle.until("post-start", || Ok(count(POST_STARTED)? == 1))?;
+    lifecycle.ready()?;
+    ensure!(servers(disk)?.len() == 1, "two processes run");
+    let notes = notes(disk)?;
+    let (stop, start) = halves(&notes, &before)?;
+    drained(stop)?;
+    for other in ["second stops 1000", "by-monit stops 0"] {
+        ensure!(stop.iter().any(|line| line == other), "no '{other}' in {stop:#?}");
+    }
+    ensure!(
+        stop.iter().all(|line| line != "first stops 1000"),
+        "it was killed: {stop:#?}"
+    );
+    check_start(start, 0)
+}
+
+/// No script can run.
+fn a_pod_is_deleted_without_grace(lifecycle: &Lifecycle, disk: &Path) -> Result<()> {
+    let before = notes(disk)?;
+    let pod = lifecycle.pod(0)?["metadata"].clone();
+    let name = pod["name"].as_str().context("no pod")?;
+    lifecycle
+        .stage
+        .kubectl(&["delete", "pod", name, "--force", "--grace-period=0"])?;
+    lifecycle.until("post-start", || Ok(since(disk, &before, POST_STARTED)?.len() == 1))?;
+    lifecycle.ready()?;
+    ensure!(lifecycle.pod(0)?["metadata"]["uid"] != pod["uid"], "it is the same pod");
+    lifecycle.until("one process", || Ok(servers(disk)?.len() == 1))?;
+    let notes = notes(disk)?;
+    let (_, start) = halves(&notes, &before)?;
+    check_start(start, 0)
+}
+
+/// While the pod drains, and again when the new one starts.
+fn a_daemon_is_killed(lifecycle: &Lifecycle, disk: &Path, daemon: &str) -> Result<()> {
+    let cluster = lifecycle.stage.cluster;
+    let before = notes(disk)?;
+    let happened = |line| Ok(!since(disk, &before, line)?.is_empty());
+    delete(lifecycle)?;
+    lifecycle.until("a drain", || happened(DRAINS))?;
+    cluster.kill(daemon)?;
+    lifecycle.until("the end of the drain", || happened(DRAINED))?;
+    cluster.restart(daemon)?;
+    lifecycle.until("pre-start", || happened(PRE_STARTS))?;
+    cluster.kill(daemon)?;
+    cluster.restart(daemon)?;
+    lifecycle.until("post-start", || happened(POST_STARTED))?;
+    lifecycle.ready()?;
+    stopped_and_started_once(disk, &before)
+}
+
+/// While the new pod starts. While a pod stops, the kubelet does not repeat a call that fails with the runtime, and waits for the grace period.
+fn the_container_runtime_is_killed(lifecycle: &Lifecycle, disk: &Path) -> Result<()> {
+    let cluster = lifecycle.stage.cluster;
+    let before = notes(disk)?;
+    let happened = |line| Ok(!since(disk, &before, line)?.is_empty());
+    delete(lifecycle)?;
+    lifecycle.until("pre-start", || happened(PRE_STARTS))?;
+    cluster.kill("containerd")?;
+    cluster.restart("containerd")?;
+    lifecycle.until("post-start", || happened(POST_STARTED))?;
+    lifecycle.ready()?;
+    stopped_and_started_once(disk, &before)
+}
+
+/// While it replaces the pod of a changed group.
+fn the_operator_is_killed(lifecycle: &mut Lifecycle, disk: &Path) -> Result<()> {
+    let before = notes(disk)?;
+    let happened = |line| Ok(!since(disk, &before, line)?.is_empty());
+    lifecycle.deploy(CHANGE)?;
+    lifecycle.until("a drain", || happened(DRAINS))?;
+    lifecycle.stage.operator.kill();
+    lifecycle.stage.operator.start()?;
+    lifecycle.until("a start", || happened(STARTS))?;
+    lifecycle.stage.operator.kill();
+    lifecycle.stage.operator.start()?;
+    lifecycle.until("post-start", || happened(POST_STARTED))?;
+    lifecycle.ready()?;
+    ensure!(
+        !since(disk, &before, "first starts 1000 --word changed ")?.is_empty(),
+        "{:#?}",
+        notes(disk)?
+    );
+    stopped_and_started_once(disk, &before)
+}
+
+fn delete(lifecycle: &Lifecycle) -> Result<()> {
+    let pod = lifecycle.pod(0)?;
+    let name = pod["metadata"]["name"].as_str().context("no pod")?;
+    lifecycle.stage.kubectl(&["delete", "pod", name, "--wait=false"])?;
+    Ok(())
+}
+
+// --- notes ---
+
+/// Read on this machine: neither the node nor the API server is needed.
+fn notes(disk: &Path) -> Result<Vec<String>> {
+    let text = fs::read_to_string(disk.join("order"))?;
+    Ok(text.lines().map(String::from).collect())
+}
+
+/// New notes that start like this.
+fn since(disk: &Path, before: &[String], line: &str) -> Result<Vec<String>> {
+    let all = notes(disk)?.into_iter().skip(before.len());
+    Ok(all.filter(|other| other.starts_with(line)).collect())
+}
+
+/// The notes of the pod that stopped, and of the one that started. Nothing older is lost.
+fn halves<'n>(notes: &'n [String], before: &[String]) -> Result<(&'n [String], &'n [String])> {
+    ensure!(notes.starts_with(before), "{before:#?} is not the start of {notes:#?}");
+    let new = &notes[before.len()..];
+    let starts = new.iter().position(|line| line.starts_with(PRE_STARTS));
+    Ok(new.split_at(starts.with_context(|| format!("no start in {new:#?}"))?))
+}
+
+fn drained(stop: &[String]) -> Result<()> {
+    let expected = ["first pre-stop 0", DRAINS, DRAINED];
+    let as_expected = stop.len() > expected.len()
+        && stop
+            .iter()
+            .zip(expected)
+            .all(|(line, expected)| line.starts_with(expected));
+    ensure!(as_expected, "{stop:#?}");
+    let last = stop.last().is_some_and(|line| line.starts_with("first post-stop 0"));
+    ensure!(last, "{stop:#?}");
+    Ok(())
+}
+
+fn stopped_and_started_once(disk: &Path, before: &[String]) -> Result<()> {
+    let notes = notes(disk)?;
+    let (stop, start) = halves(&notes, before)?;
+    check_stop(stop)?;
+    check_start(start, 0)?;
+    let starts = start.iter().filter(|line| line.starts_with(STARTS)).count();
+    ensure!(starts == 1, "{start:#?}");
+    Ok(())
+}
+
+// --- processes ---
+
+/// The processes `first/server` with this disk: IDs on this machine.
+fn servers(disk: &Path) -> Result<Vec<PathBuf>> {
+    let disk = disk.strip_prefix("/tmp").unwrap_or(disk).display().to_string();
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        let process = entry?.path();
+        // A process that has ended has no files.
+        let [words, mounts] = ["cmdline", "mountinfo"].map(|file| {
+            let bytes = fs::read(process.join(file)).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into_owned()
+        });
+        if words.contains("\0/var/vcap/jobs/first/bin/server\0--word") && mounts.contains(&disk) {
+            found.push(process);
+        }
+    }
+    Ok(found)
+}
+
+/// From outside of the pod: inside, a container's first process cannot be killed.
+fn kill(disk: &Path, killed: Killed) -> Result<()> {
+    let servers = servers(disk)?;
+    ensure!(servers.len() == 1, "{servers:?}");
+    let status = fs::read_to_string(servers[0].join("status"))?;
+    let field = match killed {
+        Killed::Process => "Pid:",
+        Killed::Wrapper => "PPid:",
+    };
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
+    let process = line.context("no ID")?.trim();
+    let done = Command::new("kill").args(["-KILL", process]).status()?;
+    ensure!(done.success(), "{process} cannot be killed");
+    Ok(())
+}
