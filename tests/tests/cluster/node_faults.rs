@@ -17,7 +17,7 @@ const STARTS: &str = "first starts";
 const POST_STARTED: &str = "first post-start";
 
 #[test]
-#[ignore = "its timeouts are too short on a machine that runs other tests at the same time; run it alone"]
+#[ignore = "it also counts processes of other tests that run the same release on this machine; run it alone"]
 fn a_deployment_becomes_ready_again_after_faults_at_start_and_stop_without_losing_a_note() {
     let Some(cluster) = own_with_node().unwrap() else {
         return;

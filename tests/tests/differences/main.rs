@@ -93,7 +93,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     (
         "`network`, `ip_addresses`, `shared`",
         "plugins/links/tests/stage/links.rs",
-        "what_has_no_effect_is_told",
+        "what_has_no_effect_is_reported",
     ),
     (
         "two groups whose Services get one name",
