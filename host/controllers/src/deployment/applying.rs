@@ -37,7 +37,8 @@ const WORKLOADS: [&str; 6] = [
 // === impl Flow ===
 
 impl Flow<'_> {
-    /// Creates, changes and deletes what differs. `desired`: name of the Secret with the desired manifest. Returns all objects, and the groups that keep an older operator image.
+    /// Creates, changes and deletes what differs. `desired`: name of the Secret with the desired manifest. Returns all objects, and the groups that
+    /// keep an older operator image.
     pub(super) async fn apply(
         &self,
         mut wanted: Vec<Value>,
