@@ -151,9 +151,7 @@ fn no_value_is_generated_for_a_manifest_that_cannot_be_converted() {
     let key = |nth| format!("- {{name: key-{nth}, type: rsa, options: {{key_length: 4096}}}}\n");
     let keys: String = (0..100).map(key).collect();
     let manifest = manifest.replace("variables:\n", &format!("variables:\n{keys}"));
-    let wrong = manifest.replace("watcher: {from: gateway}", "watcher: {from: unknown}");
-    assert!(manifest.contains("key-99") && wrong != manifest);
-    fs::write(scratch.path().join("m.yml"), wrong).unwrap();
+    assert!(manifest.contains("key-99"));
     let release = |name: &str| format!("{}", example.join("releases").join(name).display());
     let (messaging, smoke) = (release("messaging"), release("smoke"));
     let arguments = [
@@ -161,8 +159,15 @@ fn no_value_is_generated_for_a_manifest_that_cannot_be_converted() {
         ["--release", &messaging, "--release", &smoke],
         ["--vars-store", "vars.yml", "--warnings", "all"],
     ];
-    let ran = host(scratch.path(), arguments.concat()).unwrap();
-    assert_eq!(ran.code, 1, "{}", ran.stderr);
-    assert!(ran.stderr.contains("error[links-"), "{}", ran.stderr);
-    assert!(!scratch.path().join("vars.yml").exists());
+    let link = ("watcher: {from: gateway}", "watcher: {from: unknown}");
+    let option = ("variables:\n", "variables:\n- {name: long, type: password, options: {length: -1}}\n");
+    for ((old, new), error) in [(link, "error[links-"), (option, "'length' param cannot be negative")] {
+        let wrong = manifest.replace(old, new);
+        assert_ne!(wrong, manifest);
+        fs::write(scratch.path().join("m.yml"), wrong).unwrap();
+        let ran = host(scratch.path(), arguments.concat()).unwrap();
+        assert_eq!(ran.code, 1, "{}", ran.stderr);
+        assert!(ran.stderr.contains(error), "{}", ran.stderr);
+        assert!(!scratch.path().join("vars.yml").exists());
+    }
 }

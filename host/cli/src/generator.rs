@@ -1,6 +1,6 @@
 //! Generates values of variables with this machine's clock and randomness.
 
-use boson_credentials::{Cause, Error, Request, System, generate, ignored_options, key_demand, refused_by_bosh};
+use boson_credentials::{Cause, Error, Request, System, check, generate, ignored_options, key_demand, refused_by_bosh};
 use boson_document::Tree;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::stage::{Definition, VariableRules};
@@ -47,6 +47,11 @@ impl Generator for Credentials {
             .map_err(|cause| Diagnostic::error(cause.code(), cause.to_string()))
     }
 
+    fn check(&self, definition: &Definition, signer: bool) -> Result<(), Diagnostic> {
+        let kind = definition.kind.as_deref().unwrap_or_default();
+        check(&definition.name, kind, &definition.options, signer).map_err(|error| diagnostic(&error, definition))
+    }
+
     fn ignored<'o>(&self, kind: &str, options: &'o Tree) -> Vec<&'o str> {
         ignored_options(kind, options)
     }
@@ -66,13 +71,15 @@ impl Generator for Credentials {
                 cause,
             }),
         };
-        made.map_err(|error| {
-            let diagnostic = Diagnostic::error(error.cause.code(), error.to_string()).at(&definition.pointer);
-            match error.cause.help() {
-                Some(help) => diagnostic.help(help),
-                None => diagnostic,
-            }
-        })
+        made.map_err(|error| diagnostic(&error, definition))
+    }
+}
+
+fn diagnostic(error: &Error, definition: &Definition) -> Diagnostic {
+    let diagnostic = Diagnostic::error(error.cause.code(), error.to_string()).at(&definition.pointer);
+    match error.cause.help() {
+        Some(help) => diagnostic.help(help),
+        None => diagnostic,
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::options::{Kind, Options};
 use crate::signer::Signer;
 use crate::signing::{Profile, SigningKey};
-use crate::{Cause, KeySize, RsaKey, Source, pem_text};
+use crate::{Cause, KeySize, RsaKey, SignerCause, Source, pem_text};
 use boson_document::Tree;
 use std::net::IpAddr;
 use std::time::{Duration, SystemTime};
@@ -99,6 +99,20 @@ pub(crate) fn value(options: &Tree, signer: Option<&Tree>, source: &dyn Source) 
         .with("certificate", pem_text::write("CERTIFICATE", &der))
         .with("private_key", key.private_pem())
         .with("ca", pem_text::write("CERTIFICATE", &ca)))
+}
+
+/// Checks the options. `signer`: whether the CA that they name will have a value.
+pub(crate) fn check(options: &Tree, signer: bool) -> Result<(), Cause> {
+    let options = Options::read("certificate", options, OPTIONS)?;
+    let mut plan = Plan::start(&options)?;
+    let signed = !plan.ca.is_empty();
+    if signed && !signer {
+        return Err(Cause::Signer(SignerCause::Missing(plan.ca)));
+    }
+    match plan.is_ca {
+        true => Ok(()),
+        false => plan.add_leaf(&options, signed),
+    }
 }
 
 /// Why the bosh command line refuses options that CredHub accepts.

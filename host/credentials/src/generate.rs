@@ -33,6 +33,21 @@ pub fn generate(request: &Request<'_>, source: &dyn Source) -> Result<Tree, Erro
     value.map_err(|cause| cause.of(request.name))
 }
 
+/// Checks what [`generate`] checks before it generates anything. `signer`: whether the variable that [`signer_name`] names will have a value.
+///
+/// # Errors
+/// Options that the type does not take, a signer without a value.
+pub fn check(name: &str, kind: &str, options: &Tree, signer: bool) -> Result<(), Error> {
+    let checked = match kind {
+        "password" => password::check(options),
+        "rsa" | "ssh" => Ok(()),
+        "certificate" => certificate::check(options, signer),
+        "user" => user::check(options),
+        other => Err(Cause::UnsupportedType(other.to_string())),
+    };
+    checked.map_err(|cause| cause.of(name))
+}
+
 /// The variable that has to have a value before this one can be generated: the CA of a certificate.
 pub fn signer_name<'a>(kind: &str, options: &'a Tree) -> Option<&'a str> {
     options

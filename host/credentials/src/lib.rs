@@ -25,7 +25,7 @@ mod user;
 pub use codes::CODES;
 pub use demand::{belongs, names_as_issuer, signing_request};
 pub use error::{Cause, Error, SignerCause};
-pub use generate::{Request, generate, ignored_options, key_demand, refused_by_bosh, signer_name};
+pub use generate::{Request, check, generate, ignored_options, key_demand, refused_by_bosh, signer_name};
 pub use inspect::{Issued, KeptKey};
 pub use rsa::{KeySize, RsaKey};
 pub use source::{Source, System, prepare_keys};

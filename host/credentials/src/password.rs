@@ -18,6 +18,11 @@ pub(crate) fn value(options: &Tree, source: &dyn Source) -> Result<Tree, Cause> 
     Ok(random(length(&options)?, source)?.into())
 }
 
+/// Checks the options.
+pub(crate) fn check(options: &Tree) -> Result<(), Cause> {
+    length(&Options::read("password", options, OPTIONS)?).map(drop)
+}
+
 /// The length that the options ask for.
 pub(crate) fn length(options: &Options<'_>) -> Result<usize, Cause> {
     match options.integer("length") {

@@ -42,32 +42,18 @@ pub(crate) fn value(options: &Tree, source: &dyn Source) -> Result<Tree, Cause> 
         .with("password_hash", hash))
 }
 
+/// Checks the options.
+pub(crate) fn check(options: &Tree) -> Result<(), Cause> {
+    let options = Options::read("user", options, OPTIONS)?;
+    password::length(&options)?;
+    kinds(&options).map(drop)
+}
+
 /// A password of CredHub's kinds of characters, at least one of each, if the options specify them; otherwise as for the type `password`.
 fn password(options: &Options<'_>, length: usize, source: &dyn Source) -> Result<String, Cause> {
-    let (lower, upper, digits) = ("exclude_lower", "exclude_upper", "exclude_number");
-    if ![lower, upper, digits, "include_special"]
-        .iter()
-        .any(|name| options.flag(name))
-    {
+    let Some(kinds) = kinds(options)? else {
         return password::random(length, source);
-    }
-    let kinds = [
-        (LOWER, !options.flag(lower)),
-        (UPPER, !options.flag(upper)),
-        (DIGITS, !options.flag(digits)),
-        (SPECIAL, options.flag("include_special")),
-    ];
-    let kinds: Vec<&str> = kinds
-        .iter()
-        .filter(|(_, wanted)| *wanted)
-        .map(|(kind, _)| *kind)
-        .collect();
-    if kinds.is_empty() {
-        return Err(Cause::InvalidOptions {
-            kind: "user",
-            reason: "The combination of options leaves no character for the password".to_string(),
-        });
-    }
+    };
     let alphabet = kinds.concat();
     for _ in 0..MAX_DRAWS {
         let password = password::random_of(alphabet.as_bytes(), length, source)?;
@@ -78,6 +64,32 @@ fn password(options: &Options<'_>, length: usize, source: &dyn Source) -> Result
         }
     }
     Err(Cause::Entropy)
+}
+
+/// The kinds of characters that the options allow; `None` if they do not mention any.
+fn kinds(options: &Options<'_>) -> Result<Option<Vec<&'static str>>, Cause> {
+    let (lower, upper, digits, special) = ("exclude_lower", "exclude_upper", "exclude_number", "include_special");
+    if ![lower, upper, digits, special].iter().any(|name| options.flag(name)) {
+        return Ok(None);
+    }
+    let kinds = [
+        (LOWER, !options.flag(lower)),
+        (UPPER, !options.flag(upper)),
+        (DIGITS, !options.flag(digits)),
+        (SPECIAL, options.flag(special)),
+    ];
+    let kinds: Vec<_> = kinds
+        .into_iter()
+        .filter(|(_, wanted)| *wanted)
+        .map(|(kind, _)| kind)
+        .collect();
+    if kinds.is_empty() {
+        return Err(Cause::InvalidOptions {
+            kind: "user",
+            reason: "The combination of options leaves no character for the password".to_string(),
+        });
+    }
+    Ok(Some(kinds))
 }
 
 /// `$6$<salt>$<hash>`, as crypt(3) writes it for SHA-512 with its default number of rounds.

@@ -5,7 +5,7 @@
 mod made;
 
 use boson_credentials::{
-    Cause, KeySize, Request, RsaKey, Source, System, generate, ignored_options, key_demand, prepare_keys,
+    Cause, KeySize, Request, RsaKey, Source, System, check, generate, ignored_options, key_demand, prepare_keys,
     refused_by_bosh, signer_name,
 };
 use boson_document::{Tree, json};
@@ -134,6 +134,8 @@ fn errors_are_in_bosh_words_and_come_before_any_key_is_made() {
         )
         .unwrap_err();
         assert_eq!(error.to_string(), format!("Generating variable 'v': {wanted}"));
+        let checked = check("v", kind, &options, false).unwrap_err();
+        assert_eq!(checked.to_string(), error.to_string(), "before anything is generated");
     }
 }
 

@@ -2,10 +2,13 @@
 //! of no use if the manifest cannot be converted.
 
 use super::flow::{Inputs, Options};
-use super::resolver;
+use super::generate::{Generator, signer_name};
+use super::resolver::{self, references};
+use crate::diagnostic::Diagnostic;
 use crate::stage::{Definition, Named, StageError, Stages, VariablesPlan};
 use crate::yaml;
 use boson_document::Tree;
+use std::collections::HashSet;
 
 /// Checks the manifest for mistakes. Values that are not generated yet are texts that name them.
 pub type CheckAhead<'a> = dyn Fn(Named<'_>) -> Result<(), StageError> + 'a;
@@ -58,6 +61,25 @@ pub fn check(
         Err(StageError::Input(_)) => Ok(()),
         Err(error @ StageError::Plugin(_)) => Err(error),
     }
+}
+
+/// The errors of variables from whose options no value can be generated. Options with placeholders are checked once these have values.
+pub fn unsuitable(
+    generator: &dyn Generator,
+    wanted: &[&Definition],
+    has_value: &dyn Fn(&str) -> bool,
+    document: &str,
+) -> Vec<Diagnostic> {
+    let names: HashSet<&str> = wanted.iter().map(|definition| definition.name.as_str()).collect();
+    let signed = |definition: &Definition| {
+        let kind = definition.kind.as_deref().unwrap_or_default();
+        signer_name(kind, &definition.options).is_some_and(|name| names.contains(name) || has_value(name))
+    };
+    let literal = wanted.iter().filter(|definition| references(&definition.options).is_empty());
+    literal
+        .filter_map(|definition| generator.check(definition, signed(definition)).err())
+        .map(|error| error.in_document(document))
+        .collect()
 }
 
 /// A placeholder of the same shape as the variable's value.

@@ -231,6 +231,14 @@ fn find(
 ) -> Result<Found, StageError> {
     if let Some(generator) = &mut inputs.generator {
         let wanted = resolver::wanted(&plan.definitions, inputs.table, inputs.store);
+        // The bosh command line stores the values that it generates before it meets the first error.
+        if options.rules == VariableRules::Director {
+            let has_value = |name: &str| inputs.table.get(name).is_some() || inputs.store.get(name).is_some();
+            let refused = ahead::unsuitable(&**generator, &wanted, &has_value, document.name);
+            if !refused.is_empty() {
+                return Err(StageError::Input(refused));
+            }
+        }
         generator
             .prepare(&wanted)
             .map_err(|error| StageError::Input(vec![error]))?;

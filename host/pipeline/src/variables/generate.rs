@@ -14,6 +14,14 @@ pub trait Generator {
         Ok(())
     }
 
+    /// Checks what `generate` checks, without generating a value. `signer`: whether the CA that the options name will have a value.
+    ///
+    /// # Errors
+    /// Those of `generate`.
+    fn check(&self, _definition: &Definition, _signer: bool) -> Result<(), Diagnostic> {
+        Ok(())
+    }
+
     /// The options that have no effect on a value of this type.
     fn ignored<'o>(&self, _kind: &str, _options: &'o Tree) -> Vec<&'o str> {
         Vec::new()

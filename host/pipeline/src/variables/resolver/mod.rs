@@ -254,7 +254,7 @@ pub fn within(error: StageError, context: &str) -> StageError {
 }
 
 /// All names in the placeholders of a tree, with sub-keys, each once, in order.
-fn references(tree: &Tree) -> IndexSet<String> {
+pub fn references(tree: &Tree) -> IndexSet<String> {
     let mut names = IndexSet::new();
     each_string(tree, &mut Pointer::root(), &mut |text, _, _| {
         names.extend(scan(text).map(|found| found.name.to_string()))
