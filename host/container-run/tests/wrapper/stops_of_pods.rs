@@ -46,24 +46,17 @@ impl Stop {
     }
 
     fn process(&self, job: &str) -> Container {
-        self.pod.start(&[
-            "process",
-            "--job",
-            job,
-            "--process",
-            job,
-            "--members",
-            MEMBERS,
-            "--scripts",
-            SCRIPTS,
-            "--grace",
-            self.grace,
-        ])
+        self.container("process", job, &["--process", job])
     }
 
     fn sidecar(&self, job: &str) -> Container {
-        self.pod.start(&[
-            "scripts",
+        self.container("scripts", job, &["--persistent-disk-mb", "1024"])
+    }
+
+    /// A container, with the arguments that all containers of the pod have.
+    fn container(&self, command: &str, job: &str, more: &[&str]) -> Container {
+        let common = [
+            command,
             "--job",
             job,
             "--members",
@@ -72,9 +65,8 @@ impl Stop {
             SCRIPTS,
             "--grace",
             self.grace,
-            "--persistent-disk-mb",
-            "1024",
-        ])
+        ];
+        self.pod.start(&[&common[..], more].concat())
     }
 
     fn start(&self) -> (Vec<Container>, Vec<Container>) {
