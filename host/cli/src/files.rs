@@ -1,5 +1,6 @@
 //! Reads input files, with size limits and errors that name the file. Output files are written by [`crate::storage`].
 
+use anyhow::Context;
 use boson_pipeline::Diagnostic;
 use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
@@ -29,6 +30,15 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Box<Diagnostic>> {
         Ok(_) if bytes.len() as u64 > MAX_BYTES => Err(too_large(&name)),
         Ok(_) => Ok(bytes),
     }
+}
+
+/// The bytes of small files.
+///
+/// # Errors
+/// The first file that cannot be read.
+pub fn read_all(paths: &[PathBuf]) -> anyhow::Result<Vec<Vec<u8>>> {
+    let read = |file: &PathBuf| std::fs::read(file).with_context(|| format!("cannot read '{}'", file.display()));
+    paths.iter().map(read).collect()
 }
 
 fn refuse(name: &str, code: &str, message: String, help: &str) -> Box<Diagnostic> {

@@ -19,6 +19,7 @@ mod plugin_settings;
 mod plugins;
 #[cfg(test)]
 mod reference;
+mod registries;
 mod storage;
 mod unpack;
 mod web;

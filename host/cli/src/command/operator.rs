@@ -2,13 +2,14 @@
 
 use crate::connection::ConnectionArguments;
 use crate::exit::{self, Failed};
+use crate::files;
 use crate::images::RegistryImages;
 use crate::loaded::Loaded;
 use crate::memory;
 use crate::output::{self, Color};
 use crate::plugins::{self, PluginArguments, PrivilegeArguments};
+use crate::registries::{AuthorityArguments, WithoutTlsArguments};
 use crate::web::{Hosts, WebDocuments};
-use anyhow::Context;
 use boson_budget::Budget;
 use boson_controllers::admission::{self, Way};
 use boson_controllers::lease::Election;
@@ -124,14 +125,8 @@ pub struct OperatorArguments {
         default_value = "/var/cache/boson/images"
     )]
     image_cache: PathBuf,
-    /// Connect to this registry (HOST:PORT) without TLS
-    #[arg(
-        long,
-        value_name = "REGISTRY",
-        env = "BOSON_REGISTRY_WITHOUT_TLS",
-        value_delimiter = ','
-    )]
-    registry_without_tls: Vec<String>,
+    #[command(flatten)]
+    without_tls: WithoutTlsArguments,
     /// Read release images from this registry only (HOST, HOST:PORT, HOST/PATH) [default: from all]
     #[arg(
         long,
@@ -141,9 +136,8 @@ pub struct OperatorArguments {
         value_parser = registry
     )]
     registry_allowed: Vec<String>,
-    /// Additional CA certificate for registries: a PEM file
-    #[arg(long, value_name = "FILE", env = "BOSON_REGISTRY_CA", value_delimiter = ',')]
-    registry_ca: Vec<PathBuf>,
+    #[command(flatten)]
+    authorities: AuthorityArguments,
     #[command(flatten)]
     connection: ConnectionArguments,
     #[command(flatten)]
@@ -198,16 +192,16 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
         output::show(&diagnostics, &sources, color);
         exit::failed(&diagnostics, !arguments.plugins.replacements.is_empty())
     })?;
-    let authorities = files(&arguments.registry_ca)?;
+    let authorities = arguments.authorities.read()?;
     let hosts = Hosts {
         allowed: arguments.document_hosts.iter().cloned().collect(),
         without_tls: arguments.document_hosts_without_tls.iter().cloned().collect(),
     };
-    let web = WebDocuments::new(hosts, &files(&arguments.document_ca)?)?;
+    let web = WebDocuments::new(hosts, &files::read_all(&arguments.document_ca)?)?;
     let images = RegistryImages::new(
         arguments.image_cache.clone(),
         &Settings {
-            without_tls: arguments.registry_without_tls.clone(),
+            without_tls: arguments.without_tls.registry_without_tls.clone(),
             authorities,
             allowed: arguments.registry_allowed.clone(),
         },
@@ -230,11 +224,6 @@ pub fn run(arguments: &OperatorArguments, color: Color) -> Result<(), Failed> {
         tracing::error!("{error:#}");
         Failed::Input
     })
-}
-
-fn files(paths: &[PathBuf]) -> anyhow::Result<Vec<Vec<u8>>> {
-    let read = |file: &PathBuf| std::fs::read(file).with_context(|| format!("cannot read '{}'", file.display()));
-    paths.iter().map(read).collect()
 }
 
 async fn operate(

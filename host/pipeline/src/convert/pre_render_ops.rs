@@ -4,7 +4,7 @@
 
 use super::places;
 use crate::diagnostic::Diagnostic;
-use crate::stage::{JobFiles, Named, Reply, ResolvedGroup, StageError, Stages};
+use crate::stage::{JobFiles, Named, Reply, ResolvedGroup, Stage, StageError, Stages};
 use crate::yaml::{self, Document};
 use boson_document::{Pointer, Tree};
 use std::slice;
@@ -146,6 +146,12 @@ pub fn in_pod(
     let changed = operations.apply(stages, &document);
     let (changed, _) = changed.map_err(StageError::into_diagnostics)?;
     Ok(Some(changed.get(CONFIGS).cloned().unwrap_or_default()))
+}
+
+/// The stages of a step of the conversion or of a pod: this one, and the ops stage if the step also applies operations.
+pub fn stages(stage: Stage, with_operations: bool) -> Vec<Stage> {
+    let ops = with_operations.then_some(Stage::Ops);
+    ops.into_iter().chain([stage]).collect()
 }
 
 /// Whether a group of the manifest has operations on its resolved document.

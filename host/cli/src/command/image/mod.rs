@@ -13,7 +13,7 @@ use crate::command::variables::VariableArguments;
 use crate::exit::Failed;
 use crate::output::{self, Bars, Color};
 use crate::plugins::PluginArguments;
-use anyhow::Context;
+use crate::registries::{AuthorityArguments, WithoutTlsArguments};
 use boson_images::{Downloads, Pool};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
@@ -44,6 +44,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 #[command(group(clap::ArgGroup::new("from").required(true).args(["tarball", "manifest"])))]
 #[command(group(clap::ArgGroup::new("to").required(true).multiple(true).args(["registry", "out"])))]
+#[command(mut_arg("registry_ca", |ca| ca.help("Additional CA certificate for registries and release servers: a PEM file")))]
 pub struct ImageArguments {
     /// The tarball of a compiled release
     #[arg(value_name = "RELEASE")]
@@ -77,17 +78,10 @@ pub struct ImageArguments {
     /// Directory for downloads, layers of stemcells and layers in the making [default: boson/images in the user's cache directory]
     #[arg(long, value_name = "DIR", env = "BOSON_IMAGES_CACHE")]
     cache: Option<PathBuf>,
-    /// Connect to this registry (HOST:PORT) without TLS
-    #[arg(
-        long,
-        value_name = "REGISTRY",
-        env = "BOSON_REGISTRY_WITHOUT_TLS",
-        value_delimiter = ','
-    )]
-    registry_without_tls: Vec<String>,
-    /// Additional CA certificate for registries and release servers: a PEM file
-    #[arg(long, value_name = "FILE", env = "BOSON_REGISTRY_CA", value_delimiter = ',')]
-    registry_ca: Vec<PathBuf>,
+    #[command(flatten)]
+    without_tls: WithoutTlsArguments,
+    #[command(flatten)]
+    authorities: AuthorityArguments,
     #[command(flatten)]
     plugins: PluginArguments,
 }
@@ -120,10 +114,7 @@ impl From<Diagnostic> for Report {
 }
 
 pub fn run(arguments: &ImageArguments, color: Color) -> Result<(), Failed> {
-    let mut authorities = Vec::new();
-    for file in &arguments.registry_ca {
-        authorities.push(std::fs::read(file).with_context(|| format!("cannot read '{}'", file.display()))?);
-    }
+    let authorities = arguments.authorities.read()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let made = runtime.block_on(make(arguments, authorities, color));
     // Do not wait for threads that still read for an image that failed.
@@ -145,7 +136,7 @@ async fn make(arguments: &ImageArguments, authorities: Vec<Vec<u8>>, color: Colo
     output::show(&chosen.warnings, &sources, color);
     let cache = cache(arguments).map_err(|error| show(error.into()))?;
     let settings = Settings {
-        without_tls: arguments.registry_without_tls.clone(),
+        without_tls: arguments.without_tls.registry_without_tls.clone(),
         authorities: authorities.clone(),
         allowed: Vec::new(),
     };

@@ -54,13 +54,8 @@ fn render(arguments: &BpmArguments, sources: &mut Sources, warnings: &mut Vec<Di
     let document = mounted::document(&arguments.resolved, &name, sources)?.tree;
     secrets.add(Secrets::suspected(&document));
     // The operator has warned about settings when it loaded the plugin.
-    let stages = [Stage::Ops, Stage::Render];
-    let stages = if pre_render_ops::are_in_pod(&document) {
-        &stages[..]
-    } else {
-        &stages[1..]
-    };
-    let (plugins, _) = plugins::prepare(&arguments.plugins, stages, sources)?;
+    let stages = pre_render_ops::stages(Stage::Render, pre_render_ops::are_in_pod(&document));
+    let (plugins, _) = plugins::prepare(&arguments.plugins, &stages, sources)?;
     let releases = mounted::releases(&arguments.releases, sources)?;
     let group = ResolvedGroup {
         name: arguments.group.clone(),

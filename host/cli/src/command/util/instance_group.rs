@@ -77,13 +77,8 @@ fn gather(arguments: &InstanceGroupArguments, sources: &mut Sources, warnings: &
     let secrets = values.secrets();
     let manifest = mounted::document(&arguments.manifest, &arguments.manifest_name, sources)?;
     // The operator has warned about settings when it loaded the plugin.
-    let stages = [Stage::Ops, Stage::Links];
-    let stages = if pre_render_ops::are_on_groups(&manifest.tree) {
-        &stages[..]
-    } else {
-        &stages[1..]
-    };
-    let (plugins, _) = plugins::prepare(&arguments.plugins, stages, sources)?;
+    let stages = pre_render_ops::stages(Stage::Links, pre_render_ops::are_on_groups(&manifest.tree));
+    let (plugins, _) = plugins::prepare(&arguments.plugins, &stages, sources)?;
     let releases = mounted::releases(&arguments.releases, sources)?;
     let named = Named {
         name: &manifest.name,

@@ -85,13 +85,8 @@ fn template_render(
     let one = |diagnostic: Box<Diagnostic>| vec![*diagnostic];
     let manifest = inputs::mounted(&arguments.manifest, sources).map_err(one)?;
     // The operator has warned about settings when it loaded the plugin.
-    let stages = [Stage::Ops, Stage::Render];
-    let stages = if pre_render_ops::are_in_pod(&manifest) {
-        &stages[..]
-    } else {
-        &stages[1..]
-    };
-    let (plugins, _) = plugins::prepare(&arguments.plugins, stages, sources)?;
+    let stages = pre_render_ops::stages(Stage::Render, pre_render_ops::are_in_pod(&manifest));
+    let (plugins, _) = plugins::prepare(&arguments.plugins, &stages, sources)?;
     let pod = pod(arguments, &manifest);
     // More users can read a pod's log than its Secrets.
     let secrets = Secrets::suspected(&manifest);
