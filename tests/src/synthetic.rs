@@ -179,10 +179,11 @@ pub fn ops_file(nth: usize, groups: usize) -> String {
 pub fn write_deployment(directory: &Path, groups: usize) -> Result<()> {
     fs::create_dir_all(directory)?;
     fs::write(directory.join("manifest.yml"), deployment(groups))?;
+    let places = TEMPLATES.map(|(source, destination, _)| (source, destination));
     for job in 0..JOBS {
         let folder = directory.join(format!("release/jobs/service-{job}"));
         fs::create_dir_all(folder.join("templates"))?;
-        fs::write(folder.join("spec"), spec(job))?;
+        fs::write(folder.join("spec"), spec(&format!("service-{job}"), &places[..4]))?;
         fs::write(
             folder.join("monit"),
             format!("check process service-{job}\n  with pidfile /var/vcap/sys/run/bpm/service-{job}/service.pid\n"),
@@ -193,6 +194,41 @@ pub fn write_deployment(directory: &Path, groups: usize) -> Result<()> {
     }
     fs::create_dir_all(directory.join("release/config"))?;
     Ok(fs::write(directory.join("release/config/final.yml"), "name: shop\n")?)
+}
+
+/// Writes `manifest.yml` and `release/` below `directory`: one group with one job, `front`, that has all [`TEMPLATES`]. None is a script.
+///
+/// # Errors
+/// The directory cannot be written to.
+pub fn write_job(directory: &Path) -> Result<()> {
+    let folder = directory.join("release/jobs/front");
+    fs::create_dir_all(folder.join("templates"))?;
+    fs::create_dir_all(directory.join("release/config"))?;
+    fs::write(directory.join("release/config/final.yml"), "name: shop\n")?;
+    fs::write(folder.join("monit"), "")?;
+    let places = TEMPLATES.map(|(source, destination, _)| match destination {
+        "bin/pre-start" => (source, "config/directories.sh"),
+        _ => (source, destination),
+    });
+    fs::write(folder.join("spec"), spec("front", &places))?;
+    for (source, _, text) in TEMPLATES {
+        fs::write(folder.join("templates").join(source), text)?;
+    }
+    let group = "- name: front
+  instances: 1
+  stemcell: default
+  jobs:
+  - name: front
+    release: shop
+    properties:
+      service:
+        password: ((password))
+        routes: [{path: /orders, to: orders}, {path: /items, to: items}]
+        environment: {GREETING: good day}
+variables:
+- {name: password, type: password}
+";
+    Ok(fs::write(directory.join("manifest.yml"), head("shop", "shop") + group)?)
 }
 
 fn head(name: &str, release: &str) -> String {
@@ -257,9 +293,9 @@ fn deployment(groups: usize) -> String {
     text
 }
 
-fn spec(job: usize) -> String {
-    let mut text = format!("---\nname: service-{job}\ntemplates:\n");
-    for (source, destination, _) in &TEMPLATES[..4] {
+fn spec(job: &str, templates: &[(&str, &str)]) -> String {
+    let mut text = format!("---\nname: {job}\ntemplates:\n");
+    for (source, destination) in templates {
         let _ = writeln!(text, "  {source}: {destination}");
     }
     text.push_str(

@@ -1,6 +1,6 @@
 //! Rows about the first run of a deployment, which generates keys, and about the time that a mistake costs then.
 
-use crate::measure::{Process, Sample, host, process};
+use crate::measure::{CONVERT, Process, Sample, host, process};
 use crate::table::Row;
 use anyhow::{Context, Result};
 use boson_tests::synthetic;
@@ -59,16 +59,8 @@ pub fn mistake() -> Result<Vec<Row>> {
 
 /// Milliseconds until it fails.
 fn refused(directory: &Path) -> Result<f64> {
-    let arguments = [
-        "convert",
-        "manifest.yml",
-        "--release",
-        "release",
-        "--vars-store",
-        "vars.yml",
-    ];
     let started = Instant::now();
-    let status = host(directory, &arguments)?
+    let status = host(directory, &CONVERT)?
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -9,8 +9,11 @@ mod first_run;
 mod in_process;
 mod measure;
 mod names;
+mod node;
 mod operator;
 mod paired;
+mod pod_names;
+mod pod_start;
 mod release_image;
 mod site;
 mod table;
@@ -42,6 +45,8 @@ fn groups() -> Vec<Group> {
         ("operator-apply", operator::apply),
         ("operator-idle", operator::idle),
         ("wrapper", wrapper::wrapper),
+        ("pod-start", pod_start::start),
+        ("pod-names", pod_names::names),
     ]
 }
 

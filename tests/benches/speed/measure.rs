@@ -10,6 +10,16 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use wait4::Wait4;
 
+/// Arguments that convert what [`boson_tests::synthetic::write_deployment`] wrote.
+pub const CONVERT: [&str; 6] = [
+    "convert",
+    "manifest.yml",
+    "--release",
+    "release",
+    "--vars-store",
+    "vars.yml",
+];
+
 /// Times in milliseconds, sorted.
 pub struct Sample(Vec<f64>);
 

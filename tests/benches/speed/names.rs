@@ -38,7 +38,8 @@ fn document() -> String {
     )
 }
 
-fn question(name: &str) -> Vec<u8> {
+/// A question for an address.
+pub fn question(name: &str) -> Vec<u8> {
     let mut packet = vec![1, 2, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
     for label in name.split('.') {
         packet.push(label.len() as u8);

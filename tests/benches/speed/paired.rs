@@ -1,7 +1,7 @@
 //! Two builds in turns: this one, and the one in the environment variable `BEFORE` (the path of its `host`, with its plugins beside that folder).
 //! Only this shows a change of a few percent.
 
-use crate::measure::{Process, Sample, fed, host, process, program};
+use crate::measure::{CONVERT, Process, Sample, fed, host, process, program};
 use crate::table::Row;
 use anyhow::Result;
 use boson_tests::{synthetic, templates};
@@ -13,14 +13,6 @@ const PAIRS: usize = 9;
 /// Templates of a batch: enough that starting does not count.
 const TEMPLATES: usize = 400;
 const GROUPS: usize = 25;
-const CONVERT: [&str; 6] = [
-    "convert",
-    "manifest.yml",
-    "--release",
-    "release",
-    "--vars-store",
-    "vars.yml",
-];
 
 /// Ratios of this build to the other.
 pub fn paired() -> Result<Vec<Row>> {

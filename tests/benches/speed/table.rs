@@ -35,14 +35,19 @@ impl Row {
         }
     }
 
-    /// A row that cannot be measured here.
-    pub fn left_out(what: &str, why: &str) -> Self {
+    /// A part of the row above, without a target of its own.
+    pub fn part(what: &str, measured: &str) -> Self {
         Self {
             what: what.into(),
-            measured: why.into(),
+            measured: measured.into(),
             target: "-".into(),
             met: None,
         }
+    }
+
+    /// A row that cannot be measured here.
+    pub fn left_out(what: &str, why: &str) -> Self {
+        Self::part(what, why)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Rows that start the `host` binary as a user does.
 
-use crate::measure::{self, Process, Sample, process};
+use crate::measure::{self, CONVERT, Process, Sample, process};
 use crate::table::Row;
 use anyhow::Result;
 use boson_tests::synthetic;
@@ -123,15 +123,6 @@ pub fn convert() -> Result<Vec<Row>> {
         ),
     ])
 }
-
-const CONVERT: [&str; 6] = [
-    "convert",
-    "manifest.yml",
-    "--release",
-    "release",
-    "--vars-store",
-    "vars.yml",
-];
 
 /// Runs once unmeasured to fill the caches.
 fn runs(times: usize, mut run: impl FnMut() -> Result<Process>) -> Result<Vec<Process>> {

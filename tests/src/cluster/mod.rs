@@ -280,6 +280,11 @@ impl Cluster {
         self.directory.join("audit.log")
     }
 
+    /// The log of a daemon of the control plane or the node, by its program's name.
+    pub fn log(&self, daemon: &str) -> PathBuf {
+        self.directory.join(format!("{daemon}.log"))
+    }
+
     fn run(&mut self, name: &str, flags: &[OsString], spawner: &Spawner) -> Result<()> {
         let words = [program(name)?.into()].into_iter().chain(flags.iter().cloned());
         self.processes.push(spawner.spawn(name, words.collect())?);
