@@ -160,7 +160,10 @@ fn no_value_is_generated_for_a_manifest_that_cannot_be_converted() {
         ["--vars-store", "vars.yml", "--warnings", "all"],
     ];
     let link = ("watcher: {from: gateway}", "watcher: {from: unknown}");
-    let option = ("variables:\n", "variables:\n- {name: long, type: password, options: {length: -1}}\n");
+    let option = (
+        "variables:\n",
+        "variables:\n- {name: long, type: password, options: {length: -1}}\n",
+    );
     for ((old, new), error) in [(link, "error[links-"), (option, "'length' param cannot be negative")] {
         let wrong = manifest.replace(old, new);
         assert_ne!(wrong, manifest);

@@ -75,7 +75,9 @@ pub fn unsuitable(
         let kind = definition.kind.as_deref().unwrap_or_default();
         signer_name(kind, &definition.options).is_some_and(|name| names.contains(name) || has_value(name))
     };
-    let literal = wanted.iter().filter(|definition| references(&definition.options).is_empty());
+    let literal = wanted
+        .iter()
+        .filter(|definition| references(&definition.options).is_empty());
     literal
         .filter_map(|definition| generator.check(definition, signed(definition)).err())
         .map(|error| error.in_document(document))
