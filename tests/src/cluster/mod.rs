@@ -40,7 +40,7 @@ pub use self::operator::{Operator, free_port};
 pub use self::programs::program;
 
 /// Timeout of the control plane's start on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A running cluster.
 #[derive(Debug)]
@@ -268,6 +268,17 @@ impl Cluster {
         let mut all = self.processes.iter().chain(of_node);
         all.find(|process| process.name() == name)
             .with_context(|| format!("no daemon '{name}'"))
+    }
+
+    /// The processes of pods on the node, without those of other clusters: their directories in this machine's `/proc`.
+    ///
+    /// # Errors
+    /// There is no node, or processes cannot be listed.
+    pub fn processes_of_pods(&self) -> Result<Vec<PathBuf>> {
+        self.node
+            .as_ref()
+            .context("this cluster has no node")?
+            .processes_of_pods()
     }
 
     /// The kubeconfig of an administrator.

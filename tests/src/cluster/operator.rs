@@ -10,6 +10,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -24,7 +25,7 @@ pub struct Operator {
     files: TempDir,
     port: u16,
     limit: Option<Limited>,
-    child: Option<Child>,
+    child: Mutex<Option<Child>>,
 }
 
 /// An unused port of this machine.
@@ -77,7 +78,7 @@ impl Operator {
             files,
             port,
             limit: None,
-            child: None,
+            child: Mutex::default(),
         };
         Ok(operator
             .variable("BOSON_KUBECONFIG", cluster.kubeconfig())
@@ -133,6 +134,36 @@ impl Operator {
     /// # Errors
     /// It was not built.
     pub fn start(&mut self) -> Result<()> {
+        *self.child() = Some(self.spawn()?);
+        Ok(())
+    }
+
+    /// Starts it again if it has lost its lease, as the kubelet does: the operator then ends, for example because the API server does not answer.
+    ///
+    /// # Errors
+    /// It ended for another reason.
+    pub fn restart_if_lease_was_lost(&self) -> Result<()> {
+        let mut child = self.child();
+        let Some(status) = child.as_mut().map(Child::try_wait).transpose()?.flatten() else {
+            return Ok(());
+        };
+        let log = self.log();
+        // Controllers that stop may write further lines.
+        let lost = log
+            .lines()
+            .rev()
+            .take(20)
+            .any(|line| line.contains("the lease was lost"));
+        ensure!(lost, "the operator ended with {status}:\n{log}");
+        *child = Some(self.spawn()?);
+        Ok(())
+    }
+
+    fn child(&self) -> MutexGuard<'_, Option<Child>> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn spawn(&self) -> Result<Child> {
         let log = File::options().create(true).append(true).open(self.log_file())?;
         let outside = std::env::vars_os().map(|(name, _)| name);
         let outside = outside.filter(|name| name.to_string_lossy().starts_with("BOSON_"));
@@ -143,16 +174,14 @@ impl Operator {
         for name in outside {
             command.env_remove(name);
         }
-        let child = command
+        Ok(command
             .arg("operator")
             .args(&self.arguments)
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)
-            .spawn()?;
-        self.child = Some(child);
-        Ok(())
+            .spawn()?)
     }
 
     /// Asks it to stop, as the kubelet does, and waits until it has.
@@ -160,7 +189,7 @@ impl Operator {
     /// # Errors
     /// It is not running, or exits with an error.
     pub fn stop(&mut self) -> Result<()> {
-        let mut child = self.child.take().context("it does not run")?;
+        let mut child = self.child().take().context("it does not run")?;
         let asked = Command::new("kill").args(["-TERM", &child.id().to_string()]).status()?;
         ensure!(asked.success(), "it cannot be asked");
         let status = child.wait()?;
@@ -170,7 +199,7 @@ impl Operator {
 
     /// Kills it.
     pub fn kill(&mut self) {
-        if let Some(mut child) = self.child.take() {
+        if let Some(mut child) = self.child().take() {
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -181,7 +210,7 @@ impl Operator {
     /// # Errors
     /// It is not running.
     pub fn process(&self) -> Result<u32> {
-        Ok(self.child.as_ref().context("it does not run")?.id())
+        Ok(self.child().as_ref().context("it does not run")?.id())
     }
 
     /// Its response to this path, including the head.

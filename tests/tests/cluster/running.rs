@@ -103,24 +103,32 @@ fn a_deleted_pod_stops_in_order_and_finds_its_disk_again(stage: &Stage) -> Resul
 
 /// A graceful stop of a pod, from its first to its last line.
 pub fn check_stop(stop: &[String]) -> Result<()> {
-    let words: Vec<&str> = stop
-        .iter()
-        .map(|line| line.split(" /").next().unwrap_or_default())
-        .collect();
-    let drained = [
-        "first pre-stop 0",
-        "first drain 0 job_shutdown hash_unchanged pid there",
-        "first drain 0 job_check_status hash_unchanged pid there",
-    ];
-    ensure!(words.starts_with(&drained), "{stop:#?}");
-    let mut stopped = words[drained.len()..].to_vec();
-    ensure!(stopped.pop() == Some("first post-stop 0"), "{stop:#?}");
+    let mut stopped = check_drain(stop)?;
+    ensure!(stop[2].ends_with(" pid there"), "{stop:#?}");
     stopped.sort_unstable();
     ensure!(
         stopped == ["by-monit stops 0", "first stops 1000", "second stops 1000"],
         "{stop:#?}"
     );
     Ok(())
+}
+
+/// The scripts of a graceful stop, of which some processes may not be left to see the end. Returns the lines between drain and post-stop.
+pub fn check_drain(stop: &[String]) -> Result<Vec<&str>> {
+    let expected = [
+        "first pre-stop 0 /",
+        "first drain 0 job_shutdown hash_unchanged pid there",
+        "first drain 0 job_check_status hash_unchanged pid",
+    ];
+    let (drain, rest) = stop.split_at_checked(expected.len()).context("too few lines")?;
+    let as_expected = drain
+        .iter()
+        .zip(expected)
+        .all(|(line, expected)| line.starts_with(expected));
+    ensure!(as_expected, "{stop:#?}");
+    let (last, stopped) = rest.split_last().with_context(|| format!("no end in {stop:#?}"))?;
+    ensure!(last.starts_with("first post-stop 0 /"), "{stop:#?}");
+    Ok(stopped.iter().map(String::as_str).collect())
 }
 
 fn an_errand_gives_its_exit_status_and_log(stage: &Stage) -> Result<()> {

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Timeout of pods on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(240);
+const PATIENCE: Duration = Duration::from_secs(900);
 /// One probe fails while a file exists; the other fails once, and deletes its file.
 const PROBES: &str = r#"
 - type: replace
@@ -253,7 +253,12 @@ impl Lifecycle {
         Ok(new)
     }
 
-    pub fn until(&self, what: &str, holds: impl FnMut() -> Result<bool>) -> Result<()> {
+    pub fn until(&self, what: &str, mut holds: impl FnMut() -> Result<bool>) -> Result<()> {
+        let holds = || {
+            // On a busy machine, or while the API server is down.
+            self.stage.operator.restart_if_lease_was_lost()?;
+            holds()
+        };
         let otherwise = || {
             let pods = self.stage.kubectl(&["describe", "pods"]).unwrap_or_default();
             let status = self.stage.get("boshdeployment/lifecycle").unwrap_or_default()["status"].clone();

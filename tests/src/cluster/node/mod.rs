@@ -30,7 +30,7 @@ pub const NAME: &str = "node";
 /// The image of the container that holds a pod's namespaces.
 const PAUSE: &str = "boson.test/pause:1";
 /// Timeout of a step inside the node.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 /// Script of the first process.
 const FIRST: &str = include_str!("first.sh");
 
@@ -161,6 +161,22 @@ impl Node {
     /// Its daemons.
     pub(super) fn daemons(&self) -> impl Iterator<Item = &Process> {
         self.daemons.iter()
+    }
+
+    /// The processes of its pods: their directories in this machine's `/proc`.
+    pub(super) fn processes_of_pods(&self) -> Result<Vec<PathBuf>> {
+        let name = self.directory.file_name().context("no name")?.to_string_lossy();
+        let pods = format!("/{name}/kubepods/");
+        let mut found = Vec::new();
+        for entry in fs::read_dir("/proc")? {
+            let process = entry?.path();
+            // Not every entry is a process, and one that has ended has no files.
+            let groups = fs::read_to_string(process.join("cgroup")).unwrap_or_default();
+            if groups.contains(&pods) {
+                found.push(process);
+            }
+        }
+        Ok(found)
     }
 
     /// Loads an image.
