@@ -130,6 +130,9 @@ pub struct Monit {
     /// Seconds that the process has to end.
     #[serde(default = "thirty")]
     pub stop_timeout: u64,
+    /// The names of the checks that it depends on.
+    #[serde(default)]
+    pub depends: Vec<String>,
     /// The user of the programs, if not root.
     #[serde(default)]
     pub uid: Option<String>,

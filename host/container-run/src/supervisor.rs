@@ -10,6 +10,7 @@ use crate::events::{Events, Happened};
 use crate::failure::Result;
 use crate::instance::control::{Control, Request};
 use crate::instance::meeting::{ALONE, Pod, time_for_scripts};
+use crate::instance::order::{Dependents, Order};
 use crate::instance::{Of, Seat, State};
 use crate::places::Places;
 use crate::say::say;
@@ -20,15 +21,22 @@ use crate::service::{Phase, Service};
 /// How often files of others are read while something waits for them.
 const POLL: Duration = Duration::from_millis(20);
 
+/// How often a running process checks that those run which it depends on.
+const CHECK: Duration = Duration::from_secs(1);
+
 /// Where the container is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Course {
+    /// The process waits for others that it depends on.
+    Await,
     /// The process starts or runs.
     Run,
     /// The stop signal was received at this time; whether the whole pod stops is not known yet.
     Meet(Instant),
     /// The pod stops: scripts run, until then at the latest.
     Scripts(Instant),
+    /// The pod stops: processes that depend on this one stop first. Since then.
+    Dependents(Instant),
     /// The process is being stopped, and the container with it.
     End,
     /// The process is being stopped on request.
@@ -45,6 +53,7 @@ struct Supervisor<'a> {
     service: Box<dyn Service>,
     events: Events,
     seat: Option<Seat>,
+    order: Order,
     course: Course,
     /// When the container received its stop signal, by the clock that containers share.
     stop_since: u64,
@@ -61,6 +70,10 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
     children::adopt_orphans();
     let directory = places.instance();
     let seat = enter(&directory, flags, &mut events);
+    let order = match seat {
+        Some(_) => Order::of(places, &flags.job, process),
+        None => Order::default(),
+    };
     let service: Box<dyn Service> = match &process.monit {
         Some(monit) => Box::new(MonitProcess::new(places, monit, flags)?),
         None => Box::new(BpmProcess::new(places, &flags.job, process, flags)?),
@@ -72,14 +85,14 @@ pub fn run(places: &Places, flags: &Flags) -> Result<u8> {
         service,
         events,
         seat,
+        order,
         course: Course::Run,
         stop_since: 0,
         told_at: Instant::now(),
         running: false,
         ended: None,
     };
-    supervisor.set(State::Starting, 0);
-    supervisor.service.start(&mut supervisor.events)?;
+    supervisor.start()?;
     let code = supervisor.live();
     if code.is_err() {
         children::kill_all();
@@ -183,24 +196,38 @@ impl Supervisor<'_> {
 
     fn start(&mut self) -> Result<()> {
         self.ended = None;
-        self.course = Course::Run;
         self.set(State::Starting, 0);
+        if let Some(missing) = self.order.missing() {
+            say(&format!(
+                "waiting for '{missing}' to run, on which this process depends"
+            ));
+            self.course = Course::Await;
+            return Ok(());
+        }
+        self.course = Course::Run;
         self.service.start(&mut self.events)
     }
 
     fn on_stop(&mut self) -> Result<()> {
         match self.course {
             Course::Run | Course::Halted => {}
+            // Nothing runs.
+            Course::Await => {
+                self.ended = Some(0);
+                self.course = Course::End;
+                return Ok(());
+            }
             Course::Halt | Course::Restart => {
                 self.course = Course::End;
                 return Ok(());
             }
-            Course::Meet(_) | Course::Scripts(_) | Course::End => return Ok(()),
+            Course::Meet(_) | Course::Scripts(_) | Course::Dependents(_) | Course::End => return Ok(()),
         }
         self.told_at = Instant::now();
         self.stop_since = self.set(State::Stopping, 0);
         if self.flags.scripts.is_empty() || self.seat.is_none() {
-            return self.end();
+            self.course = Course::Dependents(self.told_at);
+            return self.proceed();
         }
         self.course = Course::Meet(self.told_at);
         Ok(())
@@ -213,6 +240,12 @@ impl Supervisor<'_> {
             Course::Meet(_) if pod.all_stop().is_some() => {
                 self.course = Course::Scripts(self.told_at + time_for_scripts(self.flags.grace));
             }
+            Course::Await if self.order.missing().is_none() => return self.start(),
+            // monit stops what depends on a process that has to be started again, and starts it afterwards.
+            Course::Run if self.running && self.order.missing().is_some() => {
+                self.course = Course::Restart;
+                return self.service.stop(&mut self.events);
+            }
             Course::Meet(since) if since.elapsed() >= ALONE => return self.end(),
             Course::Scripts(until) => {
                 let late = Instant::now() >= until;
@@ -220,9 +253,16 @@ impl Supervisor<'_> {
                     say("pre-stop and drain scripts take too long for the pod's grace period: stopping without them");
                 }
                 if late || pod.all_drained(self.stop_since) {
-                    return self.end();
+                    self.course = Course::Dependents(Instant::now());
+                    return self.proceed();
                 }
             }
+            Course::Dependents(since) => match self.order.dependents() {
+                Dependents::Stopped => return self.end(),
+                // Only this container is being stopped.
+                Dependents::Running if since.elapsed() >= ALONE => return self.end(),
+                Dependents::Running | Dependents::Stopping => {}
+            },
             _ => {}
         }
         Ok(())
@@ -238,12 +278,19 @@ impl Supervisor<'_> {
 
     fn request(&mut self, request: Request) -> Result<()> {
         match (request, self.course) {
-            (_, Course::Meet(_) | Course::Scripts(_) | Course::End) if request != Request::Stop => {
+            (_, Course::Meet(_) | Course::Scripts(_) | Course::Dependents(_) | Course::End)
+                if request != Request::Stop =>
+            {
                 self.answer("the container is being stopped");
             }
             // A drain script may stop its process itself; the container waits for the other scripts.
-            (Request::Stop, Course::Meet(_) | Course::Scripts(_)) if self.ended.is_none() => {
+            (Request::Stop, Course::Meet(_) | Course::Scripts(_) | Course::Dependents(_)) if self.ended.is_none() => {
                 self.service.stop(&mut self.events)?;
+            }
+            (Request::Stop, Course::Await) => {
+                self.course = Course::Halted;
+                self.set(State::Halted, 0);
+                self.answer("ok");
             }
             (Request::Stop, Course::Run) => {
                 self.course = Course::Halt;
@@ -264,7 +311,8 @@ impl Supervisor<'_> {
 
     fn deadline(&self) -> Option<Instant> {
         let poll = match self.course {
-            Course::Meet(_) | Course::Scripts(_) => Some(Instant::now() + POLL),
+            Course::Await | Course::Meet(_) | Course::Scripts(_) | Course::Dependents(_) => Some(Instant::now() + POLL),
+            Course::Run if self.order.has_dependencies() => Some(Instant::now() + CHECK),
             _ => None,
         };
         [poll, self.service.deadline()].into_iter().flatten().min()

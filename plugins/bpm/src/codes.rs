@@ -51,7 +51,7 @@ codes! {
     NO_BPM = "bpm-no-information", "A job has processes but no bpm information",
         "The job's `monit` file starts processes, but no template becomes `config/bpm.yml`, so nothing says which containers to make. Give it in the job property `quarks.bpm`:\n\n```yaml\nproperties:\n  quarks:\n    bpm:\n      processes:\n      - name: server\n        executable: /var/vcap/packages/server/bin/server\n```";
     MONIT = "bpm-monit", "A monit file cannot be followed in all that it says",
-        "Of the monit file of a job that runs by it (`quarks.monit: true`, or `--monit` for all jobs) the processes are run: their start and stop programs, pid files, timeouts and users. Containers are started at the same time and restarted when their process ends. Rules (`if .. then ..`) have no effect: limits of memory and probes are in the job property `quarks.run`; nor has `depends on`, since a process that finds another missing is started again.";
+        "Of the monit file of a job that runs by it (`quarks.monit: true`, or `--monit` for all jobs) the processes are run: their start and stop programs, pid files, timeouts and users. The processes of a pod start at the same time, except for those that `depends on` orders, and are restarted when they end. Rules (`if .. then ..`) have no effect: limits of memory and probes are in the job property `quarks.run`.";
     SCHEMA = "bpm-schema", "A bpm.yml cannot be read",
         "The rendered file does not have BPM's shape: wrong type of a value, or a value that BPM refuses. The message is BPM's own. For rendered files the place is in the rendered text, not in the template.";
     UNKNOWN_BPM_KEY = "bpm-unknown-bpm-key", "A key of bpm.yml is not known",

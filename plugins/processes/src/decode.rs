@@ -72,6 +72,7 @@ fn of_monit(tree: &Tree) -> Monit {
         pidfile: text("pidfile").unwrap_or_default(),
         start_timeout: seconds("start_timeout").unwrap_or(monit::TIMEOUT),
         stop_timeout: seconds("stop_timeout").unwrap_or(monit::TIMEOUT),
+        depends: words("depends"),
         uid: text("uid"),
         gid: text("gid"),
     }

@@ -122,6 +122,7 @@ fn monit(monit: &Monit) -> Tree {
         .with("pidfile", monit.pidfile.as_str())
         .with("start_timeout", monit.start_timeout)
         .with("stop_timeout", monit.stop_timeout)
+        .with("depends", monit.depends.clone())
         .with("uid", monit.uid.clone())
         .with("gid", monit.gid.clone())
 }

@@ -80,6 +80,8 @@ pub struct Monit {
     pub start_timeout: u64,
     /// Seconds to stop in.
     pub stop_timeout: u64,
+    /// The names of the checks that it depends on, of this job or of others of its instance.
+    pub depends: Vec<String>,
     /// The user of the programs, if not root.
     pub uid: Option<String>,
     /// Its group.

@@ -7,6 +7,7 @@ mod words;
 
 use crate::{Findings, Kind, Place};
 use boson_document::Tree;
+use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::vec::IntoIter;
 use words::{Word, words};
@@ -34,11 +35,38 @@ pub fn document(text: &str, document: &str, findings: &mut Findings) -> Tree {
             kind => reader.ignored(&format!("'check {kind} {}'", check.name)),
         }
     }
+    for check in circular(&processes) {
+        reader.wrong(&format!("'depends on' of '{check}' leads back to '{check}'"));
+    }
     let trees: Vec<Tree> = processes
         .into_iter()
         .filter_map(|check| reader.process(check))
         .collect();
     Tree::object().with(MARK, true).with("processes", trees)
+}
+
+/// The names of the checks that depend on themselves, through others or at once: they would wait for each other forever.
+fn circular(checks: &[Check]) -> Vec<String> {
+    let is_circular = |check: &&Check| {
+        let mut reached = BTreeSet::new();
+        let mut open: Vec<&String> = dependencies(checks, &check.name).collect();
+        while let Some(name) = open.pop() {
+            if reached.insert(name) {
+                open.extend(dependencies(checks, name));
+            }
+        }
+        reached.contains(&check.name)
+    };
+    checks
+        .iter()
+        .filter(is_circular)
+        .map(|check| check.name.clone())
+        .collect()
+}
+
+fn dependencies<'c>(checks: &'c [Check], name: &'c str) -> impl Iterator<Item = &'c String> {
+    let named = checks.iter().filter(move |check| check.name == name);
+    named.flat_map(|check| &check.depends)
 }
 
 /// A `check` statement and what follows it.
@@ -49,6 +77,7 @@ struct Check {
     pidfile: Option<String>,
     start: Option<Program>,
     stop: Option<Program>,
+    depends: Vec<String>,
 }
 
 /// A program that monit starts.
@@ -159,7 +188,7 @@ impl Reader<'_> {
         }
     }
 
-    fn depends(&mut self, check: &Check) {
+    fn depends(&mut self, check: &mut Check) {
         self.takes("on");
         let mut names = vec![self.text()];
         // The comma stands at the end of a name, or alone.
@@ -168,8 +197,10 @@ impl Reader<'_> {
         {
             names.push(self.text());
         }
-        let names = names.join(" ");
-        self.ignored(&format!("'depends on {names}' of '{}'", check.name));
+        let names = names.iter().flat_map(|names| names.split(','));
+        check
+            .depends
+            .extend(names.filter(|name| !name.is_empty()).map(String::from));
     }
 
     /// `if <condition> then <action> [else [if <condition> then] <action>]`; an action is a word, or `exec` and a program.
@@ -222,6 +253,7 @@ impl Reader<'_> {
             .with("pidfile", pidfile)
             .with("start_timeout", start.timeout)
             .with("stop_timeout", stop.timeout)
+            .with("depends", check.depends)
             .with("uid", start.uid)
             .with("gid", start.gid);
         let (program, arguments) = start.words.split_first()?;
@@ -263,7 +295,7 @@ mod tests {
               stop program = '/var/vcap/jobs/zookeeper/bin/ctl stop'
               group vcap
         "#;
-        let expected = r#"[{"name":"zookeeper","executable":"/var/vcap/jobs/zookeeper/bin/ctl","args":["start","a b"],"monit":{"start":["/var/vcap/jobs/zookeeper/bin/ctl","start","a b"],"stop":["/var/vcap/jobs/zookeeper/bin/ctl","stop"],"pidfile":"/var/vcap/sys/run/zookeeper/pid","start_timeout":120,"stop_timeout":30,"uid":"vcap","gid":"vcap"}}]"#;
+        let expected = r#"[{"name":"zookeeper","executable":"/var/vcap/jobs/zookeeper/bin/ctl","args":["start","a b"],"monit":{"start":["/var/vcap/jobs/zookeeper/bin/ctl","start","a b"],"stop":["/var/vcap/jobs/zookeeper/bin/ctl","stop"],"pidfile":"/var/vcap/sys/run/zookeeper/pid","start_timeout":120,"stop_timeout":30,"depends":[],"uid":"vcap","gid":"vcap"}}]"#;
         assert_eq!(read(text), (expected.to_string(), vec![]));
     }
 
@@ -284,21 +316,36 @@ mod tests {
             .iter()
             .map(|one| {
                 format!(
-                    "{} {}",
+                    "{} {} {}",
                     one.str("name").unwrap(),
-                    one.get("monit").unwrap().str("pidfile").unwrap()
+                    one.get("monit").unwrap().str("pidfile").unwrap(),
+                    json::to_text(one.get("monit").unwrap().get("depends").unwrap())
                 )
             })
             .collect();
-        assert_eq!(names, ["a /run/a.pid", "b /run/b.pid"]);
+        assert_eq!(names, [r#"a /run/a.pid ["b","c"]"#, "b /run/b.pid []"]);
         assert_eq!(
             found,
             [
                 "The rule 'if totalmem > 500 Mb ..' of 'a' of a monit file has no effect",
                 "The rule 'if failed unixsocket /x ..' of 'a' of a monit file has no effect",
                 "The rule 'if 5 restarts within 10 ..' of 'a' of a monit file has no effect",
-                "'depends on b, c' of 'a' of a monit file has no effect",
                 "'check file f' of a monit file has no effect",
+            ]
+        );
+    }
+
+    #[test]
+    fn processes_that_wait_for_each_other_are_wrong() {
+        let check = |name: &str, depends: &str| {
+            format!("check process {name} with pidfile /{name} start program \"/{name}\" depends on {depends}\n")
+        };
+        let circle = check("a", "b,c") + &check("b", "x") + &check("c", "a") + &check("d", "a");
+        assert_eq!(
+            read(&circle).1,
+            [
+                "'depends on' of 'a' leads back to 'a'",
+                "'depends on' of 'c' leads back to 'c'"
             ]
         );
     }

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use super::pod::{self, Known};
 use super::{write, write_error};
 use crate::arguments::Flags;
 use crate::children;
@@ -11,6 +10,7 @@ use crate::events::Events;
 use crate::failure::{Failure, Result};
 use crate::instance::State;
 use crate::instance::control::Request;
+use crate::instance::known::{self, Known};
 use crate::places::{Places, program};
 use crate::service::bpm::BpmProcess;
 use crate::service::{Phase, Service};
@@ -97,7 +97,7 @@ fn call(arguments: &[String]) -> Result<Call> {
 
 /// A process that has a container is started there. One that has none, because a script starts it, runs in the script's container.
 fn start(places: &Places, call: &Call) -> Result<()> {
-    let known = pod::one(places, &call.job, &call.process)?;
+    let known = known::one(places, &call.job, &call.process)?;
     if known.record.is_some() {
         return if known.is_up() {
             Ok(())
@@ -124,7 +124,7 @@ fn start(places: &Places, call: &Call) -> Result<()> {
 }
 
 fn stop(places: &Places, call: &Call) -> Result<()> {
-    let known = pod::one(places, &call.job, &call.process)?;
+    let known = known::one(places, &call.job, &call.process)?;
     match known.record.map(|record| record.state) {
         None | Some(State::Halted) => Ok(()),
         Some(_) => known.ask(places, Request::Stop),
@@ -133,7 +133,7 @@ fn stop(places: &Places, call: &Call) -> Result<()> {
 
 fn pid(places: &Places, call: &Call) -> Result<()> {
     let not_running = || Failure::new("process is not running or could not be found");
-    let known = pod::one(places, &call.job, &call.process).map_err(|_| not_running())?;
+    let known = known::one(places, &call.job, &call.process).map_err(|_| not_running())?;
     let pid = known.pid().ok_or_else(not_running)?;
     write(&format!("{pid}\n"));
     Ok(())
@@ -142,7 +142,7 @@ fn pid(places: &Places, call: &Call) -> Result<()> {
 fn list(places: &Places) {
     let rows: Vec<[String; 3]> = [["Name", "Pid", "Status"].map(String::from)]
         .into_iter()
-        .chain(pod::all(places).iter().map(row))
+        .chain(known::all(places).iter().map(row))
         .collect();
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or_default();
     let (name, pid) = (width(0), width(1));
@@ -166,7 +166,7 @@ fn row(known: &Known) -> [String; 3] {
 
 /// Runs a process of bpm.yml here, in the foreground, as errands do.
 fn run_once(places: &Places, call: &Call) -> Result<u8> {
-    let known = pod::one(places, &call.job, &call.process)?;
+    let known = known::one(places, &call.job, &call.process)?;
     if known.record.is_some() {
         return Ok(0);
     }
@@ -201,7 +201,7 @@ fn run_once(places: &Places, call: &Call) -> Result<u8> {
 
 /// Becomes a shell with the environment of the process, in this container.
 fn shell(places: &Places, call: &Call) -> Result<Failure> {
-    let known = pod::one(places, &call.job, &call.process)?;
+    let known = known::one(places, &call.job, &call.process)?;
     let flags = Flags::read(&[], &[])?;
     directories::prepare(places, &call.job, &known.process, true)?;
     let mut launch = BpmProcess::new(places, &call.job, &known.process, &flags)?

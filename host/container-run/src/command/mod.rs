@@ -3,7 +3,6 @@
 pub mod bpm;
 pub mod chpst;
 pub mod monit;
-mod pod;
 
 use crate::output::container::Container;
 

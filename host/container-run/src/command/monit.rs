@@ -1,10 +1,10 @@
 //! `monit`, for the scripts that restart a sibling or wait for it.
 
-use super::pod::{self, Known};
 use super::{write, write_error};
 use crate::failure::{Failure, Result};
 use crate::instance::State;
 use crate::instance::control::Request;
+use crate::instance::known::{self, Known};
 use crate::places::Places;
 
 /// Runs the command. Unlike monit, it waits until the request is done, which harms no script.
@@ -56,8 +56,8 @@ fn words(arguments: &[String]) -> Vec<&str> {
 /// The group of all services is vcap, so `-g vcap` and `all` mean the same.
 fn select(places: &Places, name: Option<&str>) -> Result<Vec<Known>> {
     match name {
-        None | Some("all") => Ok(pod::all(places)),
-        Some(name) => Ok(vec![pod::by_check(places, name)?]),
+        None | Some("all") => Ok(known::all(places)),
+        Some(name) => Ok(vec![known::by_check(places, name)?]),
     }
 }
 
@@ -73,7 +73,7 @@ fn each(places: &Places, name: Option<&str>, request: Request) -> Result<()> {
 
 fn summary(places: &Places) {
     let mut text = String::from("The Monit daemon 5.2.5 uptime: 0m\n\n");
-    for known in pod::all(places) {
+    for known in known::all(places) {
         let name = known
             .process
             .check

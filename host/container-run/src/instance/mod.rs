@@ -3,7 +3,9 @@
 //! Unlike a pid or a time stamp, a lock is always released with its owner, and needs no shared namespace.
 
 pub mod control;
+pub mod known;
 pub mod meeting;
+pub mod order;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};

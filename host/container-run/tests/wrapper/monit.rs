@@ -150,3 +150,74 @@ fn programs_get_monits_environment_and_user() {
         assert_eq!(container.output(), "1000\n");
     }
 }
+
+/// Jobs `database` and `web`, which depends on it. Both write what they do into one file.
+fn database_and_web() -> Pod {
+    let pod = Pod::new();
+    fs::write(pod.path("events"), "").unwrap();
+    for (job, depends) in [("database", json!([])), ("web", json!(["database", "unknown"]))] {
+        let pid_file = pod.path(&format!("vcap/sys/run/{job}.pid"));
+        let text = format!(
+            "PIDFILE={}\ncase $1 in start)\necho {job} starts >>$POD/events\n{BECOMES}\n;; stop)\necho {job} stops >>$POD/events; sleep 0.2; kill $(cat $PIDFILE)\n;; esac",
+            pid_file.display()
+        );
+        let ctl = pod.script(job, "ctl", &text);
+        let monit = json!({"start": [ctl, "start"], "stop": [ctl, "stop"], "pidfile": pid_file, "depends": depends});
+        pod.describe(job, &json!([{"name": job, "monit": monit}]));
+    }
+    pod
+}
+
+fn events(pod: &Pod) -> Vec<String> {
+    let text = fs::read_to_string(pod.path("events")).unwrap();
+    text.lines().map(String::from).collect()
+}
+
+#[test]
+fn a_process_starts_after_the_one_it_depends_on_and_stops_before_it() {
+    let pod = database_and_web();
+    let mut web = pod.process("web");
+    until("web waits", || web.error().contains("waiting for 'database' to run"));
+    assert!(web.error().contains("no process of this pod is 'unknown'"));
+    assert_eq!(events(&pod), [""; 0]);
+    let mut database = pod.process("database");
+    until("both run", || pod.read("sys/run/web.pid") != "");
+    until("the containers know", || events(&pod).len() == 2);
+    std::thread::sleep(Duration::from_millis(300));
+    database.signal(Signal::TERM);
+    web.signal(Signal::TERM);
+    assert_eq!((web.wait(), database.wait()), (143, 143));
+    assert_eq!(
+        events(&pod),
+        ["database starts", "web starts", "web stops", "database stops"]
+    );
+}
+
+#[test]
+fn a_process_starts_again_after_the_one_it_depends_on() {
+    let pod = database_and_web();
+    let mut database = pod.process("database");
+    let mut web = pod.process("web");
+    until("both run", || events(&pod).len() == 2);
+    std::thread::sleep(Duration::from_millis(300));
+    let server = pod
+        .read("sys/run/database.pid")
+        .trim()
+        .parse()
+        .ok()
+        .and_then(Pid::from_raw);
+    kill_process(server.unwrap(), Signal::KILL).unwrap();
+    assert_eq!(database.wait(), 137);
+    until("web stops", || {
+        events(&pod).last().is_some_and(|last| last == "web stops")
+    });
+    let mut database = pod.process("database");
+    until("web starts again", || events(&pod).len() == 5);
+    assert_eq!(events(&pod)[3..], ["database starts", "web starts"]);
+    // A container that stops alone does not wait for those that depend on it and go on.
+    assert_eq!(database.stop(), 143);
+    until("web stops", || {
+        events(&pod).last().is_some_and(|last| last == "web stops")
+    });
+    assert_eq!(web.stop(), 0);
+}

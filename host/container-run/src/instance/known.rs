@@ -1,11 +1,11 @@
-//! What the commands know about the pod: the described processes, and the state that each container reports.
+//! The processes of the pod: their descriptions, and the state that the container of each reports.
 
 use std::fs;
 
+use super::control::{Request, ask};
+use super::{Of, Record, State, live};
 use crate::description::{Description, Process};
 use crate::failure::{Failure, Result};
-use crate::instance::control::{Request, ask};
-use crate::instance::{Of, Record, State, live};
 use crate::places::Places;
 
 /// A process of the pod.
