@@ -4,12 +4,14 @@
 mod arguments;
 mod children;
 mod command;
+mod copy_jobs;
 mod description;
 mod directories;
 mod environment;
 mod events;
 mod exec_as;
 mod failure;
+mod files;
 mod install;
 mod instance;
 mod launch;
@@ -29,7 +31,7 @@ use arguments::Flags;
 use failure::{Failure, Result};
 use places::Places;
 
-const USAGE: &str = "usage: container-run process|pre-render|script|scripts|errand|ready|logs|install|version [flags]; see docs/processes.md";
+const USAGE: &str = "usage: container-run process|pre-render|script|scripts|errand|ready|logs|install|copy-jobs|version [flags]; see docs/processes.md";
 
 fn main() -> ExitCode {
     match run() {
@@ -65,6 +67,7 @@ fn run() -> Result<u8> {
         "logs" => logs::run(&places, &Flags::read(rest, &[])?),
         "ready" => scripts::ready::run(&places, &Flags::read(rest, &["--job"])?),
         "install" => install::run(rest),
+        "copy-jobs" => copy_jobs::run(rest),
         "exec-as" => Err(exec_as::run(rest)),
         "version" => {
             output::container::offer(

@@ -5,7 +5,7 @@ use crate::group::Group;
 use crate::job::Job;
 use crate::object::{compact, object};
 use crate::volumes::{self, Volumes, mount};
-use crate::wrapper::{BOSH, HOME, VOLUME};
+use crate::wrapper::{BOSH, COPIER, HOME, IN_IMAGE, VOLUME};
 use crate::{pre_render, resources, scripts, security, waiting};
 use boson_deployment::copier::{self, RELEASES};
 use boson_deployment::{contract, names};
@@ -31,7 +31,7 @@ pub fn containers(group: &Group, volumes: &Volumes) -> Vec<Tree> {
 
 /// Names of all of them and of the containers, each with its purpose.
 pub fn names_of(group: &Group) -> Vec<(String, String)> {
-    let fixed = ["container-run-copier", "template-render", "logs", pre_render::WRITER];
+    let fixed = [COPIER, "template-render", "logs", pre_render::WRITER];
     let mut out: Vec<(String, String)> = fixed
         .iter()
         .map(|name| (name.to_string(), format!("the init container '{name}'")))
@@ -61,9 +61,9 @@ pub fn names_of(group: &Group) -> Vec<(String, String)> {
 
 fn wrapper_copier(group: &Group) -> Tree {
     compact(object! {
-        "name" => "container-run-copier",
+        "name" => COPIER,
         "image" => group.deployment.operator_image.as_str(),
-        "command" => vec!["/usr/bin/container-run", "install", HOME, "--jobs", JOBS, "--bosh", BOSH],
+        "command" => vec![IN_IMAGE, "install", HOME, "--jobs", JOBS, "--bosh", BOSH],
         "resources" => resources::of_copier(),
         "volumeMounts" => vec![mount(VOLUME, HOME, None, false), mount("jobs-dir", JOBS, None, false)],
         "securityContext" => security::of_plain(),
@@ -87,7 +87,7 @@ fn copier(group: &Group, job: &Job) -> Tree {
         "image" => job.image.as_str(),
         "command" => copier::command(&target).to_vec(),
         "resources" => resources::of_copier(),
-        "volumeMounts" => vec![mount("rendering-data", RELEASES, None, false)],
+        "volumeMounts" => vec![mount(VOLUME, HOME, None, true), mount("rendering-data", RELEASES, None, false)],
         "securityContext" => copier_security(group, &job.release),
     })
 }

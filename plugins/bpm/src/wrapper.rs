@@ -3,15 +3,10 @@
 use crate::container::literal;
 use crate::job::Job;
 use crate::process::Process;
+pub use boson_deployment::wrapper::{COPIER, HOME, IN_IMAGE, PROGRAM, VOLUME};
 
-/// Where its volume is mounted.
-pub const HOME: &str = "/container-run";
 /// In its volume: what scripts find in `/var/vcap/bosh`.
 pub const BOSH: &str = "/container-run/bosh";
-/// Its volume.
-pub const VOLUME: &str = "container-run";
-/// Where its first init container puts it.
-pub const PROGRAM: &str = "/container-run/bin/container-run";
 
 /// The subject of a command.
 #[derive(Clone, Debug)]

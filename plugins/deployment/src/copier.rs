@@ -1,5 +1,6 @@
 //! Init containers that copy the job sources of a release image to where those of all releases of a pod are.
 
+use crate::wrapper;
 use boson_document::Tree;
 
 /// Where the job sources of all releases are.
@@ -7,19 +8,15 @@ pub const RELEASES: &str = "/var/vcap/all-releases";
 /// Where a release image has its own.
 pub const SOURCE: &str = "/var/vcap/jobs-src";
 
-/// Passed as `$1`, names need no quoting. The copy must be readable for vcap. The directory is removed first: when init containers run again, it holds
-/// files of pre-render scripts, such as a marker by which a script skips its work.
-const SCRIPT: &str =
-    "rm -rf \"$1\" && mkdir -p \"$1\" && cp -r /var/vcap/jobs-src/. \"$1\" && chown -R 1000:1000 \"$1\"";
-
 /// The directory of a release.
 pub fn target(release: &str) -> String {
     format!("{RELEASES}/jobs-src/{release}")
 }
 
-/// The command of a container that runs the release image as root. `target`: of [`target`], as a command of Kubernetes writes it.
-pub fn command(target: &str) -> [&str; 5] {
-    ["/bin/sh", "-c", SCRIPT, "spec-copier", target]
+/// The command of a container of the release image. `target`: of [`target`], as a command of Kubernetes writes it. The process wrapper's volume is
+/// mounted, because the image may have no tools.
+pub fn command(target: &str) -> [&str; 4] {
+    [wrapper::PROGRAM, "copy-jobs", SOURCE, target]
 }
 
 /// Whether a job of a manifest needs no root: its property `quarks.run.security_context` has `runAsNonRoot: true`. Then its scripts run as vcap,

@@ -11,3 +11,4 @@ pub mod labels;
 pub mod names;
 pub mod pre_render;
 pub mod waiting;
+pub mod wrapper;

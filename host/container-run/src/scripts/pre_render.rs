@@ -4,8 +4,6 @@
 //! then. So the sources are saved before the first script and restored before the next try: every try starts from the same files.
 
 use std::fs;
-use std::io;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use super::once::finish;
@@ -15,6 +13,7 @@ use crate::environment;
 use crate::events::Events;
 use crate::exec_as::Changes;
 use crate::failure::{Doing, Result};
+use crate::files::{copy, empty, entries};
 use crate::launch::{Launch, Outputs};
 use crate::places::Places;
 use crate::say::say;
@@ -23,8 +22,6 @@ use crate::say::say;
 const SHELL: &str = "/bin/bash";
 /// For simple scripts, where the image has no other.
 const OTHER_SHELL: &str = "/bin/sh";
-/// Directories within each other. Releases have a few.
-const DEEPEST: usize = 64;
 
 /// Paths of one job in the volume of the job sources.
 struct Sources {
@@ -102,7 +99,7 @@ impl Sources {
             for release in entries(&self.saved).doing("reading", &self.saved)? {
                 let target = current.join(release.file_name().unwrap_or_default());
                 empty(&target).doing("emptying", &target)?;
-                copy(&release, &target, 0).doing("restoring", &target)?;
+                copy(&release, &target).doing("restoring", &target)?;
             }
             return Ok(());
         }
@@ -111,7 +108,7 @@ impl Sources {
         if partial.exists() {
             fs::remove_dir_all(partial).doing("removing", partial)?;
         }
-        copy(&current, partial, 0).doing("saving", &current)?;
+        copy(&current, partial).doing("saving", &current)?;
         let directory = self.volume.join("saved");
         fs::create_dir_all(&directory)
             .and_then(|()| fs::rename(partial, &self.saved))
@@ -122,43 +119,4 @@ impl Sources {
     fn forget(&self) -> Result<()> {
         fs::remove_dir_all(&self.saved).doing("removing", &self.saved)
     }
-}
-
-fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
-    fs::read_dir(directory)?
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect()
-}
-
-/// The directory itself stays: who made it may be root, and only what is in it belongs to vcap.
-fn empty(directory: &Path) -> io::Result<()> {
-    for path in entries(directory)? {
-        if fs::symlink_metadata(&path)?.is_dir() {
-            fs::remove_dir_all(&path)?;
-        } else {
-            fs::remove_file(&path)?;
-        }
-    }
-    Ok(())
-}
-
-fn copy(from: &Path, to: &Path, depth: usize) -> io::Result<()> {
-    if depth > DEEPEST {
-        return Err(io::Error::other("too many directories within each other"));
-    }
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let (source, target) = (entry.path(), to.join(entry.file_name()));
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            copy(&source, &target, depth + 1)?;
-        } else if kind.is_symlink() {
-            symlink(fs::read_link(&source)?, &target)?;
-        } else if kind.is_file() {
-            // With its permissions: an execute bit decides who may run what is rendered.
-            fs::copy(&source, &target)?;
-        }
-    }
-    Ok(())
 }

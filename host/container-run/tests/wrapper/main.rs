@@ -8,6 +8,7 @@
 )]
 
 mod commands;
+mod copy_jobs;
 mod logs;
 mod mistakes;
 mod monit;

@@ -101,13 +101,13 @@ pub(in super::super) fn gathering(
     };
     let draft = Draft {
         name: site.whose.names.data_gathering(),
-        init: releases.iter().map(pod::copier).collect(),
+        init: pod::copiers(&site.deployment.operator_image, releases),
         containers: groups.iter().map(container).collect(),
-        volumes: vec![
-            pod::secret("desired-manifest", desired, kept::MANIFEST),
-            pod::scratch(pod::RELEASES),
-            values(site.values, true),
-        ],
+        volumes: [pod::secret("desired-manifest", desired, kept::MANIFEST)]
+            .into_iter()
+            .chain(pod::volumes_of_copiers())
+            .chain([values(site.values, true)])
+            .collect(),
         outputs: groups.iter().map(|group| group.series).collect(),
     };
     draft.job(site)
@@ -135,10 +135,11 @@ pub(in super::super) fn rendering(site: &Site<'_>, groups: &[Group<'_>], release
     let secrets =
         secrets.map(|(nth, group)| pod::secret(&volume(nth), group.resolved.unwrap_or_default(), kept::RESOLVED));
     let mut volumes: Vec<Value> = secrets.collect();
-    volumes.extend([pod::scratch(pod::RELEASES), values(site.values, true)]);
+    volumes.extend(pod::volumes_of_copiers());
+    volumes.push(values(site.values, true));
     let draft = Draft {
         name: site.whose.names.bpm_configs(),
-        init: releases.iter().map(pod::copier).collect(),
+        init: pod::copiers(&site.deployment.operator_image, releases),
         containers: groups.iter().enumerate().map(container).collect(),
         volumes,
         outputs: groups.iter().map(|group| group.series).collect(),
@@ -381,8 +382,9 @@ mod tests {
         }
         assert!(jobs[2].object.to_string().contains("nats.ig-resolved.broker-v2"));
         let copiers = &jobs[1].object["spec"]["template"]["spec"]["template"]["spec"]["initContainers"];
-        assert_eq!(copiers[0]["name"], "spec-copier-messaging");
-        assert_eq!(copiers[0]["image"], "r/messaging:1");
+        assert_eq!(copiers[0]["name"], "container-run-copier");
+        assert_eq!(copiers[1]["name"], "spec-copier-messaging");
+        assert_eq!(copiers[1]["image"], "r/messaging:1");
     }
 
     #[test]

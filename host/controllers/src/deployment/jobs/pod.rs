@@ -1,7 +1,7 @@
 //! The pods of a conversion job: our containers, without privileges, and containers that copy job sources from release images. Pure.
 
 use crate::conversion::ReleaseImage;
-use boson_deployment::{contract, copier, names};
+use boson_deployment::{contract, copier, names, wrapper};
 use serde_json::{Value, json};
 
 /// Writable volume that lives as long as the pod.
@@ -65,28 +65,57 @@ impl Container {
     }
 }
 
+/// Copies the process wrapper from the operator's image to a volume, then the job sources of each release image.
+pub(super) fn copiers(image: &str, releases: &[ReleaseImage]) -> Vec<Value> {
+    let wrapper = json!({
+        "name": wrapper::COPIER,
+        "image": image,
+        "command": [wrapper::IN_IMAGE, "install", wrapper::HOME],
+        "resources": resources_of_copier(),
+        "securityContext": within_restricted(),
+        "volumeMounts": [{ "name": wrapper::VOLUME, "mountPath": wrapper::HOME }],
+    });
+    let mut all = vec![wrapper];
+    all.extend(releases.iter().map(copier));
+    all
+}
+
+/// Volumes of [`copiers`].
+pub(super) fn volumes_of_copiers() -> [Value; 2] {
+    [scratch(RELEASES), scratch(wrapper::VOLUME)]
+}
+
+fn resources_of_copier() -> Value {
+    json!({
+        "requests": { "cpu": "10m", "memory": "16Mi" },
+        "limits": { "cpu": "1", "memory": "256Mi" },
+    })
+}
+
+fn within_restricted() -> Value {
+    json!({ "allowPrivilegeEscalation": false, "runAsNonRoot": true, "capabilities": { "drop": ["ALL"] } })
+}
+
 /// Copies the job sources of a release image. As root, like in the pods of the deployment, because the image decides who may read them; as vcap if
 /// all its jobs declare that they need no root.
-pub(super) fn copier(release: &ReleaseImage) -> Value {
+fn copier(release: &ReleaseImage) -> Value {
     let target = literal(&copier::target(&release.release));
     let security = match release.as_root {
         true => json!({ "allowPrivilegeEscalation": false, "runAsUser": 0, "runAsGroup": 0 }),
-        false => {
-            json!({ "allowPrivilegeEscalation": false, "runAsNonRoot": true, "capabilities": { "drop": ["ALL"] } })
-        }
+        false => within_restricted(),
     };
     json!({
         "name": names::container(&["spec-copier", &release.release]),
         "image": release.image,
         "command": copier::command(&target),
-        "resources": {
-            "requests": { "cpu": "10m", "memory": "16Mi" },
-            "limits": { "cpu": "1", "memory": "256Mi" },
-        },
+        "resources": resources_of_copier(),
         "securityContext": security,
         // It has no access to secrets, so its output may be reported.
         "terminationMessagePolicy": "FallbackToLogsOnError",
-        "volumeMounts": [{ "name": RELEASES, "mountPath": copier::RELEASES }],
+        "volumeMounts": [
+            mount(wrapper::VOLUME, wrapper::HOME),
+            { "name": RELEASES, "mountPath": copier::RELEASES },
+        ],
     })
 }
 

@@ -230,10 +230,13 @@ mod tests {
         );
         let copier = [(
             "spec-copier-x",
-            json!({"terminated": {"exitCode": 1, "message": "cp: no such file\n"}}),
+            json!({"terminated": {"exitCode": 1, "message": "container-run: copying to /x: no space\n"}}),
         )];
         let found = errors(&pod("Failed", &copier), false);
-        assert!(found[0].message.ends_with(": cp: no such file"), "{found:?}");
+        assert!(
+            found[0].message.ends_with(": container-run: copying to /x: no space"),
+            "{found:?}"
+        );
     }
 
     #[test]

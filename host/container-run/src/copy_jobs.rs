@@ -1,0 +1,47 @@
+//! `container-run copy-jobs`: copies the job sources of a release image to the volume where those of all releases of a pod are. The image may have no
+//! shell.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::lchown;
+use std::path::Path;
+
+use crate::directories::VCAP;
+use crate::failure::{Doing, Failure, Result};
+use crate::files::{copy, empty, entries};
+
+/// Runs the subcommand: `copy-jobs <from> <to>`.
+pub fn run(arguments: &[String]) -> Result<u8> {
+    let [from, to] = arguments else {
+        return Err(Failure::usage("copy-jobs: two directories are needed"));
+    };
+    let (from, to) = (Path::new(from), Path::new(to));
+    if !from.is_dir() {
+        return Err(Failure::new(format!(
+            "{} does not exist: this is not the image of a BOSH release",
+            from.display()
+        )));
+    }
+    // When init containers run again, the directory holds files of pre-render scripts, such as a marker by which a script skips its work.
+    fs::create_dir_all(to).and_then(|()| empty(to)).doing("emptying", to)?;
+    copy(from, to).doing("copying to", to)?;
+    if rustix::process::geteuid().is_root() {
+        // The copy must be readable for vcap. Other releases may be copied beside it as vcap.
+        let parent = to.parent().unwrap_or(to);
+        lchown(parent, Some(VCAP.0), Some(VCAP.1))
+            .and_then(|()| give_to_vcap(to))
+            .doing("changing the owner of", to)?;
+    }
+    Ok(0)
+}
+
+/// [`copy`] has bounded the depth.
+fn give_to_vcap(path: &Path) -> io::Result<()> {
+    lchown(path, Some(VCAP.0), Some(VCAP.1))?;
+    if fs::symlink_metadata(path)?.is_dir() {
+        for entry in entries(path)? {
+            give_to_vcap(&entry)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! Trees of files: copies of job sources.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+/// Directories within each other. Releases have a few.
+const DEEPEST: usize = 64;
+
+/// The paths of what a directory contains.
+pub fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    fs::read_dir(directory)?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect()
+}
+
+/// Removes what a directory contains. The directory itself stays: who made it may be root, and only what is in it belongs to vcap.
+pub fn empty(directory: &Path) -> io::Result<()> {
+    for path in entries(directory)? {
+        if fs::symlink_metadata(&path)?.is_dir() {
+            fs::remove_dir_all(&path)?;
+        } else {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies directories, files and symbolic links.
+pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    copy_within(from, to, 0)
+}
+
+fn copy_within(from: &Path, to: &Path, depth: usize) -> io::Result<()> {
+    if depth > DEEPEST {
+        return Err(io::Error::other("too many directories within each other"));
+    }
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            copy_within(&source, &target, depth + 1)?;
+        } else if kind.is_symlink() {
+            symlink(fs::read_link(&source)?, &target)?;
+        } else if kind.is_file() {
+            // With its permissions: an execute bit decides who may run what is rendered.
+            fs::copy(&source, &target)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,12 @@
+//! The process wrapper, `container-run`, in a pod.
+
+/// Where its volume is mounted.
+pub const HOME: &str = "/container-run";
+/// Its volume.
+pub const VOLUME: &str = "container-run";
+/// Where its init container copies it to.
+pub const PROGRAM: &str = "/container-run/bin/container-run";
+/// The init container that copies it.
+pub const COPIER: &str = "container-run-copier";
+/// Where it is in the operator's image.
+pub const IN_IMAGE: &str = "/usr/bin/container-run";
