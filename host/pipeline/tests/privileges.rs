@@ -5,7 +5,7 @@
 use boson_deployment::instances::Spread;
 use boson_document::{Tree, json};
 use boson_pipeline::bundle::Bundle;
-use boson_pipeline::bundle::privileges::{Privilege, Privileges, Rights, of_group};
+use boson_pipeline::bundle::privileges::{GrantedPrivileges, Privilege, Privileges, of_group};
 use boson_pipeline::stage::{BpmCopy, Deployment, Edits, JobFiles, ObjectReference};
 
 fn tree(text: &str) -> Tree {
@@ -44,9 +44,9 @@ fn workload(kind: &str, pod: &str) -> Tree {
     ))
 }
 
-/// What is said of pods with these rights; empty where they are accepted.
-fn said(rights: &Rights, kind: &str, pod: &str) -> String {
-    let mut bundle = Bundle::with_rights(&deployment(), rights.clone());
+/// What is said of pods with these privileges; empty if they are accepted.
+fn said(granted: &GrantedPrivileges, kind: &str, pod: &str) -> String {
+    let mut bundle = Bundle::with_privileges(&deployment(), granted.clone());
     match bundle.add(vec![workload(kind, pod)], "resources 1") {
         Ok(()) => String::new(),
         Err(errors) => {
@@ -137,7 +137,7 @@ fn pods_get_no_privilege_that_was_not_granted() {
         "QuarksJob",
     ] {
         for (right, pod) in ASKING {
-            let said = said(&Rights::default(), kind, pod);
+            let said = said(&GrantedPrivileges::default(), kind, pod);
             let expected = format!("for '{right}', which the deployment does not ask for (made by resources 1)");
             assert!(
                 said.starts_with(&format!("bundle-privilege: {kind} 'dep-group': its ")),
@@ -150,18 +150,19 @@ fn pods_get_no_privilege_that_was_not_granted() {
         "securityContext": {"runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}},
         "containers": [{"name": "a", "ports": [{"containerPort": 80}],
             "securityContext": {"privileged": false, "allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}}}]}"#;
-    assert_eq!(said(&Rights::default(), "Deployment", harmless), "");
+    assert_eq!(said(&GrantedPrivileges::default(), "Deployment", harmless), "");
 }
 
 #[test]
 fn an_administrator_allows_a_privilege_or_one_value_of_it() {
-    let rights = |text: &str| Rights::new(text.split(',').map(|one| one.parse::<Privilege>().unwrap()).collect());
+    let granted =
+        |text: &str| GrantedPrivileges::new(text.split(',').map(|one| one.parse::<Privilege>().unwrap()).collect());
     for (right, pod) in ASKING {
-        assert_eq!(said(&rights(right), "Deployment", pod), "", "{right}");
+        assert_eq!(said(&granted(right), "Deployment", pod), "", "{right}");
         let field = right.split('=').next().unwrap();
-        assert_eq!(said(&rights(field), "Deployment", pod), "", "{field}");
+        assert_eq!(said(&granted(field), "Deployment", pod), "", "{field}");
         assert_ne!(
-            said(&rights(&format!("{field}=other")), "Deployment", pod),
+            said(&granted(&format!("{field}=other")), "Deployment", pod),
             "",
             "{field}"
         );
@@ -252,10 +253,10 @@ fn a_group_gets_what_it_asks_for_and_other_workloads_do_not() {
         (of("{}", nothing), vec![]),
     ];
     for (privileges, expected) in granted {
-        let mut rights = Rights::default();
-        rights.grant("dep-group".into(), privileges.clone());
+        let mut granted = GrantedPrivileges::default();
+        granted.grant("dep-group".into(), privileges.clone());
         for (right, pod) in ASKING {
-            let accepted = said(&rights, "QuarksStatefulSet", pod).is_empty();
+            let accepted = said(&granted, "QuarksStatefulSet", pod).is_empty();
             // A privileged container can escalate anyway.
             let implied = *right == "allowPrivilegeEscalation" && expected.contains(&"privileged");
             assert_eq!(
@@ -263,7 +264,7 @@ fn a_group_gets_what_it_asks_for_and_other_workloads_do_not() {
                 implied || expected.contains(right),
                 "{right} with {privileges:?}"
             );
-            assert_ne!(said(&rights, "Deployment", pod), "", "{right}: a hook's own workload");
+            assert_ne!(said(&granted, "Deployment", pod), "", "{right}: a hook's own workload");
         }
     }
 }
@@ -271,18 +272,18 @@ fn a_group_gets_what_it_asks_for_and_other_workloads_do_not() {
 #[test]
 fn scripts_before_the_start_run_as_root_as_in_bosh() {
     let pod = r#"{"initContainers": [{"name": "bosh-pre-start-j", "securityContext": {"runAsUser": 0}}]}"#;
-    let mut rights = Rights::default();
-    assert_ne!(said(&rights, "QuarksStatefulSet", pod), "");
-    rights.grant("dep-group".into(), Privileges::default());
-    assert_eq!(said(&rights, "QuarksStatefulSet", pod), "");
-    assert_ne!(said(&rights, "Job", pod), "");
+    let mut granted = GrantedPrivileges::default();
+    assert_ne!(said(&granted, "QuarksStatefulSet", pod), "");
+    granted.grant("dep-group".into(), Privileges::default());
+    assert_eq!(said(&granted, "QuarksStatefulSet", pod), "");
+    assert_ne!(said(&granted, "Job", pod), "");
 }
 
 #[test]
 fn a_patch_cannot_add_privileges_either() {
-    let mut rights = Rights::default();
-    rights.grant("dep-group".into(), Privileges::default());
-    let mut bundle = Bundle::with_rights(&deployment(), rights);
+    let mut granted = GrantedPrivileges::default();
+    granted.grant("dep-group".into(), Privileges::default());
+    let mut bundle = Bundle::with_privileges(&deployment(), granted);
     let pod = r#"{"containers": [{"name": "p", "securityContext": {"privileged": false}}]}"#;
     bundle.add(vec![workload("QuarksStatefulSet", pod)], "bpm").unwrap();
     let before = bundle.objects().to_vec();
@@ -365,13 +366,13 @@ fn the_operators_labels_and_annotations_are_reserved() {
 
 #[test]
 fn the_dns_servers_of_the_deployment_run_as_their_account_and_nothing_else_does() {
-    let mut rights = Rights::default();
+    let mut granted = GrantedPrivileges::default();
     let pod = r#"{"serviceAccountName": "boson-dns"}"#;
-    assert!(said(&rights, "Deployment", pod).contains("serviceAccountName=boson-dns"));
-    rights.grant_dns("dep-other".into());
-    assert!(said(&rights, "Deployment", pod).contains("serviceAccountName=boson-dns"));
-    rights.grant_dns("dep-group".into());
-    assert_eq!(said(&rights, "Deployment", pod), "");
-    assert!(said(&rights, "StatefulSet", pod).contains("serviceAccountName=boson-dns"));
-    assert!(said(&rights, "Deployment", r#"{"serviceAccountName": "admin"}"#).contains("serviceAccountName=admin"));
+    assert!(said(&granted, "Deployment", pod).contains("serviceAccountName=boson-dns"));
+    granted.grant_dns("dep-other".into());
+    assert!(said(&granted, "Deployment", pod).contains("serviceAccountName=boson-dns"));
+    granted.grant_dns("dep-group".into());
+    assert_eq!(said(&granted, "Deployment", pod), "");
+    assert!(said(&granted, "StatefulSet", pod).contains("serviceAccountName=boson-dns"));
+    assert!(said(&granted, "Deployment", r#"{"serviceAccountName": "admin"}"#).contains("serviceAccountName=admin"));
 }

@@ -2,7 +2,7 @@
 
 use crate::everything::{CLUSTER_STEPS, GIVEN, STEPS};
 use crate::installed::{EVERYTHING, Installed, LISTED, SYSTEM, install, rendered};
-use crate::rights::{Right, beyond, granted, text, used};
+use crate::rbac::{Permission, beyond, granted, text, used};
 use anyhow::{Context, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -25,7 +25,7 @@ const HELD: [&str; 5] = [
 
 /// The results of a run of everything.
 struct Record {
-    used: BTreeSet<Right>,
+    used: BTreeSet<Permission>,
     forbidden: BTreeSet<String>,
     /// Lines of the log.
     log: String,
@@ -59,7 +59,7 @@ fn run(mut installed: Installed) -> Result<Record> {
     installed.operator.stop()?;
     let found = used(installed.cluster, &installed.user())?;
     Ok(Record {
-        used: found.rights,
+        used: found.permissions,
         forbidden: found.forbidden,
         log: installed.operator.log(),
         shown,
@@ -96,7 +96,7 @@ fn what_is_granted_is_what_is_used() {
     let record = record();
     assert!(record.forbidden.is_empty(), "{:#?}", record.forbidden);
     let granted = granted(&rendered(EVERYTHING).unwrap());
-    let all: BTreeSet<Right> = granted.iter().flatten().cloned().collect();
+    let all: BTreeSet<Permission> = granted.iter().flatten().cloned().collect();
     assert_eq!(beyond(&record.used, &granted), [""; 0], "used and not granted");
     assert_eq!(
         beyond(&all, std::slice::from_ref(&record.used)),
@@ -106,7 +106,10 @@ fn what_is_granted_is_what_is_used() {
     for rule in 0..granted.len() {
         let mut others = granted.clone();
         let removed = others.remove(rule);
-        if removed.iter().all(|right| HELD.contains(&right.to_string().as_str())) {
+        if removed
+            .iter()
+            .all(|permission| HELD.contains(&permission.to_string().as_str()))
+        {
             continue;
         }
         assert!(
@@ -128,7 +131,7 @@ fn the_same_rules_are_enough_in_listed_namespaces() {
     assert!(found.forbidden.is_empty(), "{:#?}", found.forbidden);
     assert!(installed_was_ready, "it was never ready");
     let granted = granted(&rendered(LISTED).unwrap());
-    assert_eq!(beyond(&found.rights, &granted), [""; 0], "used and not granted");
+    assert_eq!(beyond(&found.permissions, &granted), [""; 0], "used and not granted");
 }
 
 #[test]
@@ -153,7 +156,7 @@ fn a_rule_that_is_missing_is_named() {
         installed.until_said(&expected, reported).unwrap();
         assert!(installed.operator.ask("/ready").unwrap().starts_with("HTTP/1.1 503"));
         assert!(installed.operator.ask("/live").unwrap().starts_with("HTTP/1.1 200"));
-        let right = expected.split_once(": ").unwrap().1;
+        let permission = expected.split_once(": ").unwrap().1;
         assert!(
             installed.operator.log().contains(right) || resource == "boshdeployments",
             "{}",
@@ -165,12 +168,12 @@ fn a_rule_that_is_missing_is_named() {
 #[test]
 fn every_rule_has_a_reason() {
     for file in [
-        "operator/rights.yaml",
-        "cluster-wide/rights.yaml",
-        "listed/rights.yaml",
+        "operator/rbac.yaml",
+        "cluster-wide/rbac.yaml",
+        "listed/rbac.yaml",
         "namespace/output.yaml",
-        "signer/rights.yaml",
-        "webhook/rights.yaml",
+        "signer/rbac.yaml",
+        "webhook/rbac.yaml",
     ] {
         let text = std::fs::read_to_string(root().join("deploy").join(file)).unwrap();
         let lines: Vec<&str> = text.lines().collect();

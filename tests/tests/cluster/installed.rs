@@ -2,7 +2,7 @@
 //! here.
 
 use crate::extras;
-use crate::rights::text;
+use crate::rbac::text;
 use crate::shared_cluster::documents;
 use anyhow::{Result, ensure};
 use boson_tests::cluster::{Cluster, Operator, free_port, shared};

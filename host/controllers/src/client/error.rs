@@ -357,7 +357,7 @@ mod refusals {
 }
 
 #[cfg(test)]
-mod missing_rights {
+mod missing_permissions {
     use super::*;
     use kube::core::response::StatusDetails;
 

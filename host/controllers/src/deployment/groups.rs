@@ -37,9 +37,9 @@ impl Flow<'_> {
             let group = &one.group;
             (group.name.as_str(), &group.document, one.jobs.as_slice())
         });
-        let rights = steps::rights(&self.names, &self.context.conversion.allowed, groups);
+        let granted = steps::granted(&self.names, &self.context.conversion.allowed, groups);
         let (manifest, failed, result) = blocking(move || {
-            let bundle = Bundle::with_rights(&deployment, rights);
+            let bundle = Bundle::with_privileges(&deployment, granted);
             let converted = convert_all(&*stages, &mut manifest, &deployment, &variables, &gathered, &in_pods);
             let (failed, result) = match converted {
                 Ok(made) => {

@@ -114,7 +114,7 @@ pub(crate) fn check(object: &Tree, is_of_host: bool) -> Result<(), Box<Diagnosti
         return Err(fault(
             object,
             "bundle-kind-not-allowed",
-            "Secrets of this type give rights in the cluster",
+            "Secrets of this type give permissions in the cluster",
         ));
     }
     Ok(())

@@ -21,7 +21,7 @@ use crate::stage::{Deployment, Edits, ObjectReference};
 use boson_deployment::labels;
 use boson_deployment::names::{LABEL_LIMIT, cut, label};
 use boson_document::{Map, Tree};
-use privileges::Rights;
+use privileges::GrantedPrivileges;
 use std::collections::{BTreeSet, HashMap};
 use writers::Writers;
 
@@ -38,7 +38,7 @@ pub struct Bundle {
     namespace: String,
     deployment: String,
     /// Privileges that pods may have. `None`: the host creates the objects itself from checked ones.
-    rights: Option<Rights>,
+    granted: Option<GrantedPrivileges>,
     objects: Vec<Tree>,
     /// Index of each object, by group, kind and name.
     index: HashMap<Identity, usize>,
@@ -52,13 +52,13 @@ type Identity = (String, String, String);
 impl Bundle {
     /// An empty bundle whose pods get no extra privileges.
     pub fn new(deployment: &Deployment) -> Self {
-        Self::with_rights(deployment, Rights::default())
+        Self::with_privileges(deployment, GrantedPrivileges::default())
     }
 
     /// An empty bundle whose pods may have these privileges.
-    pub fn with_rights(deployment: &Deployment, rights: Rights) -> Self {
+    pub fn with_privileges(deployment: &Deployment, granted: GrantedPrivileges) -> Self {
         Self {
-            rights: Some(rights),
+            granted: Some(granted),
             ..Self::of_host(deployment)
         }
     }
@@ -68,7 +68,7 @@ impl Bundle {
         Self {
             namespace: deployment.namespace.clone(),
             deployment: owner(deployment),
-            rights: None,
+            granted: None,
             objects: Vec::new(),
             index: HashMap::new(),
             writers: Writers::default(),
@@ -205,11 +205,11 @@ impl Bundle {
 
     /// Checks one object, and adds the deployment's namespace and labels.
     fn accept(&self, object: &mut Tree) -> Result<(), Box<Diagnostic>> {
-        kinds::check(object, self.rights.is_none())?;
+        kinds::check(object, self.granted.is_none())?;
         self.own(object)?;
-        if let Some(rights) = &self.rights {
+        if let Some(granted) = &self.granted {
             marks::check(object, &self.deployment)?;
-            rights.check(object)?;
+            granted.check(object)?;
         }
         limits::check(object)
     }

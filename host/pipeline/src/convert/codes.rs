@@ -79,7 +79,7 @@ pub const CODES: &[Code] = &[
                       are, and what does not fit is found when a template fails, or by the job itself.",
     },
     Code {
-        name: "release-not-at-hand",
+        name: "release-not-given",
         title: "A release that jobs need was not given",
         explanation: "The conversion reads job specs and templates from the releases themselves. Name each one with `--release PATH` \
                       (a source directory, a tarball, an image layout, or a directory with its `jobs-src`), or `--release NAME=PATH` \

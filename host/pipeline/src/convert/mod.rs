@@ -24,7 +24,7 @@ pub use codes::CODES;
 pub use needed::{create_env, missing, releases, resolve_latest, specs};
 
 use crate::bundle::Bundle;
-use crate::bundle::privileges::{Privileges, Rights};
+use crate::bundle::privileges::{GrantedPrivileges, Privileges};
 use crate::diagnostic::{Diagnostic, causes};
 use crate::plain;
 use crate::release::Release;
@@ -135,7 +135,7 @@ struct Groups {
     secrets: Vec<Tree>,
     objects: Vec<Tree>,
     /// The privileges that their pods may have.
-    rights: Rights,
+    granted: GrantedPrivileges,
 }
 
 type Outcome<T> = Result<T, Vec<Diagnostic>>;
@@ -157,7 +157,7 @@ impl Run<'_> {
         let converted = self.groups(&names, progress);
         let (first, groups) = self.both(deployment, converted)?;
         let objects = first.into_iter().chain(groups.objects);
-        let bundle = self.bundle(objects.collect(), groups.rights)?;
+        let bundle = self.bundle(objects.collect(), groups.granted)?;
         self.lower(bundle, &names, &groups.resolved, groups.secrets)
     }
 
@@ -177,13 +177,13 @@ impl Run<'_> {
         progress("converting to Kubernetes objects");
         let asked = resolved.iter().zip(&files);
         let asked = asked.map(|(group, jobs)| (group.name.as_str(), &group.document, jobs.as_slice()));
-        let rights = steps::rights(names, inputs.allowed, asked);
+        let granted = steps::granted(names, inputs.allowed, asked);
         let objects = self.convert_groups(names, &resolved, files)?;
         Ok(Groups {
             resolved,
             secrets,
             objects,
-            rights,
+            granted,
         })
     }
 
@@ -263,8 +263,8 @@ impl Run<'_> {
     }
 
     /// Checks the objects of the plugins, and runs the hooks in order, each on the result of the one before.
-    fn bundle(&mut self, objects: Vec<Tree>, rights: Rights) -> Outcome<Bundle> {
-        let mut bundle = Bundle::with_rights(self.inputs.deployment, rights);
+    fn bundle(&mut self, objects: Vec<Tree>, granted: GrantedPrivileges) -> Outcome<Bundle> {
+        let mut bundle = Bundle::with_privileges(self.inputs.deployment, granted);
         bundle.add(objects, &self.stages.called(Stage::Bpm, 0))?;
         for nth in 0..self.stages.transforms() {
             let reply = self.stages.transform(nth, self.inputs.deployment, bundle.objects());

@@ -38,15 +38,12 @@ pub fn missing(manifest: Named<'_>, releases: &[Release]) -> Vec<Diagnostic> {
         missing.entry(release).or_insert(pointer);
     }
     let say = |(release, pointer): (&str, &Pointer)| {
-        Diagnostic::error(
-            "release-not-at-hand",
-            format!("no source given for release '{release}'"),
-        )
-        .in_document(manifest.name)
-        .at(pointer)
-        .help(format!(
-            "name its directory, tarball or image layout: --release {release}=PATH"
-        ))
+        Diagnostic::error("release-not-given", format!("no source given for release '{release}'"))
+            .in_document(manifest.name)
+            .at(pointer)
+            .help(format!(
+                "name its directory, tarball or image layout: --release {release}=PATH"
+            ))
     };
     missing.into_iter().map(say).collect()
 }

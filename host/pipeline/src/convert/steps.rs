@@ -1,7 +1,7 @@
 //! The parts of a conversion, each with its result as data: the operator stores the results in Secrets, and each of its pods does one part.
 
 use super::{needed, places, pre_render_ops};
-use crate::bundle::privileges::{self, Privileges, Rights};
+use crate::bundle::privileges::{self, GrantedPrivileges, Privileges};
 use crate::release::Release;
 use crate::stage::{Deployment, GroupRequest, JobFiles, Named, Reply, ResolvedGroup, StageError, Stages};
 use boson_deployment::dns;
@@ -60,20 +60,20 @@ fn by_monit(group: &mut ResolvedGroup) {
 
 /// The privileges that the pods of a deployment may have: those that an administrator allows, and those that each group asks for. `groups`: name,
 /// resolved document and rendered bpm of each.
-pub fn rights<'g>(
+pub fn granted<'g>(
     names: &Names,
     allowed: &Privileges,
     groups: impl IntoIterator<Item = (&'g str, &'g Tree, &'g [JobFiles])>,
-) -> Rights {
-    let mut rights = Rights::new(allowed.clone());
-    rights.grant_dns(dns::object_name(names));
+) -> GrantedPrivileges {
+    let mut granted = GrantedPrivileges::new(allowed.clone());
+    granted.grant_dns(dns::object_name(names));
     for (group, document, jobs) in groups {
         // A group without a name has no workload: the bpm stage reports it.
         if let Ok(workload) = names.group(group) {
-            rights.grant(workload, privileges::of_group(document, jobs));
+            granted.grant(workload, privileges::of_group(document, jobs));
         }
     }
-    rights
+    granted
 }
 
 /// The objects of one group. `jobs`: its rendered bpm files; `resolved_secret`: name of the Secret with its resolved document, which its pods mount.

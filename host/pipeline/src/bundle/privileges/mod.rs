@@ -49,7 +49,7 @@ pub struct Privileges(BTreeSet<Privilege>);
 
 /// The privileges that the pods of a deployment may have.
 #[derive(Clone, Debug, Default)]
-pub struct Rights {
+pub struct GrantedPrivileges {
     /// Allowed by an administrator, for all pods.
     allowed: Privileges,
     /// By workload name: what its instance group asks for.
@@ -139,9 +139,9 @@ impl FromIterator<Privilege> for Privileges {
     }
 }
 
-// === impl Rights ===
+// === impl GrantedPrivileges ===
 
-impl Rights {
+impl GrantedPrivileges {
     /// Only the privileges that an administrator allows.
     pub fn new(allowed: Privileges) -> Self {
         Self {

@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader};
 
 /// One verb on one resource.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Right {
+pub struct Permission {
     group: String,
     /// With the subresource: `quarkssecrets/status`.
     resource: String,
@@ -21,14 +21,14 @@ pub struct Right {
 #[derive(Debug, Default)]
 pub struct Use {
     /// Successful ones.
-    pub rights: BTreeSet<Right>,
+    pub permissions: BTreeSet<Permission>,
     /// Forbidden ones.
     pub forbidden: BTreeSet<String>,
 }
 
-// === impl Right ===
+// === impl Permission ===
 
-impl fmt::Display for Right {
+impl fmt::Display for Permission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dot = if self.group.is_empty() { "" } else { "." };
         write!(f, "{} {}{dot}{}", self.verb, self.resource, self.group)
@@ -36,7 +36,7 @@ impl fmt::Display for Right {
 }
 
 /// The permissions of each rule of the roles among these objects.
-pub fn granted(objects: &[Value]) -> Vec<BTreeSet<Right>> {
+pub fn granted(objects: &[Value]) -> Vec<BTreeSet<Permission>> {
     let roles = objects
         .iter()
         .filter(|object| matches!(text(&object["kind"]), "ClusterRole" | "Role"));
@@ -46,13 +46,13 @@ pub fn granted(objects: &[Value]) -> Vec<BTreeSet<Right>> {
         .collect()
 }
 
-fn of_rule(rule: &Value) -> BTreeSet<Right> {
+fn of_rule(rule: &Value) -> BTreeSet<Permission> {
     let all = |key: &str| rule[key].as_array().cloned().unwrap_or_default();
-    let mut rights = BTreeSet::new();
+    let mut permissions = BTreeSet::new();
     for group in all("apiGroups") {
         for resource in all("resources") {
             for verb in all("verbs") {
-                rights.insert(Right {
+                permissions.insert(Permission {
                     group: text(&group).into(),
                     resource: text(&resource).into(),
                     verb: text(&verb).into(),
@@ -60,7 +60,7 @@ fn of_rule(rule: &Value) -> BTreeSet<Right> {
             }
         }
     }
-    rights
+    permissions
 }
 
 /// The requests of this user so far.
@@ -89,7 +89,7 @@ fn note(found: &mut Use, event: &Value) {
         "" => resource.to_string(),
         subresource => format!("{resource}/{subresource}"),
     };
-    let right = |verb: &str| Right {
+    let permission = |verb: &str| Permission {
         group: text(&object["apiGroup"]).into(),
         resource: resource.clone(),
         verb: verb.into(),
@@ -97,13 +97,13 @@ fn note(found: &mut Use, event: &Value) {
     if code == 403 && event["annotations"]["authorization.k8s.io/decision"] == "forbid" {
         found
             .forbidden
-            .insert(format!("{} in {}", right(verb), object["namespace"]));
+            .insert(format!("{} in {}", permission(verb), object["namespace"]));
         return;
     }
-    found.rights.insert(right(verb));
+    found.permissions.insert(permission(verb));
     // An apply that creates an object needs the permission to create it, too.
     if verb == "patch" && code == 201 {
-        found.rights.insert(right("create"));
+        found.permissions.insert(permission("create"));
     }
 }
 
@@ -112,9 +112,9 @@ pub fn text(value: &Value) -> &str {
 }
 
 /// The permissions in `some` that none of `others` has, as text.
-pub fn beyond(some: &BTreeSet<Right>, others: &[BTreeSet<Right>]) -> Vec<String> {
+pub fn beyond(some: &BTreeSet<Permission>, others: &[BTreeSet<Permission>]) -> Vec<String> {
     let rest = some
         .iter()
-        .filter(|right| !others.iter().any(|other| other.contains(right)));
-    rest.map(Right::to_string).collect()
+        .filter(|permission| !others.iter().any(|other| other.contains(permission)));
+    rest.map(Permission::to_string).collect()
 }
