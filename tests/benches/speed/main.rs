@@ -3,7 +3,8 @@
 //!
 //! With `BEFORE=path/to/another/host` the other build is measured, too.
 //!
-//! With a word after `--` (`cargo bench --workspace --bench speed -- convert`) only groups with that word in their name run.
+//! With a word after `--` (`cargo bench --workspace --bench speed -- convert`) only groups with that word in their name run;
+//! with the whole name of a group, that group alone.
 
 mod first_run;
 mod in_process;
@@ -52,9 +53,12 @@ fn groups() -> Vec<Group> {
 
 fn main() -> Result<()> {
     let word = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
-    let chosen = groups()
-        .into_iter()
-        .filter(|(name, _)| word.as_ref().is_none_or(|word| name.contains(word.as_str())));
+    let is_name = groups().iter().any(|(name, _)| Some(*name) == word.as_deref());
+    let chosen = groups().into_iter().filter(|(name, _)| match &word {
+        Some(word) if is_name => name == word,
+        Some(word) => name.contains(word.as_str()),
+        None => true,
+    });
     // Processes first: the measured memory of a child includes the size that this process has when it starts the child.
     let mut measured: Vec<(usize, Vec<Row>)> = Vec::new();
     let (mut first, then): (Vec<_>, Vec<_>) = chosen.enumerate().partition(|(_, (name, _))| *name == "convert");
