@@ -158,7 +158,7 @@ fn a_rule_that_is_missing_is_named() {
         assert!(installed.operator.ask("/live").unwrap().starts_with("HTTP/1.1 200"));
         let permission = expected.split_once(": ").unwrap().1;
         assert!(
-            installed.operator.log().contains(right) || resource == "boshdeployments",
+            installed.operator.log().contains(permission) || resource == "boshdeployments",
             "{}",
             installed.operator.log()
         );
