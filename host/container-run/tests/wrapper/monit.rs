@@ -181,7 +181,7 @@ fn a_process_starts_after_the_one_it_depends_on_and_stops_before_it() {
     assert!(web.error().contains("no process of this pod is 'unknown'"));
     assert_eq!(events(&pod), [""; 0]);
     let mut database = pod.process("database");
-    until("both run", || pod.read("sys/run/web.pid") != "");
+    until("both run", || !pod.read("sys/run/web.pid").is_empty());
     until("the containers know", || events(&pod).len() == 2);
     std::thread::sleep(Duration::from_millis(300));
     database.signal(Signal::TERM);
