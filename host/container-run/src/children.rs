@@ -56,18 +56,19 @@ pub fn send_group(pid: Pid, signal: Signal) {
     let _ = kill_process_group(pid, signal);
 }
 
-/// Whether a process has not ended.
+/// Whether a process has not ended. A child counts until [`reap`] has returned its exit status, which would be lost otherwise.
 pub fn lives(pid: Pid) -> bool {
     match rustix::process::test_kill_process(pid) {
         // A process of another user.
-        Err(Errno::PERM) => !is_zombie(pid),
+        Err(Errno::PERM) => !is_zombie_of_others(pid),
         Err(_) => false,
-        Ok(()) => !is_zombie(pid),
+        Ok(()) => !is_zombie_of_others(pid),
     }
 }
 
-fn is_zombie(pid: Pid) -> bool {
-    stat(pid.as_raw_nonzero().get()).is_some_and(|stat| stat.state == b'Z')
+fn is_zombie_of_others(pid: Pid) -> bool {
+    let own = getpid().as_raw_nonzero().get();
+    stat(pid.as_raw_nonzero().get()).is_some_and(|stat| stat.state == b'Z' && stat.parent != own)
 }
 
 fn has_children() -> bool {

@@ -215,9 +215,10 @@ fn a_process_starts_again_after_the_one_it_depends_on() {
     until("web starts again", || events(&pod).len() == 5);
     assert_eq!(events(&pod)[3..], ["database starts", "web starts"]);
     // A container that stops alone does not wait for those that depend on it and go on.
+    let waits = |web: &Container| web.error().matches("waiting for 'database' to run").count();
+    let before = waits(&web);
     assert_eq!(database.stop(), 143);
-    until("web stops", || {
-        events(&pod).last().is_some_and(|last| last == "web stops")
-    });
+    until("web stops and waits", || waits(&web) > before);
+    assert_eq!(events(&pod).last().unwrap(), "web stops");
     assert_eq!(web.stop(), 0);
 }
