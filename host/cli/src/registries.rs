@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub struct WithoutTlsArguments {
     /// Connect to this registry (HOST:PORT) without TLS
     #[arg(
-        long = "registry-without-tls",
+        long,
         value_name = "REGISTRY",
         env = "BOSON_REGISTRY_WITHOUT_TLS",
         value_delimiter = ','
@@ -21,12 +21,7 @@ pub struct WithoutTlsArguments {
 #[derive(Args, Clone, Debug)]
 pub struct AuthorityArguments {
     /// Additional CA certificate for registries: a PEM file
-    #[arg(
-        long = "registry-ca",
-        value_name = "FILE",
-        env = "BOSON_REGISTRY_CA",
-        value_delimiter = ','
-    )]
+    #[arg(long, value_name = "FILE", env = "BOSON_REGISTRY_CA", value_delimiter = ',')]
     registry_ca: Vec<PathBuf>,
 }
 

@@ -86,7 +86,16 @@ pub fn all(places: &Places) -> Vec<Known> {
 /// The process that monit knows under this name: that of its check, else its own name, its job's, or both.
 pub fn by_check(places: &Places, name: &str) -> Result<Known> {
     let mut all = all(places);
-    let position = [
+    let found = position(&all, name);
+    found.map(|index| all.swap_remove(index)).ok_or_else(|| Failure {
+        code: 1,
+        text: format!("There is no service named \"{name}\""),
+    })
+}
+
+/// Which of these processes monit knows under this name.
+pub fn position(all: &[Known], name: &str) -> Option<usize> {
+    let positions = [
         all.iter()
             .position(|known| known.process.check.as_deref() == Some(name)),
         all.iter().position(|known| known.process.name == name),
@@ -94,9 +103,5 @@ pub fn by_check(places: &Places, name: &str) -> Result<Known> {
         all.iter()
             .position(|known| known.name() == name || known.name().replace('.', "-") == name),
     ];
-    let found = position.into_iter().flatten().next();
-    found.map(|index| all.swap_remove(index)).ok_or_else(|| Failure {
-        code: 1,
-        text: format!("There is no service named \"{name}\""),
-    })
+    positions.into_iter().flatten().next()
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::known;
+use super::known::{self, Known};
 use super::{Of, State, live};
 use crate::description::Process;
 use crate::places::Places;
@@ -35,34 +35,27 @@ pub enum Dependents {
 impl Order {
     /// Of a process, by the descriptions of all processes of the pod.
     pub fn of(places: &Places, job: &str, process: &Process) -> Self {
+        let all = known::all(places);
+        let name = |known: &Known| (known.job.clone(), known.process.name.clone());
         let own = (job.to_string(), process.name.clone());
-        let find = |check: &str| {
-            known::by_check(places, check)
-                .ok()
-                .map(|found| (found.job, found.process.name))
-        };
-        let mut dependencies = Vec::new();
-        for check in depends(process) {
-            match find(check) {
-                Some(found) if found != own => dependencies.push(found),
-                Some(_) => {}
-                None => say(&format!(
-                    "no process of this pod is '{check}', on which '{}' depends",
-                    process.name
-                )),
-            }
+        let find = |check: &String| known::position(&all, check).map(|index| name(&all[index]));
+        for check in depends(process).iter().filter(|check| find(check).is_none()) {
+            say(&format!(
+                "no process of this pod is '{check}', on which '{}' depends",
+                process.name
+            ));
         }
-        let depends_on_this =
-            |process: &Process| depends(process).iter().any(|check| find(check).as_ref() == Some(&own));
-        let others = known::all(places).into_iter();
-        let dependents = others
-            .filter(|other| depends_on_this(&other.process))
-            .map(|other| (other.job, other.process.name))
-            .filter(|other| *other != own);
+        let dependencies = depends(process).iter().filter_map(find);
+        let depends_on_this = |known: &&Known| {
+            depends(&known.process)
+                .iter()
+                .any(|check| find(check).as_ref() == Some(&own))
+        };
+        let dependents = all.iter().filter(depends_on_this).map(name);
         Self {
             directory: places.instance(),
-            dependencies,
-            dependents: dependents.collect(),
+            dependencies: dependencies.filter(|other| *other != own).collect(),
+            dependents: dependents.filter(|other| *other != own).collect(),
         }
     }
 

@@ -2,7 +2,7 @@
 //! of no use if the manifest cannot be converted.
 
 use super::flow::{Inputs, Options};
-use super::generate::{Generator, signer_name};
+use super::generate::signer_name;
 use super::resolver::{self, references};
 use crate::diagnostic::Diagnostic;
 use crate::stage::{Definition, Named, StageError, Stages, VariablesPlan};
@@ -38,10 +38,7 @@ pub fn check(
     };
     let there = plan.definitions.iter().map(|definition| &definition.name);
     let names = there.chain(plan.references.iter().map(|reference| &reference.name));
-    let known = names.filter_map(|name| {
-        let value = inputs.table.get(name).or_else(|| inputs.store.get(name))?;
-        Some((name.clone(), value.clone()))
-    });
+    let known = names.filter_map(|name| Some((name.clone(), inputs.value(name)?.clone())));
     let stand_ins = wanted
         .iter()
         .map(|definition| (definition.name.clone(), stand_in(definition)));
@@ -64,16 +61,15 @@ pub fn check(
 }
 
 /// The errors of variables from whose options no value can be generated. Options with placeholders are checked once these have values.
-pub fn unsuitable(
-    generator: &dyn Generator,
-    wanted: &[&Definition],
-    has_value: &dyn Fn(&str) -> bool,
-    document: &str,
-) -> Vec<Diagnostic> {
+pub fn unsuitable(document: &str, inputs: &Inputs<'_>, plan: &VariablesPlan) -> Vec<Diagnostic> {
+    let Some(generator) = inputs.generator.as_deref() else {
+        return Vec::new();
+    };
+    let wanted = resolver::wanted(&plan.definitions, inputs.table, inputs.store);
     let names: HashSet<&str> = wanted.iter().map(|definition| definition.name.as_str()).collect();
     let signed = |definition: &Definition| {
         let kind = definition.kind.as_deref().unwrap_or_default();
-        signer_name(kind, &definition.options).is_some_and(|name| names.contains(name) || has_value(name))
+        signer_name(kind, &definition.options).is_some_and(|name| names.contains(name) || inputs.value(name).is_some())
     };
     let literal = wanted
         .iter()

@@ -74,6 +74,15 @@ pub struct Interpolation {
     pub missing: Vec<Reference>,
 }
 
+// === impl Inputs ===
+
+impl Inputs<'_> {
+    /// The value of a variable, if it has one before anything is generated.
+    pub fn value(&self, name: &str) -> Option<&Tree> {
+        self.table.get(name).or_else(|| self.store.get(name))
+    }
+}
+
 // === impl Options ===
 
 impl Options {
@@ -204,11 +213,10 @@ fn consumes(definition: &Definition) -> bool {
 fn hopeless(plan: &VariablesPlan, inputs: &Inputs<'_>) -> Vec<Reference> {
     let typed = plan.definitions.iter().filter(|definition| definition.kind.is_some());
     let defined: HashSet<&str> = typed.map(|definition| definition.name.as_str()).collect();
-    let has_value = |name: &str| inputs.table.get(name).is_some() || inputs.store.get(name).is_some();
     let hopeless = plan
         .references
         .iter()
-        .filter(|one| !defined.contains(one.name.as_str()) && !has_value(&one.name));
+        .filter(|one| !defined.contains(one.name.as_str()) && inputs.value(&one.name).is_none());
     hopeless.cloned().collect()
 }
 
@@ -229,16 +237,15 @@ fn find(
     options: &Options,
     (plan, addresses): (&VariablesPlan, &Addresses),
 ) -> Result<Found, StageError> {
+    // The bosh command line stores the values that it generates before it meets the first error.
+    if options.rules == VariableRules::Director {
+        let refused = ahead::unsuitable(document.name, inputs, plan);
+        if !refused.is_empty() {
+            return Err(StageError::Input(refused));
+        }
+    }
     if let Some(generator) = &mut inputs.generator {
         let wanted = resolver::wanted(&plan.definitions, inputs.table, inputs.store);
-        // The bosh command line stores the values that it generates before it meets the first error.
-        if options.rules == VariableRules::Director {
-            let has_value = |name: &str| inputs.table.get(name).is_some() || inputs.store.get(name).is_some();
-            let refused = ahead::unsuitable(&**generator, &wanted, &has_value, document.name);
-            if !refused.is_empty() {
-                return Err(StageError::Input(refused));
-            }
-        }
         generator
             .prepare(&wanted)
             .map_err(|error| StageError::Input(vec![error]))?;

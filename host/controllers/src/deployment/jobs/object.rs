@@ -99,15 +99,14 @@ pub(in super::super) fn gathering(
             ],
         }
     };
+    let mut volumes = vec![pod::secret("desired-manifest", desired, kept::MANIFEST)];
+    volumes.extend(pod::volumes_of_copiers());
+    volumes.push(values(site.values, true));
     let draft = Draft {
         name: site.whose.names.data_gathering(),
         init: pod::copiers(&site.deployment.operator_image, releases),
         containers: groups.iter().map(container).collect(),
-        volumes: [pod::secret("desired-manifest", desired, kept::MANIFEST)]
-            .into_iter()
-            .chain(pod::volumes_of_copiers())
-            .chain([values(site.values, true)])
-            .collect(),
+        volumes,
         outputs: groups.iter().map(|group| group.series).collect(),
     };
     draft.job(site)
