@@ -11,6 +11,9 @@ const GRACE: Duration = Duration::from_secs(30);
 const LOG_SIZE: u64 = 50 << 20;
 const LOG_FILES: u32 = 7;
 
+/// As BOSH configures monit.
+const MONIT_PORT: u16 = 2822;
+
 /// A process of the pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
@@ -58,6 +61,8 @@ pub struct Flags {
     pub log_size: u64,
     /// `--log-files`: how many rotated files are retained.
     pub log_files: u32,
+    /// `--port`: where monit answers.
+    pub port: u16,
 }
 
 // === impl Flags ===
@@ -83,6 +88,7 @@ impl Flags {
             wait: Duration::ZERO,
             log_size: LOG_SIZE,
             log_files: LOG_FILES,
+            port: MONIT_PORT,
         };
         let mut seen = Vec::new();
         let mut rest = arguments.iter();
@@ -141,6 +147,10 @@ impl Flags {
             "--wait-after-failure" => self.wait = Duration::from_secs(number(flag, value)?),
             "--log-size" => self.log_size = number(flag, value)?.max(1),
             "--log-files" => self.log_files = u32::try_from(number(flag, value)?).unwrap_or(LOG_FILES),
+            "--port" => {
+                let port = u16::try_from(number(flag, value)?);
+                self.port = port.map_err(|_| Failure::usage("--port needs a number up to 65535"))?;
+            }
             _ => return Err(Failure::usage(format!("unknown flag {flag}"))),
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! The one place that waits: for signals, output, requests and the time.
 
+use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -51,6 +52,15 @@ impl Events {
 
     /// Waits until something happens, or until this time.
     pub fn wait(&mut self, until: Option<Instant>) -> Result<Happened> {
+        self.wait_for(until, [])
+    }
+
+    /// The same, and until one of these files is ready, too.
+    pub fn wait_for<'f>(
+        &mut self,
+        until: Option<Instant>,
+        files: impl IntoIterator<Item = (BorrowedFd<'f>, PollFlags)>,
+    ) -> Result<Happened> {
         let deadlines = self.relays.iter().filter_map(Relay::deadline);
         let until = deadlines.chain(until).min();
         let timeout = until.map(|until| timespec(until.saturating_duration_since(Instant::now())));
@@ -62,6 +72,8 @@ impl Events {
         if let Some(control) = &self.control {
             fds.extend(control.fds().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         }
+        let files = files.into_iter();
+        fds.extend(files.map(|(file, flags)| PollFd::from_borrowed_fd(file, flags)));
         match poll(&mut fds, timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error).while_("waiting"),

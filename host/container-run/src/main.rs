@@ -16,6 +16,7 @@ mod install;
 mod instance;
 mod launch;
 mod logs;
+mod monit_http;
 mod output;
 mod places;
 mod say;
@@ -31,7 +32,7 @@ use arguments::Flags;
 use failure::{Failure, Result};
 use places::Places;
 
-const USAGE: &str = "usage: container-run process|pre-render|script|scripts|errand|ready|logs|install|copy-jobs|version [flags]; see docs/processes.md";
+const USAGE: &str = "usage: container-run process|pre-render|script|scripts|errand|ready|logs|monit-http|install|copy-jobs|version [flags]; see docs/processes.md";
 
 fn main() -> ExitCode {
     match run() {
@@ -65,6 +66,7 @@ fn run() -> Result<u8> {
         "scripts" => scripts::sidecar::run(&places, &Flags::read(rest, &["--job"])?),
         "errand" => scripts::once::errand(&places, &Flags::read(rest, &["--job"])?),
         "logs" => logs::run(&places, &Flags::read(rest, &[])?),
+        "monit-http" => monit_http::run(&places, &Flags::read(rest, &[])?),
         "ready" => scripts::ready::run(&places, &Flags::read(rest, &["--job"])?),
         "install" => install::run(rest),
         "copy-jobs" => copy_jobs::run(rest),

@@ -6,7 +6,7 @@ use crate::job::Job;
 use crate::object::{compact, object};
 use crate::volumes::{self, Volumes, mount};
 use crate::wrapper::{BOSH, COPIER, HOME, IN_IMAGE, VOLUME};
-use crate::{pre_render, resources, scripts, security, waiting};
+use crate::{monit_http, pre_render, resources, scripts, security, waiting};
 use boson_deployment::copier::{self, RELEASES};
 use boson_deployment::{contract, names};
 use boson_document::Tree;
@@ -25,13 +25,14 @@ pub fn containers(group: &Group, volumes: &Volumes) -> Vec<Tree> {
     let with_script = group.jobs.iter().filter(|job| job.scripts.pre_start);
     out.extend(with_script.map(|job| pre_start(group, volumes, job)));
     out.extend(scripts::jobs_with_sidecar(group).map(|job| scripts::sidecar(group, volumes, job)));
+    out.extend(monit_http::is_needed(group).then(|| monit_http::sidecar(group)));
     out.extend((!group.settings.no_logs).then(|| scripts::logs(group)));
     out
 }
 
 /// Names of all of them and of the containers, each with its purpose.
 pub fn names_of(group: &Group) -> Vec<(String, String)> {
-    let fixed = [COPIER, "template-render", "logs", pre_render::WRITER];
+    let fixed = [COPIER, "template-render", monit_http::NAME, "logs", pre_render::WRITER];
     let mut out: Vec<(String, String)> = fixed
         .iter()
         .map(|name| (name.to_string(), format!("the init container '{name}'")))

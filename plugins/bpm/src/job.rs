@@ -64,6 +64,8 @@ pub struct Quarks {
     pub condition: Option<Tree>,
     /// A failing pre-start script waits for an hour.
     pub debug: bool,
+    /// Whether its pods have monit's port.
+    pub monit_http: Option<bool>,
     /// Scripts change its sources before they are rendered.
     pub pre_render: bool,
 }
@@ -271,6 +273,7 @@ impl Quarks {
                 .unwrap_or_default(),
             condition: condition(tree, place, report),
             debug: tree.get("debug") == Some(&Tree::Bool(true)),
+            monit_http: tree.get("monit_http").and_then(Tree::as_bool),
             pre_render: pre_render::read(tree, &files.job, place, report),
         }
     }

@@ -34,6 +34,7 @@ mod init;
 mod job;
 pub mod keys;
 mod metadata;
+mod monit_http;
 mod object;
 mod pod;
 mod ports;

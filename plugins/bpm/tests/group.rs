@@ -627,6 +627,40 @@ fn pre_render_scripts_run_between_the_copies_and_rendering() {
 }
 
 #[test]
+fn a_job_that_uses_monits_port_gets_its_sidecar() {
+    let with_volume = r#"{"name": "p", "executable": "/p", "additional_volumes": [{"path": "/var/vcap/bosh/etc", "mount_only": true}]}"#;
+    let privileged = r#"{"name": "p", "executable": "/p", "unsafe": {"privileged": true}}"#;
+    let (on, off) = (r#""monit_http": true"#, r#""monit_http": false"#);
+    for (quarks, bpm, user) in [
+        ("", P, None),
+        (off, with_volume, None),
+        ("", with_volume, Some("nothing")),
+        (on, P, Some("nothing")),
+        // Only root can connect to the sockets of a container that root runs.
+        (on, privileged, Some("0")),
+    ] {
+        let pod = pod(Case {
+            quarks,
+            bpm: &[bpm],
+            ..Case::default()
+        });
+        let containers = pod.items("initContainers").iter();
+        let sidecar = containers.clone().find(|one| one.str("name") == Some("monit-http"));
+        let found = sidecar.map(|sidecar| at(sidecar, "/securityContext/runAsUser"));
+        assert_eq!(found.as_deref(), user, "{quarks} {bpm}");
+        let Some(sidecar) = sidecar else { continue };
+        assert_eq!(
+            at(sidecar, "/command"),
+            r#"["/container-run/bin/container-run","monit-http"]"#
+        );
+        assert_eq!(at(sidecar, "/restartPolicy"), r#""Always""#);
+        // The directory is in a read-only mount of every container.
+        let process = &pod.items("containers")[0];
+        assert!(!at(process, "/volumeMounts").contains("/var/vcap/bosh/etc"));
+    }
+}
+
+#[test]
 fn the_annotation_wait_for_becomes_init_containers() {
     let with = |annotation: &str| {
         let text = json::to_text(&Tree::from(annotation));

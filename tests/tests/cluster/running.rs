@@ -24,6 +24,7 @@ fn everything_that_bosh_starts_runs_in_its_order_and_as_its_user() {
     no_secret_is_in_a_workload(&stage).unwrap();
     logs_are_those_of_kubectl_and_of_bosh(&stage).unwrap();
     a_killed_process_starts_again(&stage).unwrap();
+    monits_port_stops_and_starts_a_process_of_another_container(&stage).unwrap();
     a_deleted_pod_stops_in_order_and_finds_its_disk_again(&stage).unwrap();
     an_errand_gives_its_exit_status_and_log(&stage).unwrap();
 }
@@ -84,6 +85,44 @@ fn a_killed_process_starts_again(stage: &Stage) -> Result<()> {
         "kill -9 $(cat /var/vcap/sys/run/bpm/first/server.pid)",
     )?;
     stage.until("another start", || Ok(starts(stage.notes(1)?) == before + 1))?;
+    stage.ready(1)
+}
+
+/// From a container of vcap, of a process that root runs.
+fn monits_port_stops_and_starts_a_process_of_another_container(stage: &Stage) -> Result<()> {
+    const MONIT: &str = "http://vcap:random-password@127.0.0.1:2822";
+    let state = || -> Result<String> {
+        let script = format!("wget -q -O - '{MONIT}/_status?format=xml'");
+        let text = stage.inside(1, "first-server", &script)?;
+        let service = text.split("<name>by-monit</name>").nth(1).context(text.clone())?;
+        let members = ["monitor", "status", "pendingaction"].map(|member| {
+            let value = service.split(&format!("<{member}>")).nth(1);
+            value.and_then(|value| value.split('<').next()).unwrap_or_default()
+        });
+        Ok(members.join(" "))
+    };
+    let running = "1 0 0";
+    for (action, reached) in [("stop", "0 0 0"), ("start", running)] {
+        let script = format!("wget -q -O - --post-data action={action} {MONIT}/by-monit");
+        stage.inside(1, "first-server", &script)?;
+        stage.until(&format!("{action} by monit"), || Ok(state()? == reached))?;
+    }
+    let notes = stage.notes(1)?;
+    let of_it: Vec<&String> = notes.iter().filter(|line| line.starts_with("by-monit")).collect();
+    ensure!(
+        of_it == ["by-monit starts 0", "by-monit stops 0", "by-monit starts 0"],
+        "{notes:#?}"
+    );
+    // Only processes of the pod find it.
+    let address = stage.kubectl(&[
+        "get",
+        "pod",
+        "lifecycle-server-v1-0",
+        "--output=jsonpath={.status.podIP}",
+    ])?;
+    let refused = format!("! wget -q -O - http://{address}:2822/_status 2>&1");
+    let said = stage.inside(1, "first-server", &refused)?;
+    ensure!(said.contains("refused"), "{said}");
     stage.ready(1)
 }
 

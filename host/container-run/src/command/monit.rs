@@ -26,7 +26,7 @@ fn dispatch(places: &Places, arguments: &[String]) -> Result<()> {
         [verb, name, ..] => (*verb, Some(*name)),
     };
     match verb {
-        "summary" | "status" => summary(places),
+        "summary" | "status" => write(&summary(&known::all(places))),
         // The monit files of a pod never change.
         "reload" | "validate" | "quit" => {}
         "start" | "monitor" => each(places, name, Request::Start)?,
@@ -71,23 +71,19 @@ fn each(places: &Places, name: Option<&str>, request: Request) -> Result<()> {
     Ok(())
 }
 
-fn summary(places: &Places) {
+/// The state of processes, as monit prints it.
+pub fn summary(processes: &[Known]) -> String {
     let mut text = String::from("The Monit daemon 5.2.5 uptime: 0m\n\n");
-    for known in known::all(places) {
-        let name = known
-            .process
-            .check
-            .clone()
-            .unwrap_or_else(|| known.process.name.clone());
+    for known in processes {
         let state = match known.record.map(|record| record.state) {
             Some(State::Running | State::Stopping) => "running",
             Some(State::Starting) => "initializing",
             Some(_) => "not monitored",
             None => "Does not exist",
         };
-        text.push_str(&format!("{:<35} {state}\n", format!("Process '{name}'")));
+        text.push_str(&format!("{:<35} {state}\n", format!("Process '{}'", known.check())));
     }
-    write(&text);
+    text
 }
 
 #[cfg(test)]

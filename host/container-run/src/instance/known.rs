@@ -30,6 +30,16 @@ impl Known {
         format!("{}.{}", self.job, self.process.name)
     }
 
+    /// Its name in monit's status.
+    pub fn check(&self) -> &str {
+        self.process.check.as_deref().unwrap_or(&self.process.name)
+    }
+
+    /// Reads the state again that its container reports.
+    pub fn refresh(&mut self, places: &Places) {
+        self.record = live(&places.instance(), Of::Process(&self.job, &self.process.name));
+    }
+
     /// Its number, while it runs.
     pub fn pid(&self) -> Option<u32> {
         let record = self.record.filter(|record| record.pid > 0);

@@ -12,6 +12,7 @@ mod copy_jobs;
 mod logs;
 mod mistakes;
 mod monit;
+mod monit_http;
 mod namespaces;
 mod output;
 mod pod;

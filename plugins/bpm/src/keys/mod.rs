@@ -346,6 +346,7 @@ pub const QUARKS: &[Key] = &[
     used("bpm", Kind::Hash),
     used("bpm.processes", Kind::Array),
     used("monit", Kind::Boolean),
+    used("monit_http", Kind::Boolean),
     used("envs", Kind::Array),
     used("pre_render_scripts", Kind::Hash),
     used("pre_render_scripts.bpm", Kind::Array),

@@ -31,7 +31,8 @@ use boson_deployment::names::container;
 use boson_document::{Tree, json};
 use claims::{claim_name, ephemeral, errand_claim, extra_claim};
 use indexmap::{IndexMap, IndexSet};
-use site::{Site, paths, site};
+pub use site::paths;
+use site::{Site, site};
 use std::collections::HashSet;
 
 /// The volumes of a group's pods.
@@ -254,6 +255,11 @@ pub fn of_logs() -> Vec<Tree> {
         mount(VOLUME, HOME, None, true),
         mount("sys-dir", "/var/vcap/sys", None, true),
     ]
+}
+
+/// Mounts of the container that answers on monit's port. Sockets can be used through a read-only mount.
+pub fn of_monit_http() -> Vec<Tree> {
+    vec![mount(VOLUME, HOME, None, true)]
 }
 
 /// Directories of the group's processes, to be made before they start.

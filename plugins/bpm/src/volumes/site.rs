@@ -19,6 +19,7 @@ pub enum Site {
 const OUTSIDE: &str = "is not mounted: it is no path that a container can mount";
 const SYSTEM: &str = "is not mounted: it is the image's, not the node's";
 const IMAGE: &str = "is not writable: it is part of the image";
+const SHARED: &str = "is not writable: all containers of the pod share it";
 const NO_STORE: &str = "is not mounted: the instance group has no persistent disk";
 
 /// Directories of the image that an empty one must not hide.
@@ -53,6 +54,13 @@ pub fn site(group: &Group, job: &Job, volume: &Volume, unrestricted: bool) -> Si
         .is_some()
     {
         return Site::There(volume.writable.then_some(IMAGE));
+    }
+    // They are mounted read-only, so that nothing can be mounted in them.
+    if below(&path, "/var/vcap/bosh")
+        .or(below(&path, "/var/vcap/instance"))
+        .is_some()
+    {
+        return Site::There(volume.writable.then_some(SHARED));
     }
     let store = below(&path, "/var/vcap/store").map(|rest| (persistent_name(group), rest));
     if store.is_some() && group.disks.persistent.is_none() {

@@ -1,0 +1,131 @@
+//! Actions of monit: requested at once, done later, as clients expect. Until then the status names them as pending.
+
+use std::path::Path;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::failure::{Doing, Failure, Result};
+use crate::instance::control::{Request, ask};
+use crate::instance::{Of, live};
+use crate::places::Places;
+use crate::say::say;
+
+/// How long a stop waits for a container that does not run. The kubelet waits five minutes at most before it starts one again.
+const PATIENCE: Duration = Duration::from_secs(360);
+/// How often it looks for the container.
+const POLL: Duration = Duration::from_millis(200);
+/// Enough for a request to a socket; the default is 2 MiB.
+const STACK: usize = 128 << 10;
+
+/// An action of monit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Start the process, if it was stopped.
+    Start,
+    /// Stop it and leave it stopped.
+    Stop,
+    /// Stop it and start it again.
+    Restart,
+    /// As start.
+    Monitor,
+    /// Without effect: the kubelet restarts a container whose process ends.
+    Unmonitor,
+}
+
+/// Each with its name and monit's number.
+const ACTIONS: [(Action, &str, u8); 5] = [
+    (Action::Restart, "restart", 2),
+    (Action::Stop, "stop", 3),
+    (Action::Unmonitor, "unmonitor", 5),
+    (Action::Start, "start", 6),
+    (Action::Monitor, "monitor", 7),
+];
+
+/// A process, by the names of its job and its own.
+type Name = (String, String);
+
+/// The actions that are not done yet, one for each process at most.
+#[derive(Debug, Default)]
+pub struct Pending {
+    actions: Vec<(Name, Action, JoinHandle<()>)>,
+}
+
+// === impl Action ===
+
+impl Action {
+    /// By its name.
+    pub fn named(name: &str) -> Option<Self> {
+        let found = ACTIONS.iter().find(|(_, known, _)| *known == name);
+        found.map(|(action, ..)| *action)
+    }
+
+    /// As the status shows it.
+    pub fn number(self) -> u8 {
+        let found = ACTIONS.iter().find(|(action, ..)| *action == self);
+        found.map_or(0, |(.., number)| *number)
+    }
+
+    /// What it asks of the container.
+    fn request(self) -> Option<Request> {
+        match self {
+            Self::Start | Self::Monitor => Some(Request::Start),
+            Self::Stop => Some(Request::Stop),
+            Self::Restart => Some(Request::Restart),
+            Self::Unmonitor => None,
+        }
+    }
+}
+
+// === impl Pending ===
+
+impl Pending {
+    /// The action of a process that is not done yet.
+    pub fn of(&mut self, job: &str, process: &str) -> Option<Action> {
+        self.actions.retain(|(.., thread)| !thread.is_finished());
+        let found = self.actions.iter().find(|((j, p), ..)| j == job && p == process);
+        found.map(|(_, action, _)| *action)
+    }
+
+    /// Begins an action. Returns whether it is accepted: while another one is pending, monit refuses.
+    pub fn begin(&mut self, places: &Places, job: &str, process: &str, action: Action) -> Result<bool> {
+        if let Some(pending) = self.of(job, process) {
+            return Ok(pending == action);
+        }
+        let Some(request) = action.request() else {
+            return Ok(true);
+        };
+        let directory = places.instance();
+        let name = (job.to_string(), process.to_string());
+        let (job, process) = name.clone();
+        let run = move || {
+            if let Err(failure) = carry_out(&directory, &job, &process, request) {
+                say(&failure.text);
+            }
+        };
+        let thread = thread::Builder::new().stack_size(STACK).spawn(run);
+        self.actions.push((name, action, thread.while_("starting an action")?));
+        Ok(true)
+    }
+}
+
+/// Asks the container, and waits until it is done. A process without a container is started by the kubelet; a stop waits for that, and holds it then.
+fn carry_out(directory: &Path, job: &str, process: &str, request: Request) -> Result<()> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let lives = live(directory, Of::Process(job, process)).is_some();
+        let is_late = Instant::now() >= until;
+        match ask_living(directory, job, process, request, lives) {
+            // The process may have ended just now.
+            Err(_) if request == Request::Stop && !is_late => thread::sleep(POLL),
+            result => return result,
+        }
+    }
+}
+
+fn ask_living(directory: &Path, job: &str, process: &str, request: Request, lives: bool) -> Result<()> {
+    match request {
+        _ if lives => ask(directory, job, process, request),
+        Request::Stop => Err(Failure::new(format!("the container of {job}/{process} does not run"))),
+        Request::Start | Request::Restart => Ok(()),
+    }
+}

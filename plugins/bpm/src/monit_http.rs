@@ -1,0 +1,53 @@
+//! The sidecar that answers on monit's port, in the pods of groups with a job that uses it: see `container-run monit-http`.
+
+use crate::group::Group;
+use crate::job::Job;
+use crate::object::{compact, object};
+use crate::process::clean;
+use crate::volumes::{self, paths};
+use crate::wrapper::{self, Wrapped};
+use crate::{resources, security};
+use boson_document::Tree;
+
+/// The name of the container.
+pub const NAME: &str = "monit-http";
+/// On a VM a firewall closes the port. The program that opens it for a process is here, so a process that mounts this directory uses the port.
+const HELPERS: &str = "/var/vcap/bosh/etc";
+
+/// Whether a group's pods have the sidecar.
+pub fn is_needed(group: &Group) -> bool {
+    group.jobs.iter().any(uses_port)
+}
+
+/// By the job property `quarks.monit_http`, or else by the job's volumes.
+fn uses_port(job: &Job) -> bool {
+    let mut volumes = job.processes.iter().flat_map(paths);
+    let by_volume = || volumes.any(|(volume, _)| clean(&volume.path) == HELPERS);
+    job.quarks.monit_http.unwrap_or_else(by_volume)
+}
+
+/// The sidecar.
+pub fn sidecar(group: &Group) -> Tree {
+    compact(object! {
+        "name" => NAME,
+        "image" => group.deployment.operator_image.as_str(),
+        "restartPolicy" => "Always",
+        "command" => wrapper::command(NAME, Wrapped::pod()).list(),
+        "resources" => resources::of_logs(),
+        "volumeMounts" => volumes::of_monit_http(),
+        "securityContext" => security(group),
+    })
+}
+
+/// Only its own user and root can connect to the socket of a process's container.
+fn security(group: &Group) -> Tree {
+    let processes = group
+        .jobs
+        .iter()
+        .flat_map(|job| job.processes.iter().map(move |process| (job, process)));
+    let mut users = processes.map(|(job, process)| security::of_process(job, process).get("runAsUser").cloned());
+    match users.all(|user| user.is_none_or(|user| user == Tree::from(security::VCAP))) {
+        true => security::of_plain(),
+        false => security::of_root(None),
+    }
+}
