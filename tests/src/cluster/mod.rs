@@ -222,14 +222,15 @@ impl Cluster {
         self.node.as_ref().context("this cluster has no node")?.trust(registry)
     }
 
-    /// Creates persistent volumes of 1 GiB for claims without a storage class: the node has no provisioner.
+    /// Creates persistent volumes of 1 GiB for the claims `<claims>-0`, `<claims>-1` and so on of a namespace: the node has no provisioner. Each is
+    /// reserved for its claim, because a pending claim of another test would be bound to a volume without a reservation.
     ///
     /// # Errors
     /// A directory cannot be created, or the API server refuses a volume.
-    pub fn disks(&self, count: usize) -> Result<()> {
-        static COUNT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
-        for _ in 0..count {
-            let name = format!("disk-{}", COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+    pub fn disks(&self, namespace: &str, claims: &str, count: usize) -> Result<()> {
+        for index in 0..count {
+            let claim = format!("{claims}-{index}");
+            let name = format!("{namespace}.{claim}");
             let path = self.directory.join(&name);
             fs::create_dir(&path)?;
             // As `fsGroup` leaves volumes of a cluster; it does not apply to directories of a node.
@@ -238,6 +239,7 @@ impl Cluster {
                 "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name},
                 "spec": {
                     "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"],
+                    "claimRef": {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": namespace, "name": claim},
                     "persistentVolumeReclaimPolicy": "Retain", "hostPath": {"path": path}
                 }
             });

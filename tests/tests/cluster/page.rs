@@ -47,7 +47,7 @@ impl Walk {
             let jobs = root().join("docs/examples/nats/releases").join(release);
             Image::release(&name, &jobs)?.push(&registry, &name)?;
         }
-        cluster.disks(2)?;
+        cluster.disks("nats", "broker-pvc-nats-broker-v1", 2)?;
         let clone = tempfile::tempdir()?;
         for folder in ["deploy", "crds", "docs"] {
             symlink(root().join(folder), clone.path().join(folder))?;

@@ -1,5 +1,6 @@
 //! Processes and scripts of jobs in real pods: they start in BOSH's order, as the users that BOSH runs them as, and restart after a failure.
 
+use crate::survives::CLAIMS;
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};
@@ -203,8 +204,8 @@ impl Stage {
     fn set() -> Result<Option<Self>> {
         let Some(cluster) = with_node()? else { return Ok(None) };
         cluster.load_image(&Image::release(IMAGE, &release())?)?;
-        cluster.disks(2)?;
         let namespace = cluster.namespace("running")?;
+        cluster.disks(&namespace, CLAIMS, 2)?;
         Ok(Some(Self { cluster, namespace }))
     }
 

@@ -11,6 +11,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// The claims of the deployment of `tests/releases/lifecycle`, without the pod's number.
+pub const CLAIMS: &str = "server-pvc-lifecycle-server-v1";
 /// Timeout of pods on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(900);
 /// One probe fails while a file exists; the other fails once, and deletes its file.
@@ -153,7 +155,7 @@ impl Lifecycle {
         stage.registry.push_release("lifecycle:busybox-1-1", &release())?;
         let image = format!("{}/bosh/lifecycle:busybox-1-1", stage.registry.host());
         cluster.load_image(&Image::release(&image, &release())?)?;
-        cluster.disks(instances)?;
+        cluster.disks(&stage.namespace, CLAIMS, instances)?;
         Ok(Self { stage, instances })
     }
 
@@ -267,7 +269,9 @@ impl Lifecycle {
                 .iter()
                 .map(|disk| fs::read_to_string(disk.join("order")))
                 .collect();
-            format!("{pods}\n{status:#}\n{notes:#?}")
+            // The longest part last, where a report may be cut.
+            let events = self.stage.kubectl(&["get", "events"]).unwrap_or_default();
+            format!("{status:#}\n{notes:#?}\n{events}\n{pods}")
         };
         self.stage.operator.until(what, PATIENCE, holds, otherwise)
     }
