@@ -4,7 +4,7 @@
 
 use boson_budget::Budget;
 use boson_document::json;
-use boson_pipeline::convert::rendering;
+use boson_pipeline::convert::{self, Origin};
 use boson_pipeline::release::{Job, Release, TemplateFile};
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::{Filter, Secrets};
@@ -76,7 +76,15 @@ fn a_conversion_has_fuel_for_all_of_its_calls_together() {
             secrets: &secrets,
             sources: &sources,
         };
-        rendering::render(&plugins, &groups, &releases, filter, threads).map(|_| plugins.usage()[&Stage::Render].1.fuel)
+        let rendered = convert::render(
+            &plugins,
+            Origin::Name("m"),
+            &groups,
+            &releases,
+            (filter, threads),
+            &mut Vec::new(),
+        );
+        rendered.map(|_| plugins.usage()[&Stage::Render].1.fuel)
     };
     let all = render(u64::MAX, 1).unwrap_or_else(|errors| panic!("{errors:?}"));
     for threads in [1, 2] {

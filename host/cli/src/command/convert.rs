@@ -18,7 +18,7 @@ use boson_pipeline::report::Sources;
 use boson_pipeline::stage::{Deployment, Named};
 use boson_pipeline::variables::Options;
 use boson_pipeline::yaml::Document;
-use boson_pipeline::{Diagnostic, Severity, Stage, StageError, Stages, cloud_config, yaml};
+use boson_pipeline::{Diagnostic, Severity, Stage, StageError, Stages, yaml};
 use boson_sandbox::{Account, Plugins};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -236,10 +236,7 @@ fn convert(
         warnings.push(Diagnostic::warning("convert-render-in-pods", what).help("the operator gives plugins to pods"));
     }
     progress.say("applying ops files and variables");
-    let applied = read.apply(&plugins, sources, warnings)?;
-    let combined = cloud_config::combine(read.name(), applied, &configs, sources)?;
-    warnings.extend(combined.warnings);
-    let mut document = combined.manifest;
+    let mut document = read.merge(&plugins, &configs, sources, warnings)?;
     warnings.extend(convert::resolve_latest(read.name(), &mut document, &releases));
     let missing = convert::missing(
         Named {

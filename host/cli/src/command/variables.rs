@@ -5,6 +5,7 @@ use crate::files;
 use crate::generator::Credentials;
 use crate::storage::vars_store::VarsStore;
 use boson_document::Tree;
+use boson_pipeline::convert::{self, Documents};
 use boson_pipeline::report::Sources as Shown;
 use boson_pipeline::scrub::{Filter, Secrets};
 use boson_pipeline::stage::{Named, Reply, Variable};
@@ -224,33 +225,26 @@ impl Read {
         shown: &mut Shown,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Tree, Vec<Diagnostic>> {
-        warnings.extend(self.manifest.warnings.iter().cloned());
-        warnings.extend(self.ops.iter().flat_map(|file| file.warnings.clone()));
-        if self.ops.is_empty() {
-            return Ok(self.manifest.tree.clone());
-        }
-        let files: Vec<Named<'_>> = self
-            .ops
-            .iter()
-            .map(|file| Named {
-                name: &file.name,
-                tree: &file.tree,
-            })
-            .collect();
-        let manifest = Named {
-            name: &self.manifest.name,
-            tree: &self.manifest.tree,
+        convert::apply(stages, &self.manifest, &self.ops, shown, warnings)
+    }
+
+    /// Applies the ops files, and adds cloud configs.
+    ///
+    /// # Errors
+    /// As [`convert::merge`].
+    pub fn merge(
+        &self,
+        stages: &dyn Stages,
+        cloud_configs: &[Document],
+        shown: &mut Shown,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Tree, Vec<Diagnostic>> {
+        let documents = Documents {
+            manifest: &self.manifest,
+            ops: &self.ops,
+            cloud_configs,
         };
-        let (applied, said) = stages.apply(manifest, &files).map_err(StageError::into_diagnostics)?;
-        warnings.extend(said);
-        // From here on the manifest's name means the result, whose parts are traced to their files.
-        shown.add_result(
-            &self.manifest.name,
-            &self.manifest.name,
-            applied.document.clone(),
-            &applied.origins,
-        );
-        Ok(applied.document)
+        convert::merge(stages, documents, shown, warnings)
     }
 
     /// Finds or generates values, and inserts them. Generated values are stored at once, even if a later step fails: a failed template must not cause

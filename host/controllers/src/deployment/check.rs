@@ -71,7 +71,7 @@ impl Flow<'_> {
             return Ok(sentences(&later, &read.sources));
         }
         let stages = self.plugins.stages.clone();
-        let manifest = manifest::with_ops(stages.clone(), read.whole()?).await?;
+        let manifest = manifest::merge(stages.clone(), read.whole()?).await?;
         let (given, errors) = self.given_so_far(stages.clone(), &manifest).await?;
         let (later, wrong) = parted(errors);
         if !wrong.is_empty() {

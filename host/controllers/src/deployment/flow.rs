@@ -68,7 +68,7 @@ impl Flow<'_> {
     pub(super) async fn run(&self) -> Result<Done, Stop> {
         let documents = self.read_documents().await?.whole()?;
         let stages = traced(self.plugins.stages.clone());
-        let manifest = manifest::with_ops(stages.clone(), documents).await?;
+        let manifest = manifest::merge(stages.clone(), documents).await?;
         self.progress.counted(services(&manifest.tree));
         let mut held = self.given(stages.clone(), &manifest).await?;
         let given = Values::of(&held).map_err(|errors| manifest.fail(errors))?.given;

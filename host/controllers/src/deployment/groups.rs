@@ -5,18 +5,14 @@ use super::held_back::HeldBack;
 use super::manifest::{Manifest, SharedStages, blocking};
 use super::steps::Gathered;
 use super::stop::Stop;
-use boson_document::Tree;
-use boson_pipeline::bundle::Bundle;
-use boson_pipeline::convert::pod_plugins::{self, PodPlugin};
-use boson_pipeline::convert::{pre_render_ops, rendering, steps};
-use boson_pipeline::plain::active;
+use boson_pipeline::Diagnostic;
+use boson_pipeline::convert::{self, Failure, Group, Origin, pod_plugins};
 use boson_pipeline::release::Release;
 use boson_pipeline::stage::{Deployment, JobFiles, ResolvedGroup, Variable};
-use boson_pipeline::{Diagnostic, Stage, StageError, Stages};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// How many threads render the templates of one deployment.
+/// How many threads convert one deployment.
 const THREADS: usize = 2;
 
 // === impl Flow ===
@@ -33,21 +29,28 @@ impl Flow<'_> {
     ) -> Result<(Manifest, Vec<Value>), Stop> {
         let deployment = self.deployment.clone();
         let in_pods = self.copies.plugins.clone();
-        let groups = gathered.iter().map(|one| {
-            let group = &one.group;
-            (group.name.as_str(), &group.document, one.jobs.as_slice())
-        });
-        let granted = steps::granted(&self.names, &self.context.conversion.allowed, groups);
+        let granted = convert::granted(
+            &self.names,
+            &self.context.conversion.allowed,
+            gathered.iter().map(Gathered::ready),
+        );
         let (manifest, failed, result) = blocking(move || {
-            let bundle = Bundle::with_privileges(&deployment, granted);
-            let converted = convert_all(&*stages, &mut manifest, &deployment, &variables, &gathered, &in_pods);
-            let (failed, result) = match converted {
-                Ok(made) => {
-                    let objects = transformed(&*stages, &mut manifest, &deployment, made.objects, bundle);
-                    (made.failed, objects)
-                }
-                Err(errors) => (Vec::new(), Err(errors)),
+            let mut said = Vec::new();
+            let ready: Vec<Group<'_>> = gathered.iter().map(Gathered::ready).collect();
+            let of_deployment = (manifest.named(), variables.as_slice());
+            let made = convert::objects(&*stages, &deployment, of_deployment, &ready, THREADS, &mut said);
+            // Errors of the whole deployment are reported together with those of groups. If no group is left, the conversion fails, too.
+            let is_lost = !made.failed.is_empty() && made.failed.len() == ready.len();
+            let (failed, result) = if is_lost || !made.errors.is_empty() {
+                let of_groups = made.failed.into_iter().flat_map(|(_, errors)| errors);
+                (Vec::new(), Err(convert::together(made.errors, of_groups.collect())))
+            } else {
+                let mut objects = made.objects;
+                pod_plugins::give(&mut objects, &in_pods);
+                let objects = convert::transform(&*stages, &deployment, objects, granted, &mut said);
+                (made.failed, objects)
             };
+            manifest.warnings.extend(said);
             (manifest, failed, result)
         })
         .await?;
@@ -74,7 +77,7 @@ pub(super) async fn gather(
                 manifest.sources.add_text(&file.document_name, &file.text);
             }
         }
-        let groups = steps::gather(&*stages, &deployment, manifest.named(), &releases);
+        let groups = convert::gather(&*stages, &deployment, manifest.named(), &releases);
         let (groups, said) = groups.map_err(|error| manifest.wrong(error))?;
         manifest.warnings.extend(said);
         Ok((manifest, groups))
@@ -90,85 +93,13 @@ pub(super) async fn render(
     releases: Arc<Vec<Release>>,
 ) -> Result<(Manifest, Vec<Result<Vec<JobFiles>, Vec<Diagnostic>>>), Stop> {
     blocking(move || {
-        let rendered = rendering::render_each(&*stages, &groups, &releases, manifest.filter(), THREADS);
-        let mut rendered = rendered.map_err(|errors| manifest.fail(errors))?;
-        manifest.warnings.extend(rendered.warnings);
-        for (group, jobs) in groups.iter().zip(&mut rendered.groups) {
-            let Ok(files) = jobs else { continue };
-            match pre_render_ops::to_bpm(&*stages, group, files, &mut rendered.documents, &manifest.name) {
-                Ok(mut said) => {
-                    pre_render_ops::in_manifest(&mut said, manifest.named());
-                    manifest.warnings.extend(said);
-                }
-                Err(mut errors) => {
-                    pre_render_ops::in_manifest(&mut errors, manifest.named());
-                    *jobs = Err(errors);
-                }
-            }
-        }
-        Ok((manifest, rendered.groups))
+        let (mut said, origin) = (Vec::new(), Origin::Manifest(manifest.named()));
+        let how = (manifest.filter(), THREADS);
+        let rendered = convert::render(&*stages, origin, &groups, &releases, how, &mut said);
+        let groups = rendered.map_err(|errors| manifest.fail(errors))?.groups;
+        manifest.warnings.extend(said);
+        let groups = groups.into_iter().map(|jobs| jobs.map_err(Failure::into_diagnostics));
+        Ok((manifest, groups.collect()))
     })
     .await?
-}
-
-/// The objects of a deployment, and the errors of groups that have none.
-struct Made {
-    objects: Vec<Tree>,
-    failed: Vec<(String, Vec<Diagnostic>)>,
-}
-
-fn convert_all(
-    stages: &dyn Stages,
-    manifest: &mut Manifest,
-    deployment: &Deployment,
-    variables: &[Variable],
-    gathered: &[Gathered],
-    in_pods: &[PodPlugin],
-) -> Result<Made, Vec<Diagnostic>> {
-    let of_deployment = stages.convert_deployment(deployment, manifest.named(), variables);
-    let (mut objects, mut warnings, mut errors) = match of_deployment {
-        Ok((objects, warnings)) => (objects, warnings, Vec::new()),
-        Err(error) => (Vec::new(), Vec::new(), error.into_diagnostics()),
-    };
-    let mut failed = Vec::new();
-    for one in gathered {
-        let jobs = one.jobs.clone();
-        let reply = steps::group_objects(stages, deployment, manifest.named(), &one.group, jobs, &one.resolved);
-        match reply {
-            Ok((some, said)) => {
-                objects.extend(some);
-                warnings.extend(said);
-            }
-            Err(error) => failed.push((one.group.name.clone(), error.into_diagnostics())),
-        }
-    }
-    manifest.warnings.extend(warnings);
-    // Errors of the whole deployment are reported together with those of groups. If no group is left, the conversion fails, too.
-    if !errors.is_empty() || (!failed.is_empty() && failed.len() == gathered.len()) {
-        errors.extend(failed.into_iter().flat_map(|(_, errors)| errors));
-        return Err(errors);
-    }
-    pod_plugins::give(&mut objects, in_pods);
-    Ok(Made { objects, failed })
-}
-
-/// Checks the objects, and lets the plugins of the stage resources change them.
-fn transformed(
-    stages: &dyn Stages,
-    manifest: &mut Manifest,
-    deployment: &Deployment,
-    objects: Vec<Tree>,
-    mut bundle: Bundle,
-) -> Result<Vec<Tree>, Vec<Diagnostic>> {
-    bundle.add(objects, &stages.called(Stage::Bpm, 0))?;
-    for nth in 0..stages.transforms() {
-        let reply = stages.transform(nth, deployment, bundle.objects());
-        let (edits, said) = reply.map_err(StageError::into_diagnostics)?;
-        manifest.warnings.extend(said);
-        let said = bundle.edit(edits, &stages.called(Stage::Resources, nth))?;
-        manifest.warnings.extend(said);
-    }
-    let mut objects = bundle.into_objects();
-    manifest.warnings.extend(active::lead_to_all(&mut objects));
-    Ok(objects)
 }

@@ -9,8 +9,7 @@ use boson_pipeline::convert;
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::{Filter, Secrets};
 use boson_pipeline::stage::Named;
-use boson_pipeline::yaml::Document;
-use boson_pipeline::{Diagnostic, StageError, Stages, cloud_config, variables};
+use boson_pipeline::{Diagnostic, StageError, Stages, variables};
 use std::sync::Arc;
 
 /// Stages that any thread may call.
@@ -73,7 +72,7 @@ pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 }
 
 /// The manifest with its ops files applied, and combined with its cloud configs.
-pub(super) async fn with_ops(stages: SharedStages, documents: Documents) -> Result<Manifest, Stop> {
+pub(super) async fn merge(stages: SharedStages, documents: Documents) -> Result<Manifest, Stop> {
     blocking(move || {
         let Documents {
             manifest,
@@ -83,29 +82,17 @@ pub(super) async fn with_ops(stages: SharedStages, documents: Documents) -> Resu
             share,
             secrets,
         } = documents;
-        let mut warnings = manifest.warnings.clone();
-        let again = |nth: usize| {
-            ops.iter()
-                .take(nth)
-                .any(|one| ops.get(nth).is_some_and(|file| Arc::ptr_eq(one, file)))
+        let mut warnings = Vec::new();
+        let all = convert::Documents {
+            manifest: &manifest,
+            ops: &ops,
+            cloud_configs: &cloud_configs,
         };
-        let first = ops.iter().enumerate().filter(|(nth, _)| !again(*nth));
-        warnings.extend(first.flat_map(|(_, file)| file.warnings.clone()));
-        let name = manifest.name.clone();
-        let applied = applied(&*stages, manifest, &ops, &secrets, (&mut sources, &mut warnings))?;
-        let named = Named {
-            name: &name,
-            tree: &applied,
-        };
-        if let Some(refused) = convert::create_env(named) {
-            return Err(Stop::wrong(vec![refused], &sources));
-        }
-        let combined = cloud_config::combine(&name, applied, &cloud_configs, &mut sources);
-        let combined = combined.map_err(|errors| Stop::wrong(errors, &sources))?;
-        warnings.extend(combined.warnings);
+        let merged = convert::merge(&*stages, all, &mut sources, &mut warnings);
+        let tree = merged.map_err(|errors| Stop::wrong(secrets.scrub(errors, &sources), &sources))?;
         Ok(Manifest {
-            name,
-            tree: combined.manifest,
+            name: manifest.name.clone(),
+            tree,
             sources,
             warnings,
             secrets,
@@ -113,37 +100,6 @@ pub(super) async fn with_ops(stages: SharedStages, documents: Documents) -> Resu
         })
     })
     .await?
-}
-
-fn named(document: &Document) -> Named<'_> {
-    Named {
-        name: &document.name,
-        tree: &document.tree,
-    }
-}
-
-fn applied(
-    stages: &dyn Stages,
-    manifest: Arc<Document>,
-    ops: &[Arc<Document>],
-    secrets: &Secrets,
-    (sources, warnings): (&mut Sources, &mut Vec<Diagnostic>),
-) -> Result<Tree, Stop> {
-    if ops.is_empty() {
-        return Ok(manifest.tree.clone());
-    }
-    let files: Vec<Named<'_>> = ops.iter().map(|file| named(file)).collect();
-    let (applied, said) = stages
-        .apply(named(&manifest), &files)
-        .map_err(|error| Stop::wrong(secrets.scrub(error.into_diagnostics(), sources), sources))?;
-    warnings.extend(said);
-    sources.add_result(
-        &manifest.name,
-        &manifest.name,
-        applied.document.clone(),
-        &applied.origins,
-    );
-    Ok(applied.document)
 }
 
 /// The manifest with the values of all variables.

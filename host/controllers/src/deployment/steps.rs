@@ -4,7 +4,7 @@
 use super::flow::{Flow, unnamed};
 use super::groups;
 use super::held_back::HeldBack;
-use super::jobs::{self, Group, PodPlugins, Site};
+use super::jobs::{self, PodPlugins, Site};
 use super::manifest::{self, Manifest, SharedStages};
 use super::provenance;
 use super::secrets;
@@ -14,8 +14,8 @@ use crate::in_pod::{self, Held, Values};
 use crate::versioned::Series;
 use boson_deployment::names::NameError;
 use boson_document::{Tree, json};
-use boson_pipeline::convert::bpm_document;
 use boson_pipeline::convert::kept::{self, Texts};
+use boson_pipeline::convert::{Group, bpm_document};
 use boson_pipeline::plain;
 use boson_pipeline::stage::{JobFiles, ResolvedGroup};
 use boson_pipeline::{Diagnostic, Stage};
@@ -49,6 +49,19 @@ pub(super) struct Gathered {
     /// Name of the Secret with its resolved document.
     pub resolved: String,
     pub jobs: Vec<JobFiles>,
+}
+
+// === impl Gathered ===
+
+impl Gathered {
+    /// As an input of the step that makes objects.
+    pub(super) fn ready(&self) -> Group<'_> {
+        Group {
+            resolved: &self.group,
+            secret: &self.resolved,
+            jobs: &self.jobs,
+        }
+    }
 }
 
 // === impl Work ===
@@ -344,9 +357,9 @@ impl Flow<'_> {
     }
 }
 
-fn of_job<'g>(names: &'g [String], series: &'g [Series], resolved: Option<&[&'g str]>) -> Vec<Group<'g>> {
+fn of_job<'g>(names: &'g [String], series: &'g [Series], resolved: Option<&[&'g str]>) -> Vec<jobs::Group<'g>> {
     let both = names.iter().zip(series).enumerate();
-    both.map(|(nth, (name, series))| Group {
+    both.map(|(nth, (name, series))| jobs::Group {
         name,
         series,
         resolved: resolved.and_then(|all| all.get(nth).copied()),

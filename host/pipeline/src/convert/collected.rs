@@ -13,15 +13,15 @@ pub struct JobErrors<'a> {
     pub errors: Vec<&'a Diagnostic>,
 }
 
-/// The errors of a deployment. Neighbors of the same group are listed together.
-pub fn of_deployment(failed: &[JobErrors<'_>]) -> Diagnostic {
-    let groups = failed.chunk_by(|a, b| a.group == b.group).map(group);
+/// The errors of a deployment, from the texts of its [groups](group).
+pub fn note_of_deployment(groups: &[String]) -> Diagnostic {
+    let groups = groups.iter().cloned();
     note(list("Unable to render instance groups for deployment.", groups))
 }
 
-/// The errors of one instance.
-pub fn of_group(failed: &[JobErrors<'_>]) -> Diagnostic {
-    note(group(failed))
+/// The errors of one group, from its [text](group).
+pub fn note_of_group(text: &str) -> Diagnostic {
+    note(text.to_string())
 }
 
 /// The errors of one job.
@@ -38,7 +38,8 @@ fn note(text: String) -> Diagnostic {
     }
 }
 
-fn group(failed: &[JobErrors<'_>]) -> String {
+/// The errors of one group, as one entry of the director's list.
+pub fn group(failed: &[JobErrors<'_>]) -> String {
     let name = failed.first().map_or("", |first| first.group);
     let header = format!("- Unable to render jobs for instance group '{name}'.");
     list(&header, failed.iter().map(job))
@@ -117,7 +118,7 @@ mod tests {
                 errors: vec![&errors[0]],
             },
         ];
-        let text = of_deployment(&failed).message;
+        let text = note_of_deployment(&[group(&failed[..2]), group(&failed[2..])]).message;
         assert_eq!(
             text,
             "Unable to render instance groups for deployment. Errors are:
@@ -132,7 +133,7 @@ mod tests {
       - Error filling in template 'app.yml.erb' (line 7: Can't find property '[\"app.port\"]')"
         );
         assert!(
-            of_group(&failed[..1])
+            note_of_group(&group(&failed[..1]))
                 .message
                 .starts_with("Unable to render jobs for instance group 'web'.")
         );

@@ -1,5 +1,19 @@
-//! From a manifest to Kubernetes objects: the flow after ops and variables. Makes no decision that belongs to a plugin. Calls the stages in order, in
-//! parallel for independent groups, and collects their diagnostics.
+//! The conversion of a deployment, written once: its steps, in order, as functions without IO.
+//!
+//! | step | input | result |
+//! |---|---|---|
+//! | [`merge`] | manifest, ops files, cloud configs | one manifest |
+//! | [`check`] | manifest, releases | errors that do not depend on values |
+//! | [`crate::variables`] | manifest, values | the manifest with its values |
+//! | [`gather`] | manifest, releases | each group's resolved document |
+//! | [`render`] | resolved groups, releases | each group's BPM configuration |
+//! | [`objects`] | manifest, resolved and rendered groups | the objects of the plugins |
+//! | [`transform`] | objects | the same, checked, and changed by `resources` plugins |
+//! | [`crate::plain::lower`] | objects | objects that any cluster accepts |
+//!
+//! A driver calls the steps, and stores their results between them: the command line in memory ([`convert()`]), the operator in Secrets, the pods of a
+//! conversion in files. A step collects all errors that it can find. An error of one instance group does not affect the others: the operator applies
+//! what is left, the command line reports the errors of all steps at once.
 
 mod alias_files;
 mod alike;
@@ -10,26 +24,36 @@ pub mod context;
 mod copies;
 mod costs;
 pub mod filling;
+mod gather;
 pub mod kept;
+mod merge;
 mod needed;
+mod objects;
 pub mod parallel;
 mod places;
 pub mod pod_plugins;
 pub mod pre_render_ops;
-pub mod rendering;
+mod render;
+mod rendering;
 pub mod selection;
-pub mod steps;
+mod transform;
 
 pub use codes::CODES;
-pub use needed::{create_env, missing, releases, resolve_latest, specs};
+pub use gather::gather;
+pub use merge::{Documents, apply, merge};
+pub use needed::{missing, releases, resolve_latest, specs};
+pub use objects::{Group, Objects, granted, objects, together};
+pub use render::{Origin, Rendered, render};
+pub use rendering::Failure;
+pub use transform::transform;
 
 use crate::bundle::Bundle;
-use crate::bundle::privileges::{GrantedPrivileges, Privileges};
-use crate::diagnostic::{Diagnostic, causes};
+use crate::bundle::privileges::Privileges;
+use crate::diagnostic::Diagnostic;
 use crate::plain;
 use crate::release::Release;
 use crate::scrub::Filter;
-use crate::stage::{Deployment, JobFiles, Named, Reply, ResolvedGroup, Stage, StageError, Stages, Variable};
+use crate::stage::{Deployment, JobFiles, Named, ResolvedGroup, StageError, Stages, Variable};
 use crate::yaml;
 use boson_deployment::names::Names;
 use boson_document::Tree;
@@ -110,7 +134,7 @@ pub fn check(
     releases: &[Release],
 ) -> Result<(), StageError> {
     let first = stages.convert_deployment(deployment, manifest, &[]).map(drop);
-    let resolved = steps::gather(stages, deployment, manifest, releases).map(drop);
+    let resolved = gather(stages, deployment, manifest, releases).map(drop);
     match (first, resolved) {
         (Ok(()), Ok(())) => Ok(()),
         (Err(error), Ok(())) | (Ok(()), Err(error)) => Err(error),
@@ -128,14 +152,14 @@ struct Run<'a> {
     rendered: Vec<yaml::Document>,
 }
 
-/// The instance groups of a deployment.
+/// The instance groups of a deployment that could be resolved and rendered.
+#[derive(Default)]
 struct Groups {
     resolved: Vec<ResolvedGroup>,
-    /// The Secrets that their pods mount, for the plain target.
-    secrets: Vec<Tree>,
-    objects: Vec<Tree>,
-    /// The privileges that their pods may have.
-    granted: GrantedPrivileges,
+    /// Their jobs; none of a group that cannot be rendered.
+    jobs: Vec<Option<Vec<JobFiles>>>,
+    /// Errors of the others.
+    errors: Vec<Diagnostic>,
 }
 
 type Outcome<T> = Result<T, Vec<Diagnostic>>;
@@ -150,141 +174,105 @@ impl Run<'_> {
         if !missing.is_empty() {
             return Err(missing);
         }
-        // It needs only the manifest, so its diagnostics are reported together with all others.
-        let deployment = self
-            .stages
-            .convert_deployment(inputs.deployment, inputs.manifest, inputs.variables);
-        let converted = self.groups(&names, progress);
-        let (first, groups) = self.both(deployment, converted)?;
-        let objects = first.into_iter().chain(groups.objects);
-        let bundle = self.bundle(objects.collect(), groups.granted)?;
-        self.lower(bundle, &names, &groups.resolved, groups.secrets)
+        progress("resolving links");
+        let resolved = self.resolve(&names);
+        let (resolved, secrets) = match resolved {
+            Ok(found) => found,
+            // The deployment's own objects need only the manifest, so their errors are reported together with these.
+            Err(errors) => return Err(together(self.make(&[]).errors, errors)),
+        };
+        progress("rendering templates");
+        let groups = self.render(resolved);
+        progress("converting to Kubernetes objects");
+        let secret = |group: &ResolvedGroup| names.resolved(&group.name, Some(plain::FIRST_VERSION));
+        let (mut ready, mut errors) = (Vec::new(), groups.errors);
+        for (resolved, jobs) in groups.resolved.iter().zip(&groups.jobs) {
+            let Some(jobs) = jobs else { continue };
+            match secret(resolved) {
+                Ok(secret) => ready.push((resolved, secret, jobs)),
+                Err(error) => errors.extend(unnamed(&error).into_diagnostics()),
+            }
+        }
+        let ready: Vec<Group<'_>> = ready.iter().map(group).collect();
+        let made = self.make(&ready);
+        errors.extend(made.failed.into_iter().flat_map(|(_, errors)| errors));
+        let errors = together(made.errors, errors);
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let granted = granted(&names, inputs.allowed, ready);
+        let objects = transform(
+            self.stages,
+            inputs.deployment,
+            made.objects,
+            granted,
+            &mut self.diagnostics,
+        )?;
+        self.lower(objects, &names, &groups.resolved, secrets)
     }
 
-    /// The instance groups, resolved, and their objects.
-    fn groups(&mut self, names: &Names, progress: &dyn Fn(&str)) -> Outcome<Groups> {
-        progress("resolving links");
+    /// The resolved groups, and the Secrets that their pods mount, for the plain target.
+    fn resolve(&mut self, names: &Names) -> Outcome<(Vec<ResolvedGroup>, Vec<Tree>)> {
         let inputs = self.inputs;
-        let resolved = steps::gather(self.stages, inputs.deployment, inputs.manifest, inputs.releases);
-        let resolved = self.keep(resolved)?;
+        let gathered = gather(self.stages, inputs.deployment, inputs.manifest, inputs.releases);
+        let (resolved, said) = gathered.map_err(StageError::into_diagnostics)?;
+        self.diagnostics.extend(said);
         // Refuses a document that is too large now: rendering it would take minutes.
         let secrets = match inputs.target {
             Target::Kubernetes => resolved_secrets(names, &resolved)?,
             Target::Quarks => Vec::new(),
         };
-        progress("rendering templates");
-        let files = self.render(&resolved)?;
-        progress("converting to Kubernetes objects");
-        let asked = resolved.iter().zip(&files);
-        let asked = asked.map(|(group, jobs)| (group.name.as_str(), &group.document, jobs.as_slice()));
-        let granted = steps::granted(names, inputs.allowed, asked);
-        let objects = self.convert_groups(names, &resolved, files)?;
-        Ok(Groups {
-            resolved,
-            secrets,
-            objects,
-            granted,
-        })
+        Ok((resolved, secrets))
     }
 
-    /// Collects warnings; an error ends the conversion.
-    fn keep<T>(&mut self, reply: Reply<T>) -> Outcome<T> {
-        let (value, said) = reply.map_err(StageError::into_diagnostics)?;
-        self.diagnostics.extend(said);
-        Ok(value)
-    }
-
-    /// Joins the results of two independent stages, so that the errors of both are reported at once.
-    fn both<A, B>(&mut self, a: Reply<A>, b: Outcome<B>) -> Outcome<(A, B)> {
-        match (self.keep(a), b) {
-            (Ok(a), Ok(b)) => Ok((a, b)),
-            (Err(a), Err(b)) => Err(together(a, b)),
-            (Err(errors), Ok(_)) | (Ok(_), Err(errors)) => Err(errors),
-        }
-    }
-
-    fn render(&mut self, groups: &[ResolvedGroup]) -> Outcome<Vec<Vec<JobFiles>>> {
-        let mut rendering = rendering::render(
-            self.stages,
-            groups,
-            self.inputs.releases,
-            self.inputs.filter,
-            self.inputs.threads,
-        )?;
-        self.diagnostics.extend(rendering.warnings);
-        let (mut said, mut errors) = (Vec::new(), Vec::new());
-        for (group, jobs) in groups.iter().zip(&mut rendering.files) {
-            let name = self.inputs.manifest.name;
-            match pre_render_ops::to_bpm(self.stages, group, jobs, &mut rendering.documents, name) {
-                Ok(notes) => said.extend(notes),
-                Err(found) => errors.extend(found),
-            }
-        }
-        pre_render_ops::in_manifest(&mut said, self.inputs.manifest);
-        pre_render_ops::in_manifest(&mut errors, self.inputs.manifest);
-        self.diagnostics.extend(said);
-        self.rendered = rendering.documents;
-        if errors.is_empty() {
-            Ok(rendering.files)
-        } else {
-            Err(errors)
-        }
-    }
-
-    fn convert_groups(
-        &mut self,
-        names: &Names,
-        groups: &[ResolvedGroup],
-        files: Vec<Vec<JobFiles>>,
-    ) -> Outcome<Vec<Tree>> {
+    fn render(&mut self, resolved: Vec<ResolvedGroup>) -> Groups {
         let inputs = self.inputs;
-        let work: Vec<(&ResolvedGroup, Vec<JobFiles>)> = groups.iter().zip(files).collect();
-        let replies = parallel::map(&work, inputs.threads, |(group, jobs)| {
-            let secret = names
-                .resolved(&group.name, Some(plain::FIRST_VERSION))
-                .map_err(|error| unnamed(&error))?;
-            steps::group_objects(
-                self.stages,
-                inputs.deployment,
-                inputs.manifest,
-                group,
-                jobs.clone(),
-                &secret,
-            )
-        });
-        let (mut objects, mut errors) = (Vec::new(), Vec::new());
-        for reply in replies {
-            match self.keep(reply) {
-                Ok(some) => objects.extend(some),
-                Err(some) => errors.extend(some),
+        let rendered = render(
+            self.stages,
+            Origin::Manifest(inputs.manifest),
+            &resolved,
+            inputs.releases,
+            (inputs.filter, inputs.threads),
+            &mut self.diagnostics,
+        );
+        let mut groups = Groups {
+            resolved,
+            ..Groups::default()
+        };
+        match rendered {
+            Ok(rendered) => {
+                self.rendered = rendered.documents;
+                let mut failures = Vec::new();
+                for jobs in rendered.groups {
+                    groups.jobs.push(jobs.map_err(|failure| failures.push(failure)).ok());
+                }
+                groups.errors = Failure::all(failures);
             }
+            Err(errors) => groups.errors = errors,
         }
-        if errors.is_empty() { Ok(objects) } else { Err(errors) }
+        groups
     }
 
-    /// Checks the objects of the plugins, and runs the hooks in order, each on the result of the one before.
-    fn bundle(&mut self, objects: Vec<Tree>, granted: GrantedPrivileges) -> Outcome<Bundle> {
-        let mut bundle = Bundle::with_privileges(self.inputs.deployment, granted);
-        bundle.add(objects, &self.stages.called(Stage::Bpm, 0))?;
-        for nth in 0..self.stages.transforms() {
-            let reply = self.stages.transform(nth, self.inputs.deployment, bundle.objects());
-            let edits = self.keep(reply)?;
-            let said = bundle.edit(edits, &self.stages.called(Stage::Resources, nth))?;
-            self.diagnostics.extend(said);
-        }
-        Ok(bundle)
+    fn make(&mut self, groups: &[Group<'_>]) -> Objects {
+        let inputs = self.inputs;
+        objects(
+            self.stages,
+            inputs.deployment,
+            (inputs.manifest, inputs.variables),
+            groups,
+            inputs.threads,
+            &mut self.diagnostics,
+        )
     }
 
     fn lower(
         &mut self,
-        bundle: Bundle,
+        objects: Vec<Tree>,
         names: &Names,
         groups: &[ResolvedGroup],
         secrets: Vec<Tree>,
     ) -> Outcome<Vec<Tree>> {
         let inputs = self.inputs;
-        let mut objects = bundle.into_objects();
-        self.diagnostics.extend(plain::active::lead_to_all(&mut objects));
         if inputs.target == Target::Quarks {
             return Ok(objects);
         }
@@ -299,17 +287,8 @@ impl Run<'_> {
     }
 }
 
-/// Errors of two stages.
-fn together(mut one: Vec<Diagnostic>, other: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    one.retain(|a| !other.iter().any(|b| same_fault(a, b)));
-    one.extend(other);
-    causes(one)
-}
-
-/// Whether two stages report the same fault of the manifest: `links-wrong-type` and `bpm-wrong-type` of one place.
-fn same_fault(one: &Diagnostic, other: &Diagnostic) -> bool {
-    let fault = |code: &str| code.split_once('-').map(|(_, fault)| fault.to_owned());
-    one.place == other.place && fault(&one.code) == fault(&other.code)
+fn group<'g>((resolved, secret, jobs): &'g (&ResolvedGroup, String, &Vec<JobFiles>)) -> Group<'g> {
+    Group { resolved, secret, jobs }
 }
 
 fn resolved_secrets(names: &Names, groups: &[ResolvedGroup]) -> Outcome<Vec<Tree>> {

@@ -20,16 +20,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Stands for the pod's address where a file is rendered only to find errors: BOSH's own placeholder.
 const ANY_IP: &str = "127.0.0.1";
 
-/// Result of rendering a deployment.
-pub struct Rendering {
-    /// For each group its jobs, in order.
-    pub files: Vec<Vec<JobFiles>>,
-    /// Warnings.
-    pub warnings: Vec<Diagnostic>,
-    /// The rendered bpm files, which later diagnostics may name.
-    pub documents: Vec<yaml::Document>,
-}
-
 /// A job of a group and its release's files.
 struct Work<'a> {
     group: usize,
@@ -52,22 +42,60 @@ struct Outcome {
     fuel: u64,
 }
 
-/// Result of rendering each group separately.
-pub struct Each {
-    /// For each group its jobs, in order, or its errors.
-    pub groups: Vec<Result<Vec<JobFiles>, Vec<Diagnostic>>>,
+/// Result of rendering all groups.
+pub(super) struct Rendering {
+    /// For each group its jobs, in order, or why it cannot be rendered.
+    pub(super) groups: Vec<Result<Vec<JobFiles>, Failure>>,
     /// Warnings about the groups that can be rendered.
-    pub warnings: Vec<Diagnostic>,
+    pub(super) warnings: Vec<Diagnostic>,
     /// The rendered bpm files, which later diagnostics may name.
-    pub documents: Vec<yaml::Document>,
+    pub(super) documents: Vec<yaml::Document>,
 }
 
-/// Renders every job of every group on every instance. `groups`: those of links.resolve, in order; the result has one entry for each: its jobs, in
-/// order. `filter`: what errors may quote.
+/// An instance group that cannot be rendered.
+#[derive(Debug, Default)]
+pub struct Failure {
+    /// Errors and warnings.
+    diagnostics: Vec<Diagnostic>,
+    /// The errors of templates as the director lists them.
+    listed: Option<String>,
+}
+
+// === impl Failure ===
+
+impl Failure {
+    /// Errors and warnings, with the director's list of the errors of templates.
+    pub fn into_diagnostics(self) -> Vec<Diagnostic> {
+        let mut diagnostics = self.diagnostics;
+        diagnostics.extend(self.listed.as_deref().map(collected::note_of_group));
+        diagnostics
+    }
+
+    /// The errors and warnings of several groups, with one list for all of them.
+    pub fn all(failures: Vec<Self>) -> Vec<Diagnostic> {
+        let (mut diagnostics, mut listed) = (Vec::new(), Vec::new());
+        for failure in failures {
+            diagnostics.extend(failure.diagnostics);
+            listed.extend(failure.listed);
+        }
+        diagnostics.extend((!listed.is_empty()).then(|| collected::note_of_deployment(&listed)));
+        diagnostics
+    }
+}
+
+impl From<Vec<Diagnostic>> for Failure {
+    fn from(diagnostics: Vec<Diagnostic>) -> Self {
+        let listed = None;
+        Self { diagnostics, listed }
+    }
+}
+
+/// Renders every job of every group on every instance. `groups`: those of links.resolve, in order; the result has one entry for each. Of a group only
+/// the errors of its first failing instance are reported, as in BOSH. `filter`: what errors may quote.
 ///
 /// # Errors
-/// All templates that fail, of all groups; of a group only those of its first failing instance, as in BOSH.
-pub fn render(
+/// The conversion ran out of fuel.
+pub(super) fn render(
     stages: &dyn Stages,
     groups: &[ResolvedGroup],
     releases: &[Release],
@@ -75,51 +103,15 @@ pub fn render(
     threads: usize,
 ) -> Result<Rendering, Vec<Diagnostic>> {
     let attempt = Attempt::run(stages, work(groups, releases), groups.len(), filter, threads)?;
-    let (mut diagnostics, failed) = attempt.report(|_| true);
-    diagnostics.extend((!failed.is_empty()).then(|| collected::of_deployment(&failed)));
-    diagnostics.extend(unchecked(&attempt.work));
-    diagnostics.extend(costs::warnings(&attempt.costs()));
-    if diagnostics.iter().any(Diagnostic::is_error) {
-        return Err(diagnostics);
-    }
-    let (files, documents) = copies::collect(
-        groups,
-        releases,
-        &attempt.bpm_files(),
-        &attempt.alias_files(),
-        &mut diagnostics,
-    );
-    if diagnostics.iter().any(Diagnostic::is_error) {
-        return Err(diagnostics);
-    }
-    Ok(Rendering {
-        files,
-        warnings: diagnostics,
-        documents,
-    })
-}
-
-/// Like [`render`], but an error of one group does not affect the others.
-///
-/// # Errors
-/// The conversion ran out of fuel.
-pub fn render_each(
-    stages: &dyn Stages,
-    groups: &[ResolvedGroup],
-    releases: &[Release],
-    filter: Filter<'_>,
-    threads: usize,
-) -> Result<Each, Vec<Diagnostic>> {
-    let attempt = Attempt::run(stages, work(groups, releases), groups.len(), filter, threads)?;
     let (bpm_files, alias_files) = (attempt.bpm_files(), attempt.alias_files());
     let (mut each, mut warnings, mut documents) = (Vec::new(), Vec::new(), Vec::new());
     for (nth, group) in groups.iter().enumerate() {
-        let (mut diagnostics, failed) = attempt.report(|group| group == nth);
-        diagnostics.extend((!failed.is_empty()).then(|| collected::of_group(&failed)));
+        let (mut diagnostics, failed) = attempt.report(nth);
         let group = std::slice::from_ref(group);
         let (files, read) = copies::collect(group, releases, &bpm_files, &alias_files, &mut diagnostics);
         if diagnostics.iter().any(Diagnostic::is_error) {
-            each.push(Err(diagnostics));
+            let listed = (!failed.is_empty()).then(|| collected::group(&failed));
+            each.push(Err(Failure { diagnostics, listed }));
         } else {
             each.push(Ok(files.into_iter().next().unwrap_or_default()));
             warnings.extend(diagnostics);
@@ -128,7 +120,7 @@ pub fn render_each(
     }
     warnings.extend(unchecked(&attempt.work));
     warnings.extend(costs::warnings(&attempt.costs()));
-    Ok(Each {
+    Ok(Rendering {
         groups: each,
         warnings,
         documents,
@@ -189,11 +181,11 @@ impl<'a> Attempt<'a> {
         costs::of(each.map(|(one, outcome)| (one.group_name, one.files.name.as_str(), outcome.fuel)))
     }
 
-    /// For each of these groups the diagnostics of its first failing instance, or of its first instance if none fails; and the jobs that fail.
-    fn report(&self, of: impl Fn(usize) -> bool) -> (Vec<Diagnostic>, Vec<JobErrors<'_>>) {
+    /// The diagnostics of the group's first failing instance, or of its first instance if none fails; and the jobs that fail.
+    fn report(&self, group: usize) -> (Vec<Diagnostic>, Vec<JobErrors<'_>>) {
         let (mut diagnostics, mut failed) = (Vec::new(), Vec::new());
         let each = self.work.iter().zip(&self.outcomes);
-        for (one, outcome) in each.filter(|(one, _)| of(one.group)) {
+        for (one, outcome) in each.filter(|(one, _)| one.group == group) {
             let first = self.failing.get(one.group).copied().filter(|nth| *nth != usize::MAX);
             if one.nth != first.unwrap_or(0) {
                 continue;

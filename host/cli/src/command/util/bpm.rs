@@ -5,7 +5,7 @@ use super::mounted;
 use crate::exit::Failed;
 use crate::output::Color;
 use crate::plugins::{self, PluginArguments};
-use boson_pipeline::convert::{kept, pre_render_ops, rendering};
+use boson_pipeline::convert::{self, Failure, Origin, kept, pre_render_ops};
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::{Filter, Secrets};
 use boson_pipeline::stage::ResolvedGroup;
@@ -65,14 +65,14 @@ fn render(arguments: &BpmArguments, sources: &mut Sources, warnings: &mut Vec<Di
         secrets: &secrets,
         sources,
     };
-    let rendered = rendering::render(&plugins, std::slice::from_ref(&group), &releases, filter, THREADS);
-    let mut rendered = rendered.map_err(|errors| secrets.scrub(errors, sources))?;
-    let mut jobs = rendered.files.into_iter().next().unwrap_or_default();
-    let documents = &mut rendered.documents;
-    let changed = pre_render_ops::to_bpm(&plugins, &group, &mut jobs, documents, &arguments.manifest_name);
-    rendered
-        .warnings
-        .extend(changed.map_err(|errors| secrets.scrub(errors, sources))?);
-    warnings.extend(secrets.scrub(rendered.warnings, sources));
+    let (mut said, manifest) = (Vec::new(), Origin::Name(&arguments.manifest_name));
+    let groups = std::slice::from_ref(&group);
+    let rendered = convert::render(&plugins, manifest, groups, &releases, (filter, THREADS), &mut said);
+    let jobs = rendered.and_then(|rendered| {
+        let group = rendered.groups.into_iter().next().unwrap_or_else(|| Ok(Vec::new()));
+        group.map_err(Failure::into_diagnostics)
+    });
+    warnings.extend(secrets.scrub(said, sources));
+    let jobs = jobs.map_err(|errors| secrets.scrub(errors, sources))?;
     Ok(kept::bpm(&jobs))
 }

@@ -6,7 +6,7 @@ use crate::command::instances::InstancesArgument;
 use crate::exit::Failed;
 use crate::output::Color;
 use crate::plugins::{self, PluginArguments};
-use boson_pipeline::convert::{kept, pre_render_ops, steps};
+use boson_pipeline::convert::{self, kept, pre_render_ops};
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::{Deployment, Named};
 use boson_pipeline::{Diagnostic, Stage, StageError};
@@ -84,7 +84,7 @@ fn gather(arguments: &InstanceGroupArguments, sources: &mut Sources, warnings: &
         name: &manifest.name,
         tree: &manifest.tree,
     };
-    let gathered = steps::gather(&plugins, &arguments.deployment.named(), named, &releases);
+    let gathered = convert::gather(&plugins, &arguments.deployment.named(), named, &releases);
     let scrubbed = |said| secrets.scrub(said, sources);
     let (groups, said) = gathered.map_err(StageError::into_diagnostics).map_err(scrubbed)?;
     warnings.extend(scrubbed(said));

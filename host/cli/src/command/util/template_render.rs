@@ -159,7 +159,7 @@ fn files(
         }
     }
     if !failed.is_empty() {
-        said.push(collected::of_group(&failed));
+        said.push(collected::note_of_group(&collected::group(&failed)));
     }
     let mut described = Vec::new();
     for (tree, one) in filled.iter().filter(|(_, one)| !one.filled.failed()) {

@@ -1,0 +1,96 @@
+//! The first step: the manifest with its ops files applied, combined with its cloud configs.
+
+use super::needed;
+use crate::cloud_config;
+use crate::diagnostic::Diagnostic;
+use crate::report::Sources;
+use crate::stage::{Named, StageError, Stages};
+use crate::yaml::Document;
+use boson_document::Tree;
+use std::borrow::Borrow;
+
+/// A manifest and the documents that change it.
+#[derive(Clone, Copy, Debug)]
+pub struct Documents<'a, D> {
+    /// The manifest.
+    pub manifest: &'a Document,
+    /// Its ops files, in order. A file may be in the list twice.
+    pub ops: &'a [D],
+    /// Its cloud configs, in order.
+    pub cloud_configs: &'a [D],
+}
+
+/// Applies the ops files, and adds the cloud configs. From then on, the manifest's name in `sources` means the result, whose parts are traced to their
+/// documents. Warnings are added to `said`, also if the step fails.
+///
+/// # Errors
+/// Of the ops stage; a manifest for `bosh create-env`; cloud configs that cannot be merged.
+pub fn merge<D: Borrow<Document>>(
+    stages: &dyn Stages,
+    documents: Documents<'_, D>,
+    sources: &mut Sources,
+    said: &mut Vec<Diagnostic>,
+) -> Result<Tree, Vec<Diagnostic>> {
+    let Documents {
+        manifest,
+        ops,
+        cloud_configs,
+    } = documents;
+    let applied = apply(stages, manifest, ops, sources, said)?;
+    let named = Named {
+        name: &manifest.name,
+        tree: &applied,
+    };
+    if let Some(refused) = needed::create_env(named) {
+        return Err(vec![refused]);
+    }
+    let combined = cloud_config::combine(&manifest.name, applied, cloud_configs, sources)?;
+    said.extend(combined.warnings);
+    Ok(combined.manifest)
+}
+
+/// Applies the ops files alone. The rest is as in [`merge`].
+///
+/// # Errors
+/// Of the ops stage.
+pub fn apply<D: Borrow<Document>>(
+    stages: &dyn Stages,
+    manifest: &Document,
+    ops: &[D],
+    sources: &mut Sources,
+    said: &mut Vec<Diagnostic>,
+) -> Result<Tree, Vec<Diagnostic>> {
+    said.extend(manifest.warnings.iter().cloned());
+    said.extend(warnings(ops));
+    if ops.is_empty() {
+        return Ok(manifest.tree.clone());
+    }
+    let files: Vec<Named<'_>> = ops.iter().map(|file| named(file.borrow())).collect();
+    let (applied, notes) = stages
+        .apply(named(manifest), &files)
+        .map_err(StageError::into_diagnostics)?;
+    said.extend(notes);
+    let document = applied.document.clone();
+    sources.add_result(&manifest.name, &manifest.name, document, &applied.origins);
+    Ok(applied.document)
+}
+
+/// The warnings of each file, once.
+fn warnings<D: Borrow<Document>>(files: &[D]) -> Vec<Diagnostic> {
+    let mut warnings: Vec<Diagnostic> = Vec::new();
+    for (nth, file) in files.iter().enumerate() {
+        let file = file.borrow();
+        let is_repeated = files.iter().take(nth).any(|other| other.borrow().name == file.name);
+        if !is_repeated {
+            warnings.extend(file.warnings.iter().cloned());
+        }
+    }
+    warnings
+}
+
+fn named(document: &Document) -> Named<'_> {
+    Named {
+        name: &document.name,
+        tree: &document.tree,
+    }
+}

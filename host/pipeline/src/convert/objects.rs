@@ -1,0 +1,113 @@
+//! The step that makes the objects of the deployment and of each of its groups.
+
+use super::{parallel, places};
+use crate::bundle::privileges::{self, GrantedPrivileges, Privileges};
+use crate::diagnostic::{Diagnostic, causes};
+use crate::stage::{Deployment, GroupRequest, JobFiles, Named, Reply, ResolvedGroup, StageError, Stages, Variable};
+use boson_deployment::dns;
+use boson_deployment::names::Names;
+use boson_document::Tree;
+
+/// A resolved and rendered instance group.
+#[derive(Clone, Copy, Debug)]
+pub struct Group<'a> {
+    /// Its resolved document.
+    pub resolved: &'a ResolvedGroup,
+    /// Name of the Secret with the resolved document, which its pods mount.
+    pub secret: &'a str,
+    /// Its jobs with their rendered BPM configuration.
+    pub jobs: &'a [JobFiles],
+}
+
+/// The objects of a deployment.
+#[derive(Debug, Default)]
+pub struct Objects {
+    /// The objects of the deployment itself, then those of its groups, in manifest order.
+    pub objects: Vec<Tree>,
+    /// Errors of the deployment itself.
+    pub errors: Vec<Diagnostic>,
+    /// The groups that have no objects, with their errors.
+    pub failed: Vec<(String, Vec<Diagnostic>)>,
+}
+
+/// Makes the objects of the deployment and of these groups. An error of one group does not affect the others. Warnings are added to `said`.
+pub fn objects(
+    stages: &dyn Stages,
+    deployment: &Deployment,
+    (manifest, variables): (Named<'_>, &[Variable]),
+    groups: &[Group<'_>],
+    threads: usize,
+    said: &mut Vec<Diagnostic>,
+) -> Objects {
+    let mut made = Objects::default();
+    match stages.convert_deployment(deployment, manifest, variables) {
+        Ok((objects, notes)) => {
+            made.objects = objects;
+            said.extend(notes);
+        }
+        Err(error) => made.errors = error.into_diagnostics(),
+    }
+    let replies = parallel::map(groups, threads, |group| of_group(stages, deployment, manifest, group));
+    for (group, reply) in groups.iter().zip(replies) {
+        match reply {
+            Ok((objects, notes)) => {
+                made.objects.extend(objects);
+                said.extend(notes);
+            }
+            Err(error) => made
+                .failed
+                .push((group.resolved.name.clone(), error.into_diagnostics())),
+        }
+    }
+    made
+}
+
+/// The privileges that the pods of these groups may have: those that an administrator allows, and those that each group asks for.
+pub fn granted<'g>(
+    names: &Names,
+    allowed: &Privileges,
+    groups: impl IntoIterator<Item = Group<'g>>,
+) -> GrantedPrivileges {
+    let mut granted = GrantedPrivileges::new(allowed.clone());
+    granted.grant_dns(dns::object_name(names));
+    for Group { resolved, jobs, .. } in groups {
+        // A group without a name has no workload: the bpm stage reports it.
+        if let Ok(workload) = names.group(&resolved.name) {
+            granted.grant(workload, privileges::of_group(&resolved.document, jobs));
+        }
+    }
+    granted
+}
+
+fn of_group(stages: &dyn Stages, deployment: &Deployment, manifest: Named<'_>, group: &Group<'_>) -> Reply<Vec<Tree>> {
+    let pointer = places::of_group(manifest.tree, &group.resolved.name);
+    let document = &group.resolved.document;
+    let request = GroupRequest {
+        deployment,
+        group: document,
+        document_name: manifest.name,
+        pointer: &pointer,
+        jobs: group.jobs.to_vec(),
+        resolved_secret: group.secret,
+    };
+    let mut reply = stages.convert_group(&request);
+    if let Ok((_, said)) | Err(StageError::Input(said)) = &mut reply {
+        let entry = document.items("instance_groups").first().unwrap_or(&Tree::Null);
+        places::of_jobs(said, manifest, entry, &pointer, &request.jobs);
+        places::as_written(said, manifest.name, manifest.tree);
+    }
+    reply
+}
+
+/// The errors of a deployment and those of its groups. A fault that both report is reported once.
+pub fn together(mut one: Vec<Diagnostic>, other: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    one.retain(|a| !other.iter().any(|b| same_fault(a, b)));
+    one.extend(other);
+    causes(one)
+}
+
+/// Whether two stages report the same fault of the manifest: `links-wrong-type` and `bpm-wrong-type` of one place.
+fn same_fault(one: &Diagnostic, other: &Diagnostic) -> bool {
+    let fault = |code: &str| code.split_once('-').map(|(_, fault)| fault.to_owned());
+    one.place == other.place && fault(&one.code) == fault(&other.code)
+}

@@ -1,0 +1,71 @@
+//! The step that renders the templates of all groups, and applies the groups' operations on what was rendered.
+
+use super::pre_render_ops;
+use super::rendering::{self, Failure};
+use crate::diagnostic::Diagnostic;
+use crate::release::Release;
+use crate::scrub::Filter;
+use crate::stage::{JobFiles, Named, ResolvedGroup, Stages};
+use crate::yaml;
+
+/// The manifest that the groups come from, as far as the caller knows it.
+#[derive(Clone, Copy, Debug)]
+pub enum Origin<'a> {
+    /// The manifest.
+    Manifest(Named<'a>),
+    /// Only its name. Diagnostics then name the group instead of its index, see [`pre_render_ops::in_manifest`].
+    Name(&'a str),
+}
+
+/// Rendered groups.
+pub struct Rendered {
+    /// For each group its jobs with their rendered BPM configuration, in order, or why it cannot be rendered.
+    pub groups: Vec<Result<Vec<JobFiles>, Failure>>,
+    /// The rendered BPM configuration, which later diagnostics may name. It may hold secrets.
+    pub documents: Vec<yaml::Document>,
+}
+
+/// Renders every template on every instance of these groups. An error of one group does not affect the others. Warnings are added to `said`.
+///
+/// # Errors
+/// The conversion ran out of fuel.
+pub fn render(
+    stages: &dyn Stages,
+    manifest: Origin<'_>,
+    groups: &[ResolvedGroup],
+    releases: &[Release],
+    (filter, threads): (Filter<'_>, usize),
+    said: &mut Vec<Diagnostic>,
+) -> Result<Rendered, Vec<Diagnostic>> {
+    let mut rendering = rendering::render(stages, groups, releases, filter, threads)?;
+    said.append(&mut rendering.warnings);
+    for (group, jobs) in groups.iter().zip(&mut rendering.groups) {
+        let Ok(files) = jobs else { continue };
+        match pre_render_ops::to_bpm(stages, group, files, &mut rendering.documents, manifest.name()) {
+            Ok(notes) => said.extend(manifest.lead(notes)),
+            Err(errors) => *jobs = Err(manifest.lead(errors).into()),
+        }
+    }
+    Ok(Rendered {
+        groups: rendering.groups,
+        documents: rendering.documents,
+    })
+}
+
+// === impl Origin ===
+
+impl<'a> Origin<'a> {
+    fn name(self) -> &'a str {
+        match self {
+            Self::Manifest(manifest) => manifest.name,
+            Self::Name(name) => name,
+        }
+    }
+
+    fn lead(self, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        if let Self::Manifest(manifest) = self {
+            pre_render_ops::in_manifest(&mut diagnostics, manifest);
+        }
+        diagnostics
+    }
+}
