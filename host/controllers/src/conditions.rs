@@ -20,9 +20,15 @@ pub struct Finding {
     pub message: String,
 }
 
-/// Cuts a message to the longest length.
+/// Cuts a message to the longest length, and says so.
 pub fn cut(message: &str) -> String {
-    message.chars().take(MESSAGE).collect()
+    let length = message.chars().count();
+    if length <= MESSAGE {
+        return message.to_string();
+    }
+    let note = format!("\n[the message is cut: it has {length} characters]");
+    let kept = message.chars().take(MESSAGE.saturating_sub(note.len()));
+    kept.chain(note.chars()).collect()
 }
 
 /// Sets a condition and keeps the others; the time of transition changes only with the status.

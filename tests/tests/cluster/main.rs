@@ -20,6 +20,7 @@ mod deploy;
 mod desk;
 mod documented;
 mod drift;
+mod drivers;
 mod everything;
 mod example;
 mod extras;

@@ -107,7 +107,7 @@ impl Mounts {
 }
 
 /// Copies a release's jobs in the layout of an image.
-fn copy(from: &Path, to: &Path) -> Result<()> {
+pub fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;

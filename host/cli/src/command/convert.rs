@@ -362,15 +362,7 @@ fn releases(
         // Before the next one is read.
         release::check_all(&releases, most).map_err(|error| vec![error])?;
     }
-    for job in releases.iter().flat_map(|release| &release.jobs) {
-        sources.add_document(job.spec.clone(), false);
-        job.templates
-            .iter()
-            .for_each(|file| sources.add_text(&file.document_name, &file.text));
-        if let Some(monit) = &job.monit {
-            sources.add_text(&job.monit_document, monit);
-        }
-    }
+    sources.add_releases(&releases);
     if errors.is_empty() { Ok(releases) } else { Err(errors) }
 }
 

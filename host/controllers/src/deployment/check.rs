@@ -3,6 +3,7 @@
 
 use super::Context;
 use super::flow::Flow;
+use super::given::Depth;
 use super::manifest;
 use super::progress::Progress;
 use super::stop::Stop;
@@ -82,7 +83,7 @@ impl Flow<'_> {
             return Ok(sentences(&said, &manifest.sources));
         }
         let given = Values::of(&given).map_err(|errors| manifest.fail(errors))?.given;
-        let asked = self.asked(stages, manifest, &given).await?;
+        let asked = self.asked(stages, manifest, &given, Depth::Manifest).await?;
         let manifest = asked.manifest;
         let said = [manifest.warnings, asked.warnings].concat();
         let said = manifest.secrets.scrub(said, &manifest.sources);

@@ -6,18 +6,20 @@ use super::manifest::{Manifest, SharedStages, blocking};
 use super::retain;
 use super::stop::Stop;
 use super::values;
+use crate::api::deployment::ConversionMode;
 use crate::api::{ConditionStatus, QuarksSecret};
 use crate::client::{Error, resource};
 use crate::in_pod::{Held, Origin, Values};
 use crate::objects;
 use boson_deployment::labels;
 use boson_deployment::names::NameError;
+use boson_document::Tree;
 use boson_pipeline::bundle::Bundle;
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::Secrets;
-use boson_pipeline::stage::{Named, Variable};
+use boson_pipeline::stage::{Deployment, Named, Variable};
 use boson_pipeline::variables::{self, Table};
-use boson_pipeline::{Diagnostic, Stage};
+use boson_pipeline::{Diagnostic, Stage, StageError, Stages, convert};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Resource;
 use serde_json::Value;
@@ -36,6 +38,31 @@ pub(super) struct Asked {
     pub warnings: Vec<Diagnostic>,
 }
 
+/// How much the checks of a manifest read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// Only the manifest, for an answer within the time limit of a webhook.
+    Manifest,
+    /// Also the releases, if the manifest has errors: links may have more.
+    Releases,
+}
+
+/// The result of the checks.
+struct Checked {
+    variables: Vec<Variable>,
+    objects: Vec<Tree>,
+    warnings: Vec<Diagnostic>,
+    /// The plugin that made the objects.
+    plugin: String,
+}
+
+/// Errors of the checks.
+struct Refused {
+    errors: Vec<Diagnostic>,
+    /// The manifest with the given values, if the checks came that far.
+    document: Option<Tree>,
+}
+
 // === impl Flow ===
 
 impl Flow<'_> {
@@ -46,6 +73,33 @@ impl Flow<'_> {
             true => Ok(held),
             false => Err(manifest.fail(errors)),
         }
+    }
+
+    /// All errors that can be found before values exist: those of the checks, and those of links. Both are reported at once, as `host convert` does.
+    async fn refused(
+        &self,
+        stages: SharedStages,
+        mut manifest: Manifest,
+        errors: Vec<Diagnostic>,
+        document: Option<Tree>,
+        depth: Depth,
+    ) -> Stop {
+        let is_deep = depth == Depth::Releases && self.mode == ConversionMode::InProcess;
+        let Some(document) = document.filter(|_| is_deep) else {
+            return manifest.fail(errors);
+        };
+        manifest.tree = document;
+        // Without releases, their images are reported after these errors are fixed.
+        let Ok(releases) = self.releases(&manifest).await else {
+            return manifest.fail(errors);
+        };
+        let deployment = self.deployment.clone();
+        let all = blocking(move || {
+            let gathered = convert::gather(&*stages, &deployment, manifest.named(), &releases);
+            let more = gathered.err().map(StageError::into_diagnostics).unwrap_or_default();
+            manifest.fail(convert::together(errors, more))
+        });
+        all.await.unwrap_or_else(|stop| stop)
     }
 
     /// The given values that exist, and what is wrong with the others.
@@ -108,7 +162,7 @@ impl Flow<'_> {
         manifest: Manifest,
         given: &Table,
     ) -> Result<(Manifest, Vec<Variable>, Vec<String>), Stop> {
-        let mut asked = self.asked(stages, manifest, given).await?;
+        let mut asked = self.asked(stages, manifest, given, Depth::Releases).await?;
         let mut live = self.live(&resource(labels::API_VERSION, "QuarksSecret")).await?;
         if !asked.secrets.is_empty() {
             let policy = self.first_policy(&asked.manifest.tree, &live).await?;
@@ -124,30 +178,33 @@ impl Flow<'_> {
         Ok((asked.manifest, asked.variables, removed))
     }
 
-    /// The QuarksSecrets to apply, after all checks of a manifest that need no release.
+    /// The QuarksSecrets to apply, after the checks of the manifest that need no values.
     pub(super) async fn asked(
         &self,
         stages: SharedStages,
         mut manifest: Manifest,
         given: &Table,
+        depth: Depth,
     ) -> Result<Asked, Stop> {
         // The checked document holds given values, and checks may quote what they refuse.
         manifest.secrets.add(Secrets::of(&given.to_tree()));
-        let (deployment, given) = (self.deployment.clone(), given.clone());
+        let (deployment, given, own) = (self.deployment.clone(), given.clone(), stages.clone());
         let (manifest, result) = blocking(move || {
-            let result = variables::wanted(&*stages, manifest.named(), &given).and_then(|(wanted, mut warnings)| {
-                let named = Named {
-                    name: &manifest.name,
-                    tree: &wanted.document,
-                };
-                let (objects, said) = stages.convert_deployment(&deployment, named, &wanted.variables)?;
-                warnings.extend(said);
-                Ok((wanted.variables, objects, warnings, stages.called(Stage::Bpm, 0)))
-            });
+            let result = checked(&*own, &manifest, &deployment, &given);
             (manifest, result)
         })
         .await?;
-        let (variables, objects, warnings, plugin) = result.map_err(|error| manifest.wrong(error))?;
+        let Checked {
+            variables,
+            objects,
+            warnings,
+            plugin,
+        } = match result {
+            Ok(checked) => checked,
+            Err(Refused { errors, document }) => {
+                return Err(self.refused(stages, manifest, errors, document, depth).await);
+            }
+        };
         let secrets = objects
             .into_iter()
             .filter(|object| object.str("kind") == Some("QuarksSecret"));
@@ -196,6 +253,39 @@ impl Flow<'_> {
 
     pub(super) async fn secret(&self, name: &str) -> Result<Option<Secret>, Error> {
         self.context.cluster.get(self.namespace, name).await
+    }
+}
+
+/// The checks of a manifest that need no values. Errors of the deployment's own objects leave a document whose links can be checked, too.
+fn checked(
+    stages: &dyn Stages,
+    manifest: &Manifest,
+    deployment: &Deployment,
+    given: &Table,
+) -> Result<Checked, Refused> {
+    let wanted = variables::wanted(stages, manifest.named(), given);
+    let (wanted, mut warnings) = wanted.map_err(|error| Refused {
+        errors: error.into_diagnostics(),
+        document: None,
+    })?;
+    let named = Named {
+        name: &manifest.name,
+        tree: &wanted.document,
+    };
+    match stages.convert_deployment(deployment, named, &wanted.variables) {
+        Ok((objects, said)) => {
+            warnings.extend(said);
+            Ok(Checked {
+                variables: wanted.variables,
+                objects,
+                warnings,
+                plugin: stages.called(Stage::Bpm, 0),
+            })
+        }
+        Err(error) => Err(Refused {
+            errors: error.into_diagnostics(),
+            document: Some(wanted.document),
+        }),
     }
 }
 

@@ -71,12 +71,7 @@ pub(super) async fn gather(
     releases: Arc<Vec<Release>>,
 ) -> Result<(Manifest, Vec<ResolvedGroup>), Stop> {
     blocking(move || {
-        for job in releases.iter().flat_map(|release| &release.jobs) {
-            manifest.sources.add_document(job.spec.clone(), false);
-            for file in &job.templates {
-                manifest.sources.add_text(&file.document_name, &file.text);
-            }
-        }
+        manifest.sources.add_releases(&releases);
         let groups = convert::gather(&*stages, &deployment, manifest.named(), &releases);
         let (groups, said) = groups.map_err(|error| manifest.wrong(error))?;
         manifest.warnings.extend(said);

@@ -2,6 +2,7 @@
 
 use super::path::path;
 use crate::diagnostic::Diagnostic;
+use crate::release::Release;
 use crate::stage::Origin;
 use crate::yaml::{self, Document, Span};
 use boson_document::{Pointer, Tree};
@@ -107,6 +108,19 @@ impl Sources {
     /// Registers a text that may be shown: a template, or YAML that cannot be read.
     pub fn add_text(&mut self, name: &str, text: &str) {
         self.documents.insert(name.to_string(), Source::Text(text.into()));
+    }
+
+    /// Registers the specs, templates and monit files of releases.
+    pub fn add_releases(&mut self, releases: &[Release]) {
+        for job in releases.iter().flat_map(|release| &release.jobs) {
+            self.add_document(job.spec.clone(), false);
+            for file in &job.templates {
+                self.add_text(&file.document_name, &file.text);
+            }
+            if let Some(monit) = &job.monit {
+                self.add_text(&job.monit_document, monit);
+            }
+        }
     }
 
     /// Registers a document that never was a text.

@@ -50,12 +50,7 @@ pub fn values(folder: Option<&Path>) -> Result<(Vec<Held>, Values), Vec<Diagnost
 pub fn releases(folder: &Path, sources: &mut Sources) -> Result<Vec<Release>, Vec<Diagnostic>> {
     let limits = boson_releases::Limits::default();
     let releases = boson_releases::read_all(folder, None, limits, sources, &mut |_| {})?;
-    for job in releases.iter().flat_map(|release| &release.jobs) {
-        sources.add_document(job.spec.clone(), false);
-        for file in &job.templates {
-            sources.add_text(&file.document_name, &file.text);
-        }
-    }
+    sources.add_releases(&releases);
     Ok(releases)
 }
 
