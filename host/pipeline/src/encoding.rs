@@ -98,7 +98,7 @@ pub fn is_same(one: &[u8], other: &[u8]) -> bool {
 }
 
 /// No time, file name or system: only the content determines the bytes. Writing to a vector does not fail, so there is always a result.
-fn compress(value: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn compress(value: &[u8]) -> Option<Vec<u8>> {
     let mut encoder = GzBuilder::new()
         .mtime(0)
         .operating_system(255)

@@ -5,15 +5,12 @@ use crate::group::Group;
 use crate::job::Job;
 use crate::object::{compact, object};
 use crate::volumes::{self, Volumes, mount};
-use crate::wrapper::{BOSH, COPIER, HOME, IN_IMAGE, VOLUME};
+use crate::wrapper::{COPIER, HOME, JOBS, VOLUME, install};
 use crate::{monit_http, pre_render, resources, scripts, security, waiting};
 use boson_deployment::copier::{self, RELEASES};
 use boson_deployment::{contract, names};
 use boson_document::Tree;
 use std::collections::HashSet;
-
-/// Where templates are rendered to.
-const JOBS: &str = "/var/vcap/jobs";
 
 /// All of them.
 pub fn containers(group: &Group, volumes: &Volumes) -> Vec<Tree> {
@@ -64,7 +61,7 @@ fn wrapper_copier(group: &Group) -> Tree {
     compact(object! {
         "name" => COPIER,
         "image" => group.deployment.operator_image.as_str(),
-        "command" => vec![IN_IMAGE, "install", HOME, "--jobs", JOBS, "--bosh", BOSH],
+        "command" => install().to_vec(),
         "resources" => resources::of_copier(),
         "volumeMounts" => vec![mount(VOLUME, HOME, None, false), mount("jobs-dir", JOBS, None, false)],
         "securityContext" => security::of_plain(),
@@ -121,7 +118,7 @@ fn template_render(group: &Group) -> Tree {
         text("BOSH_AZ_COUNT", &zones),
         replicas(group, "BOSH_REPLICA_COUNT"),
         ordinal(group, "BOSH_REPLICA_ORDINAL"),
-        text(contract::VARIABLE, &contract::VERSION.to_string()),
+        text(contract::VARIABLE, &contract::COMMON.to_string()),
     ];
     // This container also makes the directories of processes: a separate container would delay every start.
     let mut command: Vec<String> = ["host", "util", "template-render"].map(String::from).into();

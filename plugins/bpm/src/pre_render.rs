@@ -81,7 +81,7 @@ fn writer(group: &Group) -> Tree {
         "env" => vec![
             text("BOSH_MANIFEST_PATH", &format!("{resolved}/properties.yaml")),
             text("JOBS_DIR", RELEASES),
-            text(contract::VARIABLE, &contract::VERSION.to_string()),
+            text(contract::VARIABLE, &contract::COMMON.to_string()),
         ],
         "resources" => resources::of_rendering(),
         "volumeMounts" => vec![mount("rendering-data", RELEASES, None, false), mount("ig-resolved", &resolved, None, true)],

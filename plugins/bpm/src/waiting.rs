@@ -113,7 +113,7 @@ fn container(group: &Group, wait: &Wait) -> Tree {
         "name" => name(wait),
         "image" => group.deployment.operator_image.as_str(),
         "command" => command,
-        "env" => vec![text(contract::VARIABLE, &contract::VERSION.to_string())],
+        "env" => vec![text(contract::VARIABLE, &contract::COMMON.to_string())],
         "resources" => resources::of_logs(),
         "securityContext" => security::of_plain(),
     })

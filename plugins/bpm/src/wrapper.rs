@@ -3,10 +3,7 @@
 use crate::container::literal;
 use crate::job::Job;
 use crate::process::Process;
-pub use boson_deployment::wrapper::{COPIER, HOME, IN_IMAGE, PROGRAM, VOLUME};
-
-/// In its volume: what scripts find in `/var/vcap/bosh`.
-pub const BOSH: &str = "/container-run/bosh";
+pub use boson_deployment::wrapper::{COPIER, HOME, JOBS, PROGRAM, VOLUME, install};
 
 /// The subject of a command.
 #[derive(Clone, Debug)]

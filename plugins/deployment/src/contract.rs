@@ -4,8 +4,11 @@
 //! A variable of the pod has the contract version that it was created for. An image that does not serve that version reports an error and does
 //! nothing.
 
-/// The version that pods are made for now. It changes with everything that an older image would not understand.
-pub const VERSION: u32 = 2;
+/// The newest version that `host util` serves: that of pods that mount their job sources. It changes with everything that an older image would not
+/// understand.
+pub const VERSION: u32 = 3;
+/// The version of all other pods, which need nothing newer: so the upgrade that brought [`VERSION`] does not change them.
+pub const COMMON: u32 = 2;
 /// The oldest version that `host util` still serves.
 pub const OLDEST: u32 = 1;
 /// Variable of a container: the version that its pod was made for. A pod without it was made for version 1.

@@ -52,6 +52,8 @@ pub const ENTANGLEMENT: &str = "quarks.cloudfoundry.org/entanglement";
 pub const CONTAINER_NAME: &str = "quarks.cloudfoundry.org/container-name";
 /// Label: `REMOTE_ID` of that container.
 pub const REMOTE_ID: &str = "quarks.cloudfoundry.org/remote-id";
+/// Label `"true"` of a ConfigMap: the job sources of an instance group, which its pods mount.
+pub const JOB_SOURCES: &str = "quarks.cloudfoundry.org/job-sources";
 /// Label: QuarksJob of a Job and its pod.
 pub const QUARKS_JOB_NAME: &str = "quarks.cloudfoundry.org/qjob-name";
 /// Label: zone of a StatefulSet and its pods, from 0; `"0"` without zones.

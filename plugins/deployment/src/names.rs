@@ -280,6 +280,14 @@ impl Names {
         )
     }
 
+    /// ConfigMap with the job sources of a group that have this digest.
+    ///
+    /// # Errors
+    /// A group name of which nothing is left.
+    pub fn job_sources(&self, group: &str, digest: &str) -> Result<String, NameError> {
+        Ok(self.secret(&format!("job-sources.{}", group_label(group)?), &format!("-{digest}")))
+    }
+
     fn secret(&self, rest: &str, ending: &str) -> String {
         cut(&format!("{}.{rest}", self.subdomain), ending, SUBDOMAIN_LIMIT)
     }

@@ -97,7 +97,7 @@ fn container(order: &Order, image: &str, mounts: Vec<Value>) -> Value {
             {"name": ORDER, "value": serde_json::to_string(order).unwrap_or_default()},
             {"name": "NAMESPACE", "valueFrom": field("metadata.namespace")},
             {"name": "POD_NAME", "valueFrom": field("metadata.name")},
-            {"name": contract::VARIABLE, "value": contract::VERSION.to_string()}
+            {"name": contract::VARIABLE, "value": contract::COMMON.to_string()}
         ],
         "volumeMounts": mounts,
         // A file has at most 32 MiB, and its parts are held a few times.

@@ -25,6 +25,7 @@ mod copies;
 mod costs;
 pub mod filling;
 mod gather;
+pub mod job_sources;
 pub mod kept;
 mod merge;
 mod needed;

@@ -5,6 +5,7 @@ mod contract;
 mod extract_jobs;
 mod instance_group;
 mod interpolate;
+mod job_sources;
 mod leaving;
 mod mounted;
 mod persist_output;

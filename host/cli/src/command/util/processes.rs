@@ -1,7 +1,7 @@
 //! The files that the process wrapper reads in a pod: the processes of each job, from the rendered files, and the instance's own files.
 
 use crate::storage::below::{self, Below};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use boson_document::{Tree, json};
 use boson_pipeline::convert::filling::Filled;
 use boson_pipeline::release::Job;
@@ -11,6 +11,7 @@ use boson_processes::{Findings, Given, Kind, Place, document, of_monit, read, un
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
+use std::process::Command;
 
 /// Files of an instance, as BOSH's agent leaves them.
 const INSTANCE: [&str; 4] = ["id", "az", "name", "deployment"];
@@ -131,6 +132,20 @@ pub fn write(wrapper: &Path, written: &Written) -> Result<()> {
         mode: 0o644,
     });
     below::write(wrapper, &processes.chain(own).collect::<Vec<_>>())
+}
+
+/// Lets the wrapper copy itself to its directory, with links for scripts in `jobs`.
+///
+/// # Errors
+/// It cannot be started, or it fails; its own message is in the container's log.
+pub fn install(program: &Path, wrapper: &Path, jobs: &Path) -> Result<()> {
+    let context = || format!("cannot install '{}'", program.display());
+    let mut command = Command::new(program);
+    command.arg("install").arg(wrapper).arg("--jobs").arg(jobs);
+    command.arg("--bosh").arg(wrapper.join("bosh"));
+    let ended = command.status().with_context(context)?;
+    ensure!(ended.success(), "{}: {ended}", context());
+    Ok(())
 }
 
 /// Makes a directory that vcap's group may write: containers may have another user.

@@ -1,5 +1,6 @@
 //! `host util template-render`: renders all templates of an instance in its pod.
 
+use super::job_sources::JobSources;
 use super::pod_names;
 use super::processes::{self, Written};
 use crate::command::inputs;
@@ -33,6 +34,9 @@ pub struct TemplateRenderArguments {
     /// Directory with `jobs-src/<release>/<job>`
     #[arg(long, env = "JOBS_DIR", default_value = "/var/vcap/all-releases")]
     releases: PathBuf,
+    /// The job sources as one file, used in place of the directory
+    #[arg(long, value_name = "FILE")]
+    job_sources: Option<PathBuf>,
     /// Directory for rendered jobs
     #[arg(long, env = "OUTPUT_DIR", default_value = "/var/vcap/jobs")]
     out: PathBuf,
@@ -51,6 +55,9 @@ pub struct TemplateRenderArguments {
     /// Directory of the process wrapper and of the files that it reads
     #[arg(long, env = "CONTAINER_RUN_DIR")]
     wrapper: Option<PathBuf>,
+    /// The process wrapper's program, to install in its directory
+    #[arg(long, value_name = "PROGRAM", requires = "wrapper")]
+    install: Option<PathBuf>,
     /// A directory to create for the processes; may be given more than once
     #[arg(long, value_name = "PATH")]
     directory: Vec<PathBuf>,
@@ -75,6 +82,7 @@ struct Pod<'a> {
     group: &'a str,
     jobs: &'a [Tree],
     index: u32,
+    releases: JobSources,
 }
 
 /// The notes of the templates.
@@ -87,9 +95,11 @@ fn template_render(
     // The operator has warned about settings when it loaded the plugin.
     let stages = pre_render_ops::stages(Stage::Render, pre_render_ops::are_in_pod(&manifest));
     let (plugins, _) = plugins::prepare(&arguments.plugins, &stages, sources)?;
-    let pod = pod(arguments, &manifest);
     // More users can read a pod's log than its Secrets.
     let secrets = Secrets::suspected(&manifest);
+    let releases = JobSources::open(arguments.job_sources.as_deref(), &arguments.releases, sources);
+    let releases = releases.map_err(|errors| secrets.scrub(errors, sources))?;
+    let pod = pod(arguments, &manifest, releases);
     let rendered = files(arguments, &plugins, &pod, &secrets, sources);
     let rendered = rendered.map_err(|errors| secrets.scrub(errors, sources))?;
     let mut said = rendered.said.clone();
@@ -110,6 +120,9 @@ struct Rendered {
 }
 
 fn write(arguments: &TemplateRenderArguments, rendered: &Rendered) -> anyhow::Result<()> {
+    if let (Some(program), Some(wrapper)) = (&arguments.install, &arguments.wrapper) {
+        processes::install(program, wrapper, &arguments.out)?;
+    }
     below::write(&arguments.out, &rendered.files)?;
     if let Some(wrapper) = &arguments.wrapper {
         processes::write(wrapper, &rendered.written)?;
@@ -120,7 +133,7 @@ fn write(arguments: &TemplateRenderArguments, rendered: &Rendered) -> anyhow::Re
         .try_for_each(|path| processes::directory(path))
 }
 
-fn pod<'a>(arguments: &TemplateRenderArguments, manifest: &'a Tree) -> Pod<'a> {
+fn pod<'a>(arguments: &TemplateRenderArguments, manifest: &'a Tree, releases: JobSources) -> Pod<'a> {
     let group = manifest.items("instance_groups").first();
     let replicas = arguments.replicas.or_else(|| context::replicas(manifest)).unwrap_or(1);
     Pod {
@@ -128,6 +141,7 @@ fn pod<'a>(arguments: &TemplateRenderArguments, manifest: &'a Tree) -> Pod<'a> {
         group: group.and_then(|group| group.str("name")).unwrap_or_default(),
         jobs: group.map_or(&[][..], |group| group.items("jobs")),
         index: instances::index(arguments.az_index, replicas, arguments.ordinal),
+        releases,
     }
 }
 
@@ -141,7 +155,7 @@ fn files(
 ) -> Result<Rendered, Vec<Diagnostic>> {
     let (mut rendered, mut said, mut filled) = (Rendered::default(), Vec::new(), Vec::new());
     for job in pod.jobs {
-        match fill(arguments, plugins, job, pod.index, secrets, sources) {
+        match fill(arguments, plugins, job, pod, secrets, sources) {
             Ok(one) => filled.push((job, one)),
             Err(some) => said.extend(some),
         }
@@ -229,7 +243,7 @@ fn fill(
     arguments: &TemplateRenderArguments,
     plugins: &Plugins,
     job: &Tree,
-    index: u32,
+    pod: &Pod<'_>,
     secrets: &Secrets,
     sources: &mut Sources,
 ) -> Result<Instance, Vec<Diagnostic>> {
@@ -237,12 +251,12 @@ fn fill(
         job.str("name").unwrap_or_default(),
         job.str("release").unwrap_or_default(),
     );
-    let source = arguments.releases.join("jobs-src").join(release);
-    let found = boson_releases::read_noting(&source, Some(release), sources, &mut |_| {})?;
+    let found = pod.releases.release(release, sources)?;
     let files = found.job(name).ok_or_else(|| {
         let what = format!("Job '{name}' not found in release '{release}'");
-        vec![Diagnostic::error("release-no-job", what).in_document(source.display().to_string())]
+        vec![Diagnostic::error("release-no-job", what).in_document(found.source.clone())]
     })?;
+    let index = pod.index;
     let nth = (0..context::instances(job)).find(|nth| context::index(job, *nth) == Some(index));
     let context = nth.and_then(|nth| context::context(job, nth, &arguments.ip));
     let context = context.ok_or_else(|| {

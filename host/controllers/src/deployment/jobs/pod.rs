@@ -48,7 +48,7 @@ impl Container {
             "env": [
                 // Nothing else of the file system can be written.
                 { "name": "XDG_CACHE_HOME", "value": "/tmp/cache" },
-                { "name": contract::VARIABLE, "value": contract::VERSION.to_string() },
+                { "name": contract::VARIABLE, "value": contract::COMMON.to_string() },
             ],
             "resources": {
                 "requests": { "cpu": "50m", "memory": "64Mi" },

@@ -1,0 +1,247 @@
+//! The job sources of an instance group as one compressed document, which its pods mount: then they render their templates without a container of a
+//! release image before it.
+//!
+//! `{"<release>": {"<job>/job.MF": {"text": "..."}, "<job>/templates/bin/ctl": {"text": "...", "executable": true}}}`
+
+use crate::encoding::{self, Damaged};
+use crate::release::paths::clean;
+use crate::release::{Entry, File, Files, Job, Naming, Release};
+use boson_document::{Map, Tree, json};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+
+/// Key of the document in a ConfigMap, and name of the mounted file.
+pub const FILE: &str = "job-sources.json.gz";
+/// Limit on the text of one group, in bytes. The jobs of the largest groups of cf-deployment have 1 MB.
+const TEXT: usize = 8 << 20;
+/// Limit on the compressed document, in bytes: a ConfigMap has 1 MiB with its metadata.
+const PACKED: usize = 900 << 10;
+/// Digits of a digest.
+const DIGITS: usize = 32;
+
+/// The job sources of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packed {
+    /// Identifies the content. It does not depend on the compression, which another version of this program may do in another way.
+    pub digest: String,
+    /// The compressed document.
+    pub bytes: Vec<u8>,
+}
+
+/// What the documents of one deployment may still use: a release with large templates can be in any number of groups.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Bytes of text.
+    pub text: usize,
+    /// Bytes of compressed documents.
+    pub packed: usize,
+}
+
+// === impl Room ===
+
+impl Default for Room {
+    fn default() -> Self {
+        Self {
+            text: 64 << 20,
+            packed: 16 << 20,
+        }
+    }
+}
+
+/// Packs the sources of the jobs in a resolved document. `None`: they are too large, or not all of them are among `releases`.
+pub fn pack(document: &Tree, releases: &[Release], room: &mut Room) -> Option<Packed> {
+    let mut all: BTreeMap<&str, BTreeMap<String, Tree>> = BTreeMap::new();
+    let group = document.items("instance_groups").first()?;
+    for job in group.items("jobs") {
+        let (release, name) = (job.str("release")?, job.str("name")?);
+        let found = releases.iter().find(|found| found.name == release)?.job(name)?;
+        all.entry(release).or_default().extend(files(found)?);
+    }
+    let object = |files: BTreeMap<String, Tree>| Tree::Object(files.into_iter().collect::<Map>());
+    let text: Tree = all.into_iter().map(|(name, files)| (name, object(files))).collect();
+    let text = json::to_text(&text);
+    room.text = room.text.checked_sub(text.len())?;
+    if text.len() > TEXT {
+        return None;
+    }
+    let bytes = encoding::compress(text.as_bytes())?;
+    room.packed = room.packed.checked_sub(bytes.len())?;
+    let digest = format!("{:x}", Sha256::digest(text.as_bytes()));
+    (bytes.len() <= PACKED).then(|| Packed {
+        digest: digest.chars().take(DIGITS).collect(),
+        bytes,
+    })
+}
+
+/// What is read of a job. `None`: a path has `..`, which only the files of the whole release can resolve.
+fn files(job: &Job) -> Option<Vec<(String, Tree)>> {
+    let file = |text: &str, executable: bool| {
+        let file = Tree::object().with("text", text);
+        if executable {
+            file.with("executable", Tree::Bool(true))
+        } else {
+            file
+        }
+    };
+    let mut files = vec![(format!("{}/job.MF", job.name), file(&job.spec.text, false))];
+    if let Some(monit) = &job.monit {
+        files.push((format!("{}/monit", job.name), file(monit, false)));
+    }
+    for template in &job.templates {
+        let path = clean(&format!("{}/templates/{}", job.name, template.source)).ok()?;
+        files.push((path, file(&template.text, template.executable)));
+    }
+    Some(files)
+}
+
+/// The files of each release in a document of [`pack`], below `jobs-src/<release>`. `directory`: where they are in messages.
+///
+/// # Errors
+/// It is damaged.
+pub fn read(bytes: &[u8], directory: &str) -> Result<BTreeMap<String, Files>, Damaged> {
+    let text = encoding::unpack(bytes)?;
+    let text = std::str::from_utf8(&text).map_err(|_| Damaged)?;
+    let document = json::parse(text).map_err(|_| Damaged)?;
+    let mut all = BTreeMap::new();
+    for (release, tree) in document.as_object().ok_or(Damaged)? {
+        let mut files = Files::new(Naming::Directory(directory.into()));
+        for (path, file) in tree.as_object().ok_or(Damaged)? {
+            let path = clean(path).map_err(|_| Damaged)?;
+            let file = File {
+                bytes: file.str("text").ok_or(Damaged)?.into(),
+                executable: file.get("executable") == Some(&Tree::Bool(true)),
+            };
+            files.insert(format!("{}/{path}", root(release)), Entry::File(file));
+        }
+        all.insert(release.to_string(), files);
+    }
+    Ok(all)
+}
+
+/// Where the jobs of a release are.
+pub fn root(release: &str) -> String {
+    format!("jobs-src/{release}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::release::{TemplateFile, image};
+    use crate::report::Sources;
+    use crate::yaml;
+
+    fn job(name: &str, source: &str, text: &str) -> Job {
+        let spec = format!("name: {name}\ntemplates: {{{source}: bin/ctl}}\n");
+        Job {
+            name: name.into(),
+            spec: yaml::read("spec", &spec).unwrap(),
+            templates: vec![TemplateFile {
+                source: source.into(),
+                destination: "bin/ctl".into(),
+                text: text.into(),
+                document_name: "d".into(),
+                executable: true,
+            }],
+            monit: Some("check process a".into()),
+            monit_document: String::new(),
+            properties_schema: None,
+        }
+    }
+
+    fn release(jobs: Vec<Job>) -> Release {
+        Release {
+            name: "r".into(),
+            version: None,
+            jobs,
+            source: String::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    fn document(jobs: &str) -> Tree {
+        json::parse(&format!(r#"{{"instance_groups": [{{"jobs": [{jobs}]}}]}}"#)).unwrap()
+    }
+
+    const ONE: &str = r#"{"name": "a", "release": "r"}"#;
+
+    #[test]
+    fn what_is_packed_is_read_as_the_same_jobs() {
+        let releases = [release(vec![job("a", "ctl.erb", "<%= 1 %>"), job("b", "x", "unused")])];
+        let packed = pack(&document(ONE), &releases, &mut Room::default()).unwrap();
+        assert_eq!(
+            Some(&packed),
+            pack(&document(ONE), &releases, &mut Room::default()).as_ref()
+        );
+        let files = read(&packed.bytes, "/all").unwrap();
+        let mut sources = Sources::default();
+        let read = image::read(&files["r"], &root("r"), Some("r"), None, &mut sources).unwrap();
+        let [found] = read[0].jobs.as_slice() else {
+            panic!("only the jobs of the group: {read:?}")
+        };
+        let wanted = &releases[0].jobs[0];
+        assert_eq!((&found.name, &found.monit), (&wanted.name, &wanted.monit));
+        let [template] = found.templates.as_slice() else {
+            panic!("{found:?}")
+        };
+        assert_eq!((template.text.as_str(), template.executable), ("<%= 1 %>", true));
+        assert_eq!(template.document_name, "/all/jobs-src/r/a/templates/ctl.erb");
+    }
+
+    #[test]
+    fn the_digest_is_that_of_the_content() {
+        let of = |text: &str| {
+            let releases = [release(vec![job("a", "ctl.erb", text)])];
+            let packed = pack(&document(ONE), &releases, &mut Room::default()).unwrap();
+            packed.digest
+        };
+        assert_eq!(of("x"), of("x"));
+        assert_ne!(of("x"), of("y"));
+        assert_eq!(of("x").len(), DIGITS);
+    }
+
+    #[test]
+    fn jobs_that_are_too_large_missing_or_elsewhere_are_not_packed() {
+        let mut state = 1_u64;
+        let noise: String = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            char::from(b' ' + (state >> 33) as u8 % 90)
+        })
+        .take(2 << 20)
+        .collect();
+        for (name, one, jobs) in [
+            ("incompressible", job("a", "ctl.erb", &noise), ONE),
+            ("large", job("a", "ctl.erb", &"x".repeat(TEXT)), ONE),
+            ("outside", job("a", "../../shared", "x"), ONE),
+            ("missing", job("b", "ctl.erb", "x"), ONE),
+            (
+                "other release",
+                job("a", "ctl.erb", "x"),
+                r#"{"name": "a", "release": "s"}"#,
+            ),
+        ] {
+            let packed = pack(&document(jobs), &[release(vec![one])], &mut Room::default());
+            assert!(packed.is_none(), "{name}");
+        }
+        let releases = [release(vec![job("a", "ctl.erb", "x")])];
+        let mut room = Room {
+            text: 300,
+            packed: 1000,
+        };
+        assert!(pack(&document(ONE), &releases, &mut room).is_some());
+        assert!(pack(&document(ONE), &releases, &mut room).is_none(), "no room is left");
+    }
+
+    #[test]
+    fn a_document_that_is_damaged_or_leads_out_is_refused() {
+        for text in [
+            "",
+            "[]",
+            r#"{"r": []}"#,
+            r#"{"r": {"a": {}}}"#,
+            r#"{"r": {"../a": {"text": ""}}}"#,
+            r#"{"r": {"/a": {"text": ""}}}"#,
+        ] {
+            assert!(read(text.as_bytes(), "d").is_err(), "{text}");
+        }
+    }
+}
