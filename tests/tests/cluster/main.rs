@@ -31,6 +31,7 @@ mod headless;
 mod held_back;
 mod hook;
 mod installed;
+mod job_sources;
 mod jobs;
 mod kept;
 mod leading;

@@ -19,6 +19,7 @@ fn a_message_sent_to_one_broker_by_tls_arrives_at_the_other() {
     for (mode, name) in [("InProcess", "bus-in-process"), ("Jobs", "bus-jobs")] {
         let bus = Bus::new(cluster, name, mode).unwrap();
         bus.deploy().unwrap();
+        bus.gets_job_sources().unwrap();
         bus.round_trip().unwrap();
     }
 }
@@ -56,6 +57,21 @@ impl Bus {
         self.until("ready brokers", || {
             Ok(is(&self.get("boshdeployment/bus")?, "Ready", "True"))
         })
+    }
+
+    /// The operator has read the releases only in its own process; in the other mode, pods copy them.
+    fn gets_job_sources(&self) -> Result<()> {
+        let path = "jsonpath={.items[0].spec.initContainers[*].name}";
+        let selector = "quarks.cloudfoundry.org/instance-group-name=brokers";
+        let names = self
+            .stage
+            .kubectl(&["get", "pods", "--selector", selector, "--output", path])?;
+        let wanted = match self.mode {
+            "InProcess" => "template-render logs",
+            _ => "container-run-copier spec-copier-bus template-render logs",
+        };
+        ensure!(names == wanted, "{names}");
+        Ok(())
     }
 
     /// Runs the errand and waits for its result.

@@ -3,6 +3,7 @@
 use super::MANAGER;
 use super::flow::Flow;
 use super::held_back::HeldBack;
+use super::job_sources::JobSources;
 use super::manifest::Manifest;
 use super::manifest_version;
 use super::stop::{Stop, refusal};
@@ -45,6 +46,7 @@ impl Flow<'_> {
         manifest: &Manifest,
         desired: &str,
         held_back: &HeldBack,
+        sources: &JobSources,
     ) -> Result<(Vec<Value>, Vec<OutdatedGroup>), Stop> {
         let mut live = Vec::new();
         for kind in KINDS {
@@ -56,7 +58,10 @@ impl Flow<'_> {
         // Groups that are held back keep their present objects.
         live.retain(|object| !held_back.owns(object));
         manifest_version::keep(&mut wanted, &live);
-        let outdated = self.keep_images(&mut wanted, &live);
+        let existing = self.existing_job_sources().await?;
+        let known: Vec<String> = existing.iter().filter_map(|meta| meta.name.clone()).collect();
+        let outdated = self.keep_images(&mut wanted, &live, sources, &known);
+        let missing = self.missing_job_sources(sources, &wanted, &existing).await?;
         manifest_version::renew(&mut wanted, &live, desired);
         let plan = self.differences(wanted.clone(), &mut live).await?;
         self.vacant(plan.new_objects()).await?;
@@ -65,13 +70,15 @@ impl Flow<'_> {
             return Err(Stop::Waiting(format!("Service '{name}' to be deleted")));
         }
         self.accepted(&plan, manifest).await?;
-        self.within_quotas(&plan, manifest).await?;
+        self.within_quotas(&plan, missing.len(), manifest).await?;
         self.take_back(&plan).await?;
         self.dns_account(&wanted).await?;
         let change = Change::of(&plan, &live);
         let starts_pods = |object: &&Value| WORKLOADS.iter().any(|kind| object["kind"] == *kind);
         let (workloads, others): (Vec<_>, Vec<_>) = plan.apply.iter().partition(starts_pods);
         // What pods mount must exist before they start.
+        let created = self.create_job_sources(&missing).await;
+        created.map_err(|stop| stop.or_refused(manifest))?;
         for objects in [others, workloads] {
             let written = self.write_all(&plan, &objects).await.map_err(Stop::from);
             written.map_err(|stop| stop.or_refused(manifest))?;

@@ -99,17 +99,19 @@ impl Flow<'_> {
             .render(&stages, manifest, gathered, &mut work, &mut held_back)
             .await?;
         self.progress.done(3);
+        let sources = self.job_sources(&manifest, &gathered).await?;
         let (manifest, made) = self
             .convert(stages, manifest, variables, gathered, &mut held_back)
             .await?;
         self.copy_plugins().await?;
-        let (objects, outdated) = self.apply(made, &manifest, &work.desired, &held_back).await?;
+        let applied = self.apply(made, &manifest, &work.desired, &held_back, &sources);
+        let (objects, outdated) = applied.await?;
         // List again to include new versions; else the oldest would stay until the next change.
         let existing = match self.progress.has_written() {
             true => self.existing().await?,
             false => work.existing,
         };
-        self.collect_garbage(&work.series, &existing).await?;
+        self.collect_garbage(&work.series, &existing, &objects).await?;
         let mut warnings = self.plugins.warnings.clone();
         warnings.extend(manifest.secrets.scrub(manifest.warnings, &manifest.sources));
         Ok(Done {

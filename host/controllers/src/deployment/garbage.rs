@@ -1,4 +1,4 @@
-//! Deletes versions of Secrets and copies of plugins that are no longer used, once no pod can start that needs them.
+//! Deletes versions of Secrets, copies of plugins and job sources that are no longer used, once no pod can start that needs them.
 
 use super::Context;
 use super::flow::Flow;
@@ -9,6 +9,7 @@ use boson_deployment::labels::{self, secret_type};
 use boson_deployment::names::Names;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
+use serde_json::Value;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Mutex, PoisonError};
 
@@ -63,15 +64,17 @@ impl Context {
 // === impl Flow ===
 
 impl Flow<'_> {
-    /// Deletes what no workload refers to. `series`: names of the series that the deployment uses.
+    /// Deletes what no workload refers to. `series`: names of the series that the deployment uses; `objects`: its wanted objects.
     pub(super) async fn collect_garbage(
         &self,
         series: &BTreeSet<String>,
         existing: &[ObjectMeta],
+        objects: &[Value],
     ) -> Result<(), Error> {
         let key = (self.namespace.to_string(), self.object.name_any());
         let uid = &self.owner.uid;
-        let copies = self.old_copies().await?;
+        let mut copies = self.old_copies().await?;
+        copies.extend(self.old_job_sources(objects).await?);
         // The output of an errand is no document of the conversion.
         let ours = |meta: &&ObjectMeta| secret_type(meta).is_some();
         let mut existing: Vec<ObjectMeta> = existing.iter().filter(ours).cloned().collect();

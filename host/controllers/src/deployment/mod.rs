@@ -7,6 +7,7 @@
 
 mod applying;
 mod before;
+mod chain;
 mod check;
 mod dns;
 mod documents;
@@ -19,6 +20,7 @@ mod given;
 mod groups;
 mod held_back;
 mod inputs;
+mod job_sources;
 mod jobs;
 mod manifest;
 mod manifest_version;

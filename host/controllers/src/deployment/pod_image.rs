@@ -1,8 +1,11 @@
 //! Pods keep the operator image that they were created with until something else changes them: an upgrade of the operator restarts no pod. If
-//! configured to, the operator rolls one instance group of a deployment at a time.
+//! configured to, the operator rolls one instance group of a deployment at a time. In the same way pods keep how they get their job sources: see
+//! [`chain`].
 
 use super::Context;
+use super::chain::{self, PODS};
 use super::flow::Flow;
+use super::job_sources::JobSources;
 use super::memory::Key;
 use crate::api::{BoshDeployment, OutdatedGroup};
 use crate::objects;
@@ -13,20 +16,45 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Where a QuarksStatefulSet and a QuarksJob have their pods.
-const PODS: &str = "/spec/template/spec/template/spec";
 /// A deployment that is not ready after this time no longer blocks the rollouts of others.
 const STUCK: Duration = Duration::from_secs(600);
 
-/// An object whose pods would get a newer operator image if they were created now.
+/// An object whose pods would get a newer operator image or other init containers if they were created now, and no other change.
 struct Outdated {
     /// Its index among the wanted objects.
     at: usize,
-    /// The wanted object, with the old image.
+    /// The wanted object, as its pods are now.
     kept: Value,
     /// Whether it is a service. An errand that has ended does not run again for a new image.
     runs: bool,
-    group: OutdatedGroup,
+    /// Its group, if the image is older.
+    group: Option<OutdatedGroup>,
+}
+
+/// A wanted object, with all init containers that its pods may have.
+struct Forms<'a> {
+    /// As new pods are created.
+    new: &'a Value,
+    /// With containers that copy job sources.
+    long: &'a Value,
+    /// Names of the ConfigMaps with job sources that exist.
+    sources: &'a [String],
+}
+
+// === impl Forms ===
+
+impl Forms<'_> {
+    /// All of them, the preferred one first. `found`: the existing object.
+    fn all(&self, found: &Value) -> Vec<Value> {
+        let mut all = vec![self.new.clone(), self.long.clone()];
+        // Sources that only this version of the operator packs in another way, or that it does not read in this mode.
+        let present = chain::mounted(found).filter(|name| self.sources.iter().any(|known| known == name));
+        let mut short = self.long.clone();
+        if present.is_some_and(|name| chain::shorten(&mut short, name)) {
+            all.push(short);
+        }
+        all
+    }
 }
 
 /// The deployments that roll at this time.
@@ -65,20 +93,37 @@ impl Rolls {
 // === impl Flow ===
 
 impl Flow<'_> {
-    /// Keeps the old operator image in objects that would change only in it, except for one that may roll now. Returns the groups that keep an older
-    /// image.
-    pub(super) fn keep_images(&self, wanted: &mut [Value], live: &[Value]) -> Vec<OutdatedGroup> {
+    /// Gives pods their job sources. Keeps the old operator image, and the way to get job sources, in objects that would change only in them, except
+    /// for one that may roll now. Returns the groups that keep an older image. `existing`: names of the ConfigMaps with job sources that exist.
+    pub(super) fn keep_images(
+        &self,
+        wanted: &mut [Value],
+        live: &[Value],
+        sources: &JobSources,
+        existing: &[String],
+    ) -> Vec<OutdatedGroup> {
         let image = &self.deployment.operator_image;
-        let mut outdated = outdated(wanted, live, image);
+        let long = wanted.to_vec();
+        for object in wanted.iter_mut() {
+            if let Some(name) = sources.of(object).map(str::to_string) {
+                chain::shorten(object, &name);
+            }
+        }
+        let forms = wanted.iter().zip(&long).map(|(new, long)| Forms {
+            new,
+            long,
+            sources: existing,
+        });
+        let mut outdated = outdated(&forms.collect::<Vec<_>>(), live, image);
         let most = self.context.conversion.roll_outdated;
         let first = outdated
             .iter()
-            .position(|one| one.runs)
+            .position(|one| one.runs && one.group.is_some())
             .filter(|_| most > 0 && all_ready(live));
         if let Some(first) = first
             && self.context.rolls.take(self.key(), most, Instant::now())
         {
-            let group = outdated.remove(first).group.name;
+            let group = outdated.remove(first).group.map(|group| group.name);
             tracing::info!(group, image, "the operator rolls an instance group to its own image");
         }
         let mut groups = Vec::new();
@@ -86,7 +131,7 @@ impl Flow<'_> {
             if let Some(object) = wanted.get_mut(one.at) {
                 *object = one.kept;
             }
-            groups.extend(one.runs.then_some(one.group));
+            groups.extend(one.group.filter(|_| one.runs));
         }
         groups
     }
@@ -122,29 +167,31 @@ fn all_ready(live: &[Value]) -> bool {
     })
 }
 
-fn outdated(wanted: &[Value], live: &[Value], image: &str) -> Vec<Outdated> {
-    let one = |(at, object): (usize, &Value)| {
-        let found = live.iter().find(|found| is_same(found, object))?;
-        let mut kept = object.clone();
-        let old = keep(&mut kept, found, image)?;
+fn outdated(wanted: &[Forms<'_>], live: &[Value], image: &str) -> Vec<Outdated> {
+    let wanted = wanted.iter().enumerate();
+    let starting = wanted.filter(|(_, forms)| starts_pods(forms.new));
+    starting.filter_map(|(at, forms)| one(at, forms, live, image)).collect()
+}
+
+fn one(at: usize, forms: &Forms<'_>, live: &[Value], image: &str) -> Option<Outdated> {
+    let found = live.iter().find(|found| is_same(found, forms.new))?;
+    for (nth, mut kept) in forms.all(found).into_iter().enumerate() {
+        let old = keep(&mut kept, found, image);
         // Exactly what was written last.
-        let unchanged = found["metadata"]["annotations"][objects::DIGEST] == objects::digest(&kept);
-        unchanged.then(|| Outdated {
+        if found["metadata"]["annotations"][objects::DIGEST] != objects::digest(&kept) {
+            continue;
+        }
+        return (nth > 0 || old.is_some()).then(|| Outdated {
             at,
             kept,
-            runs: object["kind"] == "QuarksStatefulSet",
-            group: OutdatedGroup {
-                name: group(object),
-                image: old,
-            },
-        })
-    };
-    wanted
-        .iter()
-        .enumerate()
-        .filter(|(_, object)| starts_pods(object))
-        .filter_map(one)
-        .collect()
+            runs: forms.new["kind"] == "QuarksStatefulSet",
+            group: old.map(|image| OutdatedGroup {
+                name: group(forms.new),
+                image,
+            }),
+        });
+    }
+    None
 }
 
 /// Whether a change of its template starts new pods. A manual errand gets the new image with its next run.
@@ -200,6 +247,7 @@ fn is_operators(container: &Value, image: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use boson_deployment::{copier, wrapper};
     use serde_json::json;
 
     fn object(kind: &str, image: &str, command: &str) -> Value {
@@ -220,8 +268,14 @@ mod tests {
     }
 
     fn kept(wanted: &Value, live: &Value) -> Vec<(String, Value)> {
-        let outdated = outdated(std::slice::from_ref(wanted), std::slice::from_ref(live), "host:2");
-        outdated.into_iter().map(|one| (one.group.image, one.kept)).collect()
+        let forms = Forms {
+            new: wanted,
+            long: wanted,
+            sources: &[],
+        };
+        let outdated = outdated(&[forms], std::slice::from_ref(live), "host:2");
+        let image = |group: Option<OutdatedGroup>| group.map_or_else(String::new, |group| group.image);
+        outdated.into_iter().map(|one| (image(one.group), one.kept)).collect()
     }
 
     #[test]
@@ -247,6 +301,62 @@ mod tests {
             errand
         };
         assert_eq!(kept(&by_hand("host:2"), &stored(by_hand("host:1"))), []);
+    }
+
+    /// With init containers that copy job sources.
+    fn copying(image: &str, command: &str) -> Value {
+        let mut object = object("QuarksStatefulSet", image, command);
+        let install = json!({"name": "container-run-copier", "image": image, "command": wrapper::install()});
+        let copier =
+            json!({"name": "spec-copier-r", "image": "release:1", "command": copier::command(&copier::target("r"))});
+        let renderer =
+            json!({"name": "template-render", "image": image, "command": ["host", "util", "template-render"]});
+        object.pointer_mut(PODS).unwrap()["initContainers"] = json!([install, copier, renderer]);
+        object
+    }
+
+    fn short(image: &str, command: &str, sources: &str) -> Value {
+        let mut object = copying(image, command);
+        assert!(chain::shorten(&mut object, sources));
+        object
+    }
+
+    #[test]
+    fn pods_keep_how_they_get_their_job_sources_until_something_else_changes() {
+        let of = |new: &Value, live: Value, sources: &[&str]| -> Vec<(Option<String>, Value)> {
+            let sources: Vec<String> = sources.iter().map(|name| (*name).to_string()).collect();
+            let forms = Forms {
+                new,
+                long: &copying("host:2", "run"),
+                sources: &sources,
+            };
+            let outdated = outdated(&[forms], &[stored(live)], "host:2").into_iter();
+            outdated
+                .map(|one| (one.group.map(|group| group.image), one.kept))
+                .collect()
+        };
+        let new = short("host:2", "run", "s-1");
+        assert_eq!(of(&new, new.clone(), &["s-1"]), [], "nothing changes");
+        let old = short("host:1", "run", "s-1");
+        assert_eq!(
+            of(&new, old.clone(), &["s-1"]),
+            [(Some("host:1".to_string()), old)],
+            "a new image"
+        );
+        // An operator of before there were job sources: `host:1` does not know them.
+        let old = copying("host:1", "run");
+        assert_eq!(of(&new, old.clone(), &[]), [(Some("host:1".to_string()), old)]);
+        let old = copying("host:2", "run");
+        assert_eq!(of(&new, old.clone(), &[]), [(None, old.clone())], "from mode Jobs");
+        assert_eq!(of(&old, new.clone(), &["s-1"]), [(None, new.clone())], "to mode Jobs");
+        assert_eq!(of(&old, new.clone(), &[]), [], "the sources were deleted");
+        let packed = short("host:2", "run", "s-0");
+        assert_eq!(
+            of(&new, packed.clone(), &["s-0"]),
+            [(None, packed)],
+            "packed in another way"
+        );
+        assert_eq!(of(&new, copying("host:1", "other"), &[]), [], "it changes anyway");
     }
 
     #[test]

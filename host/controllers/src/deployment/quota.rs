@@ -8,7 +8,7 @@ use crate::client::{Fault, resource};
 use crate::drift::quantity;
 use crate::objects::Plan;
 use boson_pipeline::Diagnostic;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// One object, in the unit of [`quantity`].
 const ONE: i128 = 1000;
@@ -18,9 +18,11 @@ const PLAIN: [&str; 4] = ["configmaps", "persistentvolumeclaims", "secrets", "se
 // === impl Flow ===
 
 impl Flow<'_> {
-    /// Refuses a plan whose new objects are too many for a quota.
-    pub(super) async fn within_quotas(&self, plan: &Plan, manifest: &Manifest) -> Result<(), Stop> {
-        let new: Vec<&Value> = plan.new_objects().collect();
+    /// Refuses a plan whose new objects are too many for a quota. `config_maps`: the number of ConfigMaps that are created besides.
+    pub(super) async fn within_quotas(&self, plan: &Plan, config_maps: usize, manifest: &Manifest) -> Result<(), Stop> {
+        let config_map = json!({"apiVersion": "v1", "kind": "ConfigMap"});
+        let more = std::iter::repeat_n(&config_map, config_maps);
+        let new: Vec<&Value> = plan.new_objects().chain(more).collect();
         if new.is_empty() {
             return Ok(());
         }
@@ -98,7 +100,6 @@ fn needs(key: &str, object: &Value) -> i128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn quota(hard: Value, used: Value) -> Value {
         json!({"metadata": {"name": "q"}, "status": {"hard": hard, "used": used}})

@@ -1,0 +1,163 @@
+//! How pods get the templates that they render: from ConfigMaps, or from containers of their release images where that is not possible. No pod runs
+//! here.
+
+use crate::desk::{Desk, PATIENCE, Room, small_release};
+use crate::small::Small;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const OURS: &str = "quarks.cloudfoundry.org/v1alpha1";
+const LABEL: &str = "quarks.cloudfoundry.org/job-sources";
+const PODS: &str = "/spec/template/spec/template/spec";
+const SHORT: [&str; 2] = ["template-render", "logs"];
+const LONG: [&str; 4] = ["container-run-copier", "spec-copier-demo", "template-render", "logs"];
+
+/// The small release with one more template, which has this text.
+fn release(at: &Path, text: &str) {
+    let templates = at.join("jobs/app/templates");
+    fs::create_dir_all(&templates).unwrap();
+    fs::create_dir_all(at.join("config")).unwrap();
+    for file in [
+        "config/final.yml",
+        "jobs/app/monit",
+        "jobs/app/templates/app.conf.erb",
+        "jobs/app/templates/bpm.yml.erb",
+    ] {
+        fs::copy(small_release().join(file), at.join(file)).unwrap();
+    }
+    let spec = fs::read_to_string(small_release().join("jobs/app/spec")).unwrap();
+    let spec = spec.replace("templates:\n", "templates:\n  more: config/more\n");
+    fs::write(at.join("jobs/app/spec"), spec).unwrap();
+    fs::write(templates.join("more"), text).unwrap();
+}
+
+/// Text that gzip makes only a quarter smaller.
+fn noise(bytes: usize) -> String {
+    let mut state = 1_u64;
+    let next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        char::from(b'0' + u8::try_from((state >> 33) % 64).unwrap())
+    };
+    let line = |text: Vec<char>| text.into_iter().collect::<String>().replace(['<', '%'], "x") + "\n";
+    let all: Vec<char> = std::iter::repeat_with(next).take(bytes).collect();
+    all.chunks(100).map(|chunk| line(chunk.to_vec())).collect()
+}
+
+fn manifest(version: &str, small: Small<'_>) -> String {
+    let wanted = format!(r#"{{name: demo, version: "{version}""#);
+    small.manifest().replace(r#"{name: demo, version: "1""#, &wanted)
+}
+
+/// Names of the group's init containers, and of the ConfigMap that its pods mount.
+async fn chain(room: &Room) -> (Vec<String>, Option<String>) {
+    let group = room.get(OURS, "QuarksStatefulSet", "d-web").await.unwrap_or_default();
+    let pod = group.pointer(PODS).cloned().unwrap_or_default();
+    let list = |key: &str| pod[key].as_array().cloned().unwrap_or_default();
+    let text = |value: &Value| value.as_str().map(str::to_string);
+    let init = list("initContainers");
+    let names = init.iter().filter_map(|one| text(&one["name"]));
+    let volumes = list("volumes");
+    let volume = volumes.iter().find(|volume| volume["name"] == "job-sources");
+    let map = volume.and_then(|volume| text(&volume["configMap"]["name"]));
+    (names.collect(), map)
+}
+
+async fn maps(room: &Room) -> Vec<String> {
+    let all = room.list("v1", "ConfigMap").await;
+    let ours = all.iter().filter(|map| map["metadata"]["labels"][LABEL] == "true");
+    ours.filter_map(|map| map["metadata"]["name"].as_str().map(str::to_string))
+        .collect()
+}
+
+async fn until(what: &str, holds: impl AsyncFn() -> bool) {
+    let began = Instant::now();
+    while !holds().await {
+        assert!(began.elapsed() < PATIENCE, "{what}");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pods_mount_their_job_sources_and_old_ones_are_deleted() {
+    let desk = Desk::set("sources", false, &[]).await;
+    let scratch = tempfile::tempdir().unwrap();
+    for (version, text) in [("2", "new text".to_string()), ("3", noise(1_500_000))] {
+        let at = scratch.path().join(version);
+        release(&at, &text);
+        let image = format!("demo:ubuntu-jammy-1.1-{version}");
+        desk.registry.push_release(&image, &at).unwrap();
+    }
+    let room = desk.room("d");
+    let change = async |version: &str, domain: &str| {
+        let small = Small {
+            domain,
+            ..Small::default()
+        };
+        room.config_map("d-manifest", "manifest", &manifest(version, small))
+            .await;
+    };
+    change("1", "example.com").await;
+    room.deployment("d", &[]).await;
+    room.applied("d").await;
+    let (names, first) = chain(&room).await;
+    let first = first.expect("a ConfigMap");
+    assert_eq!(names, SHORT);
+    assert_eq!(maps(&room).await, std::slice::from_ref(&first));
+    let map = room.get("v1", "ConfigMap", &first).await.unwrap();
+    assert_eq!(map["immutable"], true);
+    assert_eq!(map["metadata"]["ownerReferences"][0]["name"], "d");
+
+    room.delete("v1", "ConfigMap", &first).await;
+    until("the deleted ConfigMap", async || {
+        maps(&room).await == std::slice::from_ref(&first)
+    })
+    .await;
+
+    // Other values, the same sources.
+    change("1", "other.example.com").await;
+    until("the new values", async || {
+        let group = room.get(OURS, "QuarksStatefulSet", "d-web").await.unwrap_or_default();
+        group.to_string().contains("ig-resolved.web-v2")
+    })
+    .await;
+    assert_eq!(chain(&room).await.1.as_ref(), Some(&first));
+
+    change("2", "example.com").await;
+    until("new sources", async || {
+        chain(&room).await.1.is_some_and(|now| now != first)
+    })
+    .await;
+    // No pod is ever ready, so the older StatefulSets are deleted.
+    until("the end of older pods", async || {
+        let sets = room.list("apps/v1", "StatefulSet").await;
+        !sets.iter().any(|set| set.to_string().contains(&first))
+    })
+    .await;
+    change("2", "third.example.com").await;
+    until("garbage collection", async || maps(&room).await.len() == 1).await;
+    assert_ne!(maps(&room).await, [first]);
+
+    // Too large for a ConfigMap.
+    change("3", "example.com").await;
+    until("containers that copy", async || chain(&room).await.0 == LONG).await;
+    assert_eq!(chain(&room).await.1, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pods_with_pre_render_scripts_copy_their_job_sources() {
+    let desk = Desk::set("scripted", false, &[]).await;
+    let room = desk.room("d");
+    let small = Small {
+        quarks: "pre_render_scripts: {jobs: ['true']}",
+        ..Small::default()
+    };
+    room.config_map("d-manifest", "manifest", &small.manifest()).await;
+    room.deployment("d", &[]).await;
+    room.applied("d").await;
+    let (names, map) = chain(&room).await;
+    assert_eq!(names[..2], LONG[..2]);
+    assert!(names.iter().any(|name| name == "pre-render-app"), "{names:?}");
+    assert_eq!((map, maps(&room).await), (None, vec![]));
+}
