@@ -6,19 +6,22 @@ use crate::measure::Sample;
 use crate::node::Place;
 use crate::table::Row;
 use anyhow::{Context, Result, ensure};
+use boson_tests::cluster::Operator;
 use boson_tests::cluster::image::Image;
+use boson_tests::registry::Server;
 use boson_tests::synthetic;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Pods of each kind.
 const PAIRS: usize = 5;
 /// The kubelet looks once in this time whether a container has ended. That is most of what a pod waits for.
 const LOOK: Duration = Duration::from_secs(1);
-/// The image of the release.
-const IMAGE: &str = "boson.test/shop:ubuntu-jammy-1.584-1.0.0";
+/// The image of the release in its registry.
+const IMAGE: &str = "shop:ubuntu-jammy-1.584-1.0.0";
 /// The program of the job's process, and the container that runs it.
 const PROGRAM: &str = "/var/vcap/packages/service/bin/service";
 const CONTAINER: &str = "front-service";
@@ -95,28 +98,50 @@ fn parts(with: &[Life], without: &[Life]) -> Vec<Row> {
     rows
 }
 
-/// Loads the images and creates everything but the pods. Returns the pod of the group's StatefulSet.
+/// Loads the images, and lets an operator create everything but the pods. Returns the pod of the group's StatefulSet.
 fn prepare(place: &Place) -> Result<Value> {
-    let directory = tempfile::tempdir()?;
+    let (directory, registry) = (tempfile::tempdir()?, Server::start(false)?);
     synthetic::write_job(directory.path())?;
     let release = directory.path().join("release");
+    registry.push_release(IMAGE, &release)?;
     let program = "#!/bin/sh\nexec sleep 3600\n";
-    let image = Image::release(IMAGE, &release)?.executable(PROGRAM, program);
+    let image = format!("{}/bosh/{IMAGE}", registry.host());
+    let image = Image::release(&image, &release)?.executable(PROGRAM, program);
     place.cluster.load_image(&image)?;
-    let objects = place.convert(directory.path(), &["--vars-store", "vars.yml"])?;
-    let (sets, others): (Vec<_>, Vec<_>) = objects.into_iter().partition(|object| object["kind"] == "StatefulSet");
-    place.create(&others)?;
-    let mut pod = sets
-        .first()
-        .context("no StatefulSet")?
-        .pointer("/spec/template")
-        .context("no pod")?
-        .clone();
+    let set = converted(place, &registry, &directory.path().join("manifest.yml"))?;
+    let mut pod = set.pointer("/spec/template").context("no pod")?.clone();
     pod["apiVersion"] = "v1".into();
     pod["kind"] = "Pod".into();
     pod["metadata"]["labels"]["apps.kubernetes.io/pod-index"] = "0".into();
     pod["spec"]["terminationGracePeriodSeconds"] = 0.into();
     Ok(pod)
+}
+
+/// The StatefulSet of the deployment, without its pods.
+fn converted(place: &Place, registry: &Server, manifest: &Path) -> Result<Value> {
+    place.cluster.define()?;
+    let mut operator = Operator::new(&place.cluster, &place.namespace)?.registry(registry);
+    operator = operator.arguments(["--namespace", &place.namespace]);
+    operator = operator.arguments(["--operator-image", place.cluster.operator_image()?]);
+    operator.start()?;
+    let manifest = fs::read_to_string(manifest)?;
+    let conversion = json!({"mode": "InProcess", "registry": format!("{}/bosh", registry.host())});
+    place.create(&[
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "manifest"}, "data": {"manifest": manifest}}),
+        json!({"apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "BOSHDeployment", "metadata": {"name": "shop"},
+            "spec": {"manifest": {"type": "configmap", "name": "manifest"}, "conversion": conversion}}),
+    ])?;
+    let mut found = Value::Null;
+    let has_set = || {
+        let sets: Value = serde_json::from_str(&place.kubectl(&["get", "statefulsets", "--output=json"])?)?;
+        found = sets["items"][0].clone();
+        Ok(!found.is_null())
+    };
+    let log = || operator.log();
+    operator.until("a StatefulSet", Duration::from_secs(120), has_set, log)?;
+    operator.stop()?;
+    place.kubectl(&["delete", "statefulsets", "--all", "--cascade=foreground"])?;
+    Ok(found)
 }
 
 /// The same pod with nothing but the process.
