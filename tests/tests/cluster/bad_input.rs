@@ -165,8 +165,25 @@ fn cases() -> Vec<Case> {
                 room.deployment(name, &["ops"]).await;
             }),
             reported: converted("OpsMissingKey"),
-            words: &["Expected to find a map key 'größegröße"],
+            words: &["Expected to find a map key 'größegröße", "[the message is cut: it has "],
             fix: steps!(room, name, { room.config_map("ops", "ops", "[]").await }),
+        },
+        // Without the check, the API server refuses the QuarksSecret: a length is a number.
+        Case {
+            name: "generated-option",
+            spoil: steps!(room, name, {
+                let length =
+                    "{name: pw, type: password, options: {length: ((other))}}\n- {name: other, type: password}";
+                let text = manifest("1", "domain").replace("{name: pw, type: password}", length);
+                room.config_map("generated-option-manifest", "manifest", &text).await;
+                room.deployment(name, &[]).await;
+            }),
+            reported: converted("VariablesGeneratedOption"),
+            words: &["The options of variable 'pw' use variable 'other', which is generated"],
+            fix: steps!(room, name, {
+                room.config_map("generated-option-manifest", "manifest", &manifest("1", "domain"))
+                    .await
+            }),
         },
         Case {
             name: "no-value",
