@@ -18,9 +18,14 @@ help: ## this list
 demo: ## install what is missing, build, convert docs/examples/nats
 	.ci/setup build
 	$(MAKE) build
-	echo '$$ host convert docs/examples/nats/manifest.yml ...' >&2
+	echo '$$ host convert docs/examples/nats/manifest.yml ... --out $(TARGET)/demo'
 	$(HOST) convert docs/examples/nats/manifest.yml -o docs/examples/nats/ops/scale.yml \
-	  -v system_domain=example.com --release docs/examples/nats/releases/messaging --release docs/examples/nats/releases/smoke
+	  -v system_domain=example.com --release docs/examples/nats/releases/messaging --release docs/examples/nats/releases/smoke \
+	  --vars-store $(TARGET)/demo-vars.yml --out $(TARGET)/demo
+	printf '%s\n' '' 'Try next:' \
+	  '  less $(TARGET)/demo/*statefulset*broker*' \
+	  '  $(HOST) convert docs/examples/nats/manifest.yml --help' \
+	  '  $(HOST) explain bpm-no-ports'
 
 test: ## install what is missing, build, lint, run all tests
 	.ci/setup test

@@ -21,6 +21,7 @@ mod plugins;
 mod reference;
 mod registries;
 mod storage;
+mod summary;
 mod unpack;
 mod web;
 

@@ -2,6 +2,7 @@
 //!
 //! Pure: no WIT, no IO. Shared by plugins and host, so that both read and write the contract's `json` (see `wit/types`) the same way.
 
+mod closest;
 pub mod code;
 pub mod escape;
 pub mod go;
@@ -12,6 +13,7 @@ pub mod ruby;
 mod serde_impl;
 pub mod tree;
 
+pub use closest::{closest, did_you_mean};
 pub use code::Codes;
 pub use pointer::Pointer;
 pub use tree::{Map, Number, Tree};

@@ -10,7 +10,7 @@ use crate::value::{Members, plain, text};
 use boson_deployment::cloud::{CloudConfig, Disk};
 use boson_deployment::dns::is_release;
 use boson_deployment::instances::Instance;
-use boson_document::{Map, Pointer, Tree};
+use boson_document::{Map, Pointer, Tree, closest, did_you_mean};
 use std::collections::{HashMap, HashSet};
 
 /// An instance group.
@@ -232,6 +232,10 @@ impl<'a> GroupReader<'_, 'a> {
                 plain(&release)
             );
             let help = "add the release to the top-level list `releases`";
+            let help = match closest(&release, self.releases.keys().map(String::as_str)) {
+                Some(near) => did_you_mean(&plain(near), help),
+                None => help.to_string(),
+            };
             self.report
                 .error_with_help(codes::UNKNOWN_RELEASE, members.place.at("release"), message, help);
             return None;

@@ -1,7 +1,7 @@
 //! Diagnostics of this stage: the contract's record without its bindings.
 
 use crate::codes::Code;
-use boson_document::{Codes, Pointer};
+use boson_document::{Codes, Pointer, did_you_mean};
 
 /// A message to the user about the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct Diagnostic {
     pub pointer: Option<Pointer>,
     /// Advice from the ops file itself. BOSH replaces it with the operation's position; cf-deployment's ops files name their requirements there.
     pub advice: Option<String>,
+    /// The name that is most likely meant.
+    pub near: Option<Box<str>>,
 }
 
 // === impl Diagnostic ===
@@ -29,7 +31,15 @@ impl Diagnostic {
             document: document.to_string(),
             pointer: None,
             advice: None,
+            near: None,
         }
+    }
+
+    /// With the name that is most likely meant.
+    #[must_use]
+    pub fn suggesting(mut self, near: Option<Box<str>>) -> Self {
+        self.near = near;
+        self
     }
 
     /// With advice from the ops file's author.
@@ -47,7 +57,11 @@ impl Diagnostic {
     }
 
     /// What to do next.
-    pub fn help(&self) -> Option<&str> {
-        self.advice.as_deref().or_else(|| self.code.help())
+    pub fn help(&self) -> Option<String> {
+        let help = self.advice.as_deref().or_else(|| self.code.help());
+        match &self.near {
+            Some(near) => Some(did_you_mean(near, help.unwrap_or_default())),
+            None => help.map(str::to_string),
+        }
     }
 }

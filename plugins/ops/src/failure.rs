@@ -2,7 +2,7 @@
 
 use crate::codes::Code;
 use crate::path::{Modifier, Prefix};
-use boson_document::{Map, Tree, escape, go};
+use boson_document::{Map, Tree, closest, escape, go};
 
 /// A failure, without its operation and file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub struct Failure {
     pub code: Code,
     /// Go-patch's words.
     pub message: String,
+    /// What the path most likely means instead.
+    pub near: Option<Box<str>>,
 }
 
 /// A result of this stage's parts.
@@ -24,19 +26,27 @@ impl Failure {
         Self {
             code,
             message: message.into(),
+            near: None,
         }
+    }
+
+    /// With the closest of these names; not below `properties`, whose keys messages do not list.
+    fn near<'n>(mut self, typed: &str, at: Prefix<'_>, names: impl IntoIterator<Item = &'n str>) -> Self {
+        if !at.is_below("properties") {
+            self.near = closest(typed, names).map(Box::from);
+        }
+        self
     }
 
     /// The key is not in the map.
     pub fn missing_key(key: &str, at: Prefix<'_>, map: &Map) -> Self {
+        let keys = text_keys(map);
         let found = match map.is_empty() {
             true => "found no other map keys".to_string(),
-            false => format!("found map keys: '{}'", text_keys(map).join("', '")),
+            false => format!("found map keys: '{}'", keys.join("', '")),
         };
-        Self::new(
-            Code::MissingKey,
-            format!("Expected to find a map key '{key}' for path '{at}' ({found})"),
-        )
+        let message = format!("Expected to find a map key '{key}' for path '{at}' ({found})");
+        Self::new(Code::MissingKey, message).near(key, at, keys.iter().map(String::as_str))
     }
 
     /// Not a map.
@@ -64,10 +74,14 @@ impl Failure {
         Self::new(Code::MissingIndex, message)
     }
 
-    /// None or several items match.
-    pub fn matches(count: usize, at: Prefix<'_>) -> Self {
+    /// None or several items match. `found`: the values that items have in place of `value`.
+    pub fn matches<'n>(count: usize, at: Prefix<'_>, value: &str, found: impl Iterator<Item = &'n str>) -> Self {
         let message = format!("Expected to find exactly one matching array item for path '{at}' but found {count}");
-        Self::new(Code::NoSingleMatch, message)
+        let failure = Self::new(Code::NoSingleMatch, message);
+        match count {
+            0 => failure.near(value, at, found),
+            _ => failure,
+        }
     }
 
     /// `/-` where it means nothing.

@@ -98,7 +98,7 @@ pub fn apply(document: Tree, document_name: &str, files: Vec<OperationsFile>) ->
 pub fn find(document: &Tree, document_name: &str, path: &str) -> Result<Tree, Diagnostic> {
     let mut place = Pointer::root();
     let found = Path::parse(path).and_then(|path| find::find(document, &path, &mut place, &Scan::default()));
-    found.map(Cow::into_owned).map_err(|Failure { code, message }| {
+    found.map(Cow::into_owned).map_err(|Failure { code, message, .. }| {
         let diagnostic = Diagnostic::new(code, message, document_name);
         // A path that cannot be parsed is not an error in the document.
         if code == Code::PathSyntax {
@@ -126,5 +126,7 @@ fn failed(failure: Failure, file: &str, position: usize) -> Diagnostic {
         "path"
     };
     let message = format!("Error '{}': {}", definition::label(file, position), failure.message);
-    Diagnostic::new(failure.code, message, file).at(Pointer::root().at(position).at(part))
+    Diagnostic::new(failure.code, message, file)
+        .at(Pointer::root().at(position).at(part))
+        .suggesting(failure.near)
 }

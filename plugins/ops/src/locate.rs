@@ -86,7 +86,11 @@ fn hit<'p>(token: &'p Token, items: &[Tree], at: Prefix<'_>, scan: &Scan) -> Att
         } => match scan.matching(items, key, value)? {
             (Some(index), 1) => Ok(Some((index, modifiers))),
             (None, _) if *optional => Ok(None),
-            (_, count) => Err(Failure::matches(count, at)),
+            (_, count) => {
+                let name = crate::go::member(key);
+                let found = items.iter().filter_map(|item| item.str(&name));
+                Err(Failure::matches(count, at, value, found))
+            }
         },
         Token::AfterLast | Token::Key { .. } => Err(Failure::after_last(at)),
     }

@@ -223,6 +223,16 @@ impl fmt::Display for Modifier {
 
 // === impl Prefix ===
 
+impl Prefix<'_> {
+    /// Whether a token before the last is this key.
+    pub fn is_below(self, name: &str) -> bool {
+        let before = self.0.split_last().map_or(&[][..], |(_, before)| before);
+        before
+            .iter()
+            .any(|token| matches!(token, Token::Key { key, .. } if key == name))
+    }
+}
+
 impl fmt::Display for Prefix<'_> {
     /// `?` is printed at the first optional token only: those after it are optional anyway.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

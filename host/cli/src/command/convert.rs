@@ -10,6 +10,7 @@ use crate::folder;
 use crate::memory;
 use crate::output::{self, Color, Progress, Warnings};
 use crate::plugins::{self, PluginArguments, PrivilegeArguments};
+use crate::summary;
 use boson_document::{Tree, go};
 use boson_pipeline::bundle::owner;
 use boson_pipeline::convert::{self, Conversion, Inputs, Target};
@@ -465,7 +466,8 @@ fn deliver(arguments: &ConvertArguments, done: &Done, color: Color) -> Result<()
                 count => format!(", and removed {count} that an earlier run wrote"),
             };
             let (written, directory) = (outcome.written, directory.display());
-            output::complain(&format!("wrote {written} files to {directory}{removed}\n"));
+            let table = summary::table(&done.objects);
+            output::complain(&format!("wrote {written} files to {directory}{removed}\n\n{table}"));
             Ok(())
         }
         Err(error) => {

@@ -172,6 +172,14 @@ impl Container {
         kill_process(self.pid(), signal).unwrap();
     }
 
+    /// On a busy machine, a program may not have begun when its test goes on. As the first process of a container it would not end by the signal.
+    fn handles_term(&self) -> bool {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        caught.is_some_and(|mask| mask & (1 << (Signal::TERM.as_raw() - 1)) != 0)
+    }
+
     pub fn output(&self) -> String {
         String::from_utf8_lossy(&fs::read(&self.output).unwrap()).into_owned()
     }
@@ -198,8 +206,9 @@ impl Container {
         status.code().unwrap_or_else(|| 128 + status.signal().unwrap())
     }
 
-    /// Tells it to stop, and waits for its end.
+    /// Tells it to stop once it handles the signal, and waits for its end.
     pub fn stop(&mut self) -> i32 {
+        until("a handler of TERM", || self.handles_term() || self.has_ended());
         self.signal(Signal::TERM);
         self.wait()
     }

@@ -33,7 +33,10 @@ pub fn gather(
             Ok((resolved.groups, diagnostics))
         }
         // An unused release may be one whose name was mistyped.
-        Err(StageError::Input(errors)) => Err(StageError::Input(errors.into_iter().chain(diagnostics).collect())),
+        Err(StageError::Input(mut errors)) => {
+            needed::suggest_jobs(&mut errors, manifest, releases);
+            Err(StageError::Input(errors.into_iter().chain(diagnostics).collect()))
+        }
         Err(error) => Err(error),
     }
 }

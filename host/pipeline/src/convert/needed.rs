@@ -3,8 +3,11 @@
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::release::Release;
 use crate::stage::{JobSpec, Named};
-use boson_document::{Pointer, Tree, ruby};
+use boson_document::{Pointer, Tree, closest, did_you_mean, ruby};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Code of the links stage for a job that its release does not have.
+const UNKNOWN_JOB: &str = "links-unknown-job";
 
 /// The error for a manifest that is not for a director at all; any other diagnostic would be misleading.
 pub fn create_env(manifest: Named<'_>) -> Option<Diagnostic> {
@@ -84,6 +87,25 @@ pub fn specs<'r>(manifest: Named<'_>, releases: &'r [Release]) -> Vec<JobSpec<'r
         );
     }
     specs
+}
+
+/// Adds the closest name to errors about unknown jobs: the links stage has the specs of used jobs only.
+pub fn suggest_jobs(errors: &mut [Diagnostic], manifest: Named<'_>, releases: &[Release]) {
+    for error in errors.iter_mut().filter(|error| error.code == UNKNOWN_JOB) {
+        let place = error.place.pointer.as_deref().and_then(Pointer::parse);
+        let found = all(manifest.tree).find(|(.., at)| {
+            let Some(place) = &place else { return false };
+            at.tokens()
+                .split_last()
+                .is_some_and(|(_, job)| place.tokens().starts_with(job))
+        });
+        let Some((release, typed, _)) = found else { continue };
+        let given = releases.iter().filter(|one| one.name == release);
+        let jobs = given.flat_map(|release| &release.jobs).map(|job| job.name.as_str());
+        if let Some(near) = closest(typed, jobs) {
+            error.help = Some(did_you_mean(near, error.help.as_deref().unwrap_or_default()));
+        }
+    }
 }
 
 /// Replaces `latest` and `<prefix>.latest` in the manifest's releases by the versions of the given releases, as a director does with uploaded ones.

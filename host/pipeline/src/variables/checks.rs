@@ -5,15 +5,20 @@ use super::store::Store;
 use super::table::Table;
 use crate::diagnostic::Diagnostic;
 use crate::stage::Reference;
+use boson_document::{closest, did_you_mean};
 use std::collections::BTreeSet;
 
-/// Diagnostics about variables without a value.
-pub fn missing(references: &[Reference], document: &str, check: Check) -> Vec<Diagnostic> {
+/// Diagnostics about variables without a value. `known`: names of those that have one.
+pub fn missing(references: &[Reference], document: &str, check: Check, known: &BTreeSet<&str>) -> Vec<Diagnostic> {
     let help = "define it in `variables`, or give it a value with -v, -l or --vars-store";
     let each = |reference: &Reference| {
         let message = format!("Failed to find variable '{}'", reference.name);
         let error = Diagnostic::error("variables-missing", message).in_document(document);
-        error.at(&reference.pointer).help(help)
+        let near = closest(&reference.name, known.iter().copied());
+        error.at(&reference.pointer).help(match near {
+            Some(near) => did_you_mean(near, help),
+            None => help.to_string(),
+        })
     };
     match (check, references) {
         (Check::Ignore, _) | (_, []) => Vec::new(),

@@ -137,10 +137,12 @@ pub fn interpolate(
     };
     let (plan, said) = stages.plan(document, options.rules)?;
     diagnostics.extend(said);
+    let defined = plan.definitions.iter().map(|definition| definition.name.as_str());
+    let known: BTreeSet<&str> = defined.chain(inputs.table.names()).collect();
     let (addresses, refused) = addresses(document, &inputs, options, &plan)?;
     if options.missing == Check::Each {
         // Keys take seconds: report values that will be missing anyway before any is generated.
-        let mut hopeless = checks::missing(&hopeless(&plan, &inputs), document.name, options.missing);
+        let mut hopeless = checks::missing(&hopeless(&plan, &inputs), document.name, options.missing, &known);
         hopeless.extend(refused);
         if !hopeless.is_empty() {
             let referred = plan.references.iter().map(|reference| reference.name.as_str());
@@ -159,7 +161,7 @@ pub fn interpolate(
     // For the others, an error in their options is reported already.
     done.missing
         .retain(|reference| !found.blocked.contains(&reference.name));
-    diagnostics.extend(checks::missing(&done.missing, document.name, options.missing));
+    diagnostics.extend(checks::missing(&done.missing, document.name, options.missing, &known));
     let used: BTreeSet<&str> = given.used.iter().chain(&done.used).map(String::as_str).collect();
     diagnostics.extend(checks::unused(inputs.table, inputs.store, &used, options.unused));
     let mut values = found.values;

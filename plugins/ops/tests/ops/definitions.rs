@@ -282,8 +282,11 @@ fn an_operations_own_words_are_its_advice() {
     let failed = apply(tree("{}"), DOCUMENT, vec![file(operations)]).unwrap_err();
     assert_eq!(failed[0].code, Code::MissingKey);
     assert!(failed[0].message.starts_with("Error 'operation [0] in ops.yml failed'"));
-    assert_eq!(failed[0].help(), Some("the ops file says: Apply 'base.yml' first."));
+    assert_eq!(
+        failed[0].help().as_deref(),
+        Some("the ops file says: Apply 'base.yml' first.")
+    );
     let plain = r#"[{"type": "remove", "path": "/x", "error": " "}]"#;
     let failed = apply(tree("{}"), DOCUMENT, vec![file(plain)]).unwrap_err();
-    assert_eq!(failed[0].help(), Code::MissingKey.help());
+    assert_eq!(failed[0].help().as_deref(), Code::MissingKey.help());
 }

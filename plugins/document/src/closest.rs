@@ -1,0 +1,58 @@
+//! The name that a misspelled one most likely stands for.
+
+/// Longest name, in bytes, and greatest number of names that are compared.
+const LENGTH: usize = 100;
+const NAMES: usize = 1000;
+
+/// The one of `names` that is closest to `typed`, if it is close: one typing error for each three characters, at least one and at most three.
+pub fn closest<'n>(typed: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    if typed.len() > LENGTH {
+        return None;
+    }
+    let most = (typed.chars().count() / 3).clamp(1, 3);
+    let short = names.into_iter().filter(|name| name.len() <= LENGTH).take(NAMES);
+    let measured = short.map(|name| (strsim::osa_distance(typed, name), name));
+    let near = measured.filter(|(distance, _)| (1..=most).contains(distance));
+    near.min().map(|(_, name)| name)
+}
+
+/// Help text that asks whether a name is meant, followed by other help.
+pub fn did_you_mean(name: &str, help: &str) -> String {
+    let mut letters = help.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
+    let question = format!("did you mean '{name}'?");
+    match first {
+        Some(first) => format!("{question} {first}{}", letters.as_str()),
+        None => question,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{closest, did_you_mean};
+
+    #[test]
+    fn only_a_name_with_few_typing_errors_is_suggested() {
+        let names = ["broker", "gateway", "job", "nats-tls"];
+        for (typed, wanted) in [
+            ("brokr", Some("broker")),
+            ("borker", Some("broker")),
+            ("gatway", Some("gateway")),
+            ("jbo", Some("job")),
+            ("nats_tls", Some("nats-tls")),
+            ("broker", None),
+            ("web", None),
+            ("x", None),
+            ("", None),
+        ] {
+            assert_eq!(closest(typed, names), wanted, "{typed}");
+        }
+        assert_eq!(
+            did_you_mean("job", "check the name"),
+            "did you mean 'job'? Check the name"
+        );
+        assert_eq!(did_you_mean("job", ""), "did you mean 'job'?");
+        let long = "a".repeat(200);
+        assert_eq!(closest(&long, [&long[1..]]), None);
+    }
+}
