@@ -71,7 +71,7 @@ impl Tables {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::QuarksSecret;
+    use boson_api::QuarksSecret;
 
     fn of(interest: &Interest, name: &str) -> Vec<ObjectRef<QuarksSecret>> {
         interest.of("n", name)

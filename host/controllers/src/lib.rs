@@ -1,15 +1,13 @@
-//! The operator: the custom resources and their controllers. It uses kube, and never wasmtime.
+//! The operator: the controllers of the custom resources. It uses kube, and never wasmtime.
 //!
 //! Each controller has a folder: `observe` reads, `plan` decides and is pure, `act` writes. [`run()`] runs them all.
 
 mod account;
 pub mod admission;
-pub mod api;
 mod backoff;
 mod cache;
 pub mod client;
 mod codes;
-mod conditions;
 pub mod conversion;
 mod deployment;
 mod drift;

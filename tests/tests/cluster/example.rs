@@ -2,7 +2,7 @@
 
 use crate::line::{AGENT, Death, Line};
 use crate::stage::{Operator, PATIENCE, Stage};
-use boson_controllers::api::PluginUse;
+use boson_api::PluginUse;
 use boson_controllers::client::resource;
 use boson_controllers::conversion::{Chosen, Images, Package, PluginHost, ReleaseImage, ResolvedPlugins, Web};
 use boson_controllers::{Conversion, Namespaces};

@@ -1,7 +1,7 @@
 //! A new namespace for each test, and operators in this process that serve it.
 
 use crate::shared_cluster::{SharedCluster, documents};
-use boson_controllers::api::{Condition, ConditionStatus, QuarksSecret};
+use boson_api::{Condition, ConditionStatus, QuarksSecret};
 use boson_controllers::conversion::{Chosen, Images, Package, PluginHost, ReleaseImage, ResolvedPlugins, Web};
 use boson_controllers::lease::Election;
 use boson_controllers::{Config, Conversion, Namespaces, OWN_SIGNER, run};
@@ -28,15 +28,14 @@ pub struct Stage {
 struct Nothing;
 
 impl PluginHost for Nothing {
-    fn built_in(&self) -> Vec<boson_controllers::api::PluginUse> {
+    fn built_in(&self) -> Vec<boson_api::PluginUse> {
         Vec::new()
     }
 
     fn load(
         &self,
         _: Package,
-    ) -> futures::future::BoxFuture<'_, Result<boson_controllers::api::PluginUse, Vec<boson_pipeline::Diagnostic>>>
-    {
+    ) -> futures::future::BoxFuture<'_, Result<boson_api::PluginUse, Vec<boson_pipeline::Diagnostic>>> {
         unreachable!("there is no plugin")
     }
 

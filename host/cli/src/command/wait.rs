@@ -3,7 +3,7 @@
 use crate::connection::ConnectionArguments;
 use crate::exit::Failed;
 use crate::output;
-use boson_controllers::api::ConditionStatus;
+use boson_api::ConditionStatus;
 use boson_controllers::client::Cluster;
 use boson_controllers::waiting::{End, Waiting};
 use clap::Args;

@@ -2,9 +2,9 @@
 
 use super::selector::homes;
 use super::{Cache, Digest, Entry, Place, Says};
-use crate::api::QuarksStatefulSet;
 use crate::client::resource;
 use crate::running::api;
+use boson_api::QuarksStatefulSet;
 use boson_deployment::labels;
 use boson_pipeline::bundle::kinds::KINDS;
 use futures::stream::{self, BoxStream};

@@ -12,8 +12,7 @@ pub(crate) use digest::Digest;
 pub(crate) use follow::{Touched, follow};
 pub(crate) use selector::{Digests, Selector};
 
-use crate::api::QuarksStatefulSet;
-use crate::stateful_set;
+use boson_api::{QuarksStatefulSet, QuarksStatefulSetStatus};
 use boson_deployment::labels;
 use kube::ResourceExt;
 use selector::claims;
@@ -91,7 +90,7 @@ impl Says {
         Self {
             ready: current.is_some_and(|status| status.ready),
             trouble: current
-                .and_then(stateful_set::trouble)
+                .and_then(QuarksStatefulSetStatus::trouble)
                 .map(|(reason, message)| Trouble {
                     reason: reason.into(),
                     message: message.into(),

@@ -2,9 +2,9 @@
 
 use super::Context;
 use super::resolved_plugins::Resolution;
-use crate::api::{BoshDeployment, ReferenceType};
 use crate::cache::{Digest, Digests, Selector};
 use crate::client::written::Written;
+use boson_api::{BoshDeployment, ReferenceType};
 use boson_deployment::names::Names;
 use kube::{Resource, ResourceExt};
 

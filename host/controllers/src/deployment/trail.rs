@@ -3,9 +3,9 @@
 
 use super::flow::Flow;
 use super::inputs;
-use crate::api::PluginUse;
 use crate::client::Notice;
 use crate::objects::Plan;
+use boson_api::PluginUse;
 use boson_deployment::labels;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn plugins_are_named_with_their_versions() {
         let plugin = |name: &str, version: &str, digest: &str| PluginUse {
-            stage: crate::api::deployment::StageName::Bpm,
+            stage: boson_api::stage::StageName::Bpm,
             name: name.into(),
             version: version.into(),
             digest: digest.into(),

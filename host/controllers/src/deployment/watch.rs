@@ -3,11 +3,11 @@
 use super::Context;
 use super::pulls::Source;
 use super::snapshot::selector;
-use crate::api::BoshDeployment;
 use crate::cache::{Touched, follow};
 use crate::client::Kind;
 use crate::requeue::{self, own};
 use crate::running::{Running, api};
+use boson_api::BoshDeployment;
 use boson_deployment::labels;
 use futures::stream::{self, Stream, StreamExt};
 use k8s_openapi::api::core::v1::{Pod, ServiceAccount};

@@ -2,11 +2,11 @@
 
 use super::marks::{CONFIG, QUARKS_JOB, RUN};
 use super::references::{Kind, Reference, newest, references, renamed, topic};
-use crate::api::QuarksJob;
-use crate::api::job::Strategy;
 use crate::client::{Cluster, Error};
 use crate::interest::Interest;
 use crate::objects;
+use boson_api::QuarksJob;
+use boson_api::job::Strategy;
 use boson_deployment::labels::{self, secret_kind};
 use boson_deployment::names::{LABEL_LIMIT, cut};
 use k8s_openapi::api::batch::v1::Job;

@@ -1,4 +1,5 @@
-//! The custom resources, as Rust types: the schemas under `crds/` are generated from them. Types and validation, no behavior.
+//! The custom resources, as Rust types: the schemas under `crds/` are generated from them. Types and validation; no client, so nothing here reads or
+//! writes an object.
 //!
 //! Field names are those of the predecessor, quarks-operator. `kubectl explain` shows the comments on fields, so they are written for users.
 
@@ -7,18 +8,19 @@
     reason = "the lint takes two printer columns of the same type for one attribute given twice"
 )]
 
-pub mod condition;
+pub mod conditions;
 pub mod deployment;
 pub mod job;
 pub mod request;
 pub mod schema;
 pub mod secret;
+pub mod stage;
 pub mod stateful_set;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
 
-pub use condition::{Condition, ConditionStatus};
+pub use conditions::{Condition, ConditionStatus};
 pub use deployment::{
     BoshDeployment, BoshDeploymentSpec, BoshDeploymentStatus, OutdatedGroup, PluginUse, ReferenceType,
     ResourceReference,

@@ -1,6 +1,6 @@
 //! QuarksJob: a Job with a trigger, whose output becomes Secrets.
 
-use super::Condition;
+use crate::Condition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
@@ -67,7 +67,7 @@ pub struct QuarksJobSpec {
     /// When to run.
     pub trigger: Trigger,
     /// The Job: see 'kubectl explain cronjob.spec.jobTemplate'. Pods with the label 'delete: pod' are deleted after a success.
-    #[schemars(schema_with = "crate::api::schema::job_template")]
+    #[schemars(schema_with = "crate::schema::job_template")]
     pub template: Map<String, Value>,
     /// Whether to rerun when the template changes, or a ConfigMap or Secret that it refers to, or when a versioned Secret has a newer version, which
     /// the rerun uses. Only with the strategies once and done. A run in progress is cancelled.
@@ -111,7 +111,7 @@ pub struct Output {
     pub output_type: OutputType,
     /// Labels for all of these Secrets.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(schema_with = "crate::api::schema::labels")]
+    #[schemars(schema_with = "crate::schema::labels")]
     pub secret_labels: BTreeMap<String, String>,
     /// Whether to store the output of a container that exited with code 1.
     #[serde(default)]
@@ -143,7 +143,7 @@ pub struct OutputSecret {
     pub persistence_method: PersistenceMethod,
     /// Labels for this Secret.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(schema_with = "crate::api::schema::labels")]
+    #[schemars(schema_with = "crate::schema::labels")]
     pub secret_labels: BTreeMap<String, String>,
     /// Annotations for this Secret.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -167,7 +167,7 @@ pub enum PersistenceMethod {
 pub struct QuarksJobStatus {
     /// When the operator last changed something for this object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::api::schema::optional_date_time")]
+    #[schemars(schema_with = "crate::schema::optional_date_time")]
     pub last_reconcile: Option<Time>,
     /// Whether its last run succeeded and its output is stored.
     #[serde(default)]

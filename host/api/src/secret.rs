@@ -1,7 +1,7 @@
 //! QuarksSecret: a Secret whose value the operator generates.
 
-use super::Condition;
-use super::request::Request;
+use crate::Condition;
+use crate::request::Request;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
@@ -81,7 +81,7 @@ pub struct QuarksSecretSpec {
     pub reclaim_policy: ReclaimPolicy,
     /// Labels for the Secret.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(schema_with = "crate::api::schema::labels")]
+    #[schemars(schema_with = "crate::schema::labels")]
     pub secret_labels: BTreeMap<String, String>,
     /// Annotations for the Secret.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -154,7 +154,7 @@ pub struct Copy {
 pub struct QuarksSecretStatus {
     /// When the operator last changed something for this object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::api::schema::optional_date_time")]
+    #[schemars(schema_with = "crate::schema::optional_date_time")]
     pub last_reconcile: Option<Time>,
     /// Whether the Secret exists: generated, or created by you.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -167,7 +167,7 @@ pub struct QuarksSecretStatus {
     pub copied: Option<bool>,
     /// When the certificate expires. It is renewed earlier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::api::schema::optional_date_time")]
+    #[schemars(schema_with = "crate::schema::optional_date_time")]
     pub not_after: Option<Time>,
     /// The metadata.generation that this status is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,13 +7,12 @@
     reason = "a test that fails says so"
 )]
 
-use boson_controllers::api;
 use boson_document::json;
 use boson_pipeline::yaml;
 use serde_json::Value;
 use std::path::PathBuf;
 
-const HEADER: &str = "# Generated from the Rust types in host/controllers/src/api: BLESS=1 cargo test -p boson-controllers --test crds\n";
+const HEADER: &str = "# Generated from the Rust types in host/api/src: BLESS=1 cargo test -p boson-api --test crds\n";
 
 fn folder() -> PathBuf {
     PathBuf::from("../../crds")
@@ -22,7 +21,7 @@ fn folder() -> PathBuf {
 #[test]
 fn definitions_are_current() {
     let mut expected = Vec::new();
-    for definition in api::definitions() {
+    for definition in boson_api::definitions() {
         let name = format!("{}.yaml", definition.spec.names.plural);
         let tree = json::parse(&serde_json::to_string(&definition).unwrap()).unwrap();
         let text = format!("{HEADER}{}", yaml::write(&tree));
@@ -62,7 +61,7 @@ fn fields(path: &str, schema: &Value, visit: &mut dyn FnMut(&str, &Value)) {
 }
 
 fn all_fields(visit: &mut dyn FnMut(&str, &Value)) {
-    for definition in api::definitions() {
+    for definition in boson_api::definitions() {
         let definition = serde_json::to_value(definition).unwrap();
         let kind = definition["spec"]["names"]["kind"].as_str().unwrap().to_string();
         let schema = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];

@@ -1,6 +1,7 @@
 //! BOSHDeployment: a manifest, its ops files and variables, and how it is converted.
 
-use super::Condition;
+use crate::Condition;
+use crate::stage::StageName;
 use boson_deployment::instances::Spread;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{CustomResource, KubeSchema};
@@ -211,26 +212,8 @@ pub struct PluginChoice {
     pub name: String,
     /// Settings, by the plugin's own schema.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
-    #[schemars(schema_with = "crate::api::schema::anything")]
+    #[schemars(schema_with = "crate::schema::anything")]
     pub settings: Map<String, Value>,
-}
-
-/// A stage of the conversion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum StageName {
-    /// Operations change the manifest.
-    Ops,
-    /// Variables get values.
-    Variables,
-    /// Links are resolved.
-    Links,
-    /// Templates are rendered.
-    Render,
-    /// Instance groups become objects.
-    Bpm,
-    /// Objects are changed at the end.
-    Resources,
 }
 
 /// The status of a deployment.
@@ -239,7 +222,7 @@ pub enum StageName {
 pub struct BoshDeploymentStatus {
     /// When the operator last changed something for this deployment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::api::schema::optional_date_time")]
+    #[schemars(schema_with = "crate::schema::optional_date_time")]
     pub last_reconcile: Option<Time>,
     /// State: Created, Resolving Manifest, Converting to Kubernetes Resources or Deployed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -265,7 +248,7 @@ pub struct BoshDeploymentStatus {
     pub deployed_instance_groups: Option<i32>,
     /// When state or one of the counts last changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::api::schema::optional_date_time")]
+    #[schemars(schema_with = "crate::schema::optional_date_time")]
     pub state_timestamp: Option<Time>,
     /// The metadata.generation that this status is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,12 +1,17 @@
 //! QuarksStatefulSet: StatefulSets, one for each zone.
 
-use super::Condition;
+use crate::{Condition, ConditionStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+
+/// Reason of the condition Ready: all pods of the newest version are ready.
+pub const PODS_READY: &str = "PodsReady";
+/// Reason of the condition Ready: pods are not ready, and Kubernetes reports no problem.
+pub const PODS_NOT_READY: &str = "PodsNotReady";
 
 /// What to run in which zones.
 #[derive(CustomResource, KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,7 +70,7 @@ use std::collections::BTreeMap;
 #[serde(rename_all = "camelCase")]
 pub struct QuarksStatefulSetSpec {
     /// The StatefulSet of each zone: see 'kubectl explain statefulset'.
-    #[schemars(schema_with = "crate::api::schema::stateful_set_template")]
+    #[schemars(schema_with = "crate::schema::stateful_set_template")]
     pub template: Map<String, Value>,
     /// Zones. Each has its own StatefulSet on the nodes of that zone. Without zones there is one StatefulSet, on any nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -91,7 +96,7 @@ pub struct QuarksStatefulSetSpec {
     /// Commands by container name: a pod whose command succeeds is active (label quarks.cloudfoundry.org/pod-active). They are not run yet: no pod
     /// gets the label, and Services of a deployment select all pods.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
-    #[schemars(schema_with = "crate::api::schema::probes")]
+    #[schemars(schema_with = "crate::schema::probes")]
     pub active_passive_probes: Map<String, Value>,
     /// Whether containers get the number of replicas in the variable REPLICAS.
     #[serde(default = "yes")]
@@ -112,7 +117,7 @@ fn yes() -> bool {
 pub struct QuarksStatefulSetStatus {
     /// When the operator last changed something for this object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::api::schema::optional_date_time")]
+    #[schemars(schema_with = "crate::schema::optional_date_time")]
     pub last_reconcile: Option<Time>,
     /// Whether all pods of the newest version are ready.
     #[serde(default)]
@@ -155,4 +160,17 @@ pub struct PodProblem {
     pub reason: String,
     /// What Kubernetes reports about it. It never holds the output of a container, or a secret value.
     pub message: String,
+}
+
+// === impl QuarksStatefulSetStatus ===
+
+impl QuarksStatefulSetStatus {
+    /// Reason and message of the condition Ready if it is False; none if pods only need more time.
+    pub fn trouble(&self) -> Option<(&str, &str)> {
+        let mut ready = self.conditions.iter().filter(|one| one.kind == "Ready");
+        let is_trouble = |reason: &str| ![PODS_READY, PODS_NOT_READY].contains(&reason);
+        ready
+            .find(|one| is_trouble(&one.reason) && one.status == ConditionStatus::False)
+            .map(|one| (one.reason.as_str(), one.message.as_str()))
+    }
 }
