@@ -92,6 +92,12 @@ const ROOMS: &[Room] = &[
         &["boson-deployment", "boson-document", "boson-pipeline"],
         &["cap-std", "wasmtime"],
     ),
+    // In pods, too: `host util` needs no client for it.
+    room(
+        "boson-in-pod",
+        &["boson-deployment", "boson-document", "boson-pipeline"],
+        OUTSIDE,
+    ),
     room(
         "boson-controllers",
         &[
@@ -100,6 +106,7 @@ const ROOMS: &[Room] = &[
             "boson-credentials",
             "boson-deployment",
             "boson-document",
+            "boson-in-pod",
             "boson-pipeline",
         ],
         &["cap-std", "wasmtime"],
@@ -117,6 +124,7 @@ const ROOMS: &[Room] = &[
             "boson-dns",
             "boson-document",
             "boson-images",
+            "boson-in-pod",
             "boson-oci",
             "boson-pipeline",
             "boson-processes",

@@ -11,7 +11,6 @@ mod codes;
 pub mod conversion;
 mod deployment;
 mod drift;
-pub mod in_pod;
 mod interest;
 mod job;
 pub mod lease;

@@ -45,7 +45,6 @@ mod stop;
 mod traced;
 mod trail;
 mod unserved;
-pub(crate) mod values;
 mod watch;
 
 use crate::cache::Cache;

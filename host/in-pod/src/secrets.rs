@@ -17,7 +17,7 @@ const VALUE: &str = "value";
 ///
 /// # Errors
 /// Data that is not text.
-pub(crate) fn of_variable(secret: &Secret) -> Result<Tree, Diagnostic> {
+pub fn of_variable(secret: &Secret) -> Result<Tree, Diagnostic> {
     let data = secret.data.iter().flatten();
     let mut members = Vec::new();
     for (key, bytes) in data {
@@ -30,7 +30,7 @@ pub(crate) fn of_variable(secret: &Secret) -> Result<Tree, Diagnostic> {
 }
 
 /// The value of an implicit variable, `((x))` or `((x/key))`: name of its Secret's variable, and the key.
-pub(super) fn implicit(reference: &str) -> (&str, &str) {
+pub fn implicit(reference: &str) -> (&str, &str) {
     match reference.split_once('/') {
         Some((name, key)) if !name.is_empty() && !key.is_empty() && !key.contains('/') => (name, key),
         _ => (reference, VALUE),
@@ -41,7 +41,7 @@ pub(super) fn implicit(reference: &str) -> (&str, &str) {
 ///
 /// # Errors
 /// The key is missing, or its value is not text, or not JSON.
-pub(crate) fn of_implicit(secret: &Secret, key: &str) -> Result<Tree, Diagnostic> {
+pub fn of_implicit(secret: &Secret, key: &str) -> Result<Tree, Diagnostic> {
     let name = secret.metadata.name.as_deref().unwrap_or_default();
     let Some(bytes) = secret.data.as_ref().and_then(|data| data.get(key)) else {
         return Err(

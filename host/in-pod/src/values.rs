@@ -1,12 +1,7 @@
 //! The values of a deployment's variables in its pods: a folder `<origin>/<variable>` for each, with a file for each key of its Secret. The operator
 //! reads the Secrets themselves; both get the same values.
 
-#![allow(
-    clippy::result_large_err,
-    reason = "errors are diagnostics, as everywhere in the pipeline, and rare"
-)]
-
-use crate::deployment::values as secrets;
+use crate::secrets;
 use boson_deployment::labels;
 use boson_document::{Map, Tree};
 use boson_pipeline::Diagnostic;
@@ -76,7 +71,7 @@ impl Origin {
 
 impl Held {
     /// All keys of a Secret.
-    pub(crate) fn whole(origin: Origin, variable: &str, secret: &Secret) -> Self {
+    pub fn whole(origin: Origin, variable: &str, secret: &Secret) -> Self {
         let data = secret.data.iter().flatten();
         Self {
             origin,
@@ -87,7 +82,7 @@ impl Held {
     }
 
     /// One key of a Secret with the value of an implicit variable.
-    pub(crate) fn implicit(reference: &str, key: &str, secret: &Secret) -> Self {
+    pub fn implicit(reference: &str, key: &str, secret: &Secret) -> Self {
         let annotations = secret.metadata.annotations.as_ref();
         let is_json = annotations
             .and_then(|all| all.get(labels::JSON_VALUE))
@@ -270,7 +265,7 @@ mod tests {
         let mut there: Vec<Held> = all.iter().map(mounted).collect();
         there.reverse();
         assert_eq!(text(Values::of(&there).unwrap()), here);
-        assert_eq!(crate::in_pod::digest(b"m", &all), crate::in_pod::digest(b"m", &there));
+        assert_eq!(crate::digest(b"m", &all), crate::digest(b"m", &there));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The digest of the inputs of interpolation. Its Secrets can change while a pod starts, so the pod computes the digest again and stops if it
 //! differs. So no result is stored under the digest of other inputs.
 
-use super::Held;
+use crate::Held;
 use sha2::{Digest, Sha256};
 
 /// The digest of a manifest and the values of variables, in any order: 32 hexadecimal digits.
@@ -29,7 +29,7 @@ pub fn digest(manifest: &[u8], values: &[Held]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::in_pod::Origin;
+    use crate::Origin;
 
     #[test]
     fn only_content_counts() {

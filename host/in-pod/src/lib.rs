@@ -1,9 +1,18 @@
-//! The contract between the operator and the pods of its conversion jobs: paths, the folder layout of values, and the report of diagnostics. Pure.
+//! What the operator and the commands in the pods of its conversion jobs agree on: paths, exit codes, the folder layout of values, and the report of
+//! diagnostics. Pure. It uses the types of Kubernetes objects, but never kube, so that a command in a pod needs no client.
 
+#![allow(
+    clippy::result_large_err,
+    reason = "errors are diagnostics, as everywhere in the pipeline, and rare"
+)]
+
+mod codes;
 mod inputs;
 mod report;
+pub mod secrets;
 mod values;
 
+pub use codes::CODES;
 pub use inputs::digest;
 pub use report::{MOST, Report, from_message, to_message};
 pub use values::{Held, Origin, Values};
