@@ -99,10 +99,16 @@ const ROOMS: &[Room] = &[
         OUTSIDE,
     ),
     room(
+        "boson-cluster",
+        &["boson-api", "boson-deployment", "boson-document", "boson-pipeline"],
+        &["cap-std", "wasmtime", "openssl", "native-tls"],
+    ),
+    room(
         "boson-controllers",
         &[
             "boson-api",
             "boson-budget",
+            "boson-cluster",
             "boson-credentials",
             "boson-deployment",
             "boson-document",
@@ -118,6 +124,7 @@ const ROOMS: &[Room] = &[
         &[
             "boson-api",
             "boson-budget",
+            "boson-cluster",
             "boson-controllers",
             "boson-credentials",
             "boson-deployment",

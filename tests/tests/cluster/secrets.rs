@@ -2,7 +2,7 @@
 
 use crate::stage::Stage;
 use boson_api::QuarksSecret;
-use boson_controllers::Namespaces;
+use boson_cluster::namespaces::Namespaces;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::api::{Api, DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};

@@ -1,6 +1,6 @@
 //! The shared cluster, by kube's client, with our definitions in it.
 
-use boson_controllers::client::{Connection, connect};
+use boson_cluster::client::{Connection, connect};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};

@@ -2,9 +2,10 @@
 
 use crate::shared_cluster::{SharedCluster, documents};
 use boson_api::{Condition, ConditionStatus, QuarksSecret};
+use boson_cluster::lease::Election;
+use boson_cluster::namespaces::Namespaces;
 use boson_controllers::conversion::{Chosen, Images, Package, PluginHost, ReleaseImage, ResolvedPlugins, Web};
-use boson_controllers::lease::Election;
-use boson_controllers::{Config, Conversion, Namespaces, OWN_SIGNER, run};
+use boson_controllers::{Config, Conversion, OWN_SIGNER, run};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use k8s_openapi::api::events::v1::Event;
 use kube::api::{Api, ListParams, ObjectMeta, Patch, PatchParams, PostParams};

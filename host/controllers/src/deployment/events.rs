@@ -3,10 +3,10 @@
 use super::Context;
 use super::findings;
 use super::status::{Observed, Outcome};
-use crate::client::Notice;
-use crate::objects;
 use crate::stateful_set;
 use boson_api::{BoshDeployment, conditions};
+use boson_cluster::client::Notice;
+use boson_cluster::objects;
 use boson_pipeline::Diagnostic;
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! Why a conversion stopped.
 
 use super::manifest::Manifest;
-use crate::client;
 use boson_api::conditions;
+use boson_cluster::client;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources};
 

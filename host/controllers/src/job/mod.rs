@@ -18,12 +18,12 @@ mod made;
 #[cfg(test)]
 mod tests;
 
-use crate::client::{Cluster, Error, Events, Fault};
-use crate::interest::Interest;
-use crate::scope::Scope;
 use act::{Creation, MANAGER};
 use boson_api::QuarksJob;
 use boson_api::job::QuarksJobStatus;
+use boson_cluster::client::{Cluster, Error, Events, Fault};
+use boson_cluster::namespaces::Scope;
+use boson_cluster::reconcile::Interest;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::runtime::controller::Action;

@@ -2,12 +2,12 @@
 
 use super::versions::Versions;
 use super::{Context, Done, INVALID, MANAGER, NAME_TAKEN, REFUSED, Trouble, WAITING};
-use crate::client::{Error, Notice};
 use crate::pod_problems;
-use crate::running;
 use boson_api::conditions::{self, Finding};
 use boson_api::stateful_set::{PODS_NOT_READY, PODS_READY};
 use boson_api::{Condition, ConditionStatus, PodProblem, QuarksStatefulSet, QuarksStatefulSetStatus};
+use boson_cluster::client::{Error, Notice};
+use boson_cluster::reconcile;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::Resource;
@@ -26,7 +26,7 @@ impl Context {
         self.cluster
             .metrics()
             .groups
-            .set(&running::key(set), Some(status.ready));
+            .set(&reconcile::key(set), Some(status.ready));
         if set.status.as_ref() == Some(&status) {
             return Ok(());
         }

@@ -3,8 +3,8 @@
 use super::super::secrets::Whose;
 use super::pod::{self, PodPlugins};
 use crate::conversion::ReleaseImage;
-use crate::objects;
-use crate::versioned::Series;
+use boson_cluster::objects;
+use boson_cluster::objects::versioned::Series;
 use boson_deployment::copier;
 use boson_deployment::instances::Spread;
 use boson_deployment::labels;

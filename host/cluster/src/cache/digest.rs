@@ -6,9 +6,9 @@ use sha2::{Digest as _, Sha256};
 
 /// A digest of the state of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Digest([u8; 16]);
+pub struct Digest([u8; 16]);
 
-// === impl Print ===
+// === impl Digest ===
 
 impl Digest {
     /// The digest of an object with this metadata.

@@ -2,8 +2,8 @@
 
 use super::selector::homes;
 use super::{Cache, Digest, Entry, Place, Says};
+use crate::client::api;
 use crate::client::resource;
-use crate::running::api;
 use boson_api::QuarksStatefulSet;
 use boson_deployment::labels;
 use boson_pipeline::bundle::kinds::KINDS;
@@ -22,7 +22,8 @@ const READ: [&str; 2] = ["ConfigMap", "Secret"];
 
 /// An object that has changed. The cache is already updated.
 #[derive(Clone, Debug)]
-pub(crate) struct Touched {
+pub struct Touched {
+    /// The object.
     pub place: Place,
     /// The homes that it has, or had.
     pub homes: Vec<String>,
@@ -42,7 +43,7 @@ struct Feed {
 }
 
 /// Watches everything in one namespace, or in all. Updates the cache, and then yields each change.
-pub(crate) fn follow(
+pub fn follow(
     cache: &Arc<Cache>,
     client: &kube::Client,
     namespace: &Option<String>,

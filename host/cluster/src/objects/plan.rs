@@ -1,9 +1,9 @@
 //! Plans the writes for the objects of a deployment. Pure.
 //!
-//! An object is written if its digest differs from the one that the last write stored in an annotation, or if [`crate::drift`] finds changes by
+//! An object is written if its digest differs from the one that the last write stored in an annotation, or if [`super::drift`] finds changes by
 //! others.
 
-use crate::drift::{Drifted, Excess, Foreign, holds};
+use super::drift::{Drifted, Excess, Foreign, holds};
 use boson_deployment::labels;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
@@ -12,17 +12,17 @@ use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 
 /// Annotation: digest of the object as it was written.
-pub(crate) const DIGEST: &str = "quarks.cloudfoundry.org/applied-digest";
+pub const DIGEST: &str = "quarks.cloudfoundry.org/applied-digest";
 
 /// Annotation of a QuarksJob: the strategy from the manifest, even if the trigger has changed since.
-pub(crate) const TRIGGER: &str = "quarks.cloudfoundry.org/asked-trigger";
+pub const TRIGGER: &str = "quarks.cloudfoundry.org/asked-trigger";
 
 /// Kinds that are retained when the manifest no longer has them: values of variables, and data.
 const KEPT: &[&str] = &["QuarksSecret", "PersistentVolumeClaim"];
 
 /// What to do.
 #[derive(Debug, Default)]
-pub(crate) struct Plan {
+pub struct Plan {
     /// To apply, in this order.
     pub apply: Vec<Value>,
     /// Those of them that were written before, and then changed by others or by admission.
@@ -38,7 +38,7 @@ pub(crate) struct Plan {
 }
 
 /// `desired`: the objects of the deployment, without digest. `live`: our objects of the same kinds with the label of the deployment.
-pub(crate) fn plan(desired: Vec<Value>, live: &[Value]) -> Plan {
+pub fn plan(desired: Vec<Value>, live: &[Value]) -> Plan {
     let mut there: HashMap<Identity, &Value> = live.iter().map(|object| (identity(object), object)).collect();
     let mut plan = Plan::default();
     for mut object in desired {
@@ -121,7 +121,7 @@ impl Plan {
 }
 
 /// Marks an object as ours with labels and owner reference.
-pub(crate) fn own(object: &mut Value, deployment: &str, owner: &Value) {
+pub fn own(object: &mut Value, deployment: &str, owner: &Value) {
     // Claims outlive the deployment: they hold its data.
     if text(object, &["kind"]) != "PersistentVolumeClaim" {
         set(
@@ -148,7 +148,7 @@ fn identity(object: &Value) -> Identity {
 }
 
 /// Whether it is being deleted.
-pub(crate) fn is_going(object: &Value) -> bool {
+pub fn is_going(object: &Value) -> bool {
     !text(object, &["metadata", "deletionTimestamp"]).is_empty()
 }
 
@@ -164,28 +164,28 @@ fn mark(object: &mut Value) {
 }
 
 /// The digest of a value: 32 hexadecimal digits.
-pub(crate) fn digest(value: &Value) -> String {
+pub fn digest(value: &Value) -> String {
     hexadecimal(&Sha256::digest(value.to_string()))
 }
 
 /// The first 16 of these bytes, as 32 digits.
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Whether the object is owned by the one with this UID.
-pub(crate) fn is_owned(object: &Value, uid: &str) -> bool {
+pub fn is_owned(object: &Value, uid: &str) -> bool {
     let owners = object["metadata"]["ownerReferences"].as_array();
     owners.is_some_and(|owners| owners.iter().any(|owner| owner["uid"] == uid))
 }
 
 /// The same for an object of a known kind.
-pub(crate) fn has_owner(object: &impl Resource, uid: &str) -> bool {
+pub fn has_owner(object: &impl Resource, uid: &str) -> bool {
     names_owner(object.meta(), uid)
 }
 
 /// The same for the metadata of an object.
-pub(crate) fn names_owner(meta: &ObjectMeta, uid: &str) -> bool {
+pub fn names_owner(meta: &ObjectMeta, uid: &str) -> bool {
     let owners = meta.owner_references.iter().flatten();
     owners.into_iter().any(|owner| owner.uid == uid)
 }

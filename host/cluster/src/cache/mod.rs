@@ -8,9 +8,9 @@ mod digest;
 mod follow;
 mod selector;
 
-pub(crate) use digest::Digest;
-pub(crate) use follow::{Touched, follow};
-pub(crate) use selector::{Digests, Selector};
+pub use digest::Digest;
+pub use follow::{Touched, follow};
+pub use selector::{Digests, Selector};
 
 use boson_api::{QuarksStatefulSet, QuarksStatefulSetStatus};
 use boson_deployment::labels;
@@ -26,7 +26,7 @@ use tokio::time::timeout;
 
 /// The cache.
 #[derive(Debug)]
-pub(crate) struct Cache {
+pub struct Cache {
     tables: RwLock<Tables>,
     changed: watch::Sender<()>,
     /// Watches whose first list is not complete.
@@ -44,9 +44,12 @@ struct Tables {
 
 /// The key of an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Place {
+pub struct Place {
+    /// Its kind.
     pub kind: &'static str,
+    /// Its namespace.
     pub namespace: String,
+    /// Its name.
     pub name: String,
 }
 
@@ -61,7 +64,8 @@ struct Entry {
 
 /// The readiness in the status of an object, if that is about its present generation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Says {
+pub struct Says {
+    /// Whether it is ready.
     pub ready: bool,
     /// Why it is not.
     pub trouble: Option<Trouble>,
@@ -73,7 +77,7 @@ pub(crate) struct Says {
 
 /// Why an instance group is not ready, as its condition says it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Trouble {
+pub struct Trouble {
     /// One word, such as `CrashLoopBackOff`.
     pub reason: String,
     /// A sentence with pod and container.

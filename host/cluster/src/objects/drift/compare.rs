@@ -9,7 +9,7 @@ const QUANTITIES: [&str; 4] = ["capacity", "hard", "limits", "requests"];
 const QUANTITY: [&str; 3] = ["averageValue", "divisor", "sizeLimit"];
 
 /// Whether the live value has everything that is wanted.
-pub(crate) fn holds(there: &Value, wanted: &Value) -> bool {
+pub fn holds(there: &Value, wanted: &Value) -> bool {
     holds_in(Place::default(), there, wanted)
 }
 
@@ -72,7 +72,7 @@ fn is_same_quantity(one: &str, other: &str) -> bool {
 }
 
 /// A quantity in thousandths.
-pub(crate) fn quantity(text: &str) -> Option<i128> {
+pub fn quantity(text: &str) -> Option<i128> {
     let digits = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());

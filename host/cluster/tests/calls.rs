@@ -7,7 +7,7 @@
     reason = "a test that fails says so"
 )]
 
-use boson_controllers::client::{Cluster, Created, Fault, FieldManager};
+use boson_cluster::client::{Cluster, Created, Fault, FieldManager};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;

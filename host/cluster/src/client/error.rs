@@ -126,7 +126,7 @@ impl Error {
     }
 
     /// A forbidden watch; none for other errors. A controller watches several kinds, and only the answer of the server names this one.
-    pub(crate) fn of_watch(error: &watcher::Error) -> Option<Self> {
+    pub fn of_watch(error: &watcher::Error) -> Option<Self> {
         let (verb, status): (_, &kube::core::Status) = match error {
             watcher::Error::InitialListFailed(kube::Error::Api(status)) => ("list", status),
             watcher::Error::WatchStartFailed(kube::Error::Api(status))
@@ -160,7 +160,7 @@ impl Error {
     }
 
     /// A required object is missing.
-    pub(crate) fn missing<K: Resource<DynamicType = ()>>(name: &str) -> Self {
+    pub fn missing<K: Resource<DynamicType = ()>>(name: &str) -> Self {
         Self::of(&Subject::of::<K>(), Verb::Get, name, Fault::NotFound)
     }
 

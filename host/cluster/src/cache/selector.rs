@@ -11,8 +11,10 @@ pub(super) const CLAIM: &str = "PersistentVolumeClaim";
 
 /// Selects the objects that concern one deployment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Selector {
+pub struct Selector {
+    /// Namespace of the deployment.
     pub namespace: String,
+    /// UID of the deployment.
     pub uid: String,
     /// Value of the label that its objects have.
     pub label: String,
@@ -23,9 +25,9 @@ pub(crate) struct Selector {
 }
 
 /// Digests of all objects that a selector matches, by kind and name.
-pub(crate) type Digests = BTreeMap<(String, String), Digest>;
+pub type Digests = BTreeMap<(String, String), Digest>;
 
-// === impl Sight ===
+// === impl Selector ===
 
 impl Selector {
     /// The digests after these writes.

@@ -9,6 +9,6 @@ mod compare;
 mod lists;
 mod settle;
 
-pub(crate) use additions::{Addition, Foreign};
-pub(crate) use compare::{holds, quantity};
-pub(crate) use settle::{Drifted, Excess, REMOVED, remove, settle};
+pub use additions::{Addition, Foreign};
+pub use compare::{holds, quantity};
+pub use settle::{Drifted, Excess, REMOVED, remove, settle};

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// Objects in conflict.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Taken {
+pub struct Taken {
     /// Objects of other owners: kind, name and owner.
     pub foreign: Vec<String>,
     /// Objects that are being deleted.
@@ -20,7 +20,7 @@ pub(crate) struct Taken {
 
 /// The owner of an object.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Whose {
+pub enum Whose {
     /// Ours, or without an owner but created by this deployment: its owner was deleted without it.
     Ours,
     /// Being deleted, or about to be deleted with an earlier owner of the same name.
@@ -36,7 +36,7 @@ impl Taken {
     ///
     /// # Errors
     /// A call that failed.
-    pub(crate) async fn find<'o>(
+    pub async fn find<'o>(
         cluster: &Cluster,
         namespace: &str,
         objects: impl Iterator<Item = &'o Value>,
@@ -74,13 +74,13 @@ impl Taken {
     }
 
     /// The error message about objects of other owners.
-    pub(crate) fn complaint(&self) -> Option<String> {
+    pub fn complaint(&self) -> Option<String> {
         (!self.foreign.is_empty()).then(|| format!("there is already {}", self.foreign.join(", ")))
     }
 }
 
 /// The owner of an object, from the perspective of `owner`, which creates objects of this deployment.
-pub(crate) fn whose(found: &ObjectMeta, owner: &OwnerReference, deployment: &str) -> Whose {
+pub fn whose(found: &ObjectMeta, owner: &OwnerReference, deployment: &str) -> Whose {
     if found.deletion_timestamp.is_some() {
         return Whose::Leaving;
     }

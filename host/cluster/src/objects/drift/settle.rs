@@ -6,19 +6,23 @@ use crate::client::{Cluster, Error, FieldManager};
 use serde_json::{Map, Value};
 
 /// Reason of the events about removed additions.
-pub(crate) const REMOVED: &str = "ChangeRemoved";
+pub const REMOVED: &str = "ChangeRemoved";
 
 /// An object with the digest of the last write that differs from it nevertheless.
 #[derive(Clone, Debug)]
-pub(crate) struct Drifted {
+pub struct Drifted {
+    /// The object as written.
     pub wanted: Value,
+    /// The object on the server.
     pub live: Value,
 }
 
 /// Additions by others to an object of ours.
 #[derive(Clone, Debug)]
-pub(crate) struct Excess {
+pub struct Excess {
+    /// The object on the server.
     pub live: Value,
+    /// What others added.
     pub additions: Vec<Addition>,
 }
 
@@ -27,7 +31,7 @@ pub(crate) struct Excess {
 ///
 /// # Errors
 /// A call that failed. A refusal is no error here: the write reports it later.
-pub(crate) async fn settle(
+pub async fn settle(
     cluster: &Cluster,
     manager: FieldManager,
     drifted: &[Drifted],
@@ -53,7 +57,7 @@ pub(crate) async fn settle(
 ///
 /// # Errors
 /// A call that failed.
-pub(crate) async fn remove(cluster: &Cluster, manager: FieldManager, excess: &[Excess]) -> Result<Vec<String>, Error> {
+pub async fn remove(cluster: &Cluster, manager: FieldManager, excess: &[Excess]) -> Result<Vec<String>, Error> {
     let mut removed = Vec::new();
     for Excess { live, additions } in excess {
         let pointers: Vec<String> = additions.iter().map(Addition::pointer).collect();

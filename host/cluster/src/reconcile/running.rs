@@ -1,15 +1,14 @@
 //! What all controllers share while they run: concurrency, retries, health, and when to stop.
 
-use crate::backoff::Backoff;
-use crate::client::{ANSWER, Cluster, Error, Kind, Outage};
+use super::backoff::Backoff;
+use super::spawned::Spawned;
+use crate::client::{ANSWER, Cluster, Error, Kind, Outage, api};
 use crate::metrics::{Metrics, Outcome, Reconcile};
-use crate::scope::Scope;
+use crate::namespaces::Scope;
 use crate::serving::{Health, State};
-use crate::spawned::Spawned;
 use boson_deployment::labels;
 use futures::FutureExt;
 use futures::stream::{self, Stream, StreamExt};
-use k8s_openapi::NamespaceResourceScope;
 use kube::api::ListParams;
 use kube::runtime::controller::{self, Action};
 use kube::runtime::reflector::{ObjectRef, Store};
@@ -27,7 +26,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 
 /// Shared by all controllers.
 #[derive(Clone)]
-pub(crate) struct Running {
+pub struct Running {
     /// How many objects one controller reconciles at a time.
     pub concurrency: u16,
     client: kube::Client,
@@ -39,19 +38,8 @@ pub(crate) struct Running {
     stop: watch::Receiver<bool>,
 }
 
-/// The objects of a kind in one namespace, or in all.
-pub(crate) fn api<K>(client: &kube::Client, namespace: &Option<String>) -> Api<K>
-where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
-{
-    match namespace {
-        Some(namespace) => Api::namespaced(client.clone(), namespace),
-        None => Api::all(client.clone()),
-    }
-}
-
 /// Namespace and name.
-pub(crate) fn key<K: Resource>(object: &K) -> String {
+pub fn key<K: Resource>(object: &K) -> String {
     let meta = object.meta();
     let part = |part: &Option<String>| part.clone().unwrap_or_default();
     format!("{}/{}", part(&meta.namespace), part(&meta.name))

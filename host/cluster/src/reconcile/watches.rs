@@ -7,8 +7,7 @@
 //! # Caveats
 //! Lists are rare: one at the beginning, and one when a watch was interrupted for longer than the API server keeps events.
 
-use crate::client::Kind;
-use crate::running::api;
+use crate::client::{Kind, api};
 use futures::stream::{self, BoxStream, Stream, StreamExt};
 use k8s_openapi::NamespaceResourceScope;
 use kube::api::ObjectMeta;
@@ -21,10 +20,10 @@ use std::collections::HashSet;
 use std::fmt::Debug;
 
 /// An object to reconcile.
-pub(crate) type Requeued<K> = watcher::Result<ObjectRef<K>>;
+pub type Requeued<K> = watcher::Result<ObjectRef<K>>;
 
 /// The watches of one controller, in one namespace or in all.
-pub(crate) struct Watches<K: Kind + 'static> {
+pub struct Watches<K: Kind + 'static> {
     client: Client,
     namespace: Option<String>,
     store: Store<K>,
@@ -86,7 +85,7 @@ impl<K: Kind + Send + Sync + 'static> Watches<K> {
 }
 
 /// Requeues an object each time that it changes. `events`: the watch events, after `store` was updated.
-pub(crate) fn own<K: Kind + Send + Sync + 'static>(
+pub fn own<K: Kind + Send + Sync + 'static>(
     store: Store<K>,
     events: impl Stream<Item = watcher::Result<Event<K>>> + Send,
 ) -> impl Stream<Item = Requeued<K>> + Send {
@@ -145,7 +144,7 @@ fn known<K: Kind + 'static>(store: &Store<K>) -> HashSet<ObjectRef<K>> {
 }
 
 /// The owners of an object.
-pub(crate) fn owners<K: Kind + 'static>(meta: &ObjectMeta) -> Vec<ObjectRef<K>> {
+pub fn owners<K: Kind + 'static>(meta: &ObjectMeta) -> Vec<ObjectRef<K>> {
     let namespace = meta.namespace.as_deref();
     let owners = meta.owner_references.iter().flatten();
     owners

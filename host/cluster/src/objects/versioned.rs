@@ -1,6 +1,6 @@
 //! Versioned Secrets: `<series>-v<N>`, each immutable. The next version of a series, and which versions are garbage. Pure.
 
-use crate::objects;
+use super::names_owner;
 use boson_deployment::labels::{self, secret_kind};
 use boson_pipeline::encoding::{self, TooLarge};
 use k8s_openapi::ByteString;
@@ -10,17 +10,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The series of versions of one document.
 #[derive(Clone, Debug)]
-pub(crate) struct Series {
+pub struct Series {
     /// Name without `-v<N>`.
     pub name: String,
+    /// Namespace of its versions.
     pub namespace: String,
+    /// Labels of its versions.
     pub labels: BTreeMap<String, String>,
+    /// Owner of its versions.
     pub owner: OwnerReference,
 }
 
 /// The content of a version: texts, compressed if large.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Content {
+pub struct Content {
+    /// The texts, by key.
     pub data: BTreeMap<String, ByteString>,
     /// Annotations; they do not distinguish versions.
     pub annotations: BTreeMap<String, String>,
@@ -28,7 +32,7 @@ pub(crate) struct Content {
 
 /// The next version of a series.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Next {
+pub enum Next {
     /// The newest version holds this already.
     Keep(u32, Box<Secret>),
     /// A new version.
@@ -42,7 +46,7 @@ impl Content {
     ///
     /// # Errors
     /// They are larger than a Secret may be.
-    pub(crate) fn of(mut data: BTreeMap<String, ByteString>) -> Result<Self, TooLarge> {
+    pub fn of(mut data: BTreeMap<String, ByteString>) -> Result<Self, TooLarge> {
         let mut annotations = BTreeMap::new();
         if encoding::pack(data.values_mut().map(|value| &mut value.0))? {
             annotations.insert(labels::ENCODING.to_string(), encoding::GZIP.to_string());
@@ -51,7 +55,7 @@ impl Content {
     }
 
     /// Whether the Secret holds the same texts.
-    pub(crate) fn is_in(&self, secret: &Secret) -> bool {
+    pub fn is_in(&self, secret: &Secret) -> bool {
         let held = secret.data.iter().flatten();
         held.clone().count() == self.data.len()
             && held
@@ -64,7 +68,7 @@ impl Content {
 
 impl Next {
     /// The number of the version that holds the content.
-    pub(crate) fn version(&self) -> u32 {
+    pub fn version(&self) -> u32 {
         match self {
             Self::Keep(version, _) | Self::Make(version, _) => *version,
         }
@@ -75,7 +79,7 @@ impl Next {
 
 impl Series {
     /// The next version with this content. `greatest`: see [`Series::greatest`].
-    pub(crate) fn next(&self, greatest: Option<&Secret>, content: Content) -> Next {
+    pub fn next(&self, greatest: Option<&Secret>, content: Content) -> Next {
         let there = greatest.and_then(|secret| Some((self.version(&secret.metadata)?, secret)));
         let Some((version, secret)) = there else {
             return Next::Make(1, Box::new(self.secret(1, content)));
@@ -94,12 +98,12 @@ impl Series {
     }
 
     /// The name of the version with the greatest number, of any owner. `there`: Secrets of the namespace, of any series.
-    pub(crate) fn greatest<'s>(&self, there: &'s [ObjectMeta]) -> Option<&'s str> {
+    pub fn greatest<'s>(&self, there: &'s [ObjectMeta]) -> Option<&'s str> {
         self.last(there)?.name.as_deref()
     }
 
     /// The name of the newest version of those that exist, if it is this owner's.
-    pub(crate) fn newest<'s>(&self, there: &'s [ObjectMeta]) -> Option<&'s str> {
+    pub fn newest<'s>(&self, there: &'s [ObjectMeta]) -> Option<&'s str> {
         self.last(there).filter(|meta| self.owns(meta))?.name.as_deref()
     }
 
@@ -110,7 +114,7 @@ impl Series {
 
     /// Versions of an earlier owner of the same name are not ours: they are about to be deleted.
     fn owns(&self, meta: &ObjectMeta) -> bool {
-        objects::names_owner(meta, &self.owner.uid)
+        names_owner(meta, &self.owner.uid)
     }
 
     fn version(&self, meta: &ObjectMeta) -> Option<u32> {
@@ -144,7 +148,7 @@ impl Series {
 /// deployments may have the same label, and any user may set labels.
 ///
 /// `owner`: a UID. `series`: names of those that it has. `is_used`: whether a workload mentions the Secret of this name.
-pub(crate) fn garbage<'s>(
+pub fn garbage<'s>(
     there: &'s [ObjectMeta],
     owner: &str,
     series: &BTreeSet<String>,
@@ -152,7 +156,7 @@ pub(crate) fn garbage<'s>(
     is_used: impl Fn(&str) -> bool,
 ) -> Vec<&'s ObjectMeta> {
     let mut all: BTreeMap<&str, BTreeMap<u32, &ObjectMeta>> = BTreeMap::new();
-    for meta in there.iter().filter(|meta| objects::names_owner(meta, owner)) {
+    for meta in there.iter().filter(|meta| names_owner(meta, owner)) {
         if let Some((name, version)) = place(meta) {
             all.entry(name).or_default().insert(version, meta);
         }
@@ -171,7 +175,7 @@ pub(crate) fn garbage<'s>(
 }
 
 /// The Secret with this metadata, to be deleted.
-pub(crate) fn around(meta: &ObjectMeta) -> Secret {
+pub fn around(meta: &ObjectMeta) -> Secret {
     Secret {
         metadata: meta.clone(),
         ..Secret::default()
@@ -187,7 +191,7 @@ fn place(meta: &ObjectMeta) -> Option<(&str, u32)> {
 }
 
 /// Series and number in a name that ends in `-v<N>`.
-pub(crate) fn parts(name: &str) -> Option<(&str, u32)> {
+pub fn parts(name: &str) -> Option<(&str, u32)> {
     let (series, number) = name.rsplit_once("-v")?;
     // Not `+1` or `01`, which we never write.
     let version: u32 = number.parse().ok()?;

@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 /// A ServiceAccount, its Role and its RoleBinding, all with one name.
 #[derive(Clone, Debug)]
-pub(crate) struct Account {
+pub struct Account {
     /// The name.
     pub name: &'static str,
     /// The rules of its Role.
@@ -18,7 +18,7 @@ pub(crate) struct Account {
 }
 
 /// A rule for one resource.
-pub(crate) fn rule(group: &str, resource: &str, verbs: &[&str]) -> PolicyRule {
+pub fn rule(group: &str, resource: &str, verbs: &[&str]) -> PolicyRule {
     PolicyRule {
         api_groups: Some(vec![group.into()]),
         resources: Some(vec![resource.into()]),

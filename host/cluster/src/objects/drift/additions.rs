@@ -23,7 +23,7 @@ const SHARED: [&str; 2] = ["metadata", "status"];
 
 /// Changes by others to an object of ours.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Foreign {
+pub struct Foreign {
     /// Additions to our lists and maps, in an order for removal: no removal moves a later one.
     pub additions: Vec<Addition>,
     /// Whether they changed a list or map that is replaced as a whole.
@@ -32,7 +32,7 @@ pub(crate) struct Foreign {
 
 /// An item of a list or an entry of a map.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Addition {
+pub struct Addition {
     path: Vec<Step>,
     /// The field manager that added it.
     manager: String,
@@ -49,7 +49,7 @@ enum Step {
 
 impl Foreign {
     /// `live`: the object on the server. `wanted`: the object as written.
-    pub(crate) fn of(live: &Value, wanted: &Value) -> Self {
+    pub fn of(live: &Value, wanted: &Value) -> Self {
         let mut found = Self::default();
         for entry in live["metadata"]["managedFields"].as_array().into_iter().flatten() {
             let text = |key: &str| entry[key].as_str().unwrap_or_default();
@@ -77,7 +77,7 @@ impl Foreign {
 
 impl Addition {
     /// JSON Pointer to it.
-    pub(crate) fn pointer(&self) -> String {
+    pub fn pointer(&self) -> String {
         let steps = self.path.iter().map(|step| match step {
             Step::Item(index, _) => format!("/{index}"),
             Step::Member(name) => format!("/{}", name.replace('~', "~0").replace('/', "~1")),

@@ -8,31 +8,29 @@ mod dynamic;
 mod error;
 mod events;
 mod global;
+mod namespaced;
 mod outage;
 mod retry;
 mod status_patch;
-pub(crate) mod written;
+pub mod written;
 
 pub use connect::{Connection, connect};
 pub use dynamic::resource;
 pub use error::{Error, Fault};
 pub use global::GlobalKind;
 pub use kube::Client;
+pub use namespaced::{Kind, api};
 
 use error::Subject;
 pub use events::{Events, Notice};
 pub(crate) use outage::Outage;
 
 use crate::metrics::{ApiCall, Metrics, Outcome};
-use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::Namespace;
-use kube::Resource;
 use kube::api::{
     Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions, ValidationDirective,
 };
 use serde::Serialize;
-use serde::de::DeserializeOwned;
-use std::fmt::Debug;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -72,17 +70,6 @@ pub struct Cluster {
     metrics: Arc<Metrics>,
     outage: Outage,
     answer: Duration,
-}
-
-/// A namespaced kind.
-pub trait Kind:
-    Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + DeserializeOwned + Serialize
-{
-}
-
-impl<K> Kind for K where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + DeserializeOwned + Serialize
-{
 }
 
 // === impl Verb ===

@@ -19,7 +19,7 @@ const STATEFUL_SET: (&str, &str) = ("apps/v1", "StatefulSet");
 
 /// The objects in use.
 #[derive(Debug, Default)]
-pub(crate) struct Used {
+pub struct Used {
     names: BTreeSet<String>,
     /// Whether pods of an older revision may restart and need objects that no workload refers to.
     pub rolls: bool,
@@ -68,7 +68,7 @@ impl Used {
 ///
 /// # Errors
 /// See [`Error`].
-pub(crate) async fn rolls(cluster: &Cluster, namespace: &str, labels: &str) -> Result<bool, Error> {
+pub async fn rolls(cluster: &Cluster, namespace: &str, labels: &str) -> Result<bool, Error> {
     let (sets, mut rolls) = (resource(STATEFUL_SET.0, STATEFUL_SET.1), false);
     let note = |set: Value| rolls |= is_rolling(&set);
     cluster.each_any(&sets, namespace, labels, note).await?;

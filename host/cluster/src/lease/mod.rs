@@ -25,7 +25,7 @@ use tokio::time::Instant;
 
 const MANAGER: FieldManager = FieldManager("boson-lease");
 /// Name of this part in the health report.
-pub(crate) const PART: &str = "lease";
+pub const PART: &str = "lease";
 
 /// A lease that has not changed for this long is free.
 pub const LENGTH: Duration = Duration::from_secs(15);

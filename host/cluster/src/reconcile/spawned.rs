@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 
 /// The handle of a task.
 #[derive(Debug)]
-pub(crate) struct Spawned<T>(JoinHandle<T>);
+pub struct Spawned<T>(JoinHandle<T>);
 
 // === impl Spawned ===
 
