@@ -78,10 +78,10 @@ impl Flow<'_> {
         let (workloads, others): (Vec<_>, Vec<_>) = plan.apply.iter().partition(starts_pods);
         // What pods mount must exist before they start.
         let created = self.create_job_sources(&missing).await;
-        created.map_err(|stop| stop.or_refused(manifest))?;
+        created.map_err(|stop| manifest.or_refused(stop))?;
         for objects in [others, workloads] {
             let written = self.write_all(&plan, &objects).await.map_err(Stop::from);
-            written.map_err(|stop| stop.or_refused(manifest))?;
+            written.map_err(|stop| manifest.or_refused(stop))?;
         }
         for object in &plan.delete {
             self.note_write();
@@ -178,7 +178,7 @@ impl Flow<'_> {
         }
         match refusals.is_empty() {
             true => Ok(()),
-            false => Err(Stop::refused(refusals, manifest)),
+            false => Err(manifest.refused(refusals)),
         }
     }
 

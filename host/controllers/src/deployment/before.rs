@@ -1,6 +1,6 @@
 //! What to report about a deployment while a call to the API server fails.
 
-use super::status::{Observed, Outcome};
+use super::outcome::{Observed, Outcome};
 use crate::plugins::Fault;
 use boson_api::BoshDeploymentStatus;
 

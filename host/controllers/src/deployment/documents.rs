@@ -1,8 +1,6 @@
 //! The documents that a BOSHDeployment refers to: its manifest, its ops files and its cloud configs. `reading` reads them.
 
-use super::flow::Flow;
-use super::inputs;
-use super::reading::Reader;
+use super::inputs::{self, Source};
 use super::stop::Stop;
 use crate::conversion::Web;
 use boson_api::deployment::{Input, InputKind};
@@ -38,17 +36,6 @@ pub(super) struct Documents {
     pub secrets: Secrets,
 }
 
-/// The present state of something that the specification refers to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Source {
-    /// `configmap/scale`.
-    pub name: String,
-    /// See [`inputs`]; none if it does not exist.
-    pub digest: Option<String>,
-    /// Whether it is on a web server.
-    pub is_url: bool,
-}
-
 /// The documents of a deployment, as far as they could be read.
 pub(super) struct ReadDocuments {
     /// Those that could be read: the manifest, ops files, cloud configs.
@@ -73,27 +60,6 @@ pub(super) struct Found {
     pub bytes: Vec<u8>,
     pub secret: bool,
     pub digest: String,
-}
-
-// === impl Flow ===
-
-impl Flow<'_> {
-    /// Reads all documents, and notes their digests.
-    pub(super) async fn read_documents(&self) -> Result<ReadDocuments, Stop> {
-        let (conversion, spec) = (&self.context.conversion, &self.object.spec);
-        let reader = Reader {
-            cluster: &self.context.cluster,
-            web: &*conversion.web,
-            budget: &conversion.budget,
-            namespace: self.namespace,
-        };
-        let read = reader.read(spec).await?;
-        self.progress.uses(read.inputs());
-        let mut all = read.found.clone();
-        all.extend(given(reader.cluster, self.namespace, spec).await?);
-        self.progress.has_read(inputs::digest(&all));
-        Ok(read)
-    }
 }
 
 /// The references in order, each with the key of its document and its JSON pointer.
@@ -151,7 +117,7 @@ pub(crate) async fn digest_now(cluster: &Cluster, namespace: &str, spec: &BoshDe
     Ok(inputs::digest(&all))
 }
 
-// === impl Looked ===
+// === impl ReadDocuments ===
 
 impl ReadDocuments {
     /// The documents, as inputs of the deployment.

@@ -2,7 +2,7 @@
 
 use super::Context;
 use super::findings;
-use super::status::{Observed, Outcome};
+use super::outcome::{Observed, Outcome};
 use crate::stateful_set;
 use boson_api::{BoshDeployment, conditions};
 use boson_cluster::client::Notice;

@@ -3,7 +3,7 @@
 //! They never contradict each other: Ready implies Applied, and Applied implies Converted.
 
 use super::errands::Errands;
-use super::status::{Observed, Outcome, STEPS};
+use super::outcome::{Observed, Outcome, STEPS};
 use crate::plugins::Fault;
 use crate::stateful_set;
 use ConditionStatus::{False, True, Unknown};

@@ -172,7 +172,7 @@ impl Flow<'_> {
         self.vacant(plan.new_objects()).await?;
         for object in &plan.apply {
             let written = self.write(object).await.map_err(Stop::from);
-            written.map_err(|stop| stop.or_refused(&asked.manifest))?;
+            written.map_err(|stop| asked.manifest.or_refused(stop))?;
         }
         Ok((asked.manifest, asked.variables, removed))
     }

@@ -3,7 +3,6 @@
 use super::flow::Flow;
 use super::held_back::HeldBack;
 use super::manifest::{Manifest, SharedStages, blocking};
-use super::steps::Gathered;
 use super::stop::Stop;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::convert::{self, Failure, Group, Origin, pod_plugins};
@@ -14,6 +13,27 @@ use std::sync::Arc;
 
 /// How many threads convert one deployment.
 const THREADS: usize = 2;
+
+/// An instance group, resolved.
+pub(super) struct Gathered {
+    pub group: ResolvedGroup,
+    /// Name of the Secret with its resolved document.
+    pub resolved: String,
+    pub jobs: Vec<JobFiles>,
+}
+
+// === impl Gathered ===
+
+impl Gathered {
+    /// As an input of the step that makes objects.
+    pub(super) fn ready(&self) -> Group<'_> {
+        Group {
+            resolved: &self.group,
+            secret: &self.resolved,
+            jobs: &self.jobs,
+        }
+    }
+}
 
 // === impl Flow ===
 

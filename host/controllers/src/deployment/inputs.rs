@@ -1,6 +1,5 @@
 //! The inputs of a deployment, each with a digest that reveals no value. The digests show what caused a change, and let clients wait for one. Pure.
 
-use super::documents::Source;
 use boson_api::deployment::{Input, InputKind};
 use boson_cluster::objects;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -9,6 +8,17 @@ use sha2::{Digest, Sha256};
 
 /// Digits of a digest: it distinguishes states, and protects nothing.
 const DIGITS: usize = 16;
+
+/// The present state of something that the specification refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Source {
+    /// `configmap/scale`.
+    pub name: String,
+    /// None if it does not exist.
+    pub digest: Option<String>,
+    /// Whether it is on a web server.
+    pub is_url: bool,
+}
 
 /// The digest of public content.
 pub(super) fn of_bytes(bytes: &[u8]) -> String {

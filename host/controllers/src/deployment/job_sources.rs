@@ -4,8 +4,8 @@
 use super::MANAGER;
 use super::chain;
 use super::flow::{Flow, unnamed};
+use super::groups::Gathered;
 use super::manifest::{Manifest, blocking};
-use super::steps::Gathered;
 use super::stop::Stop;
 use boson_api::deployment::ConversionMode;
 use boson_cluster::client::{Created, Error};

@@ -1,7 +1,7 @@
 //! The manifest between the steps of a conversion, with what its diagnostics need.
 
 use super::documents::Documents;
-use super::stop::{Stop, Wrong};
+use super::stop::{Stop, Wrong, refusal};
 use boson_budget::Share;
 use boson_document::Tree;
 use boson_in_pod::Values;
@@ -61,6 +61,19 @@ impl Manifest {
     /// The same, for errors that do not stop the whole deployment.
     pub(super) fn wrong_with(&self, errors: Vec<Diagnostic>) -> Wrong {
         Wrong::of(self.secrets.scrub(errors, &self.sources), &self.sources)
+    }
+
+    /// These refusals by the cluster, without values of variables.
+    pub(super) fn refused(&self, refusals: Vec<Diagnostic>) -> Stop {
+        Stop::Refused(self.wrong_with(refusals))
+    }
+
+    /// Turns a lasting error of the API server into a refusal.
+    pub(super) fn or_refused(&self, stop: Stop) -> Stop {
+        match stop {
+            Stop::Api(error) if error.is_lasting() => self.refused(vec![refusal(&error)]),
+            other => other,
+        }
     }
 }
 

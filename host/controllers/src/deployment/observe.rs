@@ -2,9 +2,9 @@
 
 use super::Context;
 use super::errands::Errands;
+use super::outcome::{Observed, Outcome, STEPS};
 use super::progress::Progress;
 use super::resolved_plugins::Resolution;
-use super::status::{Observed, Outcome, STEPS};
 use super::stop::{Stop, Wrong};
 use boson_api::{BoshDeployment, QuarksJob, QuarksStatefulSet};
 use boson_cluster::cache::{Says, Trouble};

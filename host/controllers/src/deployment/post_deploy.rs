@@ -1,7 +1,7 @@
 //! Starts the post-deploy scripts: once for each change of a deployment, when all of its instance groups are ready, on all instances at the same time.
 //! The scripts wait for an annotation of their pod.
 
-use super::status::{Observed, Outcome};
+use super::outcome::{Observed, Outcome};
 use super::{Context, MANAGER};
 use boson_api::BoshDeployment;
 use boson_cluster::cache::Says;

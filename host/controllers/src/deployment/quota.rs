@@ -39,7 +39,7 @@ impl Flow<'_> {
         let exceeded = exceeded(&quotas, &new);
         match exceeded.is_empty() {
             true => Ok(()),
-            false => Err(Stop::refused(exceeded, manifest)),
+            false => Err(manifest.refused(exceeded)),
         }
     }
 }

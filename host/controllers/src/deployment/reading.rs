@@ -1,7 +1,9 @@
 //! Reads the documents of a deployment. Each is read once, however often it is referred to. Their total size is limited, in bytes and by the memory
 //! budget of the namespace.
 
-use super::documents::{Found, ReadDocuments, Source, fetch, find, references, source};
+use super::documents::{Found, ReadDocuments, fetch, find, given, references, source};
+use super::flow::Flow;
+use super::inputs::{self, Source};
 use super::manifest::blocking;
 use super::sizes::{self, Size};
 use super::stop::Stop;
@@ -36,6 +38,27 @@ struct Fetched {
     sources: Vec<Source>,
     /// Set when they are too large together; later documents are not kept.
     excess: Option<Diagnostic>,
+}
+
+// === impl Flow ===
+
+impl Flow<'_> {
+    /// Reads all documents, and notes their digests.
+    pub(super) async fn read_documents(&self) -> Result<ReadDocuments, Stop> {
+        let (conversion, spec) = (&self.context.conversion, &self.object.spec);
+        let reader = Reader {
+            cluster: &self.context.cluster,
+            web: &*conversion.web,
+            budget: &conversion.budget,
+            namespace: self.namespace,
+        };
+        let read = reader.read(spec).await?;
+        self.progress.uses(read.inputs());
+        let mut all = read.found.clone();
+        all.extend(given(reader.cluster, self.namespace, spec).await?);
+        self.progress.has_read(inputs::digest(&all));
+        Ok(read)
+    }
 }
 
 // === impl Reader ===

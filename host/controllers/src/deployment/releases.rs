@@ -1,12 +1,12 @@
 //! The releases of the jobs in a manifest, read from their images.
 
-use super::flow::Flow;
+use super::flow::{Flow, ReadReleases};
 use super::manifest::{Manifest, SharedStages, blocking};
 use super::pulls;
 use super::reading::hold;
 use super::stop::Stop;
 use crate::conversion::{PullSecret, ReleaseImage};
-use boson_budget::{Class, Share};
+use boson_budget::Class;
 use boson_cluster::client::resource;
 use boson_deployment::{copier, images};
 use boson_document::{Pointer, Tree};
@@ -19,12 +19,6 @@ use std::sync::Arc;
 /// Bytes of memory that the releases of a deployment may use.
 const MOST: u64 = 128 << 20;
 
-/// Releases that were read, and their share of the memory budget.
-pub(super) struct Read {
-    releases: Arc<Vec<Release>>,
-    _share: Share,
-}
-
 // === impl Flow ===
 
 impl Flow<'_> {
@@ -34,7 +28,7 @@ impl Flow<'_> {
         Ok(read.releases.clone())
     }
 
-    async fn read(&self, manifest: &Manifest) -> Result<Read, Stop> {
+    async fn read(&self, manifest: &Manifest) -> Result<ReadReleases, Stop> {
         let (mut releases, mut errors) = (Vec::new(), Vec::new());
         let budget = &self.context.conversion.budget;
         let most = MOST.min(budget.most(Class::Releases));
@@ -65,7 +59,7 @@ impl Flow<'_> {
             return Err(manifest.fail(errors));
         }
         share.shrink_to(releases.iter().map(Release::weight).sum());
-        Ok(Read {
+        Ok(ReadReleases {
             releases: Arc::new(releases),
             _share: share,
         })

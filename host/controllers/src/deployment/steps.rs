@@ -2,32 +2,26 @@
 //! these Secrets.
 
 use super::flow::{Flow, unnamed};
-use super::groups;
+use super::groups::{self, Gathered};
 use super::held_back::HeldBack;
 use super::jobs::{self, PodPlugins, Site};
 use super::manifest::{self, Manifest, SharedStages};
 use super::provenance;
 use super::secrets;
 use super::stop::Stop;
+use super::stored::Kept;
 use boson_api::deployment::ConversionMode;
 use boson_cluster::objects::versioned::Series;
 use boson_deployment::names::NameError;
 use boson_document::{Tree, json};
 use boson_in_pod::{Held, Values};
+use boson_pipeline::convert::bpm_document;
 use boson_pipeline::convert::kept::{self, Texts};
-use boson_pipeline::convert::{Group, bpm_document};
 use boson_pipeline::plain;
 use boson_pipeline::stage::{JobFiles, ResolvedGroup};
 use boson_pipeline::{Diagnostic, Stage};
-use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A stored version of a series.
-pub(super) struct Kept {
-    pub series: String,
-    pub secret: Secret,
-}
 
 /// What the steps of one conversion share.
 pub(super) struct Work {
@@ -43,27 +37,6 @@ pub(super) struct Work {
     pub provenance: String,
 }
 
-/// An instance group, resolved.
-pub(super) struct Gathered {
-    pub group: ResolvedGroup,
-    /// Name of the Secret with its resolved document.
-    pub resolved: String,
-    pub jobs: Vec<JobFiles>,
-}
-
-// === impl Gathered ===
-
-impl Gathered {
-    /// As an input of the step that makes objects.
-    pub(super) fn ready(&self) -> Group<'_> {
-        Group {
-            resolved: &self.group,
-            secret: &self.resolved,
-            jobs: &self.jobs,
-        }
-    }
-}
-
 // === impl Work ===
 
 impl Work {
@@ -72,26 +45,6 @@ impl Work {
         let mut annotations = plain::tags(&manifest.tree, Some(group));
         annotations.insert(provenance::PROVENANCE.into(), self.provenance.clone());
         annotations
-    }
-}
-
-// === impl Kept ===
-
-impl Kept {
-    pub(super) fn new(series: &Series, secret: Secret) -> Self {
-        Self {
-            series: series.name.clone(),
-            secret,
-        }
-    }
-
-    fn name(&self) -> String {
-        self.secret.metadata.name.clone().unwrap_or_default()
-    }
-
-    fn bytes(&self, key: &str) -> &[u8] {
-        let data = self.secret.data.as_ref().and_then(|data| data.get(key));
-        data.map_or(&[], |bytes| &bytes.0)
     }
 }
 

@@ -1,6 +1,5 @@
 //! Why a conversion stopped.
 
-use super::manifest::Manifest;
 use boson_api::conditions;
 use boson_cluster::client;
 use boson_pipeline::Diagnostic;
@@ -36,25 +35,9 @@ impl Stop {
         Self::Wrong(Wrong::of(diagnostics, sources))
     }
 
-    /// These refusals, without the secret values of `manifest`.
-    pub(super) fn refused(refusals: Vec<Diagnostic>, manifest: &Manifest) -> Self {
-        Self::Refused(Wrong::of(
-            manifest.secrets.scrub(refusals, &manifest.sources),
-            &manifest.sources,
-        ))
-    }
-
     /// Something in the cluster is in the way.
     pub(super) fn taken(errors: Vec<Diagnostic>, sources: &Sources) -> Self {
         Self::Refused(Wrong::of(errors, sources))
-    }
-
-    /// Turns a lasting error of the API server into a refusal.
-    pub(super) fn or_refused(self, manifest: &Manifest) -> Self {
-        match self {
-            Self::Api(error) if error.is_lasting() => Self::refused(vec![refusal(&error)], manifest),
-            other => other,
-        }
     }
 }
 

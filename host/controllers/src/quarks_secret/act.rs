@@ -5,37 +5,24 @@
 //! for. After a lost race it is read again.
 
 use super::draft::{Draft, Value};
+use super::generate::generated;
 use super::keys::Keys;
 use super::plan::{Plan, Step};
 use super::recipe::Recipe;
-use super::{Context, certify, copies::CopyStep, image, marks, secret};
+use super::{Context, Failure, MANAGER, certify, copies::CopyStep, image, marks, secret};
 use boson_api::QuarksSecret;
-use boson_cluster::client::{Cluster, Created, Error, FieldManager};
+use boson_cluster::client::{Cluster, Created};
 use boson_cluster::metrics::Generated;
-use boson_credentials::{KeptKey, Request, System, generate};
+use boson_credentials::System;
 use boson_document::Tree;
 use k8s_openapi::api::core::v1::Secret;
 use std::sync::Arc;
-
-/// Owner of the fields that this controller writes.
-pub const MANAGER: FieldManager = FieldManager("boson-quarks-secret");
-
-/// Why a plan was not carried out.
-#[derive(Debug, thiserror::Error)]
-pub enum Failure {
-    /// The API server.
-    #[error(transparent)]
-    Api(#[from] Error),
-    /// The request cannot be met. The text holds no value.
-    #[error("{0}")]
-    Request(String),
-}
 
 /// Returns whether something was written; then the caller must observe again.
 ///
 /// # Errors
 /// See [`Failure`].
-pub async fn act(context: &Context, object: &Arc<QuarksSecret>, plan: &Plan) -> Result<bool, Failure> {
+pub(super) async fn act(context: &Context, object: &Arc<QuarksSecret>, plan: &Plan) -> Result<bool, Failure> {
     let (cluster, keys) = (&context.cluster, &context.keys);
     let mut written = match &plan.step {
         Step::Keep => false,
@@ -143,23 +130,4 @@ fn password_recipe() -> Recipe {
         signer: None,
         kept_key: None,
     }
-}
-
-/// `source`: where a new key comes from.
-pub(super) fn generated(source: &System, name: &str, recipe: &Recipe) -> Result<Tree, String> {
-    let request = Request {
-        name,
-        kind: recipe.kind,
-        options: &recipe.options,
-        signer: recipe.signer.as_ref(),
-    };
-    let made = match recipe
-        .kept_key
-        .as_deref()
-        .and_then(|pem| KeptKey::new(pem, System::new()))
-    {
-        Some(kept) => generate(&request, &kept),
-        None => generate(&request, source),
-    };
-    made.map_err(|error| error.cause.to_string())
 }

@@ -1,9 +1,10 @@
 //! Carries out the steps before a certificate from a CertificateSigningRequest can be written. See [`super::signing`].
 
-use super::act::{Failure, MANAGER, generated};
+use super::generate::generated;
 use super::recipe::Recipe;
-use super::secret;
-use super::signing::{self, AUTHORITY, AUTHORITY_SECRET, KEY, OWN_SIGNER, Prior, Signer};
+use super::signer::{AUTHORITY_SECRET, OWN_SIGNER, Signer};
+use super::signing::{AUTHORITY, KEY, Prior};
+use super::{Failure, MANAGER, request, secret};
 use boson_api::QuarksSecret;
 use boson_cluster::client::{Cluster, Error};
 use boson_credentials::{KeySize, RsaKey, System};
@@ -26,7 +27,12 @@ const AUTHORITY_OPTIONS: &str =
 ///
 /// # Errors
 /// See [`Failure`].
-pub async fn act(cluster: &Cluster, signer: &Signer, object: &Arc<QuarksSecret>, prior: &Prior) -> Result<(), Failure> {
+pub(super) async fn act(
+    cluster: &Cluster,
+    signer: &Signer,
+    object: &Arc<QuarksSecret>,
+    prior: &Prior,
+) -> Result<(), Failure> {
     match prior {
         Prior::Authority(old) => keep_authority(cluster, signer, old.as_deref()).await,
         Prior::Key(size, kept) => keep_key(cluster, object, *size, kept.clone()).await,
@@ -78,7 +84,7 @@ async fn keep_key(
         }
     };
     let namespace = object.metadata.namespace.clone().unwrap_or_default();
-    let mut secret = holding(&namespace, &signing::key_name(object), &[(KEY, key)]);
+    let mut secret = holding(&namespace, &request::key_name(object), &[(KEY, key)]);
     // Deleted with the QuarksSecret.
     secret.metadata.owner_references = secret::reference(object).map(|owner| vec![owner]);
     cluster.create(MANAGER, &secret).await?;
@@ -113,12 +119,12 @@ async fn sign(cluster: &Cluster, request: &CertificateSigningRequest, recipe: &R
 
 /// Deletes the request first: without its key it would be useless.
 async fn clear(cluster: &Cluster, object: &QuarksSecret, key: bool) -> Result<(), Error> {
-    let request: Option<CertificateSigningRequest> = cluster.get_global(&signing::name(object)).await?;
+    let request: Option<CertificateSigningRequest> = cluster.get_global(&request::name(object)).await?;
     if let Some(request) = request {
         cluster.delete_global(&request).await?;
     }
     let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
-    let secret: Option<Secret> = cluster.get(namespace, &signing::key_name(object)).await?;
+    let secret: Option<Secret> = cluster.get(namespace, &request::key_name(object)).await?;
     match secret {
         Some(secret) if key => cluster.delete(&secret).await,
         _ => Ok(()),

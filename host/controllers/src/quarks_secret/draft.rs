@@ -1,7 +1,9 @@
 //! What to generate a value from. Everything that is missing for it is named. Pure.
 
+use super::cause::{Cause, Trouble};
+use super::marks::digest;
 use super::observe::{Observed, entry};
-use super::recipe::{self, Recipe, digest, recipe, request_digest};
+use super::recipe::{self, Recipe, recipe, request_digest};
 use super::secret::{self, Marks};
 use super::signing::{self, Prior};
 use super::template::{self, Budget, Values};
@@ -41,52 +43,6 @@ pub enum Value {
     },
     /// A value that is known already.
     Known(Tree),
-}
-
-/// Why a value is generated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// There is no value.
-    Absent,
-    /// A rotation was requested.
-    Rotation,
-    /// Type or options have changed.
-    Request,
-    /// The CA or the names of Services have changed: sign again, for the same key.
-    Signature,
-    /// The certificate will expire: renew it, for the same key.
-    Expiry,
-    /// Its source has changed.
-    Source,
-}
-
-/// Why no value can be generated.
-pub struct Trouble {
-    /// One word.
-    pub reason: &'static str,
-    /// A sentence, without values.
-    pub message: String,
-}
-
-// === impl Cause ===
-
-impl Cause {
-    /// One word, for events and metrics.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Absent => "absent",
-            Self::Rotation => "rotation",
-            Self::Request => "request",
-            Self::Signature => "signature",
-            Self::Expiry => "expiry",
-            Self::Source => "source",
-        }
-    }
-
-    /// Whether the value keeps its key.
-    pub fn keeps_key(self) -> bool {
-        matches!(self, Self::Signature | Self::Expiry)
-    }
 }
 
 /// For types that depend on other Secrets: the draft, if the present value differs.

@@ -1,4 +1,7 @@
-//! Annotations that record what this controller generated, and from what. They reveal nothing about a value.
+//! Annotations that record what this controller generated, and from what. They reveal nothing about a value: what they
+//! record of it is a digest.
+
+use sha2::{Digest, Sha256};
 
 /// On the Secret: digest of type and options that its value was made from. A different digest means that the user changed the request.
 pub const REQUEST: &str = "quarks.cloudfoundry.org/request-digest";
@@ -16,3 +19,13 @@ pub const ROTATED: &str = "quarks.cloudfoundry.org/rotated";
 pub const REQUEST_NAMESPACE: &str = "quarks.cloudfoundry.org/quarks-secret-namespace";
 /// On a CertificateSigningRequest: the name of that QuarksSecret.
 pub const REQUEST_NAME: &str = "quarks.cloudfoundry.org/quarks-secret-name";
+
+/// SHA-256 over texts, each with its end marked.
+pub fn digest(texts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for text in texts {
+        hash.update(text);
+        hash.update([0]);
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,9 +1,11 @@
 //! The QuarksSecret controller: observe, plan and act, until there is nothing left to do.
 
 mod act;
+mod cause;
 mod certify;
 mod copies;
 mod draft;
+mod generate;
 mod image;
 mod keys;
 mod marks;
@@ -14,6 +16,7 @@ mod recipe;
 mod request;
 mod rotation;
 mod secret;
+mod signer;
 mod signing;
 mod status;
 mod template;
@@ -26,9 +29,9 @@ mod signing_tests;
 #[cfg(test)]
 mod tests;
 
-use act::{Failure, MANAGER, act};
+use act::act;
 use boson_api::{BoshDeployment, QuarksSecret};
-use boson_cluster::client::{Cluster, Error, Events, Fault, Notice};
+use boson_cluster::client::{Cluster, Error, Events, Fault, FieldManager, Notice};
 use boson_cluster::namespaces::Scope;
 use boson_cluster::reconcile::Interest;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -43,14 +46,27 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 pub(crate) use secret::retained_by;
-pub use signing::OWN_SIGNER;
-pub(crate) use signing::Signer;
+pub use signer::OWN_SIGNER;
+pub(crate) use signer::Signer;
 pub(crate) use watch::run;
 
+/// Owner of the fields that this controller writes.
+const MANAGER: FieldManager = FieldManager("boson-quarks-secret");
 /// Most writes in one reconcile; a certificate by the built-in signer, with a new authority and a copy, needs eight.
 const ROUNDS: usize = 10;
 /// After a lost race.
 const SOON: Duration = Duration::from_millis(200);
+
+/// Why a plan was not carried out.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    /// The API server.
+    #[error(transparent)]
+    Api(#[from] Error),
+    /// The request cannot be met. The text holds no value.
+    #[error("{0}")]
+    Request(String),
+}
 
 /// What all reconciles share.
 pub(crate) struct Context {

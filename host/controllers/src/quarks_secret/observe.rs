@@ -1,11 +1,13 @@
 //! Observes the state; reads only. All reads are quorum reads, because after a stale one a value that was just generated could be replaced.
 
-use super::signing::{self, AUTHORITY_SECRET, ObservedRequest, Signer};
+use super::request;
+use super::signer::{self, AUTHORITY_SECRET, Signer};
 use boson_api::QuarksSecret;
 use boson_api::request::KeyReference;
 use boson_api::secret::SecretType;
 use boson_cluster::client::{Cluster, Error, Fault};
 use boson_cluster::reconcile::Interest;
+use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,6 +38,21 @@ pub struct ObservedCopy {
     pub consent: Option<QuarksSecret>,
     /// Why the copy cannot be read: the operator need not have permissions in every namespace.
     pub hidden: Option<String>,
+}
+
+/// The observed state of a request.
+#[derive(Clone, Debug)]
+pub struct ObservedRequest {
+    /// Who signs.
+    pub signer: Signer,
+    /// The Secret with the private key.
+    pub key: Option<Secret>,
+    /// The request.
+    pub request: Option<CertificateSigningRequest>,
+    /// The authority of the built-in signer.
+    pub authority: Option<Secret>,
+    /// The CA that the cluster gives to its pods.
+    pub root: Option<String>,
 }
 
 /// Reads the state. References are noted in `interest` before they are read, so that no later change is missed.
@@ -72,7 +89,7 @@ pub async fn observe(
             .copies
             .push(read_copy(cluster, &copy.namespace, &copy.name, name).await?);
     }
-    if signing::asked(object).is_some() {
+    if signer::asked(object).is_some() {
         observed.request = Some(read_request(cluster, signer, object).await?);
     }
     Ok(observed)
@@ -94,8 +111,8 @@ fn note(
     let copies = spec.copies.iter();
     let there =
         copies.flat_map(|copy| [copy.name.clone(), name.to_string()].map(|name| (copy.namespace.clone(), name)));
-    let asked = signing::asked(object);
-    let meanwhile = asked.map(|_| (namespace.to_string(), signing::key_name(object)));
+    let asked = signer::asked(object);
+    let meanwhile = asked.map(|_| (namespace.to_string(), request::key_name(object)));
     let authority = asked.filter(|_| signer.is_built_in());
     let authority = authority.map(|_| (signer.namespace.clone(), AUTHORITY_SECRET.to_string()));
     interest.note((namespace, name), here.chain(there).chain(meanwhile).chain(authority));
@@ -105,7 +122,7 @@ async fn read_request(cluster: &Cluster, signer: &Signer, object: &QuarksSecret)
     let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
     let mut observed = ObservedRequest {
         signer: signer.clone(),
-        key: cluster.get(namespace, &signing::key_name(object)).await?,
+        key: cluster.get(namespace, &request::key_name(object)).await?,
         request: None,
         authority: None,
         root: None,
@@ -114,10 +131,10 @@ async fn read_request(cluster: &Cluster, signer: &Signer, object: &QuarksSecret)
         // The operator has no permission for CertificateSigningRequests then.
         return Ok(observed);
     }
-    observed.request = cluster.get_global(&signing::name(object)).await?;
+    observed.request = cluster.get_global(&request::name(object)).await?;
     if signer.is_built_in() {
         observed.authority = cluster.get(&signer.namespace, AUTHORITY_SECRET).await?;
-    } else if observed.request.as_ref().is_some_and(signing::is_signed) {
+    } else if observed.request.as_ref().is_some_and(request::is_signed) {
         let root: Option<ConfigMap> = cluster.get(namespace, ROOT).await?;
         observed.root = root.and_then(|root| root.data?.remove("ca.crt"));
     }
@@ -176,7 +193,7 @@ fn services(object: &QuarksSecret) -> Vec<String> {
     services.map(|service| service.name.clone()).collect()
 }
 
-// === impl Seen ===
+// === impl Observed ===
 
 impl Observed {
     /// The text of an entry, or what is missing.

@@ -3,7 +3,7 @@
 //! One authority signs for all namespaces. So that a certificate tells one namespace from another, it names Services and pods of the QuarksSecret's
 //! own namespace only, in the forms that contain the namespace: a short name, such as `nats`, exists in every namespace.
 
-use super::draft::Trouble;
+use super::cause::Trouble;
 use super::observe::Observed;
 use boson_api::QuarksSecret;
 use boson_document::Tree;

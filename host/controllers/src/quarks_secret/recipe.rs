@@ -1,13 +1,13 @@
 //! The request of a QuarksSecret as options of the generator that the command line uses, so that both give the same.
 
-use super::{request, signing};
+use super::marks::digest;
+use super::{request, signer};
 use boson_api::request::{CertificateRequest, KeyRequest, SignerType, Usage};
 use boson_api::secret::SecretType;
 use boson_api::{QuarksSecret, QuarksSecretSpec};
 use boson_credentials::ignored_options;
 use boson_document::{Tree, json};
 use k8s_openapi::api::core::v1::Service;
-use sha2::{Digest, Sha256};
 
 /// The input of [`boson_credentials::generate`].
 #[derive(Clone, Debug, PartialEq)]
@@ -190,20 +190,10 @@ pub fn request_digest(object: &QuarksSecret) -> String {
         None => serde_json::to_string(&object.spec.request).unwrap_or_default(),
     };
     let kind = type_name(object.spec.kind);
-    match signing::asked(object) {
+    match signer::asked(object) {
         Some(by_cluster) => digest(&[kind, &asked, &request::words(by_cluster)]),
         None => digest(&[kind, &asked]),
     }
-}
-
-/// SHA-256 over texts, each with its end marked.
-pub fn digest(texts: &[&str]) -> String {
-    let mut hash = Sha256::new();
-    for text in texts {
-        hash.update(text);
-        hash.update([0]);
-    }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn with(mut tree: Tree, key: &str, value: Option<Tree>) -> Tree {

@@ -1,8 +1,7 @@
 //! Our CertificateSigningRequests, and their conditions. Pure.
 
-use super::draft::Trouble;
+use super::cause::Trouble;
 use super::marks;
-use super::signing::{self, bad};
 use boson_api::QuarksSecret;
 use boson_api::request::{CertificateRequest, Usage};
 use boson_credentials::signing_request;
@@ -11,6 +10,25 @@ use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::certificates::v1::{CertificateSigningRequest, CertificateSigningRequestSpec};
 use kube::api::ObjectMeta;
+
+/// Most characters of the name of a QuarksSecret in the name of its request.
+const NAME: usize = 120;
+
+/// Name of the request; the Secret with its key is called `<name>-csr-private-key`. It is unique: an earlier object of the same name had
+/// another one.
+pub fn name(object: &QuarksSecret) -> String {
+    let meta = &object.metadata;
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let (namespace, name, uid) = (text(&meta.namespace), text(&meta.name), text(&meta.uid));
+    let digest: String = marks::digest(&[&namespace, &name, &uid]).chars().take(10).collect();
+    let short: String = name.chars().take(NAME).collect();
+    format!("{namespace}-{}-{digest}", short.trim_end_matches(['-', '.']))
+}
+
+/// Name of the Secret with the key.
+pub fn key_name(object: &QuarksSecret) -> String {
+    format!("{}-csr-private-key", name(object))
+}
 
 /// The desired request. The same key and options give an identical request.
 ///
@@ -23,7 +41,7 @@ pub fn wanted(
     asked: &CertificateRequest,
     key: &str,
 ) -> Result<CertificateSigningRequest, Trouble> {
-    let text = signing_request(options, key).map_err(|cause| bad(&cause.to_string()))?;
+    let text = signing_request(options, key).map_err(|cause| Trouble::bad_request(&cause.to_string()))?;
     let days = asked.duration.filter(|days| *days > 0);
     let seconds = days.and_then(|days| i32::try_from(days.saturating_mul(86_400)).ok());
     let place = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -33,7 +51,7 @@ pub fn wanted(
     ];
     Ok(CertificateSigningRequest {
         metadata: ObjectMeta {
-            name: Some(signing::name(object)),
+            name: Some(name(object)),
             labels: Some([(MANAGED_BY.to_string(), BOSON.to_string())].into()),
             annotations: Some(annotations.into()),
             ..ObjectMeta::default()
@@ -70,6 +88,19 @@ pub fn said(request: &CertificateSigningRequest, kind: &str) -> Option<String> {
     let condition = status.conditions.iter().flatten().find(|one| one.type_ == kind)?;
     let message = condition.message.as_deref().unwrap_or_default();
     Some(message.lines().next().unwrap_or_default().to_string())
+}
+
+/// Whether it has a certificate.
+pub fn is_signed(request: &CertificateSigningRequest) -> bool {
+    certificate(request).is_some()
+}
+
+/// Its certificate, once it has one.
+pub fn certificate(request: &CertificateSigningRequest) -> Option<String> {
+    let bytes = request.status.as_ref()?.certificate.as_ref()?;
+    String::from_utf8(bytes.0.clone())
+        .ok()
+        .filter(|text| !text.trim().is_empty())
 }
 
 /// Options that only CertificateSigningRequests have, for the digest of the request.

@@ -3,9 +3,8 @@
 //! Each of them gets an annotation with the ID of the rotation, and its controller generates a value for each new ID. So a rotation that is
 //! interrupted and repeated, by this operator or another, is still one rotation.
 
-use super::act::MANAGER;
-use super::marks;
-use super::recipe::digest;
+use super::MANAGER;
+use super::marks::{self, digest};
 use boson_api::QuarksSecret;
 use boson_cluster::client::{Cluster, Error, Fault, Notice};
 use boson_deployment::names::SUBDOMAIN_LIMIT;

@@ -6,57 +6,27 @@
 //!
 //! The built-in signer is off unless the administrator names it, and signs names of the QuarksSecret's own namespace only (see [`super::own_names`]).
 
-use super::draft::{Cause, Trouble};
-use super::observe::{Observed, entry};
+use super::cause::{Cause, Trouble};
+use super::observe::{Observed, ObservedRequest, entry};
 use super::recipe::Recipe;
-use super::{request, secret};
+use super::request::{self, certificate};
+use super::secret;
+use super::signer::{OWN_SIGNER, asked};
 use boson_api::QuarksSecret;
-use boson_api::request::{CertificateRequest, SignerType};
+use boson_api::request::CertificateRequest;
 use boson_credentials::{Issued, KeySize, RsaKey, belongs, names_as_issuer};
 use boson_document::Tree;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::Secret;
 use std::time::SystemTime;
 
-/// Name of the built-in signer.
-pub const OWN_SIGNER: &str = "quarks.cloudfoundry.org/boson";
 /// Key of the private key in its temporary Secret.
 pub const KEY: &str = "private_key";
-/// The Secret with the authority of the built-in signer.
-pub const AUTHORITY_SECRET: &str = "boson-signer";
-/// Its keys: certificate and private key.
+/// Keys of the authority of the built-in signer: certificate and private key.
 pub const AUTHORITY: [&str; 2] = ["ca.crt", "ca.key"];
 /// Message if `signerType: cluster` is requested but off.
 const NO_SIGNER: &str = "signerType cluster is off: the administrator of the operator can name a signer with --signer-name; \
      signerType local needs none";
-/// Most characters of the name of a QuarksSecret in the name of its request.
-const NAME: usize = 120;
-
-/// The signer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Signer {
-    /// Its name in CertificateSigningRequests. None: the administrator has not turned on `signerType: cluster`.
-    pub name: Option<String>,
-    /// Namespace of the operator, with the authority of the built-in signer.
-    pub namespace: String,
-    /// Domain of the cluster, which full names of Services end in.
-    pub cluster_domain: String,
-}
-
-/// The observed state of a request.
-#[derive(Clone, Debug)]
-pub struct ObservedRequest {
-    /// Who signs.
-    pub signer: Signer,
-    /// The Secret with the private key.
-    pub key: Option<Secret>,
-    /// The request.
-    pub request: Option<CertificateSigningRequest>,
-    /// The authority of the built-in signer.
-    pub authority: Option<Secret>,
-    /// The CA that the cluster gives to its pods.
-    pub root: Option<String>,
-}
 
 /// A step before the certificate exists, or a clean-up after it.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,41 +48,6 @@ pub enum Prior {
     },
 }
 
-// === impl Signer ===
-
-impl Signer {
-    /// Whether it is the built-in signer.
-    pub fn is_built_in(&self) -> bool {
-        self.name.as_deref() == Some(OWN_SIGNER)
-    }
-}
-
-/// The certificate request, if it has `signerType: cluster`.
-pub fn asked(object: &QuarksSecret) -> Option<&CertificateRequest> {
-    let asked = object.spec.request.as_ref()?.certificate.as_ref()?;
-    let certified = secret::certificate_keys(object.spec.kind).is_some();
-    (certified && asked.signer_type == SignerType::Cluster).then_some(asked)
-}
-
-/// Name of the request; the Secret with its key is called `<name>-csr-private-key`. It is unique: an earlier object of the same name had
-/// another one.
-pub fn name(object: &QuarksSecret) -> String {
-    let meta = &object.metadata;
-    let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    let (namespace, name, uid) = (text(&meta.namespace), text(&meta.name), text(&meta.uid));
-    let digest: String = super::recipe::digest(&[&namespace, &name, &uid])
-        .chars()
-        .take(10)
-        .collect();
-    let short: String = name.chars().take(NAME).collect();
-    format!("{namespace}-{}-{digest}", short.trim_end_matches(['-', '.']))
-}
-
-/// Name of the Secret with the key.
-pub fn key_name(object: &QuarksSecret) -> String {
-    format!("{}-csr-private-key", name(object))
-}
-
 /// The next step before the value can be written; none once its certificate exists. `recipe`: as for local certificates. `old`: the
 /// Secret to replace.
 pub fn prior(
@@ -128,7 +63,9 @@ pub fn prior(
         return Err(trouble("NoSigner", NO_SIGNER.into()));
     };
     if asked.is_ca {
-        return Err(bad("signerType cluster cannot sign authorities; use signerType local"));
+        return Err(Trouble::bad_request(
+            "signerType cluster cannot sign authorities; use signerType local",
+        ));
     }
     if observed
         .request
@@ -137,7 +74,7 @@ pub fn prior(
     {
         let message = format!(
             "CertificateSigningRequest '{}' is not owned by this QuarksSecret",
-            name(object)
+            request::name(object)
         );
         return Err(trouble("NameTaken", message));
     }
@@ -239,11 +176,6 @@ pub fn collected(observed: &ObservedRequest) -> Option<Tree> {
     })
 }
 
-/// Whether it has a certificate.
-pub fn is_signed(request: &CertificateSigningRequest) -> bool {
-    certificate(request).is_some()
-}
-
 /// The clean-up after the Secret is up to date, if needed.
 pub fn leftovers(observed: &Observed) -> Option<Prior> {
     let observed = observed.request.as_ref()?;
@@ -285,20 +217,9 @@ fn lasts(certificate: &str, now: SystemTime) -> bool {
     })
 }
 
-fn certificate(request: &CertificateSigningRequest) -> Option<String> {
-    let bytes = request.status.as_ref()?.certificate.as_ref()?;
-    String::from_utf8(bytes.0.clone())
-        .ok()
-        .filter(|text| !text.trim().is_empty())
-}
-
 fn size(asked: &CertificateRequest) -> Result<KeySize, Trouble> {
     let bits = asked.key_length.filter(|bits| *bits != 0).unwrap_or(3072);
-    KeySize::from_bits(bits).ok_or_else(|| bad("a key must have 2048, 3072 or 4096 bits"))
-}
-
-pub fn bad(message: &str) -> Trouble {
-    trouble("BadRequest", message.to_string())
+    KeySize::from_bits(bits).ok_or_else(|| Trouble::bad_request("a key must have 2048, 3072 or 4096 bits"))
 }
 
 fn trouble(reason: &'static str, message: String) -> Trouble {

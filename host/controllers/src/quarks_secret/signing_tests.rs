@@ -1,11 +1,12 @@
 //! Tests of certificates from CertificateSigningRequests without a cluster: step by step, and from any step on.
 
-use super::act::generated;
+use super::generate::generated;
 use super::made::{after, asked};
-use super::marks;
-use super::observe::{Observed, entry};
+use super::observe::{Observed, ObservedRequest, entry};
 use super::plan::{Plan, Step, plan};
-use super::signing::{self, AUTHORITY, KEY, OWN_SIGNER, ObservedRequest, Prior, Signer};
+use super::signer::{self, OWN_SIGNER, Signer};
+use super::signing::{AUTHORITY, KEY, Prior};
+use super::{marks, request};
 use boson_api::QuarksSecret;
 use boson_credentials::{KeySize, RsaKey, System, names_as_issuer};
 use boson_document::json::parse;
@@ -210,7 +211,7 @@ fn without_its_authority_a_certificate_is_signed_again_by_a_new_one() {
 
 /// The Services that it refers to.
 fn services(object: &QuarksSecret) -> Vec<(String, Option<Service>)> {
-    let asked = signing::asked(object).unwrap();
+    let asked = signer::asked(object).unwrap();
     let found = |name: &str| {
         let mut service = Service::default();
         service.metadata.name = Some(name.into());
@@ -312,7 +313,7 @@ fn names_of_requests_differ_where_objects_do() {
         object.metadata.namespace = Some(namespace.into());
         object.metadata.name = Some(name.into());
         object.metadata.uid = Some(uid.into());
-        signing::name(&object)
+        request::name(&object)
     };
     let long = "x".repeat(250);
     let all = [

@@ -1,6 +1,6 @@
 //! Tests of the plan without a cluster: each value is generated once, and again only for a cause.
 
-use super::draft::Cause;
+use super::cause::Cause;
 use super::made::{after, asked};
 use super::marks;
 use super::observe::{Observed, ObservedCopy, entry};

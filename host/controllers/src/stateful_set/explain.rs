@@ -1,7 +1,7 @@
 //! Why the pods of a QuarksStatefulSet are not ready. For existing pods their status says it; for missing ones the reason of the API server is only
 //! in events.
 
-use super::{Context, plan};
+use super::{Context, inspect};
 use crate::pod_problems;
 use boson_api::PodProblem;
 use boson_cluster::client::Error;
@@ -38,7 +38,7 @@ impl Context {
     /// Explains these StatefulSets.
     pub(super) async fn explain(&self, live: &[&Value], namespace: &str) -> Result<Explanation, Error> {
         let mut found = Explanation::default();
-        for set in live.iter().filter(|set| !plan::is_ready(set)) {
+        for set in live.iter().filter(|set| !inspect::is_ready(set)) {
             let name = set["metadata"]["name"].as_str().unwrap_or_default();
             let selector = format!("{}={name}", labels::STATEFUL_SET_NAME);
             let pods: Vec<Pod> = self.cluster.list(namespace, &selector).await?;

@@ -2,7 +2,7 @@
 //! their StatefulSet's version was made. In the template of a StatefulSet they would differ between pods, or replace all pods at each change of the
 //! manifest. Pure, but for the memory of what is labelled.
 
-use super::plan::has_claims;
+use super::inspect::has_claims;
 use boson_deployment::labels;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;

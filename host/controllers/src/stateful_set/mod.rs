@@ -2,6 +2,7 @@
 
 mod disks;
 mod explain;
+mod inspect;
 mod labelled;
 mod lacking;
 mod plan;
@@ -230,7 +231,7 @@ impl Context {
 
     /// Claims of the pods of these StatefulSets; without StatefulSets, all such claims.
     async fn claims(&self, live: &[Value], namespace: &str) -> Result<Vec<Value>, Error> {
-        if !live.is_empty() && !live.iter().any(plan::has_claims) {
+        if !live.is_empty() && !live.iter().any(inspect::has_claims) {
             return Ok(Vec::new());
         }
         let names: Vec<&str> = live.iter().filter_map(|one| one["metadata"]["name"].as_str()).collect();
@@ -282,7 +283,7 @@ impl Context {
             ready: plan.ready && removed.is_empty(),
             versions: plan.versions.clone(),
             again: disks.waits || equipping || !plan.renew.is_empty() || live.iter().any(objects::is_going),
-            disks: plan.wanted.iter().any(plan::has_claims).then_some(disks.mismatches),
+            disks: plan.wanted.iter().any(inspect::has_claims).then_some(disks.mismatches),
             problems: Vec::new(),
             missing: false,
         })
@@ -327,7 +328,7 @@ impl Context {
     /// the user to delete.
     async fn equip(&self, live: &[Value], namespace: &str, disks: &mut Disks) -> Result<bool, Error> {
         let mut any = false;
-        let unready = |set: &&Value| plan::has_claims(set) && !plan::is_ready(set) && !objects::is_going(set);
+        let unready = |set: &&Value| inspect::has_claims(set) && !inspect::is_ready(set) && !objects::is_going(set);
         for set in live.iter().filter(unready) {
             let name = set["metadata"]["name"].as_str().unwrap_or_default();
             let selector = format!("{}={name}", labels::STATEFUL_SET_NAME);

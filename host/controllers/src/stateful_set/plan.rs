@@ -6,6 +6,7 @@
 //! its claim templates, are changed by creating it again: its pods and claims stay, and are adopted by name.
 
 use super::disks;
+use super::inspect::{TEMPLATE, annotation, has_claims, is_ready, version};
 use super::versions::Versions;
 use boson_cluster::objects;
 use boson_cluster::objects::drift::{Drifted, Excess};
@@ -15,8 +16,6 @@ use boson_pipeline::Diagnostic;
 use boson_pipeline::plain::stateful_set::stateful_sets;
 use serde_json::{Value, json};
 
-/// Annotation: digest of the template of the StatefulSet, without the number of pods.
-pub(super) const TEMPLATE: &str = "quarks.cloudfoundry.org/template-digest";
 /// Annotation: digest of the immutable fields of the StatefulSet, as written: the server adds defaults.
 const FIXED: &str = "quarks.cloudfoundry.org/fixed-digest";
 
@@ -154,30 +153,6 @@ fn digest(set: &Value) -> String {
         inner.remove("replicas");
     }
     objects::digest(&spec)
-}
-
-/// The version that a StatefulSet is of.
-pub(super) fn version(stateful_set: &Value) -> Option<u32> {
-    annotation(stateful_set, labels::VERSION).parse().ok()
-}
-
-pub(super) fn annotation<'v>(object: &'v Value, name: &str) -> &'v str {
-    object["metadata"]["annotations"][name].as_str().unwrap_or_default()
-}
-
-/// Whether pods of this StatefulSet have claims.
-pub(super) fn has_claims(stateful_set: &Value) -> bool {
-    !disks::list(&stateful_set["spec"]["volumeClaimTemplates"]).is_empty()
-}
-
-/// All of its pods are ready and made from its present template.
-pub(super) fn is_ready(stateful_set: &Value) -> bool {
-    let number = |path: [&str; 2]| stateful_set[path[0]][path[1]].as_i64();
-    let wanted = number(["spec", "replicas"]).unwrap_or(1);
-    let observed = number(["status", "observedGeneration"]).unwrap_or(0);
-    let ready = number(["status", "readyReplicas"]).unwrap_or(0);
-    let updated = number(["status", "updatedReplicas"]).unwrap_or(0);
-    observed >= number(["metadata", "generation"]).unwrap_or(0) && ready == wanted && (updated == wanted || wanted == 0)
 }
 
 #[cfg(test)]

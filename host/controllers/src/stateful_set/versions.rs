@@ -3,7 +3,7 @@
 //! The status records the newest version, the digest of its template, and the newest version whose pods were ever all ready. So a number is never
 //! reused for another template, even after all StatefulSets were deleted.
 
-use super::plan::{TEMPLATE, annotation, has_claims, is_ready, version};
+use super::inspect::{TEMPLATE, annotation, has_claims, is_ready, version};
 use boson_cluster::objects;
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Whether an object has everything that was written. It may have more: defaults, and fields of others.
 
-use super::lists::holds_items;
+use super::lists::pairs;
 use serde_json::Value;
 
 /// Maps of which each entry is a quantity.
@@ -15,11 +15,11 @@ pub fn holds(there: &Value, wanted: &Value) -> bool {
 
 /// The position of two values.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Place<'p> {
+struct Place<'p> {
     /// Name of the member; empty for an item of a list.
-    pub name: &'p str,
+    name: &'p str,
     /// Name of the parent member.
-    pub parent: &'p str,
+    parent: &'p str,
 }
 
 // === impl Place ===
@@ -34,7 +34,7 @@ impl Place<'_> {
     }
 }
 
-pub(super) fn holds_in(place: Place<'_>, there: &Value, wanted: &Value) -> bool {
+fn holds_in(place: Place<'_>, there: &Value, wanted: &Value) -> bool {
     match (there, wanted) {
         (Value::Object(there), Value::Object(wanted)) => wanted.iter().all(|(key, wanted)| match there.get(key) {
             Some(there) => {
@@ -47,7 +47,14 @@ pub(super) fn holds_in(place: Place<'_>, there: &Value, wanted: &Value) -> bool 
             // The server omits empty values.
             None => is_empty(wanted),
         }),
-        (Value::Array(there), Value::Array(wanted)) => holds_items(place.name, there, wanted),
+        (Value::Array(there), Value::Array(wanted)) => {
+            let pairs = pairs(place.name, there, wanted);
+            pairs.is_some_and(|pairs| {
+                pairs
+                    .into_iter()
+                    .all(|(there, wanted)| holds_in(Place::default(), there, wanted))
+            })
+        }
         (Value::String(there), Value::String(wanted)) => {
             there == wanted || place.is_quantity() && is_same_quantity(there, wanted)
         }

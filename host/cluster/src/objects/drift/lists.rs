@@ -1,6 +1,5 @@
 //! Compares lists as the API server merges them: by item if the items have keys, else as a whole.
 
-use super::compare::{Place, holds_in};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
@@ -23,21 +22,18 @@ const KEYS: [(&str, &[&str]); 13] = [
 /// Default protocol of a port.
 pub(super) const PROTOCOL: &str = "TCP";
 
-/// Whether a list has all wanted items in order. Without keys it must have no others.
-pub(super) fn holds_items(list: &str, there: &[Value], wanted: &[Value]) -> bool {
+/// The live item for each wanted item of a list; none if one is missing, or not in order. Without keys, the list must have no others.
+pub(super) fn pairs<'v>(list: &str, there: &'v [Value], wanted: &'v [Value]) -> Option<Vec<(&'v Value, &'v Value)>> {
     let (Some(keys), Some(wanted_keys)) = (keys(list, there), keys(list, wanted)) else {
-        return there.len() == wanted.len()
-            && there
-                .iter()
-                .zip(wanted)
-                .all(|(there, wanted)| holds_in(Place::default(), there, wanted));
+        return (there.len() == wanted.len()).then(|| there.iter().zip(wanted).collect());
     };
     let mut rest = there.iter().zip(keys);
     // In order: init containers run in order, and variables refer to earlier ones.
-    wanted.iter().zip(wanted_keys).all(|(wanted, key)| {
-        let found = rest.find(|(_, other)| *other == key);
-        found.is_some_and(|(there, _)| holds_in(Place::default(), there, wanted))
-    })
+    let paired = wanted.iter().zip(wanted_keys).map(|(wanted, key)| {
+        let (there, _) = rest.find(|(_, other)| *other == key)?;
+        Some((there, wanted))
+    });
+    paired.collect()
 }
 
 /// The keys of all items, if all have some and no two have the same.
@@ -63,7 +59,7 @@ mod tests {
     use super::*;
 
     fn holds(list: &str, there: Value, wanted: Value) -> bool {
-        holds_items(list, there.as_array().unwrap(), wanted.as_array().unwrap())
+        crate::objects::drift::holds(&json!({list: there}), &json!({list: wanted}))
     }
 
     #[test]

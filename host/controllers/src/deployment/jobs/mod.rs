@@ -10,8 +10,8 @@ pub(super) use pod::PodPlugins;
 
 use super::flow::Flow;
 use super::manifest::Manifest;
-use super::steps::Kept;
 use super::stop::{Stop, Wrong};
+use super::stored::Kept;
 use boson_api::QuarksJob;
 use boson_cluster::client::{Error, resource};
 use boson_cluster::objects;

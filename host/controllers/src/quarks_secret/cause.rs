@@ -1,0 +1,59 @@
+//! Why a value is generated, and why it cannot be.
+
+/// Why a value is generated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// There is no value.
+    Absent,
+    /// A rotation was requested.
+    Rotation,
+    /// Type or options have changed.
+    Request,
+    /// The CA or the names of Services have changed: sign again, for the same key.
+    Signature,
+    /// The certificate will expire: renew it, for the same key.
+    Expiry,
+    /// Its source has changed.
+    Source,
+}
+
+/// Why no value can be generated.
+pub struct Trouble {
+    /// One word.
+    pub reason: &'static str,
+    /// A sentence, without values.
+    pub message: String,
+}
+
+// === impl Cause ===
+
+impl Cause {
+    /// One word, for events and metrics.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Absent => "absent",
+            Self::Rotation => "rotation",
+            Self::Request => "request",
+            Self::Signature => "signature",
+            Self::Expiry => "expiry",
+            Self::Source => "source",
+        }
+    }
+
+    /// Whether the value keeps its key.
+    pub fn keeps_key(self) -> bool {
+        matches!(self, Self::Signature | Self::Expiry)
+    }
+}
+
+// === impl Trouble ===
+
+impl Trouble {
+    /// The request itself is wrong.
+    pub fn bad_request(message: &str) -> Self {
+        Self {
+            reason: "BadRequest",
+            message: message.to_string(),
+        }
+    }
+}
