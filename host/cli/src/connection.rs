@@ -1,7 +1,7 @@
 //! The connection to the API server, for all commands that need one.
 
 use anyhow::Context;
-use boson_controllers::client::{Client, Connection, connect};
+use boson_cluster::client::{Client, Connection, connect};
 use clap::Args;
 use std::path::PathBuf;
 

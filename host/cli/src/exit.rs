@@ -1,7 +1,6 @@
 //! How a run ends, decided in one place: 0, 1 (your input), 2 (usage), 70 (our bug); 124 of `host wait`; in pods of a conversion also 65 (your input,
 //! and the error was reported to the operator) and 75 (try again).
 
-use boson_controllers::in_pod;
 use boson_pipeline::Diagnostic;
 use std::process::ExitCode;
 
@@ -63,8 +62,8 @@ pub fn code(result: Result<(), Failed>) -> ExitCode {
         Ok(()) | Err(Failed::BrokenPipe) => ExitCode::SUCCESS,
         Err(Failed::Input) => ExitCode::from(1),
         Err(Failed::Bug) => ExitCode::from(70),
-        Err(Failed::Reported) => ExitCode::from(in_pod::REPORTED),
-        Err(Failed::Again) => ExitCode::from(in_pod::TRY_AGAIN),
+        Err(Failed::Reported) => ExitCode::from(boson_in_pod::REPORTED),
+        Err(Failed::Again) => ExitCode::from(boson_in_pod::TRY_AGAIN),
         // As timeout(1).
         Err(Failed::TimedOut) => ExitCode::from(124),
         Err(Failed::Io(error)) => {

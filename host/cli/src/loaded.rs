@@ -2,8 +2,8 @@
 //! deployments that use them.
 
 use crate::unpack;
+use boson_api::PluginUse;
 use boson_budget::{Class, Share};
-use boson_controllers::api::PluginUse;
 use boson_controllers::conversion::{Chosen, Package, PluginHost, ResolvedPlugins, Settings};
 use boson_controllers::plugins::NO_MEMORY;
 use boson_document::{Tree, json};

@@ -203,6 +203,6 @@ mod tests {
         assert!(!targets(LevelFilter::INFO).would_enable(of_kube, &Weight::ERROR));
         assert!(targets(LevelFilter::DEBUG).would_enable(of_kube, &Weight::ERROR));
         assert!(targets(LevelFilter::INFO).would_enable("hyper", &Weight::WARN));
-        assert!(targets(LevelFilter::INFO).would_enable("boson_controllers::running", &Weight::INFO));
+        assert!(targets(LevelFilter::INFO).would_enable("boson_cluster::reconcile::running", &Weight::INFO));
     }
 }

@@ -1,7 +1,7 @@
 //! `docs/reference/operator.md` is generated from the options and metrics. `BLESS=1` rewrites it.
 
 use crate::arguments::Arguments;
-use boson_controllers::metrics::Metrics;
+use boson_cluster::metrics::Metrics;
 use clap::{Arg, CommandFactory};
 
 const FILE: &str = "../../docs/reference/operator.md";

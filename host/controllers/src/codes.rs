@@ -55,12 +55,6 @@ pub const CODES: &[Code] = &[
                       manifest must specify all of these; `spec.conversion.registry` can replace the url.",
     },
     Code {
-        name: "deployment-no-key",
-        title: "A ConfigMap or Secret lacks a key",
-        explanation: "A manifest is under the key `manifest`, an ops file under `ops`, the value of an implicit variable under `value`, or \
-                      under the key that follows the `/` in its name.",
-    },
-    Code {
         name: "deployment-no-value",
         title: "A variable has no value",
         explanation: "The variable is neither defined in the manifest nor in `spec.vars`, so its value is expected in the Secret that the \
@@ -111,12 +105,6 @@ pub const CODES: &[Code] = &[
         explanation: "The server does not answer, or not with the document. The running objects are not changed. The operator asks again \
                       within a minute. When all is well it asks every few minutes, because a web server sends no event when a document \
                       changes.",
-    },
-    Code {
-        name: "deployment-value",
-        title: "A Secret holds an invalid value",
-        explanation: "Values of variables are text (UTF-8); with the annotation `quarks.cloudfoundry.org/json-value: \"true\"` they are \
-                      JSON.",
     },
     Code {
         name: "deployment-variable",

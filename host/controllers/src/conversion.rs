@@ -1,7 +1,6 @@
 //! What the controllers need from crates that they must not depend on: running plugins, reading release images and web pages.
 
-use crate::api::PluginUse;
-use crate::api::deployment::StageName;
+use boson_api::PluginUse;
 use boson_document::Tree;
 use boson_pipeline::release::Release;
 use boson_pipeline::{Diagnostic, Stage, Stages};
@@ -80,32 +79,6 @@ pub struct ResolvedPlugins {
     pub digest: String,
     /// Settings that could not be checked.
     pub warnings: Vec<Diagnostic>,
-}
-
-impl From<StageName> for Stage {
-    fn from(name: StageName) -> Self {
-        match name {
-            StageName::Ops => Self::Ops,
-            StageName::Variables => Self::Variables,
-            StageName::Links => Self::Links,
-            StageName::Render => Self::Render,
-            StageName::Bpm => Self::Bpm,
-            StageName::Resources => Self::Resources,
-        }
-    }
-}
-
-impl From<Stage> for StageName {
-    fn from(stage: Stage) -> Self {
-        match stage {
-            Stage::Ops => Self::Ops,
-            Stage::Variables => Self::Variables,
-            Stage::Links => Self::Links,
-            Stage::Render => Self::Render,
-            Stage::Bpm => Self::Bpm,
-            Stage::Resources => Self::Resources,
-        }
-    }
 }
 
 /// Reads release images.

@@ -4,7 +4,7 @@
 //! text would be a write and an event. The output of a container is quoted only where it runs the operator's own image, whose messages hold no
 //! secret values.
 
-use crate::api::PodProblem;
+use boson_api::PodProblem;
 use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus, Pod};
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;

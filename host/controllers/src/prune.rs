@@ -1,12 +1,12 @@
 //! What `host prune` deletes: generated values of variables that the manifest no longer has, and those that were retained after the deletion of their
 //! deployment, unless another object still refers to them.
 
-use crate::api::{BoshDeployment, ConditionStatus, QuarksSecret};
-use crate::client::{Cluster, Error, resource};
 use crate::deployment::{stays, variable_of};
-use crate::objects;
 use crate::quarks_secret::retained_by;
-use crate::versioned::around;
+use boson_api::{BoshDeployment, ConditionStatus, QuarksSecret};
+use boson_cluster::client::{Cluster, Error, resource};
+use boson_cluster::objects;
+use boson_cluster::objects::versioned::around;
 use boson_deployment::labels::{self, secret_kind};
 use boson_deployment::names::{NameError, Names};
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};

@@ -1,18 +1,18 @@
 //! The operator: one call that runs all controllers until it is asked to stop.
 
 use crate::admission::{self, Keeper, Reviewer};
-use crate::client::Cluster;
 use crate::deployment::{self, Conversion};
 use crate::job;
-use crate::lease::{self, Election, End};
-use crate::metrics::Metrics;
 use crate::plugins::Plugins;
 use crate::quarks_secret::{self, Signer};
-use crate::running::Running;
-use crate::scope::{Namespaces, Scope};
-use crate::serving::{self, Health, State};
 use crate::stateful_set;
 use crate::turns::Turns;
+use boson_cluster::client::Cluster;
+use boson_cluster::lease::{self, Election, End};
+use boson_cluster::metrics::Metrics;
+use boson_cluster::namespaces::{Namespaces, Scope};
+use boson_cluster::reconcile::Running;
+use boson_cluster::serving::{self, Health, State};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub enum RunError {
     LeaseLost,
 }
 
-/// Runs until `stop`, and then finishes the reconciles in progress. `client`: from [`crate::client::connect`], because it must not retry calls.
+/// Runs until `stop`, and then finishes the reconciles in progress. `client`: from [`boson_cluster::client::connect`], because it must not retry calls.
 ///
 /// # Guarantees
 /// Afterwards nothing is written any more, and the lease is released.

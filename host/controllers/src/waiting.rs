@@ -3,9 +3,9 @@
 //! `kubectl wait` cannot do that: an edit of a ConfigMap does not change the generation of the BOSHDeployment, so old conditions look current.
 //! `status.inputsDigest` tells which documents they are about.
 
-use crate::api::{BoshDeployment, Condition, ConditionStatus};
-use crate::client::{Cluster, Error};
 use crate::deployment::digest_now;
+use boson_api::{BoshDeployment, Condition, ConditionStatus};
+use boson_cluster::client::{Cluster, Error};
 use std::time::{Duration, Instant};
 
 /// Between two reads of the deployment.

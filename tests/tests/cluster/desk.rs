@@ -2,7 +2,7 @@
 //! small one.
 
 use crate::shared_cluster::SharedCluster;
-use boson_controllers::client::resource;
+use boson_cluster::client::resource;
 use boson_tests::cluster::{Operator, shared};
 use boson_tests::registry::{Server, push_example};
 use boson_tests::root;

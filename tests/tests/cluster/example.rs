@@ -2,10 +2,11 @@
 
 use crate::line::{AGENT, Death, Line};
 use crate::stage::{Operator, PATIENCE, Stage};
-use boson_controllers::api::PluginUse;
-use boson_controllers::client::resource;
+use boson_api::PluginUse;
+use boson_cluster::client::resource;
+use boson_cluster::namespaces::Namespaces;
+use boson_controllers::Conversion;
 use boson_controllers::conversion::{Chosen, Images, Package, PluginHost, ReleaseImage, ResolvedPlugins, Web};
-use boson_controllers::{Conversion, Namespaces};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::release::Release;
 use boson_sandbox::{Cache, Limits, Plugins, Sandbox};

@@ -1,9 +1,9 @@
 //! Several operators with one lease.
 
 use crate::shared_cluster::SharedCluster;
-use boson_controllers::client::Cluster;
-use boson_controllers::lease::{Election, End};
-use boson_controllers::serving::Health;
+use boson_cluster::client::Cluster;
+use boson_cluster::lease::{Election, End};
+use boson_cluster::serving::Health;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};

@@ -5,7 +5,7 @@ use crate::desk::{Desk, PATIENCE, Room, is};
 use crate::line::{Death, Line};
 use crate::small::Small;
 use crate::stage::Stage;
-use boson_controllers::api::QuarksSecret;
+use boson_api::QuarksSecret;
 use boson_tests::{Ran, host};
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};

@@ -1,8 +1,8 @@
 //! The QuarksSecret controller from the user's view: against an API server, through its public interface.
 
 use crate::stage::Stage;
-use boson_controllers::Namespaces;
-use boson_controllers::api::QuarksSecret;
+use boson_api::QuarksSecret;
+use boson_cluster::namespaces::Namespaces;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::api::{Api, DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};

@@ -1,7 +1,6 @@
 //! The shared cluster, by kube's client, with our definitions in it.
 
-use boson_controllers::api;
-use boson_controllers::client::{Connection, connect};
+use boson_cluster::client::{Connection, connect};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
@@ -18,7 +17,7 @@ impl SharedCluster {
     pub async fn find() -> Self {
         let client = connect(&connection()).await.unwrap();
         let api: Api<CustomResourceDefinition> = Api::all(client.clone());
-        for definition in api::definitions() {
+        for definition in boson_api::definitions() {
             let name = definition.name_any();
             let parameters = PatchParams::apply("boson-test").force();
             api.patch(&name, &parameters, &Patch::Apply(&definition)).await.unwrap();

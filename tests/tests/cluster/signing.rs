@@ -1,7 +1,7 @@
 //! Certificates from CertificateSigningRequests: by the operator's own signer, and by a signer of Kubernetes with a user's approval.
 
 use crate::stage::Stage;
-use boson_controllers::Namespaces;
+use boson_cluster::namespaces::Namespaces;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};

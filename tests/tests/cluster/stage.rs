@@ -1,10 +1,11 @@
 //! A new namespace for each test, and operators in this process that serve it.
 
 use crate::shared_cluster::{SharedCluster, documents};
-use boson_controllers::api::{Condition, ConditionStatus, QuarksSecret};
+use boson_api::{Condition, ConditionStatus, QuarksSecret};
+use boson_cluster::lease::Election;
+use boson_cluster::namespaces::Namespaces;
 use boson_controllers::conversion::{Chosen, Images, Package, PluginHost, ReleaseImage, ResolvedPlugins, Web};
-use boson_controllers::lease::Election;
-use boson_controllers::{Config, Conversion, Namespaces, OWN_SIGNER, run};
+use boson_controllers::{Config, Conversion, OWN_SIGNER, run};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use k8s_openapi::api::events::v1::Event;
 use kube::api::{Api, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
@@ -28,15 +29,14 @@ pub struct Stage {
 struct Nothing;
 
 impl PluginHost for Nothing {
-    fn built_in(&self) -> Vec<boson_controllers::api::PluginUse> {
+    fn built_in(&self) -> Vec<boson_api::PluginUse> {
         Vec::new()
     }
 
     fn load(
         &self,
         _: Package,
-    ) -> futures::future::BoxFuture<'_, Result<boson_controllers::api::PluginUse, Vec<boson_pipeline::Diagnostic>>>
-    {
+    ) -> futures::future::BoxFuture<'_, Result<boson_api::PluginUse, Vec<boson_pipeline::Diagnostic>>> {
         unreachable!("there is no plugin")
     }
 

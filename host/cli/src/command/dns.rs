@@ -1,7 +1,7 @@
 //! `host dns serve`: answers questions about BOSH DNS names for a deployment's pods.
 
 use crate::exit::Failed;
-use boson_controllers::client::{Connection, connect};
+use boson_cluster::client::{Connection, connect};
 use boson_dns::server::{self, Settings};
 use clap::{Args, Subcommand};
 use std::net::SocketAddr;

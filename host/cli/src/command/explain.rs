@@ -57,6 +57,7 @@ fn entries(arguments: &PluginArguments, color: Color) -> Vec<Entry> {
         crate::codes::CODES,
         boson_registry::CODES,
         boson_images::CODES,
+        boson_in_pod::CODES,
         boson_controllers::CODES,
     ];
     let own = codes::all().into_iter().chain(rooms.concat());

@@ -3,7 +3,7 @@
 use crate::connection::ConnectionArguments;
 use crate::exit::Failed;
 use crate::output;
-use boson_controllers::client::Cluster;
+use boson_cluster::client::Cluster;
 use boson_controllers::prune::{Leftover, Pruning};
 use clap::Args;
 use std::io::{BufRead, IsTerminal};

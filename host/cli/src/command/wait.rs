@@ -3,8 +3,8 @@
 use crate::connection::ConnectionArguments;
 use crate::exit::Failed;
 use crate::output;
-use boson_controllers::api::ConditionStatus;
-use boson_controllers::client::Cluster;
+use boson_api::ConditionStatus;
+use boson_cluster::client::Cluster;
 use boson_controllers::waiting::{End, Waiting};
 use clap::Args;
 use std::str::FromStr;

@@ -3,9 +3,9 @@
 use super::configuration::{self, Inputs};
 use super::material::{self, Material, SETTLED, Step, made};
 use super::{MANAGER, Settings};
-use crate::client::{Cluster, Created, Error};
-use crate::objects;
-use crate::scope::Namespaces;
+use boson_cluster::client::{Cluster, Created, Error};
+use boson_cluster::namespaces::Namespaces;
+use boson_cluster::objects;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
 use futures::{Stream, StreamExt, stream};
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;

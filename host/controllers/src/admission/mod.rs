@@ -15,7 +15,7 @@ mod material;
 mod review;
 mod server;
 
-use crate::client::FieldManager;
+use boson_cluster::client::FieldManager;
 use std::net::SocketAddr;
 
 pub(crate) use keeper::Keeper;

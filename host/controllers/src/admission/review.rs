@@ -2,11 +2,11 @@
 //! warning.
 
 use super::configuration::PATIENCE;
-use crate::api::BoshDeployment;
 use crate::deployment::{Checked, Context};
-use crate::metrics::{Metrics, Outcome, Review};
-use crate::scope::Namespaces;
 use crate::turns::Turns;
+use boson_api::BoshDeployment;
+use boson_cluster::metrics::{Metrics, Outcome, Review};
+use boson_cluster::namespaces::Namespaces;
 use kube::core::DynamicObject;
 use kube::core::admission::{AdmissionRequest, AdmissionResponse, AdmissionReview};
 use serde_json::Value;

@@ -3,7 +3,7 @@
 use super::keeper::Keeper;
 use super::material::Material;
 use super::{PART, Reviewer};
-use crate::serving::{Health, State};
+use boson_cluster::serving::{Health, State};
 use futures::StreamExt;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};

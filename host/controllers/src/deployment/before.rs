@@ -1,8 +1,8 @@
 //! What to report about a deployment while a call to the API server fails.
 
 use super::status::{Observed, Outcome};
-use crate::api::BoshDeploymentStatus;
 use crate::plugins::Fault;
+use boson_api::BoshDeploymentStatus;
 
 // === impl Seen ===
 
@@ -40,7 +40,7 @@ impl Observed {
 mod tests {
     use super::super::status::after;
     use super::*;
-    use crate::api::{Condition, ConditionStatus};
+    use boson_api::{Condition, ConditionStatus};
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
     use k8s_openapi::jiff::Timestamp;
 

@@ -7,9 +7,9 @@ use super::given::Depth;
 use super::manifest;
 use super::progress::Progress;
 use super::stop::Stop;
-use crate::api::BoshDeployment;
-use crate::client::Error;
-use crate::in_pod::Values;
+use boson_api::BoshDeployment;
+use boson_cluster::client::Error;
+use boson_in_pod::Values;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources};
 

@@ -2,8 +2,8 @@
 
 use super::MANAGER;
 use super::flow::Flow;
-use crate::account::{Account, rule};
-use crate::client::Error;
+use boson_cluster::client::Error;
+use boson_cluster::objects::account::{Account, rule};
 use boson_deployment::dns::ACCOUNT;
 use serde_json::Value;
 

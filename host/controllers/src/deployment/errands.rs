@@ -2,9 +2,9 @@
 //!
 //! A deployment is not finished before its auto-errands. Manual errands run on request, on a finished deployment.
 
-use crate::api::job::{QuarksJobStatus, Strategy};
-use crate::api::{ConditionStatus, QuarksJob};
-use crate::objects::TRIGGER;
+use boson_api::job::{QuarksJobStatus, Strategy};
+use boson_api::{ConditionStatus, QuarksJob};
+use boson_cluster::objects::TRIGGER;
 use kube::ResourceExt;
 
 /// Errands of a deployment. Manual errands that were never started do not count.

@@ -1,12 +1,12 @@
 //! Events of a deployment: what is wrong, and what in its manifest has no effect.
 
+use super::Context;
 use super::findings;
 use super::status::{Observed, Outcome};
-use super::{Context, stop};
-use crate::api::BoshDeployment;
-use crate::client::Notice;
-use crate::objects;
 use crate::stateful_set;
+use boson_api::{BoshDeployment, conditions};
+use boson_cluster::client::Notice;
+use boson_cluster::objects;
 use boson_pipeline::Diagnostic;
 use serde_json::Value;
 
@@ -71,7 +71,7 @@ fn notice(warning: &Diagnostic) -> Notice {
     let pointer = warning.place.pointer.as_deref().unwrap_or_default();
     Notice {
         warning: true,
-        reason: stop::camel(&warning.code).into(),
+        reason: conditions::reason(&warning.code).into(),
         note: format!("{} ({place}{pointer})", warning.message),
     }
 }

@@ -4,12 +4,12 @@
 
 use super::errands::Errands;
 use super::status::{Observed, Outcome, STEPS};
-use crate::api::deployment::DeploymentState;
-use crate::api::{BoshDeploymentStatus, ConditionStatus};
-use crate::conditions::Finding;
 use crate::plugins::Fault;
 use crate::stateful_set;
 use ConditionStatus::{False, True, Unknown};
+use boson_api::conditions::Finding;
+use boson_api::deployment::DeploymentState;
+use boson_api::{BoshDeploymentStatus, ConditionStatus};
 
 /// Condition: the result of all errands that were started, automatic or manual. It exists only if there are any.
 pub(super) const ERRANDS: &str = "ErrandsSucceeded";

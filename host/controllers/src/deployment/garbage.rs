@@ -2,9 +2,9 @@
 
 use super::Context;
 use super::flow::Flow;
-use crate::client::Error;
-use crate::used::{self, Used};
-use crate::versioned;
+use boson_cluster::client::Error;
+use boson_cluster::objects::used::{self, Used};
+use boson_cluster::objects::versioned;
 use boson_deployment::labels::{self, secret_type};
 use boson_deployment::names::Names;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;

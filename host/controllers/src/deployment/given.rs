@@ -5,15 +5,14 @@ use super::inputs;
 use super::manifest::{Manifest, SharedStages, blocking};
 use super::retain;
 use super::stop::Stop;
-use super::values;
-use crate::api::deployment::ConversionMode;
-use crate::api::{ConditionStatus, QuarksSecret};
-use crate::client::{Error, resource};
-use crate::in_pod::{Held, Origin, Values};
-use crate::objects;
+use boson_api::deployment::ConversionMode;
+use boson_api::{ConditionStatus, QuarksSecret};
+use boson_cluster::client::{Error, resource};
+use boson_cluster::objects;
 use boson_deployment::labels;
 use boson_deployment::names::NameError;
 use boson_document::{Tree, closest, did_you_mean};
+use boson_in_pod::{Held, Origin, Values, secrets};
 use boson_pipeline::bundle::Bundle;
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::Secrets;
@@ -133,13 +132,13 @@ impl Flow<'_> {
             variables::wanted(&*stages, named, &table).map(|(wanted, _)| wanted.implicit)
         });
         for reference in wanted.await?.map_err(|error| manifest.wrong(error))? {
-            let (variable, key) = values::implicit(&reference.name);
+            let (variable, key) = secrets::implicit(&reference.name);
             let secret = self
                 .names
                 .implicit_variable(variable)
                 .map_err(|error| manifest.one(unnamed(&error)))?;
             match self.secret(&secret).await? {
-                Some(found) => match values::of_implicit(&found, key) {
+                Some(found) => match secrets::of_implicit(&found, key) {
                     Ok(_) => {
                         self.progress.uses([inputs::variable(variable, &found.metadata)]);
                         held.push(Held::implicit(&reference.name, key, &found));

@@ -1,8 +1,8 @@
 //! The inputs of a deployment, each with a digest that reveals no value. The digests show what caused a change, and let clients wait for one. Pure.
 
 use super::documents::Source;
-use crate::api::deployment::{Input, InputKind};
-use crate::objects;
+use boson_api::deployment::{Input, InputKind};
+use boson_cluster::objects;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};

@@ -2,9 +2,9 @@
 
 use super::documents::Documents;
 use super::stop::{Stop, Wrong};
-use crate::in_pod::Values;
 use boson_budget::Share;
 use boson_document::Tree;
+use boson_in_pod::Values;
 use boson_pipeline::convert;
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::{Filter, Secrets};

@@ -1,8 +1,8 @@
 //! The label `deployment-version` of instance groups: the version of the desired manifest from which a group was last changed. A new manifest that
 //! changes nothing about a group does not change its label either, so that it causes no write. Pure.
 
-use crate::objects;
-use crate::versioned;
+use boson_cluster::objects;
+use boson_cluster::objects::versioned;
 use boson_deployment::labels;
 use serde_json::Value;
 

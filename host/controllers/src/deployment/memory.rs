@@ -3,7 +3,7 @@
 //! Held in memory only. A new process converts each deployment once, because its plugins may differ.
 
 use super::WAIT;
-use crate::cache::Digest;
+use boson_cluster::cache::Digest;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

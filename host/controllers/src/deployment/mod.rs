@@ -45,19 +45,18 @@ mod stop;
 mod traced;
 mod trail;
 mod unserved;
-pub(crate) mod values;
 mod watch;
 
-use crate::api::deployment::ConversionMode;
-use crate::api::{BoshDeployment, ConditionStatus};
-use crate::cache::Cache;
-use crate::client::{Cluster, Error, Events, FieldManager, written};
 use crate::conversion::{Images, PluginHost, Web};
 use crate::plugins;
 use crate::plugins::{Fault, Plugins};
-use crate::scope::Scope;
 use crate::turns::Turns;
+use boson_api::deployment::ConversionMode;
+use boson_api::{BoshDeployment, ConditionStatus};
 use boson_budget::Budget;
+use boson_cluster::cache::Cache;
+use boson_cluster::client::{Cluster, Error, Events, FieldManager, written};
+use boson_cluster::namespaces::Scope;
 use boson_deployment::names::Names;
 use boson_pipeline::bundle::privileges::Privileges;
 use boson_pipeline::report::Sources;
@@ -85,7 +84,6 @@ pub(crate) use check::Checked;
 pub(crate) use documents::digest_now;
 pub(crate) use given::variable_of;
 pub(crate) use retain::stays;
-pub(crate) use stop::camel;
 pub(crate) use watch::run;
 
 /// Who owns the fields that this controller sets.

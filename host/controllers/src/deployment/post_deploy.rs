@@ -3,9 +3,9 @@
 
 use super::status::{Observed, Outcome};
 use super::{Context, MANAGER};
-use crate::api::BoshDeployment;
-use crate::cache::Says;
-use crate::client::{Error, Fault};
+use boson_api::BoshDeployment;
+use boson_cluster::cache::Says;
+use boson_cluster::client::{Error, Fault};
 use boson_deployment::labels;
 use boson_deployment::names::{LABEL_LIMIT, cut, label};
 use futures::{FutureExt, StreamExt, stream};

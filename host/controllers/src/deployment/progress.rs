@@ -1,6 +1,6 @@
 //! The progress of a conversion, which is reported also if it stops.
 
-use crate::api::deployment::Input;
+use boson_api::deployment::Input;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 

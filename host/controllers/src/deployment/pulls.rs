@@ -3,8 +3,8 @@
 
 use super::flow::Flow;
 use super::stop::Stop;
-use crate::api::BoshDeployment;
 use crate::conversion::PullSecret;
+use boson_api::BoshDeployment;
 use boson_deployment::names;
 use boson_document::{Pointer, Tree};
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};

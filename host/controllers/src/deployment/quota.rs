@@ -4,9 +4,9 @@
 use super::flow::Flow;
 use super::manifest::Manifest;
 use super::stop::Stop;
-use crate::client::{Fault, resource};
-use crate::drift::quantity;
-use crate::objects::Plan;
+use boson_cluster::client::{Fault, resource};
+use boson_cluster::objects::Plan;
+use boson_cluster::objects::drift::quantity;
 use boson_pipeline::Diagnostic;
 use serde_json::{Value, json};
 

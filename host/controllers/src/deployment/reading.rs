@@ -5,10 +5,10 @@ use super::documents::{Found, ReadDocuments, Source, fetch, find, references, so
 use super::manifest::blocking;
 use super::sizes::{self, Size};
 use super::stop::Stop;
-use crate::api::{BoshDeploymentSpec, ReferenceType, ResourceReference};
-use crate::client::{Cluster, Error};
 use crate::conversion::Web;
+use boson_api::{BoshDeploymentSpec, ReferenceType, ResourceReference};
 use boson_budget::{Budget, Class, Share};
+use boson_cluster::client::{Cluster, Error};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::Secrets;

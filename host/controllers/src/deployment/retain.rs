@@ -10,11 +10,11 @@
 use super::MANAGER;
 use super::flow::Flow;
 use super::stop::Stop;
-use crate::api::QuarksSecret;
-use crate::api::deployment::Retain;
-use crate::api::secret::ReclaimPolicy;
-use crate::client::Error;
-use crate::objects;
+use boson_api::QuarksSecret;
+use boson_api::deployment::Retain;
+use boson_api::secret::ReclaimPolicy;
+use boson_cluster::client::Error;
+use boson_cluster::objects;
 use boson_deployment::labels;
 use boson_document::Tree;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;

@@ -1,6 +1,6 @@
 //! The Secrets between the steps of a conversion. Pure.
 
-use crate::versioned::{Content, Series};
+use boson_cluster::objects::versioned::{Content, Series};
 use boson_deployment::labels::{self, secret_type};
 use boson_deployment::names::{LABEL_LIMIT, NameError, Names, cut, label};
 use boson_document::Tree;

@@ -2,9 +2,9 @@
 
 use super::Context;
 use super::resolved_plugins::Resolution;
-use crate::api::{BoshDeployment, ReferenceType};
-use crate::cache::{Digest, Digests, Selector};
-use crate::client::written::Written;
+use boson_api::{BoshDeployment, ReferenceType};
+use boson_cluster::cache::{Digest, Digests, Selector};
+use boson_cluster::client::written::Written;
 use boson_deployment::names::Names;
 use kube::{Resource, ResourceExt};
 
@@ -107,7 +107,7 @@ impl Context {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cache::Place;
+    use boson_cluster::cache::Place;
     use serde_json::json;
 
     fn deployment(manifest: &str) -> BoshDeployment {

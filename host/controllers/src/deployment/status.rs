@@ -3,11 +3,11 @@
 use super::errands::Errands;
 use super::findings::{self, findings};
 use super::stop::Wrong;
-use crate::api::deployment::{DeploymentState, Input, PluginUse};
-use crate::api::{BoshDeploymentStatus, OutdatedGroup};
-use crate::cache::Trouble;
-use crate::conditions;
 use crate::plugins::Fault;
+use boson_api::conditions;
+use boson_api::deployment::{DeploymentState, Input, PluginUse};
+use boson_api::{BoshDeploymentStatus, OutdatedGroup};
+use boson_cluster::cache::Trouble;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 /// Steps of a conversion.
@@ -191,8 +191,8 @@ fn unfinished(observed: &Observed, total: Option<i32>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::{ConditionStatus, QuarksJob};
     use crate::deployment::errands::Runs;
+    use boson_api::{ConditionStatus, QuarksJob};
     use k8s_openapi::jiff::Timestamp;
 
     fn at(second: i64) -> Time {
@@ -255,7 +255,7 @@ mod tests {
     fn job(name: &str, asked: &str, failed: &str) -> QuarksJob {
         serde_json::from_value(serde_json::json!({
             "apiVersion": "quarks.cloudfoundry.org/v1alpha1", "kind": "QuarksJob",
-            "metadata": {"name": name, "annotations": {crate::objects::TRIGGER: asked}},
+            "metadata": {"name": name, "annotations": {boson_cluster::objects::TRIGGER: asked}},
             "spec": {"trigger": {"strategy": "done"}, "template": {}},
             "status": {"runs": 1, "conditions": [{"type": "Failed", "status": failed, "reason": "JobFailed",
                 "message": "'smoke' ended with 1", "lastTransitionTime": "2026-01-01T00:00:00Z"}]},

@@ -9,11 +9,11 @@ use super::manifest::{self, Manifest, SharedStages};
 use super::provenance;
 use super::secrets;
 use super::stop::Stop;
-use crate::api::deployment::ConversionMode;
-use crate::in_pod::{self, Held, Values};
-use crate::versioned::Series;
+use boson_api::deployment::ConversionMode;
+use boson_cluster::objects::versioned::Series;
 use boson_deployment::names::NameError;
 use boson_document::{Tree, json};
+use boson_in_pod::{Held, Values};
 use boson_pipeline::convert::job_sources::{self, Packed, Room};
 use boson_pipeline::convert::kept::{self, Texts};
 use boson_pipeline::convert::{Group, bpm_document};
@@ -126,7 +126,7 @@ impl Flow<'_> {
                 let text = kept::manifest(&manifest.tree)
                     .remove(kept::MANIFEST)
                     .unwrap_or_default();
-                let inputs = in_pod::digest(text.as_bytes(), &work.held);
+                let inputs = boson_in_pod::digest(text.as_bytes(), &work.held);
                 let with_ops = self.names.with_ops();
                 let job = jobs::interpolation(
                     &self.site(Stage::Variables, &manifest, work).await?,

@@ -1,7 +1,8 @@
 //! Why a conversion stopped.
 
 use super::manifest::Manifest;
-use crate::client;
+use boson_api::conditions;
+use boson_cluster::client;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources};
 
@@ -70,7 +71,7 @@ impl Wrong {
         let errors: Vec<Diagnostic> = diagnostics.into_iter().filter(Diagnostic::is_error).collect();
         let first = errors.first().map_or("failed", |error| error.code.as_str());
         Self {
-            reason: camel(first),
+            reason: conditions::reason(first),
             message: report::text(&errors, sources, false).trim_end().to_string(),
         }
     }
@@ -90,18 +91,6 @@ impl From<client::Error> for Stop {
     fn from(error: client::Error) -> Self {
         Self::Api(error)
     }
-}
-
-/// `ops-missing-key` as `OpsMissingKey`: reasons of conditions must not contain `-`.
-pub(crate) fn camel(code: &str) -> String {
-    let word = |word: &str| {
-        let mut letters = word.chars();
-        letters
-            .next()
-            .map(|first| first.to_ascii_uppercase().to_string() + letters.as_str())
-            .unwrap_or_default()
-    };
-    code.split('-').map(word).collect()
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 
 use super::flow::Flow;
 use super::inputs;
-use crate::api::PluginUse;
-use crate::client::Notice;
-use crate::objects::Plan;
+use boson_api::PluginUse;
+use boson_cluster::client::Notice;
+use boson_cluster::objects::Plan;
 use boson_deployment::labels;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -200,7 +200,7 @@ fn pod(object: &Value) -> &Value {
 fn version(object: &Value) -> Option<u32> {
     let volumes = pod(object)["volumes"].as_array()?;
     let volume = volumes.iter().find(|volume| volume["name"] == "ig-resolved")?;
-    crate::versioned::parts(volume["secret"]["secretName"].as_str()?).map(|(_, version)| version)
+    boson_cluster::objects::versioned::parts(volume["secret"]["secretName"].as_str()?).map(|(_, version)| version)
 }
 
 /// By container.
@@ -216,7 +216,7 @@ fn images(object: &Value) -> BTreeMap<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::objects;
+    use boson_cluster::objects;
     use serde_json::json;
 
     fn group(name: &str, version: u32, image: &str) -> Value {
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn plugins_are_named_with_their_versions() {
         let plugin = |name: &str, version: &str, digest: &str| PluginUse {
-            stage: crate::api::deployment::StageName::Bpm,
+            stage: boson_api::stage::StageName::Bpm,
             name: name.into(),
             version: version.into(),
             digest: digest.into(),

@@ -1,9 +1,9 @@
 //! A deployment in a namespace that no operator serves. Most likely its label was forgotten, and nothing else would report that.
 
 use super::{Context, MANAGER, status};
-use crate::api::{BoshDeployment, ConditionStatus};
-use crate::client::{Error, Notice};
-use crate::conditions::{self, Finding};
+use boson_api::conditions::{self, Finding};
+use boson_api::{BoshDeployment, ConditionStatus};
+use boson_cluster::client::{Error, Notice};
 use boson_deployment::labels;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;

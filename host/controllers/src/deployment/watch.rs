@@ -3,11 +3,12 @@
 use super::Context;
 use super::pulls::Source;
 use super::snapshot::selector;
-use crate::api::BoshDeployment;
-use crate::cache::{Touched, follow};
-use crate::client::Kind;
-use crate::requeue::{self, own};
-use crate::running::{Running, api};
+use boson_api::BoshDeployment;
+use boson_cluster::cache::{Touched, follow};
+use boson_cluster::client::Kind;
+use boson_cluster::client::api;
+use boson_cluster::reconcile::Running;
+use boson_cluster::reconcile::watches::{self, own};
 use boson_deployment::labels;
 use futures::stream::{self, Stream, StreamExt};
 use k8s_openapi::api::core::v1::{Pod, ServiceAccount};
@@ -19,7 +20,7 @@ use std::sync::Arc;
 
 const NAME: &str = "deployment";
 /// A deployment to reconcile.
-type Requeued = requeue::Requeued<BoshDeployment>;
+type Requeued = watches::Requeued<BoshDeployment>;
 
 /// Runs until it is asked to stop, for one namespace or for all.
 pub(crate) async fn run(context: Arc<Context>, running: Running, namespace: Option<String>) {

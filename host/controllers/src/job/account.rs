@@ -3,8 +3,8 @@
 //! It may get and list Secrets, because the number of a new version follows from the existing ones. RBAC cannot restrict `create` by name. Only our
 //! own container mounts its token.
 
-use crate::account::{Account as Made, rule};
-use crate::client::{Cluster, Error, FieldManager};
+use boson_cluster::client::{Cluster, Error, FieldManager};
+use boson_cluster::objects::account::{Account as Made, rule};
 use boson_deployment::labels;
 use k8s_openapi::api::core::v1::ServiceAccount;
 

@@ -5,8 +5,8 @@
 
 use super::marks::{CONFIG, QUARKS_JOB, RUN, TAKEN};
 use super::output;
-use crate::api::{BoshDeployment, QuarksJob};
-use crate::objects;
+use boson_api::{BoshDeployment, QuarksJob};
+use boson_cluster::objects;
 use boson_deployment::names::{self, LABEL_LIMIT, Names};
 use boson_document::{Tree, json};
 use boson_pipeline::plain::job::{Run, job};

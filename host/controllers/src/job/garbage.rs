@@ -1,11 +1,11 @@
 //! Deletes versions of a QuarksJob's output that are no longer used.
 
 use super::desired::{above, of_conversion};
-use crate::api::QuarksJob;
-use crate::api::job::{Output, PersistenceMethod};
-use crate::client::{Cluster, Error};
-use crate::used::Used;
-use crate::versioned;
+use boson_api::QuarksJob;
+use boson_api::job::{Output, PersistenceMethod};
+use boson_cluster::client::{Cluster, Error};
+use boson_cluster::objects::used::Used;
+use boson_cluster::objects::versioned;
 use boson_deployment::labels::{self, secret_kind};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;

@@ -1,6 +1,6 @@
 //! Test objects, as a cluster would return them.
 
-use crate::api::{QuarksJob, QuarksJobSpec};
+use boson_api::{QuarksJob, QuarksJobSpec};
 use serde_json::Value;
 
 /// A QuarksJob `a` with this spec.

@@ -18,12 +18,12 @@ mod made;
 #[cfg(test)]
 mod tests;
 
-use crate::api::QuarksJob;
-use crate::api::job::QuarksJobStatus;
-use crate::client::{Cluster, Error, Events, Fault};
-use crate::interest::Interest;
-use crate::scope::Scope;
 use act::{Creation, MANAGER};
+use boson_api::QuarksJob;
+use boson_api::job::QuarksJobStatus;
+use boson_cluster::client::{Cluster, Error, Events, Fault};
+use boson_cluster::namespaces::Scope;
+use boson_cluster::reconcile::Interest;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::runtime::controller::Action;
@@ -176,7 +176,7 @@ impl Context {
 /// Records the digest that later changes are compared with, if no run has.
 fn baseline(object: &QuarksJob, observed: &Observed, status: &mut QuarksJobStatus) {
     let digest = observed.config.as_ref().and_then(|config| config.digest.clone());
-    let done = object.spec.trigger.strategy == crate::api::job::Strategy::Done;
+    let done = object.spec.trigger.strategy == boson_api::job::Strategy::Done;
     if done && is_renewed(object) && status.config_digest.is_none() {
         status.config_digest = digest;
     }

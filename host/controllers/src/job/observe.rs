@@ -2,11 +2,11 @@
 
 use super::marks::{CONFIG, QUARKS_JOB, RUN};
 use super::references::{Kind, Reference, newest, references, renamed, topic};
-use crate::api::QuarksJob;
-use crate::api::job::Strategy;
-use crate::client::{Cluster, Error};
-use crate::interest::Interest;
-use crate::objects;
+use boson_api::QuarksJob;
+use boson_api::job::Strategy;
+use boson_cluster::client::{Cluster, Error};
+use boson_cluster::objects::{self, versioned};
+use boson_cluster::reconcile::Interest;
 use boson_deployment::labels::{self, secret_kind};
 use boson_deployment::names::{LABEL_LIMIT, cut};
 use k8s_openapi::api::batch::v1::Job;
@@ -130,7 +130,7 @@ async fn config(
             ..Config::default()
         });
     }
-    let is_version = |one: &Reference| one.kind == Kind::Secret && crate::versioned::parts(&one.name).is_some();
+    let is_version = |one: &Reference| one.kind == Kind::Secret && versioned::parts(&one.name).is_some();
     let mut newer = BTreeMap::new();
     if wanted.iter().any(is_version) {
         let label = format!("{}={}", labels::SECRET_KIND, secret_kind::VERSIONED);

@@ -1,7 +1,7 @@
 //! The container that stores the output of the others, and its volumes. Pure.
 
-use crate::api::job::Output;
 use crate::output::{CONTAINER, DIRECTORY, ORDER, Order};
+use boson_api::job::Output;
 use boson_deployment::names::{self, LABEL_LIMIT};
 use boson_deployment::{contract, labels};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;

@@ -10,8 +10,8 @@ use super::failure;
 use super::marks::{DELETE, STARTED, TAKEN};
 use super::observe::{Observed, is_renewed, made_from};
 use super::status::State;
-use crate::api::QuarksJob;
-use crate::api::job::{QuarksJobStatus, Strategy};
+use boson_api::QuarksJob;
+use boson_api::job::{QuarksJobStatus, Strategy};
 use k8s_openapi::api::batch::v1::Job;
 use kube::ResourceExt;
 

@@ -1,6 +1,6 @@
 //! The ConfigMaps and Secrets that the template of a Job refers to, and the template with the newest versions of versioned Secrets. Pure.
 
-use crate::versioned;
+use boson_cluster::objects::versioned;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,9 +1,9 @@
 //! The status, and the events for its changes. Pure.
 
-use crate::api::job::{QuarksJobStatus, Strategy};
-use crate::api::{Condition, QuarksJob};
-use crate::client::Notice;
-use crate::conditions::{self, Finding};
+use boson_api::conditions::{self, Finding};
+use boson_api::job::{QuarksJobStatus, Strategy};
+use boson_api::{Condition, QuarksJob};
+use boson_cluster::client::Notice;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use std::borrow::Cow;
 

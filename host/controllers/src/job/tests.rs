@@ -8,8 +8,8 @@ use super::marks::{CONFIG, STARTED, TAKEN};
 use super::observe::{Config, Observed};
 use super::plan::{Step, plan};
 use super::status::{State, status};
-use crate::api::QuarksJob;
-use crate::api::job::Strategy;
+use boson_api::QuarksJob;
+use boson_api::job::Strategy;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
@@ -100,7 +100,7 @@ impl World {
             Step::Begin(_, digest) => digest.clone(),
             _ => None,
         };
-        let change = |status: &mut crate::api::job::QuarksJobStatus| {
+        let change = |status: &mut boson_api::job::QuarksJobStatus| {
             status.runs = counted.unwrap_or(status.runs);
             status.config_digest = digest.or(status.config_digest.take());
             if ends {

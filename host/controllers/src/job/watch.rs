@@ -3,9 +3,9 @@
 use super::Context;
 use super::marks::QUARKS_JOB;
 use super::references::{Kind, topic};
-use crate::api::QuarksJob;
-use crate::requeue::{Watches, owners};
-use crate::running::Running;
+use boson_api::QuarksJob;
+use boson_cluster::reconcile::Running;
+use boson_cluster::reconcile::watches::{Watches, owners};
 use boson_deployment::labels;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};

@@ -1,6 +1,6 @@
 //! Which containers of a pod have ended.
 
-use crate::client::{Cluster, Error};
+use boson_cluster::client::{Cluster, Error};
 use k8s_openapi::api::core::v1::Pod;
 
 /// The state of a container.

@@ -1,9 +1,9 @@
 //! Writes Secrets of output: new versions of versioned ones, others if they have changed.
 
 use super::parsed::Wanted;
-use crate::client::{Cluster, Created, Error, FieldManager};
-use crate::objects;
-use crate::versioned::{Content, Next, Series};
+use boson_cluster::client::{Cluster, Created, Error, FieldManager};
+use boson_cluster::objects;
+use boson_cluster::objects::versioned::{Content, Next, Series};
 use boson_deployment::labels::{self, secret_kind};
 use boson_pipeline::Diagnostic;
 use k8s_openapi::api::core::v1::Secret;

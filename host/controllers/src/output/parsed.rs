@@ -1,6 +1,6 @@
 //! Parses a file into its Secrets. Pure. Errors name keys, never values.
 
-use crate::api::job::{Output, OutputSecret, PersistenceMethod};
+use boson_api::job::{Output, OutputSecret, PersistenceMethod};
 use boson_deployment::labels;
 use boson_deployment::names::{self, SUBDOMAIN_LIMIT};
 use boson_pipeline::{Diagnostic, encoding};

@@ -3,7 +3,7 @@
 
 use super::marks::COPY;
 use super::selection::Pick;
-use crate::objects;
+use boson_cluster::objects;
 use boson_deployment::labels;
 use boson_document::json;
 use boson_pipeline::Stage;

@@ -1,6 +1,6 @@
 //! Why a plugin is refused, for conditions and events.
 
-use crate::deployment::camel;
+use boson_api::conditions;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources};
 
@@ -21,7 +21,7 @@ impl Fault {
         let errors: Vec<Diagnostic> = diagnostics.iter().filter(|one| one.is_error()).cloned().collect();
         let first = errors.first().map_or("plugin-refused", |error| error.code.as_str());
         Self {
-            reason: camel(first),
+            reason: conditions::reason(first),
             message: format!("{plugin}: {}", report::text(&errors, sources, false).trim_end()),
         }
     }

@@ -4,7 +4,7 @@ use super::document::{self, PluginDocument};
 use super::follow::Plugin;
 use super::marks::{DOCUMENT, PLUGIN};
 use super::registry::{Key, Packed};
-use crate::client::{Cluster, Error};
+use boson_cluster::client::{Cluster, Error};
 use boson_pipeline::report::Sources;
 use boson_pipeline::yaml;
 use boson_pipeline::{Diagnostic, Stage, packed};

@@ -30,11 +30,11 @@ pub use marks::NO_MEMORY;
 pub use pack::{Packing, pack};
 pub(crate) use selection::{Asking, Pick, Selection, Waiting, select};
 
-use crate::client::{Cluster, Error};
 use crate::conversion::PluginHost;
-use crate::running::api;
-use crate::scope::{Namespaces, Scope};
-use crate::serving::{Health, State};
+use boson_cluster::client::api;
+use boson_cluster::client::{Cluster, Error};
+use boson_cluster::namespaces::{Namespaces, Scope};
+use boson_cluster::serving::{Health, State};
 use follow::Listing;
 use futures::{Stream, StreamExt, stream};
 use k8s_openapi::api::core::v1::ConfigMap;

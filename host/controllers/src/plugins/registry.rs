@@ -3,7 +3,7 @@
 use super::document::PluginDocument;
 use super::fault::Fault;
 use super::marks::NO_MEMORY;
-use crate::deployment::camel;
+use boson_api::conditions;
 use boson_pipeline::Stage;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -99,7 +99,7 @@ impl Registry {
 impl Entry {
     /// Whether it is refused only for lack of memory.
     pub(super) fn lacks_memory(&self) -> bool {
-        matches!(&self.state, State::Refused(fault) if fault.reason == camel(NO_MEMORY))
+        matches!(&self.state, State::Refused(fault) if fault.reason == conditions::reason(NO_MEMORY))
     }
 
     /// Whether its present content is not in use yet.

@@ -7,9 +7,10 @@
 use super::document::PluginDocument;
 use super::fault::Fault;
 use super::registry::{Entry, Good, Key, Packed, Registry, State};
-use crate::api::PluginUse;
-use crate::api::deployment::{PluginChoice, StageName};
 use crate::conversion::{Chosen, Settings};
+use boson_api::PluginUse;
+use boson_api::deployment::PluginChoice;
+use boson_api::stage::StageName;
 use boson_document::{Tree, json};
 use boson_pipeline::{Diagnostic, Stage};
 use std::sync::Arc;

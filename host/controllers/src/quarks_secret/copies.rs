@@ -6,9 +6,9 @@
 
 use super::observe::{Observed, ObservedCopy};
 use super::secret::reference;
-use crate::api::secret::{Copy, SecretType};
-use crate::api::{ConditionStatus, QuarksSecret};
-use crate::conditions::Finding;
+use boson_api::conditions::Finding;
+use boson_api::secret::{Copy, SecretType};
+use boson_api::{ConditionStatus, QuarksSecret};
 use boson_deployment::labels;
 use k8s_openapi::api::core::v1::Secret;
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! `.dockerconfigjson`: how to pull images.
 
-use crate::api::request::ImageCredentials;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use boson_api::request::ImageCredentials;
 use serde_json::{Value, json};
 
 /// The key that Kubernetes wants it under.

@@ -4,7 +4,7 @@ use super::draft::{Draft, Value};
 use super::observe::Observed;
 use super::plan::Step;
 use super::secret;
-use crate::api::{QuarksSecret, QuarksSecretSpec};
+use boson_api::{QuarksSecret, QuarksSecretSpec};
 use boson_credentials::{KeptKey, Request, System, generate};
 use k8s_openapi::api::core::v1::Secret;
 

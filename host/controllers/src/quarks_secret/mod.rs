@@ -26,11 +26,11 @@ mod signing_tests;
 #[cfg(test)]
 mod tests;
 
-use crate::api::{BoshDeployment, QuarksSecret};
-use crate::client::{Cluster, Error, Events, Fault, Notice};
-use crate::interest::Interest;
-use crate::scope::Scope;
 use act::{Failure, MANAGER, act};
+use boson_api::{BoshDeployment, QuarksSecret};
+use boson_cluster::client::{Cluster, Error, Events, Fault, Notice};
+use boson_cluster::namespaces::Scope;
+use boson_cluster::reconcile::Interest;
 use k8s_openapi::api::core::v1::ConfigMap;
 use keys::Keys;
 use kube::Resource;

@@ -1,11 +1,11 @@
 //! Observes the state; reads only. All reads are quorum reads, because after a stale one a value that was just generated could be replaced.
 
 use super::signing::{self, AUTHORITY_SECRET, ObservedRequest, Signer};
-use crate::api::QuarksSecret;
-use crate::api::request::KeyReference;
-use crate::api::secret::SecretType;
-use crate::client::{Cluster, Error, Fault};
-use crate::interest::Interest;
+use boson_api::QuarksSecret;
+use boson_api::request::KeyReference;
+use boson_api::secret::SecretType;
+use boson_cluster::client::{Cluster, Error, Fault};
+use boson_cluster::reconcile::Interest;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
 use std::collections::{BTreeMap, BTreeSet};
 

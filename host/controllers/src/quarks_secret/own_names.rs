@@ -5,7 +5,7 @@
 
 use super::draft::Trouble;
 use super::observe::Observed;
-use crate::api::QuarksSecret;
+use boson_api::QuarksSecret;
 use boson_document::Tree;
 use k8s_openapi::api::core::v1::Service;
 

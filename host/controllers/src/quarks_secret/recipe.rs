@@ -1,9 +1,9 @@
 //! The request of a QuarksSecret as options of the generator that the command line uses, so that both give the same.
 
 use super::{request, signing};
-use crate::api::request::{CertificateRequest, KeyRequest, SignerType, Usage};
-use crate::api::secret::SecretType;
-use crate::api::{QuarksSecret, QuarksSecretSpec};
+use boson_api::request::{CertificateRequest, KeyRequest, SignerType, Usage};
+use boson_api::secret::SecretType;
+use boson_api::{QuarksSecret, QuarksSecretSpec};
 use boson_credentials::ignored_options;
 use boson_document::{Tree, json};
 use k8s_openapi::api::core::v1::Service;

@@ -3,8 +3,8 @@
 use super::draft::Trouble;
 use super::marks;
 use super::signing::{self, bad};
-use crate::api::QuarksSecret;
-use crate::api::request::{CertificateRequest, Usage};
+use boson_api::QuarksSecret;
+use boson_api::request::{CertificateRequest, Usage};
 use boson_credentials::signing_request;
 use boson_document::Tree;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};

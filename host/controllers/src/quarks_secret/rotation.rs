@@ -6,8 +6,8 @@
 use super::act::MANAGER;
 use super::marks;
 use super::recipe::digest;
-use crate::api::QuarksSecret;
-use crate::client::{Cluster, Error, Fault, Notice};
+use boson_api::QuarksSecret;
+use boson_cluster::client::{Cluster, Error, Fault, Notice};
 use boson_deployment::names::SUBDOMAIN_LIMIT;
 use boson_pipeline::bundle::kinds::NameRule;
 use k8s_openapi::api::core::v1::ConfigMap;

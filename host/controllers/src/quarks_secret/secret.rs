@@ -1,8 +1,8 @@
 //! The desired Secret: its name, owner and annotations.
 
 use super::marks;
-use crate::api::QuarksSecret;
-use crate::api::secret::{ReclaimPolicy, SecretType};
+use boson_api::QuarksSecret;
+use boson_api::secret::{ReclaimPolicy, SecretType};
 use boson_deployment::labels;
 use boson_document::{Tree, json};
 use boson_pipeline::plain;

@@ -6,7 +6,7 @@ use super::marks;
 use super::observe::{Observed, entry};
 use super::plan::{Plan, Step, plan};
 use super::signing::{self, AUTHORITY, KEY, OWN_SIGNER, ObservedRequest, Prior, Signer};
-use crate::api::QuarksSecret;
+use boson_api::QuarksSecret;
 use boson_credentials::{KeySize, RsaKey, System, names_as_issuer};
 use boson_document::json::parse;
 use k8s_openapi::ByteString;

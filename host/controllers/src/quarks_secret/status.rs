@@ -1,10 +1,10 @@
 //! The status, and the events for its changes.
 
 use super::plan::Plan;
-use crate::api::secret::QuarksSecretStatus;
-use crate::api::{ConditionStatus, QuarksSecret};
-use crate::client::Notice;
-use crate::conditions;
+use boson_api::conditions;
+use boson_api::secret::QuarksSecretStatus;
+use boson_api::{ConditionStatus, QuarksSecret};
+use boson_cluster::client::Notice;
 use boson_deployment::labels;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;

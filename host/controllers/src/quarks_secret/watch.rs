@@ -1,9 +1,9 @@
 //! The watches of the controller: its objects, their Secrets, and everything that they refer to.
 
 use super::{Context, marks};
-use crate::api::QuarksSecret;
-use crate::requeue::Watches;
-use crate::running::Running;
+use boson_api::QuarksSecret;
+use boson_cluster::reconcile::Running;
+use boson_cluster::reconcile::watches::Watches;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};

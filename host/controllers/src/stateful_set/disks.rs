@@ -1,7 +1,7 @@
 //! The claims of an instance group's pods. Kubernetes creates them from templates once and never changes them: this controller enlarges them, and
 //! reports what cannot be changed. Pure.
 
-use crate::{drift, objects};
+use boson_cluster::objects::{self, drift};
 use boson_deployment::labels;
 use boson_document::Tree;
 use boson_pipeline::plain::stateful_set::stateful_sets;

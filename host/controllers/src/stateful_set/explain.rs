@@ -2,9 +2,9 @@
 //! in events.
 
 use super::{Context, plan};
-use crate::api::PodProblem;
-use crate::client::Error;
 use crate::pod_problems;
+use boson_api::PodProblem;
+use boson_cluster::client::Error;
 use boson_deployment::labels;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::events::v1::Event;

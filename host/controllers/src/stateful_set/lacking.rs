@@ -4,8 +4,8 @@
 //! pods, one after the other, and their replacements have the disk.
 
 use super::disks::list;
-use crate::client::Error;
-use crate::objects;
+use boson_cluster::client::Error;
+use boson_cluster::objects;
 use serde_json::Value;
 
 /// Label of a pod: the revision of its StatefulSet.
@@ -79,7 +79,7 @@ fn is_ready(pod: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::Fault;
+    use boson_cluster::client::Fault;
     use serde_json::json;
 
     fn set() -> Value {

@@ -9,12 +9,12 @@ mod status;
 mod versions;
 mod watch;
 
-use crate::api::{PodProblem, QuarksStatefulSet};
-use crate::client::{Cluster, Error, Events, Fault, FieldManager, resource};
-use crate::interest::Interest;
-use crate::scope::Scope;
-use crate::taken::Taken;
-use crate::{drift, objects};
+use boson_api::{PodProblem, QuarksStatefulSet};
+use boson_cluster::client::{Cluster, Error, Events, Fault, FieldManager, resource};
+use boson_cluster::namespaces::Scope;
+use boson_cluster::objects::taken::Taken;
+use boson_cluster::objects::{self, drift};
+use boson_cluster::reconcile::Interest;
 use boson_deployment::labels;
 use disks::Disks;
 use k8s_openapi::api::core::v1::Pod;
@@ -28,7 +28,7 @@ use serde_json::Value;
 use std::time::Duration;
 use versions::Versions;
 
-pub(crate) use status::{is_refusal, is_worth_an_event, trouble};
+pub(crate) use status::{is_refusal, is_worth_an_event};
 pub(crate) use watch::run;
 
 /// Who owns the fields that this controller sets.

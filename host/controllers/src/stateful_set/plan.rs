@@ -7,8 +7,8 @@
 
 use super::disks;
 use super::versions::Versions;
-use crate::drift::{Drifted, Excess};
-use crate::objects;
+use boson_cluster::objects;
+use boson_cluster::objects::drift::{Drifted, Excess};
 use boson_deployment::labels;
 use boson_document::{Tree, json};
 use boson_pipeline::Diagnostic;

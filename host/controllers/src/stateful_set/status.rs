@@ -2,18 +2,16 @@
 
 use super::versions::Versions;
 use super::{Context, Done, INVALID, MANAGER, NAME_TAKEN, REFUSED, Trouble, WAITING};
-use crate::api::{Condition, ConditionStatus, PodProblem, QuarksStatefulSet, QuarksStatefulSetStatus};
-use crate::client::{Error, Notice};
-use crate::conditions::{self, Finding};
 use crate::pod_problems;
-use crate::running;
+use boson_api::conditions::{self, Finding};
+use boson_api::stateful_set::{PODS_NOT_READY, PODS_READY};
+use boson_api::{Condition, ConditionStatus, PodProblem, QuarksStatefulSet, QuarksStatefulSetStatus};
+use boson_cluster::client::{Error, Notice};
+use boson_cluster::reconcile;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::Resource;
 
-/// Reasons of the condition Ready.
-const READY: &str = "PodsReady";
-const NOT_READY: &str = "PodsNotReady";
 /// Most problems in the condition; the status has more.
 const SHOWN: usize = 3;
 /// Condition: whether claims have the requested size and class.
@@ -28,7 +26,7 @@ impl Context {
         self.cluster
             .metrics()
             .groups
-            .set(&running::key(set), Some(status.ready));
+            .set(&reconcile::key(set), Some(status.ready));
         if set.status.as_ref() == Some(&status) {
             return Ok(());
         }
@@ -44,15 +42,6 @@ impl Context {
             Err(error) => Err(error),
         }
     }
-}
-
-/// Reason and message of the condition Ready if it is False; none if pods only need more time.
-pub(crate) fn trouble(status: &QuarksStatefulSetStatus) -> Option<(&str, &str)> {
-    let mut ready = status.conditions.iter().filter(|one| one.kind == "Ready");
-    let is_trouble = |reason: &str| ![READY, NOT_READY].contains(&reason);
-    ready
-        .find(|one| is_trouble(&one.reason) && one.status == ConditionStatus::False)
-        .map(|one| (one.reason.as_str(), one.message.as_str()))
 }
 
 /// Whether a user has to resolve a trouble with this reason.
@@ -75,7 +64,9 @@ fn notices(set: &QuarksStatefulSet, status: &QuarksStatefulSetStatus, done: &Res
     match done {
         Err(Trouble(reason, message)) => vec![warning(reason, message)],
         Ok(done) => {
-            let reported = trouble(status).filter(|(reason, _)| !done.problems.is_empty() && is_worth_an_event(reason));
+            let reported = status
+                .trouble()
+                .filter(|(reason, _)| !done.problems.is_empty() && is_worth_an_event(reason));
             let trouble = reported.map(|(reason, message)| warning(reason, message));
             let old = set.status.as_ref().and_then(|status| disks(&status.conditions));
             let new = disks(&status.conditions).filter(|new| new.status == ConditionStatus::False);
@@ -126,11 +117,16 @@ fn findings(done: &Result<Done, Trouble>) -> Vec<Finding> {
         Ok(done) => done,
     };
     let ready = match (done.ready, done.problems.first()) {
-        (true, _) => finding("Ready", true, READY, "all pods of the newest version are ready".into()),
+        (true, _) => finding(
+            "Ready",
+            true,
+            PODS_READY,
+            "all pods of the newest version are ready".into(),
+        ),
         (false, None) => finding(
             "Ready",
             false,
-            NOT_READY,
+            PODS_NOT_READY,
             "not all pods of the newest version are ready".into(),
         ),
         (false, Some(first)) => Finding {
@@ -179,7 +175,7 @@ fn word(reason: &str) -> &str {
     let is_word = reason.starts_with(|first: char| first.is_ascii_alphabetic())
         && reason.bytes().all(|byte| byte.is_ascii_alphanumeric())
         && reason.len() <= 128;
-    if is_word { reason } else { NOT_READY }
+    if is_word { reason } else { PODS_NOT_READY }
 }
 
 #[cfg(test)]
@@ -218,7 +214,7 @@ mod tests {
         };
         let crashing = with("CrashLoopBackOff", 5);
         let new = status(&set, &crashing, &now);
-        let (reason, message) = trouble(&new).unwrap();
+        let (reason, message) = new.trouble().unwrap();
         assert_eq!(reason, "CrashLoopBackOff");
         let first = "pod 'd-g-z0-v1-0', container 'g': CrashLoopBackOff: it ended with code 1; pod 'd-g-z0-v1-1'";
         assert!(
@@ -232,11 +228,13 @@ mod tests {
         let new = status(&set, &slow, &now);
         assert!(notices(&set, &new, &slow).is_empty(), "it needs more time");
         assert_eq!(
-            trouble(&status(&set, &with("no word", 1), &now)).map(|(reason, _)| reason),
+            status(&set, &with("no word", 1), &now)
+                .trouble()
+                .map(|(reason, _)| reason),
             None
         );
         let new = status(&set, &done(None), &now);
-        assert!(new.ready && new.problems.is_empty() && trouble(&new).is_none());
+        assert!(new.ready && new.problems.is_empty() && new.trouble().is_none());
     }
 
     #[test]
@@ -246,7 +244,7 @@ mod tests {
         let now = Time(Timestamp::UNIX_EPOCH);
         let small = done(Some(&["'a' stays"]));
         let new = status(&set, &small, &now);
-        assert!(new.ready && trouble(&new).is_none());
+        assert!(new.ready && new.trouble().is_none());
         assert_eq!(
             notices(&set, &new, &small)[0].note,
             "claims that differ from the request: 'a' stays"
@@ -257,6 +255,6 @@ mod tests {
         assert_eq!(disks(&fixed.conditions).unwrap().status, ConditionStatus::True);
         assert!(disks(&status(&set, &done(None), &now).conditions).is_none());
         let refused = status(&set, &Err(Trouble("Refused", "no".into())), &now);
-        assert_eq!(trouble(&refused), Some(("Refused", "no")));
+        assert_eq!(refused.trouble(), Some(("Refused", "no")));
     }
 }

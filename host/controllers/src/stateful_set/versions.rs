@@ -4,7 +4,7 @@
 //! reused for another template, even after all StatefulSets were deleted.
 
 use super::plan::{TEMPLATE, annotation, has_claims, is_ready, version};
-use crate::objects;
+use boson_cluster::objects;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

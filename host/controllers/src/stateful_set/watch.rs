@@ -2,9 +2,9 @@
 
 use super::Context;
 use super::labelled::is_labelled;
-use crate::api::QuarksStatefulSet;
-use crate::requeue::{Watches, owners};
-use crate::running::Running;
+use boson_api::QuarksStatefulSet;
+use boson_cluster::reconcile::Running;
+use boson_cluster::reconcile::watches::{Watches, owners};
 use boson_deployment::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;

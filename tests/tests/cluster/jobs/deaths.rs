@@ -3,7 +3,7 @@
 use super::hands::{TICK, ask, end, has_succeeded, jobs, template, until, waiting_pod};
 use crate::line::{Death, Line};
 use crate::stage::Stage;
-use boson_controllers::api::QuarksJob;
+use boson_api::QuarksJob;
 use futures::StreamExt;
 use k8s_openapi::api::events::v1::Event;
 use kube::api::ListParams;

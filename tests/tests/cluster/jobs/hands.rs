@@ -1,7 +1,7 @@
 //! What users of QuarksJobs do and read, and what a node would do to their pods.
 
 use crate::stage::Stage;
-use boson_controllers::api::{Condition, ConditionStatus, QuarksJob};
+use boson_api::{Condition, ConditionStatus, QuarksJob};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use k8s_openapi::api::events::v1::Event;

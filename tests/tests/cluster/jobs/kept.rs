@@ -3,8 +3,8 @@
 use super::hands::{ask, is_running, template, until};
 use crate::shared_cluster::connection;
 use crate::stage::Stage;
-use boson_controllers::api::job::{Output, OutputSecret};
-use boson_controllers::client::{Cluster, Connection};
+use boson_api::job::{Output, OutputSecret};
+use boson_cluster::client::{Cluster, Connection};
 use boson_controllers::output::{Failure, get_pod, keep, secrets};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;

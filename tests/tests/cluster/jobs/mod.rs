@@ -5,7 +5,7 @@ mod hands;
 mod kept;
 
 use crate::stage::Stage;
-use boson_controllers::api::{ConditionStatus, QuarksJob};
+use boson_api::{ConditionStatus, QuarksJob};
 use hands::{
     PATIENCE, TICK, ask, condition, events, has_succeeded, is_running, jobs, pod, run, says, secret, template, trigger,
     until,

@@ -5,7 +5,6 @@ use super::mounted;
 use crate::exit::Failed;
 use crate::output::{self, Color};
 use crate::plugins::{self, PluginArguments};
-use boson_controllers::in_pod;
 use boson_pipeline::convert::kept;
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::Named;
@@ -52,7 +51,7 @@ fn is_outdated(arguments: &InterpolateArguments) -> bool {
         let bytes = crate::files::read(&arguments.manifest).ok()?;
         let manifest = encoding::unpack(&bytes).ok()?;
         let (held, _) = mounted::values(Some(&arguments.values)).ok()?;
-        Some(in_pod::digest(&manifest, &held))
+        Some(boson_in_pod::digest(&manifest, &held))
     };
     match &arguments.inputs {
         Some(wanted) => digest().is_some_and(|digest| digest != *wanted),

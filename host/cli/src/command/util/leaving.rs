@@ -3,7 +3,6 @@
 use crate::exit::{self, Failed};
 use crate::output::{self, Color};
 use crate::storage::durable;
-use boson_controllers::in_pod;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::convert::kept::Texts;
 use boson_pipeline::report::Sources;
@@ -14,10 +13,10 @@ use std::path::{Path, PathBuf};
 #[derive(Args, Clone, Debug)]
 pub struct Leaving {
     /// File for the output: a JSON object of texts
-    #[arg(long, value_name = "FILE", default_value = in_pod::OUTPUT)]
+    #[arg(long, value_name = "FILE", default_value = boson_in_pod::OUTPUT)]
     output: PathBuf,
     /// File for errors and warnings, for the operator
-    #[arg(long, value_name = "FILE", default_value = in_pod::TERMINATION_LOG)]
+    #[arg(long, value_name = "FILE", default_value = boson_in_pod::TERMINATION_LOG)]
     report: PathBuf,
     /// Size limit of the report in bytes: the kubelet truncates longer messages
     #[arg(long, value_name = "BYTES", default_value_t = 4096)]
@@ -49,7 +48,7 @@ impl Leaving {
         let reported: Vec<Diagnostic> = said.iter().map(|one| placed(one, sources, manifest)).collect();
         write(
             &self.report,
-            in_pod::to_message(&reported, self.report_limit).as_bytes(),
+            boson_in_pod::to_message(&reported, self.report_limit).as_bytes(),
         )?;
         match texts {
             Some(texts) => {

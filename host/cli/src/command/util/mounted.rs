@@ -1,7 +1,7 @@
 //! The inputs of a conversion job's containers: documents that may be compressed, the values of variables, the releases.
 
 use crate::files;
-use boson_controllers::in_pod::{Held, Origin, Values};
+use boson_in_pod::{Held, Origin, Values};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::convert::kept;
 use boson_pipeline::release::Release;

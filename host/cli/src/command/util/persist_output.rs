@@ -3,7 +3,7 @@
 use crate::exit::{self, Failed};
 use crate::output::{self, Color};
 use anyhow::Context;
-use boson_controllers::client::{Cluster, Connection, Fault, connect};
+use boson_cluster::client::{Cluster, Connection, Fault, connect};
 use boson_controllers::output::{DIRECTORY, End, FILE_LIMIT, Failure, Order, ends, get_pod, keep, secrets};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::{self, Sources};

@@ -3,13 +3,13 @@
 use super::super::secrets::Whose;
 use super::pod::{self, PodPlugins};
 use crate::conversion::ReleaseImage;
-use crate::in_pod::{self, Held};
-use crate::objects;
-use crate::versioned::Series;
+use boson_cluster::objects;
+use boson_cluster::objects::versioned::Series;
 use boson_deployment::copier;
 use boson_deployment::instances::Spread;
 use boson_deployment::labels;
 use boson_deployment::names;
+use boson_in_pod::Held;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER};
 use boson_pipeline::convert::kept;
 use boson_pipeline::stage::Deployment;
@@ -53,7 +53,7 @@ pub(in super::super) struct Group<'a> {
     pub resolved: Option<&'a str>,
 }
 
-/// Puts the values of variables into the manifest. `inputs`: of [`in_pod::digest`].
+/// Puts the values of variables into the manifest. `inputs`: of [`boson_in_pod::digest`].
 pub(in super::super) fn interpolation(site: &Site<'_>, with_ops: &str, inputs: &str, series: &Series) -> Job {
     let folder = "/var/run/secrets/with-ops";
     let mut arguments = site.arguments(&format!("--manifest={folder}/{}", kept::MANIFEST));
@@ -229,7 +229,7 @@ impl Draft<'_> {
         let image = &site.deployment.operator_image;
         let containers = self.containers.iter();
         let containers: Vec<Value> = containers
-            .map(|container| container.object(image, limit.min(in_pod::MOST), &site.plugins))
+            .map(|container| container.object(image, limit.min(boson_in_pod::MOST), &site.plugins))
             .collect();
         let pull: Vec<Value> = site.pull.iter().map(|name| json!({ "name": name })).collect();
         let pods = pod::spec(self.init, containers, &self.volumes, &pull);
@@ -244,7 +244,7 @@ impl Draft<'_> {
                 "backoffLimit": TRIES,
                 // With a wrong input, the next pod would fail, too.
                 "podFailurePolicy": { "rules": [
-                    { "action": "FailJob", "onExitCodes": { "operator": "In", "values": [2, in_pod::REPORTED, 70] } },
+                    { "action": "FailJob", "onExitCodes": { "operator": "In", "values": [2, boson_in_pod::REPORTED, 70] } },
                     { "action": "Ignore", "onPodConditions": [{ "type": "DisruptionTarget", "status": "True" }] },
                 ] },
                 "template": { "metadata": { "labels": site.labels() }, "spec": pods },
@@ -300,8 +300,8 @@ fn digest(spec: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::in_pod::Origin;
     use boson_deployment::names::Names;
+    use boson_in_pod::Origin;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
     fn with(change: impl FnOnce(&mut Deployment, &mut Vec<Held>, &mut Vec<ReleaseImage>)) -> [Job; 3] {

@@ -1,8 +1,8 @@
 //! What to do about a QuarksJob of the conversion. Pure.
 
 use super::object::INPUTS;
-use crate::api::job::Strategy;
-use crate::api::{ConditionStatus, QuarksJob};
+use boson_api::job::Strategy;
+use boson_api::{ConditionStatus, QuarksJob};
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use kube::ResourceExt;
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! The state of the pods of a conversion job: diagnostics of their containers, images that cannot be pulled, what they wait for. Pure.
 
 use super::object::INPUTS;
-use crate::in_pod::{self, Report, TRY_AGAIN};
+use boson_in_pod::{Report, TRY_AGAIN};
 use boson_pipeline::Diagnostic;
 use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus, Pod};
 use kube::ResourceExt;
@@ -145,7 +145,7 @@ fn silent(pod: &Pod, status: &ContainerStatus, state: &ContainerStateTerminated)
 fn reports<'p>(
     ended: impl Iterator<Item = (&'p ContainerStatus, &'p ContainerStateTerminated)>,
 ) -> impl Iterator<Item = (&'p ContainerStatus, Report)> {
-    ended.filter_map(|(status, state)| Some((status, in_pod::from_message(state.message.as_deref()?)?)))
+    ended.filter_map(|(status, state)| Some((status, boson_in_pod::from_message(state.message.as_deref()?)?)))
 }
 
 fn ended(pod: &Pod) -> impl Iterator<Item = (&ContainerStatus, &ContainerStateTerminated)> {
@@ -196,7 +196,7 @@ mod tests {
     }
 
     fn ended(code: i32, said: &[Diagnostic]) -> Value {
-        json!({"terminated": {"exitCode": code, "reason": "Error", "message": in_pod::to_message(said, 4096)}})
+        json!({"terminated": {"exitCode": code, "reason": "Error", "message": boson_in_pod::to_message(said, 4096)}})
     }
 
     fn codes(said: &[Diagnostic]) -> Vec<&str> {

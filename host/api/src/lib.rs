@@ -1,0 +1,55 @@
+//! The custom resources, as Rust types: the schemas under `crds/` are generated from them. Types and validation; no client, so nothing here reads or
+//! writes an object.
+//!
+//! Field names are those of the predecessor, quarks-operator. `kubectl explain` shows the comments on fields, so they are written for users.
+
+#![allow(
+    clippy::duplicated_attributes,
+    reason = "the lint takes two printer columns of the same type for one attribute given twice"
+)]
+
+pub mod conditions;
+pub mod deployment;
+pub mod job;
+pub mod request;
+pub mod schema;
+pub mod secret;
+pub mod stage;
+pub mod stateful_set;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::CustomResourceExt;
+
+pub use conditions::{Condition, ConditionStatus};
+pub use deployment::{
+    BoshDeployment, BoshDeploymentSpec, BoshDeploymentStatus, OutdatedGroup, PluginUse, ReferenceType,
+    ResourceReference,
+};
+pub use job::{QuarksJob, QuarksJobSpec, QuarksJobStatus};
+pub use secret::{QuarksSecret, QuarksSecretSpec, QuarksSecretStatus};
+pub use stateful_set::{PodProblem, QuarksStatefulSet, QuarksStatefulSetSpec, QuarksStatefulSetStatus};
+
+/// The definitions that the operator needs in a cluster.
+pub fn definitions() -> [CustomResourceDefinition; 4] {
+    [
+        BoshDeployment::crd(),
+        QuarksJob::crd(),
+        QuarksSecret::crd(),
+        QuarksStatefulSet::crd(),
+    ]
+    .map(with_whole_sentences)
+}
+
+/// Joins the lines of each comment: `kubectl explain` wraps lines itself.
+fn with_whole_sentences(mut definition: CustomResourceDefinition) -> CustomResourceDefinition {
+    for version in &mut definition.spec.versions {
+        if let Some(schema) = version
+            .schema
+            .as_mut()
+            .and_then(|schema| schema.open_api_v3_schema.as_mut())
+        {
+            schema::join_lines(schema);
+        }
+    }
+    definition
+}

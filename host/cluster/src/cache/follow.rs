@@ -1,0 +1,231 @@
+//! Fills the cache with a watch for each kind, of metadata only. Objects that deployments create are selected by their label.
+
+use super::selector::homes;
+use super::{Cache, Digest, Entry, Place, Says};
+use crate::client::api;
+use crate::client::resource;
+use boson_api::QuarksStatefulSet;
+use boson_deployment::labels;
+use boson_pipeline::bundle::kinds::KINDS;
+use futures::stream::{self, BoxStream};
+use futures::{Stream, StreamExt};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Api;
+use kube::core::{DynamicObject, PartialObjectMeta};
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Kinds that users create, too, as inputs of a deployment: these objects have no label.
+const READ: [&str; 2] = ["ConfigMap", "Secret"];
+
+/// An object that has changed. The cache is already updated.
+#[derive(Clone, Debug)]
+pub struct Touched {
+    /// The object.
+    pub place: Place,
+    /// The homes that it has, or had.
+    pub homes: Vec<String>,
+}
+
+/// Metadata, and the readiness in the status.
+type Observed = (ObjectMeta, Says);
+
+/// A watch of one kind.
+struct Feed {
+    cache: Arc<Cache>,
+    kind: &'static str,
+    namespace: Option<String>,
+    /// The objects so far of a list that is not complete yet.
+    listed: HashSet<Place>,
+    filled: bool,
+}
+
+/// Watches everything in one namespace, or in all. Updates the cache, and then yields each change.
+pub fn follow(
+    cache: &Arc<Cache>,
+    client: &kube::Client,
+    namespace: &Option<String>,
+) -> impl Stream<Item = watcher::Result<Touched>> + Send + use<> {
+    let feeds: Vec<_> = KINDS
+        .iter()
+        .map(|kind| {
+            let labelled = watcher::Config::default().labels(labels::DEPLOYMENT_NAME);
+            match kind.kind {
+                "QuarksStatefulSet" => feed(cache, kind.kind, namespace, sets(client, namespace, labelled)),
+                read if READ.contains(&read) => {
+                    let events = objects(client, kind.api_version, read, namespace, watcher::Config::default());
+                    feed(cache, read, namespace, events)
+                }
+                made => {
+                    let events = objects(client, kind.api_version, made, namespace, labelled);
+                    feed(cache, made, namespace, events)
+                }
+            }
+        })
+        .collect();
+    stream::select_all(feeds)
+}
+
+fn objects(
+    client: &kube::Client,
+    api_version: &str,
+    kind: &str,
+    namespace: &Option<String>,
+    config: watcher::Config,
+) -> BoxStream<'static, watcher::Result<Event<Observed>>> {
+    let resource = resource(api_version, kind);
+    let api: Api<PartialObjectMeta<DynamicObject>> = match namespace {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+        None => Api::all_with(client.clone(), &resource),
+    };
+    let observed = |object: PartialObjectMeta<DynamicObject>| (object.metadata, Says::default());
+    let events = watcher::watcher(api, config).default_backoff();
+    events
+        .map(move |event| event.map(|event| mapped(event, observed)))
+        .boxed()
+}
+
+fn sets(
+    client: &kube::Client,
+    namespace: &Option<String>,
+    config: watcher::Config,
+) -> BoxStream<'static, watcher::Result<Event<Observed>>> {
+    let observed = |set: QuarksStatefulSet| {
+        let says = Says::of(&set);
+        (set.metadata, says)
+    };
+    let events = watcher::watcher(api::<QuarksStatefulSet>(client, namespace), config).default_backoff();
+    events
+        .map(move |event| event.map(|event| mapped(event, observed)))
+        .boxed()
+}
+
+fn mapped<K>(event: Event<K>, observed: impl Fn(K) -> Observed) -> Event<Observed> {
+    match event {
+        Event::Apply(object) => Event::Apply(observed(object)),
+        Event::Delete(object) => Event::Delete(observed(object)),
+        Event::Init => Event::Init,
+        Event::InitApply(object) => Event::InitApply(observed(object)),
+        Event::InitDone => Event::InitDone,
+    }
+}
+
+fn feed(
+    cache: &Arc<Cache>,
+    kind: &'static str,
+    namespace: &Option<String>,
+    events: BoxStream<'static, watcher::Result<Event<Observed>>>,
+) -> BoxStream<'static, watcher::Result<Touched>> {
+    let mut feed = Feed {
+        cache: cache.clone(),
+        kind,
+        namespace: namespace.clone(),
+        listed: HashSet::new(),
+        filled: false,
+    };
+    cache.open.send_modify(|open| *open = open.saturating_add(1));
+    let touched = events.flat_map(move |event| match event {
+        Ok(event) => stream::iter(feed.take(event).into_iter().map(Ok).collect::<Vec<_>>()),
+        Err(error) => stream::iter(vec![Err(error)]),
+    });
+    touched.boxed()
+}
+
+/// Stores an object.
+pub(super) fn keep(cache: &Cache, kind: &'static str, meta: &ObjectMeta, says: Says) -> Touched {
+    let (place, homes) = (place(kind, meta), homes(kind, meta));
+    let entry = Entry {
+        digest: Digest::of(meta),
+        homes: homes.clone(),
+        says,
+    };
+    cache.put(place.clone(), entry);
+    Touched { place, homes }
+}
+
+fn place(kind: &'static str, meta: &ObjectMeta) -> Place {
+    Place {
+        kind,
+        namespace: meta.namespace.clone().unwrap_or_default(),
+        name: meta.name.clone().unwrap_or_default(),
+    }
+}
+
+// === impl Feed ===
+
+impl Feed {
+    fn take(&mut self, event: Event<Observed>) -> Vec<Touched> {
+        match event {
+            Event::Init => {
+                self.listed.clear();
+                Vec::new()
+            }
+            Event::InitApply((meta, says)) => {
+                self.listed.insert(place(self.kind, &meta));
+                vec![keep(&self.cache, self.kind, &meta, says)]
+            }
+            Event::InitDone => self.listed_all(),
+            Event::Apply((meta, says)) => vec![keep(&self.cache, self.kind, &meta, says)],
+            Event::Delete((meta, _)) => self.remove(place(self.kind, &meta)).into_iter().collect(),
+        }
+    }
+
+    /// Removes what a new list no longer has: it was deleted during a gap.
+    fn listed_all(&mut self) -> Vec<Touched> {
+        let listed = std::mem::take(&mut self.listed);
+        let known = self.cache.places(self.kind, self.namespace.as_deref());
+        let missing = known.into_iter().filter(|place| !listed.contains(place));
+        let touched = missing.filter_map(|place| self.remove(place)).collect();
+        if !std::mem::replace(&mut self.filled, true) {
+            self.cache.open.send_modify(|open| *open = open.saturating_sub(1));
+        }
+        touched
+    }
+
+    fn remove(&self, place: Place) -> Option<Touched> {
+        let homes = self.cache.remove(&place)?.homes;
+        Some(Touched { place, homes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn meta(name: &str) -> Observed {
+        let value = serde_json::json!({"name": name, "namespace": "n", "uid": name, "resourceVersion": "1"});
+        (serde_json::from_value(value).unwrap(), Says::default())
+    }
+
+    fn names(touched: &[Touched]) -> Vec<&str> {
+        touched.iter().map(|one| one.place.name.as_str()).collect()
+    }
+
+    #[tokio::test]
+    async fn what_was_deleted_during_a_gap_is_reported_and_the_first_list_fills() {
+        let cache = Arc::new(Cache::default());
+        cache.open.send_replace(1);
+        let mut feed = Feed {
+            cache: cache.clone(),
+            kind: "Secret",
+            namespace: None,
+            listed: HashSet::new(),
+            filled: false,
+        };
+        feed.take(Event::Init);
+        feed.take(Event::InitApply(meta("a")));
+        feed.take(Event::InitApply(meta("b")));
+        assert!(!cache.is_filled(Duration::from_millis(1)).await);
+        assert_eq!(names(&feed.take(Event::InitDone)), [""; 0]);
+        assert!(cache.is_filled(Duration::from_millis(1)).await);
+        feed.take(Event::Init);
+        feed.take(Event::InitApply(meta("b")));
+        assert_eq!(names(&feed.take(Event::InitDone)), ["a"]);
+        assert_eq!(names(&feed.take(Event::Delete(meta("b")))), ["b"]);
+        assert_eq!(names(&feed.take(Event::Delete(meta("b")))), [""; 0]);
+        assert!(cache.is_filled(Duration::from_millis(1)).await);
+    }
+}

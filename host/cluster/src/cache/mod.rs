@@ -1,0 +1,394 @@
+//! The cache: a 16-byte digest of each object that a deployment owns or may refer to.
+//!
+//! It has no content: the operator must not hold the data or the secrets of a whole cluster. No decision to write or delete is based on it; it only
+//! shows that nothing has changed since the last successful conversion. One watch per kind fills it. The controller is requeued only after that, so a
+//! reconcile finds the change that caused it.
+
+mod digest;
+mod follow;
+mod selector;
+
+pub use digest::Digest;
+pub use follow::{Touched, follow};
+pub use selector::{Digests, Selector};
+
+use boson_api::{QuarksStatefulSet, QuarksStatefulSetStatus};
+use boson_deployment::labels;
+use kube::ResourceExt;
+use selector::claims;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{PoisonError, RwLock};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+/// The cache.
+#[derive(Debug)]
+pub struct Cache {
+    tables: RwLock<Tables>,
+    changed: watch::Sender<()>,
+    /// Watches whose first list is not complete.
+    open: watch::Sender<usize>,
+    /// Whether a caller has waited for that.
+    waited: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Tables {
+    entries: BTreeMap<Place, Entry>,
+    /// By home: its objects.
+    homes: HashMap<String, BTreeSet<Place>>,
+}
+
+/// The key of an object.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// Its kind.
+    pub kind: &'static str,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// What is stored of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Entry {
+    digest: Digest,
+    /// What it belongs to: UIDs of its owners; for a claim, namespace and deployment.
+    homes: Vec<String>,
+    says: Says,
+}
+
+/// The readiness in the status of an object, if that is about its present generation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Says {
+    /// Whether it is ready.
+    pub ready: bool,
+    /// Why it is not.
+    pub trouble: Option<Trouble>,
+    /// Version of the desired manifest that last changed it, by its label.
+    pub version: Option<u32>,
+    /// Its label, if its pods run post-deploy scripts.
+    pub post_deploy: Option<String>,
+}
+
+/// Why an instance group is not ready, as its condition says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// One word, such as `CrashLoopBackOff`.
+    pub reason: String,
+    /// A sentence with pod and container.
+    pub message: String,
+}
+
+// === impl Says ===
+
+impl Says {
+    /// The readiness of an instance group.
+    pub fn of(set: &QuarksStatefulSet) -> Self {
+        let status = set.status.as_ref();
+        let current = status.filter(|status| status.observed_generation == set.metadata.generation);
+        Self {
+            ready: current.is_some_and(|status| status.ready),
+            trouble: current
+                .and_then(QuarksStatefulSetStatus::trouble)
+                .map(|(reason, message)| Trouble {
+                    reason: reason.into(),
+                    message: message.into(),
+                }),
+            version: set
+                .labels()
+                .get(labels::DEPLOYMENT_VERSION)
+                .and_then(|version| version.parse().ok()),
+            post_deploy: set
+                .labels()
+                .get(labels::INSTANCE_GROUP_NAME)
+                .filter(|_| reads_post_deploy(set))
+                .cloned(),
+        }
+    }
+}
+
+/// Whether pods of the group read the annotation that starts post-deploy scripts.
+fn reads_post_deploy(set: &QuarksStatefulSet) -> bool {
+    let field = format!("metadata.annotations['{}']", labels::POST_DEPLOY);
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let path = ["spec", "template", "spec", "volumes"];
+    let template = Value::Object(set.spec.template.clone());
+    let volumes = path.iter().fold(&template, |value, key| &value[*key]);
+    let items = list(volumes)
+        .into_iter()
+        .flat_map(|volume| list(&volume["downwardAPI"]["items"]));
+    let mut fields = items.map(|item| item["fieldRef"]["fieldPath"].clone());
+    fields.any(|path| path == field.as_str())
+}
+
+// === impl Cache ===
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self {
+            tables: RwLock::default(),
+            changed: watch::Sender::new(()),
+            open: watch::Sender::new(0),
+            waited: AtomicBool::new(false),
+        }
+    }
+}
+
+impl Cache {
+    /// The present digests of all objects that match.
+    pub fn digests(&self, selector: &Selector) -> Digests {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let mut digests = Digests::new();
+        let mut take = |place: &Place, entry: &Entry| {
+            digests.insert((place.kind.into(), place.name.clone()), entry.digest);
+        };
+        for home in [selector.uid.clone(), claims(&selector.namespace, &selector.label)] {
+            for place in tables.homes.get(&home).into_iter().flatten() {
+                if let Some(entry) = tables.entries.get(place) {
+                    take(place, entry);
+                }
+            }
+        }
+        let place = |kind, name: &str| Place {
+            kind,
+            namespace: selector.namespace.clone(),
+            name: name.into(),
+        };
+        for (kind, name) in &selector.refers {
+            if let Some((place, entry)) = tables.entries.get_key_value(&place(kind, name)) {
+                take(place, entry);
+            }
+        }
+        for (place, entry) in tables.entries.range(place("Secret", &selector.variables)..) {
+            if place.kind != "Secret"
+                || place.namespace != selector.namespace
+                || !place.name.starts_with(&selector.variables)
+            {
+                break;
+            }
+            take(place, entry);
+        }
+        digests
+    }
+
+    /// The readiness of the objects of a kind with this owner, by name.
+    pub fn says(&self, kind: &str, owner: &str) -> Vec<(String, Says)> {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let places = tables.homes.get(owner).into_iter().flatten();
+        let says = |place: &Place| Some((place.name.clone(), tables.entries.get(place)?.says.clone()));
+        places.filter(|place| place.kind == kind).filter_map(says).collect()
+    }
+
+    /// Whether an object of a kind with this owner exists.
+    pub fn has(&self, kind: &str, owner: &str) -> bool {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let mut places = tables.homes.get(owner).into_iter().flatten();
+        places.any(|place| place.kind == kind)
+    }
+
+    /// Whether all kinds have been listed. Waits for that at most this long, and only once: a forbidden watch must not delay every reconcile.
+    pub async fn is_filled(&self, within: Duration) -> bool {
+        let within = match self.waited.load(Ordering::Relaxed) {
+            true => Duration::ZERO,
+            false => within,
+        };
+        let mut open = self.open.subscribe();
+        let filled = timeout(within, open.wait_for(|open| *open == 0)).await;
+        self.waited.store(true, Ordering::Relaxed);
+        matches!(filled, Ok(Ok(_)))
+    }
+
+    /// Waits until the matching objects have these digests, at most this long.
+    pub async fn wait_for(&self, selector: &Selector, digests: &Digests, within: Duration) {
+        let mut changed = self.changed.subscribe();
+        let shown = async {
+            // Marks past changes as handled, so that none is missed between the comparison and the wait.
+            while self.digests(selector) != *digests && changed.changed().await.is_ok() {}
+        };
+        // On a timeout there was another change, or a watch is slow: then there is another reconcile.
+        let _ = timeout(within, shown).await;
+    }
+
+    fn put(&self, place: Place, entry: Entry) {
+        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
+        tables.remove(&place);
+        for home in &entry.homes {
+            tables.homes.entry(home.clone()).or_default().insert(place.clone());
+        }
+        tables.entries.insert(place, entry);
+        drop(tables);
+        self.changed.send_replace(());
+    }
+
+    fn remove(&self, place: &Place) -> Option<Entry> {
+        let mut tables = self.tables.write().unwrap_or_else(PoisonError::into_inner);
+        let removed = tables.remove(place);
+        drop(tables);
+        self.changed.send_replace(());
+        removed
+    }
+
+    /// All places of a kind in a namespace, or in all.
+    fn places(&self, kind: &'static str, namespace: Option<&str>) -> Vec<Place> {
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        let first = Place {
+            kind,
+            namespace: namespace.unwrap_or_default().into(),
+            name: String::new(),
+        };
+        let here =
+            |place: &&Place| place.kind == kind && namespace.is_none_or(|namespace| place.namespace == namespace);
+        tables
+            .entries
+            .range(first..)
+            .map(|(place, _)| place)
+            .take_while(here)
+            .cloned()
+            .collect()
+    }
+}
+
+// === impl Tables ===
+
+impl Tables {
+    fn remove(&mut self, place: &Place) -> Option<Entry> {
+        let entry = self.entries.remove(place)?;
+        for home in &entry.homes {
+            if let Some(places) = self.homes.get_mut(home) {
+                places.remove(place);
+                if places.is_empty() {
+                    self.homes.remove(home);
+                }
+            }
+        }
+        Some(entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::selector::CLAIM;
+    use super::*;
+    use crate::client::written::Written;
+    use boson_deployment::labels;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+    use serde_json::{Value, json};
+
+    fn meta(name: &str, version: &str, more: Value) -> ObjectMeta {
+        let mut value =
+            json!({"name": name, "namespace": "n", "uid": format!("uid-{name}"), "resourceVersion": version});
+        value
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().cloned().unwrap_or_default());
+        serde_json::from_value(value).unwrap()
+    }
+
+    fn owned(by: &str) -> Value {
+        json!({"ownerReferences": [{"apiVersion": "v1", "kind": "K", "name": "o", "uid": by}]})
+    }
+
+    fn put(cache: &Cache, kind: &'static str, meta: &ObjectMeta) {
+        follow::keep(cache, kind, meta, Says::default());
+    }
+
+    fn selector() -> Selector {
+        Selector {
+            namespace: "n".into(),
+            uid: "u".into(),
+            label: "d".into(),
+            refers: vec![("ConfigMap", "manifest".into()), ("Secret", "ops".into())],
+            variables: "d.var-".into(),
+        }
+    }
+
+    #[test]
+    fn a_deployment_selects_what_it_owns_refers_to_and_the_values_of_its_variables() {
+        let cache = Cache::default();
+        let claim = json!({"labels": {labels::DEPLOYMENT_NAME: "d"}});
+        for (kind, name, more) in [
+            ("Service", "mine", owned("u")),
+            ("Service", "foreign", owned("v")),
+            ("Service", "labelled", claim.clone()),
+            (CLAIM, "data", claim),
+            (
+                CLAIM,
+                "data-of-another",
+                json!({"labels": {labels::DEPLOYMENT_NAME: "e"}}),
+            ),
+            ("ConfigMap", "manifest", json!({})),
+            ("ConfigMap", "ops", json!({})),
+            ("Secret", "ops", json!({})),
+            ("Secret", "d.var-password", owned("q")),
+            ("Secret", "d.variety", json!({})),
+            ("Secret", "e.var-password", json!({})),
+            ("Secret", "d.var-elsewhere", json!({"namespace": "m"})),
+        ] {
+            put(&cache, kind, &meta(name, "1", more));
+        }
+        let names: Vec<String> = cache
+            .digests(&selector())
+            .into_keys()
+            .map(|(kind, name)| format!("{kind} {name}"))
+            .collect();
+        let wanted = [
+            "ConfigMap manifest",
+            "PersistentVolumeClaim data",
+            "Secret d.var-password",
+            "Secret ops",
+            "Service mine",
+        ];
+        assert_eq!(names, wanted);
+    }
+
+    #[test]
+    fn digests_after_writes_are_those_that_the_watches_give() {
+        let cache = Cache::default();
+        put(&cache, "Service", &meta("a", "1", owned("u")));
+        put(&cache, "Service", &meta("b", "1", owned("u")));
+        let before = cache.digests(&selector());
+        let wrote = |name: &str, now| Written {
+            kind: "Service".into(),
+            name: name.into(),
+            now,
+        };
+        let (changed, new, event) = (
+            meta("a", "2", owned("u")),
+            meta("c", "3", owned("u")),
+            meta("e", "4", json!({})),
+        );
+        let written = [
+            wrote("a", Some(changed.clone())),
+            wrote("b", None),
+            wrote("c", Some(new.clone())),
+            wrote("e", Some(event)),
+        ];
+        let after = selector().after(before.clone(), &written);
+        assert_ne!(after, before);
+        put(&cache, "Service", &changed);
+        put(&cache, "Service", &new);
+        assert_ne!(cache.digests(&selector()), after, "b is still there");
+        cache.remove(&cache.places("Service", Some("n"))[1]);
+        assert_eq!(cache.digests(&selector()), after);
+        put(&cache, "Service", &meta("c", "4", owned("u")));
+        assert_ne!(cache.digests(&selector()), after, "another writer changed c");
+    }
+
+    #[test]
+    fn nothing_remains_of_deleted_objects() {
+        let cache = Cache::default();
+        put(&cache, "Service", &meta("a", "1", owned("u")));
+        put(&cache, "Service", &meta("a", "2", owned("v")));
+        assert!(cache.digests(&selector()).is_empty());
+        for place in cache.places("Service", None) {
+            cache.remove(&place);
+        }
+        let tables = cache.tables.read().unwrap();
+        assert!(tables.entries.is_empty() && tables.homes.is_empty(), "{tables:?}");
+    }
+}

@@ -1,0 +1,400 @@
+//! Errors of calls, as data, with texts that may be shown to anybody.
+//!
+//! The message of the server is shown only for kinds without secrets: it quotes values ("Invalid value: ..."), and so do messages of JSON parsers.
+
+use super::Verb;
+use kube::Resource;
+use kube::core::ApiResource;
+use kube::runtime::watcher;
+use std::fmt;
+use std::time::Duration;
+
+/// Kinds for which the message of the server is not shown: the template of a pod may hold secrets, too.
+const SILENT: &[&str] = &["Secret", "StatefulSet", "Job"];
+/// Beginnings of the parts of a server message that hold only names and numbers, never a value.
+const HARMLESS: [&str; 3] = [
+    "exceeded quota: ",
+    "strict decoding error: ",
+    "failed to create typed patch object",
+];
+
+/// A call that failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct Error {
+    /// The verb of the call.
+    pub verb: &'static str,
+    /// The kind of the object.
+    pub kind: String,
+    /// Plural and group, as RBAC names them.
+    pub resource: String,
+    /// The name of the object; the labels of a list.
+    pub name: String,
+    /// Why it failed.
+    pub fault: Fault,
+}
+
+/// Why a call failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The object does not exist.
+    NotFound,
+    /// The object exists already.
+    AlreadyExists,
+    /// The object has changed since it was read, or is another one.
+    Conflict,
+    /// The operator lacks the permission.
+    Forbidden,
+    /// The server refuses the object; its message, if it may be shown.
+    Refused(Option<String>),
+    /// The server is overloaded; how long to wait, if it says so.
+    Busy(Option<Duration>),
+    /// No connection, or it was lost.
+    Connection,
+    /// No answer within this time. Whether a write succeeded is unknown.
+    NoAnswer(Duration),
+    /// An answer that does not have the form of the kind.
+    Unreadable,
+    /// Any other answer, by its HTTP code.
+    Other(u16),
+    /// The operator itself failed; its log has the details.
+    Defect,
+}
+
+/// The kind that a call is about.
+#[derive(Clone, Debug)]
+pub(super) struct Subject {
+    pub kind: String,
+    /// Plural and group, as RBAC names them.
+    pub resource: String,
+}
+
+// === impl Subject ===
+
+impl Subject {
+    pub(super) fn of<K: Resource<DynamicType = ()>>() -> Self {
+        Self::named(&K::kind(&()), &K::plural(&()), &K::group(&()))
+    }
+
+    /// A subresource, which has its own RBAC rule.
+    pub(super) fn of_part<K: Resource<DynamicType = ()>>(part: &str) -> Self {
+        Self::named(&K::kind(&()), &format!("{}/{part}", K::plural(&())), &K::group(&()))
+    }
+
+    pub(super) fn of_resource(resource: &ApiResource) -> Self {
+        Self::named(&resource.kind, &resource.plural, &resource.group)
+    }
+
+    fn named(kind: &str, plural: &str, group: &str) -> Self {
+        Self {
+            kind: kind.into(),
+            resource: if group.is_empty() {
+                plural.into()
+            } else {
+                format!("{plural}.{group}")
+            },
+        }
+    }
+}
+
+// === impl Error ===
+
+impl Error {
+    pub(super) fn of(subject: &Subject, verb: Verb, name: &str, fault: Fault) -> Self {
+        Self {
+            verb: verb.as_str(),
+            kind: subject.kind.clone(),
+            resource: subject.resource.clone(),
+            name: name.into(),
+            fault,
+        }
+    }
+
+    pub(super) fn from_kube(subject: &Subject, verb: Verb, name: &str, error: &kube::Error) -> Self {
+        let shown = !SILENT.contains(&subject.kind.as_str());
+        let fault = match error {
+            kube::Error::Api(status) => Fault::from_status(status, shown),
+            kube::Error::HyperError(_) | kube::Error::Service(_) | kube::Error::ReadEvents(_) => Fault::Connection,
+            kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => Fault::Unreadable,
+            _ => Fault::Other(0),
+        };
+        Self::of(subject, verb, name, fault)
+    }
+
+    /// A failed list outside of [`super::Cluster`].
+    pub(crate) fn of_list<K: Resource<DynamicType = ()>>(error: &kube::Error) -> Self {
+        Self::from_kube(&Subject::of::<K>(), Verb::List, "", error)
+    }
+
+    /// A forbidden watch; none for other errors. A controller watches several kinds, and only the answer of the server names this one.
+    pub fn of_watch(error: &watcher::Error) -> Option<Self> {
+        let (verb, status): (_, &kube::core::Status) = match error {
+            watcher::Error::InitialListFailed(kube::Error::Api(status)) => ("list", status),
+            watcher::Error::WatchStartFailed(kube::Error::Api(status))
+            | watcher::Error::WatchFailed(kube::Error::Api(status))
+            | watcher::Error::WatchError(status) => ("watch", status),
+            _ => return None,
+        };
+        let details = status.details.as_ref()?;
+        let Subject { kind, resource } = Subject::named(&details.kind, &details.kind, &details.group);
+        let fault = Fault::from_status(status, false);
+        (fault == Fault::Forbidden).then(|| Self {
+            verb,
+            kind,
+            resource,
+            name: String::new(),
+            fault,
+        })
+    }
+
+    /// A panic during the reconcile of an object.
+    pub(crate) fn defect<K: Resource<DynamicType = ()>>(object: &K) -> Self {
+        let name = object.meta().name.as_deref().unwrap_or_default();
+        let Subject { kind, resource } = Subject::of::<K>();
+        Self {
+            verb: "reconcile",
+            kind,
+            resource,
+            name: name.into(),
+            fault: Fault::Defect,
+        }
+    }
+
+    /// A required object is missing.
+    pub fn missing<K: Resource<DynamicType = ()>>(name: &str) -> Self {
+        Self::of(&Subject::of::<K>(), Verb::Get, name, Fault::NotFound)
+    }
+
+    /// Whether a user or administrator has to resolve it, so that it belongs into the status. An unavailable server is not such an error.
+    pub fn is_lasting(&self) -> bool {
+        matches!(self.fault, Fault::Refused(_) | Fault::Forbidden)
+    }
+
+    /// Whether the data that was read is out of date: read again and decide again. It is no error.
+    pub fn is_race(&self) -> bool {
+        matches!(self.fault, Fault::Conflict | Fault::NotFound | Fault::AlreadyExists)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            verb,
+            kind,
+            resource,
+            name,
+            fault,
+        } = self;
+        match fault {
+            Fault::Forbidden => write!(f, "the operator may not {verb} {resource}: {}", lacking(verb, resource)),
+            Fault::NotFound if *verb == Verb::List.as_str() => {
+                write!(
+                    f,
+                    "the API server does not know {resource}: its definition (crds/) is missing"
+                )
+            }
+            fault => write!(f, "cannot {verb} {kind} '{name}': {fault}"),
+        }
+    }
+}
+
+// === impl Fault ===
+
+impl Fault {
+    fn from_status(status: &kube::core::Status, shown: bool) -> Self {
+        let details = status.details.as_ref();
+        let wait = details
+            .map(|details| details.retry_after_seconds)
+            .filter(|seconds| *seconds > 0)
+            .map(|seconds| Duration::from_secs(seconds.into()));
+        match (status.code, status.reason.as_str()) {
+            (404, _) => Self::NotFound,
+            (409, "AlreadyExists") => Self::AlreadyExists,
+            (409, _) => Self::Conflict,
+            (403, _) if is_leaving(status) => Self::Refused(Some("its namespace is being deleted".into())),
+            (403, _) if !is_missing_permission(status) => Self::Refused(words(status, shown)),
+            (401 | 403, _) => Self::Forbidden,
+            (429 | 503 | 504, _) => Self::Busy(wait),
+            // The server gave up on a write that may have succeeded.
+            (500, "ServerTimeout" | "Timeout") => Self::Busy(wait),
+            (400 | 413 | 415 | 422, _) => Self::Refused(words(status, shown)),
+            (code, _) => Self::Other(code),
+        }
+    }
+
+    /// A word for metrics and logs.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::NotFound => "not-found",
+            Self::AlreadyExists => "exists",
+            Self::Conflict => "conflict",
+            Self::Forbidden => "forbidden",
+            Self::Refused(_) => "refused",
+            Self::Busy(_) => "busy",
+            Self::Connection => "connection",
+            Self::NoAnswer(_) => "no-answer",
+            Self::Unreadable => "unreadable",
+            Self::Other(_) => "other",
+            Self::Defect => "defect",
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFound => f.write_str("it does not exist"),
+            Self::AlreadyExists => f.write_str("it exists already"),
+            Self::Conflict => f.write_str("it has changed meanwhile"),
+            Self::Forbidden => f.write_str("the operator lacks the permission"),
+            Self::Refused(Some(words)) => write!(f, "the API server refuses it: {words}"),
+            Self::Refused(None) => f.write_str("the API server refuses it"),
+            Self::Busy(_) => f.write_str("the API server is overloaded"),
+            Self::Connection => f.write_str("no connection to the API server"),
+            Self::NoAnswer(limit) => write!(f, "no answer from the API server within {} s", limit.as_secs()),
+            Self::Unreadable => f.write_str("the answer of the API server does not have the form of this kind"),
+            Self::Other(code) => write!(f, "the API server answers with code {code}"),
+            Self::Defect => f.write_str("a defect of the operator; see its log, and please report it"),
+        }
+    }
+}
+
+/// The message of the server for a refused object. If that could hold a value: only the names of the wrong fields, or of the exceeded quota.
+fn words(status: &kube::core::Status, shown: bool) -> Option<String> {
+    if shown {
+        return Some(status.message.clone());
+    }
+    if let Some(at) = HARMLESS.iter().find_map(|part| status.message.find(part)) {
+        return status.message.get(at..).map(str::to_string);
+    }
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    let fields: Vec<String> = causes
+        .filter(|cause| !cause.field.is_empty())
+        .map(|cause| format!("{} ({})", cause.field, cause.reason))
+        .collect();
+    (!fields.is_empty()).then(|| fields.join(", "))
+}
+
+/// Whether "Forbidden" means a missing permission. Quotas, policies and webhooks use it, too, when they refuse an object.
+fn is_missing_permission(status: &kube::core::Status) -> bool {
+    status.message.contains("User \"") || status.message.is_empty()
+}
+
+/// Where the missing rule is in `deploy/`.
+fn lacking(verb: &str, resource: &str) -> &'static str {
+    let (resource, _) = resource.split_once('/').unwrap_or((resource, ""));
+    match (verb, resource) {
+        (_, "leases.coordination.k8s.io") => "the Role 'boson' of its own namespace has no such rule, or is not bound",
+        ("list" | "watch", "namespaces") => "the ClusterRole 'boson-cluster' has no such rule, or is not bound",
+        (_, "validatingwebhookconfigurations.admissionregistration.k8s.io") => {
+            "the ClusterRole 'boson-webhook' (deploy/webhook) has no such rule, or is not bound"
+        }
+        (_, "certificatesigningrequests.certificates.k8s.io" | "certificatesigningrequests") => {
+            "the ClusterRole 'boson-signer' (deploy/signer) has no such rule, or is not bound"
+        }
+        ("delete", "pods") => "the optional ClusterRole 'boson-pod-replacement' is not bound in this namespace",
+        (
+            "create" | "apply",
+            "serviceaccounts" | "roles.rbac.authorization.k8s.io" | "rolebindings.rbac.authorization.k8s.io",
+        ) => "apply deploy/namespace to this namespace, or bind the optional ClusterRole 'boson-accounts'",
+        _ => "the ClusterRole 'boson' has no such rule, or is not bound in this namespace",
+    }
+}
+
+/// Whether the namespace is being deleted. The server answers "forbidden" for that, too.
+fn is_leaving(status: &kube::core::Status) -> bool {
+    let details = status.details.iter().flat_map(|details| &details.causes);
+    details.into_iter().any(|cause| cause.reason == "NamespaceTerminating")
+}
+
+#[cfg(test)]
+mod refusals {
+    use super::*;
+    use kube::core::Status;
+    use kube::core::response::{StatusCause, StatusDetails};
+
+    fn fault(code: u16, message: &str, field: &str, shown: bool) -> Fault {
+        let cause = StatusCause {
+            reason: "FieldValueInvalid".into(),
+            message: "Invalid value: CANARY".into(),
+            field: field.into(),
+        };
+        let details = StatusDetails {
+            name: String::new(),
+            group: String::new(),
+            kind: String::new(),
+            uid: String::new(),
+            causes: vec![cause],
+            retry_after_seconds: 0,
+        };
+        Fault::from_status(
+            &Status::failure(message, "Forbidden")
+                .with_code(code)
+                .with_details(details),
+            shown,
+        )
+    }
+
+    #[test]
+    fn an_exceeded_quota_is_no_missing_permission_and_is_named_even_for_secrets() {
+        let right = r#"secrets "a" is forbidden: User "operator" cannot create resource "secrets" in API group """#;
+        assert_eq!(fault(403, right, "", true), Fault::Forbidden);
+        let quota = "secrets \"a\" is forbidden: exceeded quota: few, requested: secrets=1, used: secrets=2, limited: secrets=2";
+        assert_eq!(fault(403, quota, "", true), Fault::Refused(Some(quota.into())));
+        let said = Some("exceeded quota: few, requested: secrets=1, used: secrets=2, limited: secrets=2".into());
+        assert_eq!(fault(403, quota, "", false), Fault::Refused(said));
+    }
+
+    #[test]
+    fn only_fields_are_named_where_a_message_may_hold_values() {
+        let message = "data[x]: Invalid value: CANARY";
+        assert_eq!(
+            fault(422, message, "data[x]", false),
+            Fault::Refused(Some("data[x] (FieldValueInvalid)".into()))
+        );
+        assert_eq!(fault(422, message, "", false), Fault::Refused(None));
+        assert_eq!(fault(422, message, "", true), Fault::Refused(Some(message.into())));
+    }
+}
+
+#[cfg(test)]
+mod missing_permissions {
+    use super::*;
+    use kube::core::response::StatusDetails;
+
+    fn refused(code: u16, plural: &str, group: &str) -> Box<kube::core::Status> {
+        let details = StatusDetails {
+            kind: plural.into(),
+            group: group.into(),
+            name: String::new(),
+            uid: String::new(),
+            causes: Vec::new(),
+            retry_after_seconds: 0,
+        };
+        Box::new(
+            kube::core::Status::failure("forbidden: User \"boson\" cannot", "Forbidden")
+                .with_code(code)
+                .with_details(details),
+        )
+    }
+
+    #[test]
+    fn a_forbidden_watch_names_the_rule() {
+        let list = watcher::Error::InitialListFailed(kube::Error::Api(refused(403, "secrets", "")));
+        assert_eq!(
+            Error::of_watch(&list).unwrap().to_string(),
+            "the operator may not list secrets: the ClusterRole 'boson' has no such rule, or is not bound in this namespace"
+        );
+        let watch = watcher::Error::WatchError(refused(403, "statefulsets", "apps"));
+        let text = Error::of_watch(&watch).unwrap().to_string();
+        assert!(
+            text.starts_with("the operator may not watch statefulsets.apps"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn an_unavailable_server_is_no_missing_permission() {
+        let away = watcher::Error::WatchStartFailed(kube::Error::Api(refused(503, "secrets", "")));
+        assert_eq!(Error::of_watch(&away), None);
+    }
+}

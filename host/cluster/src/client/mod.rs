@@ -1,0 +1,404 @@
+//! Calls to the API server, each bounded: 10 seconds for an answer, at most two more tries after an answer that says "not now".
+//!
+//! kube waits for ever and retries 15 times; a call without an answer would block its object until the operator restarts. All writes of all
+//! controllers use this module, so that they are counted and limited in one place.
+
+mod connect;
+mod dynamic;
+mod error;
+mod events;
+mod global;
+mod namespaced;
+mod outage;
+mod retry;
+mod status_patch;
+pub mod written;
+
+pub use connect::{Connection, connect};
+pub use dynamic::resource;
+pub use error::{Error, Fault};
+pub use global::GlobalKind;
+pub use kube::Client;
+pub use namespaced::{Kind, api};
+
+use error::Subject;
+pub use events::{Events, Notice};
+pub(crate) use outage::Outage;
+
+use crate::metrics::{ApiCall, Metrics, Outcome};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::{
+    Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, Preconditions, ValidationDirective,
+};
+use serde::Serialize;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Longest wait for one answer. Watches are bounded by kube's own idle timeout instead.
+pub const ANSWER: Duration = Duration::from_secs(10);
+
+/// The owner of the fields that an apply sets: one name per controller, so that two of them never take fields from each other unnoticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldManager(pub &'static str);
+
+/// A verb, as in RBAC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the words are those of Kubernetes")]
+pub enum Verb {
+    Get,
+    List,
+    Create,
+    Update,
+    Patch,
+    Delete,
+}
+
+/// The result of a create.
+#[derive(Clone, Debug)]
+pub enum Created<K> {
+    /// The object was created.
+    Made(K),
+    /// An object of that name exists, of another owner or from an earlier try whose answer was lost. Read it, and check its owner.
+    Exists,
+}
+
+/// The API server, for controllers.
+#[derive(Clone)]
+pub struct Cluster {
+    client: Client,
+    metrics: Arc<Metrics>,
+    outage: Outage,
+    answer: Duration,
+}
+
+// === impl Verb ===
+
+impl Verb {
+    /// Its name in RBAC.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::List => "list",
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Patch => "patch",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+// === impl Cluster ===
+
+impl Cluster {
+    /// With a client that does not retry by itself: see [`connect()`].
+    pub fn new(client: Client, metrics: Arc<Metrics>) -> Self {
+        let answer = ANSWER;
+        Self {
+            client,
+            metrics,
+            outage: Outage::default(),
+            answer,
+        }
+    }
+
+    /// Sets another limit for one answer.
+    #[must_use]
+    pub fn answering_within(mut self, answer: Duration) -> Self {
+        self.answer = answer;
+        self
+    }
+
+    /// The client, for watches.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// Whether the API server answers.
+    pub(crate) fn outage(&self) -> &Outage {
+        &self.outage
+    }
+
+    /// The metrics.
+    pub fn metrics(&self) -> &Arc<Metrics> {
+        &self.metrics
+    }
+
+    /// The present object. A quorum read, never from a cache, because decisions about secrets depend on it.
+    ///
+    /// # Errors
+    /// See [`Error`]. A missing object is no error.
+    pub async fn get<K: Kind>(&self, namespace: &str, name: &str) -> Result<Option<K>, Error> {
+        let api: Api<K> = self.api(namespace);
+        self.call(&Subject::of::<K>(), Verb::Get, name, || api.get_opt(name))
+            .await
+    }
+
+    /// All objects with these labels.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn list<K: Kind>(&self, namespace: &str, labels: &str) -> Result<Vec<K>, Error> {
+        let api: Api<K> = self.api(namespace);
+        let query = ListParams::default().labels(labels);
+        let list = self
+            .call(&Subject::of::<K>(), Verb::List, labels, || api.list(&query))
+            .await?;
+        Ok(list.items)
+    }
+
+    /// All objects with these fields.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn list_with_fields<K: Kind>(&self, namespace: &str, fields: &str) -> Result<Vec<K>, Error> {
+        let api: Api<K> = self.api(namespace);
+        let query = ListParams::default().fields(fields);
+        let list = self
+            .call(&Subject::of::<K>(), Verb::List, fields, || api.list(&query))
+            .await?;
+        Ok(list.items)
+    }
+
+    /// The metadata of all objects with these labels.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn list_metadata<K: Kind>(&self, namespace: &str, labels: &str) -> Result<Vec<ObjectMeta>, Error> {
+        let api: Api<K> = self.api(namespace);
+        let query = ListParams::default().labels(labels);
+        let list = self
+            .call(&Subject::of::<K>(), Verb::List, labels, || api.list_metadata(&query))
+            .await?;
+        Ok(list.items.into_iter().map(|object| object.metadata).collect())
+    }
+
+    /// The namespace itself.
+    ///
+    /// # Errors
+    /// See [`Error`]. A missing namespace is no error.
+    pub async fn namespace(&self, name: &str) -> Result<Option<Namespace>, Error> {
+        let api: Api<Namespace> = Api::all(self.client.clone());
+        self.call(&Subject::of::<Namespace>(), Verb::Get, name, || api.get_opt(name))
+            .await
+    }
+
+    /// Creates an object that must not exist yet.
+    ///
+    /// # Errors
+    /// See [`Error`]. An existing object is no error.
+    pub async fn create<K: Kind>(&self, manager: FieldManager, object: &K) -> Result<Created<K>, Error> {
+        let (namespace, name) = place(object);
+        let api: Api<K> = self.api(namespace);
+        let parameters = PostParams {
+            dry_run: false,
+            field_manager: Some(manager.0.into()),
+        };
+        match self
+            .call(&Subject::of::<K>(), Verb::Create, name, || {
+                api.create(&parameters, object)
+            })
+            .await
+        {
+            Ok(made) => {
+                written::note(&K::kind(&()), name, Some(made.meta().clone()));
+                Ok(Created::Made(made))
+            }
+            // Also if our first try succeeded and only its answer was lost.
+            Err(error) if error.fault == Fault::AlreadyExists => Ok(Created::Exists),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Replaces an object that has not changed since it was read: its `resourceVersion` must be set.
+    ///
+    /// # Errors
+    /// See [`Error`]; [`Fault::Conflict`] when it has changed.
+    pub async fn replace<K: Kind>(&self, manager: FieldManager, object: &K) -> Result<K, Error> {
+        let (namespace, name) = place(object);
+        if object.meta().resource_version.is_none() {
+            // The API server would replace any version.
+            return Err(Error::of(&Subject::of::<K>(), Verb::Update, name, Fault::Conflict));
+        }
+        let api: Api<K> = self.api(namespace);
+        let parameters = PostParams {
+            dry_run: false,
+            field_manager: Some(manager.0.into()),
+        };
+        let replaced = self
+            .call(&Subject::of::<K>(), Verb::Update, name, || {
+                api.replace(name, &parameters, object)
+            })
+            .await;
+        noted(name, replaced)
+    }
+
+    /// Server-side apply: sets these fields, and removes fields that this manager set before and no longer sets.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn apply<K: Kind>(&self, manager: FieldManager, object: &K) -> Result<K, Error> {
+        let (namespace, name) = place(object);
+        let api: Api<K> = self.api(namespace);
+        let parameters = applying(manager);
+        let patch = Patch::Apply(object);
+        let applied = self
+            .call(&Subject::of::<K>(), Verb::Patch, name, || {
+                api.patch(name, &parameters, &patch)
+            })
+            .await;
+        noted(name, applied)
+    }
+
+    /// Merges members into an object, if it has not changed: `resource_version` is part of what is sent.
+    ///
+    /// # Errors
+    /// See [`Error`]; [`Fault::Conflict`] when it has changed.
+    pub async fn merge<K: Kind>(
+        &self,
+        manager: FieldManager,
+        object: &K,
+        members: serde_json::Value,
+    ) -> Result<K, Error> {
+        let (namespace, name) = place(object);
+        let api: Api<K> = self.api(namespace);
+        let mut patch = members;
+        patch["metadata"]["resourceVersion"] = object.meta().resource_version.clone().into();
+        patch["metadata"]["uid"] = object.meta().uid.clone().into();
+        let parameters = PatchParams {
+            field_manager: Some(manager.0.into()),
+            ..PatchParams::default()
+        };
+        let patch = Patch::Merge(patch);
+        let merged = self
+            .call(&Subject::of::<K>(), Verb::Patch, name, || {
+                api.patch(name, &parameters, &patch)
+            })
+            .await;
+        noted(name, merged)
+    }
+
+    /// Sets the status of an object that has not changed since it was read.
+    ///
+    /// # Errors
+    /// See [`Error`]; [`Fault::Conflict`] when it has changed.
+    pub async fn set_status<K: Kind>(
+        &self,
+        manager: FieldManager,
+        object: &K,
+        status: &impl Serialize,
+    ) -> Result<K, Error> {
+        let (namespace, name) = place(object);
+        let api: Api<K> = self.api(namespace);
+        // A replaced object of the same name must not get the status of the old one.
+        let metadata = ObjectMeta {
+            name: Some(name.into()),
+            uid: object.meta().uid.clone(),
+            resource_version: object.meta().resource_version.clone(),
+            ..ObjectMeta::default()
+        };
+        let status = status_patch::whole(object, status);
+        let patch = Patch::Merge(serde_json::json!({ "metadata": metadata, "status": status }));
+        let parameters = PatchParams {
+            field_manager: Some(manager.0.into()),
+            ..PatchParams::default()
+        };
+        self.call(&Subject::of::<K>(), Verb::Patch, name, || {
+            api.patch_status(name, &parameters, &patch)
+        })
+        .await
+    }
+
+    /// Deletes exactly this object: not a later one of the same name, nor one that has changed since it was read.
+    ///
+    /// # Errors
+    /// See [`Error`]; [`Fault::Conflict`] if it is another object or has changed. A missing object is no error.
+    pub async fn delete<K: Kind>(&self, object: &K) -> Result<(), Error> {
+        let (namespace, name) = place(object);
+        let api: Api<K> = self.api(namespace);
+        let parameters = DeleteParams::background().preconditions(Preconditions {
+            uid: object.meta().uid.clone(),
+            resource_version: object.meta().resource_version.clone(),
+        });
+        match self
+            .call(&Subject::of::<K>(), Verb::Delete, name, || {
+                api.delete(name, &parameters)
+            })
+            .await
+        {
+            Ok(_) => {
+                written::note(&K::kind(&()), name, None);
+                Ok(())
+            }
+            Err(error) if error.fault == Fault::NotFound => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn api<K: Kind>(&self, namespace: &str) -> Api<K> {
+        Api::namespaced(self.client.clone(), namespace)
+    }
+
+    /// One call with its retries.
+    async fn call<T, F>(&self, subject: &Subject, verb: Verb, name: &str, start: impl Fn() -> F) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, kube::Error>>,
+    {
+        let mut tries = 0;
+        loop {
+            let began = Instant::now();
+            let result = match tokio::time::timeout(self.answer, start()).await {
+                Ok(answer) => answer.map_err(|error| Error::from_kube(subject, verb, name, &error)),
+                Err(_) => Err(Error::of(subject, verb, name, Fault::NoAnswer(self.answer))),
+            };
+            self.count(subject, verb, &result, began.elapsed());
+            self.outage.note(result.as_ref().map(drop));
+            let Err(error) = result else { return result };
+            let Some(pause) = retry::pause(&error.fault, tries) else {
+                return Err(error);
+            };
+            tracing::debug!(
+                verb = verb.as_str(),
+                kind = error.kind,
+                fault = error.fault.word(),
+                "tried again"
+            );
+            tokio::time::sleep(pause).await;
+            tries += 1;
+        }
+    }
+
+    fn count<T>(&self, subject: &Subject, verb: Verb, result: &Result<T, Error>, took: Duration) {
+        let call = ApiCall {
+            verb: verb.as_str(),
+            kind: subject.kind.clone(),
+            outcome: result
+                .as_ref()
+                .map_or_else(|error| Outcome(error.fault.word()), |_| Outcome("ok")),
+        };
+        self.metrics.api_calls.get_or_create(&call).inc();
+        self.metrics.api_seconds.observe(took.as_secs_f64());
+    }
+}
+
+/// Server-side apply. Forced: else a conflict after a `kubectl edit` would stop the operator for ever.
+fn applying(manager: FieldManager) -> PatchParams {
+    PatchParams {
+        force: true,
+        field_manager: Some(manager.0.into()),
+        field_validation: Some(ValidationDirective::Strict),
+        ..PatchParams::default()
+    }
+}
+
+/// Records what was written.
+fn noted<K: Kind>(name: &str, result: Result<K, Error>) -> Result<K, Error> {
+    result.inspect(|object| written::note(&K::kind(&()), name, Some(object.meta().clone())))
+}
+
+/// Namespace and name.
+fn place<K: Kind>(object: &K) -> (&str, &str) {
+    let meta = object.meta();
+    let namespace = meta.namespace.as_deref().unwrap_or("default");
+    (namespace, meta.name.as_deref().unwrap_or_default())
+}

@@ -1,0 +1,21 @@
+//! Access to the cluster: what every controller needs to read, watch and write objects, and to run. It contains nothing that only one controller
+//! decides.
+//!
+//! | module | content |
+//! |---|---|
+//! | [`client`] | calls to the API server, with timeouts and retries; events |
+//! | [`cache`] | a digest of each object of a deployment, filled by watches |
+//! | [`reconcile`] | watches, queue and back-off of a controller |
+//! | [`objects`] | the objects that a controller owns: plan of the writes, name conflicts, drift, versions |
+//! | [`namespaces`] | which namespaces are served |
+//! | [`lease`] | leader election |
+//! | [`metrics`], [`serving`] | metrics and health, over HTTP |
+
+pub mod cache;
+pub mod client;
+pub mod lease;
+pub mod metrics;
+pub mod namespaces;
+pub mod objects;
+pub mod reconcile;
+pub mod serving;

@@ -1,0 +1,140 @@
+//! Dry runs: whether writing an object again, or removing an addition, would change it at all. If mutating admission changes what we write, it would
+//! not, and repeating the write would be useless.
+
+use super::Addition;
+use crate::client::{Cluster, Error, FieldManager};
+use serde_json::{Map, Value};
+
+/// Reason of the events about removed additions.
+pub const REMOVED: &str = "ChangeRemoved";
+
+/// An object with the digest of the last write that differs from it nevertheless.
+#[derive(Clone, Debug)]
+pub struct Drifted {
+    /// The object as written.
+    pub wanted: Value,
+    /// The object on the server.
+    pub live: Value,
+}
+
+/// Additions by others to an object of ours.
+#[derive(Clone, Debug)]
+pub struct Excess {
+    /// The object on the server.
+    pub live: Value,
+    /// What others added.
+    pub additions: Vec<Addition>,
+}
+
+/// Finds the objects that another write would not change, and replaces them in `live` by the wanted ones, so that a plan leaves them alone. Returns
+/// whether there were any.
+///
+/// # Errors
+/// A call that failed. A refusal is no error here: the write reports it later.
+pub async fn settle(
+    cluster: &Cluster,
+    manager: FieldManager,
+    drifted: &[Drifted],
+    live: &mut [Value],
+) -> Result<bool, Error> {
+    let mut any = false;
+    for Drifted { wanted, live: found } in drifted {
+        match cluster.try_any(manager, wanted).await {
+            Ok(result) if is_same(&result, found) => {
+                let same = |one: &&mut Value| one["metadata"]["uid"] == found["metadata"]["uid"];
+                live.iter_mut().filter(same).for_each(|one| overlay(one, wanted));
+                any = true;
+            }
+            Ok(_) => {}
+            Err(error) if error.is_lasting() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(any)
+}
+
+/// Removes additions by others, unless admission would add them again or the API server refuses. Returns a sentence for each changed object.
+///
+/// # Errors
+/// A call that failed.
+pub async fn remove(cluster: &Cluster, manager: FieldManager, excess: &[Excess]) -> Result<Vec<String>, Error> {
+    let mut removed = Vec::new();
+    for Excess { live, additions } in excess {
+        let pointers: Vec<String> = additions.iter().map(Addition::pointer).collect();
+        match cluster.remove_any(manager, live, &pointers, true).await {
+            Ok(tried) if is_same(&tried, live) => continue,
+            Ok(_) => {}
+            // Another field refers to it.
+            Err(error) if error.is_lasting() => {
+                tracing::warn!(%error, "cannot remove a change by others");
+                continue;
+            }
+            Err(error) => return Err(error),
+        }
+        cluster.remove_any(manager, live, &pointers, false).await?;
+        let (kind, name) = (text(&live["kind"]), text(&live["metadata"]["name"]));
+        let additions: Vec<String> = additions.iter().map(ToString::to_string).collect();
+        removed.push(format!("removed from {kind} '{name}': {}", additions.join(", ")));
+    }
+    Ok(removed)
+}
+
+/// Whether both are the same, except for server-managed metadata and status.
+fn is_same(one: &Value, other: &Value) -> bool {
+    let metadata = |object: &Value| {
+        ["labels", "annotations", "ownerReferences", "finalizers"].map(|key| object["metadata"][key].clone())
+    };
+    // As maps: the answer has the members in another order.
+    let content = |object: &Value| -> Map<String, Value> {
+        let members = object.as_object().into_iter().flatten();
+        let members = members.filter(|(key, _)| !["metadata", "status"].contains(&key.as_str()));
+        members.map(|(key, value)| (key.clone(), value.clone())).collect()
+    };
+    metadata(one) == metadata(other) && content(one) == content(other)
+}
+
+fn overlay(live: &mut Value, wanted: &Value) {
+    for (key, value) in wanted.as_object().into_iter().flatten() {
+        if key != "metadata" {
+            live[key] = value.clone();
+        }
+    }
+    for key in ["labels", "annotations"] {
+        for (name, value) in wanted["metadata"][key].as_object().into_iter().flatten() {
+            live["metadata"][key][name] = value.clone();
+        }
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Foreign, holds};
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_object_that_comes_back_as_it_is_counts_as_written() {
+        let wanted = json!({"kind": "K", "metadata": {"name": "a", "annotations": {"d": "1"}}, "spec": {"image": "i"}});
+        let live = json!({"kind": "K",
+            "metadata": {"name": "a", "uid": "u", "generation": 1, "annotations": {"d": "1"}, "managedFields": [
+                {"manager": "x", "fieldsV1": {"f:spec": {"f:list": {}}}}]},
+            "spec": {"image": "mirror/i", "list": [1]}, "status": {"ready": 1}});
+        let mut result = live.clone();
+        result["status"] = Value::Null;
+        result["metadata"]["generation"] = 2.into();
+        assert!(is_same(&result, &live));
+        let mut members: Vec<_> = result.as_object().unwrap().clone().into_iter().collect();
+        members.reverse();
+        assert!(is_same(&members.into_iter().collect(), &live), "in any order");
+        result["spec"]["image"] = "i".into();
+        assert!(!is_same(&result, &live));
+        let mut noted = live.clone();
+        overlay(&mut noted, &wanted);
+        assert!(holds(&noted, &wanted) && !Foreign::of(&noted, &wanted).changed);
+        assert_eq!(noted["metadata"]["uid"], "u");
+    }
+}

@@ -1,0 +1,10 @@
+//! The objects that a controller owns: what to write and what to delete, name conflicts, changes by others, and versions of Secrets.
+
+pub mod account;
+pub mod drift;
+mod plan;
+pub mod taken;
+pub mod used;
+pub mod versioned;
+
+pub use plan::{DIGEST, Plan, TRIGGER, digest, has_owner, hexadecimal, is_going, is_owned, names_owner, own, plan};

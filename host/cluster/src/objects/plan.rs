@@ -1,0 +1,324 @@
+//! Plans the writes for the objects of a deployment. Pure.
+//!
+//! An object is written if its digest differs from the one that the last write stored in an annotation, or if [`super::drift`] finds changes by
+//! others.
+
+use super::drift::{Drifted, Excess, Foreign, holds};
+use boson_deployment::labels;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Resource;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+
+/// Annotation: digest of the object as it was written.
+pub const DIGEST: &str = "quarks.cloudfoundry.org/applied-digest";
+
+/// Annotation of a QuarksJob: the strategy from the manifest, even if the trigger has changed since.
+pub const TRIGGER: &str = "quarks.cloudfoundry.org/asked-trigger";
+
+/// Kinds that are retained when the manifest no longer has them: values of variables, and data.
+const KEPT: &[&str] = &["QuarksSecret", "PersistentVolumeClaim"];
+
+/// What to do.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// To apply, in this order.
+    pub apply: Vec<Value>,
+    /// Those of them that were written before, and then changed by others or by admission.
+    pub drifted: Vec<Drifted>,
+    /// Additions by others to our lists and maps, to remove.
+    pub excess: Vec<Excess>,
+    /// Indices of the objects in `apply` that this deployment does not have yet. An object of another owner may exist.
+    pub new: Vec<usize>,
+    /// Live objects to delete.
+    pub delete: Vec<Value>,
+    /// Live objects to delete before the new ones are applied, because the change is not possible in place.
+    pub replace: Vec<Value>,
+}
+
+/// `desired`: the objects of the deployment, without digest. `live`: our objects of the same kinds with the label of the deployment.
+pub fn plan(desired: Vec<Value>, live: &[Value]) -> Plan {
+    let mut there: HashMap<Identity, &Value> = live.iter().map(|object| (identity(object), object)).collect();
+    let mut plan = Plan::default();
+    for mut object in desired {
+        mark(&mut object);
+        let found = there.remove(&identity(&object));
+        keep_trigger(&mut object, found);
+        match found {
+            None => {
+                plan.new.push(plan.apply.len());
+                plan.apply.push(object);
+            }
+            Some(found) if is_other_service(found, &object) => {
+                plan.replace.push(found.clone());
+                plan.apply.push(object);
+            }
+            Some(found) => plan.compare(found, object),
+        }
+    }
+    let mut unwanted: Vec<&Value> = there
+        .into_values()
+        .filter(|object| !KEPT.contains(&text(object, &["kind"])) && !is_going(object))
+        .collect();
+    unwanted.sort_by_key(|object| identity(object));
+    plan.delete = unwanted.into_iter().cloned().collect();
+    plan
+}
+
+/// A trigger changes automatically (`once` becomes `done`) and by its user (`now`), so it is set only if the manifest has changed it. Otherwise the
+/// present value is written, with the resource version: else an errand might run twice.
+fn keep_trigger(object: &mut Value, found: Option<&Value>) {
+    if text(object, &["kind"]) != "QuarksJob" {
+        return;
+    }
+    let asked = text(object, &["spec", "trigger", "strategy"]).to_string();
+    if let Some(found) = found {
+        if text(found, &["metadata", "annotations", TRIGGER]) == asked {
+            let now = text(found, &["spec", "trigger", "strategy"]);
+            set(object, &["spec", "trigger", "strategy"], now.into());
+        }
+        let version = text(found, &["metadata", "resourceVersion"]);
+        set(object, &["metadata", "resourceVersion"], version.into());
+    }
+    set(object, &["metadata", "annotations", TRIGGER], asked.into());
+}
+
+// === impl Plan ===
+
+impl Plan {
+    /// Plans an object that exists.
+    fn compare(&mut self, found: &Value, wanted: Value) {
+        let foreign = Foreign::of(found, &wanted);
+        if !foreign.additions.is_empty() && !is_going(found) {
+            self.excess.push(Excess {
+                live: found.clone(),
+                additions: foreign.additions,
+            });
+        }
+        if !foreign.changed && holds(found, &wanted) {
+            return;
+        }
+        let digest = ["metadata", "annotations", DIGEST];
+        if text(found, &digest) == text(&wanted, &digest) {
+            self.drifted.push(Drifted {
+                wanted: wanted.clone(),
+                live: found.clone(),
+            });
+        }
+        self.apply.push(wanted);
+    }
+
+    /// Objects that will be created.
+    pub fn new_objects(&self) -> impl Iterator<Item = &Value> {
+        self.new.iter().filter_map(|at| self.apply.get(*at))
+    }
+
+    /// The live object to delete before this one is applied.
+    pub fn replaced(&self, object: &Value) -> Option<&Value> {
+        self.replace.iter().find(|old| identity(old) == identity(object))
+    }
+}
+
+/// Marks an object as ours with labels and owner reference.
+pub fn own(object: &mut Value, deployment: &str, owner: &Value) {
+    // Claims outlive the deployment: they hold its data.
+    if text(object, &["kind"]) != "PersistentVolumeClaim" {
+        set(
+            object,
+            &["metadata", "ownerReferences"],
+            Value::Array(vec![owner.clone()]),
+        );
+    }
+    set(
+        object,
+        &["metadata", "labels", labels::DEPLOYMENT_NAME],
+        deployment.into(),
+    );
+}
+
+type Identity = (String, String, String);
+
+fn identity(object: &Value) -> Identity {
+    let name = text(object, &["metadata", "name"]);
+    let group = text(object, &["apiVersion"])
+        .rsplit_once('/')
+        .map_or("", |(group, _)| group);
+    (group.into(), text(object, &["kind"]).into(), name.into())
+}
+
+/// Whether it is being deleted.
+pub fn is_going(object: &Value) -> bool {
+    !text(object, &["metadata", "deletionTimestamp"]).is_empty()
+}
+
+fn text<'v>(object: &'v Value, path: &[&str]) -> &'v str {
+    let found = path.iter().try_fold(object, |value, key| value.get(key));
+    found.and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Stores the digest of the object in its annotations.
+fn mark(object: &mut Value) {
+    let digest = digest(object);
+    set(object, &["metadata", "annotations", DIGEST], digest.into());
+}
+
+/// The digest of a value: 32 hexadecimal digits.
+pub fn digest(value: &Value) -> String {
+    hexadecimal(&Sha256::digest(value.to_string()))
+}
+
+/// The first 16 of these bytes, as 32 digits.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Whether the object is owned by the one with this UID.
+pub fn is_owned(object: &Value, uid: &str) -> bool {
+    let owners = object["metadata"]["ownerReferences"].as_array();
+    owners.is_some_and(|owners| owners.iter().any(|owner| owner["uid"] == uid))
+}
+
+/// The same for an object of a known kind.
+pub fn has_owner(object: &impl Resource, uid: &str) -> bool {
+    names_owner(object.meta(), uid)
+}
+
+/// The same for the metadata of an object.
+pub fn names_owner(meta: &ObjectMeta, uid: &str) -> bool {
+    let owners = meta.owner_references.iter().flatten();
+    owners.into_iter().any(|owner| owner.uid == uid)
+}
+
+/// Whether a Service must be created again: it gets a cluster IP only on creation, and an apply cannot add or remove it.
+fn is_other_service(there: &Value, wanted: &Value) -> bool {
+    let is_headless = |service: &Value| text(service, &["spec", "clusterIP"]) == "None";
+    text(wanted, &["kind"]) == "Service" && is_headless(there) != is_headless(wanted)
+}
+
+/// Sets a member of nested objects; other values on the path are replaced.
+fn set(value: &mut Value, path: &[&str], what: Value) {
+    let Some((first, rest)) = path.split_first() else {
+        *value = what;
+        return;
+    };
+    if !value.is_object() {
+        *value = Value::Object(Map::new());
+    }
+    if let Value::Object(map) = value {
+        set(map.entry(*first).or_insert(Value::Null), rest, what);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn service(port: u32) -> Value {
+        json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"ports": [{"port": port}], "selector": {}}})
+    }
+
+    /// The object as the server would return it.
+    fn stored(mut object: Value) -> Value {
+        mark(&mut object);
+        object["metadata"]["uid"] = "1".into();
+        object["spec"]["clusterIP"] = "10.0.0.1".into();
+        object["spec"]["ports"][0]["protocol"] = "TCP".into();
+        if let Value::Object(spec) = &mut object["spec"] {
+            spec.remove("selector");
+        }
+        object
+    }
+
+    #[test]
+    fn an_existing_object_is_not_written_again() {
+        let plan = plan(vec![service(80)], &[stored(service(80))]);
+        assert!(plan.apply.is_empty() && plan.delete.is_empty(), "{plan:?}");
+    }
+
+    #[test]
+    fn what_is_missing_has_changed_or_was_changed_is_written() {
+        for (live, new) in [(vec![], 1), (vec![stored(service(81))], 0)] {
+            let plan = plan(vec![service(80)], &live);
+            assert_eq!((plan.apply.len(), plan.new_objects().count()), (1, new));
+            assert!(plan.delete.is_empty());
+        }
+        let mut meddled = stored(service(80));
+        meddled["spec"]["ports"][0]["port"] = 9.into();
+        assert_eq!(plan(vec![service(80)], &[meddled]).apply.len(), 1);
+    }
+
+    #[test]
+    fn a_service_that_gets_or_loses_its_address_is_made_again() {
+        let mut headless = service(80);
+        headless["spec"]["clusterIP"] = "None".into();
+        let stored_headless = {
+            let mut stored = stored(headless.clone());
+            stored["spec"]["clusterIP"] = "None".into();
+            stored
+        };
+        for (wanted, there) in [
+            (headless.clone(), stored(service(80))),
+            (service(80), stored_headless.clone()),
+        ] {
+            let plan = plan(vec![wanted], std::slice::from_ref(&there));
+            assert_eq!((plan.apply.len(), plan.new.len(), plan.delete.len()), (1, 0, 0));
+            assert_eq!(plan.replaced(&plan.apply[0]), Some(&there));
+        }
+        let plan = plan(vec![headless], &[stored_headless]);
+        assert!(plan.apply.is_empty() && plan.replace.is_empty());
+    }
+
+    #[test]
+    fn unwanted_objects_are_deleted_but_data_is_retained() {
+        let of = |kind: &str| {
+            let mut object = stored(service(80));
+            object["kind"] = kind.into();
+            object
+        };
+        let mut going = of("Job");
+        going["metadata"]["deletionTimestamp"] = "now".into();
+        let live = [of("Service"), of("QuarksSecret"), of("PersistentVolumeClaim"), going];
+        let plan = plan(vec![], &live);
+        assert_eq!(
+            plan.delete
+                .iter()
+                .map(|object| text(object, &["kind"]))
+                .collect::<Vec<_>>(),
+            ["Service"]
+        );
+    }
+
+    #[test]
+    fn a_changed_trigger_stays_until_the_manifest_changes_it() {
+        let job = |strategy: &str| {
+            json!({"apiVersion": labels::API_VERSION, "kind": "QuarksJob", "metadata": {"name": "a"},
+                "spec": {"trigger": {"strategy": strategy}, "template": {}}})
+        };
+        let mut live = plan(vec![job("once")], &[]).apply.remove(0);
+        live["metadata"]["resourceVersion"] = "7".into();
+        live["spec"]["trigger"]["strategy"] = "done".into();
+        assert!(plan(vec![job("once")], std::slice::from_ref(&live)).apply.is_empty());
+        let mut changed = job("once");
+        changed["spec"]["template"] = json!({"x": 1});
+        let written = plan(vec![changed], std::slice::from_ref(&live)).apply.remove(0);
+        assert_eq!(written["spec"]["trigger"]["strategy"], "done");
+        assert_eq!(
+            written["metadata"]["resourceVersion"], "7",
+            "else it could reset a trigger"
+        );
+        let asked = plan(vec![job("manual")], &[live]).apply.remove(0);
+        assert_eq!(asked["spec"]["trigger"]["strategy"], "manual");
+    }
+
+    #[test]
+    fn claims_have_no_owner() {
+        for (kind, owned) in [("Service", true), ("PersistentVolumeClaim", false)] {
+            let mut object = json!({"kind": kind});
+            own(&mut object, "d", &json!({"uid": "u"}));
+            assert_eq!(object["metadata"].get("ownerReferences").is_some(), owned);
+            assert_eq!(object["metadata"]["labels"][labels::DEPLOYMENT_NAME], "d");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Name conflicts. A controller checks for them before it creates objects: server-side apply would take over an existing object of another owner, and
+//! add an owner reference with which it is deleted.
+
+use crate::client::{Cluster, Error, resource};
+use boson_deployment::labels;
+use boson_pipeline::bundle::{MANAGED_BY, MANAGER};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::ObjectMeta;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Objects in conflict.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Objects of other owners: kind, name and owner.
+    pub foreign: Vec<String>,
+    /// Objects that are being deleted.
+    pub leaving: Vec<String>,
+}
+
+/// The owner of an object.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// Ours, or without an owner but created by this deployment: its owner was deleted without it.
+    Ours,
+    /// Being deleted, or about to be deleted with an earlier owner of the same name.
+    Leaving,
+    /// Of another owner: its kind and name, if known.
+    Other(String),
+}
+
+// === impl Taken ===
+
+impl Taken {
+    /// Which of these objects, that `owner` does not have yet, exist already. Lists the metadata of each kind once.
+    ///
+    /// # Errors
+    /// A call that failed.
+    pub async fn find<'o>(
+        cluster: &Cluster,
+        namespace: &str,
+        objects: impl Iterator<Item = &'o Value>,
+        owner: &OwnerReference,
+    ) -> Result<Self, Error> {
+        let mut kinds: BTreeMap<(&str, &str), Vec<&Value>> = BTreeMap::new();
+        for object in objects {
+            let text = |key: &str| object[key].as_str().unwrap_or_default();
+            kinds
+                .entry((text("apiVersion"), text("kind")))
+                .or_default()
+                .push(object);
+        }
+        let mut taken = Self::default();
+        for ((api_version, kind), objects) in kinds {
+            let there = cluster.all_metadata(&resource(api_version, kind), namespace).await?;
+            for object in objects {
+                let name = object["metadata"]["name"].as_str();
+                if let Some(found) = there.iter().find(|found| found.name.as_deref() == name) {
+                    let deployment = object["metadata"]["labels"][labels::DEPLOYMENT_NAME].as_str();
+                    taken.add(kind, found, whose(found, owner, deployment.unwrap_or_default()));
+                }
+            }
+        }
+        Ok(taken)
+    }
+
+    fn add(&mut self, kind: &str, found: &ObjectMeta, whose: Whose) {
+        let name = found.name.as_deref().unwrap_or_default();
+        match whose {
+            Whose::Ours => {}
+            Whose::Leaving => self.leaving.push(format!("{kind} '{name}'")),
+            Whose::Other(other) => self.foreign.push(format!("{kind} '{name}' ({other})")),
+        }
+    }
+
+    /// The error message about objects of other owners.
+    pub fn complaint(&self) -> Option<String> {
+        (!self.foreign.is_empty()).then(|| format!("there is already {}", self.foreign.join(", ")))
+    }
+}
+
+/// The owner of an object, from the perspective of `owner`, which creates objects of this deployment.
+pub fn whose(found: &ObjectMeta, owner: &OwnerReference, deployment: &str) -> Whose {
+    if found.deletion_timestamp.is_some() {
+        return Whose::Leaving;
+    }
+    let mut owners = found.owner_references.iter().flatten();
+    if let Some(other) = owners.next() {
+        return match other {
+            _ if other.uid == owner.uid || owners.any(|other| other.uid == owner.uid) => Whose::Ours,
+            _ if other.kind == owner.kind && other.name == owner.name => Whose::Leaving,
+            other => Whose::Other(format!("of {} '{}'", other.kind, other.name)),
+        };
+    }
+    let label = |key: &str| {
+        found
+            .labels
+            .as_ref()
+            .and_then(|labels| labels.get(key))
+            .map(String::as_str)
+    };
+    // Secrets between the steps of a conversion have a type instead of a manager.
+    let is_boson = label(MANAGED_BY) == Some(MANAGER) || label(labels::SECRET_TYPE).is_some();
+    match is_boson && label(labels::DEPLOYMENT_NAME) == Some(deployment) {
+        true => Whose::Ours,
+        false => Whose::Other("not owned by this deployment".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+    use k8s_openapi::jiff::Timestamp;
+
+    fn owner(kind: &str, name: &str, uid: &str) -> OwnerReference {
+        OwnerReference {
+            kind: kind.into(),
+            name: name.into(),
+            uid: uid.into(),
+            ..OwnerReference::default()
+        }
+    }
+
+    fn meta(owners: Vec<OwnerReference>, labels: &[(&str, &str)]) -> ObjectMeta {
+        let labels = labels.iter().map(|(key, value)| ((*key).into(), (*value).into()));
+        ObjectMeta {
+            name: Some("x".into()),
+            owner_references: Some(owners),
+            labels: Some(labels.collect()),
+            ..ObjectMeta::default()
+        }
+    }
+
+    #[test]
+    fn only_our_own_objects_and_leftovers_are_taken_over() {
+        let us = owner("BOSHDeployment", "d", "1");
+        let of = |found: ObjectMeta| whose(&found, &us, "d");
+        let other = |text: &str| Whose::Other(text.into());
+        assert_eq!(of(meta(vec![us.clone()], &[])), Whose::Ours);
+        assert_eq!(of(meta(vec![owner("Node", "n", "9"), us.clone()], &[])), Whose::Ours);
+        assert_eq!(of(meta(vec![], &[])), other("not owned by this deployment"));
+        let left = [(MANAGED_BY, MANAGER), (labels::DEPLOYMENT_NAME, "d")];
+        assert_eq!(of(meta(vec![], &left)), Whose::Ours);
+        assert_eq!(of(meta(vec![], &left[1..])), other("not owned by this deployment"));
+        let neighbor = owner("BOSHDeployment", "e", "2");
+        assert_eq!(of(meta(vec![neighbor], &left)), other("of BOSHDeployment 'e'"));
+        assert_eq!(of(meta(vec![owner("BOSHDeployment", "d", "0")], &left)), Whose::Leaving);
+        let going = ObjectMeta {
+            deletion_timestamp: Some(Time(Timestamp::UNIX_EPOCH)),
+            ..meta(vec![], &[])
+        };
+        assert_eq!(of(going), Whose::Leaving);
+    }
+}

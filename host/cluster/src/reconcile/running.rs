@@ -1,0 +1,269 @@
+//! What all controllers share while they run: concurrency, retries, health, and when to stop.
+
+use super::backoff::Backoff;
+use super::spawned::Spawned;
+use crate::client::{ANSWER, Cluster, Error, Kind, Outage, api};
+use crate::metrics::{Metrics, Outcome, Reconcile};
+use crate::namespaces::Scope;
+use crate::serving::{Health, State};
+use boson_deployment::labels;
+use futures::FutureExt;
+use futures::stream::{self, Stream, StreamExt};
+use kube::api::ListParams;
+use kube::runtime::controller::{self, Action};
+use kube::runtime::reflector::{ObjectRef, Store};
+use kube::runtime::watcher;
+use kube::{Api, Resource};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use tokio::time::timeout;
+use tracing::Instrument;
+
+/// Between two lists of a kind that cannot be listed yet.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Shared by all controllers.
+#[derive(Clone)]
+pub struct Running {
+    /// How many objects one controller reconciles at a time.
+    pub concurrency: u16,
+    client: kube::Client,
+    backoff: Arc<Backoff>,
+    metrics: Arc<Metrics>,
+    health: Health,
+    scope: Scope,
+    outage: Outage,
+    stop: watch::Receiver<bool>,
+}
+
+/// Namespace and name.
+pub fn key<K: Resource>(object: &K) -> String {
+    let meta = object.meta();
+    let part = |part: &Option<String>| part.clone().unwrap_or_default();
+    format!("{}/{}", part(&meta.namespace), part(&meta.name))
+}
+
+/// The deployment that an object belongs to.
+fn deployment<K: Resource<DynamicType = ()>>(object: &K) -> Option<&str> {
+    let meta = object.meta();
+    if K::kind(&()) == "BOSHDeployment" {
+        return meta.name.as_deref();
+    }
+    let labels = meta.labels.as_ref();
+    labels?.get(labels::DEPLOYMENT_NAME).map(String::as_str)
+}
+
+// === impl Running ===
+
+impl Running {
+    /// `stop` turns true when the operator has to end.
+    pub fn new(concurrency: u16, cluster: &Cluster, health: Health, scope: Scope, stop: watch::Receiver<bool>) -> Self {
+        Self {
+            // kube takes 0 as "as many as there are".
+            concurrency: concurrency.max(1),
+            client: cluster.client(),
+            backoff: Arc::default(),
+            metrics: cluster.metrics().clone(),
+            health,
+            scope,
+            outage: cluster.outage().clone(),
+            stop,
+        }
+    }
+
+    /// When to try again, after this failure.
+    fn again<K: Resource>(&self, controller: &'static str, object: &K, error: &Error) -> Action {
+        let key = key(object);
+        let pause = self
+            .backoff
+            .failed(&format!("{controller} {key}"), object.meta().generation);
+        let seconds = pause.as_secs();
+        match self.outage.covers(error) {
+            true => tracing::debug!(controller, object = key, %error, seconds, "failed; tried again later"),
+            false => tracing::warn!(controller, object = key, %error, seconds, "failed; tried again later"),
+        }
+        Action::requeue(pause)
+    }
+
+    /// Runs a controller until the operator ends. Counts each reconcile, and backs off after failures. `store`: its objects; `queue`: which of them
+    /// to reconcile now; `forget` is called for deleted objects, with namespace and name.
+    pub async fn drive_queue<K, C, F>(
+        &self,
+        name: &'static str,
+        namespace: &Option<String>,
+        (store, queue): (Store<K>, impl Stream<Item = watcher::Result<ObjectRef<K>>> + Send),
+        context: Arc<C>,
+        reconcile: impl Fn(Arc<K>, Arc<C>) -> F + Clone + Send + 'static,
+        (concurrency, forget): (u16, impl Fn(&str, &str)),
+    ) where
+        K: Kind + Send + Sync + 'static,
+        C: Send + Sync + 'static,
+        F: Future<Output = Result<Action, Error>> + Send + 'static,
+    {
+        let objects = store.clone();
+        let all = self.scope.changes().flat_map(move |()| {
+            let all: Vec<_> = objects
+                .state()
+                .iter()
+                .map(|object| Ok(ObjectRef::from_obj(&**object)))
+                .collect();
+            stream::iter(all)
+        });
+        let queue = stream::select(queue, all);
+        self.ready_when_listed::<K>(name, namespace);
+        let (shared, policy) = (self.clone(), self.clone());
+        let runs = controller::applier(
+            move |object: Arc<K>, context: Arc<C>| {
+                let (running, work) = (shared.clone(), reconcile(object.clone(), context));
+                Spawned::new(async move { running.observed(name, object.as_ref(), work).await })
+            },
+            move |object: Arc<K>, error: &Error, _| policy.again(name, object.as_ref(), error),
+            context,
+            store,
+            Box::pin(queue.take_until(Box::pin(self.stopped()))),
+            controller::Config::default().concurrency(concurrency),
+        );
+        self.to_the_end(name, namespace, runs, forget).await;
+    }
+
+    async fn to_the_end<K: Resource<DynamicType = ()>>(
+        &self,
+        name: &'static str,
+        namespace: &Option<String>,
+        runs: impl Stream<Item = Result<(ObjectRef<K>, Action), controller::Error<Error, watcher::Error>>>,
+        forget: impl Fn(&str, &str),
+    ) {
+        runs.for_each(|run| {
+            match run {
+                Err(controller::Error::ObjectNotFound(object)) => {
+                    let namespace = object.namespace.unwrap_or_default();
+                    forget(&namespace, &object.name);
+                    self.deleted(name, &format!("{namespace}/{}", object.name));
+                }
+                Err(controller::Error::QueueError(error)) => self.deaf(name, namespace, &error),
+                _ => {}
+            }
+            std::future::ready(())
+        })
+        .await;
+        self.ended(name, namespace);
+    }
+
+    /// Runs one reconcile, and counts it.
+    async fn observed<K: Resource<DynamicType = ()>>(
+        &self,
+        controller: &'static str,
+        object: &K,
+        work: impl Future<Output = Result<Action, Error>>,
+    ) -> Result<Action, Error> {
+        let (began, key) = (Instant::now(), key(object));
+        // At the highest level, so that each line has its fields at any log level.
+        let span = tracing::error_span!("reconcile", controller, object = key, deployment = deployment(object));
+        async {
+            let result = caught(object, work).await;
+            self.counted(controller, &key, result.is_ok(), began.elapsed());
+            result
+        }
+        .instrument(span)
+        .await
+    }
+
+    /// A reconcile ended.
+    fn counted(&self, controller: &'static str, key: &str, worked: bool, took: Duration) {
+        if worked {
+            self.backoff.forget(&format!("{controller} {key}"));
+        }
+        let outcome = Outcome(if worked { "ok" } else { "failed" });
+        let reconcile = Reconcile { controller, outcome };
+        self.metrics.reconciles.get_or_create(&reconcile).inc();
+        self.metrics.reconcile_seconds.observe(took.as_secs_f64());
+        tracing::debug!(outcome = outcome.0, seconds = took.as_secs_f64(), "reconciled");
+    }
+
+    /// A watch failed; it is retried automatically. A forbidden watch makes the controller not ready, because it misses changes of a kind.
+    fn deaf(&self, controller: &'static str, namespace: &Option<String>, error: &watcher::Error) {
+        match Error::of_watch(error) {
+            Some(error) => {
+                tracing::warn!(controller, %error, "cannot watch");
+                self.health.trouble(&part(controller, namespace), error.to_string());
+            }
+            None => tracing::debug!(controller, %error, "a watch was interrupted"),
+        }
+    }
+
+    /// The object is deleted.
+    fn deleted(&self, controller: &'static str, key: &str) {
+        self.backoff.forget(&format!("{controller} {key}"));
+    }
+
+    /// Ready as soon as the API server has listed its kind: the definition exists, and the operator may list it.
+    ///
+    /// It does not wait for the cache of the controller: kube notifies only one waiter, which must be the controller itself.
+    fn ready_when_listed<K: Kind + 'static>(&self, controller: &'static str, namespace: &Option<String>) {
+        let (part, health) = (part(controller, namespace), self.health.clone());
+        health.set(&part, State::Starting);
+        let objects: Api<K> = api(&self.client, namespace);
+        tokio::spawn(async move {
+            let one = ListParams::default().limit(1);
+            loop {
+                match timeout(ANSWER, objects.list_metadata(&one)).await {
+                    Ok(Ok(_)) => return health.set(&part, State::Working),
+                    Ok(Err(error)) => health.trouble(&part, Error::of_list::<K>(&error).to_string()),
+                    Err(_) => {}
+                }
+                tokio::time::sleep(AGAIN).await;
+            }
+        });
+    }
+
+    /// A controller's stream ended: on request, or unexpectedly, which only a restart repairs.
+    fn ended(&self, controller: &'static str, namespace: &Option<String>) {
+        if !*self.stop.borrow() {
+            tracing::error!(controller, "ended unexpectedly");
+            self.health.set(&part(controller, namespace), State::Ended);
+        }
+    }
+
+    /// Completes when the operator has to end.
+    pub fn stopped(&self) -> impl Future<Output = ()> + Send + Sync + 'static {
+        let mut stop = self.stop.clone();
+        async move {
+            // An error means that the sender was dropped.
+            let _ = stop.wait_for(|stop| *stop).await;
+        }
+    }
+}
+
+/// Turns a panic into an error: one object must not crash the operator, and every process after this one.
+async fn caught<K: Resource<DynamicType = ()>>(
+    object: &K,
+    work: impl Future<Output = Result<Action, Error>>,
+) -> Result<Action, Error> {
+    let done = AssertUnwindSafe(work).catch_unwind().await;
+    done.unwrap_or_else(|_| Err(Error::defect(object)))
+}
+
+fn part(controller: &str, namespace: &Option<String>) -> String {
+    match namespace {
+        Some(namespace) => format!("{controller} in {namespace}"),
+        None => controller.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::Fault;
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    #[tokio::test]
+    async fn a_panic_is_an_error_of_its_object() {
+        let map = ConfigMap::default();
+        let done = caught(&map, async { panic!("a value") }).await;
+        let error = done.unwrap_err();
+        assert_eq!(error.fault, Fault::Defect);
+        assert!(!error.to_string().contains("a value"), "{error}");
+    }
+}

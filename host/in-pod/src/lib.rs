@@ -1,0 +1,27 @@
+//! What the operator and the commands in the pods of its conversion jobs agree on: paths, exit codes, the folder layout of values, and the report of
+//! diagnostics. Pure. It uses the types of Kubernetes objects, but never kube, so that a command in a pod needs no client.
+
+#![allow(
+    clippy::result_large_err,
+    reason = "errors are diagnostics, as everywhere in the pipeline, and rare"
+)]
+
+mod codes;
+mod inputs;
+mod report;
+pub mod secrets;
+mod values;
+
+pub use codes::CODES;
+pub use inputs::digest;
+pub use report::{MOST, Report, from_message, to_message};
+pub use values::{Held, Origin, Values};
+
+/// The file of a container that becomes Secrets.
+pub const OUTPUT: &str = "/mnt/quarks/output.json";
+/// The file with the report of a container.
+pub const TERMINATION_LOG: &str = "/dev/termination-log";
+/// Exit code of a command that has reported errors in its input: a retry would fail, too.
+pub const REPORTED: u8 = 65;
+/// Exit code of a command whose mounts have changed since it was ordered: a new pod gets the new ones.
+pub const TRY_AGAIN: u8 = 75;

@@ -1,0 +1,279 @@
+//! The values of a deployment's variables in its pods: a folder `<origin>/<variable>` for each, with a file for each key of its Secret. The operator
+//! reads the Secrets themselves; both get the same values.
+
+use crate::secrets;
+use boson_deployment::labels;
+use boson_document::{Map, Tree};
+use boson_pipeline::Diagnostic;
+use boson_pipeline::scrub::Secrets;
+use boson_pipeline::variables::Table;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use std::collections::BTreeMap;
+
+/// File of an implicit variable's value, whatever its key in the Secret.
+const VALUE: &str = "value";
+
+/// The origin of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// Given by the user in `spec.vars`.
+    Given,
+    /// Given by the user for a variable that the manifest uses but does not define.
+    Implicit,
+    /// The same, as JSON.
+    ImplicitJson,
+    /// Generated for a QuarksSecret.
+    Generated,
+}
+
+/// The value of a variable in a Secret.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Held {
+    /// Its origin.
+    pub origin: Origin,
+    /// The variable as in the manifest; an implicit one with its key, `x/key`.
+    pub variable: String,
+    /// Name of the Secret.
+    pub secret: String,
+    /// The keys that are used.
+    pub data: BTreeMap<String, Vec<u8>>,
+}
+
+/// All values.
+#[derive(Clone, Debug, Default)]
+pub struct Values {
+    /// Given by users.
+    pub given: Table,
+    /// Generated: an object with variables as keys.
+    pub generated: Tree,
+}
+
+// === impl Origin ===
+
+impl Origin {
+    /// All origins.
+    pub const ALL: [Self; 4] = [Self::Given, Self::Implicit, Self::ImplicitJson, Self::Generated];
+
+    /// Its folder.
+    pub fn folder(self) -> &'static str {
+        match self {
+            Self::Given => "given",
+            Self::Implicit => "implicit",
+            Self::ImplicitJson => "implicit-json",
+            Self::Generated => "generated",
+        }
+    }
+}
+
+// === impl Held ===
+
+impl Held {
+    /// All keys of a Secret.
+    pub fn whole(origin: Origin, variable: &str, secret: &Secret) -> Self {
+        let data = secret.data.iter().flatten();
+        Self {
+            origin,
+            variable: variable.to_string(),
+            secret: secret.metadata.name.clone().unwrap_or_default(),
+            data: data.map(|(key, bytes)| (key.clone(), bytes.0.clone())).collect(),
+        }
+    }
+
+    /// One key of a Secret with the value of an implicit variable.
+    pub fn implicit(reference: &str, key: &str, secret: &Secret) -> Self {
+        let annotations = secret.metadata.annotations.as_ref();
+        let is_json = annotations
+            .and_then(|all| all.get(labels::JSON_VALUE))
+            .map(String::as_str)
+            == Some("true");
+        let origin = if is_json {
+            Origin::ImplicitJson
+        } else {
+            Origin::Implicit
+        };
+        let mut held = Self::whole(origin, reference, secret);
+        held.data.retain(|one, _| one == key);
+        held
+    }
+
+    /// From the name of its folder below [`Origin::folder`], with its files; none if the name is not one of ours.
+    pub fn found(origin: Origin, folder: &str, data: BTreeMap<String, Vec<u8>>) -> Option<Self> {
+        Some(Self {
+            origin,
+            variable: decoded(folder)?,
+            secret: folder.to_string(),
+            data,
+        })
+    }
+
+    /// The files, by their paths below the folder of all values.
+    pub fn files(&self) -> impl Iterator<Item = (String, &[u8])> {
+        self.data.iter().map(|(key, bytes)| (self.path(key), bytes.as_slice()))
+    }
+
+    /// The file of a key.
+    pub fn path(&self, key: &str) -> String {
+        let file = match self.origin {
+            Origin::Implicit | Origin::ImplicitJson => VALUE,
+            Origin::Given | Origin::Generated => key,
+        };
+        format!("{}/{}/{file}", self.origin.folder(), encoded(&self.variable))
+    }
+
+    fn value(&self) -> Result<Tree, Diagnostic> {
+        let is_json = self.origin == Origin::ImplicitJson;
+        let annotations = is_json.then(|| [(labels::JSON_VALUE.to_string(), "true".to_string())].into());
+        let data = self.data.iter();
+        let secret = Secret {
+            metadata: ObjectMeta {
+                name: Some(self.secret.clone()),
+                annotations,
+                ..ObjectMeta::default()
+            },
+            data: Some(
+                data.map(|(key, bytes)| (key.clone(), ByteString(bytes.clone())))
+                    .collect(),
+            ),
+            ..Secret::default()
+        };
+        match self.origin {
+            Origin::Given | Origin::Generated => secrets::of_variable(&secret),
+            Origin::Implicit | Origin::ImplicitJson => {
+                let key = self.data.keys().next().map_or(VALUE, String::as_str);
+                secrets::of_implicit(&secret, key)
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Held {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Held({:?}, {})", self.origin, self.variable)
+    }
+}
+
+// === impl Values ===
+
+impl Values {
+    /// The values in these Secrets.
+    ///
+    /// # Errors
+    /// Data is not text or not JSON, or names contradict each other.
+    pub fn of(held: &[Held]) -> Result<Self, Vec<Diagnostic>> {
+        let (mut flat, mut generated, mut errors) = (Map::new(), Map::new(), Vec::new());
+        for one in held {
+            match one.value() {
+                Ok(value) if one.origin == Origin::Generated => drop(generated.insert(one.variable.clone(), value)),
+                Ok(value) => drop(flat.insert(one.variable.clone(), value)),
+                Err(error) => errors.push(error),
+            }
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        // The members of what is given in parts, `a.b` and `a.c`, come in the same order wherever they are read from.
+        flat.sort_keys();
+        generated.sort_keys();
+        Ok(Self {
+            given: Table::fold(flat)?,
+            generated: Tree::Object(generated),
+        })
+    }
+
+    /// The values that no message may contain.
+    pub fn secrets(&self) -> Secrets {
+        let mut secrets = Secrets::of(&self.given.to_tree());
+        secrets.add(Secrets::of(&self.generated));
+        secrets
+    }
+}
+
+/// The name of a variable, encoded as a folder name: letters, digits, `-` and `_` stay.
+fn encoded(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => out.push(char::from(byte)),
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+fn decoded(folder: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(folder.len());
+    let mut rest = folder;
+    while let Some((before, after)) = rest.split_once('%') {
+        bytes.extend_from_slice(before.as_bytes());
+        bytes.push(u8::from_str_radix(after.get(..2)?, 16).ok()?);
+        rest = after.get(2..)?;
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_document::json;
+
+    fn held(origin: Origin, variable: &str, entries: &[(&str, &str)]) -> Held {
+        let data = entries
+            .iter()
+            .map(|(key, value)| (key.to_string(), value.as_bytes().to_vec()));
+        Held {
+            origin,
+            variable: variable.into(),
+            secret: format!("secret-{}", variable.len()),
+            data: data.collect(),
+        }
+    }
+
+    /// As a pod finds it.
+    fn mounted(held: &Held) -> Held {
+        let files = held.files().map(|(path, bytes)| (path, bytes.to_vec()));
+        let mut folder = String::new();
+        let data = files.map(|(path, bytes)| {
+            let parts: Vec<&str> = path.split('/').collect();
+            assert_eq!(parts.len(), 3, "{path}");
+            folder = parts[1].to_string();
+            (parts[2].to_string(), bytes)
+        });
+        let data = data.collect();
+        Held::found(held.origin, &folder, data).unwrap()
+    }
+
+    #[test]
+    fn pods_come_to_the_same_values_as_the_operator() {
+        let all = [
+            held(Origin::Given, "a.b", &[("password", "1")]),
+            held(Origin::Given, "tls", &[("certificate", "c"), ("private_key", "k")]),
+            held(Origin::Implicit, "/odd/../näme", &[("value", "v")]),
+            held(Origin::Implicit, "x/key", &[("key", "w")]),
+            held(Origin::ImplicitJson, "list", &[("value", "[1, 1.50]")]),
+            held(Origin::Given, "a.a", &[("password", "2")]),
+            held(Origin::Generated, "pw", &[("password", "secret")]),
+        ];
+        let text = |values: Values| (json::to_text(&values.given.to_tree()), json::to_text(&values.generated));
+        let here = text(Values::of(&all).unwrap());
+        assert!(
+            here.0.contains(r#""x/key":"w""#) && here.0.contains(r#"{"a":"2","b":"1"}"#),
+            "{here:?}"
+        );
+        let mut there: Vec<Held> = all.iter().map(mounted).collect();
+        there.reverse();
+        assert_eq!(text(Values::of(&there).unwrap()), here);
+        assert_eq!(crate::digest(b"m", &all), crate::digest(b"m", &there));
+    }
+
+    #[test]
+    fn no_name_leads_out_of_the_folder() {
+        for name in ["..", "../x", "/", "a/b", "", "%2e", "ä"] {
+            let path = held(Origin::Given, name, &[("password", "x")]).path("password");
+            assert!(!path.contains("..") && path.matches('/').count() == 2, "{path}");
+            assert_eq!(decoded(&encoded(name)).as_deref(), Some(name));
+        }
+    }
+}
