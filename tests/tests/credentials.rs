@@ -80,18 +80,18 @@ fn stored(directory: &Path, path: &str) -> String {
     ran.stdout
 }
 
-/// Output of a tool for this standard input; `None` if the tool is not installed.
-fn said(tool: &str, arguments: &[&str], input: &str) -> Option<String> {
+/// Output of a tool for this standard input.
+fn output(tool: &str, arguments: &[&str], input: &str) -> String {
     let child = Command::new(tool)
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn();
-    let mut child = child.ok()?;
-    child.stdin.take()?.write_all(input.as_bytes()).ok()?;
-    let output = child.wait_with_output().ok()?;
+    let mut child = child.unwrap_or_else(|error| panic!("`.ci/setup check` installs {tool}: {error}"));
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{tool} {arguments:?}");
-    Some(String::from_utf8(output.stdout).unwrap())
+    String::from_utf8(output.stdout).unwrap()
 }
 
 #[test]
@@ -101,9 +101,7 @@ fn addresses_of_consumed_links_are_in_the_certificate() {
     convert(scratch.path(), MANIFEST);
     let certificate = stored(scratch.path(), "/tls/certificate");
     let shown = ["x509", "-noout", "-text"];
-    let Some(text) = said("openssl", &shown, &certificate) else {
-        return;
-    };
+    let text = output("openssl", &shown, &certificate);
     let wanted = "DNS:demo-web.default.svc.cluster.local, DNS:demo-web-0.default.svc.cluster.local, \
                   DNS:demo-web-1.default.svc.cluster.local, IP Address:10.0.0.9";
     assert!(text.contains(wanted), "{text}");
@@ -114,7 +112,7 @@ fn addresses_of_consumed_links_are_in_the_certificate() {
     );
     let ca = scratch.path().join("ca.pem");
     std::fs::write(&ca, stored(scratch.path(), "/tls/ca")).unwrap();
-    let verified = said("openssl", &["verify", "-CAfile", ca.to_str().unwrap()], &certificate).unwrap();
+    let verified = output("openssl", &["verify", "-CAfile", ca.to_str().unwrap()], &certificate);
     assert_eq!(verified, "stdin: OK\n");
     assert_eq!(
         stored(scratch.path(), "/ca/certificate"),
@@ -128,17 +126,13 @@ fn keys_and_users_are_valid_for_other_tools() {
     release(scratch.path());
     convert(scratch.path(), MANIFEST);
     let at = |path: &str| stored(scratch.path(), path);
-    if let Some(line) = said("ssh-keygen", &["-l", "-E", "md5", "-f", "-"], &at("/key/public_key")) {
-        assert!(
-            line.starts_with(&format!("2048 MD5:{} ", at("/key/public_key_fingerprint").trim())),
-            "{line}"
-        );
-    }
+    let line = output("ssh-keygen", &["-l", "-E", "md5", "-f", "-"], &at("/key/public_key"));
+    let fingerprint = at("/key/public_key_fingerprint");
+    assert!(line.starts_with(&format!("2048 MD5:{} ", fingerprint.trim())), "{line}");
     let (hash, password) = (at("/login/password_hash"), at("/login/password"));
     let salt = hash.split('$').nth(2).unwrap();
-    if let Some(made) = said("openssl", &["passwd", "-6", "-salt", salt, "-stdin"], &password) {
-        assert_eq!(made, hash);
-    }
+    let made = output("openssl", &["passwd", "-6", "-salt", salt, "-stdin"], &password);
+    assert_eq!(made, hash);
     assert_eq!((at("/login/username").trim(), password.trim().len()), ("admin", 20));
 }
 
@@ -223,7 +217,7 @@ fn files_of_an_earlier_run_are_removed_with_their_object() {
     let ran = run("instances: 1", &[]);
     assert!(
         ran.stderr
-            .ends_with("wrote 8 files to out, and removed 2 that an earlier run wrote\n"),
+            .contains("wrote 8 files to out, and removed 2 that an earlier run wrote\n"),
         "{}",
         ran.stderr
     );

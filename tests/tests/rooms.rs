@@ -272,3 +272,48 @@ fn the_pipeline_does_no_input_or_output() {
         }
     }
 }
+
+/// Packages with the features that cargo selects for the workspace. `edges`: kinds of dependencies that are built.
+fn features(edges: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "tree",
+            "--workspace",
+            "--offline",
+            "--locked",
+            "--prefix",
+            "none",
+            "--no-dedupe",
+        ])
+        .args(["--edges", edges, "--format", "{p} {f}"])
+        .current_dir(boson_tests::root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut features: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for line in String::from_utf8(output.stdout).unwrap().lines() {
+        let words: Vec<&str> = line.split(' ').filter(|word| *word != "(proc-macro)").collect();
+        let [name, version, selected @ ..] = words.as_slice() else {
+            continue;
+        };
+        let selected = selected.join(" ");
+        features
+            .entry(format!("{name} {version}"))
+            .or_default()
+            .insert(selected);
+    }
+    features
+}
+
+/// `make demo` builds only the programs, and `make test` the tests, too. If a dependency of tests selected another feature, `make test` would compile
+/// wasmtime and kube a second time.
+#[test]
+fn tests_select_no_features_that_programs_do_not_have() {
+    let (of_programs, of_all) = (features("normal,build"), features("normal,build,dev"));
+    assert!(of_programs.len() > 300, "{} packages", of_programs.len());
+    let different: Vec<_> = of_programs
+        .iter()
+        .filter(|(package, selected)| of_all.get(*package) != Some(selected))
+        .collect();
+    assert!(different.is_empty(), "{different:#?}");
+}

@@ -188,17 +188,18 @@ fn cases() -> Vec<Case> {
         Case {
             name: "no-value",
             spoil: steps!(room, name, {
-                room.config_map("no-value-manifest", "manifest", &manifest("1", "other"))
+                room.config_map("no-value-manifest", "manifest", &manifest("1", "pws"))
                     .await;
                 room.deployment(name, &[]).await;
             }),
             reported: converted("DeploymentNoValue"),
             words: &[
-                "there is no Secret 'no-value.var-implicit-other'",
+                "there is no Secret 'no-value.var-implicit-pws'",
                 "configmap/no-value-manifest/manifest:14",
+                "did you mean 'pw'?",
             ],
             fix: steps!(room, name, {
-                room.secret("no-value.var-implicit-other", "value", MARKER).await
+                room.secret("no-value.var-implicit-pws", "value", MARKER).await
             }),
         },
         Case {

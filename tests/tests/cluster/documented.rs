@@ -271,7 +271,7 @@ fn printed(room: &Room) -> BTreeMap<Key, Value> {
         .collect()
 }
 
-/// In mode `InProcess`, pods mount their job sources. The command line creates no ConfigMaps of them, and prints the containers that copy them.
+/// In the cluster, pods mount their job sources. The command line creates no ConfigMaps of them, and prints the containers that copy them.
 fn mount_job_sources(printed: &mut Value, there: &Value) {
     const PODS: &str = "/spec/template/spec/template/spec";
     let (Some(pods), Some(there)) = (printed.pointer_mut(PODS), there.pointer(PODS)) else {

@@ -311,7 +311,8 @@ fn a_plugin_of_each_stage_changes_the_output_and_its_deletion_reverts_the_change
         .as_array()
         .unwrap()
         .iter()
-        .filter(|map| map["immutable"] == true);
+        .filter_map(|map| map["metadata"]["name"].as_str())
+        .filter(|name| name.starts_with("nats.plugin-"));
     assert_eq!(copies.count(), 2, "the settings, and the component");
     scene.remove(&scene.here, &maps).unwrap();
     scene.used("render", "render");

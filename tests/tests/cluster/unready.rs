@@ -3,10 +3,8 @@
 
 use crate::desk::condition;
 use crate::example::{Example, until};
-use crate::modes::load_releases;
-use crate::operator::{self, config_map};
 use crate::stage::PATIENCE;
-use boson_tests::cluster::{shared, with_node};
+use boson_tests::cluster::shared;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
@@ -120,43 +118,4 @@ async fn the_example_passes_the_restricted_profile_and_a_limits_quota_and_violat
         ready_message(&example).await
     );
     operator.stop().await;
-}
-
-/// One test, because a cluster with a node takes time.
-#[test]
-fn errors_of_kubelet_and_scheduler_are_reported_with_pod_and_container() {
-    let Some(cluster) = with_node().unwrap() else { return };
-    let mut stage = operator::Stage::with_pods(cluster, "unready").unwrap();
-    stage.mode = "InProcess";
-    load_releases(cluster, &stage).unwrap();
-    stage.deploy().unwrap();
-    let message = |deployment: &Value| {
-        let ready = operator::condition(deployment, "Ready").cloned().unwrap_or_default();
-        ready["message"].as_str().unwrap_or_default().to_string()
-    };
-    let reported = |words: &str| {
-        stage
-            .wait(words, |deployment| message(deployment).contains(words))
-            .unwrap();
-    };
-    // No node is in the zone z1.
-    reported("nats-gateway: pod 'nats-gateway-z0-v1-0': Unschedulable: 0/1 nodes are available");
-    let change = |name: &str, ops: &str| {
-        stage
-            .apply(&[config_map(name, "ops", ops), stage.deployment(&["nats-scale", name])])
-            .unwrap();
-    };
-    let anywhere = "- {type: remove, path: /instance_groups/name=gateway/azs}\n";
-    let crash = "- type: replace\n  path: /instance_groups/name=gateway/jobs/name=gateway/properties/quarks/bpm?\n  \
-                 value: {processes: [{name: gateway, executable: /bin/sh, args: [-c, exit 7], hooks: {pre_start: /bin/true}}]}\n";
-    change("crash", &format!("{anywhere}{crash}"));
-    reported("container 'gateway-gateway': CrashLoopBackOff: it ended with code 7");
-    let events = stage.kubectl(&["get", "events", "--output=json"]).unwrap();
-    let events: Value = serde_json::from_str(&events).unwrap();
-    let mut events = events["items"].as_array().unwrap().iter();
-    assert!(
-        events
-            .any(|event| event["involvedObject"]["kind"] == "BOSHDeployment" && event["reason"] == "CrashLoopBackOff"),
-        "no event"
-    );
 }

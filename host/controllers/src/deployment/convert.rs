@@ -63,11 +63,11 @@ impl Flow<'_> {
         let (manifest, gathered) = self.gather(&stages, manifest, &mut work).await?;
         self.progress.done(2);
         let mut held_back = HeldBack::default();
-        let (manifest, gathered) = self
+        let (manifest, mut gathered) = self
             .render(&stages, manifest, gathered, &mut work, &mut held_back)
             .await?;
         self.progress.done(3);
-        let sources = self.job_sources(&manifest, &gathered).await?;
+        let sources = self.job_sources(&manifest, &mut gathered)?;
         let (manifest, made) = self
             .convert(stages, manifest, variables, gathered, &mut held_back)
             .await?;

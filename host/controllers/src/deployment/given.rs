@@ -11,7 +11,7 @@ use boson_cluster::client::{Error, resource};
 use boson_cluster::objects;
 use boson_deployment::labels;
 use boson_deployment::names::NameError;
-use boson_document::Tree;
+use boson_document::{Tree, closest, did_you_mean};
 use boson_in_pod::{Held, Origin, Values, secrets};
 use boson_pipeline::bundle::Bundle;
 use boson_pipeline::report::Sources;
@@ -114,13 +114,15 @@ impl Flow<'_> {
                     self.progress.uses([inputs::variable(&variable.name, &secret.metadata)]);
                     held.push(Held::whole(Origin::Given, &variable.name, &secret));
                 }
-                None => errors.push(missing(&variable.secret, &variable.name)),
+                None => errors.push(missing(&variable.secret, &variable.name, None)),
             }
         }
         let table = match Values::of(&held) {
             Ok(values) => values.given,
             Err(more) => return Err(manifest.fail(errors.into_iter().chain(more).collect())),
         };
+        let known: Vec<String> = table.names().map(str::to_string).collect();
+        let known = || defined(&manifest.tree).chain(known.iter().map(String::as_str));
         let (name, tree) = (manifest.name.clone(), manifest.tree.clone());
         let wanted = blocking(move || {
             let named = Named {
@@ -144,7 +146,7 @@ impl Flow<'_> {
                     Err(error) => errors.push(error),
                 },
                 None => errors.push(
-                    missing(&secret, variable)
+                    missing(&secret, variable, closest(variable, known()))
                         .in_document(&manifest.name)
                         .at(&reference.pointer),
                 ),
@@ -335,12 +337,20 @@ pub(crate) fn variable_of(secret: &QuarksSecret) -> String {
     variable.or(secret.metadata.name.as_ref()).cloned().unwrap_or_default()
 }
 
-fn missing(secret: &str, variable: &str) -> Diagnostic {
+/// Names of the variables that the manifest defines.
+fn defined(manifest: &Tree) -> impl Iterator<Item = &str> {
+    let definitions = manifest.items("variables").iter();
+    definitions.filter_map(|definition| definition.str("name"))
+}
+
+/// `near`: the name that the manifest may have meant.
+fn missing(secret: &str, variable: &str, near: Option<&str>) -> Diagnostic {
+    let help = "create it; the deployment then continues automatically";
     Diagnostic::error(
         "deployment-no-value",
         format!("there is no Secret '{secret}' with the value of variable '{variable}'"),
     )
-    .help("create it; the deployment then continues automatically")
+    .help(near.map_or_else(|| help.to_string(), |near| did_you_mean(near, help)))
 }
 
 fn unnamed_stop(error: &NameError) -> Stop {

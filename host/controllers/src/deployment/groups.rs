@@ -5,6 +5,8 @@ use super::held_back::HeldBack;
 use super::manifest::{Manifest, SharedStages, blocking};
 use super::stop::Stop;
 use boson_pipeline::Diagnostic;
+use boson_pipeline::convert::job_sources::{self, Packed, Room};
+use boson_pipeline::convert::kept::{self, Texts};
 use boson_pipeline::convert::{self, Failure, Group, Origin, pod_plugins};
 use boson_pipeline::release::Release;
 use boson_pipeline::stage::{Deployment, JobFiles, ResolvedGroup, Variable};
@@ -20,6 +22,8 @@ pub(super) struct Gathered {
     /// Name of the Secret with its resolved document.
     pub resolved: String,
     pub jobs: Vec<JobFiles>,
+    /// Its job sources, if they are stored and small enough for its pods to mount them.
+    pub sources: Option<Packed>,
 }
 
 // === impl Gathered ===
@@ -100,21 +104,29 @@ pub(super) async fn gather(
     .await?
 }
 
-/// Renders the templates of all groups. Returns for each group its jobs with their BPM configuration, or its errors.
+/// Renders the templates of all groups. Returns for each group what the next step reads, or its errors.
 pub(super) async fn render(
     stages: SharedStages,
     mut manifest: Manifest,
     groups: Vec<ResolvedGroup>,
     releases: Arc<Vec<Release>>,
-) -> Result<(Manifest, Vec<Result<Vec<JobFiles>, Vec<Diagnostic>>>), Stop> {
+) -> Result<(Manifest, Vec<Result<Texts, Vec<Diagnostic>>>), Stop> {
     blocking(move || {
         let (mut said, origin) = (Vec::new(), Origin::Manifest(manifest.named()));
         let how = (manifest.filter(), THREADS);
         let rendered = convert::render(&*stages, origin, &groups, &releases, how, &mut said);
-        let groups = rendered.map_err(|errors| manifest.fail(errors))?.groups;
+        let rendered = rendered.map_err(|errors| manifest.fail(errors))?.groups;
         manifest.warnings.extend(said);
-        let groups = groups.into_iter().map(|jobs| jobs.map_err(Failure::into_diagnostics));
-        Ok((manifest, groups.collect()))
+        let mut room = Room::default();
+        let texts = groups.iter().zip(rendered).map(|(group, jobs)| {
+            let jobs = jobs.map_err(Failure::into_diagnostics)?;
+            Ok(kept::bpm(
+                &jobs,
+                job_sources::text(&group.document, &releases, &mut room),
+            ))
+        });
+        let texts = texts.collect();
+        Ok((manifest, texts))
     })
     .await?
 }

@@ -1,18 +1,17 @@
 //! ConfigMaps with the job sources of instance groups, which their pods mount. They are immutable and named by their content, so pods of an earlier
-//! version keep theirs. Only in mode `InProcess`: in mode `Jobs`, the operator reads no releases.
+//! version keep theirs. The step that renders templates has stored the sources beside its result.
 
 use super::MANAGER;
 use super::chain;
 use super::flow::{Flow, unnamed};
 use super::groups::Gathered;
-use super::manifest::{Manifest, blocking};
+use super::manifest::Manifest;
 use super::stop::Stop;
-use boson_api::deployment::ConversionMode;
 use boson_cluster::client::{Created, Error};
 use boson_cluster::objects;
 use boson_deployment::labels;
 use boson_deployment::names::{LABEL_LIMIT, cut, label};
-use boson_pipeline::convert::job_sources::{self, FILE, Packed, Room};
+use boson_pipeline::convert::job_sources::{FILE, Packed};
 use boson_pipeline::plain;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -51,23 +50,11 @@ impl JobSources {
 // === impl Flow ===
 
 impl Flow<'_> {
-    /// The job sources of all groups for which they are known and small enough.
-    pub(super) async fn job_sources(&self, manifest: &Manifest, gathered: &[Gathered]) -> Result<JobSources, Stop> {
-        if self.mode == ConversionMode::Jobs {
-            return Ok(JobSources::default());
-        }
-        let releases = self.releases(manifest).await?;
-        let documents: Vec<_> = gathered.iter().map(|one| one.group.document.clone()).collect();
-        let packed = blocking(move || {
-            let mut room = Room::default();
-            let packed = documents
-                .iter()
-                .map(|document| job_sources::pack(document, &releases, &mut room));
-            packed.collect::<Vec<_>>()
-        });
+    /// The job sources of all groups that have some.
+    pub(super) fn job_sources(&self, manifest: &Manifest, gathered: &mut [Gathered]) -> Result<JobSources, Stop> {
         let mut sources = JobSources::default();
-        for (one, packed) in gathered.iter().zip(packed.await?) {
-            let Some(packed) = packed else { continue };
+        for one in gathered {
+            let Some(packed) = one.sources.take() else { continue };
             let map = self.config_map(&one.group.name, packed, manifest)?;
             sources.of.insert(one.resolved.clone(), map);
         }

@@ -47,7 +47,7 @@ impl Forms<'_> {
     /// All of them, the preferred one first. `found`: the existing object.
     fn all(&self, found: &Value) -> Vec<Value> {
         let mut all = vec![self.new.clone(), self.long.clone()];
-        // Sources that only this version of the operator packs in another way, or that it does not read in this mode.
+        // Sources that an earlier version of the operator stored in another way, or that no longer fit into the Secret.
         let present = chain::mounted(found).filter(|name| self.sources.iter().any(|known| known == name));
         let mut short = self.long.clone();
         if present.is_some_and(|name| chain::shorten(&mut short, name)) {
@@ -347,8 +347,16 @@ mod tests {
         let old = copying("host:1", "run");
         assert_eq!(of(&new, old.clone(), &[]), [(Some("host:1".to_string()), old)]);
         let old = copying("host:2", "run");
-        assert_eq!(of(&new, old.clone(), &[]), [(None, old.clone())], "from mode Jobs");
-        assert_eq!(of(&old, new.clone(), &["s-1"]), [(None, new.clone())], "to mode Jobs");
+        assert_eq!(
+            of(&new, old.clone(), &[]),
+            [(None, old.clone())],
+            "its sources were not stored"
+        );
+        assert_eq!(
+            of(&old, new.clone(), &["s-1"]),
+            [(None, new.clone())],
+            "its sources are not stored any more"
+        );
         assert_eq!(of(&old, new.clone(), &[]), [], "the sources were deleted");
         let packed = short("host:2", "run", "s-0");
         assert_eq!(

@@ -16,9 +16,10 @@ use boson_deployment::names::NameError;
 use boson_document::{Tree, json};
 use boson_in_pod::{Held, Values};
 use boson_pipeline::convert::bpm_document;
+use boson_pipeline::convert::job_sources::{self, Room};
 use boson_pipeline::convert::kept::{self, Texts};
 use boson_pipeline::plain;
-use boson_pipeline::stage::{JobFiles, ResolvedGroup};
+use boson_pipeline::stage::ResolvedGroup;
 use boson_pipeline::{Diagnostic, Stage};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::{BTreeMap, BTreeSet};
@@ -144,6 +145,7 @@ impl Flow<'_> {
                 },
                 resolved: secret,
                 jobs: Vec::new(),
+                sources: None,
             });
         }
         Ok((manifest, gathered))
@@ -164,9 +166,9 @@ impl Flow<'_> {
             ConversionMode::InProcess => {
                 let releases = self.releases(&manifest).await?;
                 let resolved = gathered.iter().map(|one| one.group.clone()).collect();
-                let (manifest, files) = groups::render(stages.clone(), manifest, resolved, releases).await?;
+                let (manifest, texts) = groups::render(stages.clone(), manifest, resolved, releases).await?;
                 let kept = self
-                    .keep_each(&names, &series, files, &manifest, work, held_back)
+                    .keep_each(&names, &series, texts, &manifest, work, held_back)
                     .await?;
                 (manifest, kept)
             }
@@ -187,7 +189,7 @@ impl Flow<'_> {
         };
         // The versions that pods of a group use are retained while the group is held back.
         work.series.extend(series.iter().map(|series| series.name.clone()));
-        let mut rendered = Vec::new();
+        let (mut rendered, mut room) = (Vec::new(), Room::default());
         for (mut to, one) in gathered.into_iter().zip(kept) {
             let Some(one) = one else { continue };
             let annotations = work.annotations(&manifest, &to.group.name);
@@ -195,6 +197,9 @@ impl Flow<'_> {
             let document = kept::read(&one.name(), one.bytes(kept::BPM)).map_err(|error| manifest.one(error))?;
             let (jobs, files) = bpm_document::read(&document).map_err(|error| manifest.one(error))?;
             to.jobs = jobs;
+            to.sources = one
+                .find(job_sources::KEY)
+                .and_then(|stored| job_sources::pack(stored, &mut room));
             for file in files {
                 manifest.sources.add_document(file, true);
             }
@@ -208,22 +213,23 @@ impl Flow<'_> {
         &self,
         names: &[String],
         series: &[Series],
-        files: Vec<Result<Vec<JobFiles>, Vec<Diagnostic>>>,
+        rendered: Vec<Result<Texts, Vec<Diagnostic>>>,
         manifest: &Manifest,
         work: &Work,
         held_back: &mut HeldBack,
     ) -> Result<Vec<Option<Kept>>, Stop> {
-        if !files.is_empty() && files.iter().all(Result::is_err) {
-            return Err(manifest.fail(files.into_iter().filter_map(Result::err).flatten().collect()));
+        if !rendered.is_empty() && rendered.iter().all(Result::is_err) {
+            let errors = rendered.into_iter().filter_map(Result::err).flatten();
+            return Err(manifest.fail(errors.collect()));
         }
         let (mut series_of_rendered, mut texts, mut is_rendered) = (Vec::new(), Vec::new(), Vec::new());
         let mut annotations = Vec::new();
-        for ((name, series), files) in names.iter().zip(series).zip(files) {
-            is_rendered.push(files.is_ok());
-            match files {
-                Ok(jobs) => {
+        for ((name, series), rendered) in names.iter().zip(series).zip(rendered) {
+            is_rendered.push(rendered.is_ok());
+            match rendered {
+                Ok(of_group) => {
                     series_of_rendered.push(series.clone());
-                    texts.push(kept::bpm(&jobs));
+                    texts.push(of_group);
                     annotations.push(work.annotations(manifest, name));
                 }
                 Err(errors) => held_back.add([name.clone()], manifest.wrong_with(errors)),

@@ -24,9 +24,14 @@ impl Kept {
         self.secret.metadata.name.clone().unwrap_or_default()
     }
 
+    /// The text under a key.
+    pub(super) fn find(&self, key: &str) -> Option<&[u8]> {
+        let data = self.secret.data.as_ref().and_then(|data| data.get(key));
+        data.map(|bytes| bytes.0.as_slice())
+    }
+
     /// The text under a key; empty if there is none.
     pub(super) fn bytes(&self, key: &str) -> &[u8] {
-        let data = self.secret.data.as_ref().and_then(|data| data.get(key));
-        data.map_or(&[], |bytes| &bytes.0)
+        self.find(key).unwrap_or_default()
     }
 }

@@ -8,9 +8,12 @@ use crate::release::paths::clean;
 use crate::release::{Entry, File, Files, Job, Naming, Release};
 use boson_document::{Map, Tree, json};
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Key of the document in a ConfigMap, and name of the mounted file.
+/// Key of the document in the Secret with the group's rendered bpm.
+pub const KEY: &str = "job-sources.json";
+/// Key of the compressed document in a ConfigMap, and name of the mounted file.
 pub const FILE: &str = "job-sources.json.gz";
 /// Limit on the text of one group, in bytes. The jobs of the largest groups of cf-deployment have 1 MB.
 const TEXT: usize = 8 << 20;
@@ -48,8 +51,8 @@ impl Default for Room {
     }
 }
 
-/// Packs the sources of the jobs in a resolved document. `None`: they are too large, or not all of them are among `releases`.
-pub fn pack(document: &Tree, releases: &[Release], room: &mut Room) -> Option<Packed> {
+/// The sources of the jobs in a resolved document. `None`: they are too large, or not all of them are among `releases`.
+pub fn text(document: &Tree, releases: &[Release], room: &mut Room) -> Option<String> {
     let mut all: BTreeMap<&str, BTreeMap<String, Tree>> = BTreeMap::new();
     let group = document.items("instance_groups").first()?;
     for job in group.items("jobs") {
@@ -61,12 +64,19 @@ pub fn pack(document: &Tree, releases: &[Release], room: &mut Room) -> Option<Pa
     let text: Tree = all.into_iter().map(|(name, files)| (name, object(files))).collect();
     let text = json::to_text(&text);
     room.text = room.text.checked_sub(text.len())?;
-    if text.len() > TEXT {
-        return None;
-    }
-    let bytes = encoding::compress(text.as_bytes())?;
+    (text.len() <= TEXT).then_some(text)
+}
+
+/// What [`text`] returned, as a Secret has it: compressed or not. `None`: it is damaged, or too large for a ConfigMap or for the deployment.
+pub fn pack(stored: &[u8], room: &mut Room) -> Option<Packed> {
+    let text = encoding::unpack(stored).ok()?;
+    room.text = room.text.checked_sub(text.len())?;
+    let bytes = match &text {
+        Cow::Borrowed(text) => encoding::compress(text)?,
+        Cow::Owned(_) => stored.to_vec(),
+    };
     room.packed = room.packed.checked_sub(bytes.len())?;
-    let digest = format!("{:x}", Sha256::digest(text.as_bytes()));
+    let digest = format!("{:x}", Sha256::digest(&text));
     (bytes.len() <= PACKED).then(|| Packed {
         digest: digest.chars().take(DIGITS).collect(),
         bytes,
@@ -164,21 +174,24 @@ mod tests {
 
     const ONE: &str = r#"{"name": "a", "release": "r"}"#;
 
+    fn packed(jobs: &str, release: Release, room: &mut Room) -> Option<Packed> {
+        pack(
+            text(&document(jobs), &[release], &mut Room::default())?.as_bytes(),
+            room,
+        )
+    }
+
     #[test]
     fn what_is_packed_is_read_as_the_same_jobs() {
-        let releases = [release(vec![job("a", "ctl.erb", "<%= 1 %>"), job("b", "x", "unused")])];
-        let packed = pack(&document(ONE), &releases, &mut Room::default()).unwrap();
-        assert_eq!(
-            Some(&packed),
-            pack(&document(ONE), &releases, &mut Room::default()).as_ref()
-        );
+        let release = release(vec![job("a", "ctl.erb", "<%= 1 %>"), job("b", "x", "unused")]);
+        let packed = packed(ONE, release.clone(), &mut Room::default()).unwrap();
         let files = read(&packed.bytes, "/all").unwrap();
         let mut sources = Sources::default();
         let read = image::read(&files["r"], &root("r"), Some("r"), None, &mut sources).unwrap();
         let [found] = read[0].jobs.as_slice() else {
             panic!("only the jobs of the group: {read:?}")
         };
-        let wanted = &releases[0].jobs[0];
+        let wanted = &release.jobs[0];
         assert_eq!((&found.name, &found.monit), (&wanted.name, &wanted.monit));
         let [template] = found.templates.as_slice() else {
             panic!("{found:?}")
@@ -188,11 +201,24 @@ mod tests {
     }
 
     #[test]
+    fn what_a_secret_has_compressed_has_the_same_digest() {
+        let text = text(
+            &document(ONE),
+            &[release(vec![job("a", "ctl.erb", "x")])],
+            &mut Room::default(),
+        );
+        let text = text.unwrap().into_bytes();
+        let compressed = encoding::compress(&text).unwrap();
+        let packed = pack(&text, &mut Room::default());
+        assert!(packed.is_some() && packed == pack(&compressed, &mut Room::default()));
+        assert!(pack(&compressed[..compressed.len() / 2], &mut Room::default()).is_none());
+    }
+
+    #[test]
     fn the_digest_is_that_of_the_content() {
         let of = |text: &str| {
-            let releases = [release(vec![job("a", "ctl.erb", text)])];
-            let packed = pack(&document(ONE), &releases, &mut Room::default()).unwrap();
-            packed.digest
+            let release = release(vec![job("a", "ctl.erb", text)]);
+            packed(ONE, release, &mut Room::default()).unwrap().digest
         };
         assert_eq!(of("x"), of("x"));
         assert_ne!(of("x"), of("y"));
@@ -219,16 +245,18 @@ mod tests {
                 r#"{"name": "a", "release": "s"}"#,
             ),
         ] {
-            let packed = pack(&document(jobs), &[release(vec![one])], &mut Room::default());
+            let packed = packed(jobs, release(vec![one]), &mut Room::default());
             assert!(packed.is_none(), "{name}");
         }
-        let releases = [release(vec![job("a", "ctl.erb", "x")])];
         let mut room = Room {
             text: 300,
             packed: 1000,
         };
-        assert!(pack(&document(ONE), &releases, &mut room).is_some());
-        assert!(pack(&document(ONE), &releases, &mut room).is_none(), "no room is left");
+        let mut one = || packed(ONE, release(vec![job("a", "ctl.erb", "x")]), &mut room);
+        assert!(one().is_some());
+        assert!(one().is_none(), "no room is left");
+        let releases = [release(vec![job("a", "ctl.erb", "x")])];
+        assert!(text(&document(ONE), &releases, &mut room).is_none(), "no room is left");
     }
 
     #[test]

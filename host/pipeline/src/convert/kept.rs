@@ -6,7 +6,7 @@
     reason = "a document is refused once, at most; a box would be in every caller's way"
 )]
 
-use super::bpm_document;
+use super::{bpm_document, job_sources};
 use crate::diagnostic::Diagnostic;
 use crate::plain::resolved;
 use crate::stage::{JobFiles, ResolvedGroup};
@@ -35,9 +35,15 @@ pub fn resolved(group: &ResolvedGroup) -> Texts {
     resolved::entries(group).into_iter().collect()
 }
 
-/// A group's rendered bpm.
-pub fn bpm(jobs: &[JobFiles]) -> Texts {
-    [(BPM.to_string(), text(&bpm_document::write(jobs)))].into()
+/// A group's rendered bpm, and its job sources if there is room for them in the same Secret.
+pub fn bpm(jobs: &[JobFiles], sources: Option<String>) -> Texts {
+    let bpm = text(&bpm_document::write(jobs));
+    let sources = sources.filter(|sources| {
+        let mut values = [bpm.clone().into_bytes(), sources.clone().into_bytes()];
+        encoding::pack(&mut values).is_ok()
+    });
+    let sources = sources.map(|sources| (job_sources::KEY.to_string(), sources));
+    sources.into_iter().chain([(BPM.to_string(), bpm)]).collect()
 }
 
 /// Reads a document back. `name`: its name in diagnostics; `bytes`: content of the Secret or of a mounted file, compressed or not.
@@ -117,6 +123,13 @@ mod tests {
             let second = read("m", manifest(&first)[MANIFEST].as_bytes()).unwrap().tree;
             prop_assert_eq!(json::to_text(&second), json::to_text(&first));
         }
+    }
+
+    #[test]
+    fn job_sources_that_do_not_fit_beside_the_bpm_are_left_out() {
+        assert_eq!(bpm(&[], Some("{}".into()))[job_sources::KEY], "{}");
+        let large = "x".repeat(encoding::UNPACKED_LIMIT + 1);
+        assert!(!bpm(&[], Some(large)).contains_key(job_sources::KEY));
     }
 
     #[test]

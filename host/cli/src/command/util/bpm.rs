@@ -5,6 +5,7 @@ use super::mounted;
 use crate::exit::Failed;
 use crate::output::Color;
 use crate::plugins::{self, PluginArguments};
+use boson_pipeline::convert::job_sources::{self, Room};
 use boson_pipeline::convert::{self, Failure, Origin, kept, pre_render_ops};
 use boson_pipeline::report::Sources;
 use boson_pipeline::scrub::{Filter, Secrets};
@@ -74,5 +75,6 @@ fn render(arguments: &BpmArguments, sources: &mut Sources, warnings: &mut Vec<Di
     });
     warnings.extend(secrets.scrub(said, sources));
     let jobs = jobs.map_err(|errors| secrets.scrub(errors, sources))?;
-    Ok(kept::bpm(&jobs))
+    let sources = job_sources::text(&group.document, &releases, &mut Room::default());
+    Ok(kept::bpm(&jobs, sources))
 }

@@ -1,7 +1,7 @@
 //! Plugins from ConfigMaps, with conversion in pods: the operator's plugins are mounted in the pods of each step, and those pods convert with them.
 
+use super::conversion::load_releases;
 use crate::guests::Guest;
-use crate::modes::load_releases;
 use crate::operator::{Stage, condition, is};
 use crate::plugins::{altered, built_in};
 use anyhow::{Context, Result, ensure};

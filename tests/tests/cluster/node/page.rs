@@ -47,7 +47,7 @@ impl Walk {
             let jobs = root().join("docs/examples/nats/releases").join(release);
             Image::release(&name, &jobs)?.push(&registry, &name)?;
         }
-        cluster.disks("nats", "broker-pvc-nats-broker-v1", 2)?;
+        cluster.disks("nats", "broker-pvc-nats-broker-z0-v1", 2)?;
         let clone = tempfile::tempdir()?;
         for folder in ["deploy", "crds", "docs"] {
             symlink(root().join(folder), clone.path().join(folder))?;
@@ -117,7 +117,7 @@ impl Walk {
     /// Runs a command of the page, which must succeed.
     pub fn does(&self, begins: &str) -> Result<String> {
         let said = self.tries(begins)?;
-        ensure!(said.success, "{begins}: {}", said.text);
+        ensure!(said.success, "{begins}: {}\n{}", said.text, self.everything()?);
         Ok(said.text)
     }
 
@@ -147,17 +147,24 @@ impl Walk {
         self.cluster.kubectl(words.split(' '))
     }
 
+    /// What a failed step reports: all objects, the events and the operator's log.
+    fn everything(&self) -> Result<String> {
+        let log = "--namespace boson-system logs --selector app.kubernetes.io/component=operator --tail=100";
+        Ok(format!(
+            "{}\n{}",
+            self.kubectl("get all,persistentvolumeclaims,persistentvolumes,events --all-namespaces")?,
+            self.kubectl(log)?
+        ))
+    }
+
     /// Waits until the condition is met.
     pub fn until(&self, what: &str, holds: impl Fn() -> Result<bool>) -> Result<()> {
         let began = Instant::now();
         while !holds()? {
             ensure!(
                 began.elapsed() < PATIENCE,
-                "{what} did not come:\n{}\n{}",
-                self.kubectl("get all,events --all-namespaces")?,
-                self.kubectl(
-                    "--namespace boson-system logs --selector app.kubernetes.io/component=operator --tail=100"
-                )?
+                "{what} did not come:\n{}",
+                self.everything()?
             );
             std::thread::sleep(Duration::from_millis(200));
         }

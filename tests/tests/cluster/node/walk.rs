@@ -1,6 +1,6 @@
 //! Follows `docs/install.md` as a new user, from `kubectl apply` to the uninstallation.
 
-use crate::page::Walk;
+use super::page::Walk;
 use anyhow::{Result, ensure};
 use std::net::TcpListener;
 

@@ -1,6 +1,6 @@
 //! Processes and scripts of jobs in real pods: they start in BOSH's order, as the users that BOSH runs them as, and restart after a failure.
 
-use crate::survives::CLAIMS;
+use super::survives::CLAIMS;
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};

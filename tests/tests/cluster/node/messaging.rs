@@ -59,18 +59,13 @@ impl Bus {
         })
     }
 
-    /// The operator has read the releases only in its own process; in the other mode, pods copy them.
     fn gets_job_sources(&self) -> Result<()> {
         let path = "jsonpath={.items[0].spec.initContainers[*].name}";
         let selector = "quarks.cloudfoundry.org/instance-group-name=brokers";
         let names = self
             .stage
             .kubectl(&["get", "pods", "--selector", selector, "--output", path])?;
-        let wanted = match self.mode {
-            "InProcess" => "template-render logs",
-            _ => "container-run-copier spec-copier-bus template-render logs",
-        };
-        ensure!(names == wanted, "{names}");
+        ensure!(names == "template-render logs", "{names}");
         Ok(())
     }
 

@@ -154,7 +154,7 @@ fn a_killed_test_leaves_nothing_behind() {
     }
     let report = tempfile::NamedTempFile::new().unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "pods::stays_until_it_is_killed", "--ignored"])
+        .args(["--exact", "node::pods::stays_until_it_is_killed", "--ignored"])
         .env(TO_BE_KILLED, report.path())
         .stdout(Stdio::null())
         .spawn()

@@ -1,8 +1,8 @@
 //! A deployment with disks: health checks act on its pods, and the data on its disks and its generated password survive a rolling change, and
 //! deletion and re-creation of the deployment.
 
+use super::running::{check_start, check_stop, release};
 use crate::operator::{Stage, config_map, is};
-use crate::running::{check_start, check_stop, release};
 use anyhow::{Context, Result, ensure};
 use boson_tests::cluster::image::Image;
 use boson_tests::cluster::{Cluster, with_node};

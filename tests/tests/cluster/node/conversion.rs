@@ -1,0 +1,183 @@
+//! Both modes of a conversion, in the operator's process and in pods: the same objects, what a change reruns, and reported mistakes.
+
+use crate::operator::{Stage, condition, config_map, is};
+use anyhow::Result;
+use boson_tests::cluster::image::Image;
+use boson_tests::cluster::{Cluster, with_node};
+use boson_tests::root;
+use serde_json::Value;
+use std::fs;
+
+/// The QuarksJobs of the conversion.
+const JOBS: [&str; 3] = ["bpm-configs-nats", "data-gathering-nats", "var-interpolation-nats"];
+
+/// Loads the releases of the example into the node, as the images of this deployment.
+pub fn load_releases(cluster: &Cluster, stage: &Stage) -> Result<()> {
+    let releases = root().join("docs/examples/nats/releases");
+    for (name, tag) in [("messaging", "1.4.0"), ("smoke", "0.3.1")] {
+        cluster.load_image(&Image::release(&tagged(stage, name, tag), &releases.join(name))?)?;
+    }
+    Ok(())
+}
+
+fn tagged(stage: &Stage, release: &str, version: &str) -> String {
+    format!("{}/bosh/{release}:ubuntu-jammy-1.584-{version}", stage.registry.host())
+}
+
+/// The objects of a deployment, without the fields that change on their own.
+fn everything(stage: &Stage) -> Result<Vec<Value>> {
+    let mut all = Vec::new();
+    for kind in [
+        "secret",
+        "quarkssecret",
+        "quarksstatefulset",
+        "statefulset",
+        "service",
+        "quarksjob",
+    ] {
+        let list = stage.get(kind)?;
+        for mut object in list["items"].as_array().cloned().unwrap_or_default() {
+            let name = object["metadata"]["name"].as_str().unwrap_or_default();
+            if kind == "quarksjob" && JOBS.contains(&name) {
+                continue;
+            }
+            let uid = object["metadata"]["uid"].clone();
+            let labels = object["metadata"]["labels"].clone();
+            object["metadata"] = serde_json::json!({"name": name, "uid": uid, "labels": labels});
+            if let Some(members) = object.as_object_mut() {
+                members.remove("status");
+            }
+            all.push(object);
+        }
+    }
+    Ok(all)
+}
+
+fn conversion_jobs(stage: &Stage) -> Vec<String> {
+    let mut names = stage.names("quarksjob").unwrap();
+    names.retain(|name| name != "nats-smoke-tests");
+    names
+}
+
+fn message(deployment: &Value) -> String {
+    let reported = condition(deployment, "Converted").map(|reported| reported["message"].clone());
+    reported
+        .and_then(|reported| Some(reported.as_str()?.to_string()))
+        .unwrap_or_default()
+}
+
+/// One test, because each run of pods takes time: from nothing, the other mode and back, a changed value, and two mistakes.
+#[test]
+fn pods_convert_as_the_operator_does() {
+    let Some(cluster) = with_node().unwrap() else { return };
+    let mut stage = Stage::with_pods(cluster, "pods").unwrap();
+    load_releases(cluster, &stage).unwrap();
+    stage.deploy().unwrap();
+    let applied = |deployment: &Value| is(deployment, "Applied", "True") && is(deployment, "Converted", "True");
+    stage.wait("Applied by jobs", applied).unwrap();
+    assert_eq!(conversion_jobs(&stage), JOBS);
+    let made = everything(&stage).unwrap();
+    assert!(
+        made.iter()
+            .any(|object| object["metadata"]["name"] == "nats.bpm.broker-v1")
+    );
+
+    for (mode, jobs) in [("InProcess", &[][..]), ("Jobs", &JOBS[..])] {
+        stage.mode = mode;
+        stage.apply(&[stage.deployment(&["nats-scale"])]).unwrap();
+        stage.wait(mode, applied).unwrap();
+        assert_eq!(conversion_jobs(&stage), jobs, "{mode}");
+        assert_eq!(everything(&stage).unwrap(), made, "{mode}");
+    }
+
+    a_changed_value_runs_what_depends_on_it(&stage);
+    mistakes_are_reported_with_their_place(cluster, &stage);
+}
+
+fn a_changed_value_runs_what_depends_on_it(stage: &Stage) {
+    let value = r#"{"stringData":{"value":"example.org"}}"#;
+    stage
+        .kubectl(&[
+            "patch",
+            "secret/nats.var-implicit-system-domain",
+            "--type=merge",
+            "--patch",
+            value,
+        ])
+        .unwrap();
+    stage
+        .wait("another manifest", |deployment| {
+            let names = stage.names("secret").unwrap_or_default();
+            is(deployment, "Converted", "True") && names.iter().any(|name| name == "nats.desired-manifest-v2")
+        })
+        .unwrap();
+    let digest = |name: &str| {
+        let secret = stage.get(&format!("secret/{name}")).unwrap();
+        secret["metadata"]["annotations"]["quarks.cloudfoundry.org/desired-manifest-digest"].clone()
+    };
+    let names = stage.names("secret").unwrap();
+    let newest = |series: &str| {
+        names
+            .iter()
+            .filter(|name| name.starts_with(series))
+            .max()
+            .cloned()
+            .unwrap()
+    };
+    // Every document is of the new manifest, whether or not its content changed.
+    let bpm = digest(&newest("nats.bpm.broker-v"));
+    assert!(bpm.is_string());
+    for group in ["broker", "gateway", "smoke-tests"] {
+        assert_eq!(digest(&newest(&format!("nats.ig-resolved.{group}-v"))), bpm, "{group}");
+    }
+}
+
+fn mistakes_are_reported_with_their_place(cluster: &Cluster, stage: &Stage) {
+    let version = |version: &str| {
+        let ops = format!("- type: replace\n  path: /releases/name=messaging/version\n  value: {version}\n");
+        stage
+            .apply(&[
+                config_map("version", "ops", &ops),
+                stage.deployment(&["nats-scale", "version"]),
+            ])
+            .unwrap();
+    };
+    let releases = root().join("docs/examples/nats/releases");
+    let template = releases.join("messaging/jobs/broker/templates/broker.conf.erb");
+    let text = fs::read_to_string(template).unwrap();
+    let broken = format!("{}\n<%= p('broker.nothing') %>\n", text.trim_end());
+    let image = Image::release(&tagged(stage, "messaging", "1.4.1"), &releases.join("messaging")).unwrap();
+    let image = image.file("var/vcap/jobs-src/broker/templates/broker.conf.erb", broken);
+    cluster.load_image(&image).unwrap();
+    version("1.4.1");
+    let reported = stage
+        .wait("the template's error", |deployment| {
+            message(deployment).contains("broker.conf.erb")
+        })
+        .unwrap();
+    let place = format!("broker.conf.erb:{}", text.trim_end().lines().count() + 1);
+    assert!(message(&reported).contains(&place), "{}", message(&reported));
+    assert!(
+        message(&reported).contains("Can't find property '[\"broker.nothing\"]'"),
+        "{}",
+        message(&reported)
+    );
+
+    version("9.9.9");
+    let reported = stage
+        .wait("the missing image", |deployment| {
+            condition(deployment, "Converted").is_some_and(|reported| reported["reason"] == "DeploymentImagePull")
+        })
+        .unwrap();
+    assert!(
+        message(&reported).contains("messaging:ubuntu-jammy-1.584-9.9.9"),
+        "{}",
+        message(&reported)
+    );
+    version("1.4.0");
+    stage
+        .wait("the fix", |deployment| {
+            is(deployment, "Converted", "True") && is(deployment, "Applied", "True")
+        })
+        .unwrap();
+}
