@@ -7,7 +7,6 @@ use crate::image;
 use crate::keys;
 use crate::metadata::{Metadata, Use, user_map};
 use crate::release;
-use crate::report::{Place, Report};
 use crate::request::DeploymentRequest;
 use crate::rollout;
 use crate::value::text;
@@ -17,7 +16,7 @@ use boson_deployment::cloud::CloudConfig;
 use boson_deployment::instances::{Layout, Spread};
 use boson_deployment::names::{NameError, Names, Taken};
 use boson_deployment::{images, labels};
-use boson_document::Tree;
+use boson_document::{Place, Report, Tree};
 use std::collections::HashSet;
 
 /// Checks the manifest, and makes the objects.

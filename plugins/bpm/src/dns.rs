@@ -3,13 +3,12 @@
 use crate::codes;
 use crate::metadata::Metadata;
 use crate::object::{compact, object};
-use crate::report::{Place, Report};
 use crate::request::DeploymentRequest;
 use crate::security;
 use boson_deployment::dns::{self, ACCOUNT, ZONE_KEY};
 use boson_deployment::labels;
 use boson_deployment::names::{NameError, Names, Taken};
-use boson_document::{Tree, json};
+use boson_document::{Place, Report, Tree, json};
 
 /// Label of the servers' pods.
 const COMPONENT: (&str, &str) = ("app.kubernetes.io/component", "dns");

@@ -42,7 +42,6 @@ mod pre_render;
 mod probe;
 mod process;
 mod release;
-pub mod report;
 pub mod request;
 mod resources;
 mod rollout;

@@ -1,10 +1,9 @@
 //! The `update` block: how a group is updated, as annotations for the rollout controller.
 
 use crate::codes;
-use crate::report::{Place, Report};
 use crate::value::text;
 use boson_deployment::labels;
-use boson_document::{Map, Tree};
+use boson_document::{Map, Place, Report, Tree};
 
 /// Annotations of a group's update block, which holds the manifest's merged with its own. [`check`] reports its errors.
 pub fn annotations(group: &Tree) -> Map {
@@ -182,8 +181,14 @@ mod tests {
                 &mut report,
             );
             let all = report.into_diagnostics().into_iter();
-            all.map(|one| format!("{} {}", one.pointer, one.message.split(':').next().unwrap_or_default()))
-                .collect::<Vec<_>>()
+            all.map(|one| {
+                format!(
+                    "{} {}",
+                    one.pointer_text(),
+                    one.message.split(':').next().unwrap_or_default()
+                )
+            })
+            .collect::<Vec<_>>()
         };
         assert_eq!(warned(r#"{"serial": false}"#), [""; 0]);
         assert_eq!(

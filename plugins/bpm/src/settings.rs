@@ -2,9 +2,8 @@
 
 use crate::codes;
 use crate::metadata::{Use, is_subdomain, user_map};
-use crate::report::{Place, Report};
 use crate::value::text;
-use boson_document::{Map, Tree};
+use boson_document::{Map, Place, Report, Tree};
 use std::net::IpAddr;
 
 /// The settings of a group.

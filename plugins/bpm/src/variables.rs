@@ -3,13 +3,12 @@
 use crate::codes;
 use crate::metadata::Metadata;
 use crate::object::{compact, object};
-use crate::report::{Place, Report};
 use crate::request::Variable;
 use crate::value::text;
 use boson_deployment::labels;
 use boson_deployment::names::{LABEL_LIMIT, NameError, Names, Taken, cut, label};
-use boson_document::Tree;
 use boson_document::ruby::inspect;
+use boson_document::{Place, Report, Tree};
 
 /// BOSH's types and the predecessor's.
 const TYPES: [&str; 10] = [

@@ -104,7 +104,9 @@ fn counts_are_bounded() {
         let group = format!(r#"{{"name": "g", "instances": {instances}, "jobs": [{{"name": "j", "release": "r"}}]}}"#);
         let reported = convert::group(&request(&group, "{}"), &Tree::object()).unwrap_err();
         assert!(
-            reported.iter().any(|one| one.pointer == "/instance_groups/0/instances"),
+            reported
+                .iter()
+                .any(|one| one.pointer_text() == "/instance_groups/0/instances"),
             "{instances}: {reported:?}"
         );
     }

@@ -3,11 +3,10 @@
 
 use boson_bpm::convert;
 use boson_bpm::keys::{Fate, GROUP, JOB, Key, MANIFEST, QUARKS};
-use boson_bpm::report::{Diagnostic, Severity};
 use boson_bpm::request::{Deployment, DeploymentRequest, GroupRequest, JobFiles};
 use boson_bpm::value::Kind;
 use boson_deployment::instances::Spread;
-use boson_document::{Pointer, Tree, json};
+use boson_document::{Diagnostic, Pointer, Severity, Tree, json};
 
 type Convert = fn(&Tree) -> Vec<Diagnostic>;
 
@@ -173,7 +172,10 @@ fn check(table: &[Key], root: &str, convert: Convert) {
             insert(&mut document, at.tokens(), json::parse(value).unwrap());
         }
         let at = put(&mut document, &root, key.path, sample(key.path, key.kind)).to_string();
-        let reported: Vec<Diagnostic> = convert(&document).into_iter().filter(|one| one.pointer == at).collect();
+        let reported: Vec<Diagnostic> = convert(&document)
+            .into_iter()
+            .filter(|one| one.pointer_text() == at)
+            .collect();
         let severities: Vec<Severity> = reported.iter().map(|one| one.severity).collect();
         let expected = match key.fate {
             Fate::Used => vec![],
@@ -261,7 +263,7 @@ fn values_of_the_wrong_type_have_boshs_words() {
         let reported = convert(&document);
         let found = reported
             .iter()
-            .any(|one| one.pointer == pointer && one.message == message && one.severity == Severity::Error);
+            .any(|one| one.pointer_text() == pointer && one.message == message && one.severity == Severity::Error);
         assert!(found, "{pointer}: {reported:?}");
     }
 }
@@ -426,7 +428,7 @@ fn every_key_of_bpm_yml_has_an_effect_or_a_warning_at_its_place() {
         assert!(errors.is_empty(), "{path}: {errors:?}");
         let here = reported
             .iter()
-            .filter(|one| one.document == "b" && one.pointer == at)
+            .filter(|one| one.document.as_deref() == Some("b") && one.pointer_text() == at)
             .count();
         assert_eq!(here, usize::from(*warned), "{path}: {reported:?}");
     }
@@ -440,7 +442,7 @@ fn values_that_should_not_converge_in_a_cluster_are_reported() {
         let reported = of_manifest(&document);
         let about = reported
             .iter()
-            .filter(|one| one.pointer == "/features/converge_variables");
+            .filter(|one| one.pointer_text() == "/features/converge_variables");
         assert_eq!(
             about.filter(|one| one.severity == Severity::Warning).count(),
             warnings,

@@ -2,13 +2,12 @@
 
 use crate::addons::unused;
 use crate::codes;
-use crate::diagnostic::Report;
 use crate::group::Group;
 use crate::job::Job;
 use crate::provide::name_or_type;
 use crate::spec::{Consumes, Specs};
 use crate::value::{Members, class, hash, plain};
-use boson_document::{Map, Pointer, Tree};
+use boson_document::{Map, Pointer, Report, Tree};
 use std::collections::HashSet;
 
 /// A link that a job consumes.
@@ -247,7 +246,8 @@ impl<'r> Reader<'r, '_> {
         let message = format!("The key '{key}' of the consumed link '{link}' has no effect in Kubernetes");
         let help = "every instance has one address, the DNS name of its Service";
         self.report
-            .warning(codes::UNUSED_KEY, members.place.at(key), message, help);
+            .warning(codes::UNUSED_KEY, members.place.at(key), message)
+            .help(help);
     }
 
     fn deployment(&mut self, members: &Members<'_>, consumer: &Consumer) -> Option<()> {
@@ -273,7 +273,8 @@ impl<'r> Reader<'r, '_> {
         );
         let help = "links to other deployments are not possible: give its `instances`, `properties` and `address` here instead";
         self.report
-            .error_with_help(codes::UNKNOWN_DEPLOYMENT, members.place.at("deployment"), message, help);
+            .error(codes::UNKNOWN_DEPLOYMENT, members.place.at("deployment"), message)
+            .help(help);
         None
     }
 
@@ -322,12 +323,9 @@ impl<'r> Reader<'r, '_> {
                 self.job.name,
                 plain(&name)
             );
-            self.report.warning(
-                codes::UNKNOWN_LINK,
-                at,
-                message,
-                "check the link's name against the job's spec",
-            );
+            self.report
+                .warning(codes::UNKNOWN_LINK, at, message)
+                .help("check the link's name against the job's spec");
         }
     }
 }

@@ -1,7 +1,6 @@
 //! An instance group of the manifest.
 
 use crate::codes;
-use crate::diagnostic::Report;
 use crate::job::{Job, Properties, collision, is_bpm, unknown_job};
 use crate::manifest::Release;
 use crate::properties::merged;
@@ -10,7 +9,7 @@ use crate::value::{Members, plain, text};
 use boson_deployment::cloud::{CloudConfig, Disk};
 use boson_deployment::dns::is_release;
 use boson_deployment::instances::Instance;
-use boson_document::{Map, Pointer, Tree, closest, did_you_mean};
+use boson_document::{Map, Pointer, Report, Tree, closest, did_you_mean};
 use std::collections::{HashMap, HashSet};
 
 /// An instance group.
@@ -237,7 +236,8 @@ impl<'a> GroupReader<'_, 'a> {
                 None => help.to_string(),
             };
             self.report
-                .error_with_help(codes::UNKNOWN_RELEASE, members.place.at("release"), message, help);
+                .error(codes::UNKNOWN_RELEASE, members.place.at("release"), message)
+                .help(help);
             return None;
         }
         let Some(spec) = self.specs.find(&release, &name) else {

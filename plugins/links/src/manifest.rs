@@ -1,12 +1,11 @@
 //! The manifest as this stage needs it: releases and instance groups.
 
 use crate::codes;
-use crate::diagnostic::Report;
 use crate::group::{Group, GroupReader};
 use crate::spec::Specs;
 use crate::value::{Members, hash, plain};
 use boson_deployment::cloud::CloudConfig;
-use boson_document::{Pointer, Tree};
+use boson_document::{Pointer, Report, Tree};
 use std::collections::{HashMap, HashSet};
 
 /// The manifest.

@@ -2,13 +2,12 @@
 
 use crate::addons::unused;
 use crate::codes;
-use crate::diagnostic::Report;
 use crate::group::Group;
 use crate::job::Job;
 use crate::properties::{pieces, place};
 use crate::spec::{Provides, Spec, Specs, property_names};
 use crate::value::{Members, hash, plain};
-use boson_document::{Map, Pointer, Tree};
+use boson_document::{Map, Pointer, Report, Tree};
 use std::collections::{HashMap, HashSet};
 
 /// Who provides a link.
@@ -110,12 +109,9 @@ impl<'a> Reader<'_, 'a> {
                     plain(name)
                 );
                 let at = self.job.place.at("provides").at(name);
-                self.report.warning(
-                    codes::UNKNOWN_LINK,
-                    at,
-                    message,
-                    "check the link's name against the job's spec",
-                );
+                self.report
+                    .warning(codes::UNKNOWN_LINK, at, message)
+                    .help("check the link's name against the job's spec");
             }
         }
     }
@@ -170,12 +166,9 @@ impl<'a> Reader<'_, 'a> {
         let shared = members.get("shared").is_some_and(|shared| *shared == Tree::Bool(true));
         if shared {
             let message = format!("The key 'shared' of the provided link '{link}' has no effect in Kubernetes");
-            self.report.warning(
-                codes::UNUSED_KEY,
-                members.place.at("shared"),
-                message,
-                "other deployments reach the group by its Service's name",
-            );
+            self.report
+                .warning(codes::UNUSED_KEY, members.place.at("shared"), message)
+                .help("other deployments reach the group by its Service's name");
         }
         Some(())
     }

@@ -1,10 +1,9 @@
 //! The job property `quarks` with what only Kubernetes knows, as far as this stage reads it.
 
 use crate::codes;
-use crate::diagnostic::Report;
 use crate::job::Job;
 use crate::value::{Members, hash};
-use boson_document::Tree;
+use boson_document::{Report, Tree};
 
 /// The job property; its older name.
 pub const QUARKS: [&str; 2] = ["quarks", "bosh_containerization"];
@@ -37,7 +36,9 @@ pub fn check(job: &Job<'_>, report: &mut Report) {
                 "The key '{key}' of the property '{name}' of job '{}' has no effect: it is computed",
                 job.name
             );
-            report.warning(codes::GIVEN_DATA, members.place.at(key), message, "take it out");
+            report
+                .warning(codes::GIVEN_DATA, members.place.at(key), message)
+                .help("take it out");
         }
         members.object("consumes", report);
     }
@@ -47,6 +48,8 @@ pub fn check(job: &Job<'_>, report: &mut Report) {
             job.name, QUARKS[0], QUARKS[1]
         );
         let help = "move everything under `quarks`: what both have is taken from there";
-        report.warning(codes::GIVEN_DATA, place.at(QUARKS[1]), message, help);
+        report
+            .warning(codes::GIVEN_DATA, place.at(QUARKS[1]), message)
+            .help(help);
     }
 }

@@ -1,7 +1,6 @@
 //! The resolved document of a group: a manifest with this group only, its jobs' properties bound, instances and links added.
 
 use crate::codes;
-use crate::diagnostic::Report;
 use crate::group::Group;
 use crate::job::Job;
 use crate::manifest::Manifest;
@@ -11,7 +10,7 @@ use boson_deployment::cloud::{self, CloudConfig};
 use boson_deployment::dns::{self, Zone};
 use boson_deployment::names::Names;
 use boson_deployment::waiting;
-use boson_document::{MAX_DEPTH, Map, Tree};
+use boson_document::{MAX_DEPTH, Map, Report, Tree};
 use std::collections::{HashMap, HashSet};
 
 /// Computed data of a job.

@@ -1,8 +1,7 @@
 //! Values of the manifest by BOSH's rules: required keys, types, and their error texts without what may be secret.
 
 use crate::codes;
-use crate::diagnostic::Report;
-use boson_document::{Map, Pointer, Tree, ruby};
+use boson_document::{Map, Pointer, Report, Tree, ruby};
 
 /// Reads the members of one object; errors are added to the report.
 pub struct Members<'m> {

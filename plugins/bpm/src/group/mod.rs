@@ -9,7 +9,6 @@ use crate::job::Job;
 use crate::keys;
 use crate::metadata::{Metadata, Use, user_map};
 use crate::ports::{self, Port};
-use crate::report::{Place, Report};
 use crate::request::{Deployment, GroupRequest};
 use crate::rollout;
 use crate::settings::Settings;
@@ -18,7 +17,7 @@ use crate::waiting::{self, Wait};
 use boson_deployment::cloud::CloudConfig;
 use boson_deployment::instances::Layout;
 use boson_deployment::{labels, names};
-use boson_document::{Map, Tree};
+use boson_document::{Map, Place, Report, Tree};
 use std::collections::HashSet;
 use values::{disks, lifecycle, replicas, resource, zones};
 

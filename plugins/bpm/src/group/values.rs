@@ -3,11 +3,10 @@
 use super::{Disks, Lifecycle, MOST_INSTANCES};
 use crate::cloud::Cloud;
 use crate::codes;
-use crate::report::{Place, Report};
 use crate::value::text;
 use boson_deployment::instances::{Layout, Spread};
-use boson_document::Tree;
 use boson_document::ruby::inspect;
+use boson_document::{Place, Report, Tree};
 
 /// What runs the group.
 pub fn lifecycle(tree: &Tree, name: &str, place: &Place, report: &mut Report) -> Lifecycle {

@@ -2,10 +2,9 @@
 
 use super::{Fate, Key, MANIFEST};
 use crate::codes;
-use crate::report::{Place, Report};
 use crate::value::{Kind, text};
 use boson_document::ruby::{class, inspect};
-use boson_document::{Tree, escape, go};
+use boson_document::{Place, Report, Tree, escape, go};
 
 /// Applies a table to a value.
 pub fn walk(table: &'static [Key], tree: &Tree, place: &Place, report: &mut Report) {
