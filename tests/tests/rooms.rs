@@ -74,14 +74,14 @@ fn plugins_see_shared_documents_only() {
     let needs = needs();
     for (room, may) in [
         ("boson-document", set(&[])),
-        ("boson-deployment", set(&["boson-document"])),
+        ("boson-manifest", set(&["boson-document"])),
         ("boson-ops", set(&["boson-document"])),
         ("boson-variables", set(&["boson-document"])),
-        ("boson-links", set(&["boson-document", "boson-deployment"])),
+        ("boson-links", set(&["boson-document", "boson-manifest"])),
         ("boson-processes", set(&["boson-document"])),
         (
             "boson-bpm",
-            set(&["boson-document", "boson-deployment", "boson-processes"]),
+            set(&["boson-document", "boson-manifest", "boson-processes"]),
         ),
     ] {
         assert_eq!(allowed_to_see(&needs, room), may, "{room}");
@@ -101,12 +101,12 @@ fn rooms_of_the_host_see_what_they_may() {
     };
     assert_eq!(
         allowed_to_see(&needs, "boson-pipeline"),
-        set(&["boson-document", "boson-deployment"])
+        set(&["boson-document", "boson-manifest"])
     );
     never("boson-pipeline", &["tokio", "kube", "wasmtime", "cap-std", "rcgen"]);
     assert_eq!(
         allowed_to_see(&needs, "boson-sandbox"),
-        set(&["boson-budget", "boson-document", "boson-deployment", "boson-pipeline"])
+        set(&["boson-budget", "boson-document", "boson-manifest", "boson-pipeline"])
     );
     assert_eq!(allowed_to_see(&needs, "boson-budget"), set(&[]));
     never("boson-budget", &["kube", "wasmtime", "tokio"]);
@@ -141,7 +141,7 @@ fn rooms_of_the_host_see_what_they_may() {
         set(&[
             "boson-budget",
             "boson-document",
-            "boson-deployment",
+            "boson-manifest",
             "boson-pipeline",
             "boson-credentials"
         ])
@@ -149,7 +149,7 @@ fn rooms_of_the_host_see_what_they_may() {
     never("boson-controllers", &["wasmtime", "boson-sandbox"]);
     assert_eq!(
         allowed_to_see(&needs, "boson-dns"),
-        set(&["boson-document", "boson-deployment"])
+        set(&["boson-document", "boson-manifest"])
     );
     never("boson-dns", &["wasmtime", "cap-std"]);
 }

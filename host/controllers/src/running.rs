@@ -6,7 +6,7 @@ use crate::metrics::{Metrics, Outcome, Reconcile};
 use crate::scope::Scope;
 use crate::serving::{Health, State};
 use crate::spawned::Spawned;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use futures::FutureExt;
 use futures::stream::{self, Stream, StreamExt};
 use k8s_openapi::NamespaceResourceScope;

@@ -8,8 +8,8 @@ use crate::diagnostic::Diagnostic;
 use crate::report::Sources;
 use crate::stage::Origin;
 use crate::yaml::Document;
-use boson_deployment::cloud::KEY;
 use boson_document::{Map, Pointer, Tree, placeholder, ruby};
+use boson_manifest::cloud::KEY;
 use std::borrow::Borrow;
 
 /// Lists that the director concatenates.

@@ -3,8 +3,8 @@
 use crate::codes;
 use crate::metadata::{self, Use, user_map};
 use crate::settings::Settings;
-use boson_deployment::cloud::{self, CloudConfig, Disk};
 use boson_document::{Map, Place, Pointer, Report, Tree};
+use boson_manifest::cloud::{self, CloudConfig, Disk};
 use std::collections::HashMap;
 
 /// The settings for one group; all absent without a cloud config.

@@ -12,11 +12,11 @@ use crate::rollout;
 use crate::value::text;
 use crate::variables;
 use crate::zone::NODE_LABEL;
-use boson_deployment::cloud::CloudConfig;
-use boson_deployment::instances::{Layout, Spread};
-use boson_deployment::names::{NameError, Names, Taken};
-use boson_deployment::{images, labels};
 use boson_document::{Place, Report, Tree};
+use boson_manifest::cloud::CloudConfig;
+use boson_manifest::instances::{Layout, Spread};
+use boson_manifest::names::{NameError, Names, Taken};
+use boson_manifest::{images, labels};
 use std::collections::HashSet;
 
 /// Checks the manifest, and makes the objects.

@@ -8,9 +8,9 @@ use crate::probe::{self, Probes};
 use crate::process::{self, Process};
 use crate::request::{GroupRequest, JobFiles};
 use crate::scripts;
-use boson_deployment::dns;
-use boson_deployment::images;
 use boson_document::{Map, Place, Report, Tree, go};
+use boson_manifest::dns;
+use boson_manifest::images;
 use boson_processes::is_env_name;
 
 /// A job.

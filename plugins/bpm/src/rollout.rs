@@ -2,8 +2,8 @@
 
 use crate::codes;
 use crate::value::text;
-use boson_deployment::labels;
 use boson_document::{Map, Place, Report, Tree};
+use boson_manifest::labels;
 
 /// Annotations of a group's update block, which holds the manifest's merged with its own. [`check`] reports its errors.
 pub fn annotations(group: &Tree) -> Map {

@@ -5,10 +5,10 @@ use crate::metadata::Metadata;
 use crate::object::{compact, object};
 use crate::request::Variable;
 use crate::value::text;
-use boson_deployment::labels;
-use boson_deployment::names::{LABEL_LIMIT, NameError, Names, Taken, cut, label};
 use boson_document::ruby::inspect;
 use boson_document::{Place, Report, Tree};
+use boson_manifest::labels;
+use boson_manifest::names::{LABEL_LIMIT, NameError, Names, Taken, cut, label};
 
 /// BOSH's types and the predecessor's.
 const TYPES: [&str; 10] = [

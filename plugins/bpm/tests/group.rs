@@ -3,8 +3,8 @@
 
 use boson_bpm::convert;
 use boson_bpm::request::{BpmCopy, Converted, Deployment, GroupRequest, JobFiles};
-use boson_deployment::instances::Spread;
 use boson_document::{Diagnostic, Pointer, Severity, Tree, json};
+use boson_manifest::instances::Spread;
 
 /// A group: members of its own, of `quarks`, of its processes.
 #[derive(Clone, Copy, Default)]

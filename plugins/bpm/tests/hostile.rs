@@ -3,8 +3,8 @@
 
 use boson_bpm::convert;
 use boson_bpm::request::{BpmCopy, Deployment, DeploymentRequest, GroupRequest, JobFiles};
-use boson_deployment::instances::Spread;
 use boson_document::{Tree, json};
+use boson_manifest::instances::Spread;
 use std::time::Instant;
 
 fn deployment() -> Deployment {

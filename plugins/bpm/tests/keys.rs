@@ -5,8 +5,8 @@ use boson_bpm::convert;
 use boson_bpm::keys::{Fate, GROUP, JOB, Key, MANIFEST, QUARKS};
 use boson_bpm::request::{Deployment, DeploymentRequest, GroupRequest, JobFiles};
 use boson_bpm::value::Kind;
-use boson_deployment::instances::Spread;
 use boson_document::{Diagnostic, Pointer, Severity, Tree, json};
+use boson_manifest::instances::Spread;
 
 type Convert = fn(&Tree) -> Vec<Diagnostic>;
 

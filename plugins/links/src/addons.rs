@@ -6,9 +6,9 @@ use crate::job::{Job, Properties, collision, is_bpm, unknown_job};
 use crate::manifest::Manifest;
 use crate::spec::Specs;
 use crate::value::{Members, plain};
-use boson_deployment::addons::{Candidate, Filter, Kind};
-use boson_deployment::dns::is_release;
 use boson_document::{Map, Pointer, Report, Tree};
+use boson_manifest::addons::{Candidate, Filter, Kind};
+use boson_manifest::dns::is_release;
 use std::collections::{HashMap, HashSet};
 
 /// Most jobs of a deployment, so that addons cannot multiply groups without bounds.

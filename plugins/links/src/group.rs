@@ -6,10 +6,10 @@ use crate::manifest::Release;
 use crate::properties::merged;
 use crate::spec::Specs;
 use crate::value::{Members, plain, text};
-use boson_deployment::cloud::{CloudConfig, Disk};
-use boson_deployment::dns::is_release;
-use boson_deployment::instances::Instance;
 use boson_document::{Map, Pointer, Report, Tree, closest, did_you_mean};
+use boson_manifest::cloud::{CloudConfig, Disk};
+use boson_manifest::dns::is_release;
+use boson_manifest::instances::Instance;
 use std::collections::{HashMap, HashSet};
 
 /// An instance group.

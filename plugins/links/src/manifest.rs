@@ -4,8 +4,8 @@ use crate::codes;
 use crate::group::{Group, GroupReader};
 use crate::spec::Specs;
 use crate::value::{Members, hash, plain};
-use boson_deployment::cloud::CloudConfig;
 use boson_document::{Pointer, Report, Tree};
+use boson_manifest::cloud::CloudConfig;
 use std::collections::{HashMap, HashSet};
 
 /// The manifest.

@@ -10,10 +10,10 @@ use crate::resolved::{Documents, GroupDocument};
 use crate::spec::{JobSpec, Specs};
 use crate::value::plain;
 use crate::{addons, codes, limit, quarks, variables};
-use boson_deployment::dns;
-use boson_deployment::instances::{Instance, Layout, Spread};
-use boson_deployment::names::{NameError, Names, Taken, label};
 use boson_document::{Diagnostic, Pointer, Report, Tree};
+use boson_manifest::dns;
+use boson_manifest::instances::{Instance, Layout, Spread};
+use boson_manifest::names::{NameError, Names, Taken, label};
 use std::collections::HashSet;
 
 /// The deployment and its namespace.

@@ -5,8 +5,8 @@ use crate::group::Group;
 use crate::provide::{Provider, Source};
 use crate::resolve::{Found, Providers};
 use crate::value::{hash, text};
-use boson_deployment::names::Names;
 use boson_document::{Map, Pointer, Report, Tree};
+use boson_manifest::names::Names;
 
 /// Links that a certificate may consume.
 const CONSUMERS: [&str; 2] = ["alternative_name", "common_name"];

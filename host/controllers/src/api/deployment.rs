@@ -1,7 +1,7 @@
 //! BOSHDeployment: a manifest, its ops files and variables, and how it is converted.
 
 use super::Condition;
-use boson_deployment::instances::Spread;
+use boson_manifest::instances::Spread;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;

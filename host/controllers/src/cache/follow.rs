@@ -5,7 +5,7 @@ use super::{Cache, Digest, Entry, Place, Says};
 use crate::api::QuarksStatefulSet;
 use crate::client::resource;
 use crate::running::api;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use boson_pipeline::bundle::kinds::KINDS;
 use futures::stream::{self, BoxStream};
 use futures::{Stream, StreamExt};

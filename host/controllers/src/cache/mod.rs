@@ -14,7 +14,7 @@ pub(crate) use selector::{Digests, Selector};
 
 use crate::api::QuarksStatefulSet;
 use crate::stateful_set;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use kube::ResourceExt;
 use selector::claims;
 use serde_json::Value;
@@ -272,7 +272,7 @@ mod tests {
     use super::selector::CLAIM;
     use super::*;
     use crate::client::written::Written;
-    use boson_deployment::labels;
+    use boson_manifest::labels;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
     use serde_json::{Value, json};
 

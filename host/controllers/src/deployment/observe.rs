@@ -10,8 +10,8 @@ use crate::api::{BoshDeployment, QuarksJob, QuarksStatefulSet};
 use crate::cache::{Says, Trouble};
 use crate::client::{Error, Kind};
 use crate::objects;
-use boson_deployment::labels;
-use boson_deployment::names::Names;
+use boson_manifest::labels;
+use boson_manifest::names::Names;
 use kube::{Resource, ResourceExt};
 use serde_json::Value;
 

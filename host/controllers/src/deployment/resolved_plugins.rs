@@ -10,7 +10,7 @@ use crate::conversion::{Chosen, ResolvedPlugins};
 use crate::objects;
 use crate::plugins::{Asking, COPY, Fault, Pick, Selection, Waiting, select};
 use crate::used::Used;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use boson_pipeline::report::Sources;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt;

@@ -5,7 +5,7 @@ use super::resolved_plugins::Resolution;
 use crate::api::{BoshDeployment, ReferenceType};
 use crate::cache::{Digest, Digests, Selector};
 use crate::client::written::Written;
-use boson_deployment::names::Names;
+use boson_manifest::names::Names;
 use kube::{Resource, ResourceExt};
 
 /// The state of everything that a deployment depends on.

@@ -6,7 +6,7 @@ use super::inputs;
 use crate::api::PluginUse;
 use crate::client::Notice;
 use crate::objects::Plan;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -8,7 +8,7 @@ use crate::cache::{Touched, follow};
 use crate::client::Kind;
 use crate::requeue::{self, own};
 use crate::running::{Running, api};
-use boson_deployment::labels;
+use boson_manifest::labels;
 use futures::stream::{self, Stream, StreamExt};
 use k8s_openapi::api::core::v1::{Pod, ServiceAccount};
 use kube::ResourceExt;

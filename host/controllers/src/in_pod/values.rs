@@ -7,8 +7,8 @@
 )]
 
 use crate::deployment::values as secrets;
-use boson_deployment::labels;
 use boson_document::{Map, Tree};
+use boson_manifest::labels;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::scrub::Secrets;
 use boson_pipeline::variables::Table;

@@ -5,7 +5,7 @@
 
 use crate::account::{Account as Made, rule};
 use crate::client::{Cluster, Error, FieldManager};
-use boson_deployment::labels;
+use boson_manifest::labels;
 use k8s_openapi::api::core::v1::ServiceAccount;
 
 /// Name of the account, its Role and its RoleBinding.

@@ -6,7 +6,7 @@ use crate::api::job::{Output, PersistenceMethod};
 use crate::client::{Cluster, Error};
 use crate::used::Used;
 use crate::versioned;
-use boson_deployment::labels::{self, secret_kind};
+use boson_manifest::labels::{self, secret_kind};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;

@@ -6,7 +6,7 @@ use super::references::{Kind, topic};
 use crate::api::QuarksJob;
 use crate::requeue::{Watches, owners};
 use crate::running::Running;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
 use kube::api::ObjectMeta;

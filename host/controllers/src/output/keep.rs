@@ -4,7 +4,7 @@ use super::parsed::Wanted;
 use crate::client::{Cluster, Created, Error, FieldManager};
 use crate::objects;
 use crate::versioned::{Content, Next, Series};
-use boson_deployment::labels::{self, secret_kind};
+use boson_manifest::labels::{self, secret_kind};
 use boson_pipeline::Diagnostic;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};

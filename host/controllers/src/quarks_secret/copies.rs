@@ -9,7 +9,7 @@ use super::secret::reference;
 use crate::api::secret::{Copy, SecretType};
 use crate::api::{ConditionStatus, QuarksSecret};
 use crate::conditions::Finding;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use k8s_openapi::api::core::v1::Secret;
 use std::collections::BTreeMap;
 

@@ -15,7 +15,7 @@ use crate::api::secret::SecretType;
 use crate::api::{ConditionStatus, QuarksSecret};
 use crate::conditions::Finding;
 use boson_credentials::Issued;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use k8s_openapi::api::core::v1::Secret;
 use std::time::{Duration, SystemTime};
 

@@ -5,7 +5,7 @@ use crate::api::secret::QuarksSecretStatus;
 use crate::api::{ConditionStatus, QuarksSecret};
 use crate::client::Notice;
 use crate::conditions;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use std::time::SystemTime;

@@ -15,7 +15,7 @@ use crate::interest::Interest;
 use crate::scope::Scope;
 use crate::taken::Taken;
 use crate::{drift, objects};
-use boson_deployment::labels;
+use boson_manifest::labels;
 use disks::Disks;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;

@@ -5,7 +5,7 @@ use super::labelled::is_labelled;
 use crate::api::QuarksStatefulSet;
 use crate::requeue::{Watches, owners};
 use crate::running::Running;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::ObjectMeta;

@@ -4,8 +4,8 @@ use super::Group;
 use crate::codes;
 use crate::job::Job;
 use crate::request::GroupRequest;
-use boson_deployment::images;
 use boson_document::{Code, Report, Tree};
+use boson_manifest::images;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// One error for a group, whatever the number of its jobs. Errors of an entry of `releases` or `stemcells` are reported by the checks of the

@@ -14,10 +14,10 @@ use crate::rollout;
 use crate::settings::Settings;
 use crate::value::text;
 use crate::waiting::{self, Wait};
-use boson_deployment::cloud::CloudConfig;
-use boson_deployment::instances::Layout;
-use boson_deployment::{labels, names};
 use boson_document::{Map, Place, Report, Tree};
+use boson_manifest::cloud::CloudConfig;
+use boson_manifest::instances::Layout;
+use boson_manifest::{labels, names};
 use std::collections::HashSet;
 use values::{disks, lifecycle, replicas, resource, zones};
 

@@ -4,9 +4,9 @@ use super::{Disks, Lifecycle, MOST_INSTANCES};
 use crate::cloud::Cloud;
 use crate::codes;
 use crate::value::text;
-use boson_deployment::instances::{Layout, Spread};
 use boson_document::ruby::inspect;
 use boson_document::{Place, Report, Tree};
+use boson_manifest::instances::{Layout, Spread};
 
 /// What runs the group.
 pub fn lifecycle(tree: &Tree, name: &str, place: &Place, report: &mut Report) -> Lifecycle {

@@ -2,9 +2,9 @@
 
 use super::{tree, wit};
 use crate::request;
-use boson_deployment::dns::ALIAS_FILES_EXTENSION;
-use boson_deployment::instances::Spread;
 use boson_document::{Code, Diagnostic, Pointer, Severity};
+use boson_manifest::dns::ALIAS_FILES_EXTENSION;
+use boson_manifest::instances::Spread;
 
 /// What the `monit` files of a group's jobs start: an object, name of the job -> program.
 const START_PROGRAMS: &str = "start-programs";

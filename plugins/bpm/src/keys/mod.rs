@@ -159,7 +159,7 @@ pub const MANIFEST: &[Key] = &[
         "values do not follow the stemcell; 'update_mode' says when another one is made",
     ),
     used("tags", Kind::Hash),
-    // The host adds it: see `boson_deployment::cloud`.
+    // The host adds it: see `boson_manifest::cloud`.
     used("cloud_config", Kind::Hash),
     refused("properties", PROPERTIES),
     refused(

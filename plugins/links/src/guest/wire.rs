@@ -2,8 +2,8 @@
 
 use super::{boson::types::types as wit, world};
 use crate::{Deployment, GroupDocument, Ids, JobSpec, Provided, codes};
-use boson_deployment::instances::Spread;
 use boson_document::{Code, Diagnostic, Pointer, Severity, Tree, json};
+use boson_manifest::instances::Spread;
 
 /// A document that came as text.
 pub fn parse(text: &str, name: &str) -> Result<Tree, Vec<wit::Diagnostic>> {

@@ -1,8 +1,8 @@
 //! A deployment to resolve: a manifest and jobs' specs as JSON values.
 
-use boson_deployment::instances::Spread;
 use boson_document::{Diagnostic, Pointer, Severity, Tree, json};
 use boson_links::{Deployment, Ids, JobSpec, Resolved, resolve};
+use boson_manifest::instances::Spread;
 use serde_json::{Value, json as value};
 
 /// A deployment `dep` in namespace `ns`.

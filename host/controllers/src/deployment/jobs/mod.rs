@@ -16,7 +16,7 @@ use crate::api::QuarksJob;
 use crate::client::{Error, resource};
 use crate::objects;
 use crate::versioned::Series;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::convert::pre_render_ops;
 use k8s_openapi::api::core::v1::Pod;
