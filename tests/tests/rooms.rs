@@ -76,7 +76,7 @@ fn plugins_see_shared_documents_only() {
         ("boson-document", set(&[])),
         ("boson-manifest", set(&["boson-document"])),
         ("boson-ops", set(&["boson-document"])),
-        ("boson-variables", set(&["boson-document"])),
+        ("boson-variables", set(&["boson-document", "boson-manifest"])),
         ("boson-links", set(&["boson-document", "boson-manifest"])),
         ("boson-processes", set(&["boson-document"])),
         (

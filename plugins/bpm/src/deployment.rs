@@ -9,14 +9,13 @@ use crate::metadata::{Metadata, Use, user_map};
 use crate::release;
 use crate::request::DeploymentRequest;
 use crate::rollout;
-use crate::value::text;
 use crate::variables;
 use crate::zone::NODE_LABEL;
-use boson_document::{Place, Report, Tree};
+use boson_document::{Place, Report, Tree, ruby};
 use boson_manifest::cloud::CloudConfig;
 use boson_manifest::instances::{Layout, Spread};
 use boson_manifest::names::{NameError, Names, Taken};
-use boson_manifest::{images, labels};
+use boson_manifest::{images, labels, redacted};
 use std::collections::HashSet;
 
 /// Checks the manifest, and makes the objects.
@@ -60,7 +59,7 @@ fn check(request: &DeploymentRequest, place: &Place, report: &mut Report) {
     if let Some(features) = document.get("features") {
         keys::features(features, &place.at("features"), report);
     }
-    if let Some(name) = text(document, "name").filter(|name| *name != request.deployment.name) {
+    if let Some(name) = ruby::member(document, "name").filter(|name| *name != request.deployment.name) {
         let text = format!(
             "Key 'name' has no effect: the deployment is called '{}', not '{name}'",
             request.deployment.name
@@ -136,7 +135,7 @@ fn releases(request: &DeploymentRequest, place: &Place, report: &mut Report) {
         }
         let stemcell = release.get("stemcell").map(|stemcell| (stemcell, place.at("stemcell")));
         for (tree, place) in [Some((release, place)), stemcell].into_iter().flatten() {
-            let version = text(tree, "version").unwrap_or_default();
+            let version = ruby::member(tree, "version").unwrap_or_default();
             let users = Users::of_release(&request.document, name);
             version_checks(
                 &format!("release '{name}'"),
@@ -253,10 +252,13 @@ fn stemcells(document: &Tree, place: &Place, report: &mut Report) {
                 format!("Duplicate stemcell alias '{alias}'"),
             );
         }
-        if stemcell.get("os").is_none() && stemcell.get("name").is_none() && stemcell.as_object().is_some() {
+        if let Some(map) = stemcell.as_object()
+            && !map.contains_key("os")
+            && !map.contains_key("name")
+        {
             let text = format!(
                 "Required property 'os' or 'name' was not specified in object ({})",
-                boson_document::ruby::inspect(stemcell)
+                redacted::hash(map)
             );
             report.error(codes::MISSING_KEY, &place, text);
         }
@@ -265,7 +267,7 @@ fn stemcells(document: &Tree, place: &Place, report: &mut Report) {
             let text = format!("Stemcell '{alias}' has no effect: no instance group uses it");
             report.warning(codes::IGNORED_KEY, &place, text);
         } else if used {
-            let version = text(stemcell, "version").unwrap_or_default();
+            let version = ruby::member(stemcell, "version").unwrap_or_default();
             let users = Users::of_stemcell(document, alias);
             version_checks(
                 &format!("stemcell '{alias}'"),
@@ -307,7 +309,7 @@ fn jobs(document: &Tree, place: &Place, report: &mut Report) {
 fn quarks(job: &Tree, place: &Place, report: &mut Report) {
     for name in ["quarks", "bosh_containerization"] {
         if let Some(tree) = job.get("properties").and_then(|properties| properties.get(name)) {
-            keys::walk_properties(keys::QUARKS, tree, &place.at(name), report);
+            keys::walk(keys::QUARKS, tree, &place.at(name), report);
         }
     }
 }
@@ -320,7 +322,7 @@ fn claim_groups(names: &Names, request: &DeploymentRequest, place: &Place, taken
     let mut left = MOST_SERVICES;
     let mut seen = HashSet::new();
     for (index, group) in request.document.items("instance_groups").iter().enumerate() {
-        let Some(name) = text(group, "name").filter(|name| seen.insert(name.clone())) else {
+        let Some(name) = ruby::member(group, "name").filter(|name| seen.insert(name.clone())) else {
             continue;
         };
         let indexes = indexes(group, &name, request.deployment.spread, left);
@@ -392,7 +394,10 @@ fn pull_secrets(
         else {
             continue;
         };
-        let (Some(username), Some(password)) = (text(credentials, "username"), text(credentials, "password")) else {
+        let (Some(username), Some(password)) = (
+            ruby::member(credentials, "username"),
+            ruby::member(credentials, "password"),
+        ) else {
             continue;
         };
         let Some(url) = images::url(release, request.deployment.registry.as_deref()) else {

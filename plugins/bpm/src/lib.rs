@@ -49,7 +49,6 @@ mod scripts;
 mod security;
 mod services;
 mod settings;
-pub mod value;
 mod variables;
 mod volumes;
 mod waiting;

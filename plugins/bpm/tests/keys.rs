@@ -4,9 +4,9 @@
 use boson_bpm::convert;
 use boson_bpm::keys::{Fate, GROUP, JOB, Key, MANIFEST, QUARKS};
 use boson_bpm::request::{Deployment, DeploymentRequest, GroupRequest, JobFiles};
-use boson_bpm::value::Kind;
 use boson_document::{Diagnostic, Pointer, Severity, Tree, json};
 use boson_manifest::instances::Spread;
+use boson_manifest::types::Type;
 
 type Convert = fn(&Tree) -> Vec<Diagnostic>;
 
@@ -75,7 +75,7 @@ fn of_bpm(document: &Tree, bpm: Tree) -> Vec<Diagnostic> {
 }
 
 /// A value of the right type; where a key is checked further, a good one.
-fn sample(path: &str, kind: Kind) -> Tree {
+fn sample(path: &str, kind: Type) -> Tree {
     let text = match path {
         "name" => r#""demo""#,
         "features.use_dns_addresses" => "true",
@@ -93,14 +93,14 @@ fn sample(path: &str, kind: Kind) -> Tree {
         "releases[].stemcell" => r#"{"os": "o", "version": "1"}"#,
         "releases[].credentials" => r#"{"username": "u", "password": "p"}"#,
         "vm_resources" => r#"{"cpu": 1, "ram": 1, "ephemeral_disk_size": 1}"#,
-        "jobs" if kind == Kind::Array => r#"[{"name": "j", "release": "r"}]"#,
+        "jobs" if kind == Type::Array => r#"[{"name": "j", "release": "r"}]"#,
         _ if path.starts_with("features.") => "true",
         _ => match kind {
-            Kind::String => r#""x""#,
-            Kind::Integer | Kind::Number => "1",
-            Kind::Boolean => "true",
-            Kind::Hash | Kind::Any => "{}",
-            Kind::Array => "[]",
+            Type::String => r#""x""#,
+            Type::Integer | Type::Number => "1",
+            Type::Boolean => "true",
+            Type::Hash | Type::Any => "{}",
+            Type::Array => "[]",
         },
     };
     json::parse(text).unwrap()

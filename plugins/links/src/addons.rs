@@ -9,6 +9,7 @@ use crate::value::{Members, plain};
 use boson_document::{Map, Pointer, Report, Tree};
 use boson_manifest::addons::{Candidate, Filter, Kind};
 use boson_manifest::dns::is_release;
+use boson_manifest::types::Type;
 use std::collections::{HashMap, HashSet};
 
 /// Most jobs of a deployment, so that addons cannot multiply groups without bounds.
@@ -26,7 +27,7 @@ pub fn place<'a>(manifest: &mut Manifest<'a>, specs: &Specs<'a>, report: &mut Re
     let place = Pointer::root().at("addons");
     let Some(addons) = listed.as_array() else {
         if let Some(members) = Members::of(manifest.tree, Pointer::root(), report) {
-            members.wrong("addons", listed, "Array", report);
+            members.wrong("addons", listed, Type::Array, report);
         }
         return;
     };

@@ -8,6 +8,7 @@ use crate::provide::name_or_type;
 use crate::spec::{Consumes, Specs};
 use crate::value::{Members, class, hash, plain};
 use boson_document::{Map, Pointer, Report, Tree};
+use boson_manifest::types::Type;
 use std::collections::HashSet;
 
 /// A link that a job consumes.
@@ -289,8 +290,7 @@ impl<'r> Reader<'r, '_> {
             content.insert("instances".into(), Tree::Array(Vec::new()));
         }
         let Some(instances) = content["instances"].as_array() else {
-            // Not with the value, which may come from a property.
-            let message = "Property 'instances' value (...) did not match the required type 'Array'";
+            let message = Type::Array.mismatch_of_property("instances", &content["instances"]);
             self.report
                 .error(codes::WRONG_TYPE, members.place.at("instances"), message);
             return None;

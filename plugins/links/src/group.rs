@@ -10,6 +10,7 @@ use boson_document::{Map, Pointer, Report, Tree, closest, did_you_mean};
 use boson_manifest::cloud::{CloudConfig, Disk};
 use boson_manifest::dns::is_release;
 use boson_manifest::instances::Instance;
+use boson_manifest::types::Type;
 use std::collections::{HashMap, HashSet};
 
 /// An instance group.
@@ -149,7 +150,7 @@ impl<'a> GroupReader<'_, 'a> {
         };
         let (mut azs, place) = (Vec::new(), members.place.at("azs"));
         let Some(items) = value.as_array() else {
-            members.wrong("azs", value, "Array", self.report);
+            members.wrong("azs", value, Type::Array, self.report);
             return azs;
         };
         if items.is_empty() {

@@ -8,6 +8,7 @@ use crate::properties::{pieces, place};
 use crate::spec::{Provides, Spec, Specs, property_names};
 use crate::value::{Members, hash, plain};
 use boson_document::{Map, Pointer, Report, Tree};
+use boson_manifest::types::Type;
 use std::collections::{HashMap, HashSet};
 
 /// Who provides a link.
@@ -225,7 +226,7 @@ impl<'a> Reader<'_, 'a> {
             }
             let (properties, wrong) = property_names(members.get("properties"));
             if let (Some(_), Some(value)) = (wrong, members.get("properties")) {
-                members.wrong("properties", value, "Array", self.report);
+                members.wrong("properties", value, Type::Array, self.report);
             }
             unused(
                 &members,

@@ -1,7 +1,8 @@
 //! Values of the manifest by BOSH's rules: required keys, types, and their error texts without what may be secret.
 
 use crate::codes;
-use boson_document::{Map, Pointer, Report, Tree, ruby};
+use boson_document::{Map, Pointer, Report, Tree};
+use boson_manifest::types::{self, Type};
 
 /// Reads the members of one object; errors are added to the report.
 pub struct Members<'m> {
@@ -18,11 +19,7 @@ impl<'m> Members<'m> {
         if let Some(map) = hash(tree) {
             return Some(Self { map, place });
         }
-        let message = format!(
-            "Object ({}) did not match the required type 'Hash'",
-            ruby::inspect_member("", tree)
-        );
-        report.error(codes::WRONG_TYPE, place, message);
+        report.error(codes::WRONG_TYPE, place, types::not_a_hash(tree));
         None
     }
 
@@ -41,7 +38,7 @@ impl<'m> Members<'m> {
         let value = self.get(key)?;
         let text = text(value);
         if text.is_none() {
-            self.wrong(key, value, "String", report);
+            self.wrong(key, value, Type::String, report);
         }
         text
     }
@@ -66,7 +63,7 @@ impl<'m> Members<'m> {
                     i64::MAX
                 }));
             }
-            Some(value) => self.wrong(key, value, "Integer", report),
+            Some(value) => self.wrong(key, value, Type::Integer, report),
         }
         None
     }
@@ -77,7 +74,7 @@ impl<'m> Members<'m> {
             None => &[],
             Some(Tree::Array(items)) => items,
             Some(value) => {
-                self.wrong(key, value, "Array", report);
+                self.wrong(key, value, Type::Array, report);
                 &[]
             }
         }
@@ -87,25 +84,19 @@ impl<'m> Members<'m> {
     pub fn object(&self, key: &str, report: &mut Report) -> Option<&'m Map> {
         let value = self.get(key)?;
         if hash(value).is_none() {
-            self.wrong(key, value, "Hash", report);
+            self.wrong(key, value, Type::Hash, report);
         }
         hash(value)
     }
 
     /// Reports a missing key.
     pub fn missing(&self, key: &str, report: &mut Report) {
-        let shown = ruby::inspect(&Tree::Object(self.map.clone()));
-        let message = format!("Required property '{key}' was not specified in object ({shown})");
-        report.error(codes::MISSING_KEY, self.place.clone(), message);
+        report.error(codes::MISSING_KEY, self.place.clone(), types::missing(key, self.map));
     }
 
     /// Reports a value of the wrong type.
-    pub fn wrong(&self, key: &str, value: &Tree, wanted: &str, report: &mut Report) {
-        let message = format!(
-            "Property '{key}' value ({}) did not match the required type '{wanted}'",
-            ruby::inspect_member(key, value)
-        );
-        report.error(codes::WRONG_TYPE, self.place.at(key), message);
+    pub fn wrong(&self, key: &str, value: &Tree, wanted: Type, report: &mut Report) {
+        report.error(codes::WRONG_TYPE, self.place.at(key), wanted.mismatch(key, value));
     }
 }
 

@@ -1,4 +1,5 @@
-//! Code about deployments that several stages share: names, instances, addons, the cloud config, names of BOSH DNS. Pure; no WIT.
+//! Code about manifests and deployments that several stages share: BOSH's type check, names, instances, addons, the cloud config, names of BOSH DNS. Pure;
+//! no WIT.
 
 pub mod addons;
 pub mod cloud;
@@ -10,5 +11,7 @@ pub mod instances;
 pub mod labels;
 pub mod names;
 pub mod pre_render;
+pub mod redacted;
+pub mod types;
 pub mod waiting;
 pub mod wrapper;

@@ -3,6 +3,7 @@
 use crate::plan::Definition;
 use crate::{codes, names};
 use boson_document::{Diagnostic, Map, Pointer, Report, Tree, go};
+use boson_manifest::types::Type;
 use std::collections::HashSet;
 
 /// Known keys of an entry.
@@ -18,9 +19,11 @@ pub fn read(document: &Tree, report: &mut Report) -> Vec<Definition> {
         None => return Vec::new(),
         Some(Tree::Array(entries)) => entries,
         Some(other) => {
-            let shown = if other.is_null() { "nil" } else { "<redacted>" };
-            let message = format!("Property 'variables' value ({shown}) did not match the required type 'Array'");
-            report.error(codes::MALFORMED_SECTION, place, message);
+            report.error(
+                codes::MALFORMED_SECTION,
+                place,
+                Type::Array.mismatch("variables", other),
+            );
             return Vec::new();
         }
     };

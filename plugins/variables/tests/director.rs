@@ -99,7 +99,7 @@ fn the_section_is_checked_in_the_director_s_order_and_words() {
     for (section, want) in [
         (
             "{}",
-            "/variables: Property 'variables' value (<redacted>) did not match the required type 'Array'",
+            "/variables: Property 'variables' value ({}) did not match the required type 'Array'",
         ),
         (
             "null",

@@ -4,7 +4,7 @@ use super::Group;
 use crate::codes;
 use crate::job::Job;
 use crate::request::GroupRequest;
-use boson_document::{Code, Report, Tree};
+use boson_document::{Code, Report, Tree, ruby};
 use boson_manifest::images;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -99,7 +99,7 @@ fn is_latest(document: &Tree) -> bool {
     let mut versions = document
         .items("stemcells")
         .iter()
-        .filter_map(|stemcell| crate::value::text(stemcell, "version"));
+        .filter_map(|stemcell| ruby::member(stemcell, "version"));
     versions.any(|version| images::is_latest(&version))
 }
 

@@ -12,9 +12,8 @@ use crate::ports::{self, Port};
 use crate::request::{Deployment, GroupRequest};
 use crate::rollout;
 use crate::settings::Settings;
-use crate::value::text;
 use crate::waiting::{self, Wait};
-use boson_document::{Map, Place, Report, Tree};
+use boson_document::{Map, Place, Report, Tree, ruby};
 use boson_manifest::cloud::CloudConfig;
 use boson_manifest::instances::Layout;
 use boson_manifest::{labels, names};
@@ -110,7 +109,7 @@ impl Group {
             return None;
         };
         check_keys(tree, request, &place, report);
-        let name = text(tree, "name").unwrap_or_default();
+        let name = ruby::member(tree, "name").unwrap_or_default();
         let names = names_of(request, &name, &place, report)?;
         let (lifecycle, zones) = (
             lifecycle(tree, &name, &place, report),

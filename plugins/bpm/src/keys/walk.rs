@@ -2,9 +2,8 @@
 
 use super::{Fate, Key, MANIFEST};
 use crate::codes;
-use crate::value::{Kind, text};
-use boson_document::ruby::{class, inspect};
-use boson_document::{Place, Report, Tree, escape, go};
+use boson_document::{Place, Report, Tree, escape, go, ruby};
+use boson_manifest::types::{self, Type};
 
 /// Applies a table to a value.
 pub fn walk(table: &'static [Key], tree: &Tree, place: &Place, report: &mut Report) {
@@ -22,18 +21,6 @@ pub fn walk_answered(
     Walk {
         table,
         answered,
-        private: false,
-        report,
-    }
-    .object("", tree, place);
-}
-
-/// As [`walk`], for properties, whose values are never shown.
-pub fn walk_properties(table: &'static [Key], tree: &Tree, place: &Place, report: &mut Report) {
-    Walk {
-        table,
-        answered: &[],
-        private: true,
         report,
     }
     .object("", tree, place);
@@ -42,8 +29,6 @@ pub fn walk_properties(table: &'static [Key], tree: &Tree, place: &Place, report
 struct Walk<'r> {
     table: &'static [Key],
     answered: &'static [&'static str],
-    /// Values are not shown.
-    private: bool,
     report: &'r mut Report,
 }
 
@@ -52,12 +37,8 @@ struct Walk<'r> {
 impl Walk<'_> {
     /// An object whose members' paths begin with `prefix`.
     fn object(&mut self, prefix: &str, tree: &Tree, place: &Place) {
-        let Some(map) = tree.as_object().filter(|_| Kind::Hash.takes(tree)) else {
-            let text = format!(
-                "Object ({}) did not match the required type 'Hash'",
-                self.shown(prefix, tree)
-            );
-            self.report.error(codes::WRONG_TYPE, place, text);
+        let Some(map) = tree.as_object().filter(|_| Type::Hash.takes(tree)) else {
+            self.report.error(codes::WRONG_TYPE, place, types::not_a_hash(tree));
             return;
         };
         for (name, value) in map {
@@ -67,7 +48,7 @@ impl Walk<'_> {
                     fate: Fate::Refused(words),
                     ..
                 }) => {
-                    let words = words.replace("{name}", &text(tree, "name").unwrap_or_default());
+                    let words = words.replace("{name}", &ruby::member(tree, "name").unwrap_or_default());
                     self.report.error(codes::REFUSED_KEY, &place, words);
                 }
                 Some(key) => self.member(key, name, value, &place),
@@ -80,9 +61,7 @@ impl Walk<'_> {
         for key in self.table.iter().filter(|key| key.required) {
             let below = key.path.strip_prefix(prefix).filter(|name| !name.contains(['.', '[']));
             if let Some(name) = below.filter(|name| !map.contains_key(*name)) {
-                let shown = self.shown(prefix, tree);
-                let text = format!("Required property '{name}' was not specified in object ({shown})");
-                self.report.error(codes::MISSING_KEY, place, text);
+                self.report.error(codes::MISSING_KEY, place, types::missing(name, map));
             }
         }
     }
@@ -98,9 +77,8 @@ impl Walk<'_> {
         if key.kind.takes(value) {
             self.below(key.path, value, place);
         } else {
-            let (shown, kind) = (self.shown(key.path, value), key.kind.name());
-            let text = format!("Property '{name}' value ({shown}) did not match the required type '{kind}'");
-            self.report.error(codes::WRONG_TYPE, place, text);
+            self.report
+                .error(codes::WRONG_TYPE, place, key.kind.mismatch(&name, value));
         }
     }
 
@@ -117,15 +95,6 @@ impl Walk<'_> {
                 }
             }
             _ => {}
-        }
-    }
-
-    /// A value as Ruby prints it; only its kind if it may be a property or a password.
-    fn shown(&self, path: &str, value: &Tree) -> String {
-        let private = self.private || path.starts_with("properties") || path.contains("credentials");
-        match value {
-            Tree::String(_) | Tree::Number(_) if private => "...".into(),
-            value => inspect(value),
         }
     }
 }
@@ -146,7 +115,7 @@ pub fn features(features: &Tree, place: &Place, report: &mut Report) {
     for (name, value) in features.as_object().into_iter().flatten() {
         let known = find(MANIFEST, "features.", name).is_some();
         if known && value.as_bool().is_none() {
-            let class = class(value);
+            let class = ruby::class(value);
             let text = format!("Key '{name}' in 'features' expected to be a boolean, but received '{class}'");
             report.error(codes::WRONG_TYPE, &place.at(name), text);
         }
