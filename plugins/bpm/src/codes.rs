@@ -1,5 +1,7 @@
 //! The diagnostics this stage may give, each explained.
 
+use boson_manifest::schema::Codes;
+
 boson_document::codes! {
     WRONG_TYPE = "bpm-wrong-type", "A value of the manifest has the wrong type",
         "BOSH's types hold: a `String` may be given as a number, an `Integer` must be a number without fraction, `null` is no value of any type.\n\nQuote versions: `version: 1.10` is the number 1.1.";
@@ -82,6 +84,15 @@ boson_document::codes! {
     MALFORMED = "bpm-malformed-request", "The request does not have the shape of the contract",
         "The resolved document must hold exactly one instance group, and the files of each of its jobs must be given. This is a defect of the stage before, not of the manifest.";
 }
+
+/// The codes of the checks of keys.
+pub const KEYS: &Codes = &Codes {
+    wrong_type: WRONG_TYPE,
+    missing_key: MISSING_KEY,
+    unknown_key: UNKNOWN_KEY,
+    ignored_key: IGNORED_KEY,
+    refused_key: REFUSED_KEY,
+};
 
 #[cfg(test)]
 mod tests {

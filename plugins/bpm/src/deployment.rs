@@ -3,8 +3,8 @@
 use crate::cloud;
 use crate::codes;
 use crate::dns;
+use crate::features;
 use crate::image;
-use crate::keys;
 use crate::metadata::{Metadata, Use, user_map};
 use crate::release;
 use crate::request::DeploymentRequest;
@@ -15,6 +15,7 @@ use boson_document::{Place, Report, Tree, ruby};
 use boson_manifest::cloud::CloudConfig;
 use boson_manifest::instances::{Layout, Spread};
 use boson_manifest::names::{NameError, Names, Taken};
+use boson_manifest::schema::{self, Schema};
 use boson_manifest::{images, labels, redacted};
 use std::collections::HashSet;
 
@@ -55,9 +56,9 @@ pub fn objects(request: &DeploymentRequest, report: &mut Report) -> Vec<Tree> {
 
 fn check(request: &DeploymentRequest, place: &Place, report: &mut Report) {
     let document = &request.document;
-    keys::walk(keys::MANIFEST, document, place, report);
-    if let Some(features) = document.get("features") {
-        keys::features(features, &place.at("features"), report);
+    Schema::new(schema::MANIFEST, codes::KEYS).check(document, place, report);
+    if let Some(given) = document.get("features") {
+        features::check(given, &place.at("features"), report);
     }
     if let Some(name) = ruby::member(document, "name").filter(|name| *name != request.deployment.name) {
         let text = format!(
@@ -118,7 +119,11 @@ fn zones(document: &Tree, place: &Place, report: &mut Report) {
 fn groups(document: &Tree, place: &Place, report: &mut Report) {
     for (index, group) in document.items("instance_groups").iter().enumerate() {
         if group.get("properties").is_some() {
-            report.error(codes::REFUSED_KEY, &place.at(index).at("properties"), keys::PROPERTIES);
+            report.error(
+                codes::REFUSED_KEY,
+                &place.at(index).at("properties"),
+                schema::PROPERTIES,
+            );
         }
     }
 }
@@ -299,7 +304,7 @@ fn jobs(document: &Tree, place: &Place, report: &mut Report) {
         for (index, owner) in document.items(section).iter().enumerate() {
             for (number, job) in owner.items("jobs").iter().enumerate() {
                 let place = place.at(section).at(index).at("jobs").at(number);
-                keys::walk(keys::JOB, job, &place, report);
+                Schema::new(schema::JOB, codes::KEYS).check(job, &place, report);
                 quarks(job, &place.at("properties"), report);
             }
         }
@@ -309,7 +314,7 @@ fn jobs(document: &Tree, place: &Place, report: &mut Report) {
 fn quarks(job: &Tree, place: &Place, report: &mut Report) {
     for name in ["quarks", "bosh_containerization"] {
         if let Some(tree) = job.get("properties").and_then(|properties| properties.get(name)) {
-            keys::walk(keys::QUARKS, tree, &place.at(name), report);
+            Schema::new(schema::QUARKS, codes::KEYS).check(tree, &place.at(name), report);
         }
     }
 }

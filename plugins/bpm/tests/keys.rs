@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use boson_bpm::convert;
-use boson_bpm::keys::{Fate, GROUP, JOB, Key, MANIFEST, QUARKS};
 use boson_bpm::request::{Deployment, DeploymentRequest, GroupRequest, JobFiles};
 use boson_document::{Diagnostic, Pointer, Severity, Tree, json};
 use boson_manifest::instances::Spread;
+use boson_manifest::schema::{Fate, GROUP, JOB, Key, MANIFEST, QUARKS};
 use boson_manifest::types::Type;
 
 type Convert = fn(&Tree) -> Vec<Diagnostic>;

@@ -5,10 +5,11 @@ use crate::group::Group;
 use crate::job::{Job, Properties, collision, is_bpm, unknown_job};
 use crate::manifest::Manifest;
 use crate::spec::Specs;
-use crate::value::{Members, plain};
+use crate::value::plain;
 use boson_document::{Map, Pointer, Report, Tree};
 use boson_manifest::addons::{Candidate, Filter, Kind};
 use boson_manifest::dns::is_release;
+use boson_manifest::members::Members;
 use boson_manifest::types::Type;
 use std::collections::{HashMap, HashSet};
 
@@ -26,7 +27,7 @@ pub fn place<'a>(manifest: &mut Manifest<'a>, specs: &Specs<'a>, report: &mut Re
     };
     let place = Pointer::root().at("addons");
     let Some(addons) = listed.as_array() else {
-        if let Some(members) = Members::of(manifest.tree, Pointer::root(), report) {
+        if let Some(members) = Members::of(manifest.tree, Pointer::root(), codes::MEMBERS, report) {
             members.wrong("addons", listed, Type::Array, report);
         }
         return;
@@ -136,7 +137,7 @@ impl<'a> Addon<'a> {
         specs: &Specs<'a>,
         report: &mut Report,
     ) -> Option<Self> {
-        let members = Members::of(tree, place, report)?;
+        let members = Members::of(tree, place, codes::MEMBERS, report)?;
         members.required_string("name", report);
         unused(&members, &ADDON_KEYS, "an addon", report);
         let [include, exclude] = [Kind::Include, Kind::Exclude].map(|kind| filter(&members, tree, kind, report));
@@ -213,7 +214,7 @@ impl<'a> AddonJob<'a> {
         specs: &Specs<'a>,
         report: &mut Report,
     ) -> Option<Self> {
-        let members = Members::of(tree, place, report)?;
+        let members = Members::of(tree, place, codes::MEMBERS, report)?;
         let (name, release) = (
             members.required_string("name", report),
             members.required_string("release", report),

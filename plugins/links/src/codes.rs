@@ -1,5 +1,7 @@
 //! The diagnostics of this stage: one table of codes.
 
+use boson_manifest::members::Codes;
+
 boson_document::codes! {
     WRONG_TYPE = "links-wrong-type", "A value has another type than BOSH asks for",
         "Groups, jobs and addons are maps, lists of them are lists, names are strings (a number becomes one), `instances` is an integer. \
@@ -75,6 +77,12 @@ boson_document::codes! {
         "The document or a job's spec reached the plugin as text that is not JSON as the contract has it. This is an error in \
          the caller of the plugin; `host` never does it.";
 }
+
+/// The codes of the type check.
+pub const MEMBERS: &Codes = &Codes {
+    wrong_type: WRONG_TYPE,
+    missing_key: MISSING_KEY,
+};
 
 #[cfg(test)]
 mod tests {

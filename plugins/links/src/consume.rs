@@ -6,8 +6,9 @@ use crate::group::Group;
 use crate::job::Job;
 use crate::provide::name_or_type;
 use crate::spec::{Consumes, Specs};
-use crate::value::{Members, class, hash, plain};
+use crate::value::{class, hash, plain};
 use boson_document::{Map, Pointer, Report, Tree};
+use boson_manifest::members::Members;
 use boson_manifest::types::Type;
 use std::collections::HashSet;
 
@@ -146,7 +147,7 @@ impl<'r> Reader<'r, '_> {
         }
         if let Some((data, at)) = self.stand_in(&link.name) {
             consumer.place = at.clone();
-            let members = Members::of(data, at, self.report)?;
+            let members = Members::of(data, at, codes::MEMBERS, self.report)?;
             consumer.way = Way::Manual(self.manual(&members)?);
         }
         Some(consumer)
@@ -174,7 +175,7 @@ impl<'r> Reader<'r, '_> {
             self.error(consumer.place.clone(), message);
             return None;
         }
-        let members = Members::of(given, consumer.place.clone(), self.report)?;
+        let members = Members::of(given, consumer.place.clone(), codes::MEMBERS, self.report)?;
         self.check(&members, &link)?;
         unused(&members, &KEYS, "a consumed link", self.report);
         if MANUAL.iter().any(|key| members.get(key).is_some()) {
@@ -296,7 +297,12 @@ impl<'r> Reader<'r, '_> {
             return None;
         };
         if let Some(index) = instances.iter().position(|instance| hash(instance).is_none()) {
-            Members::of(&instances[index], members.place.at("instances").at(index), self.report)?;
+            Members::of(
+                &instances[index],
+                members.place.at("instances").at(index),
+                codes::MEMBERS,
+                self.report,
+            )?;
         }
         content.insert("deployment_name".into(), self.deployments.name.into());
         Some(Tree::Object(content))

@@ -2,8 +2,9 @@
 
 use crate::codes;
 use crate::quarks::QUARKS;
-use crate::value::{Members, plain};
+use crate::value::plain;
 use boson_document::{Map, Pointer, Report, Tree};
+use boson_manifest::members::Members;
 use std::ops::Deref;
 use std::rc::Rc;
 

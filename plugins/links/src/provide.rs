@@ -6,8 +6,9 @@ use crate::group::Group;
 use crate::job::Job;
 use crate::properties::{pieces, place};
 use crate::spec::{Provides, Spec, Specs, property_names};
-use crate::value::{Members, hash, plain};
+use crate::value::{hash, plain};
 use boson_document::{Map, Pointer, Report, Tree};
+use boson_manifest::members::Members;
 use boson_manifest::types::Type;
 use std::collections::{HashMap, HashSet};
 
@@ -154,7 +155,7 @@ impl<'a> Reader<'_, 'a> {
             self.report.error(codes::DECLARATION, at, message);
             return None;
         }
-        let members = Members::of(given, at, self.report)?;
+        let members = Members::of(given, at, codes::MEMBERS, self.report)?;
         if let Some(key) = ["name", "type"].into_iter().find(|key| members.get(key).is_some()) {
             let message = name_or_type(&link, &self.site());
             self.report.error(codes::DECLARATION, members.place.at(key), message);
@@ -206,7 +207,7 @@ impl<'a> Reader<'_, 'a> {
         let (mut custom, mut names) = (Vec::new(), HashSet::new());
         for (index, item) in self.job.custom.iter().enumerate() {
             let at = self.job.place.at("custom_provider_definitions").at(index);
-            let Some(members) = Members::of(item, at, self.report) else {
+            let Some(members) = Members::of(item, at, codes::MEMBERS, self.report) else {
                 continue;
             };
             let Some([name, kind]) = self.custom_name(&members) else {

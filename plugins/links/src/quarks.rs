@@ -2,8 +2,9 @@
 
 use crate::codes;
 use crate::job::Job;
-use crate::value::{Members, hash};
+use crate::value::hash;
 use boson_document::{Report, Tree};
+use boson_manifest::members::Members;
 
 /// The job property; its older name.
 pub const QUARKS: [&str; 2] = ["quarks", "bosh_containerization"];
@@ -25,7 +26,7 @@ pub fn check(job: &Job<'_>, report: &mut Report) {
         let Some(given) = job.properties.get(name) else {
             continue;
         };
-        let Some(members) = Members::of(given, place.at(name), report) else {
+        let Some(members) = Members::of(given, place.at(name), codes::MEMBERS, report) else {
             continue;
         };
         for key in ["instances", "release", "declared", "hypothetical"]

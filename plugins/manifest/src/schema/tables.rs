@@ -1,38 +1,7 @@
-//! Tables of every key of a manifest and its effect: used, warned about or refused.
-//!
-//! Tables hold the paths below one root: the [manifest](MANIFEST), an [instance group](GROUP) of the resolved document, a [job](JOB), the job
-//! property [`quarks`](QUARKS). A path's tokens are member names, `[]` for the items of a list, `*` for any name. Values below a key without deeper
-//! paths are not checked. Unknown keys are warned about.
+//! The tables: the manifest, an instance group, a job, the job property `quarks`.
 
-mod walk;
-
-pub use walk::{features, walk, walk_answered};
-
-use boson_manifest::types::Type;
-
-/// How a key is handled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It has its effect, here or in another stage.
-    Used,
-    /// It has no effect; why.
-    Warned(&'static str),
-    /// It is refused, with BOSH's message or ours.
-    Refused(&'static str),
-}
-
-/// One key.
-#[derive(Clone, Copy, Debug)]
-pub struct Key {
-    /// Path below the table's root.
-    pub path: &'static str,
-    /// Type.
-    pub kind: Type,
-    /// BOSH, or our use of it, requires it.
-    pub required: bool,
-    /// How it is handled.
-    pub fate: Fate,
-}
+use super::{Fate, Key};
+use crate::types::Type;
 
 const fn used(path: &'static str, kind: Type) -> Key {
     Key {
@@ -159,7 +128,7 @@ pub const MANIFEST: &[Key] = &[
         "values do not follow the stemcell; 'update_mode' says when another one is made",
     ),
     used("tags", Type::Hash),
-    // The host adds it: see `boson_manifest::cloud`.
+    // The host adds it: see `cloud`.
     used("cloud_config", Type::Hash),
     refused("properties", PROPERTIES),
     refused(
