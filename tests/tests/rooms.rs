@@ -24,14 +24,14 @@ const CLIENT: &[&str] = &["hyper", "kube-client", "kube-runtime", "tokio"];
 const ROOMS: &[Room] = &[
     // === plugins: pure rules, and what they share with the host ===
     room("boson-document", &[], OUTSIDE),
-    room("boson-deployment", &["boson-document"], OUTSIDE),
+    room("boson-manifest", &["boson-document"], OUTSIDE),
     room("boson-processes", &["boson-document"], OUTSIDE),
     room("boson-ops", &["boson-document"], OUTSIDE),
-    room("boson-variables", &["boson-document"], OUTSIDE),
-    room("boson-links", &["boson-deployment", "boson-document"], OUTSIDE),
+    room("boson-variables", &["boson-document", "boson-manifest"], OUTSIDE),
+    room("boson-links", &["boson-document", "boson-manifest"], OUTSIDE),
     room(
         "boson-bpm",
-        &["boson-deployment", "boson-document", "boson-processes"],
+        &["boson-document", "boson-manifest", "boson-processes"],
         OUTSIDE,
     ),
     room("boson-render", &[], &["cap-std", "kube", "tokio"]),
@@ -39,24 +39,24 @@ const ROOMS: &[Room] = &[
     room("boson-build", &["boson-oci", "boson-render"], &["kube", "tokio"]),
     // === conversion ===
     room("boson-budget", &[], OUTSIDE),
-    room("boson-pipeline", &["boson-deployment", "boson-document"], OUTSIDE),
+    room("boson-pipeline", &["boson-document", "boson-manifest"], OUTSIDE),
     room(
         "boson-sandbox",
-        &["boson-budget", "boson-deployment", "boson-document", "boson-pipeline"],
+        &["boson-budget", "boson-document", "boson-manifest", "boson-pipeline"],
         &["kube", "k8s-openapi"],
     ),
     room("boson-credentials", &["boson-document"], OUTSIDE),
     // === releases and images ===
     room(
         "boson-releases",
-        &["boson-deployment", "boson-document", "boson-pipeline"],
+        &["boson-document", "boson-manifest", "boson-pipeline"],
         &["kube", "tokio", "wasmtime"],
     ),
     room(
         "boson-registry",
         &[
-            "boson-deployment",
             "boson-document",
+            "boson-manifest",
             "boson-oci",
             "boson-pipeline",
             "boson-releases",
@@ -66,8 +66,8 @@ const ROOMS: &[Room] = &[
     room(
         "boson-images",
         &[
-            "boson-deployment",
             "boson-document",
+            "boson-manifest",
             "boson-oci",
             "boson-pipeline",
             "boson-releases",
@@ -83,24 +83,24 @@ const ROOMS: &[Room] = &[
     ),
     room(
         "boson-dns",
-        &["boson-deployment", "boson-document"],
+        &["boson-document", "boson-manifest"],
         &["wasmtime", "cap-std"],
     ),
     // === the operator ===
     room(
         "boson-api",
-        &["boson-deployment", "boson-document", "boson-pipeline"],
+        &["boson-document", "boson-manifest", "boson-pipeline"],
         &["cap-std", "wasmtime"],
     ),
     // In pods, too: `host util` needs no client for it.
     room(
         "boson-in-pod",
-        &["boson-deployment", "boson-document", "boson-pipeline"],
+        &["boson-document", "boson-manifest", "boson-pipeline"],
         OUTSIDE,
     ),
     room(
         "boson-cluster",
-        &["boson-api", "boson-deployment", "boson-document", "boson-pipeline"],
+        &["boson-api", "boson-document", "boson-manifest", "boson-pipeline"],
         &["cap-std", "wasmtime", "openssl", "native-tls"],
     ),
     room(
@@ -110,9 +110,9 @@ const ROOMS: &[Room] = &[
             "boson-budget",
             "boson-cluster",
             "boson-credentials",
-            "boson-deployment",
             "boson-document",
             "boson-in-pod",
+            "boson-manifest",
             "boson-pipeline",
         ],
         &["cap-std", "wasmtime"],
@@ -127,11 +127,11 @@ const ROOMS: &[Room] = &[
             "boson-cluster",
             "boson-controllers",
             "boson-credentials",
-            "boson-deployment",
             "boson-dns",
             "boson-document",
             "boson-images",
             "boson-in-pod",
+            "boson-manifest",
             "boson-oci",
             "boson-pipeline",
             "boson-processes",

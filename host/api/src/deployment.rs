@@ -2,7 +2,7 @@
 
 use crate::Condition;
 use crate::stage::StageName;
-use boson_deployment::instances::Spread;
+use boson_manifest::instances::Spread;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;

@@ -1,7 +1,7 @@
 //! The table that `host convert --out` prints: how many objects of each kind an instance group has. Pure.
 
-use boson_deployment::labels;
 use boson_document::Tree;
+use boson_manifest::labels;
 
 /// Stands for objects that belong to no instance group.
 const DEPLOYMENT: &str = "(deployment)";

@@ -2,7 +2,7 @@
 
 use crate::client::{Cluster, Error};
 use crate::serving::{Health, State};
-use boson_deployment::labels;
+use boson_manifest::labels;
 use futures::{Stream, StreamExt, stream};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;

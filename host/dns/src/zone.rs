@@ -1,8 +1,8 @@
 //! The names that a deployment has: read from its zone document.
 
-use boson_deployment::dns::{ACCOUNT, Aliases, Recursion};
-use boson_deployment::instances::{Layout, Spread};
-use boson_deployment::names::{NameError, Names, label};
+use boson_manifest::dns::{ACCOUNT, Aliases, Recursion};
+use boson_manifest::instances::{Layout, Spread};
+use boson_manifest::names::{NameError, Names, label};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};

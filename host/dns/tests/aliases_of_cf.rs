@@ -7,12 +7,12 @@
     reason = "a test fails by panicking"
 )]
 
-use boson_deployment::dns::{Request, collect};
-use boson_deployment::instances::Spread;
 use boson_dns::instances::{Endpoint, Slice, Snapshot};
 use boson_dns::resolve::{Answer, Wanted, resolve};
 use boson_dns::zone::{AliasFiles, Zone};
 use boson_document::{Tree, json};
+use boson_manifest::dns::{Request, collect};
+use boson_manifest::instances::Spread;
 use std::net::Ipv4Addr;
 
 /// Domains below `service.cf.internal`, groups, query.

@@ -1,7 +1,7 @@
 //! The images that a deployment needs, from its manifest. Pure: no I/O.
 
-use boson_deployment::images;
 use boson_document::{Pointer, Tree, ruby};
+use boson_manifest::images;
 use boson_pipeline::Diagnostic;
 use std::collections::BTreeSet;
 

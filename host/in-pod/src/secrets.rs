@@ -3,8 +3,8 @@
 //! A Secret whose only key is `password` is a text, `((x))`; any others are the members of a map, `((x.key))`. What the operator adds to a
 //! generated Secret beside the value (`is_ca`) is a member like others.
 
-use boson_deployment::labels;
 use boson_document::{Tree, json};
+use boson_manifest::labels;
 use boson_pipeline::Diagnostic;
 use k8s_openapi::api::core::v1::Secret;
 

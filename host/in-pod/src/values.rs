@@ -2,8 +2,8 @@
 //! reads the Secrets themselves; both get the same values.
 
 use crate::secrets;
-use boson_deployment::labels;
 use boson_document::{Map, Tree};
+use boson_manifest::labels;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::scrub::Secrets;
 use boson_pipeline::variables::Table;

@@ -8,8 +8,9 @@ use crate::diagnostic::Diagnostic;
 use crate::report::Sources;
 use crate::stage::Origin;
 use crate::yaml::Document;
-use boson_deployment::cloud::KEY;
-use boson_document::{Map, Pointer, Tree, placeholder, ruby};
+use boson_document::{Map, Pointer, Tree, placeholder};
+use boson_manifest::cloud::KEY;
+use boson_manifest::types::{self, Type};
 use std::borrow::Borrow;
 
 /// Lists that the director concatenates.
@@ -97,7 +98,7 @@ impl Merging {
             Tree::Null => return,
             Tree::Object(members) if config.tree.as_map().is_some() => members,
             other => {
-                let message = format!("Object ({}) did not match the required type 'Hash'", shown(other));
+                let message = types::not_a_hash(other);
                 return self.error("cloud-config-malformed", config, Pointer::root(), message);
             }
         };
@@ -122,8 +123,7 @@ impl Merging {
             // A whole list may be a variable: the director flattens it once it has a value.
             Tree::String(text) if placeholder::whole(text).is_some() => std::slice::from_ref(value),
             other => {
-                let shown = shown(other);
-                let message = format!("Property '{key}' value ({shown}) did not match the required type 'Array'");
+                let message = Type::Array.mismatch(key, other);
                 return self.error("cloud-config-malformed", config, at, message);
             }
         };
@@ -198,14 +198,6 @@ fn network(entry: &Tree) -> Tree {
         _ => None,
     });
     reduced.collect()
-}
-
-/// As Ruby prints it, unless it could hold a secret.
-fn shown(value: &Tree) -> String {
-    match value {
-        Tree::String(_) | Tree::Array(_) | Tree::Object(_) => "...".to_string(),
-        other => ruby::inspect(other),
-    }
 }
 
 #[cfg(test)]

@@ -1,18 +1,9 @@
 //! Diagnostics: errors and warnings as data. Text is made at the edge (`report`).
 
+pub use boson_document::Severity;
+
 use std::borrow::Cow;
 use std::collections::HashSet;
-
-/// How bad it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// The conversion fails.
-    Error,
-    /// A part of the input has no effect, or an unexpected one.
-    Warning,
-    /// Something worth knowing.
-    Info,
-}
 
 /// A place in one of the input documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Large texts in a Secret: compressed with gzip above a threshold, and marked by an annotation ([`boson_deployment::labels::ENCODING`]). The same
+//! Large texts in a Secret: compressed with gzip above a threshold, and marked by an annotation ([`boson_manifest::labels::ENCODING`]). The same
 //! texts give the same bytes, so that unchanged Secrets are not rewritten.
 //!
 //! A compressed value can also be recognized without the annotation, as a file in a pod must be: no text begins with the two bytes of gzip.

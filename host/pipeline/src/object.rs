@@ -2,8 +2,8 @@
 
 use crate::Diagnostic;
 use crate::bundle::kinds::NameRule;
-use boson_deployment::names::{LABEL_LIMIT, SUBDOMAIN_LIMIT};
 use boson_document::Tree;
+use boson_manifest::names::{LABEL_LIMIT, SUBDOMAIN_LIMIT};
 
 /// An error about an object.
 pub(crate) fn fault(object: &Tree, code: &str, why: &str) -> Box<Diagnostic> {

@@ -3,8 +3,8 @@
 //! `Stages` is implemented by the code that runs plugins; the pipeline does not depend on it.
 
 use crate::diagnostic::{Diagnostic, Severity};
-use boson_deployment::instances::{self, Spread};
 use boson_document::Tree;
+use boson_manifest::instances::{self, Spread};
 use std::fmt;
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails says so")]
 
-use boson_deployment::instances::Spread;
 use boson_document::{Tree, json};
+use boson_manifest::instances::Spread;
 use boson_pipeline::bundle::patch::{self, Budget};
 use boson_pipeline::bundle::{Bundle, kinds};
 use boson_pipeline::stage::{Deployment, Edits, ObjectReference};

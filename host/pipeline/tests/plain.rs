@@ -4,8 +4,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use boson_deployment::names::Names;
 use boson_document::{Pointer, Tree, json};
+use boson_manifest::names::Names;
 use boson_pipeline::plain::{active, lower, resolved, stateful_set};
 use boson_pipeline::stage::ResolvedGroup;
 use boson_pipeline::{Severity, encoding};
@@ -483,7 +483,7 @@ fn the_resolved_document_is_written_to_a_versioned_secret() {
 fn a_large_resolved_document_is_compressed_and_one_that_stays_too_large_is_refused() {
     let names = Names::new("dep", "ns", "cluster.local").unwrap();
     let secret = resolved::resolved_secret(&names, &group("g", &"x".repeat(1_100_000)), 1).unwrap();
-    let annotation = at(&secret, "/metadata/annotations").str(boson_deployment::labels::ENCODING);
+    let annotation = at(&secret, "/metadata/annotations").str(boson_manifest::labels::ENCODING);
     assert_eq!(annotation, Some("gzip"));
     let data = at(&secret, "/data");
     let document = STANDARD.decode(data.str("properties.yaml").unwrap()).unwrap();

@@ -2,31 +2,24 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use boson_document::{Codes, Tree, json};
+use boson_document::{Tree, json};
 use boson_pipeline::stage::*;
 use boson_pipeline::variables::{
     Addresses, Check, Consumed, Generator, Inputs, Interpolation, Options, Sources, Store, interpolate,
 };
-use boson_pipeline::{Diagnostic, Severity, yaml};
+use boson_pipeline::{Diagnostic, yaml};
 use std::sync::Mutex;
 
 /// The variables stage without a sandbox; counts calls.
 #[derive(Default)]
 struct Native(Mutex<usize>);
 
-fn diagnostics_of(diagnostics: Vec<boson_variables::Diagnostic>, name: &str) -> Vec<Diagnostic> {
-    let tell = |one: boson_variables::Diagnostic| {
-        let error = Diagnostic::error(one.code.name(), one.message)
+fn diagnostics_of(diagnostics: Vec<boson_document::Diagnostic>, name: &str) -> Vec<Diagnostic> {
+    let tell = |one: boson_document::Diagnostic| Diagnostic {
+        severity: one.severity,
+        ..Diagnostic::error(one.code.name, &one.message)
             .in_document(name)
-            .at(one.pointer);
-        if one.code.is_warning() {
-            Diagnostic {
-                severity: Severity::Warning,
-                ..error
-            }
-        } else {
-            error
-        }
+            .at(one.pointer_text())
     };
     diagnostics.into_iter().map(tell).collect()
 }

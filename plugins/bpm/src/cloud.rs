@@ -2,10 +2,9 @@
 
 use crate::codes;
 use crate::metadata::{self, Use, user_map};
-use crate::report::{Place, Report};
 use crate::settings::Settings;
-use boson_deployment::cloud::{self, CloudConfig, Disk};
-use boson_document::{Map, Pointer, Tree};
+use boson_document::{Map, Place, Pointer, Report, Tree};
+use boson_manifest::cloud::{self, CloudConfig, Disk};
 use std::collections::HashMap;
 
 /// The settings for one group; all absent without a cloud config.
@@ -102,10 +101,7 @@ impl Cloud {
 /// Reports errors in the cloud config of a manifest and in the references to it.
 pub fn check(document: &Tree, place: &Place, report: &mut Report) {
     for problem in cloud::problems(document) {
-        let at = Place {
-            document: place.document.clone(),
-            pointer: problem.pointer,
-        };
+        let at = place.with(problem.pointer);
         if problem.harmless {
             report.warning(codes::CLOUD_PROPERTY, &at, problem.message);
         } else {
@@ -116,11 +112,7 @@ pub fn check(document: &Tree, place: &Place, report: &mut Report) {
         }
     }
     for (property, value, at) in used(document) {
-        let at = Place {
-            document: place.document.clone(),
-            pointer: at,
-        };
-        property_value(property, value, &at, report);
+        property_value(property, value, &place.with(at), report);
     }
 }
 

@@ -1,25 +1,8 @@
 //! The diagnostics this stage may give, each explained.
 
-/// What a code means (`wit/types`).
-#[derive(Clone, Copy, Debug)]
-pub struct Code {
-    /// The code.
-    pub name: &'static str,
-    /// One line.
-    pub title: &'static str,
-    /// Why it happens, what to do. Markdown.
-    pub explanation: &'static str,
-}
+use boson_manifest::schema::Codes;
 
-macro_rules! codes {
-    ($($constant:ident = $name:literal, $title:literal, $explanation:literal;)*) => {
-        $(#[doc = $title] pub const $constant: &str = $name;)*
-        /// All of them.
-        pub const CODES: &[Code] = &[$(Code { name: $name, title: $title, explanation: $explanation }),*];
-    };
-}
-
-codes! {
+boson_document::codes! {
     WRONG_TYPE = "bpm-wrong-type", "A value of the manifest has the wrong type",
         "BOSH's types hold: a `String` may be given as a number, an `Integer` must be a number without fraction, `null` is no value of any type.\n\nQuote versions: `version: 1.10` is the number 1.1.";
     MISSING_KEY = "bpm-missing-key", "A required key is missing",
@@ -102,19 +85,27 @@ codes! {
         "The resolved document must hold exactly one instance group, and the files of each of its jobs must be given. This is a defect of the stage before, not of the manifest.";
 }
 
+/// The codes of the checks of keys.
+pub const KEYS: &Codes = &Codes {
+    wrong_type: WRONG_TYPE,
+    missing_key: MISSING_KEY,
+    unknown_key: UNKNOWN_KEY,
+    ignored_key: IGNORED_KEY,
+    refused_key: REFUSED_KEY,
+};
+
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::ALL;
 
     #[test]
     fn codes_are_unique_and_explained() {
-        let mut names: Vec<&str> = CODES.iter().map(|code| code.name).collect();
+        let mut names: Vec<&str> = ALL.iter().map(|code| code.name).collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), CODES.len());
+        assert_eq!(names.len(), ALL.len());
         assert!(
-            CODES
-                .iter()
+            ALL.iter()
                 .all(|code| code.name.starts_with("bpm-") && !code.title.is_empty() && code.explanation.len() > 20)
         );
     }

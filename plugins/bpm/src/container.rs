@@ -9,9 +9,9 @@ use crate::scripts::Members;
 use crate::volumes::Volumes;
 use crate::wrapper::{self, Wrapped};
 use crate::{resources, security};
-use boson_deployment::labels;
-use boson_deployment::names;
 use boson_document::Tree;
+use boson_manifest::labels;
+use boson_manifest::names;
 use boson_processes::POD_IP;
 
 /// The container of a process; `first` of its job.

@@ -2,13 +2,12 @@
 
 use crate::codes;
 use crate::group::{Group, Lifecycle};
-use crate::report::Report;
 use crate::request::{Converted, DeploymentRequest, GroupRequest, Reply};
 use crate::volumes::{self, Volumes};
 use crate::{container, deployment, dns, init, services, workload};
-use boson_deployment::dns::RESOLVED_KEY;
-use boson_deployment::names::{NameError, Taken};
-use boson_document::Tree;
+use boson_document::{Report, Tree};
+use boson_manifest::dns::RESOLVED_KEY;
+use boson_manifest::names::{NameError, Taken};
 use std::collections::HashSet;
 
 /// Objects of one instance group: Services, claims of an errand, QuarksStatefulSet or QuarksJob.

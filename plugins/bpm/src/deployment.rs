@@ -3,21 +3,20 @@
 use crate::cloud;
 use crate::codes;
 use crate::dns;
+use crate::features;
 use crate::image;
-use crate::keys;
 use crate::metadata::{Metadata, Use, user_map};
 use crate::release;
-use crate::report::{Place, Report};
 use crate::request::DeploymentRequest;
 use crate::rollout;
-use crate::value::text;
 use crate::variables;
 use crate::zone::NODE_LABEL;
-use boson_deployment::cloud::CloudConfig;
-use boson_deployment::instances::{Layout, Spread};
-use boson_deployment::names::{NameError, Names, Taken};
-use boson_deployment::{images, labels};
-use boson_document::Tree;
+use boson_document::{Place, Report, Tree, ruby};
+use boson_manifest::cloud::CloudConfig;
+use boson_manifest::instances::{Layout, Spread};
+use boson_manifest::names::{NameError, Names, Taken};
+use boson_manifest::schema::{self, Schema};
+use boson_manifest::{images, labels, redacted};
 use std::collections::HashSet;
 
 /// Checks the manifest, and makes the objects.
@@ -57,11 +56,11 @@ pub fn objects(request: &DeploymentRequest, report: &mut Report) -> Vec<Tree> {
 
 fn check(request: &DeploymentRequest, place: &Place, report: &mut Report) {
     let document = &request.document;
-    keys::walk(keys::MANIFEST, document, place, report);
-    if let Some(features) = document.get("features") {
-        keys::features(features, &place.at("features"), report);
+    Schema::new(schema::MANIFEST, codes::KEYS).check(document, place, report);
+    if let Some(given) = document.get("features") {
+        features::check(given, &place.at("features"), report);
     }
-    if let Some(name) = text(document, "name").filter(|name| *name != request.deployment.name) {
+    if let Some(name) = ruby::member(document, "name").filter(|name| *name != request.deployment.name) {
         let text = format!(
             "Key 'name' has no effect: the deployment is called '{}', not '{name}'",
             request.deployment.name
@@ -120,7 +119,11 @@ fn zones(document: &Tree, place: &Place, report: &mut Report) {
 fn groups(document: &Tree, place: &Place, report: &mut Report) {
     for (index, group) in document.items("instance_groups").iter().enumerate() {
         if group.get("properties").is_some() {
-            report.error(codes::REFUSED_KEY, &place.at(index).at("properties"), keys::PROPERTIES);
+            report.error(
+                codes::REFUSED_KEY,
+                &place.at(index).at("properties"),
+                schema::PROPERTIES,
+            );
         }
     }
 }
@@ -137,7 +140,7 @@ fn releases(request: &DeploymentRequest, place: &Place, report: &mut Report) {
         }
         let stemcell = release.get("stemcell").map(|stemcell| (stemcell, place.at("stemcell")));
         for (tree, place) in [Some((release, place)), stemcell].into_iter().flatten() {
-            let version = text(tree, "version").unwrap_or_default();
+            let version = ruby::member(tree, "version").unwrap_or_default();
             let users = Users::of_release(&request.document, name);
             version_checks(
                 &format!("release '{name}'"),
@@ -254,10 +257,13 @@ fn stemcells(document: &Tree, place: &Place, report: &mut Report) {
                 format!("Duplicate stemcell alias '{alias}'"),
             );
         }
-        if stemcell.get("os").is_none() && stemcell.get("name").is_none() && stemcell.as_object().is_some() {
+        if let Some(map) = stemcell.as_object()
+            && !map.contains_key("os")
+            && !map.contains_key("name")
+        {
             let text = format!(
                 "Required property 'os' or 'name' was not specified in object ({})",
-                boson_document::ruby::inspect(stemcell)
+                redacted::hash(map)
             );
             report.error(codes::MISSING_KEY, &place, text);
         }
@@ -266,7 +272,7 @@ fn stemcells(document: &Tree, place: &Place, report: &mut Report) {
             let text = format!("Stemcell '{alias}' has no effect: no instance group uses it");
             report.warning(codes::IGNORED_KEY, &place, text);
         } else if used {
-            let version = text(stemcell, "version").unwrap_or_default();
+            let version = ruby::member(stemcell, "version").unwrap_or_default();
             let users = Users::of_stemcell(document, alias);
             version_checks(
                 &format!("stemcell '{alias}'"),
@@ -298,7 +304,7 @@ fn jobs(document: &Tree, place: &Place, report: &mut Report) {
         for (index, owner) in document.items(section).iter().enumerate() {
             for (number, job) in owner.items("jobs").iter().enumerate() {
                 let place = place.at(section).at(index).at("jobs").at(number);
-                keys::walk(keys::JOB, job, &place, report);
+                Schema::new(schema::JOB, codes::KEYS).check(job, &place, report);
                 quarks(job, &place.at("properties"), report);
             }
         }
@@ -308,7 +314,7 @@ fn jobs(document: &Tree, place: &Place, report: &mut Report) {
 fn quarks(job: &Tree, place: &Place, report: &mut Report) {
     for name in ["quarks", "bosh_containerization"] {
         if let Some(tree) = job.get("properties").and_then(|properties| properties.get(name)) {
-            keys::walk_properties(keys::QUARKS, tree, &place.at(name), report);
+            Schema::new(schema::QUARKS, codes::KEYS).check(tree, &place.at(name), report);
         }
     }
 }
@@ -321,7 +327,7 @@ fn claim_groups(names: &Names, request: &DeploymentRequest, place: &Place, taken
     let mut left = MOST_SERVICES;
     let mut seen = HashSet::new();
     for (index, group) in request.document.items("instance_groups").iter().enumerate() {
-        let Some(name) = text(group, "name").filter(|name| seen.insert(name.clone())) else {
+        let Some(name) = ruby::member(group, "name").filter(|name| seen.insert(name.clone())) else {
             continue;
         };
         let indexes = indexes(group, &name, request.deployment.spread, left);
@@ -393,7 +399,10 @@ fn pull_secrets(
         else {
             continue;
         };
-        let (Some(username), Some(password)) = (text(credentials, "username"), text(credentials, "password")) else {
+        let (Some(username), Some(password)) = (
+            ruby::member(credentials, "username"),
+            ruby::member(credentials, "password"),
+        ) else {
             continue;
         };
         let Some(url) = images::url(release, request.deployment.registry.as_deref()) else {

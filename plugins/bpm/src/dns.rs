@@ -3,13 +3,12 @@
 use crate::codes;
 use crate::metadata::Metadata;
 use crate::object::{compact, object};
-use crate::report::{Place, Report};
 use crate::request::DeploymentRequest;
 use crate::security;
-use boson_deployment::dns::{self, ACCOUNT, ZONE_KEY};
-use boson_deployment::labels;
-use boson_deployment::names::{NameError, Names, Taken};
-use boson_document::{Tree, json};
+use boson_document::{Place, Report, Tree, json};
+use boson_manifest::dns::{self, ACCOUNT, ZONE_KEY};
+use boson_manifest::labels;
+use boson_manifest::names::{NameError, Names, Taken};
 
 /// Label of the servers' pods.
 const COMPONENT: (&str, &str) = ("app.kubernetes.io/component", "dns");
@@ -149,7 +148,7 @@ pub fn alias_files(names: &Names, group: &str, metadata: &Metadata, files: &Tree
     let Some(files) = files.as_object().filter(|files| !files.is_empty()) else {
         return Ok(None);
     };
-    let key = format!("{}.aliases.json", boson_deployment::names::label(group));
+    let key = format!("{}.aliases.json", boson_manifest::names::label(group));
     let data = object! { key => json::to_text(&files.clone().into()) };
     let name = dns::files_name(names, group)?;
     Ok(Some(

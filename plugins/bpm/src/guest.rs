@@ -1,8 +1,8 @@
 //! The WIT glue: converts records of the contract to our types and back.
 #![allow(unsafe_code, missing_docs, reason = "generated bindings")]
 
-use crate::{codes, convert, report, request};
-use boson_document::{Tree, json};
+use crate::{codes, convert, request};
+use boson_document::{Diagnostic, Tree, json};
 use exports::boson::bpm::conversion as wit;
 
 wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/bpm"], world: "boson:bpm/bpm@1.0.0", generate_all });
@@ -20,7 +20,7 @@ impl wit::Guest for Plugin {
             version: env!("CARGO_PKG_VERSION").into(),
             stage: "bpm".into(),
             settings_schema: crate::SETTINGS_SCHEMA.into(),
-            codes: codes::CODES.iter().map(Into::into).collect(),
+            codes: codes::ALL.iter().map(|code| (*code).into()).collect(),
             extensions: Vec::new(),
         }
     }
@@ -43,7 +43,7 @@ fn tree(text: &str) -> Tree {
 }
 
 fn reply(reply: request::Reply) -> Result<wit::Converted, Vec<wit::Diagnostic>> {
-    let all = |diagnostics: Vec<report::Diagnostic>| diagnostics.into_iter().map(Into::into).collect::<Vec<_>>();
+    let all = |diagnostics: Vec<Diagnostic>| diagnostics.into_iter().map(Into::into).collect::<Vec<_>>();
     match reply {
         Ok(converted) => Ok(wit::Converted {
             objects: converted.objects.iter().map(json::to_text).collect(),

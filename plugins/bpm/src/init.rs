@@ -7,9 +7,9 @@ use crate::object::{compact, object};
 use crate::volumes::{self, Volumes, mount};
 use crate::wrapper::{COPIER, HOME, JOBS, VOLUME, install};
 use crate::{monit_http, pre_render, resources, scripts, security, waiting};
-use boson_deployment::copier::{self, RELEASES};
-use boson_deployment::{contract, names};
 use boson_document::Tree;
+use boson_manifest::copier::{self, RELEASES};
+use boson_manifest::{contract, names};
 use std::collections::HashSet;
 
 /// All of them.

@@ -6,12 +6,11 @@ use crate::ports::{self, Port};
 use crate::pre_render;
 use crate::probe::{self, Probes};
 use crate::process::{self, Process};
-use crate::report::{Place, Report};
 use crate::request::{GroupRequest, JobFiles};
 use crate::scripts;
-use boson_deployment::dns;
-use boson_deployment::images;
-use boson_document::{Map, Tree, go};
+use boson_document::{Map, Place, Report, Tree, go};
+use boson_manifest::dns;
+use boson_manifest::images;
 use boson_processes::is_env_name;
 
 /// A job.

@@ -2,9 +2,8 @@
 
 use crate::codes;
 use crate::object::{compact, object};
-use crate::report::{Place, Report};
-use boson_deployment::labels;
-use boson_document::{Map, Tree, go};
+use boson_document::{Map, Place, Report, Tree, go};
+use boson_manifest::labels;
 
 /// Labels and annotations that all objects of a deployment or a group carry.
 #[derive(Clone, Debug, Default)]

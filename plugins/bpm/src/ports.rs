@@ -2,9 +2,8 @@
 
 use crate::codes;
 use crate::job::Job;
-use crate::report::{Place, Report};
-use boson_deployment::names;
-use boson_document::Tree;
+use boson_document::{Place, Report, Tree};
+use boson_manifest::names;
 use indexmap::IndexMap;
 use std::collections::HashMap;
 

@@ -7,14 +7,13 @@ use crate::container::{environment, passed, text};
 use crate::group::Group;
 use crate::job::Job;
 use crate::object::{compact, object};
-use crate::report::{Place, Report};
 use crate::volumes::mount;
 use crate::wrapper::{self, HOME, VOLUME, Wrapped};
 use crate::{resources, security};
-use boson_deployment::copier::RELEASES;
-use boson_deployment::pre_render::{KINDS, Kind};
-use boson_deployment::{contract, names};
-use boson_document::Tree;
+use boson_document::{Place, Report, Tree};
+use boson_manifest::copier::RELEASES;
+use boson_manifest::pre_render::{KINDS, Kind};
+use boson_manifest::{contract, names};
 
 /// Init container that writes the scripts to the volume of the job sources.
 pub const WRITER: &str = "pre-render-scripts";

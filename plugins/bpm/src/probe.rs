@@ -2,9 +2,8 @@
 
 use crate::codes;
 use crate::process::Process;
-use crate::report::{Place, Report};
 use crate::request::JobFiles;
-use boson_document::{Map, Tree};
+use boson_document::{Map, Place, Report, Tree};
 use std::collections::HashMap;
 
 /// Members of a container by process: `readinessProbe`, `livenessProbe`, `startupProbe`.

@@ -1,3 +1,3 @@
 //! Releases that are special.
 
-pub use boson_deployment::dns::is_release as is_dns;
+pub use boson_manifest::dns::is_release as is_dns;

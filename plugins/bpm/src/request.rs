@@ -1,8 +1,7 @@
 //! Requests and replies of the stage: the types of `wit/bpm`, without its bindings.
 
-use crate::report::Diagnostic;
-use boson_deployment::instances::Spread;
-use boson_document::Tree;
+use boson_document::{Diagnostic, Tree};
+use boson_manifest::instances::Spread;
 
 /// The deployment and its namespace.
 #[derive(Clone, Debug)]

@@ -1,10 +1,8 @@
 //! The `update` block: how a group is updated, as annotations for the rollout controller.
 
 use crate::codes;
-use crate::report::{Place, Report};
-use crate::value::text;
-use boson_deployment::labels;
-use boson_document::{Map, Tree};
+use boson_document::{Map, Place, Report, Tree, ruby};
+use boson_manifest::labels;
 
 /// Annotations of a group's update block, which holds the manifest's merged with its own. [`check`] reports its errors.
 pub fn annotations(group: &Tree) -> Map {
@@ -99,7 +97,7 @@ fn without_effect(update: &Tree, place: &Place, report: &mut Report) {
 
 /// A number or a percentage.
 fn count(update: &Tree, key: &str, place: &Place, report: &mut Report) -> Option<String> {
-    let text = text(update, key)?;
+    let text = ruby::member(update, key)?;
     let digits = text.strip_suffix('%').unwrap_or(&text);
     if digits.is_empty() || digits.len() > 9 || !digits.bytes().all(|b| b.is_ascii_digit()) {
         let text = format!("'{key}' cannot be calculated: it is neither a number nor a percentage");
@@ -111,7 +109,7 @@ fn count(update: &Tree, key: &str, place: &Place, report: &mut Report) -> Option
 
 /// The longest of `N` or `N-M` milliseconds.
 fn watch_time(update: &Tree, key: &str, place: &Place, report: &mut Report) -> Option<String> {
-    let text = text(update, key)?;
+    let text = ruby::member(update, key)?;
     let number = |part: &str| {
         let part = part.trim();
         (!part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
@@ -182,8 +180,14 @@ mod tests {
                 &mut report,
             );
             let all = report.into_diagnostics().into_iter();
-            all.map(|one| format!("{} {}", one.pointer, one.message.split(':').next().unwrap_or_default()))
-                .collect::<Vec<_>>()
+            all.map(|one| {
+                format!(
+                    "{} {}",
+                    one.pointer_text(),
+                    one.message.split(':').next().unwrap_or_default()
+                )
+            })
+            .collect::<Vec<_>>()
         };
         assert_eq!(warned(r#"{"serial": false}"#), [""; 0]);
         assert_eq!(

@@ -7,12 +7,11 @@ use crate::container::{environment, passed};
 use crate::group::{Group, Lifecycle};
 use crate::job::Job;
 use crate::object::{compact, object};
-use crate::report::Report;
 use crate::volumes::{Volumes, mount};
 use crate::wrapper::{self, Command, PROGRAM, Wrapped};
 use crate::{resources, security};
-use boson_deployment::{labels, names};
-use boson_document::{Tree, json};
+use boson_document::{Report, Tree, json};
+use boson_manifest::{labels, names};
 
 /// The scripts that a job has.
 #[derive(Clone, Copy, Debug, Default)]

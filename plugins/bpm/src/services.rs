@@ -2,9 +2,9 @@
 
 use crate::group::{Group, Lifecycle};
 use crate::object::{compact, object};
-use boson_deployment::names::NameError;
-use boson_deployment::{instances, labels};
 use boson_document::Tree;
+use boson_manifest::names::NameError;
+use boson_manifest::{instances, labels};
 
 /// All of them.
 ///

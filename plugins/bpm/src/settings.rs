@@ -2,9 +2,7 @@
 
 use crate::codes;
 use crate::metadata::{Use, is_subdomain, user_map};
-use crate::report::{Place, Report};
-use crate::value::text;
-use boson_document::{Map, Tree};
+use boson_document::{Map, Place, Report, Tree, ruby};
 use std::net::IpAddr;
 
 /// The settings of a group.
@@ -84,7 +82,7 @@ impl Settings {
             ),
             pod,
             pull_secrets: pull_secrets(tree, &place, report),
-            dns: text(tree, "dns").filter(|dns| !dns.is_empty()),
+            dns: ruby::member(tree, "dns").filter(|dns| !dns.is_empty()),
             ephemeral_claim: tree.get("ephemeralAsPVC") == Some(&Tree::Bool(true)),
             no_logs: tree.get("disable_log_sidecar") == Some(&Tree::Bool(true)),
             disks: disks(tree, &place, report),
@@ -171,7 +169,7 @@ fn disk(item: &Tree, place: &Place, report: &mut Report) -> ExtraDisk {
         }
     }
     let filters = part("filters").unwrap_or_default();
-    let name = |key: &str| text(&filters, key).filter(|name| !name.is_empty());
+    let name = |key: &str| ruby::member(&filters, key).filter(|name| !name.is_empty());
     ExtraDisk {
         job: name("job_name"),
         process: name("process_name"),

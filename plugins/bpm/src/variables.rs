@@ -3,13 +3,11 @@
 use crate::codes;
 use crate::metadata::Metadata;
 use crate::object::{compact, object};
-use crate::report::{Place, Report};
 use crate::request::Variable;
-use crate::value::text;
-use boson_deployment::labels;
-use boson_deployment::names::{LABEL_LIMIT, NameError, Names, Taken, cut, label};
-use boson_document::Tree;
-use boson_document::ruby::inspect;
+use boson_document::{Place, Report, Tree, ruby};
+use boson_manifest::labels;
+use boson_manifest::names::{LABEL_LIMIT, NameError, Names, Taken, cut, label};
+use boson_manifest::redacted;
 
 /// BOSH's types and the predecessor's.
 const TYPES: [&str; 10] = [
@@ -171,7 +169,7 @@ fn certificate(options: &Tree, names: &Names, place: &Place, report: &mut Report
         // Kubernetes' words: `client auth`, `server auth`.
         out.set("usages", usages);
     }
-    if let Some(ca) = text(options, "ca").filter(|ca| !ca.is_empty()) {
+    if let Some(ca) = ruby::member(options, "ca").filter(|ca| !ca.is_empty()) {
         match names.variable(&ca) {
             Ok(secret) => {
                 out.set("CARef", object! { "name" => secret.as_str(), "key" => "certificate" });
@@ -198,14 +196,14 @@ fn check_credhub(options: &Tree, place: &Place, report: &mut Report) {
             let (most, last) = KEY_USAGES.split_at(KEY_USAGES.len() - 1);
             let text = format!(
                 "The provided key usage '{}' is not supported. Valid values include '{}' and '{}'.",
-                inspect(usage).trim_matches('"'),
+                redacted::name(usage).trim_matches('"'),
                 most.join("', '"),
                 last.concat()
             );
             report.error(codes::VARIABLE, &place.at("key_usage").at(index), text);
         }
     }
-    let signed = text(options, "ca").is_some_and(|ca| !ca.is_empty());
+    let signed = ruby::member(options, "ca").is_some_and(|ca| !ca.is_empty());
     if signed && options.get("self_sign").and_then(Tree::as_bool) == Some(true) {
         let text =
             "The parameters 'ca' and 'self-sign' cannot be used in combination. Please update and retry your request.";

@@ -5,14 +5,13 @@ use crate::codes;
 use crate::container::text;
 use crate::group::Group;
 use crate::object::{compact, object};
-use crate::report::{Place, Report};
 use crate::request::GroupRequest;
 use crate::{resources, security};
-use boson_deployment::dns::{self, ROOT};
-use boson_deployment::labels::WAIT_FOR;
-use boson_deployment::names::{self, Names};
-use boson_deployment::{contract, waiting};
-use boson_document::Tree;
+use boson_document::{Place, Report, Tree};
+use boson_manifest::dns::{self, ROOT};
+use boson_manifest::labels::WAIT_FOR;
+use boson_manifest::names::{self, Names};
+use boson_manifest::{contract, waiting};
 
 /// Seconds after which the container fails, and is started again.
 const TIMEOUT: u32 = 1800;

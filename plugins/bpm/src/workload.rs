@@ -5,9 +5,9 @@ use crate::object::{compact, object};
 use crate::pod;
 use crate::volumes::{self, Volumes};
 use crate::zone;
-use boson_deployment::labels;
-use boson_deployment::names::NameError;
 use boson_document::{Map, Tree};
+use boson_manifest::labels;
+use boson_manifest::names::NameError;
 
 /// The workload.
 ///

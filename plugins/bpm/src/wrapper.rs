@@ -3,7 +3,7 @@
 use crate::container::literal;
 use crate::job::Job;
 use crate::process::Process;
-pub use boson_deployment::wrapper::{COPIER, HOME, JOBS, PROGRAM, VOLUME, install};
+pub use boson_manifest::wrapper::{COPIER, HOME, JOBS, PROGRAM, VOLUME, install};
 
 /// The subject of a command.
 #[derive(Clone, Debug)]

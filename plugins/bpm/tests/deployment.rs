@@ -2,10 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use boson_bpm::convert;
-use boson_bpm::report::{Diagnostic, Severity};
 use boson_bpm::request::{Converted, Deployment, DeploymentRequest, Variable};
-use boson_deployment::instances::Spread;
-use boson_document::{Tree, json};
+use boson_document::{Diagnostic, Severity, Tree, json};
+use boson_manifest::instances::Spread;
 
 fn convert(
     name: &str,
@@ -41,7 +40,7 @@ fn errors(reply: Result<Converted, Vec<Diagnostic>>) -> Vec<String> {
     reported
         .into_iter()
         .filter(|one| one.severity == Severity::Error)
-        .map(|one| format!("{} {}", one.pointer, one.message))
+        .map(|one| format!("{} {}", one.pointer_text(), one.message))
         .collect()
 }
 
@@ -140,14 +139,14 @@ fn credhubs_options_of_certificates_are_the_requests_and_wrong_ones_are_reported
 fn zones_are_reported_once_with_all_their_names() {
     let document = r#"{"name": "demo", "releases": [], "instance_groups": [{"name": "a"}, {"name": "b", "azs": ["z1", "z2"]}, {"name": "c", "azs": ["z2", "z3"]}]}"#;
     let converted = convert("demo", None, document, &[]).unwrap();
-    let zones: Vec<(&str, &str)> = converted
+    let zones: Vec<(String, &str)> = converted
         .diagnostics
         .iter()
-        .filter(|one| one.code == "bpm-zones")
-        .map(|one| (one.pointer.as_str(), one.message.as_str()))
+        .filter(|one| one.code.name == "bpm-zones")
+        .map(|one| (one.pointer_text(), one.message.as_str()))
         .collect();
     let message = "Zones are taken as values of the node label 'topology.kubernetes.io/zone': 'z1', 'z2', 'z3'";
-    assert_eq!(zones, [("/instance_groups/1/azs", message)]);
+    assert_eq!(zones, [("/instance_groups/1/azs".to_string(), message)]);
 }
 
 #[test]
@@ -238,12 +237,12 @@ fn no_secret_is_in_a_message() {
         "instance_groups": [{"name": "g", "jobs": [{"properties": "s3cret"}, {"name": "j", "release": "r", "properties": {"quarks": {"ports": "s3cret", "envs": {"a": "s3cret"}, "run": {"memory": "s3cret"}}}}]}]}"#;
     let reported = convert("demo", None, document, &[("v", "password", r#"{"length": "s3cret"}"#)]).unwrap_err();
     // A scalar that has the wrong type is shown, as BOSH shows it, where no property can be.
-    let shown: Vec<&str> = reported
+    let shown: Vec<String> = reported
         .iter()
         .filter(|one| one.message.contains("s3cret"))
-        .map(|one| one.pointer.as_str())
+        .map(Diagnostic::pointer_text)
         .collect();
-    assert_eq!(shown, Vec::<&str>::new());
+    assert_eq!(shown, [""; 0]);
 }
 
 #[test]

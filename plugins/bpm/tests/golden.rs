@@ -2,10 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use boson_bpm::convert;
-use boson_bpm::report::{Diagnostic, Severity};
 use boson_bpm::request::{BpmCopy, Deployment, GroupRequest, JobFiles};
-use boson_deployment::instances::Spread;
-use boson_document::{Tree, json};
+use boson_document::{Diagnostic, Severity, Tree, json};
+use boson_manifest::instances::Spread;
 use std::fs;
 use std::path::Path;
 
@@ -65,11 +64,12 @@ fn to_tree(diagnostics: &[Diagnostic]) -> Tree {
         } else {
             "warning"
         };
+        let document = diagnostic.document.as_deref().unwrap_or_default();
         Tree::object()
             .with("severity", severity)
-            .with("code", diagnostic.code)
+            .with("code", diagnostic.code.name)
             .with("message", diagnostic.message.as_str())
-            .with("place", format!("{}:{}", diagnostic.document, diagnostic.pointer))
+            .with("place", format!("{document}:{}", diagnostic.pointer_text()))
     };
     diagnostics.iter().map(one).collect::<Vec<_>>().into()
 }

@@ -2,10 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use boson_bpm::convert;
-use boson_bpm::report::{Diagnostic, Severity};
 use boson_bpm::request::{BpmCopy, Converted, Deployment, GroupRequest, JobFiles};
-use boson_deployment::instances::Spread;
-use boson_document::{Pointer, Tree, json};
+use boson_document::{Diagnostic, Pointer, Severity, Tree, json};
+use boson_manifest::instances::Spread;
 
 /// A group: members of its own, of `quarks`, of its processes.
 #[derive(Clone, Copy, Default)]
@@ -364,9 +363,9 @@ fn reported(case: Case<'_>) -> Vec<String> {
             format!(
                 "{} {} {}{} {}",
                 severity(one),
-                one.code,
-                one.document,
-                one.pointer,
+                one.code.name,
+                one.document.as_deref().unwrap_or_default(),
+                one.pointer_text(),
                 one.message
             )
         })

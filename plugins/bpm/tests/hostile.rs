@@ -3,8 +3,8 @@
 
 use boson_bpm::convert;
 use boson_bpm::request::{BpmCopy, Deployment, DeploymentRequest, GroupRequest, JobFiles};
-use boson_deployment::instances::Spread;
 use boson_document::{Tree, json};
+use boson_manifest::instances::Spread;
 use std::time::Instant;
 
 fn deployment() -> Deployment {
@@ -104,7 +104,9 @@ fn counts_are_bounded() {
         let group = format!(r#"{{"name": "g", "instances": {instances}, "jobs": [{{"name": "j", "release": "r"}}]}}"#);
         let reported = convert::group(&request(&group, "{}"), &Tree::object()).unwrap_err();
         assert!(
-            reported.iter().any(|one| one.pointer == "/instance_groups/0/instances"),
+            reported
+                .iter()
+                .any(|one| one.pointer_text() == "/instance_groups/0/instances"),
             "{instances}: {reported:?}"
         );
     }

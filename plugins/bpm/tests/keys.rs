@@ -2,12 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use boson_bpm::convert;
-use boson_bpm::keys::{Fate, GROUP, JOB, Key, MANIFEST, QUARKS};
-use boson_bpm::report::{Diagnostic, Severity};
 use boson_bpm::request::{Deployment, DeploymentRequest, GroupRequest, JobFiles};
-use boson_bpm::value::Kind;
-use boson_deployment::instances::Spread;
-use boson_document::{Pointer, Tree, json};
+use boson_document::{Diagnostic, Pointer, Severity, Tree, json};
+use boson_manifest::instances::Spread;
+use boson_manifest::schema::{Fate, GROUP, JOB, Key, MANIFEST, QUARKS};
+use boson_manifest::types::Type;
 
 type Convert = fn(&Tree) -> Vec<Diagnostic>;
 
@@ -76,7 +75,7 @@ fn of_bpm(document: &Tree, bpm: Tree) -> Vec<Diagnostic> {
 }
 
 /// A value of the right type; where a key is checked further, a good one.
-fn sample(path: &str, kind: Kind) -> Tree {
+fn sample(path: &str, kind: Type) -> Tree {
     let text = match path {
         "name" => r#""demo""#,
         "features.use_dns_addresses" => "true",
@@ -94,14 +93,14 @@ fn sample(path: &str, kind: Kind) -> Tree {
         "releases[].stemcell" => r#"{"os": "o", "version": "1"}"#,
         "releases[].credentials" => r#"{"username": "u", "password": "p"}"#,
         "vm_resources" => r#"{"cpu": 1, "ram": 1, "ephemeral_disk_size": 1}"#,
-        "jobs" if kind == Kind::Array => r#"[{"name": "j", "release": "r"}]"#,
+        "jobs" if kind == Type::Array => r#"[{"name": "j", "release": "r"}]"#,
         _ if path.starts_with("features.") => "true",
         _ => match kind {
-            Kind::String => r#""x""#,
-            Kind::Integer | Kind::Number => "1",
-            Kind::Boolean => "true",
-            Kind::Hash | Kind::Any => "{}",
-            Kind::Array => "[]",
+            Type::String => r#""x""#,
+            Type::Integer | Type::Number => "1",
+            Type::Boolean => "true",
+            Type::Hash | Type::Any => "{}",
+            Type::Array => "[]",
         },
     };
     json::parse(text).unwrap()
@@ -173,7 +172,10 @@ fn check(table: &[Key], root: &str, convert: Convert) {
             insert(&mut document, at.tokens(), json::parse(value).unwrap());
         }
         let at = put(&mut document, &root, key.path, sample(key.path, key.kind)).to_string();
-        let reported: Vec<Diagnostic> = convert(&document).into_iter().filter(|one| one.pointer == at).collect();
+        let reported: Vec<Diagnostic> = convert(&document)
+            .into_iter()
+            .filter(|one| one.pointer_text() == at)
+            .collect();
         let severities: Vec<Severity> = reported.iter().map(|one| one.severity).collect();
         let expected = match key.fate {
             Fate::Used => vec![],
@@ -261,7 +263,7 @@ fn values_of_the_wrong_type_have_boshs_words() {
         let reported = convert(&document);
         let found = reported
             .iter()
-            .any(|one| one.pointer == pointer && one.message == message && one.severity == Severity::Error);
+            .any(|one| one.pointer_text() == pointer && one.message == message && one.severity == Severity::Error);
         assert!(found, "{pointer}: {reported:?}");
     }
 }
@@ -426,7 +428,7 @@ fn every_key_of_bpm_yml_has_an_effect_or_a_warning_at_its_place() {
         assert!(errors.is_empty(), "{path}: {errors:?}");
         let here = reported
             .iter()
-            .filter(|one| one.document == "b" && one.pointer == at)
+            .filter(|one| one.document.as_deref() == Some("b") && one.pointer_text() == at)
             .count();
         assert_eq!(here, usize::from(*warned), "{path}: {reported:?}");
     }
@@ -440,7 +442,7 @@ fn values_that_should_not_converge_in_a_cluster_are_reported() {
         let reported = of_manifest(&document);
         let about = reported
             .iter()
-            .filter(|one| one.pointer == "/features/converge_variables");
+            .filter(|one| one.pointer_text() == "/features/converge_variables");
         assert_eq!(
             about.filter(|one| one.severity == Severity::Warning).count(),
             warnings,

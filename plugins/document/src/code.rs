@@ -1,54 +1,81 @@
-//! The codes of a stage's diagnostics: an enum, and one table with their descriptions.
+//! Codes of diagnostics: each is a constant of a table that [`codes!`](crate::codes) declares, so that a misspelt code does not compile.
 
-/// The description of a code.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry<C> {
-    /// Which one.
-    pub code: C,
-    /// Stable, kebab case, begins with the stage's name.
+use std::fmt;
+
+/// A kind of diagnostic, as `host explain` describes it. Codes are equal if their names are.
+#[derive(Clone, Copy)]
+pub struct Code {
+    /// Stable name: lower-case words joined by `-`, the first is the stage.
     pub name: &'static str,
     /// One line.
     pub title: &'static str,
-    /// Some sentences, Markdown.
+    /// Several sentences: why it happens, an example, what to do. Markdown.
     pub explanation: &'static str,
-    /// What to do next, if that is the same for all diagnostics of this code.
+    /// The next step, if it is the same for all diagnostics of this code.
     pub help: Option<&'static str>,
 }
 
-/// An enum of codes with its table.
-pub trait Codes: Copy + Eq + 'static {
-    /// Name of a code that is not in the table.
-    const STAGE: &'static str;
-    /// All of them.
-    const TABLE: &'static [Entry<Self>];
+// === impl Code ===
 
-    /// All of them.
-    fn all() -> impl Iterator<Item = Self> {
-        Self::TABLE.iter().map(|entry| entry.code)
+impl Code {
+    /// A code without help.
+    pub const fn new(name: &'static str, title: &'static str, explanation: &'static str) -> Self {
+        Self {
+            name,
+            title,
+            explanation,
+            help: None,
+        }
     }
 
-    /// Its description.
-    fn entry(self) -> Option<&'static Entry<Self>> {
-        Self::TABLE.iter().find(|entry| entry.code == self)
+    /// With the next step.
+    #[must_use]
+    pub const fn with_help(self, help: &'static str) -> Self {
+        Self {
+            help: Some(help),
+            ..self
+        }
+    }
+}
+
+impl PartialEq for Code {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Code {}
+
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// Declares codes, `CONSTANT = "name", "title", "explanation";` or with `, "help"` at the end, and `ALL`, the list of them.
+#[macro_export]
+macro_rules! codes {
+    ($($constant:ident = $name:literal, $title:literal, $explanation:literal $(, $help:literal)?;)*) => {
+        $(
+            #[doc = $title]
+            pub const $constant: &$crate::Code = &$crate::Code::new($name, $title, $explanation)$(.with_help($help))?;
+        )*
+        /// All of them.
+        pub const ALL: &[&$crate::Code] = &[$($constant),*];
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    codes! {
+        FIRST = "demo-first", "The first", "It has no help.";
+        SECOND = "demo-second", "The second", "It has help.", "do it";
     }
 
-    /// The stable name.
-    fn name(self) -> &'static str {
-        self.entry().map_or(Self::STAGE, |entry| entry.name)
-    }
-
-    /// One line.
-    fn title(self) -> &'static str {
-        self.entry().map_or("", |entry| entry.title)
-    }
-
-    /// Some sentences.
-    fn explanation(self) -> &'static str {
-        self.entry().map_or("", |entry| entry.explanation)
-    }
-
-    /// What to do next.
-    fn help(self) -> Option<&'static str> {
-        self.entry()?.help
+    #[test]
+    fn a_table_lists_its_constants() {
+        assert_eq!(ALL, [FIRST, SECOND]);
+        assert_eq!((FIRST.help, SECOND.help), (None, Some("do it")));
+        assert_eq!(format!("{FIRST:?}"), "demo-first");
     }
 }

@@ -1,21 +1,30 @@
-//! Documents of the stages: a lossless JSON tree, its text form, pointers into it, BOSH's placeholders, and Go's and Ruby's rules for values.
+//! Documents of the stages: a lossless JSON tree, its text form, pointers into it, BOSH's placeholders, Go's and Ruby's rules for values, and diagnostics
+//! about documents.
 //!
 //! Pure: no WIT, no IO. Shared by plugins and host, so that both read and write the contract's `json` (see `wit/types`) the same way.
 
 mod closest;
-pub mod code;
+mod code;
+mod diagnostic;
 pub mod escape;
 pub mod go;
 pub mod json;
+mod place;
 pub mod placeholder;
 pub mod pointer;
+mod report;
 pub mod ruby;
 mod serde_impl;
+mod severity;
 pub mod tree;
 
 pub use closest::{closest, did_you_mean};
-pub use code::Codes;
+pub use code::Code;
+pub use diagnostic::Diagnostic;
+pub use place::Place;
 pub use pointer::Pointer;
+pub use report::{LeftOut, Report};
+pub use severity::Severity;
 pub use tree::{Map, Number, Tree};
 
 /// Deepest nesting of a document: more than BOSH's manifests need, and too little to exhaust a stack.

@@ -1,15 +1,16 @@
 //! Addons of the manifest: their jobs join the groups that they apply to.
 
 use crate::codes;
-use crate::diagnostic::Report;
 use crate::group::Group;
 use crate::job::{Job, Properties, collision, is_bpm, unknown_job};
 use crate::manifest::Manifest;
 use crate::spec::Specs;
-use crate::value::{Members, plain};
-use boson_deployment::addons::{Candidate, Filter, Kind};
-use boson_deployment::dns::is_release;
-use boson_document::{Map, Pointer, Tree};
+use crate::value::plain;
+use boson_document::{Map, Pointer, Report, Tree};
+use boson_manifest::addons::{Candidate, Filter, Kind};
+use boson_manifest::dns::is_release;
+use boson_manifest::members::Members;
+use boson_manifest::types::Type;
 use std::collections::{HashMap, HashSet};
 
 /// Most jobs of a deployment, so that addons cannot multiply groups without bounds.
@@ -26,8 +27,8 @@ pub fn place<'a>(manifest: &mut Manifest<'a>, specs: &Specs<'a>, report: &mut Re
     };
     let place = Pointer::root().at("addons");
     let Some(addons) = listed.as_array() else {
-        if let Some(members) = Members::of(manifest.tree, Pointer::root(), report) {
-            members.wrong("addons", listed, "Array", report);
+        if let Some(members) = Members::of(manifest.tree, Pointer::root(), codes::MEMBERS, report) {
+            members.wrong("addons", listed, Type::Array, report);
         }
         return;
     };
@@ -44,12 +45,15 @@ pub fn place<'a>(manifest: &mut Manifest<'a>, specs: &Specs<'a>, report: &mut Re
             let name = plain(tree.str("name").unwrap_or_default());
             let message = format!("The addon '{name}' applies to no instance group: its jobs run nowhere");
             let help = "check its `include` and `exclude`: of several filters all must match";
-            report.warning(codes::ADDON_NOWHERE, place.at(index), message, help);
+            report
+                .warning(codes::ADDON_NOWHERE, place.at(index), message)
+                .help(help);
         }
         total += applies.len() * addon.jobs.len();
         if total > MOST_JOBS {
             let message = format!("The instance groups have more than {MOST_JOBS} jobs, those of addons included");
-            return report.error(codes::LIMIT, place.at(index), message);
+            report.error(codes::LIMIT, place.at(index), message);
+            return;
         }
         for index in applies {
             addon.join(&mut manifest.groups[index], &mut sites[index], report);
@@ -133,7 +137,7 @@ impl<'a> Addon<'a> {
         specs: &Specs<'a>,
         report: &mut Report,
     ) -> Option<Self> {
-        let members = Members::of(tree, place, report)?;
+        let members = Members::of(tree, place, codes::MEMBERS, report)?;
         members.required_string("name", report);
         unused(&members, &ADDON_KEYS, "an addon", report);
         let [include, exclude] = [Kind::Include, Kind::Exclude].map(|kind| filter(&members, tree, kind, report));
@@ -179,7 +183,9 @@ fn filter(members: &Members<'_>, tree: &Tree, kind: Kind, report: &mut Report) -
     for problem in problems {
         let at = members.place.at(kind.name()).join(problem.pointer.tokens());
         if problem.harmless {
-            report.warning(codes::UNUSED_KEY, at, problem.message, "take it out");
+            report
+                .warning(codes::UNUSED_KEY, at, problem.message)
+                .help("take it out");
         } else {
             report.error(codes::ADDON_FILTER, at, problem.message);
         }
@@ -191,12 +197,9 @@ fn filter(members: &Members<'_>, tree: &Tree, kind: Kind, report: &mut Report) -
 pub fn unused(members: &Members<'_>, known: &[&str], what: &str, report: &mut Report) {
     for key in members.all().keys().filter(|key| !known.contains(&key.as_str())) {
         let message = format!("The key '{}' of {what} has no effect", plain(key));
-        report.warning(
-            codes::UNUSED_KEY,
-            members.place.at(key),
-            message,
-            "take it out, or check its spelling",
-        );
+        report
+            .warning(codes::UNUSED_KEY, members.place.at(key), message)
+            .help("take it out, or check its spelling");
     }
 }
 
@@ -211,7 +214,7 @@ impl<'a> AddonJob<'a> {
         specs: &Specs<'a>,
         report: &mut Report,
     ) -> Option<Self> {
-        let members = Members::of(tree, place, report)?;
+        let members = Members::of(tree, place, codes::MEMBERS, report)?;
         let (name, release) = (
             members.required_string("name", report),
             members.required_string("release", report),

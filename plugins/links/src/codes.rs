@@ -1,25 +1,8 @@
 //! The diagnostics of this stage: one table of codes.
 
-/// What one code means, for `host explain`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Code {
-    /// Stable name.
-    pub name: &'static str,
-    /// One line.
-    pub title: &'static str,
-    /// Some sentences, Markdown.
-    pub explanation: &'static str,
-}
+use boson_manifest::members::Codes;
 
-macro_rules! codes {
-    ($($ident:ident = $name:literal, $title:literal, $explanation:literal;)*) => {
-        $(#[doc = $title] pub const $ident: &Code = &Code { name: $name, title: $title, explanation: $explanation };)*
-        /// All of them.
-        pub const ALL: &[&Code] = &[$($ident),*];
-    };
-}
-
-codes! {
+boson_document::codes! {
     WRONG_TYPE = "links-wrong-type", "A value has another type than BOSH asks for",
         "Groups, jobs and addons are maps, lists of them are lists, names are strings (a number becomes one), `instances` is an integer. \
          An explicit null is a value of the wrong type, not an absent key.";
@@ -95,9 +78,15 @@ codes! {
          the caller of the plugin; `host` never does it.";
 }
 
+/// The codes of the type check.
+pub const MEMBERS: &Codes = &Codes {
+    wrong_type: WRONG_TYPE,
+    missing_key: MISSING_KEY,
+};
+
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::ALL;
     use std::collections::HashSet;
 
     #[test]

@@ -2,13 +2,14 @@
 
 use crate::addons::unused;
 use crate::codes;
-use crate::diagnostic::Report;
 use crate::group::Group;
 use crate::job::Job;
 use crate::provide::name_or_type;
 use crate::spec::{Consumes, Specs};
-use crate::value::{Members, class, hash, plain};
-use boson_document::{Map, Pointer, Tree};
+use crate::value::{class, hash, plain};
+use boson_document::{Map, Pointer, Report, Tree};
+use boson_manifest::members::Members;
+use boson_manifest::types::Type;
 use std::collections::HashSet;
 
 /// A link that a job consumes.
@@ -146,7 +147,7 @@ impl<'r> Reader<'r, '_> {
         }
         if let Some((data, at)) = self.stand_in(&link.name) {
             consumer.place = at.clone();
-            let members = Members::of(data, at, self.report)?;
+            let members = Members::of(data, at, codes::MEMBERS, self.report)?;
             consumer.way = Way::Manual(self.manual(&members)?);
         }
         Some(consumer)
@@ -174,7 +175,7 @@ impl<'r> Reader<'r, '_> {
             self.error(consumer.place.clone(), message);
             return None;
         }
-        let members = Members::of(given, consumer.place.clone(), self.report)?;
+        let members = Members::of(given, consumer.place.clone(), codes::MEMBERS, self.report)?;
         self.check(&members, &link)?;
         unused(&members, &KEYS, "a consumed link", self.report);
         if MANUAL.iter().any(|key| members.get(key).is_some()) {
@@ -247,7 +248,8 @@ impl<'r> Reader<'r, '_> {
         let message = format!("The key '{key}' of the consumed link '{link}' has no effect in Kubernetes");
         let help = "every instance has one address, the DNS name of its Service";
         self.report
-            .warning(codes::UNUSED_KEY, members.place.at(key), message, help);
+            .warning(codes::UNUSED_KEY, members.place.at(key), message)
+            .help(help);
     }
 
     fn deployment(&mut self, members: &Members<'_>, consumer: &Consumer) -> Option<()> {
@@ -273,7 +275,8 @@ impl<'r> Reader<'r, '_> {
         );
         let help = "links to other deployments are not possible: give its `instances`, `properties` and `address` here instead";
         self.report
-            .error_with_help(codes::UNKNOWN_DEPLOYMENT, members.place.at("deployment"), message, help);
+            .error(codes::UNKNOWN_DEPLOYMENT, members.place.at("deployment"), message)
+            .help(help);
         None
     }
 
@@ -288,14 +291,18 @@ impl<'r> Reader<'r, '_> {
             content.insert("instances".into(), Tree::Array(Vec::new()));
         }
         let Some(instances) = content["instances"].as_array() else {
-            // Not with the value, which may come from a property.
-            let message = "Property 'instances' value (...) did not match the required type 'Array'";
+            let message = Type::Array.mismatch_of_property("instances", &content["instances"]);
             self.report
                 .error(codes::WRONG_TYPE, members.place.at("instances"), message);
             return None;
         };
         if let Some(index) = instances.iter().position(|instance| hash(instance).is_none()) {
-            Members::of(&instances[index], members.place.at("instances").at(index), self.report)?;
+            Members::of(
+                &instances[index],
+                members.place.at("instances").at(index),
+                codes::MEMBERS,
+                self.report,
+            )?;
         }
         content.insert("deployment_name".into(), self.deployments.name.into());
         Some(Tree::Object(content))
@@ -322,12 +329,9 @@ impl<'r> Reader<'r, '_> {
                 self.job.name,
                 plain(&name)
             );
-            self.report.warning(
-                codes::UNKNOWN_LINK,
-                at,
-                message,
-                "check the link's name against the job's spec",
-            );
+            self.report
+                .warning(codes::UNKNOWN_LINK, at, message)
+                .help("check the link's name against the job's spec");
         }
     }
 }

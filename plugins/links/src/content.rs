@@ -3,9 +3,9 @@
 use crate::group::Group;
 use crate::provide::{Provider, Source};
 use crate::value::weight;
-use boson_deployment::instances::Instance;
-use boson_deployment::names::{NameError, Names};
 use boson_document::Tree;
+use boson_manifest::instances::Instance;
+use boson_manifest::names::{NameError, Names};
 
 /// Most objects for instances, in `spec`s and links together: a misplaced `instances: 100000` would multiply them.
 const MOST_INSTANCES: u64 = 50_000;

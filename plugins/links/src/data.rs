@@ -3,7 +3,6 @@
 use crate::codes;
 use crate::consume::{Asker, Consumer, Way};
 use crate::content::{Content, TooLarge};
-use crate::diagnostic::Report;
 use crate::group::Group;
 use crate::job::Job;
 use crate::manifest::Manifest;
@@ -14,7 +13,7 @@ use crate::resolve::{Found, Providers};
 use crate::resolved::JobData;
 use crate::spec::Specs;
 use crate::value::{plain, weight};
-use boson_document::{Map, Pointer, Tree};
+use boson_document::{Map, Place, Report, Tree};
 
 /// Gathers the data of all jobs.
 pub struct Gathering<'r, 'a> {
@@ -103,9 +102,8 @@ impl<'a> Gathering<'_, 'a> {
                     self.report.error(codes::PROPERTY_TYPE, at, mismatch.message);
                 }
                 None => {
-                    let at = Pointer::root().at("properties").at(&mismatch.property);
-                    self.report
-                        .error_in(spec.document, codes::PROPERTY_TYPE, at, mismatch.message);
+                    let at = Place::new(spec.document, "/properties").at(&mismatch.property);
+                    self.report.error(codes::PROPERTY_TYPE, at, mismatch.message);
                 }
             }
         }
@@ -139,12 +137,9 @@ impl<'a> Gathering<'_, 'a> {
                 job.name, job.release
             );
             let at = job.properties.place.join(&path);
-            self.report.warning(
-                codes::UNUSED_PROPERTY,
-                at,
-                message,
-                "templates cannot read it: check its spelling, or remove it",
-            );
+            self.report
+                .warning(codes::UNUSED_PROPERTY, at, message)
+                .help("templates cannot read it: check its spelling, or remove it");
         }
     }
 

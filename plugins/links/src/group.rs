@@ -1,16 +1,17 @@
 //! An instance group of the manifest.
 
 use crate::codes;
-use crate::diagnostic::Report;
 use crate::job::{Job, Properties, collision, is_bpm, unknown_job};
 use crate::manifest::Release;
 use crate::properties::merged;
 use crate::spec::Specs;
-use crate::value::{Members, plain, text};
-use boson_deployment::cloud::{CloudConfig, Disk};
-use boson_deployment::dns::is_release;
-use boson_deployment::instances::Instance;
-use boson_document::{Map, Pointer, Tree, closest, did_you_mean};
+use crate::value::{plain, text};
+use boson_document::{Map, Pointer, Report, Tree, closest, did_you_mean};
+use boson_manifest::cloud::{CloudConfig, Disk};
+use boson_manifest::dns::is_release;
+use boson_manifest::instances::Instance;
+use boson_manifest::members::Members;
+use boson_manifest::types::Type;
 use std::collections::{HashMap, HashSet};
 
 /// An instance group.
@@ -86,7 +87,7 @@ pub struct GroupReader<'r, 'a> {
 impl<'a> GroupReader<'_, 'a> {
     /// Reads a group.
     pub fn group(&mut self, tree: &'a Tree, place: Pointer) -> Option<Group<'a>> {
-        let members = Members::of(tree, place, self.report)?;
+        let members = Members::of(tree, place, codes::MEMBERS, self.report)?;
         let name = members.required_string("name", self.report)?;
         self.name(&name, &members);
         let lifecycle = members
@@ -150,7 +151,7 @@ impl<'a> GroupReader<'_, 'a> {
         };
         let (mut azs, place) = (Vec::new(), members.place.at("azs"));
         let Some(items) = value.as_array() else {
-            members.wrong("azs", value, "Array", self.report);
+            members.wrong("azs", value, Type::Array, self.report);
             return azs;
         };
         if items.is_empty() {
@@ -215,7 +216,7 @@ impl<'a> GroupReader<'_, 'a> {
     }
 
     fn job(&mut self, tree: &'a Tree, place: Pointer, group: &str, inherited: &Properties<'a>) -> Option<Job<'a>> {
-        let members = Members::of(tree, place, self.report)?;
+        let members = Members::of(tree, place, codes::MEMBERS, self.report)?;
         let (name, release) = (
             members.required_string("name", self.report),
             members.required_string("release", self.report),
@@ -237,7 +238,8 @@ impl<'a> GroupReader<'_, 'a> {
                 None => help.to_string(),
             };
             self.report
-                .error_with_help(codes::UNKNOWN_RELEASE, members.place.at("release"), message, help);
+                .error(codes::UNKNOWN_RELEASE, members.place.at("release"), message)
+                .help(help);
             return None;
         }
         let Some(spec) = self.specs.find(&release, &name) else {

@@ -35,15 +35,16 @@ impl world::Guest for Plugin {
         let (document, deployment) = (parse(&document, &name)?, deployment.into());
         let settings = parse(&settings, "settings")?;
         if settings.str("only") == Some("variables") {
-            return crate::variable_addresses(&document, &name, &deployment, &jobs)
-                .map(addresses)
-                .map_err(to_wire);
+            return crate::variable_addresses(&document, &deployment, &jobs)
+                .map(|found| addresses(found, &name))
+                .map_err(|all| to_wire(all, &name));
         }
-        let resolved = crate::resolve(&document, &name, &deployment, &jobs, ids(&settings)).map_err(to_wire)?;
+        let resolved =
+            crate::resolve(&document, &deployment, &jobs, ids(&settings)).map_err(|all| to_wire(all, &name))?;
         Ok(world::Resolved {
             groups: resolved.groups.into_iter().map(Into::into).collect(),
             providers: resolved.providers.into_iter().map(Into::into).collect(),
-            diagnostics: to_wire(resolved.diagnostics),
+            diagnostics: to_wire(resolved.diagnostics, &name),
             extensions: Vec::new(),
         })
     }

@@ -1,10 +1,10 @@
 //! A job of an instance group or an addon, as the manifest has it.
 
 use crate::codes;
-use crate::diagnostic::Report;
 use crate::quarks::QUARKS;
-use crate::value::{Members, plain};
-use boson_document::{Map, Pointer, Tree};
+use crate::value::plain;
+use boson_document::{Map, Pointer, Report, Tree};
+use boson_manifest::members::Members;
 use std::ops::Deref;
 use std::rc::Rc;
 
@@ -109,7 +109,7 @@ impl<'a> Job<'a> {
 /// Reports a job that is in no known release.
 pub fn unknown_job(at: Pointer, message: String, report: &mut Report) {
     let help = "check the job's name, and that the source of this release was given";
-    report.error_with_help(codes::UNKNOWN_JOB, at, message, help);
+    report.error(codes::UNKNOWN_JOB, at, message).help(help);
 }
 
 /// Reports two jobs of a group with the same name.

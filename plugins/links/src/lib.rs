@@ -8,12 +8,12 @@ pub mod codes;
 pub mod consume;
 pub mod content;
 pub mod data;
-pub mod diagnostic;
 pub mod group;
 #[cfg(target_family = "wasm")]
 #[allow(unsafe_code, missing_docs, reason = "generated bindings")]
 mod guest;
 pub mod job;
+pub mod limit;
 pub mod manifest;
 pub mod properties;
 pub mod provide;
@@ -25,9 +25,7 @@ mod stage;
 pub mod value;
 pub mod variables;
 
-pub use codes::Code;
 pub use content::Ids;
-pub use diagnostic::{Diagnostic, Severity};
 pub use resolved::GroupDocument;
 pub use spec::JobSpec;
 pub use stage::{Deployment, Provided, Resolved, resolve, variable_addresses};

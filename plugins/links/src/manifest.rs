@@ -1,12 +1,12 @@
 //! The manifest as this stage needs it: releases and instance groups.
 
 use crate::codes;
-use crate::diagnostic::Report;
 use crate::group::{Group, GroupReader};
 use crate::spec::Specs;
-use crate::value::{Members, hash, plain};
-use boson_deployment::cloud::CloudConfig;
-use boson_document::{Pointer, Tree};
+use crate::value::{hash, plain};
+use boson_document::{Pointer, Report, Tree};
+use boson_manifest::cloud::CloudConfig;
+use boson_manifest::members::Members;
 use std::collections::{HashMap, HashSet};
 
 /// The manifest.
@@ -34,7 +34,7 @@ pub struct Release<'a> {
 impl<'a> Manifest<'a> {
     /// Reads a manifest; errors are added to the report.
     pub fn read(tree: &'a Tree, specs: &Specs<'a>, report: &mut Report) -> Self {
-        let Some(members) = Members::of(tree, Pointer::root(), report) else {
+        let Some(members) = Members::of(tree, Pointer::root(), codes::MEMBERS, report) else {
             return Self {
                 tree,
                 releases: HashMap::new(),
@@ -65,7 +65,7 @@ fn releases<'a>(members: &Members<'a>, report: &mut Report) -> HashMap<String, R
     }
     let mut releases = HashMap::new();
     for (index, tree) in members.list("releases", report).iter().enumerate() {
-        let Some(entry) = Members::of(tree, members.place.at("releases").at(index), report) else {
+        let Some(entry) = Members::of(tree, members.place.at("releases").at(index), codes::MEMBERS, report) else {
             continue;
         };
         let (name, version) = (

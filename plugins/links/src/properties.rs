@@ -186,9 +186,8 @@ impl<'s> Known<'s> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnostic::Report;
     use crate::spec::JobSpec;
-    use boson_document::json;
+    use boson_document::{Report, json};
 
     fn bound(given: &str, properties: &str) -> Result<String, Vec<Mismatch>> {
         let spec = json::parse(&format!(r#"{{"name": "j", "properties": {properties}}}"#)).unwrap();
@@ -198,7 +197,7 @@ mod tests {
             spec,
             document_name: "spec".into(),
         };
-        let mut report = Report::new("m");
+        let mut report = Report::default();
         let spec = Spec::read(&from, &mut report);
         assert_eq!(report.into_diagnostics(), []);
         let given = json::parse(given).unwrap();

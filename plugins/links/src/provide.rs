@@ -2,13 +2,14 @@
 
 use crate::addons::unused;
 use crate::codes;
-use crate::diagnostic::Report;
 use crate::group::Group;
 use crate::job::Job;
 use crate::properties::{pieces, place};
 use crate::spec::{Provides, Spec, Specs, property_names};
-use crate::value::{Members, hash, plain};
-use boson_document::{Map, Pointer, Tree};
+use crate::value::{hash, plain};
+use boson_document::{Map, Pointer, Report, Tree};
+use boson_manifest::members::Members;
+use boson_manifest::types::Type;
 use std::collections::{HashMap, HashSet};
 
 /// Who provides a link.
@@ -110,12 +111,9 @@ impl<'a> Reader<'_, 'a> {
                     plain(name)
                 );
                 let at = self.job.place.at("provides").at(name);
-                self.report.warning(
-                    codes::UNKNOWN_LINK,
-                    at,
-                    message,
-                    "check the link's name against the job's spec",
-                );
+                self.report
+                    .warning(codes::UNKNOWN_LINK, at, message)
+                    .help("check the link's name against the job's spec");
             }
         }
     }
@@ -157,7 +155,7 @@ impl<'a> Reader<'_, 'a> {
             self.report.error(codes::DECLARATION, at, message);
             return None;
         }
-        let members = Members::of(given, at, self.report)?;
+        let members = Members::of(given, at, codes::MEMBERS, self.report)?;
         if let Some(key) = ["name", "type"].into_iter().find(|key| members.get(key).is_some()) {
             let message = name_or_type(&link, &self.site());
             self.report.error(codes::DECLARATION, members.place.at(key), message);
@@ -170,12 +168,9 @@ impl<'a> Reader<'_, 'a> {
         let shared = members.get("shared").is_some_and(|shared| *shared == Tree::Bool(true));
         if shared {
             let message = format!("The key 'shared' of the provided link '{link}' has no effect in Kubernetes");
-            self.report.warning(
-                codes::UNUSED_KEY,
-                members.place.at("shared"),
-                message,
-                "other deployments reach the group by its Service's name",
-            );
+            self.report
+                .warning(codes::UNUSED_KEY, members.place.at("shared"), message)
+                .help("other deployments reach the group by its Service's name");
         }
         Some(())
     }
@@ -212,7 +207,7 @@ impl<'a> Reader<'_, 'a> {
         let (mut custom, mut names) = (Vec::new(), HashSet::new());
         for (index, item) in self.job.custom.iter().enumerate() {
             let at = self.job.place.at("custom_provider_definitions").at(index);
-            let Some(members) = Members::of(item, at, self.report) else {
+            let Some(members) = Members::of(item, at, codes::MEMBERS, self.report) else {
                 continue;
             };
             let Some([name, kind]) = self.custom_name(&members) else {
@@ -232,7 +227,7 @@ impl<'a> Reader<'_, 'a> {
             }
             let (properties, wrong) = property_names(members.get("properties"));
             if let (Some(_), Some(value)) = (wrong, members.get("properties")) {
-                members.wrong("properties", value, "Array", self.report);
+                members.wrong("properties", value, Type::Array, self.report);
             }
             unused(
                 &members,

@@ -1,10 +1,10 @@
 //! The job property `quarks` with what only Kubernetes knows, as far as this stage reads it.
 
 use crate::codes;
-use crate::diagnostic::Report;
 use crate::job::Job;
-use crate::value::{Members, hash};
-use boson_document::Tree;
+use crate::value::hash;
+use boson_document::{Report, Tree};
+use boson_manifest::members::Members;
 
 /// The job property; its older name.
 pub const QUARKS: [&str; 2] = ["quarks", "bosh_containerization"];
@@ -26,7 +26,7 @@ pub fn check(job: &Job<'_>, report: &mut Report) {
         let Some(given) = job.properties.get(name) else {
             continue;
         };
-        let Some(members) = Members::of(given, place.at(name), report) else {
+        let Some(members) = Members::of(given, place.at(name), codes::MEMBERS, report) else {
             continue;
         };
         for key in ["instances", "release", "declared", "hypothetical"]
@@ -37,7 +37,9 @@ pub fn check(job: &Job<'_>, report: &mut Report) {
                 "The key '{key}' of the property '{name}' of job '{}' has no effect: it is computed",
                 job.name
             );
-            report.warning(codes::GIVEN_DATA, members.place.at(key), message, "take it out");
+            report
+                .warning(codes::GIVEN_DATA, members.place.at(key), message)
+                .help("take it out");
         }
         members.object("consumes", report);
     }
@@ -47,6 +49,8 @@ pub fn check(job: &Job<'_>, report: &mut Report) {
             job.name, QUARKS[0], QUARKS[1]
         );
         let help = "move everything under `quarks`: what both have is taken from there";
-        report.warning(codes::GIVEN_DATA, place.at(QUARKS[1]), message, help);
+        report
+            .warning(codes::GIVEN_DATA, place.at(QUARKS[1]), message)
+            .help(help);
     }
 }

@@ -2,10 +2,9 @@
 
 use crate::codes;
 use crate::consume::{Asker, Consumer, Way};
-use crate::diagnostic::{Diagnostic, Report, Severity};
 use crate::group::Group;
 use crate::provide::{Provider, Source};
-use boson_document::Pointer;
+use boson_document::{Diagnostic, Pointer, Report};
 use std::collections::HashMap;
 
 /// Where the content of a link comes from.
@@ -94,7 +93,9 @@ impl<'p> Providers<'p> {
                 names.join(", ")
             ),
         };
-        report.error_with_help(codes::UNRESOLVED, consumer.place.clone(), message, help);
+        report
+            .error(codes::UNRESOLVED, consumer.place.clone(), message)
+            .help(help);
     }
 
     fn ambiguous(
@@ -116,7 +117,9 @@ impl<'p> Providers<'p> {
             message += &format!("\n  - and {} more", many.len() - MOST_NAMED);
         }
         let help = "name one with `consumes: {link: {from: name}}`; give providers of the same name others with `provides: {link: {as: name}}`";
-        report.error_with_help(codes::AMBIGUOUS, consumer.place.clone(), message, help);
+        report
+            .error(codes::AMBIGUOUS, consumer.place.clone(), message)
+            .help(help);
     }
 }
 
@@ -134,14 +137,8 @@ pub fn collected(mut diagnostics: Vec<Diagnostic>, deployment: &str) -> Vec<Diag
     if failed.len() > MOST_NAMED {
         message += &format!("\n  - and {} more", failed.len() - MOST_NAMED);
     }
-    let all = Diagnostic {
-        severity: Severity::Error,
-        code: codes::FAILED,
-        message,
-        document: diagnostics[last].document.clone(),
-        pointer: Pointer::root().at("instance_groups"),
-        help: Some("each error is reported above with its place".into()),
-    };
+    let mut all = Diagnostic::error(codes::FAILED, message).at(Pointer::root().at("instance_groups"));
+    all.help("each error is reported above with its place");
     diagnostics.insert(last + 1, all);
     diagnostics
 }

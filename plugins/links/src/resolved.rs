@@ -1,17 +1,16 @@
 //! The resolved document of a group: a manifest with this group only, its jobs' properties bound, instances and links added.
 
 use crate::codes;
-use crate::diagnostic::Report;
 use crate::group::Group;
 use crate::job::Job;
 use crate::manifest::Manifest;
 use crate::quarks::{QUARKS, quarks};
 use crate::value::{depth, hash, plain};
-use boson_deployment::cloud::{self, CloudConfig};
-use boson_deployment::dns::{self, Zone};
-use boson_deployment::names::Names;
-use boson_deployment::waiting;
-use boson_document::{MAX_DEPTH, Map, Tree};
+use boson_document::{MAX_DEPTH, Map, Report, Tree};
+use boson_manifest::cloud::{self, CloudConfig};
+use boson_manifest::dns::{self, Zone};
+use boson_manifest::names::Names;
+use boson_manifest::waiting;
 use std::collections::{HashMap, HashSet};
 
 /// Computed data of a job.

@@ -1,10 +1,9 @@
 //! A job's `spec` file: the properties it declares and the links it provides and consumes, with the director's checks.
 
 use crate::codes;
-use crate::diagnostic::Report;
 use crate::job::Job;
 use crate::value::{class, hash, plain, text};
-use boson_document::{Map, Pointer, Tree};
+use boson_document::{Map, Place, Pointer, Report, Tree};
 use std::collections::HashMap;
 
 /// A job of a release, as it comes in.
@@ -127,7 +126,8 @@ struct Reader<'r> {
 
 impl Reader<'_> {
     fn error(&mut self, at: Pointer, message: String) {
-        self.report.error_in(self.document, codes::JOB_SPEC, at, message);
+        let at = Place::from(at).in_document(self.document);
+        self.report.error(codes::JOB_SPEC, at, message);
     }
 
     fn name(&mut self, spec: &Tree) {

@@ -3,18 +3,17 @@
 use crate::consume::{Consumer, Deployments, consumed};
 use crate::content::{Content, Ids};
 use crate::data::Gathering;
-use crate::diagnostic::{Diagnostic, Report, Severity};
 use crate::manifest::Manifest;
 use crate::provide::{Provider, Source, provided};
 use crate::resolve::collected;
 use crate::resolved::{Documents, GroupDocument};
 use crate::spec::{JobSpec, Specs};
 use crate::value::plain;
-use crate::{addons, codes, quarks, variables};
-use boson_deployment::dns;
-use boson_deployment::instances::{Instance, Layout, Spread};
-use boson_deployment::names::{NameError, Names, Taken, label};
-use boson_document::{Pointer, Tree};
+use crate::{addons, codes, limit, quarks, variables};
+use boson_document::{Diagnostic, Pointer, Report, Tree};
+use boson_manifest::dns;
+use boson_manifest::instances::{Instance, Layout, Spread};
+use boson_manifest::names::{NameError, Names, Taken, label};
 use std::collections::HashSet;
 
 /// The deployment and its namespace.
@@ -62,20 +61,19 @@ pub struct Provided {
 /// All errors in the input, with the warnings. Links are resolved only if manifest and specs are valid.
 pub fn resolve(
     document: &Tree,
-    document_name: &str,
     deployment: &Deployment,
     jobs: &[JobSpec],
     ids: Ids,
 ) -> Result<Resolved, Vec<Diagnostic>> {
-    let mut report = Report::new(document_name);
+    let mut report = limit::report();
     let resolved = run(document, deployment, jobs, ids, &mut report);
     match resolved {
         Some((groups, providers)) if !report.failed() => Ok(Resolved {
             groups,
             providers,
-            diagnostics: report.into_diagnostics(),
+            diagnostics: limit::finish(report),
         }),
-        _ => Err(collected(report.into_diagnostics(), &deployment.name)),
+        _ => Err(collected(limit::finish(report), &deployment.name)),
     }
 }
 
@@ -88,12 +86,11 @@ pub fn resolve(
 /// Links of variables with no provider or several providers.
 pub fn variable_addresses(
     document: &Tree,
-    document_name: &str,
     deployment: &Deployment,
     jobs: &[JobSpec],
 ) -> Result<(Tree, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let mut unchecked = Report::new(document_name);
-    let mut report = Report::new(document_name);
+    let mut unchecked = limit::report();
+    let mut report = limit::report();
     let specs = Specs::read(jobs, &mut unchecked);
     let found = plan(document, deployment, &specs, &mut unchecked).and_then(|plan| {
         let consumers = variables::consumed(document);
@@ -106,13 +103,13 @@ pub fn variable_addresses(
             &mut report,
         )
     });
-    let reported = collected(report.into_diagnostics(), &deployment.name);
+    let reported = collected(limit::finish(report), &deployment.name);
     match found {
         Some(addresses) => Ok((addresses, reported)),
         // Other errors may be the cause, but a placeholder in place of a number is not.
         None => {
-            let others = unchecked.into_diagnostics().into_iter();
-            let errors = others.filter(|d| d.severity == Severity::Error && d.code != codes::WRONG_TYPE);
+            let others = limit::finish(unchecked).into_iter();
+            let errors = others.filter(|d| d.is_error() && d.code != codes::WRONG_TYPE);
             Err(reported.into_iter().chain(errors).collect())
         }
     }
@@ -235,7 +232,9 @@ fn lay_out(manifest: &mut Manifest<'_>, names: &Names, spread: Spread, report: &
             Ok((hypothetical, instances)) => {
                 (group.hypothetical, group.instances) = (hypothetical, instances);
             }
-            Err(error) => report.error(codes::NAME, group.place.at("name"), error.to_string()),
+            Err(error) => {
+                report.error(codes::NAME, group.place.at("name"), error.to_string());
+            }
         }
     }
 }

@@ -1,13 +1,12 @@
 //! Links that variables consume: addresses of groups for the names in certificates.
 
 use crate::consume::{Asker, Consumer, Way};
-use crate::diagnostic::Report;
 use crate::group::Group;
 use crate::provide::{Provider, Source};
 use crate::resolve::{Found, Providers};
 use crate::value::{hash, text};
-use boson_deployment::names::Names;
-use boson_document::{Map, Pointer, Tree};
+use boson_document::{Map, Pointer, Report, Tree};
+use boson_manifest::names::Names;
 
 /// Links that a certificate may consume.
 const CONSUMERS: [&str; 2] = ["alternative_name", "common_name"];

@@ -1,11 +1,10 @@
 //! Operations as an ops file writes them, read and checked before any is applied.
 
-use crate::codes::Code;
-use crate::diagnostic::Diagnostic;
+use crate::codes;
 use crate::failure::Failure;
 use crate::path::Path;
 use crate::redacted;
-use boson_document::{Map, Pointer, Tree, escape, go};
+use boson_document::{Diagnostic, Map, Pointer, Tree, escape, go};
 
 /// One operation, ready to be applied.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,7 +104,9 @@ fn malformed(name: &str, found: &Tree, wanted: &str, at: Pointer) -> Diagnostic 
         "Deserializing ops file '{name}': cannot unmarshal {} into {wanted}",
         go::tag(found)
     );
-    Diagnostic::new(Code::MalformedFile, message, name).at(at)
+    Diagnostic::error(codes::MALFORMED_FILE, message)
+        .in_document(name)
+        .at(at)
 }
 
 /// A scalar where a string is wanted: its text.
@@ -151,7 +152,7 @@ impl Definition {
     fn check(self, name: &str, position: usize) -> Result<Operation, Diagnostic> {
         let fault = match self.kind.as_str() {
             "replace" | "remove" | "test" => self.fault(),
-            _ => Some((Failure::new(Code::UnknownType, ""), "type")),
+            _ => Some((Failure::new(codes::UNKNOWN_TYPE, ""), "type")),
         };
         if let Some((failure, part)) = fault {
             return Err(self.diagnostic(failure, part, name, position));
@@ -175,10 +176,10 @@ impl Definition {
     fn fault(&self) -> Option<(Failure, &'static str)> {
         let fault = |code, message: &str, part| Some((Failure::new(code, message), part));
         match (self.kind.as_str(), &self.path, &self.value) {
-            (_, None, _) => fault(Code::MissingPath, "Missing path", ""),
-            ("replace", _, None) => fault(Code::MissingValue, "Missing value", ""),
-            ("remove", _, Some(_)) => fault(Code::ValueNotAllowed, "Cannot specify value", "value"),
-            ("test", _, None) if self.absent.is_none() => fault(Code::MissingValue, "Missing value or absent", ""),
+            (_, None, _) => fault(codes::MISSING_PATH, "Missing path", ""),
+            ("replace", _, None) => fault(codes::MISSING_VALUE, "Missing value", ""),
+            ("remove", _, Some(_)) => fault(codes::VALUE_NOT_ALLOWED, "Cannot specify value", "value"),
+            ("test", _, None) if self.absent.is_none() => fault(codes::MISSING_VALUE, "Missing value or absent", ""),
             _ => None,
         }
     }
@@ -197,13 +198,18 @@ impl Definition {
         if !missing {
             at.push(part);
         }
-        Diagnostic::new(failure.code, format!("Building ops: {subject} within\n{shown}"), name).at(at)
+        let message = format!("Building ops: {subject} within\n{shown}");
+        Diagnostic::error(failure.code, message).in_document(name).at(at)
     }
 }
 
 fn unused(name: &str, position: usize, definition: &Definition) -> Vec<Diagnostic> {
     let at = Pointer::root().at(position);
-    let warning = |key: &str, message: String| Diagnostic::new(Code::UnusedKey, message, name).at(at.at(key));
+    let warning = |key: &str, message: String| {
+        Diagnostic::warning(codes::UNUSED_KEY, message)
+            .in_document(name)
+            .at(at.at(key))
+    };
     let mut out: Vec<_> = definition
         .unused
         .iter()

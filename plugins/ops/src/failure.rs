@@ -1,14 +1,14 @@
 //! Why an operation failed, in go-patch's words.
 
-use crate::codes::Code;
+use crate::codes;
 use crate::path::{Modifier, Prefix};
-use boson_document::{Map, Tree, closest, escape, go};
+use boson_document::{Code, Map, Tree, closest, escape, go};
 
 /// A failure, without its operation and file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Which kind.
-    pub code: Code,
+    pub code: &'static Code,
     /// Go-patch's words.
     pub message: String,
     /// What the path most likely means instead.
@@ -22,7 +22,7 @@ pub type Attempt<T> = Result<T, Failure>;
 
 impl Failure {
     /// A failure in these words.
-    pub fn new(code: Code, message: impl Into<String>) -> Self {
+    pub fn new(code: &'static Code, message: impl Into<String>) -> Self {
         Self {
             code,
             message: message.into(),
@@ -46,7 +46,7 @@ impl Failure {
             false => format!("found map keys: '{}'", keys.join("', '")),
         };
         let message = format!("Expected to find a map key '{key}' for path '{at}' ({found})");
-        Self::new(Code::MissingKey, message).near(key, at, keys.iter().map(String::as_str))
+        Self::new(codes::MISSING_KEY, message).near(key, at, keys.iter().map(String::as_str))
     }
 
     /// Not a map.
@@ -62,7 +62,7 @@ impl Failure {
     fn mismatch(wanted: &str, at: Prefix<'_>, found: &Tree) -> Self {
         let found = go::type_name(found);
         Self::new(
-            Code::TypeMismatch,
+            codes::TYPE_MISMATCH,
             format!("Expected to find {wanted} at path '{at}' but found '{found}'"),
         )
     }
@@ -71,13 +71,13 @@ impl Failure {
     pub fn missing_index(index: i64, length: usize, at: Prefix<'_>) -> Self {
         let message =
             format!("Expected to find array index '{index}' but found array of length '{length}' for path '{at}'");
-        Self::new(Code::MissingIndex, message)
+        Self::new(codes::MISSING_INDEX, message)
     }
 
     /// None or several items match. `found`: the values that items have in place of `value`.
     pub fn matches<'n>(count: usize, at: Prefix<'_>, value: &str, found: impl Iterator<Item = &'n str>) -> Self {
         let message = format!("Expected to find exactly one matching array item for path '{at}' but found {count}");
-        let failure = Self::new(Code::NoSingleMatch, message);
+        let failure = Self::new(codes::NO_SINGLE_MATCH, message);
         match count {
             0 => failure.near(value, at, found),
             _ => failure,
@@ -87,7 +87,7 @@ impl Failure {
     /// `/-` where it means nothing.
     pub fn after_last(at: Prefix<'_>) -> Self {
         let message = format!("Expected to not find token 'patch.AfterLastIndexToken' at path '{at}'");
-        Self::new(Code::TokenNotAllowed, message)
+        Self::new(codes::TOKEN_NOT_ALLOWED, message)
     }
 
     /// `:before` or `:after` where nothing can be inserted.
@@ -95,7 +95,7 @@ impl Failure {
         let found = modifier.type_name();
         let message =
             format!("Expected to find one of the following modifiers: 'prev', 'next', but found modifier '{found}'");
-        Self::new(Code::ModifierNotAllowed, message)
+        Self::new(codes::MODIFIER_NOT_ALLOWED, message)
     }
 
     /// A modifier that follows `:before` or `:after`.
@@ -103,7 +103,7 @@ impl Failure {
         let found = modifier.type_name();
         let message =
             format!("Expected to not find any modifiers after '{insertion}' modifier, but found modifier '{found}'");
-        Self::new(Code::ModifierNotAllowed, message)
+        Self::new(codes::MODIFIER_NOT_ALLOWED, message)
     }
 }
 

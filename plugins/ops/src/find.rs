@@ -1,6 +1,6 @@
 //! Find: the value at a path, never changing the document. Optional missing parts get a default.
 
-use crate::codes::Code;
+use crate::codes;
 use crate::failure::{Attempt, Failure};
 use crate::path::{Path, Token};
 use crate::scan::Scan;
@@ -28,7 +28,7 @@ fn step<'t>(
     let token = &path.tokens()[position];
     match token {
         Token::AfterLast => Err(Failure::new(
-            Code::TokenNotAllowed,
+            codes::TOKEN_NOT_ALLOWED,
             format!("Expected not to find after last index token in path '{path}' (not supported in find operations)"),
         )),
         Token::Index { .. } | Token::Matching { .. } => {
@@ -82,7 +82,7 @@ fn imagined<'t>(path: &Path, position: usize) -> Attempt<Cow<'t, Tree>> {
         Some(_) => {
             let at = path.upto(position + 1);
             let message = format!("Expected to find key or matching index token at path '{at}'");
-            Err(Failure::new(Code::CannotCreate, message))
+            Err(Failure::new(codes::CANNOT_CREATE, message))
         }
     }
 }

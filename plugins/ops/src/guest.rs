@@ -1,8 +1,8 @@
 //! The plugin: this stage behind the contract's world `ops`.
 
-use crate::{Code, Diagnostic, Origin};
+use crate::{Origin, codes};
 use boson::types::types as wit;
-use boson_document::{Codes, Pointer, Tree, json};
+use boson_document::{Code, Diagnostic, Pointer, Severity, Tree, json};
 use exports::boson::ops::operations as world;
 
 wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/ops"], world: "boson:ops/ops@1.0.0", generate_all });
@@ -12,17 +12,12 @@ export!(Plugin);
 
 impl world::Guest for Plugin {
     fn describe() -> wit::Description {
-        let code = |code: Code| wit::Code {
-            name: code.name().into(),
-            title: code.title().into(),
-            explanation: code.explanation().into(),
-        };
         wit::Description {
             name: "ops".into(),
             version: env!("CARGO_PKG_VERSION").into(),
             stage: "ops".into(),
             settings_schema: r#"{"type":"object","additionalProperties":false}"#.into(),
-            codes: Code::all().map(code).collect(),
+            codes: codes::ALL.iter().map(|code| (*code).into()).collect(),
             extensions: Vec::new(),
         }
     }
@@ -72,24 +67,46 @@ impl world::Guest for Plugin {
 }
 
 fn parse(text: &str, name: &str) -> Result<Tree, Vec<wit::Diagnostic>> {
-    let malformed = |error: json::Error| Diagnostic::new(Code::MalformedDocument, error.to_string(), name);
+    let malformed =
+        |error: json::Error| Diagnostic::error(codes::MALFORMED_DOCUMENT, error.to_string()).in_document(name);
     json::parse(text).map_err(|error| to_wire(vec![malformed(error)]))
 }
 
 fn to_wire(diagnostics: Vec<Diagnostic>) -> Vec<wit::Diagnostic> {
-    let tell = |diagnostic: Diagnostic| wit::Diagnostic {
-        severity: match diagnostic.code {
-            code if code.is_warning() => wit::Severity::Warning,
-            code if code.is_info() => wit::Severity::Info,
-            _ => wit::Severity::Error,
-        },
-        code: diagnostic.code.name().into(),
-        help: diagnostic.help().map(Into::into),
-        message: diagnostic.message,
-        document: Some(diagnostic.document),
-        pointer: diagnostic.pointer.as_ref().map(Pointer::to_string),
-        line: None,
-        extensions: Vec::new(),
-    };
-    diagnostics.into_iter().map(tell).collect()
+    diagnostics.into_iter().map(Into::into).collect()
+}
+
+impl From<&Code> for wit::Code {
+    fn from(code: &Code) -> Self {
+        Self {
+            name: code.name.into(),
+            title: code.title.into(),
+            explanation: code.explanation.into(),
+        }
+    }
+}
+
+impl From<Severity> for wit::Severity {
+    fn from(severity: Severity) -> Self {
+        match severity {
+            Severity::Error => Self::Error,
+            Severity::Warning => Self::Warning,
+            Severity::Info => Self::Info,
+        }
+    }
+}
+
+impl From<Diagnostic> for wit::Diagnostic {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self {
+            severity: diagnostic.severity.into(),
+            code: diagnostic.code.name.into(),
+            message: diagnostic.message,
+            document: diagnostic.document,
+            pointer: diagnostic.pointer.as_ref().map(Pointer::to_string),
+            line: None,
+            help: diagnostic.help.map(Into::into),
+            extensions: Vec::new(),
+        }
+    }
 }

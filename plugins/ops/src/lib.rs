@@ -5,7 +5,6 @@
 
 pub mod codes;
 pub mod definition;
-pub mod diagnostic;
 pub mod failure;
 pub mod path;
 
@@ -23,11 +22,9 @@ mod test;
 #[allow(unsafe_code, reason = "generated bindings")]
 mod guest;
 
-pub use codes::Code;
-pub use diagnostic::Diagnostic;
 pub use origins::Origin;
 
-use boson_document::{Pointer, Tree};
+use boson_document::{Diagnostic, Pointer, Tree, did_you_mean};
 use definition::{Action, Operation};
 use failure::{Attempt, Failure};
 use origins::{Step, Trace};
@@ -76,13 +73,13 @@ pub fn apply(document: Tree, document_name: &str, files: Vec<OperationsFile>) ->
                 .as_ref()
                 .map(|error| format!("the ops file says: {error}"));
             perform(&mut document, &mut trace, operation, Step { file, position }, &scan)
-                .map_err(|failure| vec![failed(failure, &names[file], position).advised(advice)])?;
+                .map_err(|failure| vec![failed(failure, &names[file], position, advice)])?;
         }
     }
     let (origins, complete) = trace.origins(document_name, &names);
     if !complete {
         let message = "Where some parts of the document come from is not recorded: there are too many";
-        diagnostics.push(Diagnostic::new(Code::OriginsLeftOut, message, document_name));
+        diagnostics.push(Diagnostic::info(codes::ORIGINS_LEFT_OUT, message).in_document(document_name));
     }
     Ok(Applied {
         document,
@@ -99,9 +96,9 @@ pub fn find(document: &Tree, document_name: &str, path: &str) -> Result<Tree, Di
     let mut place = Pointer::root();
     let found = Path::parse(path).and_then(|path| find::find(document, &path, &mut place, &Scan::default()));
     found.map(Cow::into_owned).map_err(|Failure { code, message, .. }| {
-        let diagnostic = Diagnostic::new(code, message, document_name);
+        let diagnostic = Diagnostic::error(code, message).in_document(document_name);
         // A path that cannot be parsed is not an error in the document.
-        if code == Code::PathSyntax {
+        if code == codes::PATH_SYNTAX {
             diagnostic
         } else {
             diagnostic.at(place)
@@ -119,14 +116,23 @@ fn perform(document: &mut Tree, trace: &mut Trace, operation: Operation, step: S
     }
 }
 
-fn failed(failure: Failure, file: &str, position: usize) -> Diagnostic {
-    let part = if failure.code == Code::ValueDiffers {
+/// The diagnostic of a failed operation. `advice` of the ops file's author replaces the code's help: cf-deployment's ops files name their requirements there.
+fn failed(failure: Failure, file: &str, position: usize, advice: Option<String>) -> Diagnostic {
+    let part = if failure.code == codes::VALUE_DIFFERS {
         "value"
     } else {
         "path"
     };
     let message = format!("Error '{}': {}", definition::label(file, position), failure.message);
-    Diagnostic::new(failure.code, message, file)
-        .at(Pointer::root().at(position).at(part))
-        .suggesting(failure.near)
+    let mut diagnostic = Diagnostic::error(failure.code, message)
+        .in_document(file)
+        .at(Pointer::root().at(position).at(part));
+    if let Some(advice) = advice {
+        diagnostic.help(advice);
+    }
+    if let Some(near) = failure.near {
+        let help = did_you_mean(&near, diagnostic.help.as_deref().unwrap_or_default());
+        diagnostic.help(help);
+    }
+    diagnostic
 }

@@ -1,6 +1,6 @@
 //! The paths of operations: go-patch's pointer grammar, read in its order of decisions and printed in its form.
 
-use crate::codes::Code;
+use crate::codes;
 use crate::failure::Failure;
 use std::fmt;
 
@@ -69,7 +69,7 @@ impl Path {
             return Ok(Self::default());
         }
         let Some(pieces) = text.strip_prefix('/') else {
-            return Err(Failure::new(Code::PathSyntax, "Expected to start with '/'"));
+            return Err(Failure::new(codes::PATH_SYNTAX, "Expected to start with '/'"));
         };
         let mut tokens = Vec::new();
         // Sticky: once a piece ends with `?`, all that follow are optional too.
@@ -145,7 +145,7 @@ fn none(modifiers: &[Modifier], message: &str, token: Token) -> Result<Token, Fa
     if modifiers.is_empty() {
         Ok(token)
     } else {
-        Err(Failure::new(Code::PathSyntax, message))
+        Err(Failure::new(codes::PATH_SYNTAX, message))
     }
 }
 
@@ -193,7 +193,7 @@ impl Modifier {
             let first = texts.first().copied().unwrap_or_default();
             let known = "'prev', 'next', 'before', or 'after'";
             Failure::new(
-                Code::PathSyntax,
+                codes::PATH_SYNTAX,
                 format!("Expected to find one of the following modifiers: {known} but found '{first}'"),
             )
         })

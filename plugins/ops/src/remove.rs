@@ -1,6 +1,6 @@
 //! Remove: takes a member or an item out of the document.
 
-use crate::codes::Code;
+use crate::codes;
 use crate::failure::{Attempt, Failure};
 use crate::origins::Trace;
 use crate::path::{Path, Token};
@@ -11,7 +11,7 @@ use boson_document::Tree;
 /// Takes out what is at the path. What is optional and missing is no failure.
 pub fn remove(document: &mut Tree, trace: &mut Trace, path: &Path, scan: &Scan) -> Attempt<()> {
     let Some(last) = path.tokens().len().checked_sub(1) else {
-        return Err(Failure::new(Code::RemoveDocument, "Cannot remove entire document"));
+        return Err(Failure::new(codes::REMOVE_DOCUMENT, "Cannot remove entire document"));
     };
     let (mut tree, mut trace) = (document, trace);
     for position in 0..last {

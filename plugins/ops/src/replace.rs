@@ -1,6 +1,6 @@
 //! Replace: sets, inserts or appends a value, and creates what an optional path lacks.
 
-use crate::codes::Code;
+use crate::codes;
 use crate::failure::{Attempt, Failure};
 use crate::find::imagined_item;
 use crate::locate::Slot;
@@ -17,7 +17,7 @@ pub fn replace((document, trace): Place<'_>, path: &Path, value: Tree, step: Ste
     // stacks.
     if path.tokens().len() + go::nesting(&value) > MAX_DEPTH {
         return Err(Failure::new(
-            Code::TooDeep,
+            codes::TOO_DEEP,
             format!("The document would be nested deeper than {MAX_DEPTH} levels"),
         ));
     }
@@ -76,7 +76,7 @@ fn created(path: &Path, position: usize) -> Attempt<Tree> {
         _ => {
             let at = path.upto(position + 1);
             let message = format!("Expected to find key, matching index or after last index token at path '{at}'");
-            Err(Failure::new(Code::CannotCreate, message))
+            Err(Failure::new(codes::CANNOT_CREATE, message))
         }
     }
 }

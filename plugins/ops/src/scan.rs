@@ -1,6 +1,6 @@
 //! Limits the cost of matchers: each is compared with every item of its list, so the cost is the number of operations times the length of the list.
 
-use crate::codes::Code;
+use crate::codes;
 use crate::failure::{Attempt, Failure};
 use crate::go;
 use boson_document::Tree;
@@ -49,7 +49,7 @@ impl Scan {
     fn spend(&self, cost: u64) -> Attempt<()> {
         let left = self.0.get().checked_sub(cost).ok_or_else(|| {
             Failure::new(
-                Code::TooMuchMatching,
+                codes::TOO_MUCH_MATCHING,
                 "The matchers of all operations up to this one were compared with too many items",
             )
         })?;

@@ -1,6 +1,6 @@
 //! Test: the value at a path is the expected one, or is absent.
 
-use crate::codes::Code;
+use crate::codes;
 use crate::failure::{Attempt, Failure};
 use crate::find::find;
 use crate::go;
@@ -15,7 +15,7 @@ pub fn value(document: &Tree, path: &Path, expected: &Tree, scan: &Scan) -> Atte
         return Ok(());
     }
     Err(Failure::new(
-        Code::ValueDiffers,
+        codes::VALUE_DIFFERS,
         "Found value does not match expected value",
     ))
 }
@@ -25,12 +25,15 @@ pub fn value(document: &Tree, path: &Path, expected: &Tree, scan: &Scan) -> Atte
 pub fn absent(document: &Tree, path: &Path, scan: &Scan) -> Attempt<()> {
     let mut reached = Pointer::root();
     match find(document, path, &mut reached, scan) {
-        Ok(_) => Err(Failure::new(Code::NotAbsent, format!("Expected to not find '{path}'"))),
+        Ok(_) => Err(Failure::new(
+            codes::NOT_ABSENT,
+            format!("Expected to not find '{path}'"),
+        )),
         Err(failure) if is_missing(&failure) && reached.tokens().len() + 1 == path.tokens().len() => Ok(()),
         Err(failure) => Err(failure),
     }
 }
 
 fn is_missing(failure: &Failure) -> bool {
-    matches!(failure.code, Code::MissingKey | Code::MissingIndex)
+    [codes::MISSING_KEY, codes::MISSING_INDEX].contains(&failure.code)
 }

@@ -1,7 +1,7 @@
 //! Decodes a bpm.yml as BPM does: scalars become strings, unknown keys have no effect, lists and objects must be in their places.
 
-use crate::{Findings, Kind, Limits, Monit, Place, Process, Volume, monit};
-use boson_document::{Map, Tree, escape, go};
+use crate::{Findings, Kind, Limits, Monit, Process, Volume, monit};
+use boson_document::{Map, Place, Tree, escape, go};
 
 const PROCESS: [&str; 15] = [
     monit::MARK,

@@ -159,7 +159,7 @@ mod tests {
         .unwrap();
         let property = json::parse(r#"{"processes": [{"name": "a", "args": ["--listen", "$(POD_IP):1"]}]}"#).unwrap();
         let mut findings = Findings::default();
-        let given = Given::read(&property, &crate::Place::default(), &mut findings);
+        let given = Given::read(&property, &boson_document::Place::default(), &mut findings);
         let processes = read("j", (&rendered, "bpm.yml"), Some(&given), &mut findings);
         assert_eq!(findings, Findings::default());
         let job = Job {

@@ -1,36 +1,6 @@
 //! What is wrong with a description of processes, as data: conversion and pod have different codes and diagnostics.
 
-use boson_document::Pointer;
-
-/// A place in one of the documents.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
-    /// Name of the document.
-    pub document: String,
-    /// Where in it.
-    pub pointer: Pointer,
-}
-
-// === impl Place ===
-
-impl Place {
-    /// A place by the text of its pointer; an invalid pointer is the whole document.
-    pub fn new(document: &str, pointer: &str) -> Self {
-        Self {
-            document: document.into(),
-            pointer: Pointer::parse(pointer).unwrap_or_default(),
-        }
-    }
-
-    /// The place below.
-    #[must_use]
-    pub fn at(&self, token: impl ToString) -> Self {
-        Self {
-            document: self.document.clone(),
-            pointer: self.pointer.at(token),
-        }
-    }
-}
+use boson_document::Place;
 
 /// What kind of finding it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,11 +14,11 @@ mod read;
 mod rules;
 
 pub use decode::document as decode;
-pub use findings::{Finding, Findings, Kind, Place};
+pub use findings::{Finding, Findings, Kind};
 pub use read::{Given, of_monit, read, unique};
 pub use rules::{clean, is_env_name};
 
-use boson_document::Tree;
+use boson_document::{Place, Tree};
 
 /// Where a job's processes are described, below its directory.
 pub const FILE: &str = "config/bpm.yml";

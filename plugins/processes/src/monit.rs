@@ -5,8 +5,8 @@
 
 mod words;
 
-use crate::{Findings, Kind, Place};
-use boson_document::Tree;
+use crate::{Findings, Kind};
+use boson_document::{Place, Tree};
 use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::vec::IntoIter;

@@ -1,7 +1,7 @@
 //! The processes of one rendering of a job.
 
-use crate::{Findings, Kind, Place, Process, decode, merge, monit, rules};
-use boson_document::Tree;
+use crate::{Findings, Kind, Process, decode, merge, monit, rules};
+use boson_document::{Place, Tree};
 use std::collections::{HashMap, HashSet};
 
 /// The job property `quarks.bpm`.

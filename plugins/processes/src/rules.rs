@@ -1,7 +1,8 @@
 //! BPM's own checks of a process, in its words and order, and checks of what containers do not support.
 
-use crate::{Findings, Kind, POD_IP, Place, Process, Volume};
+use crate::{Findings, Kind, POD_IP, Process, Volume};
 use crate::{bytes, cpu};
+use boson_document::Place;
 
 /// BPM's checks. All errors of a process are reported; BPM stops at the first.
 pub fn check(process: &Process, job: &str, place: &Place, findings: &mut Findings) {

@@ -4,12 +4,12 @@
 //! options is not reported: the names inside are, when the walk reaches them. As with BOSH, only one level is checked: options may refer to a
 //! variable that is not found because of its own options.
 
-use crate::diagnostic::{Diagnostic, Failure, Report};
+use crate::failure::Failure;
 use crate::plan::{Definition, Reference};
 use crate::walk::{Evaluate, walk};
-use crate::{Code, Interpolated, definitions, find, satisfied};
+use crate::{Interpolated, codes, definitions, find, limit, satisfied};
 use boson_document::placeholder::{self, Placeholder};
-use boson_document::{Map, Pointer, Tree, go};
+use boson_document::{Diagnostic, Map, Pointer, Report, Tree, go};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Longest chain of definitions whose options refer to each other.
@@ -28,9 +28,9 @@ pub fn interpolate(mut document: Tree, values: &Map) -> Result<Interpolated, Vec
             .found(&definition.name)
             .map_err(|failure| failed(definition, failure))?;
     }
-    let mut report = Report::default();
+    let mut report = limit::report();
     walk(&mut document, &mut variables, &mut report);
-    let diagnostics = report.finish()?;
+    let diagnostics = limit::finish(report)?;
     let mut found = Vec::new();
     for definition in &defined {
         match variables.found(&definition.name) {
@@ -120,11 +120,11 @@ impl<'v> Variables<'v> {
             return state.clone();
         }
         if path.iter().any(|outer| outer == name) {
-            return State::Failed(Failure::new(Code::Recursion, "Detected recursion"));
+            return State::Failed(Failure::new(codes::RECURSION, "Detected recursion"));
         }
         if path.len() >= MAX_CHAIN {
             let message = format!("Expected at most {MAX_CHAIN} variables whose options refer to each other");
-            return State::Failed(Failure::new(Code::TooDeep, message));
+            return State::Failed(Failure::new(codes::TOO_DEEP, message));
         }
         let has_value = self.values.contains_key(name);
         if has_value {
@@ -167,10 +167,10 @@ impl<'v> Variables<'v> {
             return State::Found;
         }
         // Values of the wrong kind and missing sub-keys show only when they are put in.
-        let (missing, mut report) = (std::mem::take(&mut self.missing), Report::default());
+        let (missing, mut report) = (std::mem::take(&mut self.missing), limit::report());
         walk(&mut options.clone(), self, &mut report);
         self.missing = missing;
-        match report.into_first_error() {
+        match report.into_diagnostics().into_iter().find(Diagnostic::is_error) {
             Some(error) => State::Failed(Failure::new(error.code, error.message)),
             None if all => State::Found,
             None => State::Blocked,
@@ -251,5 +251,5 @@ fn not_embeddable(value: &Tree, name: &str) -> Failure {
         go::type_name(value)
     );
     let message = format!("{found} Supported types for interpolation within a string are integers and strings.");
-    Failure::new(Code::NotEmbeddable, message)
+    Failure::new(codes::NOT_EMBEDDABLE, message)
 }

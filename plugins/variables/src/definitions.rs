@@ -1,9 +1,8 @@
 //! The `variables` section as `bosh interpolate` reads it: name, type and options, scalars as texts, nothing else checked.
 
-use crate::Code;
-use crate::diagnostic::{Diagnostic, Report};
 use crate::plan::Definition;
-use boson_document::{Map, Pointer, Tree, go};
+use crate::{codes, limit};
+use boson_document::{Diagnostic, Map, Pointer, Report, Tree, go};
 
 /// Reads the section; empty if the document is not a map or has no section.
 ///
@@ -16,12 +15,12 @@ pub fn read(document: &Tree) -> Result<Vec<Definition>, Vec<Diagnostic>> {
         Some(Tree::Array(entries)) => entries,
         Some(other) => return Err(vec![malformed(other, "[]template.VariableDefinition", place)]),
     };
-    let mut report = Report::default();
+    let mut report = limit::report();
     let mut definitions = Vec::with_capacity(entries.len());
     for (index, entry) in entries.iter().enumerate() {
         definitions.extend(definition(entry, place.at(index), &mut report));
     }
-    report.finish().map(|_| definitions)
+    limit::finish(report).map(|_| definitions)
 }
 
 fn definition(entry: &Tree, place: Pointer, report: &mut Report) -> Option<Definition> {
@@ -59,5 +58,5 @@ fn malformed(found: &Tree, wanted: &str, place: Pointer) -> Diagnostic {
         "yaml: unmarshal errors: cannot unmarshal {} into {wanted}",
         go::tag(found)
     );
-    Diagnostic::new(Code::MalformedSection, message, place)
+    Diagnostic::error(codes::MALFORMED_SECTION, message).at(place)
 }

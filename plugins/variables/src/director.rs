@@ -1,10 +1,10 @@
 //! Interpolation as the director does it, without the prefix of director and deployment that it gives to names.
 
-use crate::diagnostic::{Diagnostic, Failure, Report};
+use crate::failure::Failure;
 use crate::plan::Reference;
 use crate::walk::{Evaluate, walk};
-use crate::{Code, Interpolated, find, names, satisfied};
-use boson_document::{Map, Number, Pointer, Tree};
+use crate::{Interpolated, codes, find, limit, names, satisfied};
+use boson_document::{Diagnostic, Map, Number, Pointer, Report, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Replaces placeholders, then takes out the definitions of variables that have a value.
@@ -20,9 +20,9 @@ pub fn interpolate(mut document: Tree, values: &Map) -> Result<Interpolated, Vec
         missing: BTreeMap::new(),
         used: BTreeSet::new(),
     };
-    let mut report = Report::default();
+    let mut report = limit::report();
     walk(&mut document, &mut variables, &mut report);
-    let diagnostics = report.finish()?;
+    let diagnostics = limit::finish(report)?;
     let found: Vec<&str> = defined
         .iter()
         .map(String::as_str)
@@ -96,7 +96,9 @@ impl Evaluate for Variables<'_> {
                     out.push_str(&part);
                     end = found.range.end;
                 }
-                Err(failure) => report.push(failure.at(place)),
+                Err(failure) => {
+                    report.push(failure.at(place));
+                }
             }
         }
         (end > 0).then(|| Tree::String(out + &text[end..]))
@@ -127,5 +129,5 @@ fn integer_text(number: &Number) -> String {
 fn not_embeddable(inner: &str) -> Failure {
     let refused = format!("Can not replace '(({inner}))' in '<redacted>'.");
     let message = format!("Failed to substitute variable: {refused} The value should be a String or an Integer.");
-    Failure::new(Code::NotEmbeddable, message)
+    Failure::new(codes::NOT_EMBEDDABLE, message)
 }

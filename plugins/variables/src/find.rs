@@ -1,7 +1,7 @@
 //! Sub-keys: `((a.b.c))` is what is at `/b/c` in the value of `a`.
 
-use crate::Code;
-use crate::diagnostic::Failure;
+use crate::codes;
+use crate::failure::Failure;
 use boson_document::{Tree, escape, go};
 
 /// One step of the path, by go-patch's rules. A placeholder's alphabet leaves only these of its tokens.
@@ -56,10 +56,10 @@ pub fn in_maps<'v>(value: &'v Tree, name: &str) -> Result<&'v Tree, Failure> {
     for key in name.split('.').skip(1) {
         let so_far = &name[..parent];
         let Some(map) = found.as_map() else {
-            return Err(fail(Code::WrongParent, format!("'{so_far}' to be a hash")));
+            return Err(fail(codes::WRONG_PARENT, format!("'{so_far}' to be a hash")));
         };
         let member = map.get(key);
-        found = member.ok_or_else(|| fail(Code::MissingSubKey, format!("'{so_far}' hash to have key '{key}'")))?;
+        found = member.ok_or_else(|| fail(codes::MISSING_SUB_KEY, format!("'{so_far}' hash to have key '{key}'")))?;
         parent += 1 + key.len();
     }
     Ok(found)
@@ -96,7 +96,7 @@ fn descend<'v>(value: &'v Tree, tokens: &[Token<'_>], texts: &[String]) -> Resul
                 let place = path();
                 let why = "not supported in find operations";
                 let message = format!("Expected not to find after last index token in path '{place}' ({why})");
-                return Err(Failure::new(Code::WrongParent, message));
+                return Err(Failure::new(codes::WRONG_PARENT, message));
             }
         };
     }
@@ -119,7 +119,7 @@ fn member<'v>(value: &'v Tree, key: &str, path: impl Fn() -> String) -> Result<&
             false => format!("found map keys: '{}'", known.join("', '")),
         };
         let message = format!("Expected to find a map key '{key}' for path '{}' ({known})", path());
-        Failure::new(Code::MissingSubKey, message)
+        Failure::new(codes::MISSING_SUB_KEY, message)
     })
 }
 
@@ -139,7 +139,7 @@ fn item(value: &Tree, index: i64, path: impl Fn() -> String) -> Result<&Tree, Fa
         let length = items.len();
         let found = format!("but found array of length '{length}' for path '{}'", path());
         Failure::new(
-            Code::MissingSubKey,
+            codes::MISSING_SUB_KEY,
             format!("Expected to find array index '{index}' {found}"),
         )
     })
@@ -151,7 +151,7 @@ fn mismatch(wanted: &str, found: &Tree, path: impl Fn() -> String) -> Failure {
         path(),
         go::type_name(found)
     );
-    Failure::new(Code::WrongParent, message)
+    Failure::new(codes::WRONG_PARENT, message)
 }
 
 #[cfg(test)]

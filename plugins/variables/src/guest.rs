@@ -2,9 +2,9 @@
 
 mod wire;
 
-use crate::Code;
+use crate::codes;
 use boson::types::types as wit;
-use boson_document::{Codes, json};
+use boson_document::json;
 use exports::boson::variables::interpolation as world;
 use wire::{WireResult, definition, members, parse, reference, rules, to_wire};
 
@@ -16,17 +16,12 @@ export!(Plugin);
 impl world::Guest for Plugin {
     fn describe() -> wit::Description {
         let text = |text: &str| text.to_string();
-        let code = |c: Code| wit::Code {
-            name: text(c.name()),
-            title: text(c.title()),
-            explanation: text(c.explanation()),
-        };
         wit::Description {
             name: text("variables"),
             version: text(env!("CARGO_PKG_VERSION")),
             stage: text("variables"),
             settings_schema: text(crate::SETTINGS_SCHEMA),
-            codes: Code::all().map(code).collect(),
+            codes: codes::ALL.iter().map(|code| (*code).into()).collect(),
             extensions: Vec::new(),
         }
     }

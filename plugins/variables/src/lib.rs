@@ -6,13 +6,14 @@
 //! Where BOSH quotes a value in an error, `<redacted>` stands here: it may be a secret.
 
 pub mod codes;
-pub mod diagnostic;
+pub mod limit;
 pub mod plan;
 pub mod rules;
 
 mod cli;
 mod definitions;
 mod director;
+mod failure;
 mod find;
 mod names;
 mod satisfied;
@@ -23,12 +24,10 @@ mod walk;
 #[allow(unsafe_code, reason = "generated bindings")]
 mod guest;
 
-pub use codes::Code;
-pub use diagnostic::Diagnostic;
 pub use plan::{Definition, Plan, Reference, plan};
 pub use rules::{Rules, SETTINGS_SCHEMA};
 
-use boson_document::{Map, Tree};
+use boson_document::{Diagnostic, Map, Tree};
 
 /// A document whose placeholders are replaced.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +45,7 @@ pub struct Interpolated {
 /// Replaces placeholders by values; takes entries out of `variables` whose variable has one.
 ///
 /// # Errors
-/// All errors in the placeholders, up to [`diagnostic::MAX`]. A name without a value is not an error.
+/// All errors in the placeholders, up to [`limit::MAX`]. A name without a value is not an error.
 pub fn interpolate(document: Tree, values: &Map, rules: Rules) -> Result<Interpolated, Vec<Diagnostic>> {
     match rules {
         Rules::Cli => cli::interpolate(document, values),

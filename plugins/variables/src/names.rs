@@ -1,7 +1,7 @@
 //! Names by the director's rules.
 
-use crate::Code;
-use crate::diagnostic::Failure;
+use crate::codes;
+use crate::failure::Failure;
 
 /// A placeholder of the director's: anything between two parentheses and the next two on the same line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub fn in_section(name: &str) -> Result<(), Failure> {
 }
 
 fn failure(name: &str, why: &str) -> Failure {
-    Failure::new(Code::InvalidName, format!("Variable name '{name}' {why}"))
+    Failure::new(codes::INVALID_NAME, format!("Variable name '{name}' {why}"))
 }
 
 fn characters(name: &str, others: &str) -> Result<(), Failure> {

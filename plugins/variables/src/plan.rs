@@ -1,9 +1,8 @@
 //! Definitions and references, which are needed before placeholders can be replaced.
 
-use crate::diagnostic::{Diagnostic, Report};
-use crate::{Rules, definitions, names, validation};
+use crate::{Rules, definitions, limit, names, validation};
 use boson_document::placeholder::{Part, each_string, roots};
-use boson_document::{Pointer, Tree};
+use boson_document::{Diagnostic, Pointer, Report, Tree};
 use std::collections::BTreeMap;
 
 /// One entry of the `variables` section.
@@ -51,10 +50,10 @@ pub fn plan(document: &Tree, rules: Rules) -> Result<Plan, Vec<Diagnostic>> {
     let (definitions, references, diagnostics) = match rules {
         Rules::Cli => (definitions::read(document)?, roots(document), Vec::new()),
         Rules::Director => {
-            let mut report = Report::default();
+            let mut report = limit::report();
             let definitions = validation::read(document, &mut report);
             let references = references(document, &mut report);
-            (definitions, references, report.finish()?)
+            (definitions, references, limit::finish(report)?)
         }
     };
     let references = references
@@ -81,7 +80,9 @@ fn references(document: &Tree, report: &mut Report) -> BTreeMap<String, Pointer>
                     let root = name.split('.').next().unwrap_or(name);
                     found.entry(root.to_string()).or_insert_with(|| place.clone());
                 }
-                Err(failure) => report.push(failure.at(place)),
+                Err(failure) => {
+                    report.push(failure.at(place));
+                }
             }
         }
     });

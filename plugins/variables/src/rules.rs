@@ -1,7 +1,7 @@
 //! The setting `rules`: the director's rules, or those of `bosh interpolate`.
 
-use crate::{Code, Diagnostic};
-use boson_document::{Pointer, Tree};
+use crate::codes;
+use boson_document::{Diagnostic, Pointer, Tree};
 
 /// Which rules apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Rules {
             Some(Tree::String(name)) if name == "cli" => Ok(Self::Cli),
             Some(_) => {
                 let message = "Expected setting 'rules' to be 'director' or 'cli'";
-                Err(Diagnostic::new(Code::Settings, message, Pointer::root()))
+                Err(Diagnostic::error(codes::SETTINGS, message).at(Pointer::root()))
             }
         }
     }

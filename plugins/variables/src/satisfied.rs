@@ -1,7 +1,7 @@
 //! Removes entries of `variables` whose variable has a value.
 
-use crate::{Code, Diagnostic};
-use boson_document::{Pointer, Tree};
+use crate::codes;
+use boson_document::{Diagnostic, Pointer, Tree};
 use std::collections::HashMap;
 
 /// Removes the entries of these names, one each, as the operation `remove` with the path `/variables/name=<name>` does.
@@ -15,7 +15,7 @@ pub fn remove(document: &mut Tree, names: &[&str]) -> Result<(), Diagnostic> {
     let place = Pointer::root().at("variables");
     let Some(entries) = document.get_mut("variables").and_then(Tree::as_array_mut) else {
         let message = "Expected to find an array at path '/variables'";
-        return Err(Diagnostic::new(Code::MalformedSection, message, place));
+        return Err(Diagnostic::error(codes::MALFORMED_SECTION, message).at(place));
     };
     let mut holders: HashMap<&str, Vec<usize>> = HashMap::new();
     for (index, entry) in entries.iter().enumerate() {
@@ -31,7 +31,7 @@ pub fn remove(document: &mut Tree, names: &[&str]) -> Result<(), Diagnostic> {
             let expected = "Expected to find exactly one matching array item for path";
             let message = format!("{expected} '/variables/name={path}' but found {}", found.len());
             let place = found.last().map_or(place.clone(), |index| place.at(index));
-            return Err(Diagnostic::new(Code::NoSingleDefinition, message, place));
+            return Err(Diagnostic::error(codes::NO_SINGLE_DEFINITION, message).at(place));
         };
         keep[index] = false;
     }

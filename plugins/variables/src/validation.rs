@@ -1,9 +1,9 @@
 //! The `variables` section as the director reads it: checked in its order, with its messages; the first error ends it.
 
-use crate::diagnostic::{Diagnostic, Report};
 use crate::plan::Definition;
-use crate::{Code, names};
-use boson_document::{Map, Pointer, Tree, go};
+use crate::{codes, names};
+use boson_document::{Diagnostic, Map, Pointer, Report, Tree, go};
+use boson_manifest::types::Type;
 use std::collections::HashSet;
 
 /// Known keys of an entry.
@@ -19,9 +19,11 @@ pub fn read(document: &Tree, report: &mut Report) -> Vec<Definition> {
         None => return Vec::new(),
         Some(Tree::Array(entries)) => entries,
         Some(other) => {
-            let shown = if other.is_null() { "nil" } else { "<redacted>" };
-            let message = format!("Property 'variables' value ({shown}) did not match the required type 'Array'");
-            report.push(Diagnostic::new(Code::MalformedSection, message, place));
+            report.error(
+                codes::MALFORMED_SECTION,
+                place,
+                Type::Array.mismatch("variables", other),
+            );
             return Vec::new();
         }
     };
@@ -49,11 +51,9 @@ fn entries<'d>(section: &'d [Tree], place: &Pointer) -> Result<Vec<Entry<'d>>, D
     for (index, entry) in section.iter().enumerate() {
         let place = place.at(index);
         let Some(map) = entry.as_map() else {
-            return Err(Diagnostic::new(
-                Code::MalformedSection,
-                "All 'variables' elements should be Hashes",
-                place,
-            ));
+            return Err(
+                Diagnostic::error(codes::MALFORMED_SECTION, "All 'variables' elements should be Hashes").at(place),
+            );
         };
         maps.push((map, place));
     }
@@ -75,7 +75,7 @@ fn check_duplicates(entries: &[Entry<'_>]) -> Result<(), Diagnostic> {
         None => Ok(()),
         Some(entry) => {
             let message = format!("Some of the variables have duplicate names, eg: '{}'", entry.name);
-            Err(Diagnostic::new(Code::DuplicateName, message, entry.place.clone()))
+            Err(Diagnostic::error(codes::DUPLICATE_NAME, message).at(entry.place.clone()))
         }
     }
 }
@@ -84,11 +84,11 @@ fn check_duplicates(entries: &[Entry<'_>]) -> Result<(), Diagnostic> {
 
 impl<'d> Entry<'d> {
     fn read(map: &'d Map, place: Pointer) -> Result<Self, Diagnostic> {
-        let fail = |key, message: String| Err(Diagnostic::new(Code::InvalidDefinition, message, place.at(key)));
+        let fail = |key, message: String| Err(Diagnostic::error(codes::INVALID_DEFINITION, message).at(place.at(key)));
         let name = match map.get("name") {
             None => {
                 let message = "At least one of the variables is missing the 'name' key; 'name' must be specified";
-                return Err(Diagnostic::new(Code::InvalidDefinition, message, place));
+                return Err(Diagnostic::error(codes::INVALID_DEFINITION, message).at(place));
             }
             Some(Tree::String(name)) if !name.trim().is_empty() => name,
             Some(Tree::Null | Tree::Bool(false) | Tree::String(_)) => {
@@ -104,7 +104,7 @@ impl<'d> Entry<'d> {
         match map.get("type") {
             None => {
                 let message = format!("{about} is missing; 'type' must be specified");
-                Err(Diagnostic::new(Code::InvalidDefinition, message, place))
+                Err(Diagnostic::error(codes::INVALID_DEFINITION, message).at(place))
             }
             Some(Tree::Null) => fail("type", format!("{about} is nil; 'type' must not be nil")),
             Some(Tree::String(kind)) if kind.trim().is_empty() => {
@@ -123,11 +123,7 @@ impl<'d> Entry<'d> {
         match self.given("consumes") {
             Some(consumes) if consumes.as_map().is_none() => {
                 let message = format!("Consumes for variable '{}' must be a Hash or nil", self.name);
-                Err(Diagnostic::new(
-                    Code::InvalidDefinition,
-                    message,
-                    self.place.at("consumes"),
-                ))
+                Err(Diagnostic::error(codes::INVALID_DEFINITION, message).at(self.place.at("consumes")))
             }
             _ => Ok(()),
         }
@@ -137,11 +133,7 @@ impl<'d> Entry<'d> {
         match self.given("options") {
             Some(options) if options.as_map().is_none() && *options != Tree::Bool(false) => {
                 let message = format!("options of variable with name '{}' is not a Hash", self.name);
-                Err(Diagnostic::new(
-                    Code::InvalidDefinition,
-                    message,
-                    self.place.at("options"),
-                ))
+                Err(Diagnostic::error(codes::INVALID_DEFINITION, message).at(self.place.at("options")))
             }
             _ => Ok(()),
         }
@@ -155,11 +147,7 @@ impl<'d> Entry<'d> {
                     self.name,
                     shown(mode)
                 );
-                Err(Diagnostic::new(
-                    Code::InvalidDefinition,
-                    message,
-                    self.place.at("update_mode"),
-                ))
+                Err(Diagnostic::error(codes::INVALID_DEFINITION, message).at(self.place.at("update_mode")))
             }
             _ => Ok(()),
         }
@@ -177,7 +165,7 @@ impl<'d> Entry<'d> {
                 self.name,
                 key.replace('\0', "")
             );
-            report.push(Diagnostic::new(Code::UnusedKey, message, self.place.at(key)));
+            report.warning(codes::UNUSED_KEY, self.place.at(key), message);
         }
     }
 
@@ -191,7 +179,7 @@ impl<'d> Entry<'d> {
                 "Variable '{}' can not define 'consumes' key for type '{}'",
                 self.name, self.kind
             );
-            report.push(Diagnostic::new(Code::InvalidConsumer, message, place));
+            report.error(codes::INVALID_CONSUMER, place, message);
             return;
         }
         for (consumer, details) in consumers {
@@ -208,7 +196,7 @@ impl<'d> Entry<'d> {
                     self.name
                 )
             };
-            report.push(Diagnostic::new(Code::InvalidConsumer, message, place.at(consumer)));
+            report.error(codes::INVALID_CONSUMER, place.at(consumer), message);
         }
     }
 

@@ -1,8 +1,7 @@
 //! Walks over a document: passes every string and key to an evaluator, and replaces it by the result.
 
-use crate::Code;
-use crate::diagnostic::{Diagnostic, Report};
-use boson_document::{MAX_DEPTH, Map, Pointer, Tree, escape, go};
+use crate::codes;
+use boson_document::{MAX_DEPTH, Map, Pointer, Report, Tree, escape, go};
 
 /// Evaluates strings.
 pub trait Evaluate {
@@ -57,8 +56,7 @@ impl Walk<'_> {
     fn put(&mut self, tree: &mut Tree, value: Tree) {
         if self.place.tokens().len() + height(&value) > MAX_DEPTH {
             let message = format!("Expected the document with its values to be at most {MAX_DEPTH} levels deep");
-            self.report
-                .push(Diagnostic::new(Code::TooDeep, message, self.place.clone()));
+            self.report.error(codes::TOO_DEEP, self.place.clone(), message);
             return;
         }
         *tree = value;
@@ -90,8 +88,7 @@ impl Walk<'_> {
                 "Expected the value of a map key to be a scalar but found '{}'",
                 go::type_name(&key)
             );
-            self.report
-                .push(Diagnostic::new(Code::KeyNotScalar, message, self.place.clone()));
+            self.report.error(codes::KEY_NOT_SCALAR, self.place.clone(), message);
             return None;
         }
         Some(escape::key(&key))
@@ -117,7 +114,7 @@ impl Walk<'_> {
                 .map_or(self.place.clone(), |token| self.place.at(token));
             let message =
                 "Two keys of a map are the same once their placeholders are replaced; one of the values is lost";
-            self.report.push(Diagnostic::new(Code::KeyCollision, message, place));
+            self.report.warning(codes::KEY_COLLISION, place, message);
             if was < held.0 {
                 *held = (was, value);
             }

@@ -77,7 +77,7 @@ proptest! {
                 prop_assert_eq!(names(one.missing), names(other.missing));
             }
             (Err(one), Err(other)) => {
-                let messages = |all: Vec<boson_variables::Diagnostic>| {
+                let messages = |all: Vec<boson_document::Diagnostic>| {
                     let mut all: Vec<_> = all.into_iter().map(|d| d.message).collect();
                     all.sort();
                     all

@@ -1,6 +1,6 @@
 //! The option `--instances`, which several commands have.
 
-use boson_deployment::instances::Spread;
+use boson_manifest::instances::Spread;
 use clap::ValueEnum;
 
 /// What `instances` of an instance group means.

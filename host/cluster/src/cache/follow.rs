@@ -5,7 +5,7 @@ use super::{Cache, Digest, Entry, Place, Says};
 use crate::client::api;
 use crate::client::resource;
 use boson_api::QuarksStatefulSet;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use boson_pipeline::bundle::kinds::KINDS;
 use futures::stream::{self, BoxStream};
 use futures::{Stream, StreamExt};

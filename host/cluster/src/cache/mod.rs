@@ -13,7 +13,7 @@ pub use follow::{Touched, follow};
 pub use selector::{Digests, Selector};
 
 use boson_api::{QuarksStatefulSet, QuarksStatefulSetStatus};
-use boson_deployment::labels;
+use boson_manifest::labels;
 use kube::ResourceExt;
 use selector::claims;
 use serde_json::Value;
@@ -275,7 +275,7 @@ mod tests {
     use super::selector::CLAIM;
     use super::*;
     use crate::client::written::Written;
-    use boson_deployment::labels;
+    use boson_manifest::labels;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
     use serde_json::{Value, json};
 

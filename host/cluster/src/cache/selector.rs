@@ -2,7 +2,7 @@
 
 use super::{Digest, Place};
 use crate::client::written::Written;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@
 //! others.
 
 use super::drift::{Drifted, Excess, Foreign, holds};
-use boson_deployment::labels;
+use boson_manifest::labels;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use serde_json::{Map, Value};

@@ -2,7 +2,7 @@
 //! add an owner reference with which it is deleted.
 
 use crate::client::{Cluster, Error, resource};
-use boson_deployment::labels;
+use boson_manifest::labels;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::ObjectMeta;

@@ -1,7 +1,7 @@
 //! Which Secrets and ConfigMaps the workloads of a namespace refer to anywhere: their pods may need them.
 
 use crate::client::{Cluster, Error, resource};
-use boson_deployment::labels;
+use boson_manifest::labels;
 use serde_json::Value;
 use std::collections::BTreeSet;
 

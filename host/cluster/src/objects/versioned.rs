@@ -1,7 +1,7 @@
 //! Versioned Secrets: `<series>-v<N>`, each immutable. The next version of a series, and which versions are garbage. Pure.
 
 use super::names_owner;
-use boson_deployment::labels::{self, secret_kind};
+use boson_manifest::labels::{self, secret_kind};
 use boson_pipeline::encoding::{self, TooLarge};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;

@@ -6,7 +6,7 @@ use crate::client::{ANSWER, Cluster, Error, Kind, Outage, api};
 use crate::metrics::{Metrics, Outcome, Reconcile};
 use crate::namespaces::Scope;
 use crate::serving::{Health, State};
-use boson_deployment::labels;
+use boson_manifest::labels;
 use futures::FutureExt;
 use futures::stream::{self, Stream, StreamExt};
 use kube::api::ListParams;

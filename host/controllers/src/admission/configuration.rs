@@ -5,7 +5,7 @@ use super::material::Material;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use boson_cluster::namespaces::Namespaces;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER as BOSON};
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use serde_json::{Value, json};

@@ -2,8 +2,8 @@
 //! out of its image. The kubelet starts init containers one after the other, about a second apart. So a pod whose job sources the operator has mounts
 //! them instead, and the container that renders them also installs the process wrapper. Pure.
 
-use boson_deployment::copier::{self, RELEASES};
-use boson_deployment::{contract, wrapper};
+use boson_manifest::copier::{self, RELEASES};
+use boson_manifest::{contract, wrapper};
 use boson_pipeline::convert::job_sources::{FILE, root};
 use serde_json::{Value, json};
 

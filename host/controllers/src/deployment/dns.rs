@@ -4,7 +4,7 @@ use super::MANAGER;
 use super::flow::Flow;
 use boson_cluster::client::Error;
 use boson_cluster::objects::account::{Account, rule};
-use boson_deployment::dns::ACCOUNT;
+use boson_manifest::dns::ACCOUNT;
 use serde_json::Value;
 
 // === impl Flow ===

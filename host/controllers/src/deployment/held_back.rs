@@ -1,8 +1,8 @@
 //! Instance groups that cannot be converted. Each keeps the objects of an earlier conversion, if any, and does not affect the other groups.
 
 use super::stop::Wrong;
-use boson_deployment::labels;
-use boson_deployment::names::{LABEL_LIMIT, cut, label};
+use boson_manifest::labels;
+use boson_manifest::names::{LABEL_LIMIT, cut, label};
 use serde_json::Value;
 use std::collections::BTreeSet;
 

@@ -3,7 +3,7 @@
 
 use boson_cluster::objects;
 use boson_cluster::objects::versioned;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use serde_json::Value;
 
 /// Gives each group the label that it has now, so that it can be compared with what was written.

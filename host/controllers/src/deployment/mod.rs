@@ -60,7 +60,7 @@ use boson_budget::Budget;
 use boson_cluster::cache::Cache;
 use boson_cluster::client::{Cluster, Error, Events, FieldManager, written};
 use boson_cluster::namespaces::Scope;
-use boson_deployment::names::Names;
+use boson_manifest::names::Names;
 use boson_pipeline::bundle::privileges::Privileges;
 use boson_pipeline::report::Sources;
 use boson_pipeline::stage::Deployment;
@@ -90,7 +90,7 @@ pub(crate) use retain::stays;
 pub(crate) use watch::run;
 
 /// Who owns the fields that this controller sets.
-const MANAGER: FieldManager = FieldManager("boson-deployment");
+const MANAGER: FieldManager = FieldManager("boson-manifest");
 
 /// When to reconcile again while waiting for something that causes a watch event: a fallback, should the event be lost.
 const WAIT: Duration = Duration::from_secs(30);

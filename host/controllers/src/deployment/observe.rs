@@ -10,8 +10,8 @@ use boson_api::{BoshDeployment, QuarksJob, QuarksStatefulSet};
 use boson_cluster::cache::{Says, Trouble};
 use boson_cluster::client::{Error, Kind};
 use boson_cluster::objects;
-use boson_deployment::labels;
-use boson_deployment::names::Names;
+use boson_manifest::labels;
+use boson_manifest::names::Names;
 use kube::{Resource, ResourceExt};
 use serde_json::Value;
 

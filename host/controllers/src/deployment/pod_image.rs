@@ -9,7 +9,7 @@ use super::job_sources::JobSources;
 use super::memory::Key;
 use boson_api::{BoshDeployment, OutdatedGroup};
 use boson_cluster::objects;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use kube::ResourceExt;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -247,7 +247,7 @@ fn is_operators(container: &Value, image: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use boson_deployment::{copier, wrapper};
+    use boson_manifest::{copier, wrapper};
     use serde_json::json;
 
     fn object(kind: &str, image: &str, command: &str) -> Value {

@@ -10,7 +10,7 @@ use boson_api::BoshDeployment;
 use boson_cluster::client::Error;
 use boson_cluster::objects;
 use boson_cluster::objects::used::Used;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use boson_pipeline::report::Sources;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt;

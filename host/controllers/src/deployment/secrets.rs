@@ -1,9 +1,9 @@
 //! The Secrets between the steps of a conversion. Pure.
 
 use boson_cluster::objects::versioned::{Content, Series};
-use boson_deployment::labels::{self, secret_type};
-use boson_deployment::names::{LABEL_LIMIT, NameError, Names, cut, label};
 use boson_document::Tree;
+use boson_manifest::labels::{self, secret_type};
+use boson_manifest::names::{LABEL_LIMIT, NameError, Names, cut, label};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::convert::kept::{self, Texts};
 use boson_pipeline::plain;

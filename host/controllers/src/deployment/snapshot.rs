@@ -5,7 +5,7 @@ use super::resolved_plugins::Resolution;
 use boson_api::{BoshDeployment, ReferenceType};
 use boson_cluster::cache::{Digest, Digests, Selector};
 use boson_cluster::client::written::Written;
-use boson_deployment::names::Names;
+use boson_manifest::names::Names;
 use kube::{Resource, ResourceExt};
 
 /// The state of everything that a deployment depends on.

@@ -6,7 +6,7 @@ use super::inputs;
 use boson_api::PluginUse;
 use boson_cluster::client::Notice;
 use boson_cluster::objects::Plan;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@ use super::{Context, MANAGER, status};
 use boson_api::conditions::{self, Finding};
 use boson_api::{BoshDeployment, ConditionStatus};
 use boson_cluster::client::{Error, Notice};
-use boson_deployment::labels;
+use boson_manifest::labels;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;

@@ -9,7 +9,7 @@ use boson_cluster::client::Kind;
 use boson_cluster::client::api;
 use boson_cluster::reconcile::Running;
 use boson_cluster::reconcile::watches::{self, own};
-use boson_deployment::labels;
+use boson_manifest::labels;
 use futures::stream::{self, Stream, StreamExt};
 use k8s_openapi::api::core::v1::{Pod, ServiceAccount};
 use kube::ResourceExt;

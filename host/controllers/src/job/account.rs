@@ -5,7 +5,7 @@
 
 use boson_cluster::client::{Cluster, Error, FieldManager};
 use boson_cluster::objects::account::{Account as Made, rule};
-use boson_deployment::labels;
+use boson_manifest::labels;
 use k8s_openapi::api::core::v1::ServiceAccount;
 
 /// Name of the account, its Role and its RoleBinding.

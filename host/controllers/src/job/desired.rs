@@ -7,8 +7,8 @@ use super::marks::{CONFIG, QUARKS_JOB, RUN, TAKEN};
 use super::output;
 use boson_api::{BoshDeployment, QuarksJob};
 use boson_cluster::objects;
-use boson_deployment::names::{self, LABEL_LIMIT, Names};
 use boson_document::{Tree, json};
+use boson_manifest::names::{self, LABEL_LIMIT, Names};
 use boson_pipeline::plain::job::{Run, job};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{Resource, ResourceExt};
@@ -122,7 +122,7 @@ mod tests {
     use super::super::made::asked;
     use super::*;
     use crate::output::{CONTAINER, ORDER, Order};
-    use boson_deployment::labels;
+    use boson_manifest::labels;
     use serde_json::json;
 
     fn of(spec: Value) -> Value {

@@ -6,7 +6,7 @@ use boson_api::job::{Output, PersistenceMethod};
 use boson_cluster::client::{Cluster, Error};
 use boson_cluster::objects::used::Used;
 use boson_cluster::objects::versioned;
-use boson_deployment::labels::{self, secret_kind};
+use boson_manifest::labels::{self, secret_kind};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;

@@ -2,8 +2,8 @@
 
 use crate::output::{CONTAINER, DIRECTORY, ORDER, Order};
 use boson_api::job::Output;
-use boson_deployment::names::{self, LABEL_LIMIT};
-use boson_deployment::{contract, labels};
+use boson_manifest::names::{self, LABEL_LIMIT};
+use boson_manifest::{contract, labels};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@ use super::references::{Kind, topic};
 use boson_api::QuarksJob;
 use boson_cluster::reconcile::Running;
 use boson_cluster::reconcile::watches::{Watches, owners};
-use boson_deployment::labels;
+use boson_manifest::labels;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
 use kube::api::ObjectMeta;

@@ -4,7 +4,7 @@ use super::parsed::Wanted;
 use boson_cluster::client::{Cluster, Created, Error, FieldManager};
 use boson_cluster::objects;
 use boson_cluster::objects::versioned::{Content, Next, Series};
-use boson_deployment::labels::{self, secret_kind};
+use boson_manifest::labels::{self, secret_kind};
 use boson_pipeline::Diagnostic;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};

@@ -1,8 +1,8 @@
 //! Parses a file into its Secrets. Pure. Errors name keys, never values.
 
 use boson_api::job::{Output, OutputSecret, PersistenceMethod};
-use boson_deployment::labels;
-use boson_deployment::names::{self, SUBDOMAIN_LIMIT};
+use boson_manifest::labels;
+use boson_manifest::names::{self, SUBDOMAIN_LIMIT};
 use boson_pipeline::{Diagnostic, encoding};
 use k8s_openapi::ByteString;
 use serde_json::{Map, Value};

@@ -4,8 +4,8 @@
 use super::marks::COPY;
 use super::selection::Pick;
 use boson_cluster::objects;
-use boson_deployment::labels;
 use boson_document::json;
+use boson_manifest::labels;
 use boson_pipeline::Stage;
 use boson_pipeline::convert::pod_plugins::{PodPlugin, SETTINGS};
 use k8s_openapi::ByteString;

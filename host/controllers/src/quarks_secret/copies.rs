@@ -9,7 +9,7 @@ use super::secret::reference;
 use boson_api::conditions::Finding;
 use boson_api::secret::{Copy, SecretType};
 use boson_api::{ConditionStatus, QuarksSecret};
-use boson_deployment::labels;
+use boson_manifest::labels;
 use k8s_openapi::api::core::v1::Secret;
 use std::collections::BTreeMap;
 

@@ -16,7 +16,7 @@ use boson_api::conditions::Finding;
 use boson_api::secret::SecretType;
 use boson_api::{ConditionStatus, QuarksSecret};
 use boson_credentials::Issued;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use k8s_openapi::api::core::v1::Secret;
 use std::time::{Duration, SystemTime};
 

@@ -7,7 +7,7 @@ use super::MANAGER;
 use super::marks::{self, digest};
 use boson_api::QuarksSecret;
 use boson_cluster::client::{Cluster, Error, Fault, Notice};
-use boson_deployment::names::SUBDOMAIN_LIMIT;
+use boson_manifest::names::SUBDOMAIN_LIMIT;
 use boson_pipeline::bundle::kinds::NameRule;
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;

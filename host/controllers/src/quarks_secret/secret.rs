@@ -3,8 +3,8 @@
 use super::marks;
 use boson_api::QuarksSecret;
 use boson_api::secret::{ReclaimPolicy, SecretType};
-use boson_deployment::labels;
 use boson_document::{Tree, json};
+use boson_manifest::labels;
 use boson_pipeline::plain;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};

@@ -5,7 +5,7 @@ use boson_api::conditions;
 use boson_api::secret::QuarksSecretStatus;
 use boson_api::{ConditionStatus, QuarksSecret};
 use boson_cluster::client::Notice;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use std::time::SystemTime;

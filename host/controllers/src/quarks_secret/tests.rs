@@ -9,7 +9,7 @@ use super::status::status;
 use boson_api::secret::ReclaimPolicy;
 use boson_api::{ConditionStatus, QuarksSecret};
 use boson_credentials::Issued;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;

@@ -72,7 +72,7 @@ fn asker(meta: &ObjectMeta) -> Vec<ObjectRef<QuarksSecret>> {
 }
 
 async fn rotations(context: Arc<Context>, running: Running, namespace: Option<String>) {
-    let labelled = Config::default().labels(boson_deployment::labels::SECRET_ROTATION);
+    let labelled = Config::default().labels(boson_manifest::labels::SECRET_ROTATION);
     let queue = Watches::<ConfigMap>::of(&context.cluster.client(), &namespace, labelled).queue();
     let reconcile = |map: Arc<ConfigMap>, context: Arc<Context>| async move { context.rotate(&map).await };
     let nothing = |_: &str, _: &str| {};

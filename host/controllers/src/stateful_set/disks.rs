@@ -2,8 +2,8 @@
 //! reports what cannot be changed. Pure.
 
 use boson_cluster::objects::{self, drift};
-use boson_deployment::labels;
 use boson_document::Tree;
+use boson_manifest::labels;
 use boson_pipeline::plain::stateful_set::stateful_sets;
 use serde_json::{Value, json};
 

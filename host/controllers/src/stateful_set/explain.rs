@@ -5,7 +5,7 @@ use super::{Context, inspect};
 use crate::pod_problems;
 use boson_api::PodProblem;
 use boson_cluster::client::Error;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::jiff::Timestamp;

@@ -1,7 +1,7 @@
 //! Reads a StatefulSet: its version, whether its pods have claims, and whether they are ready. Pure.
 
 use super::disks;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use serde_json::Value;
 
 /// Annotation: digest of the template of the StatefulSet, without the number of pods.

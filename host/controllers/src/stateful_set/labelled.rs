@@ -3,7 +3,7 @@
 //! manifest. Pure, but for the memory of what is labelled.
 
 use super::inspect::has_claims;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};

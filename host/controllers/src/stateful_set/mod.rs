@@ -16,7 +16,7 @@ use boson_cluster::namespaces::Scope;
 use boson_cluster::objects::taken::Taken;
 use boson_cluster::objects::{self, drift};
 use boson_cluster::reconcile::Interest;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use disks::Disks;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;

@@ -95,7 +95,7 @@ impl Versions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use boson_deployment::labels;
+    use boson_manifest::labels;
     use serde_json::json;
 
     fn one(version: u32, digest: &str, ready: u32) -> Value {

@@ -5,7 +5,7 @@ use super::labelled::is_labelled;
 use boson_api::QuarksStatefulSet;
 use boson_cluster::reconcile::Running;
 use boson_cluster::reconcile::watches::{Watches, owners};
-use boson_deployment::labels;
+use boson_manifest::labels;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::ObjectMeta;

@@ -2,7 +2,7 @@
 
 use super::State;
 use crate::zone::{AliasFiles, Zone, ZoneError};
-use boson_deployment::dns::{ZONE_KEY, alias_fault};
+use boson_manifest::dns::{ZONE_KEY, alias_fault};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;

@@ -2,7 +2,7 @@
 
 use super::State;
 use crate::instances::{Endpoint, Slice};
-use boson_deployment::labels;
+use boson_manifest::labels;
 use futures::TryStreamExt;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::runtime::WatchStreamExt;

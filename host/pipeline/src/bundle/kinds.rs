@@ -2,9 +2,9 @@
 
 use crate::Diagnostic;
 use crate::object::{fault, name};
-use boson_deployment::labels;
-use boson_deployment::names::{LABEL_LIMIT, STATEFUL_SET_LIMIT, SUBDOMAIN_LIMIT};
 use boson_document::Tree;
+use boson_manifest::labels;
+use boson_manifest::names::{LABEL_LIMIT, STATEFUL_SET_LIMIT, SUBDOMAIN_LIMIT};
 
 /// The rule for names of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 
 use crate::Diagnostic;
 use crate::object::fault;
-use boson_deployment::labels;
 use boson_document::Tree;
+use boson_manifest::labels;
 
 /// Checks all labels and annotations of an object and of its templates. `deployment`: the deployment that the object belongs to.
 ///

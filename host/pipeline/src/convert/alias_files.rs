@@ -4,8 +4,8 @@
 use crate::diagnostic::Diagnostic;
 use crate::release::Job;
 use crate::stage::Rendered;
-use boson_deployment::dns::{ALIAS_FILE, alias_fault};
 use boson_document::{Map, Tree, json};
+use boson_manifest::dns::{ALIAS_FILE, alias_fault};
 
 /// Limit on the aliases of a job.
 const MOST: usize = 5_000;

@@ -56,8 +56,8 @@ use crate::release::Release;
 use crate::scrub::Filter;
 use crate::stage::{Deployment, JobFiles, Named, ResolvedGroup, StageError, Stages, Variable};
 use crate::yaml;
-use boson_deployment::names::Names;
 use boson_document::Tree;
+use boson_manifest::names::Names;
 
 /// The kind of objects to create.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -308,7 +308,7 @@ fn names(deployment: &Deployment) -> Outcome<Names> {
         .map_err(|error| unnamed(&error).into_diagnostics())
 }
 
-fn unnamed(error: &boson_deployment::names::NameError) -> StageError {
+fn unnamed(error: &boson_manifest::names::NameError) -> StageError {
     StageError::Input(vec![
         Diagnostic::error("convert-no-name", error.to_string()).help("choose another name: --name for the deployment"),
     ])

@@ -4,9 +4,9 @@ use super::{parallel, places};
 use crate::bundle::privileges::{self, GrantedPrivileges, Privileges};
 use crate::diagnostic::{Diagnostic, causes};
 use crate::stage::{Deployment, GroupRequest, JobFiles, Named, Reply, ResolvedGroup, StageError, Stages, Variable};
-use boson_deployment::dns;
-use boson_deployment::names::Names;
 use boson_document::Tree;
+use boson_manifest::dns;
+use boson_manifest::names::Names;
 
 /// A resolved and rendered instance group.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,8 @@
 
 use crate::object::fault;
 use crate::{Diagnostic, Severity};
-use boson_deployment::labels;
 use boson_document::Tree;
+use boson_manifest::labels;
 
 /// Changes these Services to select all pods of their group. Returns a warning for each group that asks for something else.
 pub fn lead_to_all(objects: &mut [Tree]) -> Vec<Diagnostic> {

@@ -3,8 +3,8 @@
 //! # Guarantees
 //! It reads EndpointSlices of its namespace, nothing else: no Secret, no pod.
 
-use boson_deployment::dns::ACCOUNT;
 use boson_document::Tree;
+use boson_manifest::dns::ACCOUNT;
 
 /// ServiceAccount, Role and RoleBinding, if one of the objects is a Deployment that uses the account.
 pub fn accounts(objects: &[Tree]) -> Vec<Tree> {

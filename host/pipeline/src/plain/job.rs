@@ -2,8 +2,8 @@
 
 use crate::Diagnostic;
 use crate::object::{annotations, fault, map, merge, metadata, namespace};
-use boson_deployment::{labels, names};
 use boson_document::Tree;
+use boson_manifest::{labels, names};
 
 /// Whether a Job starts on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,8 +18,8 @@ pub use tags::tags;
 
 use crate::object::{fault, name};
 use crate::{Diagnostic, Severity};
-use boson_deployment::labels;
 use boson_document::Tree;
+use boson_manifest::labels;
 
 /// Version of everything that a conversion creates: the command line knows no earlier one.
 pub const FIRST_VERSION: u32 = 1;

@@ -6,8 +6,8 @@ use crate::encoding;
 use crate::object::{annotations, fault, map, merge, metadata, namespace};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use boson_deployment::labels;
 use boson_document::{Tree, json};
+use boson_manifest::labels;
 
 /// Keys that Kubernetes requires in a Secret of a type.
 const REQUIRED: &[(&str, &[&str])] = &[

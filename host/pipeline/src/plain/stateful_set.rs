@@ -3,8 +3,8 @@
 use super::zone::{NODE_LABEL, Zone};
 use crate::Diagnostic;
 use crate::object::{annotations, fault, is_label_value, map, merge, metadata, name, namespace};
-use boson_deployment::{labels, names};
 use boson_document::{Tree, json};
+use boson_manifest::{labels, names};
 use std::collections::HashSet;
 
 /// The StatefulSets of a QuarksStatefulSet at one version: one for each zone, or a single one without zones.

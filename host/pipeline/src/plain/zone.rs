@@ -1,7 +1,7 @@
 //! The parts of a pod that depend on its zone: node affinity, environment, labels.
 
-use boson_deployment::labels;
 use boson_document::Tree;
+use boson_manifest::labels;
 
 /// Node label with the zone, unless another one was configured.
 pub(crate) const NODE_LABEL: &str = "topology.kubernetes.io/zone";

@@ -3,10 +3,9 @@
 use super::Group;
 use crate::codes;
 use crate::job::Job;
-use crate::report::Report;
 use crate::request::GroupRequest;
-use boson_deployment::images;
-use boson_document::Tree;
+use boson_document::{Code, Report, Tree, ruby};
+use boson_manifest::images;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// One error for a group, whatever the number of its jobs. Errors of an entry of `releases` or `stemcells` are reported by the checks of the
@@ -69,7 +68,7 @@ impl Cause<'_> {
     }
 
     /// The code under which the cause itself is reported.
-    fn code(self) -> Option<&'static str> {
+    fn code(self) -> Option<&'static Code> {
         match self {
             Self::NoUrl => Some(codes::NO_IMAGE),
             Self::LatestVersion => Some(codes::LATEST),
@@ -100,7 +99,7 @@ fn is_latest(document: &Tree) -> bool {
     let mut versions = document
         .items("stemcells")
         .iter()
-        .filter_map(|stemcell| crate::value::text(stemcell, "version"));
+        .filter_map(|stemcell| ruby::member(stemcell, "version"));
     versions.any(|version| images::is_latest(&version))
 }
 

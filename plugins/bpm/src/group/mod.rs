@@ -6,19 +6,17 @@ mod values;
 use crate::cloud::Cloud;
 use crate::codes;
 use crate::job::Job;
-use crate::keys;
 use crate::metadata::{Metadata, Use, user_map};
 use crate::ports::{self, Port};
-use crate::report::{Place, Report};
 use crate::request::{Deployment, GroupRequest};
 use crate::rollout;
 use crate::settings::Settings;
-use crate::value::text;
 use crate::waiting::{self, Wait};
-use boson_deployment::cloud::CloudConfig;
-use boson_deployment::instances::Layout;
-use boson_deployment::{labels, names};
-use boson_document::{Map, Tree};
+use boson_document::{Map, Place, Report, Tree, ruby};
+use boson_manifest::cloud::CloudConfig;
+use boson_manifest::instances::Layout;
+use boson_manifest::schema::{self, Schema};
+use boson_manifest::{labels, names};
 use std::collections::HashSet;
 use values::{disks, lifecycle, replicas, resource, zones};
 
@@ -111,7 +109,7 @@ impl Group {
             return None;
         };
         check_keys(tree, request, &place, report);
-        let name = text(tree, "name").unwrap_or_default();
+        let name = ruby::member(tree, "name").unwrap_or_default();
         let names = names_of(request, &name, &place, report)?;
         let (lifecycle, zones) = (
             lifecycle(tree, &name, &place, report),
@@ -259,23 +257,24 @@ fn names_of(request: &GroupRequest, group: &str, place: &Place, report: &mut Rep
 fn check_keys(tree: &Tree, request: &GroupRequest, place: &Place, report: &mut Report) {
     let document = &request.group;
     let answered = match CloudConfig::of(document) {
-        Some(_) => keys::ANSWERED_BY_CLOUD_CONFIG,
+        Some(_) => schema::ANSWERED_BY_CLOUD_CONFIG,
         None => &[],
     };
+    let schema = Schema::new(schema::GROUP, codes::KEYS).answering(answered);
     let own = rollout::own(tree, document);
     if let Some(update) = own.as_ref().filter(|update| update.as_object().is_some()) {
         let has_image = !request.deployment.operator_image.is_empty();
         rollout::check(update, has_image, &place.at("update"), report);
     }
     let Some(map) = tree.as_object() else {
-        return keys::walk(keys::GROUP, tree, place, report);
+        return schema.check(tree, place, report);
     };
     let members = map.iter().map(|(key, value)| match (key.as_str(), value) {
         ("jobs", Tree::Array(_)) => (key.clone(), Tree::Array(Vec::new())),
         ("update", _) => (key.clone(), own.clone().unwrap_or_default()),
         _ => (key.clone(), value.clone()),
     });
-    keys::walk_answered(keys::GROUP, answered, &members.collect(), place, report);
+    schema.check(&members.collect(), place, report);
 }
 
 /// Pull Secrets of the releases with credentials that the group's containers come from.

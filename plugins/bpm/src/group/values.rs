@@ -3,11 +3,9 @@
 use super::{Disks, Lifecycle, MOST_INSTANCES};
 use crate::cloud::Cloud;
 use crate::codes;
-use crate::report::{Place, Report};
-use crate::value::text;
-use boson_deployment::instances::{Layout, Spread};
-use boson_document::Tree;
-use boson_document::ruby::inspect;
+use boson_document::{Place, Report, Tree, ruby};
+use boson_manifest::instances::{Layout, Spread};
+use boson_manifest::redacted;
 
 /// What runs the group.
 pub fn lifecycle(tree: &Tree, name: &str, place: &Place, report: &mut Report) -> Lifecycle {
@@ -45,7 +43,7 @@ pub fn zones(tree: &Tree, name: &str, place: &Place, report: &mut Report) -> Vec
             None => {
                 let text = format!(
                     "Instance group '{name}' has invalid availability zone '{}', string expected",
-                    inspect(az)
+                    redacted::name(az)
                 );
                 report.error(codes::BAD_VALUE, &at, text);
             }
@@ -82,6 +80,7 @@ pub fn replicas(
     };
     let place = place.at("instances");
     let laid_out = |instances| Layout { instances, ..*layout };
+    let shown = || redacted::member("instances", value);
     let count = value.as_i64().and_then(|count| u32::try_from(count).ok());
     let fits = |count: &u32| laid_out(*count).count() <= u64::from(MOST_INSTANCES);
     let text = match count.filter(fits) {
@@ -91,15 +90,15 @@ pub fn replicas(
             return Vec::new();
         }
         Some(count) => return laid_out(count).replicas(),
-        None if inspect(value).starts_with('-') => {
-            format!("'instances' value ({}) should be greater than -1", inspect(value))
+        None if shown().starts_with('-') => {
+            format!("'instances' value ({}) should be greater than -1", shown())
         }
         None => {
             let most = match layout.spread {
                 Spread::Total => MOST_INSTANCES,
                 Spread::PerZone => MOST_INSTANCES / u32::try_from(layout.zones()).unwrap_or(MOST_INSTANCES),
             };
-            format!("'instances' value ({}) should be less than {most}", inspect(value))
+            format!("'instances' value ({}) should be less than {most}", shown())
         }
     };
     report.error(codes::BAD_VALUE, &place, text);
@@ -131,7 +130,7 @@ pub fn disks(tree: &Tree, name: &str, cloud: &Cloud, place: &Place, report: &mut
         report.error(codes::BAD_VALUE, &place.at("persistent_disk"), text);
     }
     let persistent = size.and_then(|size| u64::try_from(size).ok()).filter(|size| *size > 0);
-    let class = text(tree, "persistent_disk_type");
+    let class = ruby::member(tree, "persistent_disk_type");
     if let Some(class) = &class {
         if persistent.is_none() {
             let text = format!(

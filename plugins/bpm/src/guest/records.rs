@@ -1,42 +1,46 @@
 //! Converts records of the contract to our types and back.
 
-use super::boson::types::types::Severity;
 use super::{tree, wit};
-use crate::{codes, report, request};
-use boson_deployment::dns::ALIAS_FILES_EXTENSION;
-use boson_deployment::instances::Spread;
+use crate::request;
+use boson_document::{Code, Diagnostic, Pointer, Severity};
+use boson_manifest::dns::ALIAS_FILES_EXTENSION;
+use boson_manifest::instances::Spread;
 
 /// What the `monit` files of a group's jobs start: an object, name of the job -> program.
 const START_PROGRAMS: &str = "start-programs";
 
-impl From<&codes::Code> for super::boson::types::types::Code {
-    fn from(ours: &codes::Code) -> Self {
+impl From<&Code> for super::boson::types::types::Code {
+    fn from(code: &Code) -> Self {
         Self {
-            name: ours.name.into(),
-            title: ours.title.into(),
-            explanation: ours.explanation.into(),
+            name: code.name.into(),
+            title: code.title.into(),
+            explanation: code.explanation.into(),
         }
     }
 }
 
-impl From<report::Diagnostic> for wit::Diagnostic {
-    fn from(ours: report::Diagnostic) -> Self {
+impl From<Severity> for super::boson::types::types::Severity {
+    fn from(severity: Severity) -> Self {
+        match severity {
+            Severity::Error => Self::Error,
+            Severity::Warning => Self::Warning,
+            Severity::Info => Self::Info,
+        }
+    }
+}
+
+impl From<Diagnostic> for wit::Diagnostic {
+    fn from(diagnostic: Diagnostic) -> Self {
+        let follows = diagnostic.follows.map(|code| ("follows".into(), code.name.into()));
         Self {
-            severity: match ours.severity {
-                report::Severity::Error => Severity::Error,
-                report::Severity::Warning => Severity::Warning,
-            },
-            code: ours.code.into(),
-            message: ours.message,
-            document: Some(ours.document),
-            pointer: Some(ours.pointer),
+            severity: diagnostic.severity.into(),
+            code: diagnostic.code.name.into(),
+            message: diagnostic.message,
+            document: diagnostic.document,
+            pointer: diagnostic.pointer.as_ref().map(Pointer::to_string),
             line: None,
-            help: ours.help,
-            extensions: ours
-                .follows
-                .map(|code| ("follows".into(), code.into()))
-                .into_iter()
-                .collect(),
+            help: diagnostic.help.map(Into::into),
+            extensions: follows.into_iter().collect(),
         }
     }
 }

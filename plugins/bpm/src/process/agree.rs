@@ -2,11 +2,10 @@
 //!
 //! Programs, arguments, environment and all else that the process wrapper reads in the pod may differ.
 
-use super::{Process, dropped};
+use super::{Process, dropped, findings};
 use crate::codes;
-use crate::report::{Place, Report};
 use crate::request::{BpmCopy, JobFiles};
-use boson_document::Tree;
+use boson_document::{Place, Report, Tree};
 use boson_processes::{Findings, Given, read, unique};
 use indexmap::IndexMap;
 use std::collections::HashSet;
@@ -26,15 +25,19 @@ pub fn of_job(place: &Place, files: &JobFiles, property: Option<&Tree>, report: 
     };
     let mut found = Findings::default();
     let given = property.map(|property| Given::read(property, &own, &mut found));
-    report.found(found);
+    findings::add(found, report);
     let mut seen = HashSet::new();
     let mut readings: Vec<Reading<'_>> = Vec::new();
     for copy in copies {
         let (mut said, mut found) = (Report::default(), Findings::default());
         let rendered = (&copy.bpm, copy.document_name.as_str());
         let processes = read(&files.job, rendered, given.as_ref(), &mut found);
-        said.found(found);
-        report.absorb(said, &mut seen);
+        findings::add(found, &mut said);
+        for one in said.into_diagnostics() {
+            if seen.insert((one.code.name, one.message.clone(), one.pointer.clone())) {
+                report.push(one);
+            }
+        }
         readings.push(Reading { copy, processes });
     }
     let Some((first, others)) = readings.split_first() else {
@@ -43,7 +46,7 @@ pub fn of_job(place: &Place, files: &JobFiles, property: Option<&Tree>, report: 
     compare(&files.job, first, others, report);
     let mut found = Findings::default();
     let processes = unique(&first.processes, &mut found);
-    report.found(found);
+    findings::add(found, report);
     processes.iter().for_each(|process| dropped::warn(process, report));
     processes
 }

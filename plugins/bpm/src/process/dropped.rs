@@ -2,7 +2,7 @@
 
 use super::Process;
 use crate::codes;
-use crate::report::{Place, Report};
+use boson_document::{Place, Report};
 
 /// Warns of settings for which containers have no field.
 pub fn warn(process: &Process, report: &mut Report) {

@@ -2,6 +2,7 @@
 
 mod agree;
 mod dropped;
+mod findings;
 
 pub use agree::of_job;
 pub use boson_processes::{Process, Volume, clean};

@@ -4,8 +4,8 @@ use super::{ephemeral_name, persistent_name};
 use crate::group::{Group, Lifecycle};
 use crate::object::{compact, object};
 use crate::settings::ExtraDisk;
-use boson_deployment::labels;
 use boson_document::Tree;
+use boson_manifest::labels;
 use boson_processes::bytes::{mebibytes, quantity};
 use indexmap::IndexMap;
 

@@ -4,8 +4,7 @@ use super::Volumes;
 use super::claims::claim_templates;
 use crate::codes;
 use crate::group::Group;
-use crate::report::Report;
-use boson_document::Tree;
+use boson_document::{Report, Tree};
 use std::collections::HashSet;
 
 /// Checks that mounts of extra disks name a volume of the pod, and that no volume is given twice.

@@ -1,13 +1,15 @@
 //! Converts this stage's types to those of the contract, and back.
 
 use super::{boson::types::types as wit, world};
-use crate::{Code, Deployment, Diagnostic, GroupDocument, Ids, JobSpec, Provided, Severity};
-use boson_deployment::instances::Spread;
-use boson_document::{Tree, json};
+use crate::{Deployment, GroupDocument, Ids, JobSpec, Provided, codes};
+use boson_document::{Code, Diagnostic, Pointer, Severity, Tree, json};
+use boson_manifest::instances::Spread;
 
 /// A document that came as text.
 pub fn parse(text: &str, name: &str) -> Result<Tree, Vec<wit::Diagnostic>> {
-    json::parse(text).map_err(|error| to_wire(vec![Diagnostic::malformed(error.to_string(), name)]))
+    let malformed =
+        |error: json::Error| Diagnostic::error(codes::MALFORMED_DOCUMENT, error.to_string()).at(Pointer::root());
+    json::parse(text).map_err(|error| to_wire(vec![malformed(error)], name))
 }
 
 /// A job of a release.
@@ -29,30 +31,21 @@ pub fn ids(settings: &Tree) -> Ids {
     }
 }
 
-/// Diagnostics as the contract's records.
-pub fn to_wire(diagnostics: Vec<Diagnostic>) -> Vec<wit::Diagnostic> {
-    let tell = |diagnostic: Diagnostic| wit::Diagnostic {
-        severity: match diagnostic.severity {
-            Severity::Error => wit::Severity::Error,
-            Severity::Warning => wit::Severity::Warning,
-        },
-        code: diagnostic.code.name.into(),
-        message: diagnostic.message,
-        document: Some(diagnostic.document),
-        pointer: Some(diagnostic.pointer.to_string()),
-        line: None,
-        help: diagnostic.help,
-        extensions: Vec::new(),
+/// Diagnostics, about this document unless they name another.
+pub fn to_wire(diagnostics: Vec<Diagnostic>, name: &str) -> Vec<wit::Diagnostic> {
+    let named = |mut diagnostic: Diagnostic| {
+        diagnostic.document.get_or_insert_with(|| name.into());
+        diagnostic.into()
     };
-    diagnostics.into_iter().map(tell).collect()
+    diagnostics.into_iter().map(named).collect()
 }
 
 /// The reply if only addresses for variables were requested.
-pub fn addresses((addresses, diagnostics): (Tree, Vec<Diagnostic>)) -> world::Resolved {
+pub fn addresses((addresses, diagnostics): (Tree, Vec<Diagnostic>), name: &str) -> world::Resolved {
     world::Resolved {
         groups: Vec::new(),
         providers: Vec::new(),
-        diagnostics: to_wire(diagnostics),
+        diagnostics: to_wire(diagnostics, name),
         extensions: vec![("variable-addresses".into(), json::to_text(&addresses))],
     }
 }
@@ -63,6 +56,31 @@ impl From<&Code> for wit::Code {
             name: code.name.into(),
             title: code.title.into(),
             explanation: code.explanation.into(),
+        }
+    }
+}
+
+impl From<Severity> for wit::Severity {
+    fn from(severity: Severity) -> Self {
+        match severity {
+            Severity::Error => Self::Error,
+            Severity::Warning => Self::Warning,
+            Severity::Info => Self::Info,
+        }
+    }
+}
+
+impl From<Diagnostic> for wit::Diagnostic {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self {
+            severity: diagnostic.severity.into(),
+            code: diagnostic.code.name.into(),
+            message: diagnostic.message,
+            document: diagnostic.document,
+            pointer: diagnostic.pointer.as_ref().map(Pointer::to_string),
+            line: None,
+            help: diagnostic.help.map(Into::into),
+            extensions: Vec::new(),
         }
     }
 }

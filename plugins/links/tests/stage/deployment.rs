@@ -1,8 +1,8 @@
 //! A deployment to resolve: a manifest and jobs' specs as JSON values.
 
-use boson_deployment::instances::Spread;
-use boson_document::{Pointer, Tree, json};
-use boson_links::{Deployment, Diagnostic, Ids, JobSpec, Resolved, Severity, resolve};
+use boson_document::{Diagnostic, Pointer, Severity, Tree, json};
+use boson_links::{Deployment, Ids, JobSpec, Resolved, resolve};
+use boson_manifest::instances::Spread;
 use serde_json::{Value, json as value};
 
 /// A deployment `dep` in namespace `ns`.
@@ -59,13 +59,13 @@ impl Case {
 
     pub fn resolve(&self) -> Result<Resolved, Vec<Diagnostic>> {
         let deployment = deployment(self.spread);
-        resolve(&tree(&self.manifest), "manifest.yml", &deployment, &self.jobs, self.ids)
+        resolve(&tree(&self.manifest), &deployment, &self.jobs, self.ids)
     }
 
     /// What variables consume, as JSON text; or the errors.
     pub fn addresses(&self) -> Result<String, Vec<(String, String)>> {
         let deployment = deployment(self.spread);
-        let found = boson_links::variable_addresses(&tree(&self.manifest), "manifest.yml", &deployment, &self.jobs);
+        let found = boson_links::variable_addresses(&tree(&self.manifest), &deployment, &self.jobs);
         found
             .map(|(addresses, _)| json::to_text(&addresses))
             .map_err(|diagnostics| reported(&diagnostics, Severity::Error))
@@ -96,9 +96,9 @@ fn deployment(spread: Spread) -> Deployment {
 }
 
 fn reported(diagnostics: &[Diagnostic], severity: Severity) -> Vec<(String, String)> {
-    let place = |d: &Diagnostic| match d.document.as_str() {
-        "manifest.yml" => d.pointer.to_string(),
-        document => format!("{document}#{}", d.pointer),
+    let place = |d: &Diagnostic| match &d.document {
+        None => d.pointer_text(),
+        Some(document) => format!("{document}#{}", d.pointer_text()),
     };
     diagnostics
         .iter()

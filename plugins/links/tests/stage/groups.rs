@@ -1,8 +1,8 @@
 //! Groups, jobs and addons: what the resolved document holds, and what is refused.
 
 use crate::deployment::{Case, at, group, quarks};
-use boson_deployment::instances::Spread;
 use boson_links::Ids;
+use boson_manifest::instances::Spread;
 use serde_json::json;
 
 #[test]

@@ -2,8 +2,8 @@
 
 #![allow(dead_code, reason = "not every test needs all of it")]
 
-use boson_document::{Tree, json};
-use boson_ops::{Applied, Diagnostic, OperationsFile, apply};
+use boson_document::{Diagnostic, Tree, json};
+use boson_ops::{Applied, OperationsFile, apply};
 
 /// Name of the input document.
 pub const DOCUMENT: &str = "manifest.yml";

@@ -1,18 +1,17 @@
 //! Definitions: what is checked before any operation is applied, and what the errors show.
 
 use crate::cases::{DOCUMENT, file, run, tree};
-use boson_document::Codes;
-use boson_ops::{Code, OperationsFile, apply};
+use boson_document::{Code, Severity};
+use boson_ops::{OperationsFile, apply, codes};
 
 /// Message without the JSON, the JSON's members, code, and the place that is pointed at.
-fn refused(operations: &str) -> (String, String, Code, String) {
+fn refused(operations: &str) -> (String, String, &'static Code, String) {
     let errors = run(r#"{"a": 1}"#, operations).expect_err(operations);
     assert_eq!(errors.len(), 1, "{operations}");
     let error = &errors[0];
-    assert_eq!(error.document, "ops.yml");
+    assert_eq!(error.document.as_deref(), Some("ops.yml"));
     let (message, shown) = error.message.split_once(" within\n").unwrap_or((&error.message, ""));
-    let pointer = error.pointer.as_ref().map(ToString::to_string).unwrap_or_default();
-    (message.into(), shown.into(), error.code, pointer)
+    (message.into(), shown.into(), error.code, error.pointer_text())
 }
 
 #[test]
@@ -21,94 +20,94 @@ fn every_fault_has_the_words_of_bosh() {
         (
             r#"{"type": "replace"}"#,
             "Replace operation [0]: Missing path",
-            Code::MissingPath,
+            codes::MISSING_PATH,
             "/0",
         ),
         (
             r#"{"type": "replace", "path": "/a"}"#,
             "Replace operation [0]: Missing value",
-            Code::MissingValue,
+            codes::MISSING_VALUE,
             "/0",
         ),
         (
             r#"{"type": "replace", "path": "/a", "value": null}"#,
             "Replace operation [0]: Missing value",
-            Code::MissingValue,
+            codes::MISSING_VALUE,
             "/0",
         ),
         (
             r#"{"type": "replace", "path": null, "value": 1}"#,
             "Replace operation [0]: Missing path",
-            Code::MissingPath,
+            codes::MISSING_PATH,
             "/0",
         ),
         (
             r#"{"type": "replace", "path": "a", "value": 1}"#,
             "Replace operation [0]: Invalid path: Expected to start with '/'",
-            Code::PathSyntax,
+            codes::PATH_SYNTAX,
             "/0/path",
         ),
         (
             r#"{"type": "remove"}"#,
             "Remove operation [0]: Missing path",
-            Code::MissingPath,
+            codes::MISSING_PATH,
             "/0",
         ),
         (
             r#"{"type": "remove", "path": "a", "value": 1}"#,
             "Remove operation [0]: Cannot specify value",
-            Code::ValueNotAllowed,
+            codes::VALUE_NOT_ALLOWED,
             "/0/value",
         ),
         (
             r#"{"type": "remove", "path": "/a:b"}"#,
             "Remove operation [0]: Invalid path: Expected to find one of the following modifiers: 'prev', 'next', 'before', or 'after' but found 'b'",
-            Code::PathSyntax,
+            codes::PATH_SYNTAX,
             "/0/path",
         ),
         (
             r#"{"type": "test", "value": 1}"#,
             "Test operation [0]: Missing path",
-            Code::MissingPath,
+            codes::MISSING_PATH,
             "/0",
         ),
         (
             r#"{"type": "test", "path": "/a"}"#,
             "Test operation [0]: Missing value or absent",
-            Code::MissingValue,
+            codes::MISSING_VALUE,
             "/0",
         ),
         (
             r#"{"type": "test", "path": "a", "absent": true}"#,
             "Test operation [0]: Invalid path: Expected to start with '/'",
-            Code::PathSyntax,
+            codes::PATH_SYNTAX,
             "/0/path",
         ),
         (
             r#"{"type": "add", "path": "/a"}"#,
             "Unknown operation [0] with type 'add'",
-            Code::UnknownType,
+            codes::UNKNOWN_TYPE,
             "/0/type",
         ),
         (
             r#"{"type": "Replace", "path": "/a"}"#,
             "Unknown operation [0] with type 'Replace'",
-            Code::UnknownType,
+            codes::UNKNOWN_TYPE,
             "/0/type",
         ),
         (
             r#"{"type": 5}"#,
             "Unknown operation [0] with type '5'",
-            Code::UnknownType,
+            codes::UNKNOWN_TYPE,
             "/0/type",
         ),
         (
             r#"{"Type": "remove", "path": "/a"}"#,
             "Unknown operation [0] with type ''",
-            Code::UnknownType,
+            codes::UNKNOWN_TYPE,
             "/0",
         ),
-        ("null", "Unknown operation [0] with type ''", Code::UnknownType, "/0"),
+        ("null", "Unknown operation [0] with type ''", codes::UNKNOWN_TYPE, "/0"),
     ];
     for (operation, message, code, pointer) in cases {
         let (got, _, got_code, got_pointer) = refused(&format!("[{operation}]"));
@@ -154,8 +153,8 @@ fn a_position_counts_in_its_own_file_and_definitions_come_first() {
     let errors = apply(tree("{}"), DOCUMENT, files).expect_err("the second operation has no path");
     assert_eq!(errors.len(), 1);
     assert_eq!(
-        (errors[0].document.as_str(), errors[0].code),
-        ("second.yml", Code::MissingPath)
+        (errors[0].document.as_deref(), errors[0].code),
+        (Some("second.yml"), codes::MISSING_PATH)
     );
     assert!(
         errors[0]
@@ -180,12 +179,7 @@ fn parts_of_a_wrong_type_are_all_named() {
     let reported: Vec<_> = errors
         .expect_err("nothing here is an operation")
         .into_iter()
-        .map(|error| {
-            (
-                error.message,
-                error.pointer.map(|pointer| pointer.to_string()).unwrap_or_default(),
-            )
-        })
+        .map(|error| (error.message.clone(), error.pointer_text()))
         .collect();
     let wanted = [
         ("!!int into patch.OpDefinition", "/0"),
@@ -217,7 +211,7 @@ fn a_file_is_a_list_or_nothing() {
     ] {
         let (message, _, code, pointer) = refused(content);
         let wanted = format!("Deserializing ops file 'ops.yml': cannot unmarshal {kind} into []patch.OpDefinition");
-        assert_eq!((message, code, &*pointer), (wanted, Code::MalformedFile, ""));
+        assert_eq!((message, code, &*pointer), (wanted, codes::MALFORMED_FILE, ""));
     }
 }
 
@@ -243,11 +237,12 @@ fn parts_without_effect_are_warned_of() {
         .diagnostics
         .into_iter()
         .map(|warning| {
-            assert_eq!((warning.code, warning.document.as_str()), (Code::UnusedKey, "ops.yml"));
-            (
-                warning.message,
-                warning.pointer.map(|pointer| pointer.to_string()).unwrap_or_default(),
-            )
+            assert_eq!(
+                (warning.code, warning.document.as_deref()),
+                (codes::UNUSED_KEY, Some("ops.yml"))
+            );
+            assert_eq!(warning.severity, Severity::Warning);
+            (warning.message.clone(), warning.pointer_text())
         })
         .collect();
     let wanted = [
@@ -267,12 +262,16 @@ fn parts_without_effect_are_warned_of() {
 
 #[test]
 fn every_code_is_explained() {
-    let mut names: Vec<_> = Code::all().map(Code::name).collect();
+    let mut names: Vec<_> = codes::ALL.iter().map(|code| code.name).collect();
     assert!(names.iter().all(|name| name.starts_with("ops-")), "{names:?}");
-    assert!(Code::all().all(|code| !code.title().is_empty() && code.explanation().len() > 40));
+    assert!(
+        codes::ALL
+            .iter()
+            .all(|code| !code.title.is_empty() && code.explanation.len() > 40)
+    );
     names.sort_unstable();
     names.dedup();
-    assert_eq!(names.len(), Code::all().count(), "two codes share a name");
+    assert_eq!(names.len(), codes::ALL.len(), "two codes share a name");
 }
 
 #[test]
@@ -280,13 +279,13 @@ fn an_operations_own_words_are_its_advice() {
     let operations = r#"[{"type": "replace", "path": "/gone", "value": 1, "error": "Apply 'base.yml' first."},
                          {"type": "remove", "path": "/x", "error": ""}]"#;
     let failed = apply(tree("{}"), DOCUMENT, vec![file(operations)]).unwrap_err();
-    assert_eq!(failed[0].code, Code::MissingKey);
+    assert_eq!(failed[0].code, codes::MISSING_KEY);
     assert!(failed[0].message.starts_with("Error 'operation [0] in ops.yml failed'"));
     assert_eq!(
-        failed[0].help().as_deref(),
+        failed[0].help.as_deref(),
         Some("the ops file says: Apply 'base.yml' first.")
     );
     let plain = r#"[{"type": "remove", "path": "/x", "error": " "}]"#;
     let failed = apply(tree("{}"), DOCUMENT, vec![file(plain)]).unwrap_err();
-    assert_eq!(failed[0].help().as_deref(), Code::MissingKey.help());
+    assert_eq!(failed[0].help.as_deref(), codes::MISSING_KEY.help);
 }

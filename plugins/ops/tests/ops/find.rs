@@ -11,7 +11,7 @@ fn found(path: &str) -> String {
     match find(&tree(DOCUMENT), "d.yml", path) {
         Ok(value) => json::to_text(&value),
         Err(error) => {
-            assert_eq!(error.document, "d.yml");
+            assert_eq!(error.document.as_deref(), Some("d.yml"));
             format!(
                 "{} @ {}",
                 error.message,

@@ -43,7 +43,7 @@ fn files_are_applied_in_order() {
         errors[0].pointer.as_ref().map(ToString::to_string).as_deref(),
         Some("/0/path")
     );
-    assert_eq!(errors[0].document, "two.yml");
+    assert_eq!(errors[0].document.as_deref(), Some("two.yml"));
 }
 
 #[test]

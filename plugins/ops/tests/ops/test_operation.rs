@@ -1,7 +1,7 @@
 //! Test: when two values are the same, and what counts as absent.
 
 use crate::cases::{outcome, run, test, test_absent};
-use boson_ops::Code;
+use boson_ops::codes;
 
 const DIFFERS: &str = "Found value does not match expected value";
 
@@ -52,7 +52,7 @@ fn a_replaced_value_is_the_copy_that_yaml_makes() {
         )
     };
     assert!(run("{}", &operations("1")).is_ok());
-    assert!(run("{}", &operations("1.0")).is_err_and(|errors| errors[0].code == Code::ValueDiffers));
+    assert!(run("{}", &operations("1.0")).is_err_and(|errors| errors[0].code == codes::VALUE_DIFFERS));
 }
 
 #[test]

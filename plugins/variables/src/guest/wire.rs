@@ -1,8 +1,8 @@
 //! Conversions between the contract's records and this stage's types.
 
 use super::{wit, world};
-use crate::{Code, Diagnostic, Rules};
-use boson_document::{Codes, Map, Pointer, Tree, json};
+use crate::{Rules, codes};
+use boson_document::{Code, Diagnostic, Map, Pointer, Severity, Tree, json};
 
 /// A result, or diagnostics.
 pub type WireResult<T> = Result<T, Vec<wit::Diagnostic>>;
@@ -30,7 +30,7 @@ pub fn reference(reference: crate::Reference) -> world::Reference {
 
 /// The values.
 pub fn members(values: Tree, name: &str) -> WireResult<Map> {
-    let wrong = || Diagnostic::new(Code::MalformedDocument, "the values are no object", Pointer::root());
+    let wrong = || Diagnostic::error(codes::MALFORMED_DOCUMENT, "the values are no object").at(Pointer::root());
     if let Tree::Object(map) = values {
         Ok(map)
     } else {
@@ -45,25 +45,48 @@ pub fn rules(settings: &str, name: &str) -> WireResult<Rules> {
 
 /// A document.
 pub fn parse(text: &str, name: &str) -> WireResult<Tree> {
-    let malformed = |error: json::Error| Diagnostic::new(Code::MalformedDocument, error.to_string(), Pointer::root());
+    let malformed =
+        |error: json::Error| Diagnostic::error(codes::MALFORMED_DOCUMENT, error.to_string()).at(Pointer::root());
     json::parse(text).map_err(|error| to_wire(vec![malformed(error)], name))
 }
 
 /// Diagnostics, about this document.
 pub fn to_wire(diagnostics: Vec<Diagnostic>, name: &str) -> Vec<wit::Diagnostic> {
-    let tell = |diagnostic: Diagnostic| wit::Diagnostic {
-        severity: if diagnostic.code.is_warning() {
-            wit::Severity::Warning
-        } else {
-            wit::Severity::Error
-        },
-        code: diagnostic.code.name().into(),
-        help: diagnostic.code.help().map(Into::into),
-        message: diagnostic.message,
-        document: Some(name.into()),
-        pointer: Some(diagnostic.pointer.to_string()),
-        line: None,
-        extensions: Vec::new(),
-    };
-    diagnostics.into_iter().map(tell).collect()
+    let named = |diagnostic: Diagnostic| diagnostic.in_document(name).into();
+    diagnostics.into_iter().map(named).collect()
+}
+
+impl From<&Code> for wit::Code {
+    fn from(code: &Code) -> Self {
+        Self {
+            name: code.name.into(),
+            title: code.title.into(),
+            explanation: code.explanation.into(),
+        }
+    }
+}
+
+impl From<Severity> for wit::Severity {
+    fn from(severity: Severity) -> Self {
+        match severity {
+            Severity::Error => Self::Error,
+            Severity::Warning => Self::Warning,
+            Severity::Info => Self::Info,
+        }
+    }
+}
+
+impl From<Diagnostic> for wit::Diagnostic {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self {
+            severity: diagnostic.severity.into(),
+            code: diagnostic.code.name.into(),
+            message: diagnostic.message,
+            document: diagnostic.document,
+            pointer: diagnostic.pointer.as_ref().map(Pointer::to_string),
+            line: None,
+            help: diagnostic.help.map(Into::into),
+            extensions: Vec::new(),
+        }
+    }
 }

@@ -1,6 +1,6 @@
-//! Whether this image serves the pod that it runs in: see [`boson_deployment::contract`].
+//! Whether this image serves the pod that it runs in: see [`boson_manifest::contract`].
 
-use boson_deployment::contract::{OLDEST, VARIABLE, VERSION};
+use boson_manifest::contract::{OLDEST, VARIABLE, VERSION};
 use boson_pipeline::Diagnostic;
 
 /// Checks the contract version that the pod was created for. Outside a pod, no version is set.
@@ -43,7 +43,7 @@ mod tests {
     const HEAD: &str = "# The pod contract
 
 Look up the commands of the operator's image that pods run. If you change a command, or a document that a command reads or writes, so that an older image would
-not understand it, increment `VERSION` in `plugins/deployment/src/contract.rs`. This page is generated from the program:
+not understand it, increment `VERSION` in `plugins/manifest/src/contract.rs`. This page is generated from the program:
 `BLESS=1 cargo test --release --workspace --locked --bin host` rewrites it.
 ";
 

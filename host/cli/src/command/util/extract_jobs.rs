@@ -2,7 +2,7 @@
 
 use crate::exit::Failed;
 use anyhow::{Context, ensure};
-use boson_deployment::copier;
+use boson_manifest::copier;
 use clap::Args;
 use std::fs;
 use std::os::unix::fs::symlink;

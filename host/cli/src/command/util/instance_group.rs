@@ -26,7 +26,7 @@ pub struct InstanceGroupArguments {
     #[arg(long, value_name = "DIR")]
     values: Option<PathBuf>,
     /// Directory with `jobs-src/<release>/<job>`
-    #[arg(long, value_name = "DIR", default_value = boson_deployment::copier::RELEASES)]
+    #[arg(long, value_name = "DIR", default_value = boson_manifest::copier::RELEASES)]
     releases: PathBuf,
     /// The instance group
     #[arg(long, value_name = "NAME")]

@@ -1,7 +1,7 @@
 //! The job sources of a pod: mounted as one file, or in the directory to which other containers have copied them.
 
 use crate::files;
-use boson_deployment::copier::RELEASES;
+use boson_manifest::copier::RELEASES;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::convert::job_sources::{read, root};
 use boson_pipeline::release::{Release, image};

@@ -1,12 +1,12 @@
 //! `/etc/hosts` and `/etc/resolv.conf` of the containers of a pod.
 
-use boson_deployment::dns::{RESOLVED_KEY, object_name};
-use boson_deployment::names::Names;
 use boson_dns::own_names::{Own, hosts};
 use boson_dns::resolv_conf::with_server;
 use boson_dns::upcheck;
 use boson_dns::zone::{AliasFiles, Zone};
 use boson_document::{Tree, json};
+use boson_manifest::dns::{RESOLVED_KEY, object_name};
+use boson_manifest::names::Names;
 use boson_pipeline::Diagnostic;
 use std::fs;
 use std::net::{SocketAddr, ToSocketAddrs};

@@ -4,8 +4,8 @@ use crate::command::inputs;
 use crate::exit::{self, Failed};
 use crate::output::{self, Color};
 use crate::storage::below::{self, Below};
-use boson_deployment::pre_render::{self, DIRECTORY};
 use boson_document::Tree;
+use boson_manifest::pre_render::{self, DIRECTORY};
 use boson_pipeline::Diagnostic;
 use boson_pipeline::report::Sources;
 use clap::Args;
@@ -18,7 +18,7 @@ pub struct PreRenderScriptsArguments {
     #[arg(long, env = "BOSH_MANIFEST_PATH")]
     manifest: PathBuf,
     /// The volume of the job sources: scripts go to `pre-render/<job>` in it
-    #[arg(long, env = "JOBS_DIR", default_value = boson_deployment::copier::RELEASES)]
+    #[arg(long, env = "JOBS_DIR", default_value = boson_manifest::copier::RELEASES)]
     releases: PathBuf,
 }
 

@@ -2,12 +2,12 @@
 
 use crate::storage::below::{self, Below};
 use anyhow::{Context, Result, ensure};
-use boson_document::{Tree, json};
+use boson_document::{Place, Tree, json};
 use boson_pipeline::convert::filling::Filled;
 use boson_pipeline::release::Job;
 use boson_pipeline::report::Sources;
 use boson_pipeline::{Diagnostic, yaml};
-use boson_processes::{Findings, Given, Kind, Place, document, of_monit, read, unique};
+use boson_processes::{Findings, Given, Kind, document, of_monit, read, unique};
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;

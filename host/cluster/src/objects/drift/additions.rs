@@ -235,7 +235,7 @@ mod tests {
             "containers 'c', limits 'example.com/gpu' (set by 'kubectl-edit')"
         );
         assert_eq!(words[1], "containers 'c', env 'C' (set by 'kubectl-edit')");
-        for other in ["boson-statefulset", "boson-deployment"] {
+        for other in ["boson-statefulset", "boson-manifest"] {
             assert_eq!(
                 Foreign::of(&with(live.clone(), other, fields.clone()), &wanted),
                 Foreign::default()

@@ -16,7 +16,7 @@ use boson_api::QuarksJob;
 use boson_cluster::client::{Error, resource};
 use boson_cluster::objects;
 use boson_cluster::objects::versioned::Series;
-use boson_deployment::labels;
+use boson_manifest::labels;
 use boson_pipeline::Diagnostic;
 use boson_pipeline::convert::pre_render_ops;
 use k8s_openapi::api::core::v1::Pod;

@@ -5,11 +5,11 @@ use super::pod::{self, PodPlugins};
 use crate::conversion::ReleaseImage;
 use boson_cluster::objects;
 use boson_cluster::objects::versioned::Series;
-use boson_deployment::copier;
-use boson_deployment::instances::Spread;
-use boson_deployment::labels;
-use boson_deployment::names;
 use boson_in_pod::Held;
+use boson_manifest::copier;
+use boson_manifest::instances::Spread;
+use boson_manifest::labels;
+use boson_manifest::names;
 use boson_pipeline::bundle::{MANAGED_BY, MANAGER};
 use boson_pipeline::convert::kept;
 use boson_pipeline::stage::Deployment;
@@ -300,8 +300,8 @@ fn digest(spec: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use boson_deployment::names::Names;
     use boson_in_pod::Origin;
+    use boson_manifest::names::Names;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
     fn with(change: impl FnOnce(&mut Deployment, &mut Vec<Held>, &mut Vec<ReleaseImage>)) -> [Job; 3] {

@@ -1,7 +1,7 @@
 //! The pods of a conversion job: our containers, without privileges, and containers that copy job sources from release images. Pure.
 
 use crate::conversion::ReleaseImage;
-use boson_deployment::{contract, copier, names, wrapper};
+use boson_manifest::{contract, copier, names, wrapper};
 use serde_json::{Value, json};
 
 /// Writable volume that lives as long as the pod.

@@ -6,8 +6,8 @@ mod requested;
 
 use crate::Diagnostic;
 use crate::object::{fault, name};
-use boson_deployment::dns::ACCOUNT;
 use boson_document::Tree;
+use boson_manifest::dns::ACCOUNT;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::str::FromStr;

@@ -3,6 +3,7 @@
 //! An addon applies to a group that its `include` matches and its `exclude` does not. Within a list of a filter any entry is enough; of several lists
 //! all must match. An `include` without requirements matches every group, also errands; an `exclude` without requirements matches none.
 
+use crate::types::Type;
 use boson_document::{Pointer, Tree};
 use std::collections::HashSet;
 
@@ -133,12 +134,7 @@ impl<'a> Reader<'a> {
     fn check(&mut self) {
         let Some(filter) = self.filter else { return };
         let Some(members) = filter.as_object() else {
-            let message = format!(
-                "Property '{}' value ({}) did not match the required type 'Hash'",
-                self.kind.name(),
-                shown(filter)
-            );
-            return self.error(message, Pointer::root());
+            return self.error(Type::Hash.mismatch(self.kind.name(), filter), Pointer::root());
         };
         if members
             .get("deployments")
@@ -165,11 +161,7 @@ impl<'a> Reader<'a> {
             None => &[],
             Some(Tree::Array(items)) => items,
             Some(other) => {
-                let message = format!(
-                    "Property '{key}' value ({}) did not match the required type 'Array'",
-                    shown(other)
-                );
-                self.error(message, Pointer::root().at(key));
+                self.error(Type::Array.mismatch(key, other), Pointer::root().at(key));
                 &[]
             }
         }
@@ -227,24 +219,13 @@ impl<'a> Reader<'a> {
             None => String::new(),
             Some(Tree::String(lifecycle)) => lifecycle.clone(),
             Some(other) => {
-                let message = format!(
-                    "Property 'lifecycle' value ({}) did not match the required type 'String'",
-                    shown(other)
+                self.error(
+                    Type::String.mismatch("lifecycle", other),
+                    Pointer::root().at("lifecycle"),
                 );
-                self.error(message, Pointer::root().at("lifecycle"));
                 String::new()
             }
         }
-    }
-}
-
-/// As Ruby prints it, but without values that may be secret or long.
-fn shown(value: &Tree) -> &'static str {
-    match value {
-        Tree::Null => "nil",
-        Tree::Bool(true) => "true",
-        Tree::Bool(false) => "false",
-        _ => "...",
     }
 }
 

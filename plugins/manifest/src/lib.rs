@@ -1,0 +1,19 @@
+//! Code about manifests and deployments that several stages share: BOSH's type check, tables of keys, names, instances, addons, the cloud config, names of
+//! BOSH DNS. Pure; no WIT.
+
+pub mod addons;
+pub mod cloud;
+pub mod contract;
+pub mod copier;
+pub mod dns;
+pub mod images;
+pub mod instances;
+pub mod labels;
+pub mod members;
+pub mod names;
+pub mod pre_render;
+pub mod redacted;
+pub mod schema;
+pub mod types;
+pub mod waiting;
+pub mod wrapper;

@@ -1,0 +1,95 @@
+//! Values in messages, as Ruby's `inspect` prints them, but without what may be secret or long: that is `...`.
+//!
+//! The policy of decision 8, which all messages about a manifest share: keys are shown, and scalars only of members that describe the structure of a
+//! deployment. Where a scalar came from does not matter, because a manifest contains passwords once its variables are replaced.
+
+use boson_document::{Map, Tree};
+
+/// Members whose scalars describe the structure of a deployment and are not secret.
+const PLAIN: [&str; 9] = [
+    "name",
+    "release",
+    "version",
+    "alias",
+    "os",
+    "lifecycle",
+    "instances",
+    "type",
+    "stemcell",
+];
+/// Most members of a hash that are printed.
+const SHOWN: usize = 8;
+/// Longest scalar, and half of the longest name of a member, that is printed whole.
+const LONGEST: usize = 64;
+
+/// The value of a member.
+pub fn member(key: &str, value: &Tree) -> String {
+    scalar(value, PLAIN.contains(&key))
+}
+
+/// A value that should be a name or a word of a fixed list, and is not secret whatever it is.
+pub fn name(value: &Tree) -> String {
+    scalar(value, true)
+}
+
+/// A hash.
+pub fn hash(map: &Map) -> String {
+    let one = |(key, value): (&String, &Tree)| format!("{:?} => {}", shortened(key), member(key, value));
+    let mut members: Vec<String> = map.iter().take(SHOWN).map(one).collect();
+    if map.len() > SHOWN {
+        members.push("...".into());
+    }
+    format!("{{{}}}", members.join(", "))
+}
+
+fn scalar(value: &Tree, plain: bool) -> String {
+    match value {
+        Tree::Null => "nil".into(),
+        Tree::Bool(value) => value.to_string(),
+        Tree::Number(number) if plain && number.text().len() <= LONGEST => number.text().into(),
+        Tree::String(text) if plain && text.len() <= LONGEST => format!("{text:?}"),
+        Tree::Array(items) if items.is_empty() => "[]".into(),
+        Tree::Object(map) if map.is_empty() => "{}".into(),
+        _ => "...".into(),
+    }
+}
+
+/// A member's name without the mark of an escaped one.
+fn shortened(key: &str) -> String {
+    key.trim_start_matches('\0').chars().take(2 * LONGEST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boson_document::json;
+
+    #[test]
+    fn hashes_are_printed_as_ruby_does_without_secrets() {
+        for (text, expected) in [
+            (
+                r#"{"name": "api", "instances": 2, "properties": {"password": "x"}}"#,
+                r#"{"name" => "api", "instances" => 2, "properties" => ...}"#,
+            ),
+            (
+                r#"{"credentials": "s3cret", "env": {}, "on": true, "x": null}"#,
+                r#"{"credentials" => ..., "env" => {}, "on" => true, "x" => nil}"#,
+            ),
+            ("{}", "{}"),
+        ] {
+            assert_eq!(hash(json::parse(text).unwrap().as_object().unwrap()), expected);
+        }
+        let many: Map = (0..9).map(|n| (n.to_string(), Tree::Null)).collect();
+        assert!(hash(&many).ends_with("\"7\" => nil, ...}"));
+    }
+
+    #[test]
+    fn scalars_are_shown_only_of_members_that_cannot_be_secret() {
+        let secret = Tree::from("s3cret");
+        assert_eq!(member("serial", &secret), "...");
+        assert_eq!(member("version", &secret), "\"s3cret\"");
+        assert_eq!(name(&secret), "\"s3cret\"");
+        assert_eq!(name(&Tree::from("x".repeat(65))), "...");
+        assert_eq!(member("version", &json::parse("[1]").unwrap()), "...");
+    }
+}
