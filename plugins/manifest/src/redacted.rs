@@ -6,7 +6,7 @@
 use boson_document::{Map, Tree};
 
 /// Members whose scalars describe the structure of a deployment and are not secret.
-const PLAIN: [&str; 9] = [
+const PLAIN: [&str; 10] = [
     "name",
     "release",
     "version",
@@ -16,6 +16,7 @@ const PLAIN: [&str; 9] = [
     "instances",
     "type",
     "stemcell",
+    "update_mode",
 ];
 /// Most members of a hash that are printed.
 const SHOWN: usize = 8;

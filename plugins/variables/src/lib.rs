@@ -3,7 +3,7 @@
 //! Two sets of rules ([`Rules`]): those of `bosh interpolate` and those of the director. Pure: values come in, nothing is generated.
 //!
 //! # Caveats
-//! Where BOSH quotes a value in an error, `<redacted>` stands here: it may be a secret.
+//! Where BOSH quotes a value in an error, `<redacted>` or `...` stands here: it may be a secret.
 
 pub mod codes;
 pub mod limit;

@@ -2,7 +2,8 @@
 
 use crate::plan::Definition;
 use crate::{codes, names};
-use boson_document::{Diagnostic, Map, Pointer, Report, Tree, go};
+use boson_document::{Diagnostic, Map, Pointer, Report, Tree};
+use boson_manifest::redacted;
 use boson_manifest::types::Type;
 use std::collections::HashSet;
 
@@ -96,7 +97,7 @@ impl<'d> Entry<'d> {
                 return fail("name", format!("At least one of the variables {why}"));
             }
             Some(other) => {
-                let why = format!("has a 'name' that is no String: '{}'", shown(other));
+                let why = format!("has a 'name' that is no String: '{}'", redacted::member("name", other));
                 return fail("name", format!("At least one of the variables {why}"));
             }
         };
@@ -111,7 +112,13 @@ impl<'d> Entry<'d> {
                 fail("type", format!("{about} is empty; 'type' must not be empty"))
             }
             Some(Tree::String(kind)) => Ok(Self { map, name, kind, place }),
-            Some(other) => fail("type", format!("{about} must be a String, but was '{}'", shown(other))),
+            Some(other) => fail(
+                "type",
+                format!(
+                    "{about} must be a String, but was '{}'",
+                    redacted::member("type", other)
+                ),
+            ),
         }
     }
 
@@ -145,7 +152,7 @@ impl<'d> Entry<'d> {
                 let message = format!(
                     "Update mode for variable '{}' must be a String, but was '{}'",
                     self.name,
-                    shown(mode)
+                    redacted::member("update_mode", mode)
                 );
                 Err(Diagnostic::error(codes::INVALID_DEFINITION, message).at(self.place.at("update_mode")))
             }
@@ -215,13 +222,5 @@ impl<'d> Entry<'d> {
             kind: Some(self.kind.to_string()),
             pointer: self.place,
         }
-    }
-}
-
-/// A value that errors quote: a number or a boolean; all else could be a secret in the wrong place.
-fn shown(value: &Tree) -> String {
-    match value {
-        Tree::Bool(_) | Tree::Number(_) => go::text(value).unwrap_or_default(),
-        _ => "<redacted>".to_string(),
     }
 }
