@@ -124,7 +124,7 @@ fn property_value(property: &str, value: &Tree, at: &Place, report: &mut Report)
             for (label, value) in value.as_object().into_iter().flatten() {
                 if !metadata::is_qualified(label) || !value.as_str().is_none_or(metadata::is_label_value) {
                     let text = format!("'{label}' is not a valid label of nodes");
-                    report.error(codes::CLOUD_CONFIG, &at.at(label), text);
+                    report.error(codes::CLOUD_CONFIG, at.at(label), text);
                 }
             }
         }

@@ -33,7 +33,7 @@ fn alias_files(request: &GroupRequest, group: &Group, report: &mut Report) -> Ve
     match dns::alias_files(&group.names, &group.name, &group.metadata, &request.alias_files) {
         Ok(made) => made.into_iter().collect(),
         Err(error) => {
-            report.error(codes::NAME, &group.place.at("name"), error.to_string());
+            report.error(codes::NAME, group.place.at("name"), error.to_string());
             Vec::new()
         }
     }
@@ -56,7 +56,7 @@ fn objects(group: &Group, report: &mut Report) -> Vec<Tree> {
     match made(group, &volumes) {
         Ok(objects) => objects,
         Err(error) => {
-            report.error(codes::NAME, &group.place.at("name"), error.to_string());
+            report.error(codes::NAME, group.place.at("name"), error.to_string());
             Vec::new()
         }
     }
@@ -89,7 +89,7 @@ fn check_containers(group: &Group, report: &mut Report) {
     let mut taken = Taken::default();
     for (name, by) in init::names_of(group) {
         if let Err(error) = taken.claim("container", &name, &by) {
-            report.error(codes::NAME_TAKEN, &group.place.at("jobs"), error.to_string());
+            report.error(codes::NAME_TAKEN, group.place.at("jobs"), error.to_string());
         }
     }
     let pairs = group

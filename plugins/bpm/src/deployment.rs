@@ -31,7 +31,7 @@ pub fn objects(request: &DeploymentRequest, report: &mut Report) -> Vec<Tree> {
     ) {
         Ok(names) => names,
         Err(error) => {
-            report.error(codes::NAME, &place.at("name"), error.to_string());
+            report.error(codes::NAME, place.at("name"), error.to_string());
             return Vec::new();
         }
     };
@@ -65,7 +65,7 @@ fn check(request: &DeploymentRequest, place: &Place, report: &mut Report) {
             "Key 'name' has no effect: the deployment is called '{}', not '{name}'",
             request.deployment.name
         );
-        report.warning(codes::IGNORED_KEY, &place.at("name"), text);
+        report.warning(codes::IGNORED_KEY, place.at("name"), text);
     }
     if let Some(update) = document.get("update") {
         let has_image = !request.deployment.operator_image.is_empty();
@@ -73,7 +73,7 @@ fn check(request: &DeploymentRequest, place: &Place, report: &mut Report) {
     }
     if document.get("release").is_some() && document.get("releases").is_some() {
         let text = "Deployment manifest contains both 'release' and 'releases' sections, please use one of the two.";
-        report.error(codes::REFUSED_KEY, &place.at("release"), text);
+        report.error(codes::REFUSED_KEY, place.at("release"), text);
     }
     releases(request, &place.at("releases"), report);
     stemcells(document, &place.at("stemcells"), report);
@@ -119,11 +119,7 @@ fn zones(document: &Tree, place: &Place, report: &mut Report) {
 fn groups(document: &Tree, place: &Place, report: &mut Report) {
     for (index, group) in document.items("instance_groups").iter().enumerate() {
         if group.get("properties").is_some() {
-            report.error(
-                codes::REFUSED_KEY,
-                &place.at(index).at("properties"),
-                schema::PROPERTIES,
-            );
+            report.error(codes::REFUSED_KEY, place.at(index).at("properties"), schema::PROPERTIES);
         }
     }
 }
@@ -253,7 +249,7 @@ fn stemcells(document: &Tree, place: &Place, report: &mut Report) {
         if stemcell.get("alias").is_some() && !aliases.insert(alias) {
             report.error(
                 codes::DUPLICATE,
-                &place.at("alias"),
+                place.at("alias"),
                 format!("Duplicate stemcell alias '{alias}'"),
             );
         }
@@ -291,7 +287,7 @@ fn duplicates(items: &[Tree], key: &str, what: &str, place: &Place, report: &mut
         if let Some(name) = item.str(key).filter(|name| !seen.insert(*name)) {
             report.error(
                 codes::DUPLICATE,
-                &place.at(index).at(key),
+                place.at(index).at(key),
                 format!("Duplicate {what} '{name}'"),
             );
         }
@@ -337,7 +333,7 @@ fn claim_groups(names: &Names, request: &DeploymentRequest, place: &Place, taken
             let code = if taken { codes::NAME_TAKEN } else { codes::NAME };
             report.error(
                 code,
-                &place.at("instance_groups").at(index).at("name"),
+                place.at("instance_groups").at(index).at("name"),
                 error.to_string(),
             );
         }

@@ -13,22 +13,22 @@ pub fn check(features: &Tree, place: &Place, report: &mut Report) {
         if known && value.as_bool().is_none() {
             let class = ruby::class(value);
             let text = format!("Key '{name}' in 'features' expected to be a boolean, but received '{class}'");
-            report.error(codes::WRONG_TYPE, &place.at(name), text);
+            report.error(codes::WRONG_TYPE, place.at(name), text);
         }
     }
     for key in ["use_dns_addresses", "use_short_dns_addresses"] {
         let is = |key: &str, value: bool| features.get(key) == Some(&Tree::Bool(value));
         if is("use_link_dns_names", true) && is(key, false) {
             let text = format!("cannot enable `use_link_dns_names` when `{key}` is explicitly disabled");
-            report.error(codes::BAD_VALUE, &place.at("use_link_dns_names"), text);
+            report.error(codes::BAD_VALUE, place.at("use_link_dns_names"), text);
         }
     }
     if features.get("converge_variables") == Some(&Tree::Bool(false)) {
         let text = "Key 'converge_variables' has no effect when false: in a cluster a variable whose options change is made anew unless its own 'update_mode' says otherwise";
-        report.warning(codes::IGNORED_KEY, &place.at("converge_variables"), text);
+        report.warning(codes::IGNORED_KEY, place.at("converge_variables"), text);
     }
     if features.get("use_dns_addresses") == Some(&Tree::Bool(false)) {
         let text = "Feature 'use_dns_addresses' cannot be false: addresses are always DNS names in Kubernetes";
-        report.error(codes::REFUSED_KEY, &place.at("use_dns_addresses"), text);
+        report.error(codes::REFUSED_KEY, place.at("use_dns_addresses"), text);
     }
 }

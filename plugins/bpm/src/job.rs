@@ -196,7 +196,7 @@ fn check_disk(group: &Group, job: &str, process: &Process, report: &mut Report) 
         process.name
     );
     report
-        .error(codes::PERSISTENT_DISK, &process.place.at("persistent_disk"), text)
+        .error(codes::PERSISTENT_DISK, process.place.at("persistent_disk"), text)
         .help(help);
 }
 
@@ -216,7 +216,7 @@ fn image_of(request: &GroupRequest, files: &JobFiles, place: &Place, report: &mu
             "Job '{}' (instance group '{group}') references an unknown release '{}'",
             files.job, files.release
         );
-        report.error(codes::UNKNOWN_RELEASE, &place.at("release"), text);
+        report.error(codes::UNKNOWN_RELEASE, place.at("release"), text);
         return Ok(String::new());
     };
     let stemcell = document
@@ -240,7 +240,7 @@ impl Quarks {
             if run.get(key).is_some_and(|value| !value.is_null()) && positive(key).is_none() {
                 report.error(
                     codes::BAD_VALUE,
-                    &place.at("run").at(key),
+                    place.at("run").at(key),
                     format!("'{key}' should be greater than 0"),
                 );
             }
@@ -288,7 +288,7 @@ fn condition(tree: &Tree, place: &Place, report: &mut Report) -> Option<Tree> {
     let words = command.and_then(Tree::as_array).filter(|words| !words.is_empty());
     if words.is_none_or(|words| words.iter().any(|word| word.as_str().is_none())) {
         let text = "The 'condition' of a post-start script is `exec: {command: [..]}`, a list of texts";
-        report.error(codes::BAD_VALUE, &place.at("post_start").at("condition"), text);
+        report.error(codes::BAD_VALUE, place.at("post_start").at("condition"), text);
         return None;
     }
     command.cloned()
@@ -300,7 +300,7 @@ fn envs(tree: &Tree, place: &Place, report: &mut Report) -> Vec<Tree> {
         if item.str("name").is_none_or(|name| !is_env_name(name)) {
             report.error(
                 codes::BAD_VALUE,
-                &place.at("envs").at(index),
+                place.at("envs").at(index),
                 "An entry of 'envs' has no 'name' of an environment variable",
             );
         } else {

@@ -80,7 +80,7 @@ pub fn user_map(tree: Option<&Tree>, kind: Use, place: &Place, report: &mut Repo
                 out.insert(key.clone(), text.into());
             }
             Err(why) => {
-                report.error(codes::METADATA, &place.at(key), why);
+                report.error(codes::METADATA, place.at(key), why);
             }
         }
     }

@@ -36,7 +36,7 @@ fn port(item: &Tree, job: &str, place: &Place, report: &mut Report) -> Option<Po
     if name.is_empty() {
         report.error(
             codes::PORT,
-            &place.at("name"),
+            place.at("name"),
             format!("The name '{given}' of a port has no letter or digit"),
         );
     }
@@ -47,7 +47,7 @@ fn port(item: &Tree, job: &str, place: &Place, report: &mut Report) -> Option<Po
         .to_ascii_uppercase();
     if !matches!(protocol.as_str(), "TCP" | "UDP" | "SCTP") {
         let text = format!("Protocol '{protocol}' of port '{given}' is not one of TCP, UDP, SCTP");
-        report.error(codes::PORT, &place.at("protocol"), text);
+        report.error(codes::PORT, place.at("protocol"), text);
     }
     let number = item
         .get("internal")
@@ -56,7 +56,7 @@ fn port(item: &Tree, job: &str, place: &Place, report: &mut Report) -> Option<Po
     let Some(number) = number.filter(|number| *number > 0) else {
         report.error(
             codes::PORT,
-            &place.at("internal"),
+            place.at("internal"),
             format!("Port '{given}' has no number from 1 to 65535 under 'internal'"),
         );
         return None;

@@ -32,7 +32,7 @@ pub fn read(quarks: &Tree, job: &str, place: &Place, report: &mut Report) -> boo
         for (index, script) in given.items(kind.name()).iter().enumerate() {
             let Some(script) = script.as_str() else {
                 let text = format!("An entry of '{}' is the text of a shell script", kind.name());
-                report.error(codes::BAD_VALUE, &place.at(index), text);
+                report.error(codes::BAD_VALUE, place.at(index), text);
                 continue;
             };
             any = true;

@@ -61,14 +61,14 @@ pub fn check(update: &Tree, has_image: bool, place: &Place, report: &mut Report)
                 "Invalid {key} '{value}', valid strategies are: {quote}{}{quote}",
                 valid.join(", ")
             );
-            report.error(codes::BAD_VALUE, &place.at(key), text);
+            report.error(codes::BAD_VALUE, place.at(key), text);
         }
     }
 }
 
 fn serial(place: &Place, report: &mut Report) {
     let text = "Key 'serial' has no effect: without the operator's image, no pod can wait for others";
-    report.warning(codes::IGNORED_KEY, &place.at("serial"), text);
+    report.warning(codes::IGNORED_KEY, place.at("serial"), text);
 }
 
 /// One warning for a block: nearly every manifest has all of these keys.
@@ -101,7 +101,7 @@ fn count(update: &Tree, key: &str, place: &Place, report: &mut Report) -> Option
     let digits = text.strip_suffix('%').unwrap_or(&text);
     if digits.is_empty() || digits.len() > 9 || !digits.bytes().all(|b| b.is_ascii_digit()) {
         let text = format!("'{key}' cannot be calculated: it is neither a number nor a percentage");
-        report.error(codes::BAD_VALUE, &place.at(key), text);
+        report.error(codes::BAD_VALUE, place.at(key), text);
         return None;
     }
     Some(text)
@@ -122,7 +122,7 @@ fn watch_time(update: &Tree, key: &str, place: &Place, report: &mut Report) -> O
         (Some(_), Some(_)) => {
             report.error(
                 codes::BAD_VALUE,
-                &place.at(key),
+                place.at(key),
                 "Min watch time cannot be greater than max watch time",
             );
             None
@@ -130,7 +130,7 @@ fn watch_time(update: &Tree, key: &str, place: &Place, report: &mut Report) -> O
         _ => {
             report.error(
                 codes::BAD_VALUE,
-                &place.at(key),
+                place.at(key),
                 "Watch time should be an integer or a range of two integers",
             );
             None

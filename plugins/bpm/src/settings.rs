@@ -95,7 +95,7 @@ impl Settings {
 /// Checks values that Kubernetes would refuse when the objects are applied.
 fn check(tree: &Tree, place: &Place, report: &mut Report) {
     let mut wrong = |key: &str, why: &str| {
-        report.error(codes::SETTINGS, &place.at(key), format!("'{key}' {why}"));
+        report.error(codes::SETTINGS, place.at(key), format!("'{key}' {why}"));
     };
     for key in ["terminationGracePeriodSeconds", "jobBackoffLimit"] {
         if tree.get(key).and_then(Tree::as_i64).is_some_and(|value| value < 0) {
@@ -119,7 +119,7 @@ fn pull_secrets(tree: &Tree, place: &Place, report: &mut Report) -> Vec<Tree> {
         if item.str("name").is_none() {
             report.error(
                 codes::SETTINGS,
-                &place.at(index),
+                place.at(index),
                 "An entry of 'imagePullSecrets' is an object with a 'name'",
             );
         }
@@ -151,7 +151,7 @@ fn disk(item: &Tree, place: &Place, report: &mut Report) -> ExtraDisk {
     {
         report.warning(
             codes::UNKNOWN_KEY,
-            &place.at(key),
+            place.at(key),
             format!("Key '{key}' is not known and has no effect"),
         );
     }
@@ -163,7 +163,7 @@ fn disk(item: &Tree, place: &Place, report: &mut Report) -> ExtraDisk {
         if given && named.and_then(|tree| tree.str("name")).is_none() {
             report.error(
                 codes::SETTINGS,
-                &place.at(key),
+                place.at(key),
                 format!("The '{key}' of a disk has no name"),
             );
         }

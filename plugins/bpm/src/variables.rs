@@ -73,7 +73,7 @@ pub fn object(
             "Variable '{}' has the type '{}', which cannot be generated",
             variable.name, variable.kind
         );
-        report.error(codes::VARIABLE, &place.at("type"), text);
+        report.error(codes::VARIABLE, place.at("type"), text);
         return None;
     }
     let mut annotated = metadata.clone().annotate(labels::VARIABLE, variable.name.as_str());
@@ -109,7 +109,7 @@ fn name(variable: &Variable, names: &Names, taken: &mut Taken, place: &Place, re
     name.map_err(|error| {
         let taken = matches!(error, NameError::Taken { .. });
         let code = if taken { codes::NAME_TAKEN } else { codes::NAME };
-        report.error(code, &place.at("name"), error.to_string());
+        report.error(code, place.at("name"), error.to_string());
     })
     .ok()
 }
@@ -147,7 +147,7 @@ fn request(variable: &Variable, names: &Names, place: &Place, report: &mut Repor
                 "Option '{key}' of variable '{}' has no effect in the cluster",
                 variable.name
             );
-            report.warning(codes::UNKNOWN_KEY, &place.at("options").at(key), text);
+            report.warning(codes::UNKNOWN_KEY, place.at("options").at(key), text);
         }
     }
     compact(object! { member => tree })
@@ -176,7 +176,7 @@ fn certificate(options: &Tree, names: &Names, place: &Place, report: &mut Report
                 out.set("CAKeyRef", object! { "name" => secret, "key" => "private_key" });
             }
             Err(error) => {
-                report.error(codes::NAME, &place.at("options").at("ca"), error.to_string());
+                report.error(codes::NAME, place.at("options").at("ca"), error.to_string());
             }
         }
     }
@@ -200,13 +200,13 @@ fn check_credhub(options: &Tree, place: &Place, report: &mut Report) {
                 most.join("', '"),
                 last.concat()
             );
-            report.error(codes::VARIABLE, &place.at("key_usage").at(index), text);
+            report.error(codes::VARIABLE, place.at("key_usage").at(index), text);
         }
     }
     let signed = ruby::member(options, "ca").is_some_and(|ca| !ca.is_empty());
     if signed && options.get("self_sign").and_then(Tree::as_bool) == Some(true) {
         let text =
             "The parameters 'ca' and 'self-sign' cannot be used in combination. Please update and retry your request.";
-        report.error(codes::VARIABLE, &place.at("self_sign"), text);
+        report.error(codes::VARIABLE, place.at("self_sign"), text);
     }
 }

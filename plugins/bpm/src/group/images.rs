@@ -25,7 +25,7 @@ pub fn check(group: &Group, request: &GroupRequest, report: &mut Report) {
             "Instance group '{}' references an unknown stemcell '{alias}'",
             group.name
         );
-        report.error(codes::NO_IMAGE, &group.place.at("stemcell"), text);
+        report.error(codes::NO_IMAGE, group.place.at("stemcell"), text);
         return;
     }
     let mut causes: BTreeMap<Cause, Vec<&str>> = BTreeMap::new();

@@ -183,7 +183,7 @@ impl Group {
         }
         if tree.items("jobs").len() != request.jobs.len() {
             let text = "The request does not have the files of every job of the instance group";
-            report.error(codes::MALFORMED, &self.place.at("jobs"), text);
+            report.error(codes::MALFORMED, self.place.at("jobs"), text);
         }
         for (index, (job, files)) in tree.items("jobs").iter().zip(&request.jobs).enumerate() {
             let place = self.place.at("jobs").at(index);

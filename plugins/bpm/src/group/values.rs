@@ -17,7 +17,7 @@ pub fn lifecycle(tree: &Tree, name: &str, place: &Place, report: &mut Report) ->
             let text = format!(
                 "Invalid lifecycle '{other}' for '{name}', valid lifecycle profiles are: service, errand, auto-errand"
             );
-            report.error(codes::BAD_VALUE, &place.at("lifecycle"), text);
+            report.error(codes::BAD_VALUE, place.at("lifecycle"), text);
             Lifecycle::Service
         }
     }
@@ -127,7 +127,7 @@ pub fn disks(tree: &Tree, name: &str, cloud: &Cloud, place: &Place, report: &mut
             "Instance group '{name}' references an invalid persistent disk size '{}'",
             size.unwrap_or_default()
         );
-        report.error(codes::BAD_VALUE, &place.at("persistent_disk"), text);
+        report.error(codes::BAD_VALUE, place.at("persistent_disk"), text);
     }
     let persistent = size.and_then(|size| u64::try_from(size).ok()).filter(|size| *size > 0);
     let class = ruby::member(tree, "persistent_disk_type");
@@ -137,12 +137,12 @@ pub fn disks(tree: &Tree, name: &str, cloud: &Cloud, place: &Place, report: &mut
                 "Instance group '{name}' has a 'persistent_disk_type' without a size: set 'persistent_disk', in MiB"
             );
             report
-                .error(codes::REFUSED_KEY, &place.at("persistent_disk_type"), text)
+                .error(codes::REFUSED_KEY, place.at("persistent_disk_type"), text)
                 .help(CLASS_HELP);
         } else if !crate::metadata::is_subdomain(class) {
             let text = format!("'{class}' cannot be the name of a StorageClass");
             report
-                .error(codes::BAD_VALUE, &place.at("persistent_disk_type"), text)
+                .error(codes::BAD_VALUE, place.at("persistent_disk_type"), text)
                 .help(CLASS_HELP);
         }
     }
@@ -158,7 +158,7 @@ pub fn resource(tree: &Tree, key: &str, place: &Place, report: &mut Report) -> O
     let size = tree.get("vm_resources")?.get(key)?.as_i64()?;
     if size <= 0 {
         let text = format!("'{key}' value ({size}) should be greater than 0");
-        report.error(codes::BAD_VALUE, &place.at("vm_resources").at(key), text);
+        report.error(codes::BAD_VALUE, place.at("vm_resources").at(key), text);
     }
     u64::try_from(size).ok()
 }

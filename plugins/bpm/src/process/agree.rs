@@ -69,7 +69,7 @@ fn compare(job: &str, first: &Reading<'_>, others: &[Reading<'_>], report: &mut 
         let text = format!("Job '{job}' has not the same processes in its bpm.yml {between}");
         report.error(
             codes::INSTANCES_DIFFER,
-            &Place::new(&other.copy.document_name, "/processes"),
+            Place::new(&other.copy.document_name, "/processes"),
             text,
         );
     }

@@ -25,7 +25,7 @@ pub fn warn(process: &Process, report: &mut Report) {
             tokens.join("."),
             process.name
         );
-        report.warning(codes::DROPPED, &below(place, tokens), text);
+        report.warning(codes::DROPPED, below(place, tokens), text);
     }
     let lists = [
         (&["additional_volumes"][..], &process.additional_volumes),
@@ -43,7 +43,7 @@ pub fn warn(process: &Process, report: &mut Report) {
             ];
             for (key, _, why) in settings.into_iter().filter(|(_, given, _)| *given) {
                 let text = format!("'{key}' of volume '{}' has no effect: {why}", volume.path);
-                report.warning(codes::DROPPED, &below(place, tokens).at(index).at(key), text);
+                report.warning(codes::DROPPED, below(place, tokens).at(index).at(key), text);
             }
         }
     }
