@@ -87,7 +87,8 @@ fn output(tool: &str, arguments: &[&str], input: &str) -> String {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn();
-    let mut child = child.expect("`.ci/setup check` installs openssl and ssh-keygen");
+    let missing = |error: std::io::Error| format!("`.ci/setup check` installs {tool}: {error}");
+    let mut child = child.map_err(missing).unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{tool} {arguments:?}");
