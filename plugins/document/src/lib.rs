@@ -5,6 +5,7 @@
 
 mod closest;
 mod code;
+mod contract;
 mod diagnostic;
 pub mod escape;
 pub mod go;

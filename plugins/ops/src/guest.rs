@@ -2,7 +2,7 @@
 
 use crate::{Origin, codes};
 use boson::types::types as wit;
-use boson_document::{Code, Diagnostic, Pointer, Severity, Tree, json};
+use boson_document::{Diagnostic, Tree, contract_types, json};
 use exports::boson::ops::operations as world;
 
 wit_bindgen::generate!({ path: ["../../wit/types", "../../wit/ops"], world: "boson:ops/ops@1.0.0", generate_all });
@@ -76,37 +76,4 @@ fn to_wire(diagnostics: Vec<Diagnostic>) -> Vec<wit::Diagnostic> {
     diagnostics.into_iter().map(Into::into).collect()
 }
 
-impl From<&Code> for wit::Code {
-    fn from(code: &Code) -> Self {
-        Self {
-            name: code.name.into(),
-            title: code.title.into(),
-            explanation: code.explanation.into(),
-        }
-    }
-}
-
-impl From<Severity> for wit::Severity {
-    fn from(severity: Severity) -> Self {
-        match severity {
-            Severity::Error => Self::Error,
-            Severity::Warning => Self::Warning,
-            Severity::Info => Self::Info,
-        }
-    }
-}
-
-impl From<Diagnostic> for wit::Diagnostic {
-    fn from(diagnostic: Diagnostic) -> Self {
-        Self {
-            severity: diagnostic.severity.into(),
-            code: diagnostic.code.name.into(),
-            message: diagnostic.message,
-            document: diagnostic.document,
-            pointer: diagnostic.pointer.as_ref().map(Pointer::to_string),
-            line: None,
-            help: diagnostic.help.map(Into::into),
-            extensions: Vec::new(),
-        }
-    }
-}
+contract_types!(wit);

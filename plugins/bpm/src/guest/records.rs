@@ -1,49 +1,16 @@
 //! Converts records of the contract to our types and back.
 
+use super::boson::types::types;
 use super::{tree, wit};
 use crate::request;
-use boson_document::{Code, Diagnostic, Pointer, Severity};
+use boson_document::contract_types;
 use boson_manifest::dns::ALIAS_FILES_EXTENSION;
 use boson_manifest::instances::Spread;
 
 /// What the `monit` files of a group's jobs start: an object, name of the job -> program.
 const START_PROGRAMS: &str = "start-programs";
 
-impl From<&Code> for super::boson::types::types::Code {
-    fn from(code: &Code) -> Self {
-        Self {
-            name: code.name.into(),
-            title: code.title.into(),
-            explanation: code.explanation.into(),
-        }
-    }
-}
-
-impl From<Severity> for super::boson::types::types::Severity {
-    fn from(severity: Severity) -> Self {
-        match severity {
-            Severity::Error => Self::Error,
-            Severity::Warning => Self::Warning,
-            Severity::Info => Self::Info,
-        }
-    }
-}
-
-impl From<Diagnostic> for wit::Diagnostic {
-    fn from(diagnostic: Diagnostic) -> Self {
-        let follows = diagnostic.follows.map(|code| ("follows".into(), code.name.into()));
-        Self {
-            severity: diagnostic.severity.into(),
-            code: diagnostic.code.name.into(),
-            message: diagnostic.message,
-            document: diagnostic.document,
-            pointer: diagnostic.pointer.as_ref().map(Pointer::to_string),
-            line: None,
-            help: diagnostic.help.map(Into::into),
-            extensions: follows.into_iter().collect(),
-        }
-    }
-}
+contract_types!(types);
 
 impl From<wit::Deployment> for request::Deployment {
     fn from(wit: wit::Deployment) -> Self {

@@ -2,7 +2,7 @@
 
 use super::{boson::types::types as wit, world};
 use crate::{Deployment, GroupDocument, Ids, JobSpec, Provided, codes};
-use boson_document::{Code, Diagnostic, Pointer, Severity, Tree, json};
+use boson_document::{Diagnostic, Pointer, Tree, contract_types, json};
 use boson_manifest::instances::Spread;
 
 /// A document that came as text.
@@ -50,40 +50,7 @@ pub fn addresses((addresses, diagnostics): (Tree, Vec<Diagnostic>), name: &str) 
     }
 }
 
-impl From<&Code> for wit::Code {
-    fn from(code: &Code) -> Self {
-        Self {
-            name: code.name.into(),
-            title: code.title.into(),
-            explanation: code.explanation.into(),
-        }
-    }
-}
-
-impl From<Severity> for wit::Severity {
-    fn from(severity: Severity) -> Self {
-        match severity {
-            Severity::Error => Self::Error,
-            Severity::Warning => Self::Warning,
-            Severity::Info => Self::Info,
-        }
-    }
-}
-
-impl From<Diagnostic> for wit::Diagnostic {
-    fn from(diagnostic: Diagnostic) -> Self {
-        Self {
-            severity: diagnostic.severity.into(),
-            code: diagnostic.code.name.into(),
-            message: diagnostic.message,
-            document: diagnostic.document,
-            pointer: diagnostic.pointer.as_ref().map(Pointer::to_string),
-            line: None,
-            help: diagnostic.help.map(Into::into),
-            extensions: Vec::new(),
-        }
-    }
-}
+contract_types!(wit);
 
 impl From<wit::Deployment> for Deployment {
     fn from(deployment: wit::Deployment) -> Self {

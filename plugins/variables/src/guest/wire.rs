@@ -2,7 +2,7 @@
 
 use super::{wit, world};
 use crate::{Rules, codes};
-use boson_document::{Code, Diagnostic, Map, Pointer, Severity, Tree, json};
+use boson_document::{Diagnostic, Map, Pointer, Tree, contract_types, json};
 
 /// A result, or diagnostics.
 pub type WireResult<T> = Result<T, Vec<wit::Diagnostic>>;
@@ -56,37 +56,4 @@ pub fn to_wire(diagnostics: Vec<Diagnostic>, name: &str) -> Vec<wit::Diagnostic>
     diagnostics.into_iter().map(named).collect()
 }
 
-impl From<&Code> for wit::Code {
-    fn from(code: &Code) -> Self {
-        Self {
-            name: code.name.into(),
-            title: code.title.into(),
-            explanation: code.explanation.into(),
-        }
-    }
-}
-
-impl From<Severity> for wit::Severity {
-    fn from(severity: Severity) -> Self {
-        match severity {
-            Severity::Error => Self::Error,
-            Severity::Warning => Self::Warning,
-            Severity::Info => Self::Info,
-        }
-    }
-}
-
-impl From<Diagnostic> for wit::Diagnostic {
-    fn from(diagnostic: Diagnostic) -> Self {
-        Self {
-            severity: diagnostic.severity.into(),
-            code: diagnostic.code.name.into(),
-            message: diagnostic.message,
-            document: diagnostic.document,
-            pointer: diagnostic.pointer.as_ref().map(Pointer::to_string),
-            line: None,
-            help: diagnostic.help.map(Into::into),
-            extensions: Vec::new(),
-        }
-    }
-}
+contract_types!(wit);
